@@ -36,6 +36,7 @@ export function dataRoutesOf(input: {
       readStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),
     }),
     blockClock: async (chain: Chain) => new BlockClock(openSource(chain)),
+    nodeBudget: { refusal: () => undefined, spend: () => undefined },
     priceAt: priceAt({ prices }),
     mintedOf: newlyMinted,
   }
@@ -51,6 +52,8 @@ export async function callRoute(routes: readonly Route[], target: string): Promi
   for (const [name, value] of url.searchParams) query.set(name, [...(query.get(name) ?? []), value])
   const prepared = route.prepare({ query, path: pathValues(route, url.pathname), body: undefined })
   if (isRefusal(prepared)) return prepared
+  const wrong = await prepared.check({ headers: {} })
+  if (wrong !== undefined) return wrong
   return prepared.run({
     requestId: 'test',
     target,

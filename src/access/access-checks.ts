@@ -26,7 +26,6 @@ const CALLS_AFTER_REVOCATION = sql`
   from keys join usage_days on usage_days.bucket = 'wallet:' || keys.wallet
   where keys.is_first = 1 and usage_days.day > keys.revoked_unix + ${DAY_SECONDS}`
 
-/** Refunds are deleted with their processes, so all since the oldest stored process exist. */
 export const accessChecks: readonly Check[] = [
   queryCheck(
     "a wallet's count of active keys is right, and at most ten",
@@ -67,19 +66,6 @@ export const accessChecks: readonly Check[] = [
       order by bucket, day limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'no more calls of a day were returned than it has refunds',
-    sql`select cast(day as text) as subject, cast(sum(refunded) as bigint) as expected,
-        cast(sum(returned) as bigint) as found
-      from (
-        select day, 0 as refunded, returned from usage_days
-        union all select day, 0, returned from spend_days
-        union all select day, 1, 0 from refunds
-      ) as parts
-      where day >= (select min(day) from meters)
-      group by day having sum(returned) > sum(refunded)
-      order by day limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
     'the free calls of the keys of a wallet are among those of the wallet',
     sql`select owner as subject, cast(sum(used) as bigint) as expected,
         cast(sum(apart) as bigint) as found
@@ -100,7 +86,6 @@ export const accessChecks: readonly Check[] = [
         select 'calls of ' || bucket as subject, day from usage_days
         union all select 'calls of ' || public_id, day from key_days
         union all select 'spend of ' || account, day from spend_days
-        union all select 'refund ' || receipt, day from refunds
       ) as counted
       where day % ${DAY_SECONDS} <> 0 order by subject, day limit ${DIFFERENCES_MAX}`,
   ),

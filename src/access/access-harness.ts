@@ -129,10 +129,9 @@ export async function assertSound(engine: Engine): Promise<void> {
 /** Each draws numbers of its own, as processes do. */
 let harnesses = 0
 
-/** With a folder it keeps a journal of refunds and receipts. */
 export function createHarness(
   engine: Engine,
-  more: Pick<CreateAccessDeps, 'dataFolder' | 'report'> = {},
+  more: Pick<CreateAccessDeps, 'report'> = {},
 ): Harness {
   harnesses += 1
   const own = harnesses

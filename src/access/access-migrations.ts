@@ -122,4 +122,9 @@ export const accessMigrations: readonly Migration[] = [
     name: 'batches before the newest',
     sql: 'alter table meters add column previous bigint not null default 0',
   },
+  {
+    id: 1206,
+    name: 'calls charged last need no refunds',
+    sql: 'drop table refunds; alter table meters drop column previous',
+  },
 ]

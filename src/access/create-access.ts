@@ -16,13 +16,10 @@ import {
   type AddressBucketDeps,
   createAddressBucket,
 } from './callers/client-address.ts'
-import type { KeyChange } from './keys/authorise.ts'
 import { findKey, type Key } from './keys/key-store.ts'
 import { type PayerProofInput, verifyPayerProof } from './keys/payer-proof.ts'
 import type { SettlingMeter } from './meter/admission.ts'
 import { createMeter } from './meter/meter.ts'
-import { RefundJournal } from './meter/refund-journal.ts'
-import { ReceiptLog } from './receipts/receipt-log.ts'
 
 export interface CreateAccessDeps
   extends CallersDeps,
@@ -31,16 +28,9 @@ export interface CreateAccessDeps
   readonly pricePerCall: MicroUsd
   readonly guardLimits: GuardLimits
   readonly admissions?: Engine | undefined
-  /** For pending refunds and receipts; without it they are lost with the process. */
-  readonly dataFolder?: string
   readonly onBatch?: (size: number) => void
   readonly onCommit?: (seconds: number) => void
   readonly report?: (error: unknown) => void
-}
-
-export interface MeterQueues {
-  readonly calls: number
-  readonly refunds: number
 }
 
 export interface Access {
@@ -54,29 +44,18 @@ export interface Access {
   /** Limits payments that match an offer but cannot be settled. */
   readonly settlements: FailureGuard
   readonly routes: readonly Route[]
-  queues(): MeterQueues
   /** Another process changed the key with this digest, or any. */
   keyChanged(digest: string | undefined): void
   findKey(publicId: string): Promise<Key | undefined>
-  /** Undefined where no database can fail over. */
-  readonly receipts: ReceiptLog | undefined
   verifyPayerProof(input: PayerProofInput): Promise<Refusal | undefined>
 }
 
 export function createAccess(deps: CreateAccessDeps): Access {
   const callers = createCallers(deps)
-  const { dataFolder: folder } = deps
   const name = deps.randomBytes(16).toString('hex')
-  const journal = folder === undefined ? undefined : new RefundJournal({ ...deps, folder, name })
-  const receipts = openReceipts(deps, name)
-  const meter = createMeter({ ...deps, name, journal, receipts })
-  const onKeyChange = (change: KeyChange) => {
-    receipts?.add(change)
-    deps.onKeyChange?.(change)
-  }
+  const meter = createMeter({ ...deps, name })
   return {
     meter,
-    receipts,
     identify: callers.identify,
     anonymous: callers.anonymous,
     addressBucket: createAddressBucket(deps),
@@ -95,20 +74,9 @@ export function createAccess(deps: CreateAccessDeps): Access {
       ...deps,
       meter,
       callers,
-      onKeyChange,
-      onKeySetting: (each) => receipts?.add(each),
     }),
     keyChanged: (digest) => (digest === undefined ? callers.forgetAll() : callers.forget(digest)),
-    queues: () => ({ calls: meter.waiting(), refunds: journal?.size ?? 0 }),
     findKey: (publicId) => findKey({ run: deps.engine.read }, publicId),
     verifyPayerProof: (input) => verifyPayerProof(deps, input),
   }
-}
-
-function openReceipts(
-  { engine, dataFolder: folder, ...deps }: CreateAccessDeps,
-  name: string,
-): ReceiptLog | undefined {
-  if (folder === undefined || engine.dialect !== 'postgres') return undefined
-  return new ReceiptLog({ ...deps, folder, name })
 }

@@ -1,6 +1,6 @@
 import { Distribution } from './distribution.ts'
 
-export type AdmissionSource = 'quota' | 'prepaid' | 'exhausted' | 'limited' | 'refunded'
+export type AdmissionSource = 'quota' | 'prepaid' | 'exhausted' | 'limited'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 /** A commit waits for a disk or for the database's. */
@@ -19,7 +19,7 @@ interface RouteCounts {
  */
 export class CallCounts {
   readonly #routes = new Map<string, RouteCounts>()
-  readonly #admissions = { quota: 0, prepaid: 0, exhausted: 0, limited: 0, refunded: 0 }
+  readonly #admissions = { quota: 0, prepaid: 0, exhausted: 0, limited: 0 }
   readonly #batches = new Distribution(SIZES)
   readonly #commits = new Distribution(COMMIT_SECONDS)
 

@@ -37,7 +37,7 @@ interface ChargedCall {
 const RETRY_MS = { soon: 1_000, later: 10_000 }
 
 /**
- * Admits each started minute as a call; the first was admitted on opening. Whatever ends the stream
+ * Charges each started minute as it is sent; the first was charged on opening. Whatever ends the stream
  * is its last event. The source must yield within a second or so, if only empty text.
  */
 export function chargeMinutes(
@@ -50,6 +50,7 @@ export function chargeMinutes(
       for await (const chunk of call.open(signal)) {
         const elapsedMs = Math.abs(deps.clock() - minuteMs)
         if (elapsedMs >= MINUTE_MS) {
+          if (signal.aborted) return
           minuteMs = elapsedMs < 2 * MINUTE_MS ? minuteMs + MINUTE_MS : deps.clock()
           const end = await chargeMinute(deps, call)
           if (end !== undefined) return yield endText(end, RETRY_MS.later)

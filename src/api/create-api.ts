@@ -8,8 +8,9 @@ import { CONSTANT_HEADERS } from './constant-headers.ts'
 import type { McpFacts } from './mcp/mcp-deps.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
 import { type PipelineDeps, routeEndpoint } from './pipeline.ts'
+import { Turns } from './turns.ts'
 
-export interface ApiDeps extends PipelineDeps {
+export interface ApiDeps extends Omit<PipelineDeps, 'turns'> {
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
   /** Operations this ecosystem does not offer: refused and undocumented. */
@@ -30,7 +31,8 @@ export interface AbsentOperation {
   readonly refusal: Refusal
 }
 
-export function createApi(deps: ApiDeps): HttpServer {
+export function createApi(given: ApiDeps): HttpServer {
+  const deps = { ...given, turns: new Turns() }
   return createServer({
     endpoints: [
       ...deps.routes.map((route) => routeEndpoint(deps, route)),
@@ -43,7 +45,6 @@ export function createApi(deps: ApiDeps): HttpServer {
     preflight: (incoming, allow) => preflight(deps, incoming, allow),
     socketOwner: (address) =>
       deps.isProxy?.(address) === true ? undefined : deps.addressBucket(address, {}),
-    clientOf: ({ socketAddress, headers }) => deps.addressBucket(socketAddress, headers),
     newRequestId: deps.newRequestId,
     report: deps.report,
     ...(deps.connectionLimits === undefined ? {} : { connectionLimits: deps.connectionLimits }),
@@ -53,12 +54,15 @@ export function createApi(deps: ApiDeps): HttpServer {
   })
 }
 
-function pageEndpoint(deps: ApiDeps, page: Page): Endpoint {
+function pageEndpoint(deps: PipelineDeps, page: Page): Endpoint {
   return { method: 'GET', path: page.path, respond: (incoming) => answerPage(deps, page, incoming) }
 }
 
 /** The SDK is loaded by the first message. */
-function mcpEndpoint(deps: ApiDeps, facts: McpFacts): Endpoint {
+function mcpEndpoint(
+  deps: PipelineDeps & Pick<ApiDeps, 'routes' | 'pages'>,
+  facts: McpFacts,
+): Endpoint {
   const path = '/mcp'
   const page: Page = {
     path,
@@ -70,7 +74,7 @@ function mcpEndpoint(deps: ApiDeps, facts: McpFacts): Endpoint {
   return { method: 'POST', path, respond: (incoming) => answerPage(deps, page, incoming) }
 }
 
-function absentEndpoint(deps: ApiDeps, { method, path, refusal }: AbsentOperation): Endpoint {
+function absentEndpoint(deps: PipelineDeps, { method, path, refusal }: AbsentOperation): Endpoint {
   const respond: Endpoint['respond'] = (incoming) => deny(deps, incoming, { refusal, headers: [] })
   return { method, path, respond }
 }

@@ -37,6 +37,7 @@ test('while a route refuses, the document has the examples of the others and is 
     const answered = await page?.read({
       ...{ requestId: 'r', method: 'GET', headers: {}, socketAddress: '192.0.2.1' },
       ...{ path: {}, query: new Map(), body: undefined, signal: new AbortController().signal },
+      isCut: () => false,
     })
     assert.ok(answered !== undefined && 'body' in answered)
     return String(answered.body)

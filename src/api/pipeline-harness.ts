@@ -126,8 +126,10 @@ function memoryMeter(state: State): Meter {
       remaining: caller.dailyQuota - used,
       resetUnix: nextMidnight(NOON_MS / 1000),
       prepaidBalance: 0n,
+      ...(used >= caller.dailyQuota && { refused: { kind: 'exhausted' } }),
     }
   }
+  const refused = new Set<string>()
   const check = () => {
     if (state.down) throw new MeteringUnavailable('the store is down')
   }
@@ -136,7 +138,10 @@ function memoryMeter(state: State): Meter {
       state.log.push('admit')
       check()
       const used = state.counts.get(caller.bucket) ?? 0
-      if (used >= caller.dailyQuota) return { kind: 'exhausted', figures: figures(caller) }
+      if (used >= caller.dailyQuota) {
+        refused.add(caller.bucket)
+        return { kind: 'exhausted', figures: figures(caller) }
+      }
       state.counts.set(caller.bucket, used + 1)
       const receipt = {
         id: '1',
@@ -148,14 +153,11 @@ function memoryMeter(state: State): Meter {
       } as const
       return { kind: 'admitted', source: 'quota', receipt, figures: figures(caller) }
     },
-    async refund({ bucket }) {
-      state.log.push('refund')
-      state.counts.set(bucket, (state.counts.get(bucket) ?? 0) - 1)
-    },
     async figures(caller) {
       check()
       return figures(caller)
     },
+    wasRefused: ({ bucket }) => refused.has(bucket),
   }
 }
 

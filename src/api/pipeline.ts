@@ -9,8 +9,10 @@ import type { Endpoint, Incoming, Outgoing } from '#http/exchange.ts'
 import type { PaymentRequired, Prepared, RequestFacts, Route } from '#route/route.ts'
 import type { AccessLog } from './access-log.ts'
 import type { AdmissionSource } from './call-counts.ts'
+import type { CallPayment, ProvenPayment, UnsettledPayment } from './call-payment.ts'
 import { type FiguresDeps, figuresAfterRefusal, figuresOf, noFigures } from './figures.ts'
-import { type Asked, type Ending, etagAt, stampFigures, toWire } from './wire.ts'
+import type { Turns } from './turns.ts'
+import { type Asked, type Ending, etagAt, pushHeaders, stampFigures, toWire } from './wire.ts'
 
 export interface PipelineDeps extends FiguresDeps {
   readonly meter: Meter
@@ -28,33 +30,17 @@ export interface PipelineDeps extends FiguresDeps {
     caller: Caller,
     facts: RequestFacts,
   ): PaymentRequired | Refusal | Promise<PaymentRequired>
-  /** Refuses a payment that was used before, also where the call would be free. */
-  screen?(facts: RequestFacts): Promise<Refusal | undefined> | undefined
+  /** Of callers whose calls wait for their work. */
+  readonly turns: Turns
+  /** Whether a payment came with the request; refuses a used one, also where the call would be free. */
+  screen?(facts: RequestFacts): Promise<Refusal | 'carried' | undefined>
   /** Settles a payment that came with the request; undefined when none came. */
-  settle?(
-    caller: Caller,
-    facts: RequestFacts,
-  ): Promise<SettledCall | UnsettledCall | Refusal | PaymentRequired | undefined>
+  settle?(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined>
   /** What a failure of infrastructure means to a caller; undefined for a bug. */
   outage(error: unknown): Refusal | undefined
   report(error: unknown, requestId: string): void
   observeAdmission?(source: AdmissionSource): void
   noteCaller?: AccessLog['noteCaller']
-}
-
-/** The payment was credited; the answer carries the headers, even if it fails. */
-export interface SettledCall {
-  readonly kind: 'settled'
-  readonly headers: Readonly<Record<string, string>>
-  /** Set when this call was admitted in the transaction of the credit. */
-  readonly admission?: Admission
-}
-
-/** Nothing credited (yet); the answer carries the headers. */
-export interface UnsettledCall {
-  readonly kind: 'unsettled'
-  readonly headers: Readonly<Record<string, string>>
-  readonly ending: Refusal | PaymentRequired
 }
 
 class Exchange implements RequestFacts, Asked {
@@ -63,8 +49,15 @@ class Exchange implements RequestFacts, Asked {
   readonly addressBucket: string
   /** The address until a key is accepted, so that a 401 shows the figures of the address. */
   caller: Caller
+  /** Whose quota or balance the call is charged to. */
+  payer: Caller
   prepared: Prepared | undefined
   guarded = false
+  hasTurn = false
+  /** Of the work, until the call is admitted. */
+  outgoing: Outgoing | undefined
+  /** Proven, but not credited yet. */
+  payment: ProvenPayment | undefined
   admission: Extract<Admission, { readonly kind: 'admitted' }> | undefined
   figures: UsageFigures | undefined
   /** Receipt of a payment settled by this request. */
@@ -75,6 +68,7 @@ class Exchange implements RequestFacts, Asked {
     this.incoming = incoming
     this.addressBucket = addressBucket
     this.caller = caller
+    this.payer = caller
   }
 
   get requestId(): string {
@@ -107,16 +101,18 @@ interface Step {
 }
 
 /**
- * Steps of a matched route, after the server's checks of path, method, size and type. Nothing is
- * charged before `admit`; any later failure is refunded.
+ * Steps of a matched route, after the server's checks of path, method, size and type. What may fail
+ * stands before `admit`; after it only the answer is written.
  */
 export const STEPS: readonly Step[] = [
   { name: 'identify', run: identify },
   { name: 'parse', run: parse },
   { name: 'guard', run: guard },
   { name: 'conditional', run: notModified },
-  { name: 'admit', run: admit },
+  { name: 'turn', run: takeTurn },
+  { name: 'ask again', run: askAgain },
   { name: 'work', run: work },
+  { name: 'admit', run: admit },
 ]
 
 /** Rejects only when writing the refusal itself fails. */
@@ -129,11 +125,30 @@ async function answer(deps: PipelineDeps, route: Route, incoming: Incoming): Pro
   const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
   const exchange = new Exchange(route, incoming, bucket, deps.anonymous(bucket))
   const ending = guardLate(deps, exchange, await runSteps(deps, exchange))
-  const outgoing = wireOrRefusal(deps, exchange, ending)
-  if (outgoing.status >= 300) await refund(deps, exchange)
+  leaveTurn(deps, exchange)
+  if (exchange.payment !== undefined) await creditAlone(deps, exchange, exchange.payment)
+  const outgoing = ending === undefined ? outgoingOf(exchange) : toWire(deps, exchange, ending)
   const charged =
     outgoing.stream === undefined ? outgoing : await chargedByMinute(deps, exchange, outgoing)
   return stamp(deps, exchange, charged, await figuresToShow(deps, exchange, charged))
+}
+
+function outgoingOf({ outgoing }: Exchange): Outgoing {
+  if (outgoing === undefined) throw new Error('the last steps neither refused nor answered')
+  return outgoing
+}
+
+/** The work failed, but the deposit stands. The job that finishes payments credits it otherwise. */
+async function creditAlone(
+  deps: PipelineDeps,
+  exchange: Exchange,
+  payment: ProvenPayment,
+): Promise<void> {
+  try {
+    await payment.post('credit')
+  } catch (error) {
+    deps.report(error, exchange.requestId)
+  }
 }
 
 async function chargedByMinute(
@@ -153,7 +168,7 @@ async function chargedByMinute(
   return { ...outgoing, stream: chargeMinutes(deps, { facts, identify, failed, open }) }
 }
 
-async function runSteps(deps: PipelineDeps, exchange: Exchange): Promise<Ending> {
+async function runSteps(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
   try {
     for (const step of STEPS) {
       const ending = await step.run(deps, exchange)
@@ -162,7 +177,7 @@ async function runSteps(deps: PipelineDeps, exchange: Exchange): Promise<Ending>
   } catch (error) {
     return failure(deps, exchange, error)
   }
-  throw new Error('the last step gives an ending')
+  return undefined
 }
 
 async function figuresToShow(
@@ -176,11 +191,12 @@ async function figuresToShow(
 
 function stamp(
   deps: PipelineDeps,
-  { admission, incoming, caller }: Exchange,
+  { admission, incoming, caller, settledHeaders }: Exchange,
   outgoing: Outgoing,
   figures: UsageFigures,
 ): Outgoing {
   deps.noteCaller?.(incoming, caller, admission?.source)
+  if (settledHeaders !== undefined) pushHeaders(outgoing.headers, settledHeaders)
   if (admission !== undefined) outgoing.headers.push('X-RateLimit-Source', admission.source)
   if (admission?.isBalanceLow === true) outgoing.headers.push('X-Balance-Low', 'true')
   stampFigures(outgoing.headers, figures, deps.clock())
@@ -193,6 +209,7 @@ async function identify(deps: PipelineDeps, exchange: Exchange): Promise<Refusal
   const caller = await deps.identify(incoming.headers, addressBucket)
   if (isRefusal(caller)) return caller
   exchange.caller = caller
+  exchange.payer = caller
   return refuseByLimits(exchange, caller)
 }
 
@@ -209,7 +226,10 @@ function refuseByLimits(
 /** Secrets in URLs end up in logs and browser histories. */
 const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}$/i
 
-function parse(_deps: PipelineDeps, exchange: Exchange): Ending | undefined {
+function parse(
+  _deps: PipelineDeps,
+  exchange: Exchange,
+): Ending | undefined | Promise<Ending | undefined> {
   const { route, incoming } = exchange
   for (const values of incoming.query.values())
     if (values.some((value) => SECRET.test(value)))
@@ -221,7 +241,7 @@ function parse(_deps: PipelineDeps, exchange: Exchange): Ending | undefined {
   })
   if (isRefusal(prepared)) return prepared
   exchange.prepared = prepared
-  return undefined
+  return prepared.check(exchange)
 }
 
 function guard(deps: PipelineDeps, exchange: Exchange): Ending | undefined {
@@ -230,7 +250,11 @@ function guard(deps: PipelineDeps, exchange: Exchange): Ending | undefined {
 }
 
 /** Refusals before the guard step take a token too, so that 401s and 400s are bounded. */
-function guardLate(deps: PipelineDeps, exchange: Exchange, ending: Ending): Ending {
+function guardLate(
+  deps: PipelineDeps,
+  exchange: Exchange,
+  ending: Ending | undefined,
+): Ending | undefined {
   if (exchange.guarded) return ending
   return guard(deps, exchange) ?? ending
 }
@@ -246,61 +270,114 @@ async function notModified(_deps: PipelineDeps, exchange: Exchange): Promise<End
   return matchesEtag(header, etag) ? { kind: 'not-modified', etag, cacheControl } : undefined
 }
 
-async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+/** One caller's calls do not work all at once; the next one learns what the last one cost. */
+function takeTurn(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> | undefined {
   if (!exchange.route.metered) return undefined
-  const used = await deps.screen?.(exchange)
-  if (used !== undefined) return used
-  const admission = await deps.meter.admit(exchange.caller)
-  take(deps, exchange, admission)
-  if (admission.kind === 'exhausted') return settle(deps, exchange)
-  return refuseLimited(admission)
+  exchange.hasTurn = true
+  const waiting = deps.turns.take(exchange.caller.bucket)
+  return waiting?.then(() => (exchange.incoming.isCut() ? CUT : undefined))
 }
 
-async function settle(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
-  const settled = await deps.settle?.(exchange.caller, exchange)
-  if (settled?.kind === 'settled') {
-    exchange.settledHeaders = settled.headers
-    const second = settled.admission ?? (await deps.meter.admit(exchange.caller))
-    take(deps, exchange, second)
-    if (second.kind !== 'exhausted') return refuseLimited(second)
-  } else if (settled?.kind === 'unsettled') {
-    exchange.settledHeaders = settled.headers
-    return settled.ending
-  } else if (settled !== undefined) return settled
+function leaveTurn(deps: PipelineDeps, exchange: Exchange): void {
+  if (!exchange.hasTurn) return
+  exchange.hasTurn = false
+  deps.turns.leave(exchange.caller.bucket)
+}
+
+/** A call that would be refused, or brings a payment, causes no work before that is settled. */
+async function askAgain(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+  const { route, caller } = exchange
+  if (!route.metered) return undefined
+  const screened = await deps.screen?.(exchange)
+  if (isRefusalOf(screened)) return screened
+  if (screened === undefined && !deps.meter.wasRefused(caller)) return undefined
+  const { refused, ...figures } = await deps.meter.figures(caller)
+  if (refused === undefined) return undefined
+  exchange.figures = { ...figures, remaining: 0 }
+  deps.observeAdmission?.(refused.kind)
+  return refused.kind === 'limited' ? refuseSpending(refused.cap) : pay(deps, exchange)
+}
+
+function isRefusalOf(screened: Refusal | 'carried' | undefined): screened is Refusal {
+  return typeof screened === 'object'
+}
+
+/** From a payment or balance that the request names; else 402. */
+async function pay(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+  const payment = await deps.settle?.(exchange.caller, exchange)
+  if (payment === undefined) return await deps.paymentRequired(exchange.caller, exchange)
+  exchange.settledHeaders = payment.headers
+  if (payment.kind === 'unsettled') return payment.ending
+  exchange.payer = payment.payer
+  if (payment.kind === 'proven') exchange.payment = payment
+  return undefined
+}
+
+async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+  if (!exchange.route.metered) return undefined
+  leaveTurn(deps, exchange)
+  if (exchange.incoming.isCut()) return CUT
+  let admission = await charge(deps, exchange)
+  if (admission.kind === 'exhausted' && exchange.payer === exchange.caller) {
+    const ending = await pay(deps, exchange)
+    if (ending !== undefined) return ending
+    admission = await charge(deps, exchange)
+  }
+  if (admission.kind === 'unsettled') {
+    exchange.settledHeaders = admission.headers
+    return admission.ending
+  }
+  if (admission.kind === 'limited') return refuseSpending(admission.cap)
+  if (admission.kind === 'admitted') return undefined
   return await deps.paymentRequired(exchange.caller, exchange)
 }
 
+/** Nobody reads it. */
+const CUT = refuse('invalid_parameter', 'the client closed the connection')
+
+/** A payment is credited in the transaction that debits its call. */
+async function charge(
+  deps: PipelineDeps,
+  exchange: Exchange,
+): Promise<Admission | UnsettledPayment> {
+  const { payment, payer } = exchange
+  exchange.payment = undefined
+  const posted = await payment?.post('credit and call')
+  if (posted?.kind === 'unsettled') return posted
+  const admission = posted ?? (await deps.meter.admit(payer))
+  take(deps, exchange, admission)
+  return admission
+}
+
 function take(deps: PipelineDeps, exchange: Exchange, admission: Admission): void {
+  // A signed-in wallet has no free calls; show its address's.
+  const { dailyQuota } = exchange.caller
   if (admission.kind === 'admitted') {
     exchange.admission = admission
-    exchange.figures = admission.figures
+    exchange.figures = { ...admission.figures, dailyQuota }
     deps.observeAdmission?.(admission.source)
     return
   }
-  exchange.figures = { ...admission.figures, remaining: 0 }
+  exchange.figures = { ...admission.figures, dailyQuota, remaining: 0 }
   deps.observeAdmission?.(admission.kind)
 }
 
-function refuseLimited(admission: Admission): Refusal | undefined {
-  return admission.kind === 'limited' ? refuseSpending(admission.cap) : undefined
-}
-
-async function work(_deps: PipelineDeps, exchange: Exchange): Promise<Ending> {
+/** Also writes the answer, since what cannot be serialized must not be charged. */
+async function work(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
   const { prepared } = exchange
   if (prepared === undefined) throw new Error('a route was run before it was parsed')
   const outcome = await prepared.run(exchange)
+  if (outcome.kind !== 'answer' && outcome.kind !== 'stream') return outcome
   if (outcome.kind === 'answer' && outcome.figures !== undefined) exchange.figures = outcome.figures
-  return outcome
+  exchange.outgoing = toWire(deps, exchange, outcome)
+  return undefined
 }
 
 function failure(deps: PipelineDeps, exchange: Exchange, error: unknown): Refusal {
   if (error instanceof MeteringUnavailable) {
     deps.report(error, exchange.requestId)
     exchange.figures = noFigures(exchange.caller, deps.clock())
-    return refuse(
-      'metering_unavailable',
-      'calls cannot be counted right now; if this one was charged, it is refunded',
-    )
+    return refuse('metering_unavailable', 'calls cannot be counted right now; try again soon')
   }
   return reportFailure(deps, error, exchange.requestId)
 }
@@ -312,27 +389,4 @@ export function reportFailure(deps: PipelineDeps, error: unknown, requestId: str
     deps.outage(error) ??
     refuse('internal_error', 'internal error; quote the X-Request-Id to support')
   )
-}
-
-function wireOrRefusal(deps: PipelineDeps, exchange: Exchange, ending: Ending): Outgoing {
-  try {
-    return toWire(deps, exchange, ending)
-  } catch (error) {
-    return toWire(deps, exchange, failure(deps, exchange, error))
-  }
-}
-
-/** The meter retries a failed refund; the answer does not wait. */
-async function refund(deps: PipelineDeps, exchange: Exchange): Promise<void> {
-  const { admission } = exchange
-  if (admission === undefined) return
-  exchange.admission = undefined
-  exchange.figures = undefined
-  try {
-    await deps.meter.refund(admission.receipt)
-    deps.observeAdmission?.('refunded')
-  } catch (cause) {
-    const receipt = JSON.stringify(admission.receipt)
-    deps.report(new Error(`not refunded at once: ${receipt}`, { cause }), exchange.requestId)
-  }
 }

@@ -12,7 +12,6 @@ export interface Asked {
   readonly incoming: Incoming
   readonly prepared: Prepared | undefined
   readonly requestId: string
-  readonly settledHeaders: Readonly<Record<string, string>> | undefined
 }
 
 export type Ending = Outcome | NotModified
@@ -34,12 +33,6 @@ export function toWire(
   asked: Asked,
   ending: Ending,
 ): Outgoing {
-  const outgoing = bare(deps, asked, ending)
-  if (asked.settledHeaders !== undefined) push(outgoing.headers, asked.settledHeaders)
-  return outgoing
-}
-
-function bare(deps: { readonly publicBaseUrl: string }, asked: Asked, ending: Ending): Outgoing {
   if (isRefusal(ending)) return refusalWire(deps, asked, ending)
   if (ending.kind === 'not-modified') {
     const { etag, cacheControl = CACHED } = ending
@@ -48,7 +41,7 @@ function bare(deps: { readonly publicBaseUrl: string }, asked: Asked, ending: En
   if (ending.kind === 'answer') return answerWire(asked, ending)
   if (ending.kind === 'stream') return streamWire(ending)
   const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
-  push(headers, ending.headers ?? {})
+  pushHeaders(headers, ending.headers ?? {})
   return { status: 402, headers, body: JSON.stringify(ending.body) }
 }
 
@@ -71,7 +64,7 @@ function answerWire(asked: Asked, answer: Answer): Outgoing {
     headers.push('ETag', etagOf(asked, answer, answer.revision))
   if (answer.contentType === CSV_TYPE)
     headers.push('Content-Disposition', `attachment; filename="${fileNameOf(route)}"`)
-  push(headers, answer.headers ?? {})
+  pushHeaders(headers, answer.headers ?? {})
   return { status: answer.status, headers, body }
 }
 
@@ -118,7 +111,7 @@ function fileNameOf({ path }: Route): string {
     .replaceAll('/', '-')}.csv`
 }
 
-function push(headers: string[], more: Readonly<Record<string, string>>): void {
+export function pushHeaders(headers: string[], more: Readonly<Record<string, string>>): void {
   for (const name in more) headers.push(name, more[name] ?? '')
 }
 

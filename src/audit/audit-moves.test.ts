@@ -27,7 +27,7 @@ async function createWallets(engine: Engine) {
   const key = await world.rotate(old)
   assert.ok(key !== undefined)
   // Money of a paid call goes on to the key that took the place of the one that called.
-  for (const receipt of paid.slice(-2)) await world.refund(receipt)
+  await world.undo(paid.slice(-2))
   await world.move(key, other)
   assert.deepEqual(await world.audit(), [])
   return { world, old, other, stranger }

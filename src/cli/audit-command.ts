@@ -5,8 +5,6 @@ import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 interface Options extends RoleOptions {
   readonly statement?: string
   readonly jwks?: string
-  /** True without folders. */
-  readonly afterFailover?: readonly string[] | true
 }
 
 const EXAMPLES = `
@@ -17,13 +15,8 @@ audit could not run (for example because the local chains of "sexton start" are 
 With --statement it checks one statement of charges, JSON or CSV, instead: signature, digest and arithmetic,
 and where the data folder or SEXTON_DATABASE_URL has accounts, that ledger and chain agree.
 
-With --after-failover it names what callers were answered with and a promoted PostgreSQL does not hold: keys
-whose secret was shown, revocations, claims and x402 payments, and calls. It reads the receipts that each
-"sexton serve" keeps in its data folder, so name a copy of every replica's.
-
 Examples:
   sexton audit
-  sexton audit --after-failover /srv/replica-1 /srv/replica-2
   SEXTON_DATABASE_URL=postgres://... sexton audit --ecosystem my.json
   sexton audit --statement november.json --jwks https://data.example/.well-known/jwks.json
 `
@@ -34,13 +27,7 @@ export function auditCommand(process: NodeJS.Process): Command {
     .addHelpText('after', EXAMPLES)
     .option('--statement <file>', 'check this statement of charges instead')
     .option('--jwks <url or file>', 'its key set (default: the keys of SEXTON_SIGNING_KEYS)')
-    .option(
-      '--after-failover [folders...]',
-      'name what a failover lost, by the receipts in these data folders (default: the own one)',
-    )
-    .action(({ statement: file, jwks, afterFailover, ...options }: Options) => {
-      if (afterFailover !== undefined)
-        return runRole(process, failoverAudit(afterFailover), options)
+    .action(({ statement: file, jwks, ...options }: Options) => {
       const run = file === undefined ? runAudit : statementAudit(file, jwks)
       return runRole(process, run, options)
     })
@@ -73,25 +60,6 @@ async function runAudit(context: RoleContext): Promise<ExitCode> {
   })
   progress.finish()
   return conclude(context, differences)
-}
-
-function failoverAudit(folders: readonly string[] | true) {
-  return async (context: RoleContext): Promise<ExitCode> => {
-    const [{ auditAfterFailover }, { chosenEcosystem }] = await Promise.all([
-      import('#audit/after-failover.ts'),
-      import('#main/role-context.ts'),
-    ])
-    const { settings, say } = context
-    const lost = await auditAfterFailover({
-      settings,
-      ecosystem: await chosenEcosystem(settings),
-      folders: folders === true ? [settings.dataFolder] : folders,
-      note: (line) => say(`ok     ${line}`),
-    })
-    for (const each of lost) say(`LOST   ${each}`)
-    say(lost.length === 0 ? 'Nothing was lost.' : `${lost.length} things were lost.`)
-    return lost.length === 0 ? 0 : 1
-  }
 }
 
 function conclude({ say }: RoleContext, differences: readonly string[]): ExitCode {

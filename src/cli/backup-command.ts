@@ -3,8 +3,7 @@ import { runUpkeep, type UpkeepOptions, upkeepCommand } from './run-upkeep.ts'
 
 const BACKUP = `
 Copies the accounts as they are at one moment into one new file, while the service runs; the file is the
-same for both engines. Refunds that wait in the data folder go with it. The register is not part of it:
-it is built from the chains.
+same for both engines. The register is not part of it: it is built from the chains.
 
 Exit code: 0 written, 1 not written, or the accounts fail their audit (which is shown), 2 wrong usage.
 

@@ -47,8 +47,7 @@ async function runServe(context: RoleContext): Promise<ExitCode> {
   const ecosystem = await chosenEcosystem(settings)
   const stores = await openStores(settings, reportMigrations(logger))
   try {
-    const report = (err: unknown) =>
-      logger.error({ err }, 'error while processing a payment or refund')
+    const report = (err: unknown) => logger.error({ err }, 'error in the background')
     const warn = (message: string) => logger.warn(message)
     const onKeyChange = (change: KeyChange) => logger.info(change, `key ${change.kind}`)
     const given = { ecosystem, stores, settings, clock, report, warn, onKeyChange }

@@ -55,6 +55,8 @@ export interface DataRouteDefinition<P extends Parameters> extends Reader<Values
   /** For series and lists. */
   readonly csv?: CsvForm
   readonly refusals?: readonly RefusalCode[]
+  /** What single parameters cannot tell. */
+  check?(parameters: ValuesOf<P>, point: Point): Refusal | undefined
 }
 
 export function dataRoute<P extends Parameters>(
@@ -70,6 +72,7 @@ export function dataRoute<P extends Parameters>(
     read,
     datasets,
     parameters,
+    check,
     refusals = [],
     ...facts
   } = definition
@@ -90,6 +93,14 @@ export function dataRoute<P extends Parameters>(
         return { text: lastingRevision(deps, state.status), cacheControl: IMMUTABLE }
       return { text: shownRevision(deps, state.revision) }
     },
+    check(input) {
+      const asked = input.parameters as ValuesOf<P> & Common
+      const point = pointOf(asked)
+      if (isRefusal(point)) return point
+      const wrong = check?.(asked, point)
+      if (wrong !== undefined || typeof point === 'string') return wrong
+      return import('./as-of/find-blocks.ts').then((asOf) => asOf.checkAsOf(deps, point))
+    },
     async handle(input) {
       const asked = input.parameters as ValuesOf<P> & Common
       const point = pointOf(asked)
@@ -97,7 +108,7 @@ export function dataRoute<P extends Parameters>(
       const asCsv = csv !== undefined && wantsCsv(input, asked.format)
       const make = async () => {
         const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
-        const read = await reader.read(asked, point)
+        const read = await reader.read(asked, point, input.caller.bucket)
         if (isRefusal(read)) return read
         return toAnswer(deps, { ...read, path: facts.path, query, csv: asCsv ? csv : undefined })
       }

@@ -26,6 +26,7 @@ import {
   timeParameter,
   tokenParameter,
 } from './parameters.ts'
+import type { Point } from './read-point.ts'
 import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from './wire.ts'
 
 export const eventProperties = {
@@ -63,7 +64,7 @@ export function listParameters(ecosystem: Ecosystem) {
   }
 }
 
-interface ListValues {
+export interface ListValues {
   readonly limit: number
   readonly chain: Chain | undefined
   readonly token: PricedToken | undefined
@@ -72,37 +73,48 @@ interface ListValues {
   readonly cursor: Cursor | undefined
 }
 
+interface List {
+  readonly dataset: string
+  readonly account?: `0x${string}`
+  readonly kind?: string
+  readonly values: ListValues
+}
+
+/** Before anything is read; the blocks of a cursor as of blocks are not known yet. */
+export function checkList(list: List, point: Point): Refusal | undefined {
+  const { from, to, cursor } = list.values
+  if (from !== undefined && to !== undefined && to <= from)
+    return refuse('invalid_parameter', 'to must be later than from', {
+      errors: [{ in: 'query', name: 'to', reason: 'must be later than from' }],
+    })
+  if (cursor === undefined) return undefined
+  const { filters } = cursor
+  const isOwn =
+    typeof point === 'object'
+      ? filters.startsWith(boundFilters(list))
+      : filters === filtersOf(list, point === 'latest' ? undefined : point)
+  return isOwn ? undefined : OTHER_FILTERS
+}
+
+const OTHER_FILTERS = refuse(
+  'invalid_cursor',
+  'cursor was issued for other filters; repeat the request without it',
+  { errors: [{ in: 'query', name: 'cursor', reason: 'was issued for other filters' }] },
+)
+
 export async function readEventPage(
   connection: Connection,
-  input: {
-    readonly dataset: string
+  input: List & {
     readonly status: IndexStatus
-    readonly account?: `0x${string}`
-    readonly kind?: string
-    readonly values: ListValues
     readonly cut?: Cut | undefined
     /** Blocks that a cursor is bound to. */
     readonly boundTo?: string | undefined
   },
 ): Promise<{ readonly events: readonly ListedEvent[]; readonly page: Page } | Refusal> {
   const { limit, chain, token, from, to, cursor } = input.values
-  if (from !== undefined && to !== undefined && to <= from)
-    return refuse('invalid_parameter', 'to must be later than from', {
-      errors: [{ in: 'query', name: 'to', reason: 'must be later than from' }],
-    })
   const { dataset, account, kind, cut, boundTo } = input
-  const bound = boundTo === undefined ? [] : [boundTo]
-  const asked = [dataset, account, kind, chain?.name, token?.symbol, from, to, ...bound]
-  // The order belongs to it: a cursor of 0.2.0 names a log index, not a place.
-  const filters = hashOf(['by place', ...asked])
-  if (cursor !== undefined && cursor.filters !== filters)
-    return refuse(
-      'invalid_cursor',
-      'cursor was issued for other filters; repeat the request without it',
-      {
-        errors: [{ in: 'query', name: 'cursor', reason: 'was issued for other filters' }],
-      },
-    )
+  const filters = filtersOf(input, boundTo)
+  if (cursor !== undefined && cursor.filters !== filters) return OTHER_FILTERS
   const { events, next } = await listEvents(connection, {
     dataset,
     limit,
@@ -117,6 +129,22 @@ export async function readEventPage(
     cut,
   })
   return { events, page: { limit, count: events.length, nextCursor: cursorOf(filters, next) } }
+}
+
+/** The order belongs to it: a cursor of 0.2.0 names a log index, not a place. */
+function filtersOf(list: List, boundTo: string | undefined): string {
+  if (boundTo === undefined) return hashOf(['by place', ...askedOf(list)])
+  return boundFilters(list) + hashOf([boundTo]).slice(0, 8)
+}
+
+/** The part of a bound cursor's filters that the request alone tells. */
+function boundFilters(list: List): string {
+  return hashOf(['bound', ...askedOf(list)]).slice(0, 8)
+}
+
+function askedOf({ dataset, account, kind, values }: List): readonly unknown[] {
+  const { chain, token, from, to } = values
+  return [dataset, account, kind, chain?.name, token?.symbol, from, to]
 }
 
 function cursorOf(filters: string, next: EventKey | null): string | null {

@@ -74,19 +74,20 @@ export class PointReader<Values> {
     this.#reader = reader
   }
 
-  async read(parameters: Values, point: Point): Promise<PointRead | Refusal> {
+  /** `bucket` pays for requests to nodes from its budget. */
+  async read(parameters: Values, point: Point, bucket: string): Promise<PointRead | Refusal> {
     if (typeof point === 'object')
-      return (await this.#asOf.run(() => this.#readAsOf(parameters, point))) ?? BUSY
+      return (await this.#asOf.run(() => this.#readAsOf(parameters, point, bucket))) ?? BUSY
     const read = await this.#readSnapshot(parameters, point === 'latest' ? newest : finalized)
     return isRefusal(read) ? read : this.#finish(read)
   }
 
-  async #readAsOf(parameters: Values, point: AsOf): Promise<PointRead | Refusal> {
+  async #readAsOf(parameters: Values, point: AsOf, bucket: string): Promise<PointRead | Refusal> {
     const [{ findBlocks }, { stand }] = await Promise.all([
       import('./as-of/find-blocks.ts'),
       import('./as-of/stand.ts'),
     ])
-    const found = await findBlocks(this.#deps, point)
+    const found = await findBlocks({ ...this.#deps, bucket }, point)
     if (isRefusal(found)) return found
     const datasets = this.#reader.datasets(parameters)
     const at = (connection: Connection, status: IndexStatus) =>

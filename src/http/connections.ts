@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { type Line, RequestLine } from './request-line.ts'
 
 /** Longer than clients pause, short enough to free idle sockets. */
 const IDLE_SECONDS = 10
@@ -55,6 +56,7 @@ export class Connections {
   readonly #held = new Map<string, number>()
   readonly #open = new WeakMap<Duplex, ClientConnection>()
   readonly #sockets = new Set<Socket>()
+  readonly #line: Line = { waiting: 0 }
   #closingMs: number | undefined
 
   constructor(deps: ConnectionsDeps) {
@@ -77,6 +79,7 @@ export class Connections {
     if (known !== undefined) return known
     const connection = new ClientConnection(socket, {
       requestsMax: this.#deps.limits.requestsPerSocket,
+      line: this.#line,
     })
     this.#open.set(socket, connection)
     return connection
@@ -152,7 +155,7 @@ export class ClientConnection {
   /** At the last sweep; unchanged for `sameMs`. */
   swept = { bytesRead: 0, isIdle: false, sameMs: 0 }
   readonly #requestsMax: number
-  #requests = 0
+  #begun = 0
   /** Later requests are ignored; the next answer ends the connection (RFC 9112, 9.6). */
   #isEnding = false
   #isStreaming = false
@@ -161,11 +164,19 @@ export class ClientConnection {
   #answering: ServerResponse | undefined
 
   readonly #socket: Duplex
+  readonly #line: Line
+  /** Made by the first pipelined request. */
+  #requests: RequestLine | undefined
+  #before: ServerResponse | undefined
   #gone: AbortSignal | undefined
 
-  constructor(socket: Duplex, { requestsMax }: { readonly requestsMax: number }) {
+  constructor(
+    socket: Duplex,
+    { requestsMax, line }: { readonly requestsMax: number; readonly line: Line },
+  ) {
     this.#socket = socket
     this.#requestsMax = requestsMax
+    this.#line = line
   }
 
   /**
@@ -175,6 +186,11 @@ export class ClientConnection {
   get gone(): AbortSignal {
     this.#gone ??= goneSignal(this.#socket)
     return this.#gone
+  }
+
+  /** A half-closed client may still read. */
+  get isCut(): boolean {
+    return this.#socket.destroyed || !this.#socket.writable
   }
 
   get isIdle(): boolean {
@@ -188,10 +204,21 @@ export class ClientConnection {
 
   begin(response: ServerResponse): boolean {
     if (this.#isEnding) return false
+    this.#before = this.#newest
     this.#newest = response
-    this.#requests += 1
-    if (this.#requests >= this.#requestsMax) this.#isEnding = true
+    this.#begun += 1
+    if (this.#begun >= this.#requestsMax || this.#requests?.isFull === true) this.#isEnding = true
     return true
+  }
+
+  /** Undefined if it may be answered at once; false if the connection was cut meanwhile. */
+  take(response: ServerResponse): Promise<boolean> | undefined {
+    const before = this.#before
+    if (this.#requests === undefined) {
+      if (before === undefined || isOver(before)) return undefined
+      this.#requests = new RequestLine(this.#socket, this.#line, before)
+    }
+    return this.#requests.take(response)
   }
 
   answering(response: ServerResponse): void {

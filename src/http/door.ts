@@ -16,8 +16,6 @@ import { sendAnswer, sendStream, sentBytes } from './send-answer.ts'
 import type { UnsentBytes } from './unsent-bytes.ts'
 
 export interface DoorDeps {
-  /** Stable per client, also behind a trusted proxy. */
-  clientOf(incoming: Incoming): string
   readonly endpoints: readonly Endpoint[]
   /** Names and values in turn. */
   readonly constantHeaders: readonly string[]
@@ -58,6 +56,8 @@ export class Door {
   /** Checks path and method, size and type before reading the body. */
   async enter(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     if (!this.#begins(request, reply)) return reply.hijack()
+    const waiting = this.#connections.of(request.raw.socket).take(reply.raw)
+    if (waiting !== undefined && !(await waiting)) return reply.hijack()
     const refusal = checkHost(request.raw)
     if (refusal !== undefined) return this.#denyLast(request, reply, refusal)
     if (request.is404 || !isCanonical(pathOf(request.raw.url ?? '')))
@@ -73,6 +73,8 @@ export class Door {
   async misread(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (!this.#begins(request, reply)) return reply.hijack()
     try {
+      const waiting = this.#connections.of(request.raw.socket).take(reply.raw)
+      if (waiting !== undefined && !(await waiting)) return reply.hijack()
       const refusal = checkHost(request.raw)
       if (refusal !== undefined) return await this.#denyLast(request, reply, refusal)
       return await this.#unmatched(request, reply)
@@ -169,7 +171,7 @@ export class Door {
     outgoing: Outgoing,
     path?: string,
   ): FastifyReply {
-    const { constantHeaders: constant, clientOf, observe, record, report } = this.#deps
+    const { constantHeaders: constant, observe, record, report } = this.#deps
     const { requestId, startedMs } = incoming
     const isStopping = this.#isDraining || this.stopping.signal.aborted
     const close = this.#connections.of(reply.raw.req.socket).isLast(reply.raw, isStopping)
@@ -179,7 +181,7 @@ export class Door {
     if (stream !== undefined) this.#stream(reply, incoming, { ...outgoing, stream })
     else sendAnswer(reply, outgoing, { requestId, constant, close })
     if (stream === undefined && reply.raw.writableLength > 0)
-      this.#unsent.hold(reply.raw, outgoing.body, clientOf(incoming))
+      this.#unsent.hold(reply.raw, outgoing.body)
     try {
       const durationMs = performance.now() - startedMs
       observe?.(path, outgoing.status, durationMs)

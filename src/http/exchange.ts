@@ -13,6 +13,8 @@ export interface Incoming {
   /** BROKEN_BODY when unreadable. */
   readonly body: unknown
   readonly signal: AbortSignal
+  /** Whether no answer can reach the client any more. */
+  isCut(): boolean
 }
 
 export interface Outgoing {

@@ -104,5 +104,6 @@ function nobody(requestId: string, socket: Duplex): Incoming {
     query: NO_QUERY,
     body: undefined,
     signal: AbortSignal.abort(),
+    isCut: () => false,
   }
 }

@@ -94,6 +94,10 @@ export class ServerIncoming implements Incoming {
     this.#signal ??= AbortSignal.any([this.#stopping, this.#connection.gone])
     return this.#signal
   }
+
+  isCut(): boolean {
+    return this.#connection.isCut
+  }
 }
 
 /** Null or an empty record without parameters. */

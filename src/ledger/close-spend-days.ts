@@ -6,7 +6,7 @@ import { type Sql, sql } from '#store/sql.ts'
 import { REVENUE } from './account.ts'
 import { changeBalance, recordEntry } from './post.ts'
 
-/** Late refunds have arrived by then. */
+/** Charges of unknown commits are undone by then. */
 export const CLOSE_AFTER_SECONDS = HOUR_SECONDS
 
 const DAYS_PER_RUN_MAX = 500

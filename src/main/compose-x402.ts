@@ -25,7 +25,7 @@ export interface ComposeX402Deps {
   readonly ecosystem: Ecosystem
   readonly accounts: Engine
   readonly clock: Clock
-  readonly access: Pick<Access, 'recoveries' | 'settlements' | 'findKey' | 'meter' | 'receipts'>
+  readonly access: Pick<Access, 'recoveries' | 'settlements' | 'findKey' | 'meter'>
   /** The contract's 402 body. */
   quotaBody(caller: Caller): unknown
   report(error: unknown): void
@@ -41,12 +41,6 @@ export interface ComposedX402
 export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> {
   const { settling, payment, ecosystem, accounts, clock, access } = deps
   const { pricePerCall } = ecosystem
-  // A signed-in wallet has no free calls; show its address's.
-  const atAddress = <A extends Admission>(admission: A): A => {
-    const { figures } = admission
-    if (figures.tier !== 'anonymous') return admission
-    return { ...admission, figures: { ...figures, dailyQuota: ecosystem.quotas.anonymous } }
-  }
   const x402 = createX402<Admission>({
     engine: accounts,
     clock,
@@ -61,21 +55,17 @@ export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> 
     keys: { lockSuccessor, keysOf: publicIdsOf },
     recoveries: access.recoveries,
     settlements: access.settlements,
-    async admitCredited(connection, input, credit) {
-      const admission = await admitCredited(connection, { clock, pricePerCall }, input, credit)
-      return admission && atAddress(admission)
+    admitCredited: (connection, input, credit) =>
+      admitCredited(connection, { clock, pricePerCall }, input, credit),
+    undoIfCommitted(admission, meter) {
+      if (admission.kind !== 'admitted') return
+      const { receipt } = admission
+      const id = { meter, number: 1 }
+      access.meter.undoIfCommitted({ id, day: receipt.day, receipts: [receipt], stands: false })
     },
-    async refundIfAdmitted(admission, name) {
-      if (admission.kind === 'admitted')
-        await access.meter.refundIfAdmitted(name, admission.receipt)
-    },
-    async admitSignedIn(caller) {
-      const admission = await access.meter.admit(caller)
-      return admission.kind === 'admitted' ? atAddress(admission) : undefined
-    },
+    canPay: async (caller) => (await access.meter.figures(caller)).refused === undefined,
     publicBaseUrl: ecosystem.service.publicBaseUrl,
     quotaBody: deps.quotaBody,
-    onPaid: (payment) => access.receipts?.add({ kind: 'paid', ...payment }),
     report: deps.report,
   })
   const { calls, receiver } = x402

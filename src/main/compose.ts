@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { createFailureGuard } from '#access/callers/abuse-guard.ts'
 import { gather } from '#access/callers/gather.ts'
 import { type Access, type CreateAccessDeps, createAccess } from '#access/create-access.ts'
 import type { KeyChange } from '#access/keys/authorise.ts'
@@ -53,13 +54,7 @@ export interface ComposeDeps {
   readonly stores: Pick<Stores, 'register' | 'registerReads' | 'accounts' | 'admissions'>
   readonly settings: Pick<
     Settings,
-    | 'guard'
-    | 'trustedProxies'
-    | 'metrics'
-    | 'settling'
-    | 'signingKeys'
-    | 'webhookPrivate'
-    | 'dataFolder'
+    'guard' | 'trustedProxies' | 'metrics' | 'settling' | 'signingKeys' | 'webhookPrivate'
   >
   readonly clock: Clock
   report(error: unknown): void
@@ -88,7 +83,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
         read: async () => streams.readers,
       },
     ],
-    queues: () => access.queues(),
+    waitingCalls: () => access.meter.waiting(),
     readiness: () => readiness(),
   })
   const onHub = (hub: typeof streams) => {
@@ -218,12 +213,25 @@ function composeData({ ecosystem, stores, clock }: ComposeDeps): Data {
     file,
     prices: makeDollarPrices(ecosystem.tokens),
     blockClock: openBlockClocks(),
+    nodeBudget: openNodeBudget(clock),
     answers: new AnswerCache({
       clock,
       readStatus: () =>
         register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file)),
     }),
   }
+}
+
+/** A year of days is some 10,000 requests on two chains; a page needs none. */
+const NODE_BUDGET = { burst: 1_000, refillPerSecond: 5 }
+
+function openNodeBudget(clock: Clock): Data['nodeBudget'] {
+  const { refusal, failed } = createFailureGuard({
+    clock,
+    limit: NODE_BUDGET,
+    message: 'too many old blocks were asked for in a short time',
+  })
+  return { refusal, spend: failed }
 }
 
 /** Imported when a block is asked for that the register no longer has. */
@@ -287,7 +295,6 @@ function composeAccess(
     },
     signedIn: hooks.signedIn,
     dataPaths: hooks.dataPaths,
-    dataFolder: settings.dataFolder,
     report,
     onKeyChange,
     ...(warn !== undefined && { warn }),
@@ -353,8 +360,6 @@ function composePayments(
         canonical: (query) => readDeposits({ register: stores.register, payment, file }, query),
       },
       waker,
-      onClaim: ({ publicId, txHash }) =>
-        access.receipts?.add({ kind: 'claimed', publicId, txHash }),
     }),
   }
 }

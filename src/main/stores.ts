@@ -33,7 +33,7 @@ export interface Stores {
  */
 const ACCOUNTS_LOCK_TIMEOUT_MS = 2_000
 
-/** A batch of calls, and refunds. */
+/** A batch of calls, and what undoes one of unknown outcome. */
 const ADMISSION_CONNECTIONS = 2
 
 /** Entry file of the register's SQLite writer thread. */

@@ -36,8 +36,4 @@ export interface PaymentsDeps {
   readonly verifyPayerProof: VerifyPayerProof
   readonly deposits: DepositIndex
   readonly waker: Waker
-  /** After the commit. */
-  readonly onClaim?:
-    | ((claim: { readonly publicId: string; readonly txHash: Hash }) => void)
-    | undefined
 }

@@ -85,7 +85,6 @@ function postPrepayRoute(deps: PaymentsDeps): Route {
       if (isRefusal(checked)) return checked
       const registered = await registerClaim(deps, checked)
       if (isRefusal(registered)) return registered
-      deps.onClaim?.(checked)
       const record = toPrepaymentRecord(registered.claim, deps.confirmations)
       return answer(registered.kind === 'created' ? 201 : 200, record, NO_STORE)
     },

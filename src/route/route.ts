@@ -99,6 +99,10 @@ export interface Revision {
 export interface RouteDefinition<P extends Parameters, B extends TSchema> extends RouteFacts {
   readonly parameters: P
   readonly body?: B
+  /** What single parameters cannot tell; before any charge, 304 or work. */
+  check?(
+    input: Pick<HandlerInput<P, B>, 'parameters' | 'headers'>,
+  ): Refusal | undefined | Promise<Refusal | undefined>
   /** Synchronous where cached. */
   handle(input: HandlerInput<P, B>): Outcome | Promise<Outcome>
 }
@@ -113,6 +117,7 @@ export interface RawInput {
 
 export interface Prepared {
   readonly effective: Readonly<Record<string, Effective>>
+  check(facts: Pick<RequestFacts, 'headers'>): Refusal | undefined | Promise<Refusal | undefined>
   run(facts: RequestFacts & { readonly caller: Caller }): Outcome | Promise<Outcome>
 }
 
@@ -125,7 +130,7 @@ export interface Route extends RouteFacts {
 export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
   definition: RouteDefinition<P, B>,
 ): Route {
-  const { handle, parameters, body, ...facts } = definition
+  const { handle, check, parameters, body, ...facts } = definition
   const checkBody = body === undefined ? undefined : Compile(body)
   return {
     ...facts,
@@ -145,7 +150,11 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
         question: JSON.stringify(effective),
         body: raw.body as Static<B>,
       }
-      return { effective, run: (facts) => handle(new Input<P, B>(facts, input)) }
+      return {
+        effective,
+        check: ({ headers }) => check?.({ parameters: input.parameters, headers }),
+        run: (facts) => handle(new Input<P, B>(facts, input)),
+      }
     },
   }
 }

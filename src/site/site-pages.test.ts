@@ -55,6 +55,7 @@ function incoming(
     path: { file },
     query: new Map(Object.entries(query).map(([name, value]) => [name, [value].flat()])),
     signal: new AbortController().signal,
+    isCut: () => false,
   }
 }
 

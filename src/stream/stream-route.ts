@@ -23,7 +23,7 @@ import {
 /** Half of all connections; the rest stay for calls. */
 const STREAMS_MAX = 5_000
 
-export interface StreamDeps extends Omit<DataDeps, 'blockClock'> {
+export interface StreamDeps extends Omit<DataDeps, 'blockClock' | 'nodeBudget'> {
   report(error: unknown): void
   /** Of this process. */
   readonly streamsMax?: number
@@ -75,6 +75,10 @@ export function streamRoute(deps: StreamDeps): Route {
     },
     answers: { 200: { description: 'An open stream', schema: streamEvent } },
     refusals: ['invalid_cursor', 'data_not_ready'],
+    check({ headers }) {
+      const cursor = lastEventId(headers)
+      return isRefusal(cursor) ? cursor : undefined
+    },
     async handle({ parameters, headers }) {
       const cursor = lastEventId(headers) ?? parameters.cursor
       if (isRefusal(cursor)) return cursor

@@ -14,7 +14,6 @@ export const ACCOUNT_TABLES = [
   'used_messages',
   'usage_days',
   'key_days',
-  'refunds',
   'meters',
   'claims',
   'claim_proofs',

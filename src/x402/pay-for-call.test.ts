@@ -51,8 +51,8 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
       receiver: new CountingDesk(deps),
       settlements: settling.recoveries,
       admitCredited: async () => 'admitted',
-      refundIfAdmitted: async () => undefined,
-      admitSignedIn: async () => undefined,
+      undoIfCommitted: () => undefined,
+      canPay: async () => false,
       quotaBody: () => ({}),
     })
     const signed = await Promise.all([1, 2, 3].map((n) => signPayment(harness, n)))
@@ -118,13 +118,16 @@ async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void
       lose()
       return admission
     },
-    async refundIfAdmitted(admission, name) {
+    undoIfCommitted(admission, name) {
       assert.ok(admission.kind === 'admitted')
-      await meter.refundIfAdmitted(name, admission.receipt)
-      // A second report refunds nothing more.
-      await meter.refundIfAdmitted(name, admission.receipt)
+      const { receipt } = admission
+      const id = { meter: name, number: 1 }
+      const commit = { id, day: receipt.day, receipts: [receipt], stands: false }
+      meter.undoIfCommitted(commit)
+      // A second report undoes nothing more.
+      meter.undoIfCommitted(commit)
     },
-    admitSignedIn: async () => undefined,
+    canPay: async () => false,
     quotaBody: () => ({}),
   })
   const payer: Caller = { ...CALLER, dailyQuota: 0 }
@@ -139,7 +142,10 @@ async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void
   })
   while (chain.sent.length === 0) await nextTurn()
   chain.mine()
-  const paid = await paying
+  const proven = await paying
+  assert.ok(proven?.kind === 'proven')
+  assert.deepEqual(await harness.states(), ['submitted'])
+  const paid = await proven.post('credit and call')
   assert.ok(paid?.kind === 'unsettled' && paid.ending.kind === 'refusal')
   assert.equal(paid.ending.code, 'settlement_pending')
   assert.deepEqual(await harness.states(), ['credited'])
@@ -153,14 +159,14 @@ async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void
 }
 
 onBoth(
-  'a paid call is refunded once if the result of its commit is lost, and the payment stays',
+  'a paid call is undone once if the result of its commit is lost, and the payment stays',
   async (store) => {
     const { lossy, lose } = loseNextCommit(store.engine)
     await payAndHearNothing(store.replica(), lossy, lose)
   },
 )
 
-test('PostgreSQL: a paid call is refunded if its connection is cut at COMMIT', async () => {
+test('PostgreSQL: a paid call is undone if its connection is cut at COMMIT', async () => {
   const server = await startPostgres()
   const url = await server.createDatabase()
   const engine = openPostgres({ url, schema: 'accounts' })

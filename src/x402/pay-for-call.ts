@@ -8,24 +8,34 @@ import { carriesPayment, type PaymentFault, type PaymentPayload } from './offers
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
 import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
 import type { FailureGuard } from './recovery-guard.ts'
-import type { Credited } from './settling/credit-intent.ts'
-import type { Intent, Payee } from './settling/intent.ts'
-import type { SettleDeps, SettleOutcome } from './settling/settle-payment.ts'
+import { type Credited, creditIntent } from './settling/credit-intent.ts'
+import type { Payee } from './settling/intent.ts'
+import type { SettleDeps, SettledPayment, SettleOutcome } from './settling/settle-payment.ts'
 import type { SignInFault } from './sign-in/sign-in-message.ts'
 import { createVisitors, signedInCaller, type Visitor } from './sign-in/signed-in.ts'
 
+type Headers = Readonly<Record<string, string>>
+
 /** What became of a call's payment; the headers go on any answer. */
 export type CallPayment<A> =
-  | {
-      readonly kind: 'settled'
-      readonly headers: Readonly<Record<string, string>>
-      readonly admission?: A
-    }
-  | {
-      readonly kind: 'unsettled'
-      readonly headers: Readonly<Record<string, string>>
-      readonly ending: Refusal | PaymentRequired
-    }
+  | ProvenPayment<A>
+  /** Of a signed-in wallet, or raised by another payment meanwhile. */
+  | { readonly kind: 'balance'; readonly headers: Headers; readonly payer: Caller }
+  | UnsettledPayment
+
+export interface ProvenPayment<A> {
+  readonly kind: 'proven'
+  readonly headers: Headers
+  readonly payer: Caller
+  /** Once. Undefined where the call was not admitted in the transaction of the credit. */
+  post(what: 'credit' | 'credit and call'): Promise<A | UnsettledPayment | undefined>
+}
+
+export interface UnsettledPayment {
+  readonly kind: 'unsettled'
+  readonly headers: Headers
+  readonly ending: Refusal | PaymentRequired
+}
 
 export interface CallHooks<A> {
   readonly settlements: FailureGuard
@@ -35,17 +45,15 @@ export interface CallHooks<A> {
     input: { readonly caller: Caller; readonly name: string },
     credit: () => Promise<Credited | undefined>,
   ) => Promise<A | undefined>
-  /** For a commit reported as failed that succeeded; never rejects. */
-  readonly refundIfAdmitted: (admission: A, name: string) => Promise<void>
-  readonly admitSignedIn: (caller: Caller) => Promise<A | undefined>
+  /** For a commit that reported an error: undoes the call if it was committed. */
+  readonly undoIfCommitted: (admission: A, name: string) => void
+  readonly canPay: (caller: Caller) => Promise<boolean>
   readonly quotaBody: (caller: Caller) => unknown
 }
 
 interface CallDeps<A> extends SettleDeps, CallHooks<A> {
   readonly receiver: PaymentReceiver
 }
-
-type CallOutcome<A> = SettleOutcome<A> | Refusal
 
 interface PaidCall {
   readonly caller: Caller
@@ -55,8 +63,8 @@ interface PaidCall {
 
 export class CallPayments<A> {
   readonly #deps: CallDeps<A>
-  /** By the balance that they credit. */
-  readonly #underWay = new Map<string, Promise<CallOutcome<A>>>()
+  /** Until they are credited, by the balance that they raise. */
+  readonly #underWay = new Map<string, Promise<UnderWay>>()
   readonly #recognise: ReturnType<typeof createVisitors>
 
   constructor(deps: CallDeps<A>) {
@@ -82,7 +90,8 @@ export class CallPayments<A> {
   }
 
   /**
-   * From a signed-in wallet's balance, else with the attached payment. Undefined without either.
+   * A signed-in wallet's balance, else the attached payment, settled and not credited yet. Undefined
+   * without either.
    */
   async pay(caller: Caller, facts: RequestFacts): Promise<CallPayment<A> | undefined> {
     const visitor: Visitor =
@@ -94,15 +103,9 @@ export class CallPayments<A> {
       return { kind: 'unsettled', headers: {}, ending }
     }
     if (visitor.kind === 'unknown') return this.#settlePayment(caller, facts)
-    const signedIn = signedInCaller(visitor.wallet)
-    const { admitSignedIn } = this.#deps
-    const admission = await admitSignedIn(signedIn)
-    if (admission !== undefined) return { kind: 'settled', headers: {}, admission }
-    const paid = await this.#settlePayment(signedIn, facts)
-    if (paid?.kind !== 'settled' || paid.admission !== undefined) return paid
-    // Another payment may have raised it.
-    const later = await admitSignedIn(signedIn)
-    return { ...paid, ...(later !== undefined && { admission: later }) }
+    const payer = signedInCaller(visitor.wallet)
+    if (await this.#deps.canPay(payer)) return { kind: 'balance', headers: {}, payer }
+    return this.#settlePayment(payer, facts)
   }
 
   visitor(facts: Pick<RequestFacts, 'headers' | 'addressBucket'>): Promise<Visitor> {
@@ -137,66 +140,116 @@ export class CallPayments<A> {
       if (this.#deps.receiver.isUnderWay(payload)) return this.#toCallPayment(call, USED)
       const before = this.#underWay.get(balance)
       if (before === undefined) break
-      const outcome = await before.catch(() => undefined)
-      if (outcome?.kind === 'settled') return { kind: 'settled', headers: {} }
+      const outcome = await before
+      if (outcome.kind === 'credited') return { kind: 'balance', headers: {}, payer: caller }
       // No receipt: another payment is pending.
-      if (outcome?.kind === 'pending')
+      if (outcome.kind === 'pending')
         return { kind: 'unsettled', headers: {}, ending: refusePending(outcome.transaction) }
     }
+    const { promise, resolve } = Promise.withResolvers<UnderWay>()
+    this.#underWay.set(balance, promise)
     // Removed before waiters wake, so that they do not await it again.
-    const settling = this.#settle(call).finally(() => this.#underWay.delete(balance))
-    this.#underWay.set(balance, settling)
-    return this.#toCallPayment(call, await settling)
+    const end = (outcome: UnderWay) => {
+      this.#underWay.delete(balance)
+      resolve(outcome)
+    }
+    try {
+      const outcome = await this.#settle(call)
+      if (outcome.kind === 'settled') return this.#toProven(call, outcome, end)
+      end(outcome.kind === 'pending' ? outcome : NOT_CREDITED)
+      return await this.#toCallPayment(call, outcome)
+    } catch (error) {
+      end(NOT_CREDITED)
+      throw error
+    }
   }
 
-  async #settle({ caller, facts, payload }: PaidCall): Promise<CallOutcome<A>> {
-    const { receiver, settlements, admitCredited, refundIfAdmitted } = this.#deps
+  async #settle({ caller, facts, payload }: PaidCall): Promise<SettleOutcome | Refusal> {
+    const { receiver, settlements } = this.#deps
     const limited = settlements.refusal(facts.addressBucket)
     if (limited !== undefined) return limited
-    const outcome = await receiver.settle<A>({
-      payload,
-      payee: payeeOf(caller),
-      within: (connection, intent, credit) =>
-        admitCredited(connection, { caller, name: meterNameOf(intent) }, credit),
-      onLost: (admission, intent) => refundIfAdmitted(admission, meterNameOf(intent)),
-    })
+    const outcome = await receiver.settle({ payload, payee: payeeOf(caller) })
     if (outcome.kind === 'rejected') settlements.failed(facts.addressBucket)
     return outcome
   }
 
-  async #toCallPayment(call: PaidCall, outcome: CallOutcome<A>): Promise<CallPayment<A>> {
-    const { payment } = this.#deps
-    const { payload } = call
+  #toProven(
+    { caller, payload }: PaidCall,
+    settled: SettledPayment,
+    end: (outcome: UnderWay) => void,
+  ): ProvenPayment<A> {
+    const transaction = settled.paid.deposit.txHash
+    const headers = paymentResponseHeaders(this.#deps.payment, { payload, transaction })
+    return {
+      kind: 'proven',
+      headers,
+      payer: caller,
+      post: async (what) => {
+        try {
+          const admission = await this.#credit(settled, what === 'credit' ? undefined : caller)
+          end({ kind: 'credited' })
+          return admission
+        } catch (error) {
+          this.#deps.report(error)
+          end({ kind: 'pending', transaction })
+          return this.#pending(payload, transaction)
+        }
+      },
+    }
+  }
+
+  /** With the call of a caller, if one is given. */
+  async #credit(settled: SettledPayment, caller: Caller | undefined): Promise<A | undefined> {
+    const { engine, admitCredited, undoIfCommitted } = this.#deps
+    const name = `x402:${settled.intent.id}`
+    let admission: A | undefined
+    try {
+      await engine.write(async (connection) => {
+        const credit = () => creditIntent(connection, this.#deps, settled)
+        if (caller === undefined) await credit()
+        else admission = await admitCredited(connection, { caller, name }, credit)
+      })
+      return admission
+    } catch (error) {
+      if (admission !== undefined) undoIfCommitted(admission, name)
+      throw error
+    }
+  }
+
+  #pending(payload: PaymentPayload, transaction: Hash | null): UnsettledPayment {
+    const pending = { payload, transaction, errorReason: 'settlement_pending' }
+    const headers = paymentResponseHeaders(this.#deps.payment, pending)
+    return { kind: 'unsettled', headers, ending: refusePending(transaction) }
+  }
+
+  async #toCallPayment(
+    call: PaidCall,
+    outcome: Exclude<SettleOutcome, SettledPayment> | Refusal,
+  ): Promise<UnsettledPayment> {
     if (outcome.kind === 'refusal') return { kind: 'unsettled', headers: {}, ending: outcome }
     if (outcome.kind === 'used') return { kind: 'unsettled', headers: {}, ending: refuseUsed() }
     if (outcome.kind === 'rejected') return this.#rejected(call, outcome.reason)
-    if (outcome.kind === 'pending') {
-      const { transaction } = outcome
-      const pending = { payload, transaction, errorReason: 'settlement_pending' }
-      const headers = paymentResponseHeaders(payment, pending)
-      return { kind: 'unsettled', headers, ending: refusePending(transaction) }
-    }
-    const transaction = outcome.deposit.txHash
-    const headers = paymentResponseHeaders(payment, { payload, transaction })
-    const { admission } = outcome
-    return { kind: 'settled', headers, ...(admission !== undefined && { admission }) }
+    return this.#pending(call.payload, outcome.transaction)
   }
 
   async #rejected(
     { caller, facts, payload }: Omit<PaidCall, 'payload'> & Pick<Receipted, 'payload'>,
     reason: PaymentFault,
-  ): Promise<CallPayment<A>> {
+  ): Promise<UnsettledPayment> {
     const receipt = { payload, transaction: null, errorReason: reason }
     const headers = paymentResponseHeaders(this.#deps.payment, receipt)
     return { kind: 'unsettled', headers, ending: await this.offer(caller, facts, reason) }
   }
 }
 
-function meterNameOf({ id }: Intent): string {
-  return `x402:${id}`
-}
-
 const USED = { kind: 'used' } as const
+
+type UnderWay =
+  | { readonly kind: 'credited' }
+  | { readonly kind: 'not credited' }
+  | { readonly kind: 'pending'; readonly transaction: Hash | null }
+
+const NOT_CREDITED = { kind: 'not credited' } as const
 
 export function payeeOf(caller: Caller): Payee {
   if (caller.kind === 'anonymous') return { kind: 'bucket', bucket: caller.bucket }

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache'
-import type { Hash } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { isSignedByPayer } from './offers/authorization.ts'
@@ -58,12 +57,12 @@ export class PaymentReceiver {
     this.#deps = deps
   }
 
-  /** A receipt shown again buys nothing, even where the call is free. */
-  async screen({ headers, addressBucket }: PaymentFacts): Promise<Refusal | undefined> {
+  /** A receipt shown again buys nothing, even where the call is free. Undefined without a payment. */
+  async screen({ headers, addressBucket }: PaymentFacts): Promise<Refusal | 'carried' | undefined> {
     if (!carriesPayment(headers)) return undefined
     const payload = readPayment(headers)
-    if (typeof payload === 'string') return undefined
-    return this.#refuseUsed(payload, addressBucket)
+    if (typeof payload === 'string') return 'carried'
+    return (await this.#refuseUsed(payload, addressBucket)) ?? 'carried'
   }
 
   async receive(
@@ -87,16 +86,13 @@ export class PaymentReceiver {
   }
 
   /** Once per authorization, however many requests carry it. */
-  async settle<A>(input: SettleInput<A>): Promise<SettleOutcome<A>> {
+  async settle(input: SettleInput): Promise<SettleOutcome> {
     const outcome = await this.#settleOnce(input)
     this.outcomes[outcome.kind] += 1
-    const txHash = transactionOf(outcome)
-    const { from: payer } = input.payload.authorization
-    if (txHash !== null) this.#deps.onPaid?.({ payer, txHash })
     return outcome
   }
 
-  async #settleOnce<A>(input: SettleInput<A>): Promise<SettleOutcome<A>> {
+  async #settleOnce(input: SettleInput): Promise<SettleOutcome> {
     const name = nameOf(input.payload)
     if (this.#underWay.has(name)) return { kind: 'used' }
     this.#underWay.add(name)
@@ -158,11 +154,6 @@ export class PaymentReceiver {
       report(error)
     }
   }
-}
-
-function transactionOf<A>(outcome: SettleOutcome<A>): Hash | null {
-  if (outcome.kind === 'settled') return outcome.deposit.txHash
-  return outcome.kind === 'pending' ? outcome.transaction : null
 }
 
 function nameOf({ authorization }: PaymentPayload): string {

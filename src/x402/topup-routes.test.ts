@@ -22,6 +22,7 @@ import {
   CALLER,
   depositOf,
   NOON_UNIX,
+  newIntent,
   PAY_TO,
   PAYER,
   SIGNATURE,
@@ -61,12 +62,12 @@ function settlingReceiver(engine: Engine) {
       await store('credited', credit.id)
     },
     /** The answer to a top-up whose payment is settled so. */
-    async topUp(outcome: SettleOutcome<never>): Promise<Outcome> {
+    async topUp(outcome: SettleOutcome): Promise<Outcome> {
       const receiver = new (class extends PaymentReceiver {
         override async receive(): Promise<Received> {
           return { kind: 'fresh', payload }
         }
-        override async settle<A>(): Promise<SettleOutcome<A>> {
+        override async settle(): Promise<SettleOutcome> {
           return outcome
         }
       })(settling)
@@ -96,7 +97,12 @@ function receiptOf(outcome: Outcome) {
   return decodePaymentResponseHeader(headers?.['PAYMENT-RESPONSE'] ?? '')
 }
 
-const SETTLED = { kind: 'settled', deposit: DEPOSIT, admission: undefined } as const
+/** Of a payment that another writer ends. */
+const SETTLED = {
+  kind: 'settled',
+  intent: newIntent(9),
+  paid: { kind: 'paid', deposit: DEPOSIT },
+} as const
 
 onBoth(
   'a top-up whose credit was made by somebody else a moment before is told in full',

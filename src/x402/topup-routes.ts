@@ -12,6 +12,7 @@ import { carriesPayment, type PaymentFault } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
 import { payeeOf } from './pay-for-call.ts'
 import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
+import { creditIntent } from './settling/credit-intent.ts'
 import type { Payee } from './settling/intent.ts'
 import type { SettleDeps } from './settling/settle-payment.ts'
 import type { SignInFault } from './sign-in/sign-in-message.ts'
@@ -122,7 +123,8 @@ async function refuseSignIn(
   input: TopupInput,
   reason: SignInFault,
 ): Promise<Outcome> {
-  return (await deps.receiver.screen(input.facts)) ?? offer(deps, input, { error: reason })
+  const screened = await deps.receiver.screen(input.facts)
+  return isRefusal(screened) ? screened : offer(deps, input, { error: reason })
 }
 
 async function topUp(deps: TopupDeps, input: TopupInput): Promise<Outcome> {
@@ -133,15 +135,19 @@ async function topUp(deps: TopupDeps, input: TopupInput): Promise<Outcome> {
   if (received.kind === 'rejected') return reject(deps, input, received)
   const { payload } = received
   const { caller, payee } = input
-  const outcome = await deps.receiver.settle({
-    payload,
-    payee,
-    within: (_connection, _intent, credit) => credit(),
-  })
+  const outcome = await deps.receiver.settle({ payload, payee })
   if (outcome.kind === 'used') return refuseUsed()
   if (outcome.kind === 'pending') return refusePendingTopup(deps, { payload, ...outcome })
   if (outcome.kind === 'rejected') return reject(deps, input, { payload, ...outcome })
-  return answerSettled(deps, { caller, payee, payload, ...outcome })
+  const { deposit } = outcome.paid
+  const transaction = deposit.txHash
+  try {
+    await deps.engine.write((connection) => creditIntent(connection, deps, outcome))
+  } catch (error) {
+    deps.report(error)
+    return refusePendingTopup(deps, { payload, transaction })
+  }
+  return answerSettled(deps, { caller, payee, payload, deposit })
 }
 
 function reject(

@@ -1,4 +1,3 @@
-import type { Address, Hash } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
@@ -26,9 +25,5 @@ export interface X402Deps extends CreditDeps {
   readonly publicBaseUrl: string
   /** Recovery takes milliseconds. */
   readonly recoveries: FailureGuard
-  /** Of a payment that was sent. */
-  readonly onPaid?:
-    | ((payment: { readonly payer: Address; readonly txHash: Hash }) => void)
-    | undefined
   report(error: unknown): void
 }

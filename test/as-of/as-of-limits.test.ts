@@ -216,6 +216,8 @@ worldTest('a block that a reorg replaces while it is read is refused', async (wo
     ecosystem: world.ecosystem,
     clock: () => 2_000_000_000_000,
     blockClock: () => Promise.reject(new Error('it is stored')),
+    nodeBudget: { refusal: () => undefined, spend: () => undefined },
+    bucket: '127.0.0.1',
   }
   const named = [{ chain: base, number: 11 }]
   const found = await findBlocks(deps, { kind: 'blocks', named })

@@ -9,6 +9,7 @@ import {
 } from '#access/access-harness.ts'
 import { lockSuccessor, publicIdsOf } from '#access/keys/key-store.ts'
 import type { AdmissionReceipt } from '#access/meter/admission.ts'
+import { undo } from '#access/meter/meter-harness.ts'
 import { accountsChecks } from '#audit/audit-accounts.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
@@ -22,7 +23,7 @@ import { paymentsRoutes } from '#payments/prepay-routes.ts'
 import { createVerifier } from '#payments/verifier.ts'
 import { Waker } from '#payments/waker.ts'
 import type { Outcome } from '#route/route.ts'
-import type { Engine } from '#store/engine.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
 import { shareOf } from '#x402/sign-in/bucket-shares.ts'
 
 /** A key with its secret. */
@@ -61,7 +62,10 @@ export interface MoneyWorld {
   reorg(depth: number, isMinedAgain: boolean): Promise<void>
   /** Calls that were admitted, in order. */
   call(key: HeldKey | undefined, times: number): Promise<readonly AdmissionReceipt[]>
-  refund(receipt: AdmissionReceipt): Promise<void>
+  /** Calls of one batch, whose commit reports an error and stands. */
+  lose(key: HeldKey | undefined, times: number): Promise<void>
+  /** Charges of one day, as if their commit had just turned out to stand. */
+  undo(receipts: readonly AdmissionReceipt[]): Promise<void>
   /** Lets time pass, and does what is done once a minute. */
   wait(seconds: number): Promise<void>
   get(path: string, key?: HeldKey, query?: Readonly<Record<string, string>>): Promise<Outcome>
@@ -77,7 +81,8 @@ export function createMoneyWorld(
   before?: MoneyWorld,
   verifying: Engine = engine,
 ): MoneyWorld {
-  const access = createHarness(engine)
+  const commits = { isLost: false }
+  const access = createHarness(losing(engine, commits))
   if (before !== undefined) access.now.ms = before.access.now.ms
   const chain = before?.chain ?? new FakeChain()
   const clock = () => access.now.ms
@@ -86,7 +91,7 @@ export function createMoneyWorld(
     chain,
     ...keyActions(access),
     ...paymentActions({ engine, verifying }, access, chain),
-    ...callActions(verifying, access),
+    ...callActions({ engine, verifying }, access, commits),
     async audit() {
       const { dialect } = engine
       const found: string[] = []
@@ -204,10 +209,34 @@ function paymentActions(
   }
 }
 
+interface Commits {
+  isLost: boolean
+}
+
+/** A store whose commits stand, and report an error while `isLost`. */
+function losing(engine: Engine, commits: Commits): Engine {
+  return {
+    ...engine,
+    async write(work, onCommitted) {
+      if (!commits.isLost) return engine.write(work, onCommitted)
+      const done = await engine.write(work)
+      throw new StoreError('the connection is lost at the commit', { cause: done })
+    },
+  }
+}
+
+/** A batch of nobody's calls: the one before it is resolved first. */
+async function resolved(access: Harness): Promise<void> {
+  const { meter } = access.access
+  const nobody = { ...access.access.anonymous('192.0.2.99'), dailyQuota: 0 }
+  await meter.admit(nobody)
+}
+
 function callActions(
-  verifying: Engine,
+  { engine, verifying }: { readonly engine: Engine; readonly verifying: Engine },
   access: Harness,
-): Pick<MoneyWorld, 'call' | 'refund' | 'wait' | 'get'> {
+  commits: Commits,
+): Pick<MoneyWorld, 'call' | 'lose' | 'undo' | 'wait' | 'get'> {
   const clock = () => access.now.ms
   const retain = createRetention({ engine: verifying, clock, headUnix: async () => unixNow(clock) })
   return {
@@ -219,7 +248,17 @@ function callActions(
       )
       return admissions.flatMap((each) => (each.kind === 'admitted' ? [each.receipt] : []))
     },
-    refund: (receipt) => access.access.meter.refund(receipt),
+    async lose(key, times) {
+      const caller = await callerOf(access, key)
+      if (caller === undefined) return
+      commits.isLost = true
+      const calls = Array.from({ length: times }, () => access.access.meter.admit(caller))
+      const ended = await Promise.allSettled(calls)
+      commits.isLost = false
+      assert.ok(ended.every(({ status }) => status === 'rejected'))
+      await resolved(access)
+    },
+    undo: (receipts) => undo(engine, receipts, unixNow(clock)),
     async wait(seconds) {
       access.now.ms += seconds * 1_000
       await closeSpendDays({ engine: verifying, clock })

@@ -26,7 +26,8 @@ type Step =
   | { readonly kind: 'confirm' }
   | { readonly kind: 'reorg'; readonly depth: number; readonly again: boolean }
   | { readonly kind: 'call'; readonly key: number; readonly times: number }
-  | { readonly kind: 'refund'; readonly receipt: number }
+  | { readonly kind: 'lose'; readonly key: number; readonly times: number }
+  | { readonly kind: 'undo'; readonly receipt: number }
   | { readonly kind: 'wait'; readonly hours: number }
 
 const WALLETS = 2
@@ -34,7 +35,7 @@ const WALLETS = 2
 const one = fc.nat(99)
 const kind = <const K extends string>(name: K) => ({ kind: fc.constant(name) })
 
-/** Weighed so that most sequences pay, spend, give back and lose money to a reorg. */
+/** Weighed so that most sequences pay, spend, lose commits and lose money to a reorg. */
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ ...kind('mint'), wallet: one }) },
   { weight: 2, arbitrary: fc.record({ ...kind('rotate'), key: one }) },
@@ -62,7 +63,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({ ...kind('call'), key: one, times: fc.integer({ min: 3, max: 30 }) }),
   },
-  { weight: 3, arbitrary: fc.record({ ...kind('refund'), receipt: one }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ ...kind('lose'), key: one, times: fc.integer({ min: 1, max: 20 }) }),
+  },
+  { weight: 3, arbitrary: fc.record({ ...kind('undo'), receipt: one }) },
   {
     weight: 1,
     arbitrary: fc.record({ ...kind('wait'), hours: fc.integer({ min: 1, max: 30 }) }),
@@ -74,7 +79,7 @@ interface Charge {
   readonly publicId: string
 }
 
-/** What the clients themselves know: the calls that they were answered and that were not given back. */
+/** What the clients themselves know: the calls that they were answered. */
 interface Seen {
   readonly wallets: readonly ReturnType<typeof newWallet>[]
   readonly keys: HeldKey[]
@@ -104,11 +109,11 @@ async function take(world: MoneyWorld, seen: Seen, each: Step): Promise<void> {
   if (each.kind === 'confirm') return world.confirm()
   if (each.kind === 'reorg') return world.reorg(each.depth, each.again)
   if (each.kind === 'wait') return world.wait(each.hours * 3_600)
-  if (each.kind === 'refund') {
+  if (each.kind === 'undo') {
     // The newest first: those are the paid ones, and the days that are still open.
     const at = Math.max(0, seen.charges.length - 1 - (each.receipt % 20))
     const [charge] = seen.charges.splice(at, 1)
-    return charge && world.refund(charge.receipt)
+    return charge && world.undo([charge.receipt])
   }
   if (each.kind === 'mint') {
     const wallet = pick(seen.wallets, each.wallet)
@@ -126,6 +131,8 @@ async function take(world: MoneyWorld, seen: Seen, each: Step): Promise<void> {
   } else if (each.kind === 'deposit') {
     const payer = pick(seen.wallets, each.payer)
     if (payer !== undefined) await world.deposit({ payer, key, amount: BigInt(each.amount) })
+  } else if (each.kind === 'lose') {
+    await world.lose(key, each.times)
   } else if (each.kind === 'call') {
     const receipts = await world.call(key, each.times)
     for (const receipt of receipts) seen.charges.push({ receipt, publicId: key.publicId })

@@ -39,7 +39,7 @@ test('money lives with the printed grants of serve and verify, which let nobody 
     await world.confirm()
     const last = (await world.call(key, 15)).at(-1)
     assert.equal(last?.source, 'prepaid')
-    await world.refund(last)
+    await world.undo([last])
     await world.move(key, other)
     const newest = await world.rotate(other)
     await world.call(newest, 5)

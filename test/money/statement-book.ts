@@ -119,7 +119,7 @@ export class StatementBook {
 
   /** Once all days are closed, what is left of each key is what its statement ends with. */
   async end(held: readonly HeldKey[]): Promise<void> {
-    // A refund of a closed day is booked on the day of the next closing, which must be over too.
+    // An undone charge of a closed day is booked on the day of the next closing, which must be over too.
     for (const _ of ['close', 'over']) await this.#world.wait(2 * DAY_SECONDS)
     await this.check(held)
     const names = held.map((key) => keyAccount(key.publicId))

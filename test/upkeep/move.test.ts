@@ -4,8 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
-import { createMeter } from '#access/meter/meter.ts'
-import { RefundJournal } from '#access/meter/refund-journal.ts'
 import { storeFile } from '#main/store-file.ts'
 import { accountsMigrations, migrateStore, openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
@@ -47,7 +45,7 @@ async function liveIn(place: string): Promise<{ engine: Engine; world: MoneyWorl
   await world.deposit({ payer: key.wallet, key, amount: 5_000n })
   await world.confirm()
   const [first] = await world.call(key, 15)
-  if (first !== undefined) await world.refund(first)
+  if (first !== undefined) await world.undo([first])
   await world.rotate(other)
   await world.wait(40 * 3_600)
   await world.call(key, 12)
@@ -347,32 +345,4 @@ test('a target that stalls keeps callers out no longer than allowed', async (t) 
   })
   await assert.rejects(moving, /calls were refused for 1 s/)
   assert.deepEqual([wasFrozen[1], wasFrozen.at(-1)], [true, false])
-})
-
-test('a call in flight while the accounts move is refunded by the next process, once', async () => {
-  const place = join(folder, 'refunding')
-  const { engine, world, key } = await liveIn(place)
-  const clock = () => world.access.now.ms
-  const deps = { clock, pricePerCall: 100n, name: 'old' }
-  const journal = new RefundJournal({ ...deps, folder: place })
-  const meter = createMeter({ ...deps, engine, journal })
-  const caller = world.access.access.anonymous('192.0.2.9')
-  const admitted = await meter.admit(caller)
-  assert.ok(admitted.kind === 'admitted' && key.publicId !== '')
-  const url = await postgres.createDatabase()
-  const moved = await move(place, url)
-  assert.equal(moved.code, 0, moved.stderr)
-  await assert.rejects(meter.refund(admitted.receipt))
-  await engine.close()
-  const target = openTarget(url)
-  await target.migrate(accountsMigrations)
-  const used = async () =>
-    (await target.read(sql`select used from usage_days where bucket = ${caller.bucket}`))[0]?.used
-  assert.equal(await used(), 1)
-  const next = new RefundJournal({ ...deps, name: 'new', folder: place })
-  const later = createMeter({ ...deps, name: 'new', engine: target, journal: next })
-  for (const waiting of (await next.takeOver()).values())
-    for (const receipt of [...waiting.receipts, ...waiting.receipts]) await later.refund(receipt)
-  assert.equal(await used(), 0)
-  await target.close()
 })

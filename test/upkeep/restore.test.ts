@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import {
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -238,33 +237,10 @@ test('a damaged backup, another file and accounts in use are refused, and nothin
   await target.close()
 })
 
-test('refunds that waited come back with the backup; later ones are set aside, also if it fails', async () => {
-  const [place, fresh] = [await newPlace('SQLite'), await newPlace('SQLite')]
-  const { engine } = await liveIn(place)
-  await engine.close()
-  writeFileSync(join(place.folder, 'refunds-old.journal'), '\n{"of":"the backup"}\n')
-  const file = newFile()
-  const made = await backUp(place, file)
-  assert.equal(made.waitingRefunds, 1)
-  mkdirSync(fresh.folder, { recursive: true })
-  const later = join(fresh.folder, 'refunds-later.journal')
-  writeFileSync(later, '{"of":"lost calls"}\n')
-  const bad = { ...fresh, url: 'postgres://nobody:nothing@127.0.0.1:1/none' }
-  await assert.rejects(restore(bad, file), /nothing was restored/)
-  assert.ok(existsSync(later))
-  const restored = await restore(fresh, file)
-  const journals = readdirSync(fresh.folder).filter((name) => name.endsWith('.journal'))
-  assert.equal(journals.length, 1)
-  const [journal = ''] = journals
-  assert.equal(readFileSync(join(fresh.folder, journal), 'utf8'), '{"of":"the backup"}\n')
-  assert.equal(readFileSync(restored.refundsSetAside[0], 'utf8'), '{"of":"lost calls"}\n')
-})
-
-test('a restore that never hears of its commit finds out that it was made, with its refunds', async (t) => {
+test('a restore that never hears of its commit finds out that it was made', async (t) => {
   const [place, fresh] = [await newPlace('SQLite'), await newPlace('PostgreSQL')]
   const { engine } = await liveIn(place)
   await engine.close()
-  writeFileSync(join(place.folder, 'refunds-old.journal'), '{"of":"the backup"}\n')
   const file = newFile()
   await backUp(place, file)
   const target = await openPlace(fresh)
@@ -280,8 +256,7 @@ test('a restore that never hears of its commit finds out that it was made, with 
   const options = { file, log: [], revokeAgain: false, despiteDifferences: false }
   const restored = await resultOf((report) => runRestore({ ...context, progress }, report, options))
   assert.equal(proxy.cuts(), 1)
-  assert.equal(restored.refundsRestored, 1)
-  assert.equal(readdirSync(fresh.folder).filter((name) => name.endsWith('.journal')).length, 1)
+  assert.deepEqual(restored.differences, [])
   assert.equal((await target.read(sql`select 1 from store_copies`)).length, 1)
 })
 

@@ -9,7 +9,6 @@ const programs = [
   'test/accounts/main.ts --engine postgres --replicas 2',
   'test/accounts/kill-behind-nginx.ts --calls 100000',
   'test/accounts/fail-over.ts',
-  'test/accounts/lossy-fail-over.ts',
   'test/accounts/move-clocks.ts',
   'test/accounts/move-clocks.ts --engine postgres',
   'test/accounts/break-stores.ts',

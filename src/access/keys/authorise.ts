@@ -20,7 +20,6 @@ export interface KeyDeps {
   readonly callers: Callers
   /** After the commit; a restore from a backup looks for these in the log. */
   readonly onKeyChange?: ((change: KeyChange) => void) | undefined
-  readonly onKeySetting?: ((setting: KeySetting) => void) | undefined
 }
 
 export interface KeyChange {
@@ -29,22 +28,6 @@ export interface KeyChange {
   readonly owner: Address
   readonly successor?: string
 }
-
-/** What an owner set without making or ending a key. */
-export type KeySetting =
-  | {
-      readonly kind: 'labeled' | 'limited'
-      readonly publicId: string
-      /** As it is stored. */
-      readonly value: string | null
-    }
-  | {
-      readonly kind: 'moved'
-      readonly publicId: string
-      readonly successor: string
-      /** Digest of the signed message. */
-      readonly message: string
-    }
 
 /** All three or none. */
 export interface OwnerProof {

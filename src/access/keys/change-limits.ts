@@ -14,7 +14,7 @@ import {
 } from './authorise.ts'
 import { type Key, lockKey } from './key-store.ts'
 import { applyLimits, limitsInput, loosened } from './limit-changes.ts'
-import { limitsText, setLimits, showLimits } from './limits.ts'
+import { setLimits, showLimits } from './limits.ts'
 import { NO_STORE, ProofBody } from './manage-keys.ts'
 import { publicIdInPath } from './parameters.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
@@ -107,7 +107,6 @@ export function changeLimitsRoute(deps: LimitsDeps): Route {
       })
       if (isRefusal(outcome)) return outcome
       deps.callers.forget(outcome.digest)
-      deps.onKeySetting?.({ kind: 'limited', publicId, value: limitsText(outcome.limits) })
       return answer(200, outcome.shown, NO_STORE)
     },
   })

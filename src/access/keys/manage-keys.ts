@@ -152,7 +152,6 @@ export function labelRoute(deps: KeyDeps): Route {
         return { key: { ...key, label } }
       })
       if (isRefusal(outcome)) return outcome
-      deps.onKeySetting?.({ kind: 'labeled', publicId, value: label })
       return answer(200, { key: toKeyRecord(deps, outcome.key, outcome.tier) }, NO_STORE)
     },
   })
@@ -236,7 +235,6 @@ export function moveBalanceRoute(deps: KeyDeps): Route {
         return moveWholeBalance(connection, { id: message, ...between })
       })
       if (isRefusal(moved)) return moved
-      deps.onKeySetting?.({ kind: 'moved', publicId, successor: toPublicId, message })
       const shown = { fromPublicId: publicId, toPublicId, movedUsd: toUsd(moved) }
       return answer(200, shown, NO_STORE)
     },

@@ -9,7 +9,7 @@ import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { audited, bearer, codeOf, HARNESS_MIGRATIONS, type Harness } from '../access-harness.ts'
 import type { AdmissionReceipt } from '../meter/admission.ts'
-import { lockKey } from './key-store.ts'
+import { undo } from '../meter/meter-harness.ts'
 
 /** Locks are counted over the whole server. */
 const startOwn = () => startPostgres({ own: true })
@@ -41,7 +41,7 @@ async function pay(harness: Harness, secret: string, calls: number): Promise<Adm
 }
 
 withAccess(
-  'a paid call of a key that was rotated is given back to its newest rotation',
+  'an undone charge of a key that was rotated goes to its newest rotation',
   async (harness) => {
     const key = await harness.mint()
     await harness.fund(key.publicId, 1_000n)
@@ -51,19 +51,18 @@ withAccess(
     assert.deepEqual(await balances(harness), { [keyAccount(newest.publicId)]: 700 })
     const [first, second] = paid
     assert.ok(first !== undefined && second !== undefined)
-    const { meter } = harness.access
-    await Promise.all([meter.refund(first), meter.refund(second), meter.refund(first)])
-    await meter.refund(second)
+    await undo(harness.engine, [first])
+    await undo(harness.engine, [second])
     assert.deepEqual(await balances(harness), { [keyAccount(newest.publicId)]: 900 })
   },
 )
 
-withAccess('a paid call of a key that was only revoked is given back to it', async (harness) => {
+withAccess('an undone charge of a key that was only revoked goes back to it', async (harness) => {
   const key = await harness.mint()
   await harness.fund(key.publicId, 1_000n)
   const paid = await pay(harness, key.secret, 1)
   await harness.revoke(key)
-  for (const receipt of paid) await harness.access.meter.refund(receipt)
+  await undo(harness.engine, paid)
   assert.deepEqual(await balances(harness), { [keyAccount(key.publicId)]: 1_000 })
 })
 
@@ -150,40 +149,5 @@ onPostgres(
     const newest = await callerOf(harness, (await rotating).secret)
     assert.ok(newest.kind === 'keyed')
     assert.equal(newest.limits?.dailyPaidCalls, 0)
-  },
-)
-
-onPostgres(
-  'a credit that follows a rotation while both keys are counted costs nobody an answer',
-  async (harness) => {
-    const { engine, access } = harness
-    // A credit locks the replaced key first, calls lock keys in name order.
-    harness.draws.push('ffffffff', '00000001')
-    const old = await harness.mint()
-    await harness.fund(old.publicId, 1_000n)
-    const limits = { path: { publicId: old.publicId }, body: { dailyPaidCalls: 5 } }
-    await harness.call('/api/keys/{publicId}/limits', { ...limits, ...bearer(old.secret) })
-    await pay(harness, old.secret, 1)
-    const oldCaller = await callerOf(harness, old.secret)
-    const next = await harness.rotate(old)
-    const nextCaller = await callerOf(harness, next.secret)
-    const stranger = await callerOf(harness, (await harness.mint()).secret)
-    const free = Promise.withResolvers<void>()
-    const locked = Promise.withResolvers<void>()
-    const crediting = engine.write(async (tx) => {
-      await lockKey(tx, old.publicId)
-      locked.resolve()
-      await free.promise
-      await lockKey(tx, next.publicId)
-    })
-    await locked.promise
-    const callers = [oldCaller, nextCaller, stranger]
-    const admitting = Promise.all(callers.map((each) => access.meter.admit(each)))
-    await untilWaiting(engine, 1, admitting)
-    free.resolve()
-    // Either may be the one that PostgreSQL ends; a credit is tried again in its next pass.
-    await Promise.allSettled([crediting])
-    const kinds = (await admitting).map(({ kind }) => kind)
-    assert.deepEqual(kinds, ['exhausted', 'admitted', 'admitted'])
   },
 )

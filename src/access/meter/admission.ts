@@ -1,6 +1,7 @@
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import type { ReachedCap } from '#domain/key-limits.ts'
 import type { MicroUsd } from '#domain/money.ts'
+import type { BatchId } from './meter-statements.ts'
 
 /** Durable before it is returned. */
 export type Admission =
@@ -15,8 +16,8 @@ export type Admission =
   | { readonly kind: 'exhausted'; readonly figures: UsageFigures }
   | { readonly kind: 'limited'; readonly cap: ReachedCap; readonly figures: UsageFigures }
 
+/** What undoes the charge of a call whose answer was not sent. */
 export interface AdmissionReceipt {
-  /** Refunded at most once. */
   readonly id: string
   readonly bucket: string
   /** Charged UTC day (Unix seconds). */
@@ -28,25 +29,39 @@ export interface AdmissionReceipt {
 
 export interface MeterFigures extends UsageFigures {
   readonly prepaidBalance: MicroUsd
+  /** What `admit` would answer now, if not admitted. */
+  readonly refused?: Refused
 }
+
+export type Refused =
+  | { readonly kind: 'exhausted' }
+  | { readonly kind: 'limited'; readonly cap: ReachedCap }
 
 /** Throws MeteringUnavailable. */
 export interface Meter {
-  /** A free unit, else the price from the balance, else exhausted. */
+  /** A free unit, else the price from the balance, else exhausted. The last that may fail of a call. */
   admit(caller: Caller): Promise<Admission>
-  /** After a 5xx. Rejects if not done at once; it is then journalled and retried. */
-  refund(receipt: AdmissionReceipt): Promise<void>
   /** Charges nothing. */
   figures(caller: Caller): Promise<MeterFigures>
+  /** Whether the caller's last call was refused, without asking the store. */
+  wasRefused(caller: Caller): boolean
+}
+
+/** A transaction that charged calls, and whose commit reported an error. */
+export interface UnknownCommit {
+  readonly id: BatchId
+  /** Charged UTC day (Unix seconds). */
+  readonly day: number
+  /** Of calls whose answers were not sent. */
+  readonly receipts: readonly AdmissionReceipt[]
+  /** It is committed, but did not reach the disk. */
+  readonly stands: boolean
 }
 
 export interface SettlingMeter extends Meter {
   waiting(): number
-  /**
-   * For a credit whose commit reported an error: refunds the call if it was committed. Resolves
-   * once journalled; `name` as for `admitCredited`.
-   */
-  refundIfAdmitted(name: string, receipt: AdmissionReceipt): Promise<void>
+  /** Undoes its charges, from memory, if it was committed after all. */
+  undoIfCommitted(commit: UnknownCommit): void
 }
 
 /** Answer 503, never 402, 429 or a free pass. */

@@ -3,7 +3,6 @@ import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
 import { type Connection, type Engine, LockTimeoutError } from '#store/engine.ts'
-import type { ReceiptLog } from '../receipts/receipt-log.ts'
 import {
   type Admission,
   type AdmissionReceipt,
@@ -11,8 +10,8 @@ import {
   MeteringUnavailable,
 } from './admission.ts'
 import { type Batch, type Decisions, decideBatch } from './decide-batch.ts'
-import type { RefundJournal } from './refund-journal.ts'
-import { RefundQueue } from './refund-queue.ts'
+import { nameBlockers } from './name-blockers.ts'
+import { UnknownCommits } from './unknown-commits.ts'
 
 export interface BatchWriterDeps {
   readonly engine: Engine
@@ -21,8 +20,6 @@ export interface BatchWriterDeps {
   /** Unique for ever; with a count it names batches. */
   readonly name: string
   readonly report?: (error: unknown) => void
-  readonly journal?: RefundJournal | undefined
-  readonly receipts?: ReceiptLog | undefined
 }
 
 export type WaitingCall =
@@ -36,31 +33,24 @@ interface Settle<T> {
 
 /** Numbers batches, so that a lost response leaves no doubt whether the newest was committed. */
 export class BatchWriter {
-  readonly refunds: RefundQueue
   readonly #deps: BatchWriterDeps
+  /** Made by the first one. */
+  #unknown: UnknownCommits | undefined
   #batches = 0
-  /** The newest that was answered with a count. */
-  #answered = 0
 
   constructor(deps: BatchWriterDeps) {
     this.#deps = deps
-    this.refunds = new RefundQueue(deps)
   }
 
-  /**
-   * Settles the whole batch, or nothing (`held`) if another session locks one of its rows. Never
-   * rejects. `onCommitted` as in `GroupCommit`.
-   */
-  async decide(
-    batch: readonly WaitingCall[],
-    onCommitted: () => void,
-  ): Promise<'answered' | 'held'> {
+  /** Settles the whole batch. Never rejects. `onCommitted` as in `GroupCommit`. */
+  async decide(batch: readonly WaitingCall[], onCommitted: () => void): Promise<void> {
     const admits = batch.filter((each) => each.kind === 'admit')
     const asked = batch.filter((each) => each.kind === 'figures')
     const input = this.#next(admits, asked)
     const outcome: Outcome = { decided: undefined, stands: false }
     try {
-      if (admits.length > 0) await this.refunds.resolveBatches()
+      // The next batch overwrites the mark that tells whether the last one was committed.
+      if (admits.length > 0 && this.#unknown !== undefined) await this.#unknown.end()
       const decide = async (connection: Connection) => {
         outcome.decided = await decideBatch(connection, input)
         return outcome.decided
@@ -73,16 +63,17 @@ export class BatchWriter {
       const decided = await (admits.length > 0
         ? engine.write(decide, committed)
         : engine.snapshot(decide))
-      this.#keepReceipts(input, decided)
       settleAll(admits, decided.admissions)
       settleAll(asked, decided.figures)
     } catch (cause) {
-      if (cause instanceof LockTimeoutError && outcome.decided === undefined) return 'held'
-      await this.#takeBack(input, outcome)
+      const { decided, stands } = outcome
+      const receipts = receiptsOf(decided?.admissions ?? [])
+      this.#unknown ??= new UnknownCommits(this.#deps)
+      this.#unknown.add({ id: input.id, day: input.day, receipts, stands })
+      if (cause instanceof LockTimeoutError) void this.#reportBlockers(cause)
       const error = new MeteringUnavailable('cannot count calls in the accounts store', { cause })
       for (const each of batch) each.reject(error)
     }
-    return 'answered'
   }
 
   #next(admits: readonly WaitingCall[], asked: readonly WaitingCall[]): Batch {
@@ -97,28 +88,14 @@ export class BatchWriter {
     }
   }
 
-  /** A database that failed over may hold fewer batches than were answered. */
-  #keepReceipts(batch: Batch, { previousBatch: after, admissions }: Decisions): void {
-    if (after === undefined) return
-    const { receipts, report } = this.#deps
-    const { meter, number } = batch.id
-    if (after < this.#answered) {
-      receipts?.add({ kind: 'lost', meter, after, through: this.#answered })
-      report?.(
-        new Error(
-          `the accounts lost up to ${this.#answered - after} batches of calls that were answered; run "sexton audit --after-failover"`,
-        ),
-      )
-    }
-    this.#answered = number
-    receipts?.addCalls(batch, admissions)
-  }
-
-  /** Refunds a committed batch; a commit without response is unresolved. */
-  async #takeBack({ id, day }: Batch, { decided, stands }: Outcome): Promise<void> {
-    const receipts = receiptsOf(decided?.admissions ?? [])
-    if (stands) await this.refunds.refundAll(receipts)
-    else if (receipts.length > 0) await this.refunds.resolveLater({ id, day, receipts })
+  async #reportBlockers(cause: LockTimeoutError): Promise<void> {
+    const { engine, report } = this.#deps
+    const blockers = await nameBlockers(engine).catch(() => 'unknown')
+    report?.(
+      new Error(`another session holds a row of the accounts; calls get 503: ${blockers}`, {
+        cause,
+      }),
+    )
   }
 }
 

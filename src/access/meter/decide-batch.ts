@@ -5,7 +5,7 @@ import { type Spent, spendCalls } from '#ledger/spend.ts'
 import { nextMidnight } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { hasCap } from '../keys/limits.ts'
-import type { Admission, AdmissionReceipt, MeterFigures } from './admission.ts'
+import type { Admission, AdmissionReceipt, MeterFigures, Refused } from './admission.ts'
 import {
   addKeyUnits,
   addPaid,
@@ -17,7 +17,7 @@ import {
   takeUnits,
   wantedOf,
 } from './meter-statements.ts'
-import { type CapLeft, lockCaps } from './spending-caps.ts'
+import { type CapLeft, lockCaps, readCaps } from './spending-caps.ts'
 
 interface Counted {
   readonly id: BatchId
@@ -32,13 +32,11 @@ export interface Batch extends Counted {
 }
 
 export interface Decisions {
-  /** Of the process, by the accounts; undefined where nothing was counted. */
-  readonly previousBatch: number | undefined
   readonly admissions: readonly Admission[]
   readonly figures: readonly MeterFigures[]
 }
 
-const NOTHING_COUNTED: BatchCount = { previousBatch: undefined, taken: new Map() }
+const NOTHING_TAKEN: ReadonlyMap<string, Taken> = new Map()
 
 const NOTHING_ASKED: Standing = { days: new Map(), balances: new Map() }
 
@@ -53,8 +51,7 @@ const NOTHING_SPENT: ReadonlyMap<string, Spent> = new Map()
  */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
   const { admits, figures, day } = batch
-  const { previousBatch, taken } =
-    admits.length === 0 ? NOTHING_COUNTED : await countBatch(connection, batch)
+  const taken = admits.length === 0 ? NOTHING_TAKEN : await countBatch(connection, batch)
   const { keyUnits, beyondQuota } = shareUnits(admits, taken)
   const asked = [...beyondQuota, ...figures, ...admits.filter(tellsLowBalance)]
   const standing =
@@ -67,24 +64,24 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   if (keyUnits.size > 0) await addKeyUnits(connection, day, keyUnits)
   const capped = cappedKeys(beyondQuota)
   const caps = capped.size === 0 ? NO_CAPS : await lockCaps(connection, day, capped)
+  const shown = cappedKeys(figures)
+  const capsShown = shown.size === 0 ? NO_CAPS : await readCaps(connection, day, shown)
   const calls = payableCalls(beyondQuota, { standing, caps }, batch.pricePerCall)
   const spent = calls.size === 0 ? NOTHING_SPENT : await spendCalls(connection, { ...batch, calls })
-  const tally = new Tally(batch, { taken, spent, standing, caps })
+  const tally = new Tally(batch, { taken, spent, standing, caps, capsShown })
   const admissions = admits.map((caller) => tally.admit(caller))
   if (tally.paid.size > 0) await addPaid(connection, day, tally.paid)
-  return { previousBatch, admissions, figures: figures.map((caller) => tally.figures(caller)) }
+  return { admissions, figures: figures.map((caller) => tally.figures(caller)) }
 }
 
-interface BatchCount {
-  readonly previousBatch: number | undefined
-  readonly taken: ReadonlyMap<string, Taken>
-}
-
-async function countBatch(connection: Connection, batch: Batch): Promise<BatchCount> {
+async function countBatch(
+  connection: Connection,
+  batch: Batch,
+): Promise<ReadonlyMap<string, Taken>> {
   const recording = recordBatch(connection, batch)
   const taking = takeUnits(connection, batch.day, wantedOf(batch.admits))
-  const [previousBatch, taken] = await Promise.all([recording, taking])
-  return { previousBatch, taken }
+  const [, taken] = await Promise.all([recording, taking])
+  return taken
 }
 
 interface Shares {
@@ -153,6 +150,8 @@ interface Outcome {
   readonly standing: Standing
   /** By account. */
   readonly caps: ReadonlyMap<string, CapLeft>
+  /** Of callers who ask for figures. */
+  readonly capsShown: ReadonlyMap<string, CapLeft>
 }
 
 interface BucketTally {
@@ -205,7 +204,16 @@ class Tally {
   }
 
   figures(caller: Caller): MeterFigures {
-    return { ...this.#usage(caller), prepaidBalance: this.#balance(caller) }
+    const usage = this.#usage(caller)
+    const prepaidBalance = this.#balance(caller)
+    const refused = usage.remaining > 0 ? undefined : this.#refusal(caller, prepaidBalance)
+    return { ...usage, prepaidBalance, ...(refused !== undefined && { refused }) }
+  }
+
+  #refusal(caller: Caller, balance: MicroUsd): Refused | undefined {
+    const left = this.#outcome.capsShown.get(accountOf(caller))
+    if (left?.paidCalls === 0) return { kind: 'limited', cap: left.cap }
+    return balance < this.#batch.pricePerCall ? { kind: 'exhausted' } : undefined
   }
 
   #balance(caller: Caller): MicroUsd {

@@ -7,9 +7,10 @@ import { post } from '#ledger/post.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { accessMigrations } from '../access-migrations.ts'
-import type { Admission, Meter } from './admission.ts'
+import type { Admission, AdmissionReceipt, Meter } from './admission.ts'
 import { accountOf } from './decide-batch.ts'
 import { createMeter } from './meter.ts'
+import { undoBatch } from './undo-batch.ts'
 
 export const NOON = startOfDay(1_795_000_000) + DAY_SECONDS / 2
 export const PRICE = 100n
@@ -51,6 +52,13 @@ export async function fund(engine: Engine, caller: Caller, microUsd: bigint): Pr
   await engine.write((tx) =>
     post(tx, { id, kind: 'credit', reference: id, createdUnix: NOON, postings }),
   )
+}
+
+/** As after a commit that reported an error and stood. */
+export function undo(engine: Engine, receipts: readonly AdmissionReceipt[], nowUnix = NOON) {
+  const id = { meter: 'undone', number: 1 }
+  const commit = { id, day: receipts[0]?.day ?? 0, receipts, stands: true }
+  return engine.write((tx) => undoBatch(tx, { commit, pricePerCall: PRICE, nowUnix }))
 }
 
 export const many = (

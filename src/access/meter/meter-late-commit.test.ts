@@ -5,7 +5,7 @@ import { type Engine, StoreError } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { MeteringUnavailable } from './admission.ts'
 import { anonymous, MIGRATIONS, meterOf } from './meter-harness.ts'
-import { recordBatch, resolveBatch } from './meter-statements.ts'
+import { endUnknownBatch, recordBatch } from './meter-statements.ts'
 
 const onBoth = eachEngine(startPostgres, MIGRATIONS)
 const onPostgres = eachEngine(startPostgres, MIGRATIONS, ['postgres'])
@@ -44,27 +44,26 @@ function lateCommit(engine: Engine) {
 const ASKED_MS = 300
 
 onBoth(
-  'a batch that was given up is never counted, and one that stands is told so',
+  'a batch that was given up is never counted, and one that stands is undone once',
   async (store) => {
     const { engine } = store
     const batch = (number: number) => ({ id: { meter: 'one', number }, day: 0 })
     const record = (number: number) => engine.write((tx) => recordBatch(tx, batch(number)))
-    const resolve = async (number: number) =>
-      (await engine.write((tx) => resolveBatch(tx, batch(number)))).stands
-    assert.equal(await resolve(1), false)
+    const end = (number: number) => engine.write((tx) => endUnknownBatch(tx, batch(number)))
+    assert.equal(await end(1), false)
     await assert.rejects(record(1), StoreError)
     await record(2)
-    assert.deepEqual([await resolve(2), await resolve(2), await resolve(1)], [true, true, false])
-    assert.equal(await resolve(3), false)
+    assert.deepEqual([await end(2), await end(2), await end(1)], [true, false, false])
+    assert.equal(await end(3), false)
     await assert.rejects(record(3), StoreError)
-    assert.equal(await resolve(3), false)
+    assert.equal(await end(3), false)
     await record(4)
   },
 )
 
 for (const isFirst of [true, false])
   onPostgres(
-    `a call that is counted after its caller was refused is given back, ${isFirst ? 'the first of a process too' : 'later ones too'}`,
+    `a call that is counted after its caller was refused is undone, ${isFirst ? 'the first of a process too' : 'later ones too'}`,
     async ({ engine }) => {
       const late = lateCommit(engine)
       const meter = meterOf(late.engine)

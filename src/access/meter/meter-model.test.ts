@@ -17,12 +17,13 @@ import {
   NOON,
   PRICE,
   sources,
+  undo,
 } from './meter-harness.ts'
 
 type Step =
   | { readonly do: 'calls'; readonly callers: readonly number[] }
   | { readonly do: 'fund'; readonly caller: number; readonly microUsd: bigint }
-  | { readonly do: 'refund' }
+  | { readonly do: 'undo' }
   | { readonly do: 'day' }
 
 const CALLERS = [keyed('00000001', 3), keyed('00000002', 3), anonymous('192.0.2.1', 2)]
@@ -38,7 +39,7 @@ const steps = fc.array(
       caller: fc.nat(CALLERS.length - 1),
       microUsd: fc.bigInt({ min: 1n, max: 450n }),
     }),
-    fc.record({ do: fc.constant('refund' as const) }),
+    fc.record({ do: fc.constant('undo' as const) }),
     fc.record({ do: fc.constant('day' as const) }),
   ),
   { maxLength: 14 },
@@ -65,7 +66,7 @@ class Model {
     return 'prepaid'
   }
 
-  refund(bucket: string, account: string | null): void {
+  undo(bucket: string, account: string | null): void {
     const counts = account === null ? this.used : this.paid
     counts.set(bucket, (counts.get(bucket) ?? 0) - 1)
     if (account !== null) this.balances.set(account, (this.balances.get(account) ?? 0n) + PRICE)
@@ -86,11 +87,11 @@ async function runAgainstModel(engine: Engine, list: readonly Step[]): Promise<v
       await fund(engine, caller, step.microUsd)
       const account = accountOf(caller)
       model.balances.set(account, (model.balances.get(account) ?? 0n) + step.microUsd)
-    } else if (step.do === 'refund') {
+    } else if (step.do === 'undo') {
       const last = admitted.pop()
       if (last === undefined) continue
-      await meter.refund(last.receipt)
-      model.refund(last.bucket, last.receipt.account)
+      await undo(engine, [last.receipt], now.value)
+      model.undo(last.bucket, last.receipt.account)
     } else {
       const callers = step.callers.map((index) => CALLERS[index] ?? keyed('00000001'))
       const admissions = await Promise.all(callers.map((caller) => meter.admit(caller)))

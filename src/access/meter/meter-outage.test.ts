@@ -10,7 +10,7 @@ import { type Engine, StoreError } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { accessChecks } from '../access-checks.ts'
 import { accessMigrations } from '../access-migrations.ts'
-import { type Admission, MeteringUnavailable } from './admission.ts'
+import { MeteringUnavailable } from './admission.ts'
 import { accountOf } from './decide-batch.ts'
 import { createMeter } from './meter.ts'
 
@@ -56,11 +56,6 @@ async function fund(engine: Engine): Promise<void> {
 const meterOn = (engine: Engine, name = 'one') =>
   createMeter({ engine, clock: () => Date.UTC(2026, 10, 21, 12), pricePerCall: PRICE, name })
 
-const receiptOf = (admission: Admission | undefined) => {
-  assert.ok(admission?.kind === 'admitted')
-  return admission.receipt
-}
-
 async function assertSound(engine: Engine): Promise<void> {
   for (const check of [...ledgerChecks, ...accessChecks])
     assert.deepEqual(await engine.snapshot(check.run), [], check.name)
@@ -68,22 +63,23 @@ async function assertSound(engine: Engine): Promise<void> {
 
 for (const fault of ['before', 'after'] as const)
   onBoth(
-    `a refund is done once, also when the store breaks ${fault} its commit`,
+    `a commit that stood is undone once, also when the store breaks ${fault} the undoing commit`,
     async ({ engine }) => {
       const store = breakable(engine)
       await fund(engine)
       const meter = meterOn(store.engine)
-      const admitted = await Promise.all([1, 2, 3, 4, 5].map(() => meter.admit(CALLER)))
+      for (let n = 0; n < 3; n += 1) await meter.admit(CALLER)
+      store.fault.next = 'after'
+      await assert.rejects(meter.admit(CALLER), MeteringUnavailable)
       store.fault.next = fault
-      const tried = [0, 1, 4].map((index) => meter.refund(receiptOf(admitted[index])))
-      for (const each of tried) await assert.rejects(each, MeteringUnavailable)
+      // Until it is undone, nothing else is charged.
+      await assert.rejects(meter.admit(CALLER), MeteringUnavailable)
       store.fault.next = 'none'
-      await untilUsed(() => meter.figures(CALLER), 2)
-      await meterOn(engine, 'two').refund(receiptOf(admitted[4]))
+      assert.equal((await meter.admit(CALLER)).kind, 'admitted')
       const figures = await meter.figures(CALLER)
       assert.deepEqual(
         [figures.requestCount, figures.overageCount, figures.prepaidBalance],
-        [2, 1, 900n],
+        [4, 1, 900n],
       )
       await assertSound(engine)
     },
@@ -99,7 +95,7 @@ async function untilUsed(
 
 for (const [fault, words] of [
   ['before', 'nothing was counted'],
-  ['after', 'it was counted, and given back'],
+  ['after', 'it was counted, and undone'],
 ] as const)
   onBoth(
     `a call that is refused because the store broke costs nothing: ${words}`,
@@ -126,7 +122,7 @@ for (const [fault, words] of [
   )
 
 onBoth(
-  'calls beyond the quota that were refused because the store broke do not shift what is given back',
+  'calls beyond the quota that were refused because the store broke do not shift what is undone',
   async ({ engine }) => {
     const store = breakable(engine)
     const meter = meterOn(store.engine)

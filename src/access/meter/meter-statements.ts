@@ -10,48 +10,35 @@ export interface BatchId {
   readonly number: number
 }
 
-/**
- * Marks a process's newest batch for `resolveBatch`. Returns the one before, zero for none. Throws
- * StoreError for an abandoned batch.
- */
+/** Marks a process's newest batch for `endUnknownBatch`. Throws StoreError for an abandoned batch. */
 export async function recordBatch(
   connection: Connection,
   { id, day }: { readonly id: BatchId; readonly day: number },
-): Promise<number> {
-  const [recorded] = await connection.run(sql`
+): Promise<void> {
+  const recorded = await connection.run(sql`
     insert into meters (meter, batch, day) values (${id.meter}, ${id.number}, ${day})
-    on conflict (meter) do update set previous = meters.batch, batch = excluded.batch,
-        day = excluded.day, given_up = 0
+    on conflict (meter) do update set batch = excluded.batch, day = excluded.day, given_up = 0
       where meters.batch < excluded.batch
-    returning previous`)
-  if (recorded === undefined) throw new StoreError('the batch was given up')
-  return column.integer(recorded, 'previous')
-}
-
-export interface ResolvedBatch {
-  readonly stands: boolean
-  /** Of the process, by what the accounts held until now. */
-  readonly newest: number
+    returning batch`)
+  if (recorded.length === 0) throw new StoreError('the batch was given up')
 }
 
 /**
- * Whether the process's newest batch was committed; waits for a commit in progress. Abandons an
- * uncommitted one: `recordBatch` then refuses it.
+ * Whether the process's newest batch was committed; true once only. Waits for a commit in progress, and
+ * abandons a batch that is not committed: `recordBatch` then refuses it.
  */
-export async function resolveBatch(
+export async function endUnknownBatch(
   connection: Connection,
   { id, day }: { readonly id: BatchId; readonly day: number },
-): Promise<ResolvedBatch> {
+): Promise<boolean> {
   const [row] = await connection.run(sql`
     insert into meters (meter, batch, day) values (${id.meter}, 0, ${day})
     on conflict (meter) do update set batch = meters.batch returning batch, given_up`)
   const newest = row === undefined ? 0 : column.integer(row, 'batch')
-  // Resolved before a newer batch began.
-  if (newest > id.number) return { stands: false, newest }
-  if (row !== undefined && newest === id.number) return { stands: row.given_up === 0, newest }
+  if (newest > id.number) return false
   await connection.run(sql`
     update meters set batch = ${id.number}, given_up = 1 where meter = ${id.meter}`)
-  return { stands: false, newest }
+  return newest === id.number && row?.given_up === 0
 }
 
 export interface UsageDay {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
 import { sleep } from '#lib/sleep.ts'
-import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
+import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { assertSound } from '../access-harness.ts'
-import { type Admission, type Meter, MeteringUnavailable } from './admission.ts'
+import { MeteringUnavailable } from './admission.ts'
 import { createMeter } from './meter.ts'
-import { anonymous, MIGRATIONS, meterOf, NOON, PRICE } from './meter-harness.ts'
+import { anonymous, MIGRATIONS, NOON, PRICE } from './meter-harness.ts'
 
 /** Short, so that a retry comes soon; the servers of this file are idle. */
 const LOCK_TIMEOUT_MS = 300
@@ -56,29 +56,12 @@ const onPostgres = (guarantee: string, work: (stores: Stores) => Promise<void>) 
  * because the engine ends idle transactions.
  */
 async function hold({ url }: Stores, bucket: string): Promise<() => Promise<void>> {
-  const holder = new Client({ connectionString: url })
+  const holder = new Client({ connectionString: url, application_name: 'stuck by a test' })
   await holder.connect()
   await holder.query('begin')
   await holder.query('update accounts.usage_days set used = used where bucket = $1', [bucket])
   let freed: Promise<void> | undefined
   return () => (freed ??= holder.query('commit').then(() => holder.end()))
-}
-
-/** The store says once that a commit failed which took place, after `meanwhile` was done. */
-function loseCommit(engine: Engine, meanwhile: () => Promise<void>) {
-  const next = { isLost: false }
-  async function orLose<T>(write: Promise<T>): Promise<T> {
-    const done = await write
-    if (!next.isLost) return done
-    next.isLost = false
-    await meanwhile()
-    throw new StoreError('the connection is lost at the commit')
-  }
-  const losing: Engine = {
-    ...engine,
-    write: (work) => orLose(engine.write(work)),
-  }
-  return { engine: losing, next }
 }
 
 async function within<T>(work: Promise<T>): Promise<T> {
@@ -92,112 +75,31 @@ async function within<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-async function untilUsed(meter: Meter, bucket: string, used: number): Promise<void> {
-  const asked = async () => (await meter.figures(caller(bucket))).requestCount
-  for (let n = 0; n < STUCK_MS / 50 && (await asked()) !== used; n += 1) await sleep(50)
-  assert.equal(await asked(), used, bucket)
-}
-
-const receiptOf = (admission: Admission) => {
-  assert.ok(admission.kind === 'admitted')
-  return admission.receipt
-}
-
 onPostgres(
-  'a row that is stuck fails its own batch, and the calls behind it are admitted',
+  'a row that another session holds fails the calls of its batch, and the session is named',
   async (stores) => {
-    const meter = meterOf(stores.engine)
+    const reports: unknown[] = []
+    const meter = createMeter({
+      engine: stores.engine,
+      clock: () => NOON * 1_000,
+      pricePerCall: PRICE,
+      name: 'held',
+      report: (error) => reports.push(error),
+    })
     await meter.admit(caller('victim'))
     const release = await hold(stores, 'victim')
     const victim = assert.rejects(meter.admit(caller('victim')), MeteringUnavailable)
     await sleep(SENT_MS)
-    for (const other of ['one', 'two', 'three'])
-      assert.equal((await within(meter.admit(caller(other)))).kind, 'admitted')
+    const others = ['one', 'two', 'three'].map((other) => meter.admit(caller(other)))
     await victim
+    for (const each of others) assert.equal((await within(each)).kind, 'admitted')
+    while (reports.length === 0) await sleep(10)
     await release()
+    assert.match(String(reports[0]), /pid \d+ \(stuck by a test, user \w+, idle in transaction\)/)
     assert.equal((await within(meter.admit(caller('victim')))).kind, 'admitted')
     assert.equal((await meter.figures(caller('victim'))).requestCount, 2)
   },
 )
-
-onPostgres(
-  'a row that is stuck after a commit whose answer was lost keeps no other caller out',
-  async (stores) => {
-    let free = async () => {}
-    const lossy = loseCommit(stores.engine, async () => {
-      free = await hold(stores, 'victim')
-    })
-    const meter = meterOf(lossy.engine)
-    await meter.admit(caller('victim'))
-    lossy.next.isLost = true
-    await assert.rejects(meter.admit(caller('victim')))
-    for (let n = 0; n < 5; n += 1)
-      assert.equal((await meter.admit(caller(`other ${n}`))).kind, 'admitted')
-    await free()
-    await untilUsed(meter, 'victim', 1)
-  },
-)
-
-onPostgres('a refund that waits for a row keeps no call waiting', async (stores) => {
-  const meter = meterOf(stores.patient)
-  const receipt = receiptOf(await meter.admit(caller('victim')))
-  const free = await hold(stores, 'victim')
-  try {
-    const refund = meter.refund(receipt)
-    await sleep(50)
-    for (let n = 0; n < 5; n += 1)
-      assert.equal((await within(meter.admit(caller('other')))).kind, 'admitted')
-    await free()
-    await refund
-  } finally {
-    await free()
-  }
-  await untilUsed(meter, 'victim', 0)
-})
-
-onPostgres('a refund that is stuck holds back no other refund', async (stores) => {
-  const meter = meterOf(stores.engine)
-  const buckets = ['victim', 'one', 'two']
-  const admitted = await Promise.all(buckets.map((bucket) => meter.admit(caller(bucket))))
-  const free = await hold(stores, 'victim')
-  const refunds = admitted.map((admission) => meter.refund(receiptOf(admission)))
-  await Promise.allSettled(refunds)
-  for (const bucket of ['one', 'two']) await untilUsed(meter, bucket, 0)
-  const later = receiptOf(await meter.admit(caller('three')))
-  await meter.refund(later).catch(() => undefined)
-  await untilUsed(meter, 'three', 0)
-  assert.equal((await meter.figures(caller('victim'))).requestCount, 1)
-  await free()
-  await untilUsed(meter, 'victim', 0)
-})
-
-onPostgres('a receipt that the store refuses for good is left out', async ({ engine }) => {
-  const tries = { refused: 0 }
-  const counting: Engine = {
-    ...engine,
-    write: (work, onCommitted) =>
-      engine.write(work, onCommitted).catch((error: unknown) => {
-        if (error instanceof ConstraintError) tries.refused += 1
-        throw error
-      }),
-  }
-  const meter = meterOf(counting)
-  const good = receiptOf(await meter.admit(caller('good')))
-  const bad = receiptOf(await meter.admit(caller('bad')))
-  await engine.write(async (tx) => {
-    await tx.run(sql`
-      update usage_days set used = 0, returned = returned + used where bucket = 'bad'`)
-    await tx.run(sql`insert into refunds (receipt, day) values ('by hand', ${bad.day})`)
-  })
-  await Promise.allSettled([meter.refund(bad), meter.refund(good)])
-  await untilUsed(meter, 'good', 0)
-  for (let n = 0; n < 3; n += 1) {
-    const next = receiptOf(await meter.admit(caller(`next ${n}`)))
-    await meter.refund(next).catch(() => undefined)
-    await untilUsed(meter, `next ${n}`, 0)
-  }
-  assert.equal(tries.refused, 2)
-})
 
 onPostgres('no call waits for connections that all others hold', async (stores) => {
   const { engine, patient } = stores

@@ -85,7 +85,7 @@ test('the next batch is decided while the last reaches the disk, and nobody is t
     assert.deepEqual(sources(await Promise.all(second)), ['quota', 'prepaid'])
   }))
 
-test('what did not reach the disk is given back, of the batch behind it too', () =>
+test('charges that did not reach the disk are undone, of the batch behind them too', () =>
   inWorld(async (world) => {
     const { first, second } = await twoBatches(world)
     world.syncs[0]?.reject(new Error('EIO'))

@@ -5,7 +5,7 @@ import { nextMidnight, toIso } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { inNames, sql } from '#store/sql.ts'
-import { type Key, lockKey } from '../keys/key-store.ts'
+import { findKey, type Key, lockKey } from '../keys/key-store.ts'
 
 export interface CapLeft {
   readonly paidCalls: number
@@ -24,7 +24,25 @@ export async function lockCaps(
   const locked = await Promise.all(
     [...publicIds].sort().map((publicId) => lockKey(connection, publicId)),
   )
-  const keys = locked.flatMap((key) => key ?? [])
+  return capsOf(connection, day, locked)
+}
+
+/** As `lockCaps`, to be shown only. */
+export async function readCaps(
+  connection: Connection,
+  day: number,
+  publicIds: ReadonlySet<string>,
+): Promise<Map<string, CapLeft>> {
+  const found = await Promise.all([...publicIds].map((each) => findKey(connection, each)))
+  return capsOf(connection, day, found)
+}
+
+async function capsOf(
+  connection: Connection,
+  day: number,
+  found: readonly (Key | undefined)[],
+): Promise<Map<string, CapLeft>> {
+  const keys = found.flatMap((key) => key ?? [])
   const paid = await readPaidCalls(connection, day, keys)
   const left = new Map<string, CapLeft>()
   for (const { publicId, limits = {} } of keys) {
@@ -39,7 +57,7 @@ export interface PaidCalls {
   readonly ofMonth: number
 }
 
-/** Of keys and those that they replaced; calls that were given back do not count. */
+/** Of keys and those that they replaced; charges that were undone do not count. */
 export async function readPaidCalls(
   connection: Connection,
   day: number,

@@ -11,11 +11,7 @@ const KEEP_ADDRESS_DAYS = 35
 
 const KEEP_WALLET_DAYS = 100
 
-/**
- * Counters of calls, but not of days with paid calls and refunds, which the audit needs. A key's
- * usage goes after its wallet's; refunds after the batches, since the oldest of which the audit
- * counts them.
- */
+/** Counters of calls, but not of days with paid calls, which the audit needs. A key's usage goes after its wallet's. */
 export const RETAINED_USAGE: readonly Retained[] = [
   ofDays('free calls of addresses', KEEP_ADDRESS_DAYS, {
     table: sql`usage_days`,
@@ -40,12 +36,6 @@ export const RETAINED_USAGE: readonly Retained[] = [
     table: sql`meters`,
     key: sql`meter`,
     isOver: sql`true`,
-  }),
-  ofDays('refunds', KEEP_ADDRESS_DAYS, {
-    table: sql`refunds`,
-    key: sql`receipt`,
-    isOver: sql`not exists (
-      select 1 from journal_entries where journal_entries.id = 'move:refund:' || refunds.receipt)`,
   }),
 ]
 

@@ -67,6 +67,7 @@ function toIncoming(incoming: Incoming, { route, values, payment }: ToolCall): I
     method: 'GET',
     socketAddress: incoming.socketAddress,
     signal: incoming.signal,
+    isCut: () => incoming.isCut(),
     headers: {
       ...Object.fromEntries(kept),
       ...(payment !== undefined && { 'payment-signature': toBase64(payment) }),

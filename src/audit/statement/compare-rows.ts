@@ -13,7 +13,9 @@ export function compareRows(stated: readonly TextRow[], actual: readonly TextRow
   for (const [name, row] of given ?? []) {
     const other = found?.get(name)
     if (isRefundedSince(row, other))
-      notes.push(`${name}: ${row.calls} free calls then, ${other?.calls ?? 0} after refunds`)
+      notes.push(
+        `${name}: ${row.calls} free calls then, ${other?.calls ?? 0} after charges were undone`,
+      )
     else if (other === undefined) differences.push(`${name}: not in the accounts`)
     else differences.push(...differencesOf(name, row, other))
   }
@@ -26,7 +28,7 @@ function byName(rows: readonly TextRow[]): ReadonlyMap<string, TextRow> {
   return new Map(rows.map((row) => [[row.row, row.id ?? row.date].join(' '), row]))
 }
 
-/** Late refunds of free calls are booked nowhere. */
+/** Free calls that are undone late are booked nowhere. */
 function isRefundedSince(row: TextRow, other: TextRow | undefined): boolean {
   return row.row === 'freeCalls' && Number(other?.calls ?? 0) < Number(row.calls)
 }

@@ -19,6 +19,29 @@ export interface FindDeps {
   readonly clock: Clock
   /** Of a chain's nodes, for blocks that the register no longer has. */
   blockClock(chain: Chain): Promise<BlockClock>
+  /** Of requests to nodes, by caller. */
+  readonly nodeBudget: NodeBudget
+}
+
+export interface NodeBudget {
+  refusal(bucket: string): Refusal | undefined
+  /** One request. */
+  spend(bucket: string): void
+}
+
+interface Asked extends FindDeps {
+  /** Who pays for requests to nodes from his budget. */
+  readonly bucket: string
+}
+
+class BudgetSpentError extends Error {
+  override readonly name = 'BudgetSpentError'
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super(refusal.message)
+    this.refusal = refusal
+  }
 }
 
 export interface FoundBlock {
@@ -34,23 +57,30 @@ export interface Found {
   readonly blocks: readonly FoundBlock[]
 }
 
+/** What needs no node, before anything is asked. */
+export async function checkAsOf(deps: FindDeps, asOf: AsOf): Promise<Refusal | undefined> {
+  if (asOf.kind === 'moment')
+    return asOf.unix > unixNow(deps.clock) ? wrong('asOfUnix', 'lies in the future') : undefined
+  const status = await deps.register.snapshot((reads) =>
+    readIndexStatus(reads, deps.ecosystem.chains),
+  )
+  return status?.unread.length === 0 ? tooNew(status, asOf.named) : undefined
+}
+
 /**
  * The blocks where the chains stand. The register has those that are not final; older ones are asked
  * of the nodes, whose answers about final blocks agree.
  */
-export async function findBlocks(deps: FindDeps, asOf: AsOf): Promise<Found | Refusal> {
-  if (asOf.kind === 'moment' && asOf.unix > unixNow(deps.clock))
-    return wrong('asOfUnix', 'lies in the future')
+export async function findBlocks(deps: Asked, asOf: AsOf): Promise<Found | Refusal> {
   const status = await deps.register.snapshot((reads) =>
     readIndexStatus(reads, deps.ecosystem.chains),
   )
   if (status === undefined || status.unread.length > 0)
     return notReady('Not every chain has been indexed yet.')
-  const beyond = asOf.kind === 'blocks' ? tooNew(status, asOf.named) : undefined
-  if (beyond !== undefined) return beyond
   try {
     return await find(deps, status, asOf)
   } catch (error) {
+    if (error instanceof BudgetSpentError) return error.refusal
     if (!(error instanceof RpcError)) throw error
     return notReady('The nodes do not answer for a block that the index no longer has.')
   }
@@ -65,7 +95,7 @@ function tooNew(status: IndexStatus, named: readonly NamedBlock[]): Refusal | un
   return wrong('asOfBlock', `names ${names}, but the index is at ${known.join(', ')}`)
 }
 
-async function find(deps: FindDeps, status: IndexStatus, asOf: AsOf): Promise<Found> {
+async function find(deps: Asked, status: IndexStatus, asOf: AsOf): Promise<Found> {
   const named = new Map<Chain, Position>()
   if (asOf.kind === 'blocks')
     for (const each of asOf.named) named.set(each.chain, await blockAt(deps, each))
@@ -79,33 +109,47 @@ async function find(deps: FindDeps, status: IndexStatus, asOf: AsOf): Promise<Fo
   return { asOfUnix, status, blocks }
 }
 
-async function blockAt(deps: FindDeps, { chain, number }: NamedBlock): Promise<Position> {
+async function blockAt(deps: Asked, { chain, number }: NamedBlock): Promise<Position> {
   const stored = await deps.register.snapshot((reads) => storedUpTo(reads, chain.id, { number }))
-  return stored?.number === number ? stored : (await deps.blockClock(chain)).at(number)
+  if (stored?.number === number) return stored
+  return (await clockOf(deps, chain)).at(number, () => deps.nodeBudget.spend(deps.bucket))
 }
 
-async function lastBlock(deps: FindDeps, chain: Chain, unix: number): Promise<Position | null> {
+async function lastBlock(deps: Asked, chain: Chain, unix: number): Promise<Position | null> {
   const [stored, oldest] = await deps.register.snapshot(async (reads) => [
     await storedUpTo(reads, chain.id, { unix }),
     await oldestBlock(reads, chain.id),
   ])
   if (stored !== undefined || oldest === undefined) return stored ?? null
-  const clock = await deps.blockClock(chain)
-  return lastBefore(clock, { chain, unix, later: oldest })
+  const clock = await clockOf(deps, chain)
+  const onAsk = () => deps.nodeBudget.spend(deps.bucket)
+  return lastBefore(clock, { chain, unix, later: oldest, onAsk })
+}
+
+/** One question may overdraw the budget, so that it is never answered in part. */
+function clockOf(deps: Asked, chain: Chain): Promise<BlockClock> {
+  const refusal = deps.nodeBudget.refusal(deps.bucket)
+  if (refusal !== undefined) throw new BudgetSpentError(refusal)
+  return deps.blockClock(chain)
 }
 
 /** Usually above `startBlock`. */
 async function lastBefore(
   clock: BlockClock,
-  input: { readonly chain: Chain; readonly unix: number; readonly later: TimedBlock },
+  input: {
+    readonly chain: Chain
+    readonly unix: number
+    readonly later: TimedBlock
+    readonly onAsk: () => void
+  },
 ): Promise<Position | null> {
-  const { chain, unix, later } = input
+  const { chain, unix, later, onAsk } = input
   for (const from of [chain.startBlock, 0]) {
     if (from >= later.number) continue
-    const first = await clock.at(from)
+    const first = await clock.at(from, onAsk)
     if (first.timestamp > unix) continue
-    const next = await clock.firstAtOrAfter(unix + 1, first, later)
-    return clock.at(next.number - 1)
+    const next = await clock.firstAtOrAfter(unix + 1, first, later, onAsk)
+    return clock.at(next.number - 1, onAsk)
   }
   return null
 }

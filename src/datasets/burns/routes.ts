@@ -13,6 +13,7 @@ import { type DataDeps, dataRoute } from '../data-route.ts'
 import { HOLDERS } from '../dataset-names.ts'
 import {
   accountOf,
+  checkList,
   eventMembers,
   eventRow,
   listParameters,
@@ -192,6 +193,7 @@ function recentBurns(deps: DataDeps): Route {
     asOf: true,
     csv: { row: burnRow, rows: (data) => data as readonly object[] },
     refusals: ['invalid_cursor'],
+    check: (values, point) => checkList({ dataset: BURNS, values }, point),
     async read({ connection, parameters, ...at }) {
       const found = await readEventPage(connection, { ...at, dataset: BURNS, values: parameters })
       if (isRefusal(found)) return found

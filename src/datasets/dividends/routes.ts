@@ -1,4 +1,4 @@
-import { showAddress } from '#domain/address.ts'
+import { type Address, showAddress } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
@@ -9,8 +9,10 @@ import type { Connection } from '#store/engine.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import {
   accountOf,
+  checkList,
   eventMembers,
   eventRow,
+  type ListValues,
   listParameters,
   readEventPage,
   type ToRow,
@@ -92,6 +94,7 @@ function recentPayouts(deps: DataDeps): Route {
     asOf: true,
     csv: { row: payoutRow, rows: (data) => data as readonly object[] },
     refusals: ['invalid_cursor'],
+    check: (values, point) => checkList({ dataset: DIVIDENDS, values }, point),
     async read({ connection, parameters, ...at }) {
       const found = await readEventPage(connection, {
         ...at,
@@ -121,15 +124,10 @@ function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
     asOf: true,
     csv: { row: claimRow, rows: claimsOf },
     refusals: ['invalid_address', 'invalid_cursor'],
+    check: (values, point) => checkList(claimsOfWallet(values), point),
     async read({ connection, parameters, ...at }) {
-      const { address, ...values } = parameters
-      const found = await readEventPage(connection, {
-        ...at,
-        dataset: DIVIDENDS,
-        account: address,
-        kind: 'claim',
-        values,
-      })
+      const { address } = parameters
+      const found = await readEventPage(connection, { ...at, ...claimsOfWallet(parameters) })
       if (isRefusal(found)) return found
       const claims = found.events.map((event) => eventMembers(event, at.status, deps.ecosystem))
       const show = async (reads: Connection, summary: ClaimSummary) => {
@@ -151,6 +149,10 @@ function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
       }
     },
   })
+}
+
+function claimsOfWallet({ address, ...values }: ListValues & { readonly address: Address }) {
+  return { dataset: DIVIDENDS, account: address, kind: 'claim', values }
 }
 
 function showSummary(

@@ -9,6 +9,7 @@ import type { Route } from '#route/route.ts'
 import { type DataDeps, dataRoute } from '../data-route.ts'
 import {
   accountOf,
+  checkList,
   eventMembers,
   eventRow,
   listParameters,
@@ -72,6 +73,7 @@ function recentDigs(deps: DataDeps): Route {
     asOf: true,
     csv: { row: digRow, rows: (data) => data as readonly object[] },
     refusals: ['invalid_cursor'],
+    check: (values, point) => checkList({ dataset: GRAVE_DIGS, values }, point),
     async read({ connection, parameters, ...at }) {
       const found = await readEventPage(connection, {
         ...at,

@@ -1,4 +1,3 @@
-import type { MeterQueues } from '#access/create-access.ts'
 import type { Readiness } from '#api/health-routes.ts'
 import type { GaugeReading } from '#api/metrics.ts'
 import { readUnproven } from '#datasets/deposits/proof/deposit-proofs.ts'
@@ -15,7 +14,7 @@ import { ledgerGauges } from './ledger-gauges.ts'
 import { webhookGauges } from './webhook-gauges.ts'
 
 export interface Watched {
-  queues(): MeterQueues
+  waitingCalls(): number
   readiness(): Promise<Readiness>
 }
 
@@ -66,17 +65,12 @@ function processGauges({ readiness }: StoreGaugeDeps): readonly GaugeReading[] {
   ]
 }
 
-function queueGauges({ queues }: StoreGaugeDeps): readonly GaugeReading[] {
+function queueGauges({ waitingCalls }: StoreGaugeDeps): readonly GaugeReading[] {
   return [
     {
       name: 'sexton_meter_waiting_calls',
       help: 'Calls that wait for a decision of the meter',
-      read: async () => queues().calls,
-    },
-    {
-      name: 'sexton_refunds_waiting',
-      help: 'Refunds in the journal, until the accounts store takes them',
-      read: async () => queues().refunds,
+      read: async () => waitingCalls(),
     },
   ]
 }

@@ -78,7 +78,6 @@ export const WRITES: Readonly<Record<StoreName, Readonly<Record<string, Writes>>
     low_balances: { verify: CHANGED },
     meters: { serve: CHANGED, verify: ALL },
     postings: { serve: ADDED, verify: ADDED },
-    refunds: { serve: ADDED, verify: ['delete'] },
     spend_days: { serve: CHANGED, verify: CHANGED },
     usage_days: { serve: CHANGED, verify: ALL },
     used_messages: { serve: ADDED },

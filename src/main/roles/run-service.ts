@@ -109,8 +109,7 @@ async function openApi(
     import('../compose.ts'),
     import('./serve.ts'),
   ])
-  const report = (err: unknown) =>
-    logger.error({ err }, 'error while processing a payment or refund')
+  const report = (err: unknown) => logger.error({ err }, 'error in the background')
   const warn = (message: string) => logger.warn(message)
   const onKeyChange = (change: KeyChange) => logger.info(change, `key ${change.kind}`)
   const composed = await compose({ ...parts, settings, clock, report, warn, onKeyChange })

@@ -28,22 +28,14 @@ const schema = compileLazily(
   }),
 )
 
-/** `refunds`: lines of refund journals that waited when the backup was made. */
-export async function writeManifest(
-  tx: Connection,
-  manifest: Manifest,
-  refunds: readonly string[],
-): Promise<void> {
+export async function writeManifest(tx: Connection, manifest: Manifest): Promise<void> {
   await tx.run(sql`create table backup_manifest (manifest text not null)`)
-  await tx.run(sql`create table backup_refunds (line text not null)`)
   const text = JSON.stringify({ ...manifest, tables: Object.fromEntries(manifest.tables) })
   await tx.run(sql`insert into backup_manifest (manifest) values (${text})`)
-  for (const line of refunds) await tx.run(sql`insert into backup_refunds (line) values (${line})`)
 }
 
 export interface BackupFacts {
   readonly manifest: Manifest
-  readonly refunds: readonly string[]
   readonly migrations: ReadonlySet<number>
 }
 
@@ -54,11 +46,9 @@ export function readFacts(file: string): BackupFacts {
     try {
       const rows = (text: string) => database.prepare(text).all()
       const [found] = rows('select manifest from backup_manifest')
-      const refunds = rows('select line from backup_refunds order by rowid')
       const ids = rows('select id from migrations')
       return {
         manifest: parseManifest(found === undefined ? '' : column.text(found, 'manifest')),
-        refunds: refunds.map((row) => column.text(row, 'line')),
         migrations: new Set(ids.map((row) => column.integer(row, 'id'))),
       }
     } finally {

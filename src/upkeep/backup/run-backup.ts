@@ -1,15 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { RoleContext } from '#main/role-context.ts'
@@ -33,14 +23,11 @@ export function runBackup(context: Context, report: Report, place: string): Prom
   const file = fileIn(place, createdMs)
   const id = randomUUID()
   return onAccounts(settings, async (accounts) => {
-    // First: a refund that waits is of a call that the snapshot holds.
-    const refunds = waitingRefunds(settings.dataFolder)
     const part = `${file}.${id}.part`
     makePrivate(part)
     try {
       const made = await fill(part, {
         accounts,
-        refunds,
         progress,
         manifest: { format: 1, id, version: VERSION, createdMs },
       })
@@ -73,16 +60,6 @@ function fileIn(place: string, nowMs: number): string {
   return file
 }
 
-const JOURNAL = /^refunds-.+\.journal$/
-
-function waitingRefunds(folder: string): readonly string[] {
-  if (!existsSync(folder)) return []
-  return readdirSync(folder)
-    .filter((name) => JOURNAL.test(name))
-    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'))
-    .filter((line) => line !== '')
-}
-
 /** It holds wallets and digests of secrets. */
 function makePrivate(file: string): void {
   closeSync(openSync(file, 'wx', 0o600))
@@ -91,19 +68,16 @@ function makePrivate(file: string): void {
 interface Filled {
   readonly manifest: Manifest
   readonly differences: readonly string[]
-  readonly refunds: number
 }
 
 async function fill(
   part: string,
   {
     accounts,
-    refunds,
     progress,
     manifest: begun,
   }: {
     readonly accounts: Engine
-    readonly refunds: readonly string[]
     readonly progress: Context['progress']
     readonly manifest: Omit<Manifest, 'tables'>
   },
@@ -126,8 +100,8 @@ async function fill(
         if (unequal.length > 0) throw new UpkeepError(`the copies differ in ${unequal.join(', ')}`)
         const differences = await differencesIn(tx, 'sqlite')
         const manifest = { ...begun, tables }
-        await writeManifest(tx, manifest, refunds)
-        return { manifest, differences, refunds: refunds.length }
+        await writeManifest(tx, manifest)
+        return { manifest, differences }
       })
     })
   } finally {
@@ -154,10 +128,10 @@ function sync(path: string): void {
 
 function tell(
   report: Report,
-  { file, manifest, differences, refunds }: Filled & { readonly file: string },
+  { file, manifest, differences }: Filled & { readonly file: string },
 ): void {
   const rows = [...manifest.tables.values()].reduce((sum, each) => sum + each.rows, 0)
-  report.say(`${file}: ${rows} rows, ${statSync(file).size} bytes, ${refunds} waiting refunds`)
+  report.say(`${file}: ${rows} rows, ${statSync(file).size} bytes`)
   for (const difference of differences) report.say(`WRONG  ${difference}`)
   report.done(
     {
@@ -165,7 +139,6 @@ function tell(
       id: manifest.id,
       createdAt: new Date(manifest.createdMs).toISOString(),
       tables: Object.fromEntries(manifest.tables),
-      waitingRefunds: refunds,
       differences,
     },
     differences.length === 0 ? 0 : 1,

@@ -74,9 +74,6 @@ async function proveBackup(backup: Engine, facts: BackupFacts, file: string): Pr
     )
 }
 
-/** The new store did not answer when asked whether the restore was committed. */
-export class UnsureRestoreError extends UpkeepError {}
-
 export async function restoreAccounts(input: RestoreInput): Promise<Restored> {
   const { target, facts, nowUnix } = input
   const id = `${facts.manifest.id}:${nowUnix}`
@@ -95,7 +92,7 @@ export async function restoreAccounts(input: RestoreInput): Promise<Restored> {
 function isThere(target: Engine, id: string): Promise<boolean> {
   return wasCopied(target, id).catch((cause: unknown) => {
     if (!(cause instanceof StoreError)) throw cause
-    throw new UnsureRestoreError(
+    throw new UpkeepError(
       `the new accounts store failed at the end, and only it knows whether it was filled; once it answers, look into its table "store_copies", and if that is empty, run this again (${cause.message})`,
       { cause },
     )

@@ -12,13 +12,7 @@ import { type BackupFacts, readFacts } from '../backup/backup-file.ts'
 import type { Report } from '../report.ts'
 import { UpkeepError } from '../upkeep-error.ts'
 import { compareKeys, keysOfLog, keysOfStore, type SeenKey, type SinceKey } from './keys-since.ts'
-import { exchangeRefunds } from './refund-files.ts'
-import {
-  type Restored,
-  restoreAccounts,
-  UnsureRestoreError,
-  withBackup,
-} from './restore-accounts.ts'
+import { type Restored, restoreAccounts, withBackup } from './restore-accounts.ts'
 
 export interface RestoreOptions {
   readonly file: string
@@ -44,21 +38,9 @@ export async function runRestore(
   try {
     await withBackup(file, facts, (backup) =>
       onEmpty(context, async (target) => {
-        const { id } = facts.manifest
-        const files = exchangeRefunds(dataFolder, { id, refunds: facts.refunds })
-        try {
-          const restored = await fill(context, {
-            backup,
-            target,
-            facts,
-            options,
-            seen: sources.seen,
-          })
-          tell(report, { restored, facts, options, sources, setAside: files.setAside })
-        } catch (error) {
-          if (!(error instanceof UnsureRestoreError)) files.undo()
-          throw error
-        }
+        const { seen } = sources
+        const restored = await fill(context, { backup, target, facts, options, seen })
+        tell(report, { restored, facts, options, sources })
       }),
     )
   } finally {
@@ -166,20 +148,17 @@ function tell(
     facts,
     options,
     sources,
-    setAside,
   }: {
     readonly restored: Restored
     readonly facts: BackupFacts
     readonly options: RestoreOptions
     readonly sources: Sources
-    readonly setAside: readonly string[]
   },
 ): void {
   const backupAt = new Date(facts.manifest.createdMs).toISOString()
   const isKnown = sources.names.length > 0
   report.say(`Restored the accounts as of ${backupAt}, and audited them.`)
   for (const difference of differences) report.say(`WRONG  ${difference}`)
-  for (const each of setAside) report.say(`refunds of later calls were set aside: ${each}`)
   if (!isKnown)
     report.say('Keys minted or revoked since are not known: name --old or --log to list them.')
   else if (options.old === undefined)
@@ -205,8 +184,6 @@ function tell(
     mintedSince: since.minted,
     revokedSince: since.revoked,
     revokedAgain: options.revokeAgain,
-    refundsRestored: facts.refunds.length,
-    refundsSetAside: setAside,
   })
 }
 

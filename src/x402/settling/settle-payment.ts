@@ -1,14 +1,12 @@
 import type { Hash } from '#domain/address.ts'
 import { sleep } from '#lib/sleep.ts'
 import { unixNow } from '#lib/time.ts'
-import type { Deposit } from '#payments/deposit.ts'
-import type { Connection } from '#store/engine.ts'
 import { transferCall } from '../offers/authorization.ts'
 import type { Availability } from '../offers/availability.ts'
 import { hasTimeLeft } from '../offers/match-offer.ts'
 import type { PaymentFault, PaymentPayload } from '../offers/payment-payload.ts'
 import type { X402Deps } from '../x402-deps.ts'
-import { type Credited, creditIntent, endIntent } from './credit-intent.ts'
+import { endIntent } from './credit-intent.ts'
 import { type Intent, type Payee, UNSIGNED } from './intent.ts'
 import { holdsEnough, readSettlement, type Settlement } from './read-settlement.ts'
 import { isOver, reconcileIntent } from './reconcile-intent.ts'
@@ -16,37 +14,35 @@ import { reserveIntent } from './reserve-intent.ts'
 import { NodeRefusal } from './settling-rpc.ts'
 import type { SubmitOutcome } from './submit-intent.ts'
 
-export type SettleOutcome<A> =
-  | { readonly kind: 'settled'; readonly deposit: Deposit; readonly admission: A | undefined }
+export type SettleOutcome =
+  | SettledPayment
   | { readonly kind: 'rejected'; readonly reason: PaymentFault }
   | { readonly kind: 'used' }
   /** Outcome unknown. Null: another payment is open or someone else sent it. */
   | { readonly kind: 'pending'; readonly transaction: Hash | null }
+
+/** The chain shows the transfer; it is not credited yet. */
+export interface SettledPayment {
+  readonly kind: 'settled'
+  readonly intent: Intent
+  readonly paid: Extract<Settlement, { kind: 'paid' }>
+}
 
 export interface SettleDeps extends X402Deps {
   readonly availability: Availability
   readonly submit: (intent: Intent) => Promise<SubmitOutcome>
 }
 
-export interface SettleInput<A> {
+export interface SettleInput {
   readonly payload: PaymentPayload
   readonly payee: Payee
-  readonly within: (
-    connection: Connection,
-    intent: Intent,
-    credit: () => Promise<Credited | undefined>,
-  ) => Promise<A | undefined>
-  readonly onLost?: (value: A, intent: Intent) => Promise<void>
 }
 
 /**
- * Reserve, simulate, sign and store, send, await the receipt, verify the transfer, credit. Nothing
- * is served earlier.
+ * Reserve, simulate, sign and store, send, await the receipt, verify the transfer. Who asked credits
+ * it, or the job that finishes payments.
  */
-export async function settlePayment<A>(
-  deps: SettleDeps,
-  input: SettleInput<A>,
-): Promise<SettleOutcome<A>> {
+export async function settlePayment(deps: SettleDeps, input: SettleInput): Promise<SettleOutcome> {
   if (!(await deps.availability.isAvailable())) return reject('settlement_unavailable')
   const head = await deps.rpc.header('latest').catch(() => undefined)
   if (head === undefined) return reject('settlement_unavailable')
@@ -57,7 +53,7 @@ export async function settlePayment<A>(
   if (reserved === 'used') return { kind: 'used' }
   if (reserved === 'busy') return { kind: 'pending', transaction: null }
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const early = await simulate(deps, input, { intent, isLast: attempt > 0 })
+    const early = await simulate(deps, { intent, isLast: attempt > 0 })
     if (early === 'again') {
       await sleep(BLOCK_MS)
       continue
@@ -65,7 +61,7 @@ export async function settlePayment<A>(
     if (early !== undefined) return early
     const outcome = await submitOrEnd(deps, intent)
     if (outcome.kind === 'rejected') return outcome
-    if (outcome.kind === 'submitted') return awaitReceipt(deps, input, outcome.intent)
+    if (outcome.kind === 'submitted') return awaitReceipt(deps, outcome.intent)
   }
   await abandon(deps, intent)
   return reject('settlement_unavailable')
@@ -74,7 +70,7 @@ export async function settlePayment<A>(
 /** A slow store lets simulations expire. */
 const ATTEMPTS_MAX = 5
 
-function newIntent<A>(deps: SettleDeps, input: SettleInput<A>, fromBlock: number): Intent {
+function newIntent(deps: SettleDeps, input: SettleInput, fromBlock: number): Intent {
   const { payload, payee } = input
   return {
     id: deps.newId(),
@@ -105,18 +101,17 @@ interface Simulated {
 }
 
 /** Catches most failures for free. `again`: refused without a reason, perhaps by a lagging node. */
-async function simulate<A>(
+async function simulate(
   deps: SettleDeps,
-  input: SettleInput<A>,
   simulated: Simulated,
-): Promise<SettleOutcome<A> | 'again' | undefined> {
+): Promise<SettleOutcome | 'again' | undefined> {
   const { intent } = simulated
   const data = transferCall(intent.authorization, intent.signature)
   try {
     await deps.rpc.call({ from: deps.signer.address, to: intent.asset, data })
     return undefined
   } catch (error) {
-    if (error instanceof NodeRefusal) return await explain(deps, input, simulated)
+    if (error instanceof NodeRefusal) return await explain(deps, simulated)
     deps.report(error)
     await abandon(deps, intent)
     return reject('settlement_unavailable')
@@ -124,14 +119,13 @@ async function simulate<A>(
 }
 
 /** Someone else may have sent it, and we are paid. */
-async function explain<A>(
+async function explain(
   deps: SettleDeps,
-  input: SettleInput<A>,
   { intent, isLast }: Simulated,
-): Promise<SettleOutcome<A> | 'again'> {
+): Promise<SettleOutcome | 'again'> {
   try {
     const verdict = await reconcileIntent(deps, intent)
-    if (verdict.kind === 'paid') return await credit(deps, input, { intent, paid: verdict })
+    if (verdict.kind === 'paid') return { kind: 'settled', intent, paid: verdict }
     const isPoor = verdict.kind === 'open' && !(await holdsEnough(deps, intent))
     if (verdict.kind === 'open' && !isPoor && !isLast) return 'again'
     await abandon(deps, intent)
@@ -178,17 +172,12 @@ async function submitOrEnd(
 const RECEIPT_MS = 10_000
 const POLL_MS = 200
 
-async function awaitReceipt<A>(
-  deps: SettleDeps,
-  input: SettleInput<A>,
-  intent: Intent,
-): Promise<SettleOutcome<A>> {
+async function awaitReceipt(deps: SettleDeps, intent: Intent): Promise<SettleOutcome> {
   const pending = { kind: 'pending', transaction: intent.txHash } as const
   for (let waitedMs = 0; waitedMs < RECEIPT_MS; waitedMs += POLL_MS) {
     const settlement = await look(deps, intent)
-    if (settlement.kind === 'paid') return await credit(deps, input, { intent, paid: settlement })
-    const explained =
-      settlement.kind === 'unpaid' ? await explainSealed(deps, input, intent) : undefined
+    if (settlement.kind === 'paid') return { kind: 'settled', intent, paid: settlement }
+    const explained = settlement.kind === 'unpaid' ? await explainSealed(deps, intent) : undefined
     if (explained !== undefined) return explained
     await sleep(POLL_MS)
   }
@@ -205,14 +194,10 @@ async function look(deps: SettleDeps, intent: Intent): Promise<Settlement> {
 }
 
 /** Undefined while a reorg could change it. */
-async function explainSealed<A>(
-  deps: SettleDeps,
-  input: SettleInput<A>,
-  intent: Intent,
-): Promise<SettleOutcome<A> | undefined> {
+async function explainSealed(deps: SettleDeps, intent: Intent): Promise<SettleOutcome | undefined> {
   try {
     const verdict = await reconcileIntent(deps, intent)
-    if (verdict.kind === 'paid') return await credit(deps, input, { intent, paid: verdict })
+    if (verdict.kind === 'paid') return { kind: 'settled', intent, paid: verdict }
     if (!isOver(verdict) && verdict.kind !== 'reverted') return undefined
     const lookUnix = isOver(verdict) ? undefined : unixNow(deps.clock)
     await deps.engine.write((connection) =>
@@ -222,31 +207,5 @@ async function explainSealed<A>(
   } catch (error) {
     deps.report(error)
     return undefined
-  }
-}
-
-interface Paid {
-  readonly intent: Intent
-  readonly paid: Extract<Settlement, { kind: 'paid' }>
-}
-
-async function credit<A>(
-  deps: SettleDeps,
-  input: SettleInput<A>,
-  { intent, paid }: Paid,
-): Promise<SettleOutcome<A>> {
-  const { deposit } = paid
-  let value: A | undefined
-  try {
-    await deps.engine.write(async (connection) => {
-      value = await input.within(connection, intent, () =>
-        creditIntent(connection, deps, { intent, paid }),
-      )
-    })
-    return { kind: 'settled', deposit, admission: value }
-  } catch (error) {
-    deps.report(error)
-    if (value !== undefined) await input.onLost?.(value, intent)
-    return { kind: 'pending', transaction: deposit.txHash }
   }
 }

@@ -14,6 +14,7 @@ import {
   SIGNATURE,
   word,
 } from '../x402-harness.ts'
+import { creditIntent } from './credit-intent.ts'
 import { finishPayments } from './finish-payments.ts'
 import type { Intent } from './intent.ts'
 import { openIntents } from './intent-store.ts'
@@ -90,12 +91,14 @@ export function settlingHarness(
     ...paymentsAt(chain),
     ...readsOf(engine),
     /** Settles one for the bucket of its number. */
-    settle(authorization: Authorization): Promise<SettleOutcome<unknown>> {
-      return settlePayment(settling, {
+    async settle(authorization: Authorization): Promise<SettleOutcome> {
+      const outcome = await settlePayment(settling, {
         payload: payloadOf(authorization),
         payee: newIntent(numberOf(authorization)).payee,
-        within: (_connection, _intent, credit) => credit(),
       })
+      if (outcome.kind === 'settled')
+        await engine.write((connection) => creditIntent(connection, deps, outcome))
+      return outcome
     },
     finish: () => finishPayments(deps),
   }

@@ -6,40 +6,40 @@ import { post } from '#ledger/post.ts'
 import { refundCalls } from '#ledger/spend.ts'
 import { groupBy } from '#lib/group-by.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { rows, sql } from '#store/sql.ts'
+import { sql } from '#store/sql.ts'
 import { lockSuccessor } from '../keys/key-store.ts'
-import type { AdmissionReceipt } from './admission.ts'
-import type { UsageDay } from './meter-statements.ts'
+import type { AdmissionReceipt, UnknownCommit } from './admission.ts'
+import { endUnknownBatch, type UsageDay } from './meter-statements.ts'
 
 /**
- * Each receipt once for ever; a rotated key's money goes to its newest rotation. Locks rows in the
- * order of admissions.
+ * Undoes the charges of a batch, if it was committed: once, on the day of the charge, and to the newest
+ * rotation of a key. Locks rows in the order of admissions.
  */
-export async function refundBatch(
+export async function undoBatch(
   connection: Connection,
   input: {
-    readonly receipts: readonly AdmissionReceipt[]
+    readonly commit: UnknownCommit
     readonly pricePerCall: MicroUsd
     readonly nowUnix: number
   },
 ): Promise<void> {
-  const fresh = await markRefunded(connection, input.receipts)
-  for (const { day, name: bucket, receipts } of byDay(fresh, (each) => each.bucket)) {
-    const paid = receipts.filter((each) => each.source === 'prepaid').length
-    await refundUnits(connection, { bucket, day, used: receipts.length - paid, paid })
+  const { commit, pricePerCall, nowUnix } = input
+  const { receipts, day } = commit
+  if (!commit.stands && !(await endUnknownBatch(connection, commit))) return
+  for (const { name: bucket, own } of grouped(receipts, (each) => each.bucket)) {
+    const paid = own.filter((each) => each.source === 'prepaid').length
+    await undoUnits(connection, { bucket, day, used: own.length - paid, paid })
   }
-  for (const { day, name: publicId, receipts } of byDay(fresh, (each) => each.countedKey))
-    await refundKeyUnits(connection, { publicId, day, units: receipts.length })
-  const { pricePerCall, nowUnix } = input
-  const paid = byDay(fresh, (each) => each.account)
+  for (const { name: publicId, own } of grouped(receipts, (each) => each.countedKey))
+    await undoKeyUnits(connection, { publicId, day, units: own.length })
+  const paid = grouped(receipts, (each) => each.account)
   const successors = await lockSuccessors(connection, new Set(paid.map((each) => each.name)))
-  for (const { day, name: account, receipts } of paid) {
-    await refundCalls(connection, { account, day, calls: receipts.length, pricePerCall })
-    const [first] = receipts
+  for (const { name: account, own } of paid) {
+    await refundCalls(connection, { account, day, calls: own.length, pricePerCall })
+    const [first] = own
     const successor = successors.get(account)
     if (first === undefined || successor === undefined) continue
-    const microUsd = BigInt(receipts.length) * pricePerCall
+    const microUsd = BigInt(own.length) * pricePerCall
     const outcome = await post(connection, {
       id: `move:refund:${first.id}`,
       kind: 'move',
@@ -50,7 +50,7 @@ export async function refundBatch(
         { account: successor, microUsd },
       ],
     })
-    assert(outcome === 'created', `a refund that goes on to a rotation ended ${outcome}`)
+    assert(outcome === 'created', `a charge that goes back to a rotation ended ${outcome}`)
   }
 }
 
@@ -71,39 +71,23 @@ async function lockSuccessors(
   return successors
 }
 
-interface DayGroup {
+interface Group {
   readonly name: string
-  readonly day: number
-  readonly receipts: readonly AdmissionReceipt[]
+  readonly own: readonly AdmissionReceipt[]
 }
 
-function byDay(
+/** In name order, which prevents deadlocks. */
+function grouped(
   receipts: readonly AdmissionReceipt[],
   nameOf: (receipt: AdmissionReceipt) => string | null,
-): DayGroup[] {
-  const groups: DayGroup[] = []
-  for (const [name, named] of groupBy(receipts, nameOf))
-    if (name !== null)
-      for (const [day, same] of groupBy(named, (each) => each.day))
-        groups.push({ name, day, receipts: same })
-  return groups.sort((a, b) => (a.name === b.name ? a.day - b.day : a.name < b.name ? -1 : 1))
-}
-
-async function markRefunded(
-  connection: Connection,
-  receipts: readonly AdmissionReceipt[],
-): Promise<AdmissionReceipt[]> {
-  if (receipts.length === 0) return []
-  const sorted = receipts.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  const marked = await connection.run(sql`
-    insert into refunds (day, receipt) values ${rows(sorted.map((each) => [each.day, each.id]))}
-    on conflict (day, receipt) do nothing returning receipt`)
-  const fresh = new Set(marked.map((row) => column.text(row, 'receipt')))
-  return sorted.filter((each) => fresh.delete(each.id))
+): Group[] {
+  const groups: Group[] = []
+  for (const [name, own] of groupBy(receipts, nameOf)) if (name !== null) groups.push({ name, own })
+  return groups.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 /** Offset by a count that only rises. */
-async function refundUnits(
+async function undoUnits(
   connection: Connection,
   input: { readonly bucket: string; readonly day: number } & UsageDay,
 ): Promise<void> {
@@ -113,12 +97,12 @@ async function refundUnits(
     where day = ${input.day} and bucket = ${input.bucket}`)
 }
 
-async function refundKeyUnits(
+async function undoKeyUnits(
   connection: Connection,
   input: { readonly publicId: string; readonly day: number; readonly units: number },
 ): Promise<void> {
   const lowered = await connection.run(sql`
     update key_days set used = used - ${input.units}
     where day = ${input.day} and public_id = ${input.publicId} returning used`)
-  assert(lowered.length === 1, 'a refund of calls that were never counted')
+  assert(lowered.length === 1, 'calls to undo were never counted')
 }
