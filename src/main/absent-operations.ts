@@ -6,9 +6,14 @@ export function absentOperations({
   payment,
   gate,
   signs,
-}: Pick<Ecosystem, 'payment' | 'gate'> & { readonly signs: boolean }): readonly AbsentOperation[] {
+  settles,
+}: Pick<Ecosystem, 'payment' | 'gate'> & {
+  readonly signs: boolean
+  readonly settles: boolean
+}): readonly AbsentOperation[] {
   return [
     ...(payment === null ? OF_PAYMENT : []),
+    ...(payment === null || settles ? [] : OF_SETTLING),
     ...(gate === null ? OF_GATE : []),
     ...(signs ? [] : OF_SIGNING),
   ]
@@ -24,6 +29,16 @@ const OF_PAYMENT: readonly AbsentOperation[] = [
   { method: 'GET', path: '/api/sessions/prepay/{idOrTxHash}', refusal: NO_PAYMENTS },
   { method: 'GET', path: '/api/sessions/topup', refusal: NO_PAYMENTS },
   { method: 'POST', path: '/api/sessions/topup', refusal: NO_PAYMENTS },
+]
+
+const NO_SETTLING = refuse(
+  'not_configured',
+  'this service settles no x402 payments; pay by transfer and POST /api/sessions/prepay',
+)
+
+const OF_SETTLING: readonly AbsentOperation[] = [
+  { method: 'GET', path: '/api/sessions/topup', refusal: NO_SETTLING },
+  { method: 'POST', path: '/api/sessions/topup', refusal: NO_SETTLING },
 ]
 
 const OF_GATE: readonly AbsentOperation[] = [

@@ -120,7 +120,11 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
       paying === undefined
         ? quotaExceeded(clock)
         : { kind: 'payment-required', body: paying.quotaBody(caller) },
-    absent: absentOperations({ ...ecosystem, signs: signing !== undefined }),
+    absent: absentOperations({
+      ...ecosystem,
+      signs: signing !== undefined,
+      settles: x402 !== undefined,
+    }),
     jwks: signing?.jwks,
     ...x402,
     routes: [
