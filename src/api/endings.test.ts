@@ -102,15 +102,15 @@ const settle =
 
 const MCP = { name: 'Test', version: '1', pricePerCallUsd: '0.0001' }
 
-const callTool = (world: World) =>
-  ask(world, '/mcp', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-    body: JSON.stringify({
-      ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
-      params: { name: 'getThing', arguments: {} },
-    }),
-  })
+function callTool(world: World): Promise<number> {
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  }
+  const params = { name: 'getThing', arguments: {} }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+  return ask(world, '/mcp', { method: 'POST', headers, body })
+}
 
 const ENDINGS: readonly Ending[] = [
   { end: '200', status: 200, charged: 1, act: (world) => ask(world) },

@@ -2,20 +2,15 @@ import type { AbsentOperation } from '#api/create-api.ts'
 import { refuse } from '#domain/refusal.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 
-export function absentOperations({
-  payment,
-  gate,
-  signs,
-  settles,
-}: Pick<Ecosystem, 'payment' | 'gate'> & {
-  readonly signs: boolean
-  readonly settles: boolean
-}): readonly AbsentOperation[] {
+export function absentOperations(
+  { payment, gate }: Pick<Ecosystem, 'payment' | 'gate'>,
+  { signing, x402 }: { readonly signing?: object | undefined; readonly x402?: object | undefined },
+): readonly AbsentOperation[] {
   return [
     ...(payment === null ? OF_PAYMENT : []),
-    ...(payment === null || settles ? [] : OF_SETTLING),
+    ...(payment === null || x402 !== undefined ? [] : OF_SETTLING),
     ...(gate === null ? OF_GATE : []),
-    ...(signs ? [] : OF_SIGNING),
+    ...(signing !== undefined ? [] : OF_SIGNING),
   ]
 }
 
