@@ -60,10 +60,10 @@ const names = {
 }
 const sorted = Object.fromEntries(Object.entries(problems).sort(([a], [b]) => (a < b ? -1 : 1)))
 // Both services are one to the reader.
-const text = JSON.stringify({ names, requests, answers, problems: sorted }, null, 2).replaceAll(
-  bare.file.service.publicBaseUrl,
-  names.publicBaseUrl,
-)
+const text = JSON.stringify({ names, requests, answers, problems: sorted }, null, 2)
+  .replaceAll(bare.file.service.publicBaseUrl, names.publicBaseUrl)
+  // Scanners of secrets take others for real.
+  .replaceAll(/(_[0-9a-f]{8}_)[0-9a-f]{32}/g, `$1${'0'.repeat(32)}`)
 await writeFile(FILE, `${text}\n`)
 process.stdout.write(
   `${Object.keys(answers).length} operations, ${Object.keys(problems).length} problems in ${FILE}\n`,

@@ -782,7 +782,7 @@ export type StatementKey = {
 }
 
 export type StatementMovement = {
-  /** `charges`: paid calls of a day; `refund`: calls of an earlier day that were refunded after it was closed; `reversal`: a deposit that a reorg took back; `move`: from or to another key of the wallet. */
+  /** `charges`: paid calls of a day; `refund`: calls of an earlier day whose charge was undone after it was closed; `reversal`: a deposit that a reorg took back; `move`: from or to another key of the wallet. */
   readonly kind: 'charges' | 'refund' | 'deposit' | 'x402_payment' | 'reversal' | 'grant' | 'move'
   /** The journal entry; unique. */
   readonly id: string

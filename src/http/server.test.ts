@@ -199,6 +199,8 @@ describe('the HTTP server', () => {
       (await post(body, { 'content-type': 'application/json; charset=UTF-8' })).status,
       201,
     )
+    for (const type of ['application/json ; charset=utf-8', 'application/json;charset=utf8'])
+      assert.equal((await post(body, { 'content-type': type })).status, 201, type)
     const zipped = await post(new Uint8Array(gzipSync(body)), { 'content-encoding': 'gzip' })
     assert.equal(zipped.status, 415)
   })
@@ -215,6 +217,8 @@ describe('the HTTP server', () => {
       assert.equal(response.status, 400, body)
     }
     assert.equal(await errorOf(await post('{')), 'invalid_json')
+    const notUtf8 = new Uint8Array([...Buffer.from('{"text":"'), 0xff, ...Buffer.from('"}')])
+    assert.equal(await errorOf(await post(notUtf8)), 'invalid_json')
     assert.equal(await errorOf(await post('{"text":"a","__proto__":1}')), 'invalid_json')
     assert.equal(await errorOf(await post('['.repeat(4_000) + ']'.repeat(4_000))), 'invalid_body')
     assert.equal(await errorOf(await post('{"text":"a","tier":"premium"}')), 'invalid_body')

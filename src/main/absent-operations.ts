@@ -2,15 +2,15 @@ import type { AbsentOperation } from '#api/create-api.ts'
 import { refuse } from '#domain/refusal.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 
-export function absentOperations({
-  payment,
-  gate,
-  signs,
-}: Pick<Ecosystem, 'payment' | 'gate'> & { readonly signs: boolean }): readonly AbsentOperation[] {
+export function absentOperations(
+  { payment, gate }: Pick<Ecosystem, 'payment' | 'gate'>,
+  { signing, x402 }: { readonly signing?: object | undefined; readonly x402?: object | undefined },
+): readonly AbsentOperation[] {
   return [
     ...(payment === null ? OF_PAYMENT : []),
+    ...(payment === null || x402 !== undefined ? [] : OF_SETTLING),
     ...(gate === null ? OF_GATE : []),
-    ...(signs ? [] : OF_SIGNING),
+    ...(signing !== undefined ? [] : OF_SIGNING),
   ]
 }
 
@@ -24,6 +24,16 @@ const OF_PAYMENT: readonly AbsentOperation[] = [
   { method: 'GET', path: '/api/sessions/prepay/{idOrTxHash}', refusal: NO_PAYMENTS },
   { method: 'GET', path: '/api/sessions/topup', refusal: NO_PAYMENTS },
   { method: 'POST', path: '/api/sessions/topup', refusal: NO_PAYMENTS },
+]
+
+const NO_SETTLING = refuse(
+  'not_configured',
+  'this service settles no x402 payments; pay by transfer and POST /api/sessions/prepay',
+)
+
+const OF_SETTLING: readonly AbsentOperation[] = [
+  { method: 'GET', path: '/api/sessions/topup', refusal: NO_SETTLING },
+  { method: 'POST', path: '/api/sessions/topup', refusal: NO_SETTLING },
 ]
 
 const OF_GATE: readonly AbsentOperation[] = [

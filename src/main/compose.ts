@@ -72,7 +72,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     recentStatus: async () => (await data.answers.state())?.status,
     indexing: deps.indexing ?? (() => []),
   }
-  let streams = { readers: 0 }
+  const streams: { hub?: { readonly readers: number } } = {}
   const metrics = await openMetrics(deps, {
     gauges: [
       ...indexGauges(index),
@@ -80,15 +80,13 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
       {
         name: 'sexton_streams_open',
         help: 'Open streams of changes',
-        read: async () => streams.readers,
+        read: async () => streams.hub?.readers ?? 0,
       },
     ],
     waitingCalls: () => access.meter.waiting(),
     readiness: () => readiness(),
   })
-  const onHub = (hub: typeof streams) => {
-    streams = hub
-  }
+  const onHub = (hub: { readonly readers: number }) => Object.assign(streams, { hub })
   const metered = [...dataRoutes(data), streamRoute({ ...data, report: deps.report, onHub })]
   const access = composeAccess(
     deps,
@@ -122,7 +120,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
       paying === undefined
         ? quotaExceeded(clock)
         : { kind: 'payment-required', body: paying.quotaBody(caller) },
-    absent: absentOperations({ ...ecosystem, signs: signing !== undefined }),
+    absent: absentOperations(ecosystem, { signing, x402 }),
     jwks: signing?.jwks,
     ...x402,
     routes: [

@@ -87,10 +87,12 @@ export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Pag
     textPage('/robots.txt', 'text/plain; charset=utf-8', 'User-agent: *\nDisallow: /api/\n'),
     {
       path: '/docs',
-      read: async () => ({ status: 302, headers: ['Location', '/scalar/v1'], body: '' }),
+      read: async () => ({ status: 302, headers: [...REDIRECT], body: '' }),
     },
   ]
 }
+
+const REDIRECT = ['Location', '/scalar/v1', 'Cache-Control', 'private, max-age=300']
 
 interface Shown {
   readonly totalBurned: string | null

@@ -29,7 +29,7 @@ export class VersionedText {
     const { etag, text } = version
     const own = ['ETag', etag, ...headers]
     if (matchesEtag(incoming.headers['if-none-match'], etag))
-      return { status: 304, headers: own, body: '' }
+      return { status: 304, headers: withoutType(own), body: '' }
     if (!acceptsCoding(incoming.headers['accept-encoding']?.toString(), 'gzip'))
       return { status: 200, headers: own, body: text }
     version.gzipped ??= promisify(gzip)(text)
@@ -44,4 +44,10 @@ export class VersionedText {
     this.#last = { of, name, text, etag }
     return this.#last
   }
+}
+
+/** Of a body that a 304 does not carry (RFC 9110, 15.4.5). */
+function withoutType(headers: readonly string[]): string[] {
+  const at = headers.indexOf('Content-Type')
+  return at === -1 ? [...headers] : headers.toSpliced(at, 2)
 }

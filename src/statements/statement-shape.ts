@@ -18,7 +18,7 @@ export const MOVEMENT_KINDS = [
 export const Movement = named('StatementMovement', {
   kind: Type.Enum(MOVEMENT_KINDS, {
     description:
-      '`charges`: paid calls of a day; `refund`: calls of an earlier day that were refunded after it was closed; `reversal`: a deposit that a reorg took back; `move`: from or to another key of the wallet.',
+      '`charges`: paid calls of a day; `refund`: calls of an earlier day whose charge was undone after it was closed; `reversal`: a deposit that a reorg took back; `move`: from or to another key of the wallet.',
   }),
   id: Type.String({ description: 'The journal entry; unique.' }),
   date: Day('The UTC day that it counts for.'),

@@ -24,6 +24,7 @@ describe('without a settling key', () => {
     assert.equal(paid.status, 402)
     assert.equal(paid.text, unpaid.text)
     assert.equal(paid.headers.get('payment-response'), null)
-    assert.equal((await api.get('/api/sessions/topup')).status, 404)
+    const topup = await api.get('/api/sessions/topup')
+    assert.deepEqual([topup.status, topup.body.error], [404, 'not_configured'])
   })
 })

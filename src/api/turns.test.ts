@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { answer } from '#route/route.ts'
+import { startHarness } from './pipeline-harness.ts'
+import { Turns } from './turns.ts'
+
+test('four calls of a caller work at once, the others in the order in which they came', async () => {
+  const turns = new Turns()
+  const begun: number[] = []
+  const call = async (n: number) => {
+    await turns.take('a')
+    begun.push(n)
+  }
+  const calls = [0, 1, 2, 3, 4, 5, 6].map(call)
+  await turn()
+  assert.deepEqual(begun, [0, 1, 2, 3])
+  assert.equal(turns.take('b'), undefined, 'another caller does not wait')
+  for (let n = 0; n < 3; n += 1) turns.leave('a')
+  await Promise.all(calls)
+  assert.deepEqual(begun, [0, 1, 2, 3, 4, 5, 6])
+  for (let n = 0; n < 4; n += 1) turns.leave('a')
+  for (let n = 0; n < 4; n += 1) assert.equal(turns.take('a'), undefined)
+})
+
+test('of 300 heavy calls at once for one remaining unit one is answered, and few work', async () => {
+  const world = await startHarness()
+  world.counts.set('127.0.0.1', 2)
+  world.outcome = async () => {
+    for (let turns = 0; turns < 20; turns += 1) await turn()
+    return answer(200, { data: 'heavy' })
+  }
+  const statuses = await Promise.all(
+    Array.from({ length: 300 }, async () => {
+      const response = await fetch(`${world.origin}/api/thing`)
+      await response.arrayBuffer()
+      return response.status
+    }),
+  )
+  assert.equal(statuses.filter((each) => each === 200).length, 1)
+  assert.equal(statuses.filter((each) => each === 402).length, 299)
+  const worked = world.log.filter((each) => each === 'work').length
+  assert.ok(worked <= 12, `${worked} calls worked`)
+  await world.server.stop()
+})
