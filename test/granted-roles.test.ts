@@ -22,7 +22,7 @@ import { type ApiClient, createApiClient } from './api-client.ts'
 import { makeDatabaseRole } from './database-role.ts'
 import { startPostgres } from './postgres.ts'
 import { startReceiver } from './webhooks/receiver.ts'
-import { PEM, PUBLIC_KEY } from './webhooks/webhook-world.ts'
+import { PEM } from './webhooks/webhook-world.ts'
 import { eventually } from './world.ts'
 import { signPayment } from './x402/raw-payment.ts'
 import { newPayer } from './x402/x402-world.ts'
@@ -138,7 +138,7 @@ describe('an installation of which every process has its printed grants alone', 
   })
 
   test('a webhook gets its challenge and an event of a new block', async () => {
-    const receiver = await startReceiver(PUBLIC_KEY)
+    const receiver = await startReceiver()
     try {
       const url = receiver.url.replace('receiver.example', '127.0.0.1')
       const made = await api.post('/api/webhooks', { url }, bearer())

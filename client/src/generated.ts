@@ -26,7 +26,6 @@ export type ProblemCode =
   | 'signature_already_used'
   | 'key_limit_reached'
   | 'webhook_limit_reached'
-  | 'webhook_not_active'
   | 'payment_already_used'
   | 'payload_too_large'
   | 'unsupported_media_type'
@@ -237,26 +236,6 @@ export type ClaimSummary = {
   readonly firstClaimUnix: number | null
   readonly lastClaimUnix: number | null
   readonly tokens: readonly TokenClaims[]
-}
-
-export type DeadLetter = {
-  /** The `webhook-id` of each attempt. */
-  readonly eventId: string
-  readonly type: string
-  /** The last answer before it was given up. */
-  readonly reason: string
-  readonly queuedAt: string
-  readonly diedAt: string | null
-  /** What was, or would have been, sent; with its `data`. */
-  readonly event: {
-    readonly type: string
-    readonly timestamp: string
-  }
-}
-
-export type DeadLetterList = {
-  readonly deadLetters: readonly DeadLetter[]
-  readonly nextCursor: string | null
 }
 
 export type DividendClaim = {
@@ -510,8 +489,6 @@ export type NewApiKey = {
 
 export type OneWebhook = {
   readonly webhook: Webhook
-  /** Verifies signatures, as libraries of Standard Webhooks take it; also at /.well-known/jwks.json. */
-  readonly publicKey: string
 }
 
 export type Page = {
@@ -714,10 +691,6 @@ export type Rereading = {
     readonly fromBlock: number
     readonly toBlock: number | null
   }
-}
-
-export type ResentEvents = {
-  readonly eventIds: readonly string[]
 }
 
 export type RevokedApiKey = {
@@ -1102,17 +1075,17 @@ export type Webhook = {
   readonly id: string
   readonly url: string
   readonly description: string | null
-  readonly filter: Readonly<Record<string, string | null>>
-  readonly state: 'verifying' | 'unverified' | 'active' | 'disabled'
-  /** Why it is disabled: `gone` (410) or `failing` (for a week). */
+  readonly filter: Readonly<Record<string, string | number | null>>
+  readonly dailyCap: number | null
+  /** `unverified`: its URL has not answered the challenge; `unfunded`: quota and balance are empty; `failing`: the last attempt failed. */
+  readonly state: 'unverified' | 'active' | 'unfunded' | 'failing' | 'disabled' | 'ended'
+  /** Why it is disabled (`gone` for 410, `failing` for a week) or ended (`key_revoked`, `key_expired`). */
   readonly reason: null | string
   readonly createdAt: string
+  readonly cursor: string | null
+  readonly finalUntil: string | null
   /** Events that it has got. */
   readonly delivered: number
-  /** Events that are sent next. */
-  readonly waiting: number
-  readonly deadLetters: number
-  readonly oldestWaitingAt: string | null
   readonly failingSince: string | null
   /** In a row. */
   readonly failedAttempts: number
@@ -1126,8 +1099,12 @@ export type Webhook = {
 
 export type WebhookList = {
   readonly webhooks: readonly Webhook[]
-  /** Verifies signatures, as libraries of Standard Webhooks take it; also at /.well-known/jwks.json. */
-  readonly publicKey: string
+}
+
+export type WebhookWithSecret = {
+  readonly webhook: Webhook
+  /** Verifies signatures, as libraries of Standard Webhooks take it (`whsec_…`). */
+  readonly secret: string
 }
 
 export type GetStatsInput = {
@@ -1594,6 +1571,7 @@ export type GetKeyMessageInput = {
     | 'link-payer'
     | 'label'
     | 'limits'
+    | 'webhook-secret'
   /** The key to act on. */
   readonly publicId?: string
   /** The key that receives the balance; only for move-balance. */
@@ -1832,6 +1810,8 @@ export type RegisterWebhookInput = {
   /** An https URL on a public host. */
   readonly url: string
   readonly description?: string
+  /** At most so many paid events a UTC day; the rest comes the next day. */
+  readonly dailyCap?: number
   /** As the parameters of /api/stream. */
   readonly filter?: {
     readonly kind?: 'burn' | 'claim' | 'distribution' | 'dig' | 'price' | 'all'
@@ -1841,6 +1821,10 @@ export type RegisterWebhookInput = {
     /** Only events of this wallet. */
     readonly address?: string
     readonly finality?: 'latest' | 'finalized'
+    /** In units of the token. */
+    readonly leastAmount?: string
+    /** At the time of the event. */
+    readonly leastUsd?: string
   }
 }
 
@@ -1850,7 +1834,7 @@ export function registerWebhook(
   input: RegisterWebhookInput,
   options?: CallOptions,
 ) {
-  return client.call<OneWebhook>('POST', '/api/webhooks', input, options)
+  return client.call<WebhookWithSecret>('POST', '/api/webhooks', input, options)
 }
 
 /** The webhooks of a key: GET /api/webhooks */
@@ -1896,43 +1880,36 @@ export function deleteWebhook(client: Client, input: DeleteWebhookInput, options
   return client.call<OneWebhook>('POST', '/api/webhooks/{webhookId}/delete', input, options)
 }
 
-export type ListDeadLettersInput = {
+export type RotateWebhookSecretInput = {
   /** The `id` of a webhook. */
   readonly webhookId: string
-  /** Number of rows. */
-  readonly limit?: number
-  /** `nextCursor` of the page before. */
-  readonly cursor?: string
 }
 
-/** Events that were given up: GET /api/webhooks/{webhookId}/dead-letters */
-export function listDeadLetters(
+/** Rotate the secret of a webhook: POST /api/webhooks/{webhookId}/rotate */
+export function rotateWebhookSecret(
   client: Client,
-  input: ListDeadLettersInput,
+  input: RotateWebhookSecretInput,
   options?: CallOptions,
 ) {
-  return client.call<DeadLetterList>(
-    'GET',
-    '/api/webhooks/{webhookId}/dead-letters',
-    input,
-    options,
-  )
+  return client.call<WebhookWithSecret>('POST', '/api/webhooks/{webhookId}/rotate', input, options)
 }
 
-export type ResendDeadLettersInput = {
+export type ShowWebhookSecretInput = {
   /** The `id` of a webhook. */
   readonly webhookId: string
-  /** All if left out. */
-  readonly eventIds?: readonly string[]
+  readonly ownerAddress: string
+  readonly signature: string
+  /** Of `GET /api/keys/message?action=webhook-secret`, for the key of the webhook. */
+  readonly message: string
 }
 
-/** Send dead letters again: POST /api/webhooks/{webhookId}/resend */
-export function resendDeadLetters(
+/** Show the secret of a webhook again: POST /api/webhooks/{webhookId}/secret */
+export function showWebhookSecret(
   client: Client,
-  input: ResendDeadLettersInput,
+  input: ShowWebhookSecretInput,
   options?: CallOptions,
 ) {
-  return client.call<ResentEvents>('POST', '/api/webhooks/{webhookId}/resend', input, options)
+  return client.call<WebhookWithSecret>('POST', '/api/webhooks/{webhookId}/secret', input, options)
 }
 
 /** Chains, tokens, metrics, limits, tiers and prices of this service: GET /api/meta */

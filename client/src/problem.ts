@@ -22,7 +22,7 @@ export class SextonError extends Error {
     this.status = response.status
     this.code = typeof said.error === 'string' ? said.error : `http_${response.status}`
     this.problem = typeof said.type === 'string' ? (said as unknown as Problem) : undefined
-    this.retryAfterSeconds = secondsOf(response.headers.get('retry-after'))
+    this.retryAfterSeconds = secondsOf(response.headers)
     this.requestId = response.headers.get('x-request-id') ?? undefined
   }
 }
@@ -47,8 +47,13 @@ export function errorOf(response: Response, body: unknown): SextonError {
     : new SextonError(response, body)
 }
 
-function secondsOf(header: string | null): number | undefined {
-  return header !== null && /^[0-9]+$/.test(header) ? Number(header) : undefined
+/** Seconds or an HTTP-date (RFC 9110, 10.2.3), which is compared with the server's own clock. */
+function secondsOf(headers: Headers): number | undefined {
+  const text = headers.get('retry-after') ?? ''
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text)
+  const nowMs = Date.parse(headers.get('date') ?? '') || Date.now()
+  const ms = Date.parse(text) - nowMs
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms / 1_000)
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

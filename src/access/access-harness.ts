@@ -159,7 +159,7 @@ export function createHarness(
     dataPaths: ['/api/stats', '/api/burns/total', '/api/holders'],
     pricePerCall: 100n,
     ...more,
-    guardLimits: { general: WIDE, mint: WIDE, gate: WIDE, claim: WIDE },
+    guardLimits: { general: WIDE, mint: WIDE, gate: WIDE, claim: WIDE, webhook: WIDE },
     judgeTier: async (wallet) => {
       harness.judged += 1
       if (harness.index === 'broken') throw new StoreError('the index cannot be read')

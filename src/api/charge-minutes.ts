@@ -27,11 +27,14 @@ export interface ChargeDeps {
 
 interface ChargedCall {
   readonly facts: RequestFacts
-  /** Anew each minute: a key may have been revoked. */
+  /** Anew: a key may have been revoked. */
   identify(): Caller | Promise<Caller | Refusal>
   /** Reports it, and says what it means to a caller. */
   failed(error: unknown): Refusal
 }
+
+/** A stream of a revoked, expired or limited key ends within about a second. */
+const IDENTIFY_EVERY_MS = 500
 
 /** How soon a client may reconnect. */
 const RETRY_MS = { soon: 1_000, later: 10_000 }
@@ -46,8 +49,14 @@ export function chargeMinutes(
 ): OpenStream {
   return async function* stream(signal) {
     let minuteMs = deps.clock()
+    let identifiedMs = deps.clock()
     try {
       for await (const chunk of call.open(signal)) {
+        if (Math.abs(deps.clock() - identifiedMs) >= IDENTIFY_EVERY_MS) {
+          identifiedMs = deps.clock()
+          const caller = await call.identify()
+          if (isRefusal(caller)) return yield endText(endOf(caller), RETRY_MS.later)
+        }
         const elapsedMs = Math.abs(deps.clock() - minuteMs)
         if (elapsedMs >= MINUTE_MS) {
           if (signal.aborted) return
@@ -61,8 +70,7 @@ export function chargeMinutes(
       yield endText({ reason: 'server_stopping', detail }, RETRY_MS.soon)
     } catch (error) {
       if (signal.aborted) return
-      const { code, message } = call.failed(error)
-      yield endText({ reason: code, detail: message }, RETRY_MS.later)
+      yield endText(endOf(call.failed(error)), RETRY_MS.later)
     }
   }
 }
@@ -73,13 +81,12 @@ async function chargeMinute(
 ): Promise<StreamEnd | undefined> {
   try {
     const caller = await identify()
-    if (isRefusal(caller)) return { reason: caller.code, detail: caller.message }
+    if (isRefusal(caller)) return endOf(caller)
     const admission = await deps.meter.admit(caller)
     deps.observeAdmission?.(admission.kind === 'admitted' ? admission.source : admission.kind)
     if (admission.kind === 'admitted') return undefined
     if (admission.kind === 'limited') {
-      const { code, message } = refuseSpending(admission.cap)
-      return { reason: code, detail: message }
+      return endOf(refuseSpending(admission.cap))
     }
     return exhausted(await deps.paymentRequired(caller, facts))
   } catch (error) {
@@ -88,6 +95,10 @@ async function chargeMinute(
     const detail = 'calls cannot be counted right now; reconnect later'
     return { reason: 'metering_unavailable', detail }
   }
+}
+
+function endOf({ code, message }: Refusal): StreamEnd {
+  return { reason: code, detail: message }
 }
 
 function exhausted(ending: PaymentRequired | Refusal): StreamEnd {

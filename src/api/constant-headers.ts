@@ -24,6 +24,8 @@ const ALLOWED = [
   'Content-Type',
   'If-None-Match',
   'Last-Event-ID',
+  'MCP-Protocol-Version',
+  'MCP-Session-Id',
   'PAYMENT-SIGNATURE',
   'X-PAYMENT',
   'SIGN-IN-WITH-X',

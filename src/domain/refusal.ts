@@ -22,7 +22,6 @@ export const REFUSALS = {
   signature_already_used: { status: 409, title: 'Signature already used' },
   key_limit_reached: { status: 409, title: 'Key limit reached' },
   webhook_limit_reached: { status: 409, title: 'Webhook limit reached' },
-  webhook_not_active: { status: 409, title: 'Webhook not active' },
   payment_already_used: { status: 409, title: 'Payment already used' },
   payload_too_large: { status: 413, title: 'Payload too large' },
   unsupported_media_type: { status: 415, title: 'Unsupported media type' },

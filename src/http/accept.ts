@@ -14,6 +14,11 @@ export function preferredType<T extends string>(
   return offered.find((type) => type === preferred) ?? first
 }
 
+export function acceptsType(accept: string | undefined, type: string): boolean {
+  if (accept === undefined) return true
+  return new Negotiator({ headers: { accept } }).mediaType([type]) !== undefined
+}
+
 /** RFC 9110, 12.5.3. */
 export function acceptsCoding(header: string | undefined, coding: string): boolean {
   const negotiator = new Negotiator({ headers: { 'accept-encoding': header } })

@@ -127,7 +127,7 @@ async function moveHead(
       const finalizedBefore = await readFinalized(connection, chainId)
       const finalizedNumber = Math.max(finalizedBefore, Math.min(tip.finalized, to.number))
       const ancestor = input.ancestor?.number
-      const feeding = isGap ? 'gap' : { finalizedBefore, ancestor }
+      const feeding = { finalizedBefore, ancestor, isGap }
       return { chainId, finalizedNumber, isOlder: false, feeding }
     },
     work,

@@ -3,14 +3,14 @@ import type { Holding } from '#jobs/leader.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
 import { toStoredText } from '#lib/stored-text.ts'
-import type { Clock } from '#lib/time.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import type { AnyDataset, Change, Staged } from './dataset.ts'
 import type { TimeRange } from './events/time-range.ts'
 import { type PriceBook, unvalueEvents, valueEvents, valuesOf } from './events/value-events.ts'
 import { Changes } from './feed/changes.ts'
-import { type FedCommit, openGap, startEpoch, writeFeed } from './feed/write-feed.ts'
+import { type FedCommit, openGap, resetAll, writeFeed } from './feed/write-feed.ts'
 import type { Anomaly, Segment } from './segment.ts'
 import { noteUnknown } from './unknown-figures.ts'
 
@@ -56,33 +56,38 @@ export async function transact(
     // Takes the lease first, so that nothing changes what is read.
     const [, read] = await allEnded([deps.leader.hold(connection), facts(connection)])
     const { feeding = 'none' } = read
-    const changes = typeof feeding === 'string' ? undefined : new Changes()
+    const isFed = typeof feeding === 'object' && feeding.isGap !== true
+    const changes = isFed ? new Changes() : undefined
     await work(openChange(deps, { connection, ...read, changes }))
     await valueEvents(connection, deps.prices, deps.tokens, changes)
     await feed(deps, connection, { ...read, feeding, changes })
   })
 }
 
-/**
- * At the head, changes are written to the feed; `gap`: a range of history that the feed leaves out;
- * `anew`: rows changed otherwise, so cursors end.
- */
-export type Feeding = Pick<FedCommit, 'finalizedBefore' | 'ancestor'> | 'gap' | 'anew' | 'none'
+interface AtHead extends Pick<FedCommit, 'finalizedBefore' | 'ancestor'> {
+  /** A range of history that the feed leaves out. */
+  readonly isGap?: boolean
+}
+
+/** At the head, changes are written to the feed; `anew`: rows changed otherwise. */
+export type Feeding = AtHead | 'anew' | 'none'
 
 export interface Facts extends Pick<Change, 'chainId' | 'finalizedNumber' | 'isOlder'> {
   readonly feeding?: Feeding
 }
 
 async function feed(
-  { prices }: Pick<CommitDeps, 'prices'>,
+  { prices, clock }: Pick<CommitDeps, 'prices' | 'clock'>,
   connection: Connection,
   commit: Facts & { readonly feeding: Feeding } & Pick<Change, 'changes'>,
 ): Promise<void> {
   const { feeding, changes, chainId } = commit
-  if (feeding === 'gap') return openGap(connection, chainId)
-  if (feeding === 'anew') return startEpoch(connection)
-  if (feeding === 'none' || changes === undefined) return
-  await writeFeed(connection, prices, { ...commit, ...feeding, changes })
+  const nowUnix = unixNow(clock)
+  if (feeding === 'anew') return resetAll(connection, nowUnix)
+  if (feeding === 'none') return
+  if (changes === undefined)
+    return openGap(connection, { chainId, from: feeding.finalizedBefore + 1 })
+  await writeFeed(connection, prices, { ...commit, ...feeding, changes, nowUnix })
 }
 
 export function openChange(

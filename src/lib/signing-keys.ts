@@ -1,4 +1,12 @@
-import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  hash,
+  hkdfSync,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto'
 import { canonicalJson } from './canonical-json.ts'
 import { isObject } from './json.ts'
 
@@ -17,6 +25,8 @@ export interface SigningKeys {
   readonly kid: string
   readonly jwks: { readonly keys: readonly PublicJwk[] }
   sign(bytes: Uint8Array): Buffer
+  /** A secret of 32 bytes from each private key (HKDF-SHA256, RFC 5869), the signer's first. */
+  derive(info: string): readonly Buffer[]
 }
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g
@@ -42,7 +52,14 @@ export function parseSigningKeys(pem: string): SigningKeys | readonly string[] {
   const [signer] = keys
   const [own] = jwks
   if (mistakes.length > 0 || signer === undefined || own === undefined) return mistakes
-  return { kid: own.kid, jwks: { keys: jwks }, sign: (bytes) => sign(null, bytes, signer) }
+  const derive = (info: string) =>
+    keys.filter(({ type }) => type === 'private').map((key) => deriveSecret(key, info))
+  return { kid: own.kid, jwks: { keys: jwks }, sign: (bytes) => sign(null, bytes, signer), derive }
+}
+
+function deriveSecret(key: KeyObject, info: string): Buffer {
+  const { d = '' } = key.export({ format: 'jwk' })
+  return Buffer.from(hkdfSync('sha256', Buffer.from(d, 'base64url'), '', info, 32))
 }
 
 function parseBlock(text: string, label: string): KeyObject | string {

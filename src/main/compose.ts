@@ -290,6 +290,7 @@ function composeAccess(
       mint: toLimit(settings.guard.mint),
       gate: toLimit(settings.guard.claim),
       claim: toLimit(settings.guard.claim),
+      webhook: WEBHOOK_LIMIT,
     },
     signedIn: hooks.signedIn,
     dataPaths: hooks.dataPaths,
@@ -315,6 +316,9 @@ function gateOf(gate: Ecosystem['gate'], deps: HoldingsDeps): CreateAccessDeps['
     },
   }
 }
+
+/** Registrations and challenges: 30 an hour, since each asks a URL that may be anyone's. */
+const WEBHOOK_LIMIT = { burst: 30, refillPerSecond: 30 / 3_600 }
 
 function toLimit(setting: GuardSetting) {
   return { burst: setting.burst, refillPerSecond: setting.perMinute / 60 }

@@ -86,7 +86,7 @@ interface RouteFacts {
   readonly csv?: boolean
   readonly stream?: boolean
   readonly refusals: readonly RefusalCode[]
-  readonly guard?: 'mint' | 'gate' | 'claim'
+  readonly guard?: 'mint' | 'gate' | 'claim' | 'webhook'
   /** Allows a 304 before any query or charge. */
   revision?(effective: Readonly<Record<string, Effective>>): Promise<Revision | undefined>
 }

@@ -24,6 +24,9 @@ const TIMEOUT_MS = 15_000
 /** Together about eight seconds, longer than the windows of public rate limits. */
 const WAITS_MS = [500, 1_000, 2_000, 4_000]
 
+/** Longer waits are told instead. */
+const WAIT_MAX_MS = 60_000
+
 export function openNode(url: string): Node {
   const post = openPost(url)
   const secrets = secretsOf(url)
@@ -47,6 +50,7 @@ export function openNode(url: string): Node {
         return await measureOnce(method, params)
       } catch (error) {
         if (!(error instanceof EndpointError) || error.kind !== 'too-fast') throw error
+        if ((error.retryAfterMs ?? 0) > WAIT_MAX_MS) throw error
         await sleep(error.retryAfterMs ?? waitMs)
       }
     return measureOnce(method, params)

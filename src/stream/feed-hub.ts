@@ -1,10 +1,12 @@
+import { LRUCache } from 'lru-cache'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { type FeedState, readChanges, readFeedState, readFinal } from '#indexer/feed/read-feed.ts'
-import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
+import { type Cursor, showCursor } from '#indexer/feed/cursor.ts'
+import { type FeedState, readEnd, readFeedState } from '#indexer/feed/read-feed.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
-import type { Connection, Engine } from '#store/engine.ts'
-import { LISTED, type Shown, show } from './feed-rows.ts'
+import type { Engine } from '#store/engine.ts'
+import { readShown, type ShownPage } from './feed-rows.ts'
+import type { Filter } from './stream-parameters.ts'
 
 export interface HubDeps {
   readonly register: Engine
@@ -19,25 +21,27 @@ const POLL_MS = 100
 /** Readers wake this often without news, to be charged and to show that they are alive. */
 const BEAT_MS = 500
 
-/** Readers further behind read the register. About 4 MB. */
-const RECENT_MAX = 5_000
+/** About 35 KB; what a slow reader may hold. */
+const PAGE = 50
 
-/** Of a chunk, about 70 KB; what a slow reader may hold. */
-export const PAGE = 100
+/** Pages that readers share, about 4 MB. */
+const PAGES_MAX = 128
 
-/** Reads the feed once for all readers of this process, while there are any. */
+/** After so much work for readers other requests have as long: a replay takes half the thread. */
+const TURN_MS = 3
+
+/** Reads the feed for all readers of this process, while there are any. */
 export class FeedHub {
   readonly #deps: HubDeps
   #state: FeedState | undefined
-  /** Without a hole, up to `last` of the state. */
-  #recent: Shown[] = []
   readonly #reading = new Map<AbortSignal, () => void>()
   #isRunning = false
   #polling: Promise<FeedState | undefined> = Promise.resolve(undefined)
   #queued: Promise<FeedState | undefined> | undefined
   #news = Promise.withResolvers<void>()
-  readonly #pages = new Map<string, Promise<readonly Shown[] | undefined>>()
-  readonly #final = new WeakMap<Shown, Promise<readonly Shown[]>>()
+  readonly #pages = new LRUCache<string, Promise<ShownPage>>({ max: PAGES_MAX })
+  #turn: Promise<unknown> = Promise.resolve()
+  #workedMs = 0
 
   constructor(deps: HubDeps) {
     this.#deps = deps
@@ -49,11 +53,6 @@ export class FeedHub {
 
   get clock(): Clock {
     return this.#deps.clock
-  }
-
-  /** What has been read; undefined until a chain is live. */
-  get state(): FeedState | undefined {
-    return this.#state
   }
 
   /** Until its signal aborts, so that nothing is read while the stores close. */
@@ -74,16 +73,21 @@ export class FeedHub {
     return this.#news.promise
   }
 
-  /** The state, at least as new as this call; `state` may be gone again when the last reader leaves. */
+  /** At least as new as this call; undefined until a chain is live. */
   refresh(): Promise<FeedState | undefined> {
     this.#queued ??= this.#polling
       .catch(() => undefined)
-      .then(() => {
+      .then(async () => {
         this.#queued = undefined
-        this.#polling = this.#poll()
-        return this.#polling
+        this.#polling = this.#deps.register.snapshot(readFeedState)
+        this.#state = await this.#polling
+        return this.#state
       })
     return this.#queued
+  }
+
+  end(): Promise<Cursor | undefined> {
+    return this.#deps.register.snapshot(readEnd)
   }
 
   async #run(): Promise<void> {
@@ -103,7 +107,7 @@ export class FeedHub {
       await sleep(POLL_MS)
     }
     this.#isRunning = false
-    this.#restart(undefined)
+    this.#pages.clear()
     this.#wake()
   }
 
@@ -113,81 +117,30 @@ export class FeedHub {
     resolve()
   }
 
-  #restart(state: FeedState | undefined): FeedState | undefined {
-    this.#recent = []
-    this.#state = state
-    return state
-  }
-
-  async #poll(): Promise<FeedState | undefined> {
-    for (;;) {
-      const before = this.readers > 0 ? this.#state : undefined
-      const { state, page } = await this.#readAfter(before?.last)
-      const isNext = page.length === 0 || page[0]?.change.sequence === (before?.last ?? 0) + 1
-      if (state === undefined || state.epoch !== before?.epoch || !isNext)
-        return this.#restart(state)
-      this.#recent = [...this.#recent, ...page].slice(-RECENT_MAX)
-      const last = page.at(-1)?.change.sequence ?? before.last
-      this.#state = { ...state, last }
-      if (page.length === 0 || last >= state.last) return this.#state
-    }
-  }
-
-  #readAfter(after: number | undefined) {
-    return this.#deps.register.snapshot(async (reads) => {
-      const state = await readFeedState(reads)
-      const isBehind = state !== undefined && after !== undefined && state.last > after
-      return { state, page: isBehind ? await this.#show(reads, after, RECENT_MAX) : [] }
+  /** What comes after the cursor. One reader after the other, with turns for other requests. */
+  page(cursor: Cursor, finality: Filter['finality']): Promise<ShownPage> {
+    const page = this.#turn.then(async () => {
+      if (this.#workedMs > TURN_MS) {
+        await sleep(this.#workedMs)
+        this.#workedMs = 0
+      }
+      const startedMs = performance.now()
+      const read = await this.#shared(cursor, finality)
+      this.#workedMs += performance.now() - startedMs
+      return read
     })
-  }
-
-  async #show(reads: Connection, after: number, limit: number): Promise<readonly Shown[]> {
-    const changes = await readChanges(reads, { after, limit })
-    const status = await this.#status(reads)
-    return status === undefined ? [] : changes.map((each) => show({ status, ...this.#deps }, each))
-  }
-
-  #status(reads: Connection): Promise<IndexStatus | undefined> {
-    return readIndexStatus(reads, this.#deps.ecosystem.chains)
-  }
-
-  /** The next changes, none at the end; undefined if they are no longer kept. */
-  async after(sequence: number): Promise<readonly Shown[] | undefined> {
-    if (this.#state === undefined || sequence >= this.#state.last) return []
-    const first = this.#recent[0]?.change.sequence
-    if (first !== undefined && first <= sequence + 1)
-      return this.#recent.slice(sequence + 1 - first, sequence + 1 - first + PAGE)
-    return this.#pageAfter(sequence)
-  }
-
-  /** Once for all readers that come back with the same cursor. */
-  #pageAfter(sequence: number): Promise<readonly Shown[] | undefined> {
-    const key = `${this.#state?.epoch}.${sequence}`
-    const known = this.#pages.get(key)
-    if (known !== undefined) return known
-    const page = this.#deps.register
-      .snapshot((reads) => this.#show(reads, sequence, PAGE))
-      .then((found) => (found[0]?.change.sequence === sequence + 1 ? found : undefined))
-      .finally(() => this.#pages.delete(key))
-    this.#pages.set(key, page)
+    this.#turn = page.catch(() => undefined)
     return page
   }
 
-  final(of: Shown): Promise<readonly Shown[]> {
-    const known = this.#final.get(of)
+  #shared(cursor: Cursor, finality: Filter['finality']): Promise<ShownPage> {
+    const key = `${finality} ${showCursor(cursor)} ${this.#state?.epoch} ${this.#state?.last}`
+    const known = this.#pages.get(key)
     if (known !== undefined) return known
-    const { chainId, blockNumber: to, detail } = of.change.event
-    const range = { chainId, from: Number(detail), to, datasets: LISTED }
-    const reading = this.#deps.register.snapshot(async (reads) => {
-      const status = await this.#status(reads)
-      if (status === undefined) return []
-      const events = await readFinal(reads, range)
-      return events.map((event) =>
-        show({ status, ...this.#deps }, { ...of.change, op: 'add', event }),
-      )
-    })
-    this.#final.set(of, reading)
-    reading.catch(() => this.#final.delete(of))
-    return reading
+    const input = { cursor, finality, limit: PAGE }
+    const page = this.#deps.register.snapshot((reads) => readShown(reads, this.#deps, input))
+    this.#pages.set(key, page)
+    page.catch(() => this.#pages.delete(key))
+    return page
   }
 }

@@ -8,12 +8,15 @@ import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
 import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
 import type { FeedEvent } from '#indexer/feed/changes.ts'
-import { type FeedChange, PRICES_OF_FEED } from '#indexer/feed/read-feed.ts'
-import type { IndexStatus } from '#indexer/status.ts'
-import type { Filter, StreamKind } from './stream-parameters.ts'
+import type { Cursor } from '#indexer/feed/cursor.ts'
+import { type FeedChange, type PageInput, readPage } from '#indexer/feed/read-feed.ts'
+import { PRICES_OF_FEED } from '#indexer/feed/read-range.ts'
+import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
+import type { Connection } from '#store/engine.ts'
+import type { Decimal, Filter, StreamKind } from './stream-parameters.ts'
 
 /** Datasets whose rows a list shows. */
-export const LISTED: readonly string[] = [BURNS, DIVIDENDS, GRAVE_DIGS]
+const LISTED: readonly string[] = [BURNS, DIVIDENDS, GRAVE_DIGS]
 
 const toRow: Readonly<Record<string, ToRow>> = {
   [BURNS]: toBurnRow,
@@ -22,13 +25,14 @@ const toRow: Readonly<Record<string, ToRow>> = {
   [PRICES_OF_FEED]: toPriceRow,
 }
 
-/** Of every price but one that a reorg restored, which no log stands for, with the log's place. */
+/** With the place of its log, except a price that a reorg restored. */
 function toPriceRow(event: FeedEvent | Parameters<ToRow>[0], status: IndexStatus): object {
   const price = event.detail === null ? null : BigInt(event.detail)
   const usd = price === null ? null : toUsdPrice(price)
   const usdExact = price === null ? null : toUsdPriceExact(price)
-  const place = event.txHash === '0x' ? {} : placeMembers(event, status)
-  return { token: event.token, usd, usdExact, ...place }
+  if (event.txHash === '0x') return { id: event.token, token: event.token, usd, usdExact }
+  const place = placeMembers(event, status)
+  return { ...place, id: `${place.id}:${event.token}`, token: event.token, usd, usdExact }
 }
 
 function kindOf({ dataset, kind }: FeedEvent): StreamKind | undefined {
@@ -41,46 +45,117 @@ function kindOf({ dataset, kind }: FeedEvent): StreamKind | undefined {
 export interface Shown {
   readonly change: FeedChange
   readonly kind: StreamKind | undefined
-  readonly text: string
+  /** Its data, written once for all readers; undefined for what this server's file does not know. */
+  readonly json: (() => string) | undefined
+  /** Of the token; prices have no amount. */
+  readonly decimals: number | undefined
 }
 
-export interface ShowDeps {
+export interface ShownItem extends Shown {
+  /** After it. */
+  readonly cursor: Cursor
+}
+
+export type ShownPage =
+  | { readonly items: readonly ShownItem[]; readonly next: Cursor }
+  | 'ahead'
+  | 'gone'
+
+/** Changes after a cursor as a stream and a webhook show them. */
+export async function readShown(
+  reads: Connection,
+  { ecosystem }: { readonly ecosystem: Ecosystem },
+  input: Omit<PageInput, 'datasets'>,
+): Promise<ShownPage> {
+  const page = await readPage(reads, { ...input, datasets: LISTED })
+  if (typeof page === 'string') return page
+  if (page.items.length === 0) return { items: [], next: page.next }
+  const status = await readIndexStatus(reads, ecosystem.chains)
+  if (status === undefined) return { items: [], next: input.cursor }
+  const items = page.items.map(({ change, cursor }) => ({
+    ...show({ status, ecosystem }, change),
+    cursor,
+  }))
+  return { items, next: page.next }
+}
+
+interface ShowDeps {
   readonly status: IndexStatus
   readonly ecosystem: Ecosystem
 }
 
-/** Empty text for what this server's file does not know; a re-read and a reset follow. */
-export function show({ status, ecosystem }: ShowDeps, change: FeedChange): Shown {
+const NOTHING = { kind: undefined, json: undefined, decimals: undefined }
+
+function show({ status, ecosystem }: ShowDeps, change: FeedChange): Shown {
   const { op, event } = change
   const { chainId, blockNumber, token } = event
   const chain = status.chains.find((each) => each.chain.id === chainId)?.chain
+  if (op === 'reset') {
+    const range = { fromBlock: Number(event.detail), toBlock: blockNumber < 0 ? null : blockNumber }
+    const reset = { reason: 'changed_otherwise', chain: chain?.name ?? null, chainId, ...range }
+    return { ...NOTHING, change, json: once(() => reset) }
+  }
+  if (chain === undefined) return { ...NOTHING, change }
   if (op === 'finalized') {
-    if (chain === undefined) return { change, kind: undefined, text: '' }
-    const text = eventText(op, { chain: chain.name, chainId, blockNumber })
-    return { change, kind: undefined, text }
+    const json = once(() => ({ chain: chain.name, chainId, blockNumber }))
+    return { ...NOTHING, change, json }
   }
   const kind = kindOf(event)
-  const isKnown = chain !== undefined && ecosystem.tokens.some(({ symbol }) => symbol === token)
-  const row = isKnown ? toRow[event.dataset]?.(event, status, ecosystem) : undefined
-  if (kind === undefined || row === undefined) return { change, kind, text: '' }
-  return { change, kind, text: eventText(op, { kind, row }) }
+  const known = ecosystem.tokens.find(({ symbol }) => symbol === token)
+  const toOwn = toRow[event.dataset]
+  if (kind === undefined || known === undefined || toOwn === undefined)
+    return { ...NOTHING, change, kind }
+  const json = once(() => ({ kind, row: toOwn(event, status, ecosystem) }))
+  return { change, kind, json, decimals: kind === 'price' ? undefined : known.decimals }
 }
+
+function once(data: () => object): () => string {
+  let text: string | undefined
+  return () => {
+    text ??= JSON.stringify(data())
+    return text
+  }
+}
+
+/** A `reset` of everything: what the reader has may be wrong on any chain. */
+export const WHOLE = {
+  reason: 'cursor_not_kept',
+  chain: null,
+  chainId: null,
+  fromBlock: null,
+  toBlock: null,
+} as const
 
 /** Without the blank line that ends it, so that an id can follow. */
-export function eventText(event: string, data: object): string {
-  return `event: ${event}\ndata: ${JSON.stringify(data)}\n`
+export function eventText(event: string, json: string): string {
+  return `event: ${event}\ndata: ${json}\n`
 }
 
-/** Of events; `finalized` has no kind and no token. */
+/** `finalized` and `reset` have no kind and no token. */
 export function matches(
-  { kind, token, chain, address }: Filter,
-  { change, kind: own }: Shown,
+  { kind, token, chain, address, leastAmount, leastUsd }: Filter,
+  { change, kind: own, json, decimals }: Shown,
 ): boolean {
+  if (json === undefined) return false
   const { op, event } = change
   if (chain !== undefined && chain.id !== event.chainId) return false
-  if (op === 'finalized') return true
+  if (op === 'finalized' || op === 'reset') return true
   if (address !== undefined && address !== event.account) return false
+  if (!isAtLeast(event.amount, decimals, leastAmount)) return false
+  if (!isAtLeast(event.usd, decimals && USD_DECIMALS, leastUsd)) return false
   return (
     (kind === undefined || kind === own) && (token === undefined || token.symbol === event.token)
   )
+}
+
+const USD_DECIMALS = 6
+
+function isAtLeast(
+  units: bigint | null,
+  decimals: number | undefined,
+  least: Decimal | undefined,
+): boolean {
+  if (least === undefined) return true
+  if (units === null || decimals === undefined) return false
+  return units * 10n ** BigInt(least.decimals) >= least.digits * 10n ** BigInt(decimals)
 }

@@ -1,12 +1,14 @@
-import { type FeedHub, PAGE } from './feed-hub.ts'
-import { eventText, matches, type Shown } from './feed-rows.ts'
-import type { Cursor, Filter } from './stream-parameters.ts'
+import { type Cursor, showCursor } from '#indexer/feed/cursor.ts'
+import type { FeedHub } from './feed-hub.ts'
+import { eventText, matches, type ShownItem, WHOLE } from './feed-rows.ts'
+import type { Seat } from './seats.ts'
+import type { Filter } from './stream-parameters.ts'
 
 /** Proxies close a connection that is silent for longer. */
 const HEARTBEAT_MS = 15_000
 
-/** How soon a client that lost its connection tries again. */
-const RETRY_MS = 2_000
+/** How long a cursor may be unknown: a standby lags, or lost what the cursor names. */
+const AHEAD_MAX_MS = 30_000
 
 /**
  * Server-sent events (WHATWG HTML, 9.2) after a cursor, or from now on. Each yield is at most half a
@@ -14,85 +16,59 @@ const RETRY_MS = 2_000
  */
 export async function* follow(
   hub: FeedHub,
-  { after, filter }: { readonly after: Cursor | undefined; readonly filter: Filter },
+  input: { readonly after: Cursor | undefined; readonly filter: Filter; readonly seat: Seat },
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  if (signal.aborted) return
+  const { after, filter, seat } = input
+  if (signal.aborted) return seat.leave()
+  seat.occupy(signal)
   hub.enter(signal)
   try {
-    await hub.refresh()
-    let at = after ?? cursorAtEnd(hub)
-    yield `retry: ${RETRY_MS}\n${withId(eventText('open', {}), at)}`
+    let at = after ?? (await endOf(hub))
+    yield `retry: ${seat.retryMs}\n${withId(eventText('ready', '{}'), at)}`
     let wroteMs = hub.clock()
+    let aheadMs: number | undefined
     while (!signal.aborted) {
       const news = hub.news()
-      const page = isKept(hub, at) ? await hub.after(at.sequence) : undefined
-      if (page === undefined) {
-        await hub.refresh()
-        if (isKept(hub, at)) continue
-        at = cursorAtEnd(hub)
-        yield withId(eventText('reset', { reason: 'read the lists again' }), at)
-      } else if (page.length === 0) {
-        await news
-        const isDue = Math.abs(hub.clock() - wroteMs) >= HEARTBEAT_MS
-        yield isDue ? withId(':\n', at) : ''
-        if (!isDue) continue
-      } else {
-        const { epoch } = at
-        yield* pageTexts(hub, { page, epoch, filter })
-        at = { epoch, sequence: page.at(-1)?.change.sequence ?? at.sequence }
+      const page = await hub.page(at, filter.finality)
+      if (page === 'ahead') aheadMs ??= hub.clock()
+      else aheadMs = undefined
+      const isLost = Math.abs(hub.clock() - (aheadMs ?? hub.clock())) >= AHEAD_MAX_MS
+      let text = ''
+      if (page === 'gone' || isLost) {
+        at = await endOf(hub)
+        aheadMs = undefined
+        text = withId(eventText('reset', JSON.stringify(WHOLE)), at)
+      } else if (page === 'ahead') await news
+      else {
+        text = textOf(page.items, filter)
+        const isEnd = showCursor(page.next) === showCursor(at)
+        at = page.next
+        if (isEnd) await news
       }
-      wroteMs = hub.clock()
+      const isDue = Math.abs(hub.clock() - wroteMs) >= HEARTBEAT_MS
+      if (text === '' && isDue) text = withId(':\n', at)
+      yield text
+      if (text !== '') wroteMs = hub.clock()
     }
   } finally {
     hub.leave(signal)
+    seat.leave()
   }
 }
 
-function cursorAtEnd({ state }: FeedHub): Cursor {
-  return { epoch: state?.epoch ?? '', sequence: state?.last ?? 0 }
+async function endOf(hub: FeedHub): Promise<Cursor> {
+  return (await hub.end()) ?? { epoch: '0'.repeat(12), sequence: 0, hash: '' }
 }
 
-function isKept({ state }: FeedHub, { epoch, sequence }: Cursor): boolean {
-  if (state === undefined) return false
-  return state.epoch === epoch && sequence >= state.pruned && sequence <= state.last
-}
-
-export function showCursor({ epoch, sequence }: Cursor): string {
-  return `${epoch}.${sequence}`
+function textOf(items: readonly ShownItem[], filter: Filter): string {
+  return items
+    .filter((each) => matches(filter, each))
+    .map(({ change, json, cursor }) => withId(eventText(change.op, json?.() ?? ''), cursor))
+    .join('')
 }
 
 /** Ends the event. Without data it only moves the client's cursor. */
 function withId(text: string, cursor: Cursor): string {
   return `${text}id: ${showCursor(cursor)}\n\n`
-}
-
-interface Page {
-  readonly page: readonly Shown[]
-  readonly epoch: string
-  readonly filter: Filter
-}
-
-async function* pageTexts(hub: FeedHub, { page, epoch, filter }: Page): AsyncGenerator<string> {
-  let text = ''
-  for (const shown of page) {
-    const { change } = shown
-    if (shown.text === '' || !matches(filter, shown)) continue
-    if (filter.finality === 'finalized') {
-      if (change.op === 'finalized') yield* finalTexts(hub, shown, filter)
-      else if (change.op !== 'update' || !change.isFinal) continue
-    }
-    text += withId(shown.text, { epoch, sequence: change.sequence })
-  }
-  if (text !== '') yield text
-}
-
-/** Without ids: a reader that is cut off in between gets all of them again. */
-async function* finalTexts(hub: FeedHub, of: Shown, filter: Filter): AsyncGenerator<string> {
-  const final = (await hub.final(of)).filter((each) => each.text !== '' && matches(filter, each))
-  for (let from = 0; from < final.length; from += PAGE)
-    yield final
-      .slice(from, from + PAGE)
-      .map(({ text }) => `${text}\n`)
-      .join('')
 }

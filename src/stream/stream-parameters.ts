@@ -2,6 +2,7 @@ import { addressParameter } from '#datasets/parameters.ts'
 import type { Address } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Chain, PricedToken } from '#ecosystem/ecosystem.ts'
+import { CURSOR_PATTERN, type Cursor, parseCursor } from '#indexer/feed/cursor.ts'
 import { Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import type { RequestHeaders } from '#route/route.ts'
@@ -10,17 +11,16 @@ export const KINDS = ['burn', 'claim', 'distribution', 'dig', 'price'] as const
 
 export type StreamKind = (typeof KINDS)[number]
 
-export interface Cursor {
-  readonly epoch: string
-  readonly sequence: number
-}
-
 export interface Filter {
   readonly kind: StreamKind | undefined
   readonly token: PricedToken | undefined
   readonly chain: Chain | undefined
   readonly address: Address | undefined
   readonly finality: 'latest' | 'finalized'
+  /** In units of the token, as text. */
+  readonly leastAmount: Decimal | undefined
+  /** At the time of the event. */
+  readonly leastUsd: Decimal | undefined
 }
 
 export const kindParameter: Parameter<StreamKind | undefined> = {
@@ -44,6 +44,36 @@ export const walletParameter: Parameter<Address | undefined> = {
   parse: (raw) => (raw === undefined ? parsed(undefined, null) : addressParameter.parse(raw)),
 }
 
+const DECIMAL = /^([0-9]{1,30})(?:[.]([0-9]{1,18}))?$/
+
+export const leastAmountParameter = leastParameter(
+  'Only events of at least this many units of their token; no prices.',
+)
+
+export const leastUsdParameter = leastParameter(
+  'Only events of at least this many dollars at their time; an update that falls below is left out.',
+)
+
+export interface Decimal {
+  readonly digits: bigint
+  readonly decimals: number
+}
+
+function leastParameter(description: string): Parameter<Decimal | undefined> {
+  return {
+    in: 'query',
+    description,
+    schema: Type.String({ pattern: DECIMAL.source }),
+    example: '0.5',
+    parse(raw) {
+      if (raw === undefined) return parsed(undefined, null)
+      const [, whole = '', fraction = ''] = DECIMAL.exec(raw) ?? []
+      if (whole === '') return { ok: false, reason: 'must be a decimal number such as 0.5' }
+      return parsed({ digits: BigInt(whole + fraction), decimals: fraction.length }, raw)
+    },
+  }
+}
+
 export const finalityParameter: Parameter<Filter['finality']> = {
   in: 'query',
   description:
@@ -59,8 +89,9 @@ const NO_CURSOR = 'is not an event id of this service'
 
 export const eventIdParameter: Parameter<Cursor | undefined> = {
   in: 'query',
-  description: 'Continues after the event with this id; the header `Last-Event-ID` wins.',
-  schema: Type.String({ pattern: '^[0-9a-f]{12}[.][0-9]{1,15}$' }),
+  description:
+    'Continues after the event with this id. The header `Last-Event-ID` wins, then `lastEventId`, then `cursor`.',
+  schema: Type.String({ pattern: CURSOR_PATTERN }),
   parse(raw) {
     if (raw === undefined) return parsed(undefined, null)
     const cursor = parseCursor(raw)
@@ -71,7 +102,7 @@ export const eventIdParameter: Parameter<Cursor | undefined> = {
 }
 
 /** A browser repeats the URL of its first request, so the header is newer. */
-export function lastEventId(headers: RequestHeaders): Cursor | Refusal | undefined {
+export function lastEventIdOf(headers: RequestHeaders): Cursor | Refusal | undefined {
   const raw = headers['last-event-id']
   if (raw === undefined || raw === '') return undefined
   const name = 'Last-Event-ID'
@@ -81,9 +112,4 @@ export function lastEventId(headers: RequestHeaders): Cursor | Refusal | undefin
       errors: [{ in: 'header', name, reason: NO_CURSOR }],
     })
   )
-}
-
-function parseCursor(raw: string): Cursor | undefined {
-  const match = /^([0-9a-f]{12})[.]([0-9]{1,15})$/.exec(raw)
-  return match === null ? undefined : { epoch: match[1] ?? '', sequence: Number(match[2]) }
 }

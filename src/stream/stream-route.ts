@@ -11,17 +11,17 @@ import type { Chain } from '#ecosystem/ecosystem.ts'
 import { named, Type } from '#lib/type.ts'
 import { defineRoute, type Route } from '#route/route.ts'
 import type { FeedHub } from './feed-hub.ts'
+import { Seats } from './seats.ts'
 import {
   eventIdParameter,
   finalityParameter,
   KINDS,
   kindParameter,
-  lastEventId,
+  lastEventIdOf,
+  leastAmountParameter,
+  leastUsdParameter,
   walletParameter,
 } from './stream-parameters.ts'
-
-/** Half of all connections; the rest stay for calls. */
-const STREAMS_MAX = 5_000
 
 export interface StreamDeps extends Omit<DataDeps, 'blockClock' | 'nodeBudget'> {
   report(error: unknown): void
@@ -46,16 +46,20 @@ const streamEvent = named('StreamEvent', {
 })
 
 const description = `Server-sent events, in the order in which the index stored them. \
-\`add\`, \`update\` (a dollar value) and \`retract\` (a reorg, newest first) carry \`{kind, row}\` with the row as the \
-lists show it; \`finalized\` says up to which block of a chain nothing will be retracted; after \`reset\` read the \
-lists again. Open the stream, then read the lists, then apply the events: \`add\` and \`update\` set a row by its \
-id, \`retract\` removes it. A client that reconnects with the \`id\` of the last event (\`Last-Event-ID\`, or \
-\`cursor\`) gets exactly what it missed, or \`reset\`. With \`finality=finalized\` events come when their block is final. \
-Each started minute costs one call, the first on opening; \`end\` says why the server ended the stream.`
+\`ready\` comes first. \`add\`, \`update\` (a dollar value) and \`retract\` (a reorg, newest first) carry \
+\`{kind, row}\` with the row as the lists show it and an \`id\` that is unique within its kind; \`finalized\` says up \
+to which block of a chain nothing will be retracted; \`reset\` says which blocks of a chain (all where null) changed \
+otherwise: read the lists again. Open the stream, then read the lists, then apply the events: \`add\` and \
+\`update\` set a row by its id, \`retract\` removes it. A client that reconnects with the \`id\` of the last event \
+(\`Last-Event-ID\`, or the parameter \`lastEventId\` or \`cursor\`) gets exactly what it missed; changes are kept \
+for seven days. With \`finality=finalized\` events come when their block is final. Each started minute costs one \
+call, the first on opening; \`end\` says why the server ended the stream.`
 
 /** Its reader is imported by the first stream. */
 export function streamRoute(deps: StreamDeps): Route {
   let hub: Promise<FeedHub> | undefined
+  const { clock, streamsMax: max } = deps
+  const seats = new Seats({ clock, ...(max !== undefined && { max }) })
   return defineRoute({
     method: 'GET',
     path: '/api/stream',
@@ -71,24 +75,30 @@ export function streamRoute(deps: StreamDeps): Route {
       chain: chainParameter(deps.ecosystem),
       address: walletParameter,
       finality: finalityParameter,
+      leastAmount: leastAmountParameter,
+      leastUsd: leastUsdParameter,
       cursor: eventIdParameter,
+      lastEventId: eventIdParameter,
     },
     answers: { 200: { description: 'An open stream', schema: streamEvent } },
     refusals: ['invalid_cursor', 'data_not_ready'],
     check({ headers }) {
-      const cursor = lastEventId(headers)
+      const cursor = lastEventIdOf(headers)
       return isRefusal(cursor) ? cursor : undefined
     },
-    async handle({ parameters, headers }) {
-      const cursor = lastEventId(headers) ?? parameters.cursor
+    async handle({ parameters, headers, caller, addressBucket }) {
+      const cursor = lastEventIdOf(headers) ?? parameters.lastEventId ?? parameters.cursor
       if (isRefusal(cursor)) return cursor
       hub ??= openHub(deps)
       const [of, { follow }] = await Promise.all([hub, import('./follow.ts')])
       const isLive = (await of.refresh()) !== undefined
-      const refusal = (await notReady(deps, isLive, parameters.chain)) ?? full(deps, of)
+      const refusal = await notReady(deps, isLive, parameters.chain)
       if (refusal !== undefined) return refusal
-      const { cursor: _, ...filter } = parameters
-      const wanted = { after: cursor, filter }
+      const wallet = caller.kind === 'keyed' ? [`wallet:${caller.wallet}`] : []
+      const seat = seats.take([`ip:${addressBucket}`, ...wallet])
+      if (seat === undefined) return refuseFull()
+      const { cursor: _, lastEventId: __, ...filter } = parameters
+      const wanted = { after: cursor, filter, seat }
       const open = (signal: AbortSignal) => follow(of, wanted, signal)
       return { kind: 'stream', contentType: 'text/event-stream; charset=utf-8', open }
     },
@@ -115,9 +125,7 @@ async function openHub(deps: StreamDeps): Promise<FeedHub> {
   return hub
 }
 
-function full({ streamsMax = STREAMS_MAX }: StreamDeps, { readers }: FeedHub): Refusal | undefined {
-  if (readers < streamsMax) return undefined
-  return refuse('data_not_ready', `this server has ${streamsMax} open streams; try again later`, {
-    retryAfterSeconds: 60,
-  })
+function refuseFull(): Refusal {
+  const message = 'you have, or this server has, all streams that are allowed; try again later'
+  return refuse('data_not_ready', message, { retryAfterSeconds: 60 })
 }

@@ -30,8 +30,6 @@ export const ACCOUNT_TABLES = [
   'spend_days',
   'store_copies',
   'webhooks',
-  'webhook_events',
-  'low_balances',
 ] as const
 
 export const copiedAccounts: CopiedTables = {

@@ -1,39 +1,49 @@
-import { timingSafeEqual } from 'node:crypto'
-import { readFeedState } from '#indexer/feed/read-feed.ts'
+import { randomBytes } from 'node:crypto'
+import { showCursor } from '#indexer/feed/cursor.ts'
+import { readEnd } from '#indexer/feed/read-feed.ts'
 import { isObject } from '#lib/json.ts'
-import { toIso, unixNow } from '#lib/time.ts'
-import { hasQueued } from './event-store.ts'
+import { unixNow } from '#lib/time.ts'
+import type { Engine } from '#store/engine.ts'
 import type { PostOutcome } from './post-event.ts'
-import type { SendDeps } from './send-event.ts'
-import { send } from './send-event.ts'
+import { type SendDeps, sendEvent } from './send-event.ts'
 import type { Webhook } from './webhook.ts'
-import { changeWebhook, lockWebhooks } from './webhook-store.ts'
+import { changeWebhook } from './webhook-store.ts'
+
+interface ChallengeDeps extends SendDeps {
+  readonly register: Engine
+  readonly accounts: Engine
+}
+
+/** A new one for each attempt. */
+export function newChallenge(): string {
+  return randomBytes(24).toString('base64url')
+}
 
 /**
  * Asks the URL once whether it wants the events. Not repeated: it may be anyone's, and the owner
  * can ask for another challenge.
  */
-export async function challengeWebhook(deps: SendDeps, webhook: Webhook): Promise<void> {
-  const nowUnix = unixNow(deps.clock)
-  const payload = JSON.stringify({
+export async function challengeWebhook(deps: ChallengeDeps, webhook: Webhook): Promise<void> {
+  const { register, accounts, clock } = deps
+  const { id, challenge, createdUnix } = webhook
+  const outcome = await sendEvent(deps, webhook, {
+    id: `${id}-${challenge}`,
     type: 'webhook.challenge',
-    timestamp: toIso(nowUnix),
-    data: { challenge: webhook.challenge, webhookId: webhook.id },
+    data: JSON.stringify({ challenge }),
+    readsBody: true,
   })
-  const id = `${webhook.id}-challenge-${nowUnix}`
-  const outcome = await send(deps, { url: webhook.url, id, payload, readsBody: true })
-  const answer = judge(outcome, webhook.challenge)
-  const feed = await deps.register.snapshot(readFeedState)
-  await deps.write(async (connection) => {
-    const now = (await lockWebhooks(connection, [webhook.id])).get(webhook.id)
-    if (now?.state !== 'verifying' || now.challenge !== webhook.challenge) return
-    const seen = { answer, answerUnix: nowUnix, attempts: 0, failingUnix: null }
-    if (answer !== 'accepted')
-      return changeWebhook(connection, now, { ...seen, state: 'unverified', dueMs: null })
-    const dueMs = (await hasQueued(connection, now.id)) ? deps.clock() : null
-    const at = { epoch: feed?.epoch ?? '', sequence: feed?.last ?? 0 }
-    await changeWebhook(connection, now, { ...seen, ...at, state: 'active', reason: null, dueMs })
-  })
+  const answer = judge(outcome, challenge)
+  const end = webhook.cursor === null ? await register.snapshot(readEnd) : undefined
+  const seen = { answer, answerUnix: unixNow(clock), attempts: 0, failingUnix: null }
+  const cursor = webhook.cursor ?? (end && showCursor(end)) ?? null
+  const changes: Partial<Webhook> =
+    answer === 'accepted' && cursor !== null
+      ? { state: 'active', reason: null, cursor, dueMs: clock() }
+      : { dueMs: null }
+  const finalUnix = webhook.finalUnix ?? createdUnix
+  await accounts.write((connection) =>
+    changeWebhook(connection, webhook, { ...seen, finalUnix, ...changes }),
+  )
 }
 
 function judge(outcome: PostOutcome, challenge: string): string {
@@ -45,9 +55,7 @@ function judge(outcome: PostOutcome, challenge: string): string {
 function isEchoed(body: string, challenge: string): boolean {
   try {
     const echo: unknown = JSON.parse(body)
-    if (!isObject(echo) || typeof echo.challenge !== 'string') return false
-    const [given, wanted] = [Buffer.from(echo.challenge), Buffer.from(challenge)]
-    return given.length === wanted.length && timingSafeEqual(given, wanted)
+    return isObject(echo) && echo.challenge === challenge
   } catch {
     return false
   }

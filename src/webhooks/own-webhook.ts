@@ -4,7 +4,7 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import { Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import type { Connection } from '#store/engine.ts'
-import type { KeyedCaller } from './charge-events.ts'
+import type { KeyedCaller } from './charge-event.ts'
 import type { Webhook } from './webhook.ts'
 import { listWebhooks } from './webhook-store.ts'
 

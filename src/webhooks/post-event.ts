@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestOptions } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { request } from '#lib/node-http.ts'
+import { retryAfterMs } from '#lib/retry-after.ts'
 import { isPublicAddress } from './public-address.ts'
 import { hostOf } from './webhook-url.ts'
 
@@ -26,7 +27,7 @@ export type PostOutcome =
   | {
       readonly kind: 'answered'
       readonly status: number
-      readonly retryAfterSeconds: number | undefined
+      readonly retryAfterMs: number | undefined
       /** Of a 2xx, cut. */
       readonly body: string
     }
@@ -94,7 +95,7 @@ async function exchange(url: URL, { addresses, ...input }: Exchange): Promise<Po
   const isGood = status >= 200 && status < 300
   try {
     const body = isGood && input.readsBody ? await readStart(response) : ''
-    return { kind: 'answered', status, retryAfterSeconds: retryAfterOf(response), body }
+    return { kind: 'answered', status, retryAfterMs: retryAfterOf(response), body }
   } finally {
     sending.destroy()
   }
@@ -127,8 +128,7 @@ async function readStart(response: IncomingMessage): Promise<string> {
 
 function retryAfterOf({ statusCode, headers }: IncomingMessage): number | undefined {
   if (statusCode !== 429 && statusCode !== 503) return undefined
-  const text = headers['retry-after'] ?? ''
-  return /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined
+  return retryAfterMs(headers['retry-after'], Date.now())
 }
 
 /** Codes only: texts of errors may show what an attacker asks about. */

@@ -1,31 +1,37 @@
-import type { SigningKeys } from '#lib/signing-keys.ts'
-import { type Clock, unixNow } from '#lib/time.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import { type Clock, toIso, unixNow } from '#lib/time.ts'
 import { type PostDeps, type PostOutcome, postEvent } from './post-event.ts'
-import { signEvent } from './sign-event.ts'
+import type { Webhook } from './webhook.ts'
+import { type SecretKeys, signedHeaders } from './webhook-secret.ts'
 
 export interface SendDeps extends PostDeps {
-  readonly accounts: Engine
-  readonly register: Engine
   readonly clock: Clock
-  readonly keys: Pick<SigningKeys, 'sign'>
+  readonly keys: SecretKeys
   /** Aborts what is being sent. */
   readonly signal: AbortSignal
-  /** A transaction of the only deliverer. */
-  write<T>(work: (connection: Connection) => Promise<T>): Promise<T>
 }
 
-/** Signed for this attempt. */
-export function send(
+export interface WebhookEvent {
+  /** The same at every attempt. */
+  readonly id: string
+  readonly type: string
+  /** When it happened; now unless known. */
+  readonly unix?: number
+  /** JSON. */
+  readonly data: string
+}
+
+/** The body names the webhook and its URL, so that it cannot pass for another's. */
+export function sendEvent(
   deps: SendDeps,
-  input: {
-    readonly url: string
-    readonly id: string
-    readonly payload: string
-    readonly readsBody: boolean
-  },
+  webhook: Webhook,
+  event: WebhookEvent & { readonly readsBody?: boolean },
 ): Promise<PostOutcome> {
   const { keys, clock, signal } = deps
-  const headers = signEvent(keys, { ...input, unix: unixNow(clock) })
-  return postEvent(deps, { ...input, headers, signal })
+  const { id, type, data, readsBody = false } = event
+  const { id: webhookId, url } = webhook
+  const unix = unixNow(clock)
+  const facts = JSON.stringify({ type, timestamp: toIso(event.unix ?? unix), webhookId, url })
+  const payload = `${facts.slice(0, -1)},"data":${data}}`
+  const headers = signedHeaders(keys, webhook, { id, unix, payload })
+  return postEvent(deps, { url, payload, headers, readsBody, signal })
 }

@@ -7,6 +7,8 @@ import {
   type Filter,
   finalityParameter,
   kindParameter,
+  leastAmountParameter,
+  leastUsdParameter,
   walletParameter,
 } from '#stream/stream-parameters.ts'
 
@@ -17,6 +19,8 @@ export function filterParameters(ecosystem: Ecosystem) {
     chain: chainParameter(ecosystem),
     address: walletParameter,
     finality: finalityParameter,
+    leastAmount: leastAmountParameter,
+    leastUsd: leastUsdParameter,
   }
 }
 

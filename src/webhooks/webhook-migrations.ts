@@ -54,4 +54,44 @@ export const webhooksMigrations: readonly Migration[] = [
     name: 'low balances that were told',
     sql: 'create table low_balances (public_id text primary key, is_told smallint not null)',
   },
+  {
+    id: 1502,
+    name: 'webhooks with a cursor on the feed',
+    // What was queued or given up is told by a reset: its cursor is one that no feed has.
+    sql: `
+      alter table webhooks add column wallet text not null default '';
+      alter table webhooks add column cursor text;
+      alter table webhooks add column final_unix bigint;
+      alter table webhooks add column version bigint not null default 1;
+      alter table webhooks add column rotated_unix bigint;
+      alter table webhooks add column daily_cap bigint;
+      alter table webhooks add column cap_day bigint not null default 0;
+      alter table webhooks add column cap_calls bigint not null default 0;
+      alter table webhooks add column low_unix bigint;
+      alter table webhooks add column is_low_told smallint not null default 0;
+      delete from webhook_events where webhook_id in (select id from webhooks where state = 'ended');
+      delete from webhooks where state = 'ended';
+      update webhooks set
+        wallet = coalesce((select wallet from keys where keys.public_id = webhooks.public_id), ''),
+        cursor = epoch || '.' || sequence;
+      update webhooks set
+        cursor = '000000000000.0',
+        final_unix = (
+          select min(queued_unix) - 86400 from webhook_events
+          where webhook_id = webhooks.id and webhook_events.state <> 'owed')
+      where exists (
+        select 1 from webhook_events
+        where webhook_id = webhooks.id and webhook_events.state <> 'owed');
+      update webhooks set low_unix = created_unix, is_low_told = 1
+      where public_id in (select public_id from low_balances where is_told = 1);
+      update webhooks set state = 'unverified' where state = 'verifying';
+      update webhooks set state = 'failing' where state = 'active' and attempts > 0;
+      update webhooks set due_ms = coalesce(due_ms, 0) where state in ('active', 'failing');
+      alter table webhooks drop column epoch;
+      alter table webhooks drop column sequence;
+      alter table webhooks drop column last_place;
+      create index webhooks_by_wallet on webhooks (wallet);
+      drop table webhook_events;
+      drop table low_balances`,
+  },
 ]

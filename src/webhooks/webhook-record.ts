@@ -1,7 +1,8 @@
+import type { SigningKeys } from '#lib/signing-keys.ts'
 import { toIso } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
-import type { EventCounts, QueuedEvent } from './event-store.ts'
 import { STATES, type Webhook } from './webhook.ts'
+import { secretOf } from './webhook-secret.ts'
 
 const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
   Type.Union([schema, Type.Null()])
@@ -12,16 +13,26 @@ export const WebhookRecord = named('Webhook', {
   id: Type.String(),
   url: Type.String(),
   description: text,
-  filter: Type.Record(Type.String(), text),
-  state: Type.Enum(STATES.filter((each) => each !== 'ended')),
+  filter: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()])),
+  dailyCap: orNull(Type.Integer({ description: 'Paid events of a UTC day.' })),
+  state: Type.Enum([...STATES], {
+    description:
+      '`unverified`: its URL has not answered the challenge; `unfunded`: quota and balance are empty; `failing`: the last attempt failed.',
+  }),
   reason: Type.Union([Type.Null(), Type.String()], {
-    description: 'Why it is disabled: `gone` (410) or `failing` (for a week).',
+    description:
+      'Why it is disabled (`gone` for 410, `failing` for a week) or ended (`key_revoked`, `key_expired`).',
   }),
   createdAt: Type.String(),
+  cursor: orNull(
+    Type.String({
+      description: 'The last event that was delivered or passed, as an id of the stream.',
+    }),
+  ),
+  finalUntil: orNull(
+    Type.String({ description: 'All that is older was delivered and is final, on every chain.' }),
+  ),
   delivered: Type.Integer({ description: 'Events that it has got.' }),
-  waiting: Type.Integer({ description: 'Events that are sent next.' }),
-  deadLetters: Type.Integer(),
-  oldestWaitingAt: text,
   failingSince: text,
   failedAttempts: Type.Integer({ description: 'In a row.' }),
   nextAttemptAt: text,
@@ -35,49 +46,38 @@ export const WebhookRecord = named('Webhook', {
   ),
 })
 
-export const DeadLetter = named('DeadLetter', {
-  eventId: Type.String({ description: 'The `webhook-id` of each attempt.' }),
-  type: Type.String(),
-  reason: Type.String({ description: 'The last answer before it was given up.' }),
-  queuedAt: Type.String(),
-  diedAt: text,
-  event: Type.Object(
-    { type: Type.String(), timestamp: Type.String() },
-    { description: 'What was, or would have been, sent; with its `data`.' },
-  ),
+export const OneWebhook = named('OneWebhook', { webhook: WebhookRecord })
+
+export const WebhookWithSecret = named('WebhookWithSecret', {
+  webhook: WebhookRecord,
+  secret: Type.String({
+    description: 'Verifies signatures, as libraries of Standard Webhooks take it (`whsec_…`).',
+  }),
 })
 
-const NOTHING: EventCounts = { waiting: 0, dead: 0, oldestUnix: null }
+export function withSecret(keys: Pick<SigningKeys, 'derive'>, webhook: Webhook) {
+  return { webhook: toWebhookRecord(webhook), secret: secretOf(keys, webhook) }
+}
 
-export function toWebhookRecord(webhook: Webhook, counts: EventCounts = NOTHING) {
-  const { answer, answerUnix } = webhook
+export function toWebhookRecord(webhook: Webhook) {
+  const { answer, answerUnix, dueMs, state } = webhook
+  const isWaiting = state === 'failing' || state === 'unfunded'
   return {
     id: webhook.id,
     url: webhook.url,
     description: webhook.description,
     filter: JSON.parse(webhook.filter),
-    state: webhook.state,
+    dailyCap: webhook.dailyCap,
+    state,
     reason: webhook.reason,
     createdAt: toIso(webhook.createdUnix),
+    cursor: webhook.cursor,
+    finalUntil: isoOrNull(webhook.finalUnix),
     delivered: webhook.delivered,
-    waiting: counts.waiting,
-    deadLetters: counts.dead,
-    oldestWaitingAt: isoOrNull(counts.oldestUnix),
     failingSince: isoOrNull(webhook.failingUnix),
     failedAttempts: webhook.attempts,
-    nextAttemptAt: isoOrNull(webhook.dueMs === null ? null : Math.floor(webhook.dueMs / 1_000)),
+    nextAttemptAt: isoOrNull(isWaiting && dueMs !== null ? Math.floor(dueMs / 1_000) : null),
     lastAnswer: answer === null ? null : { answer, at: toIso(answerUnix ?? 0) },
-  }
-}
-
-export function toDeadLetter({ id, type, reason, queuedUnix, diedUnix, payload }: QueuedEvent) {
-  return {
-    eventId: id,
-    type,
-    reason: reason ?? '',
-    queuedAt: toIso(queuedUnix),
-    diedAt: isoOrNull(diedUnix),
-    event: JSON.parse(payload),
   }
 }
 

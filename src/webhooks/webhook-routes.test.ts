@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { codeOf } from '#access/access-harness.ts'
+import { bodyOf, codeOf, type Minted, type Secret } from '#access/access-harness.ts'
+import { buildMessage } from '#access/keys/message.ts'
 import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
+import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { createWebhookWorld, type FeedWorld, startFeedWorld } from '#test/webhooks/webhook-world.ts'
 
@@ -15,18 +17,21 @@ after(() => feed.end())
 
 const url = 'http://receiver.example:8080/hook'
 
-onBoth('a key has ten webhooks, also when they are registered at once', async ({ engine }) => {
-  const world = createWebhookWorld(feed, engine)
-  const key = await world.access.mint()
-  const register = () => world.call(key, 'registerWebhook', { body: { url } })
-  const codes = (await Promise.all(Array.from({ length: 14 }, register))).map(codeOf)
-  assert.equal(codes.filter((each) => each === 202).length, 10)
-  assert.equal(codes.filter((each) => each === 'webhook_limit_reached').length, 4)
-  const next = await world.access.rotate(key)
-  const after = await world.call(next, 'registerWebhook', { body: { url } })
-  assert.equal(codeOf(after), 'webhook_limit_reached', 'a rotation gives no further ten')
-  await world.end()
-})
+onBoth(
+  'a wallet has twenty webhooks, also when they are registered at once, and a rotation gives no more',
+  async ({ engine }) => {
+    const world = createWebhookWorld(feed, engine)
+    const key = await world.access.mint()
+    const register = () => world.call(key, 'registerWebhook', { body: { url } })
+    const codes = (await Promise.all(Array.from({ length: 24 }, register))).map(codeOf)
+    assert.equal(codes.filter((each) => each === 202).length, 20)
+    assert.equal(codes.filter((each) => each === 'webhook_limit_reached').length, 4)
+    const next = await world.access.rotate(key)
+    const after = await world.call(next, 'registerWebhook', { body: { url } })
+    assert.equal(codeOf(after), 'webhook_limit_reached')
+    await world.end()
+  },
+)
 
 test('a webhook that lies about its challenge gets nothing until it echoes one', () =>
   onSqlite(accountsMigrations, async ({ engine }) => {
@@ -63,14 +68,42 @@ test('a webhook that lies about its challenge gets nothing until it echoes one',
     await world.end()
   }))
 
+test('the secret is shown again for a message that the wallet signed for this key, once', () =>
+  onSqlite(accountsMigrations, async ({ engine }) => {
+    const world = createWebhookWorld(feed, engine)
+    const key = await world.access.mint()
+    const made = await world.call(key, 'registerWebhook', { body: { url } })
+    const { webhook, secret } = bodyOf<{ webhook: { id: string }; secret: string }>(made)
+    const sign = async (of: Minted, publicId = key.publicId) => {
+      const issued = new Date(world.now.ms).toISOString()
+      const { address } = of.wallet
+      const values = { address, key: publicId, issued }
+      const message = buildMessage(feed.ecosystem.service.name, 'webhook-secret', values)
+      const signature = await of.wallet.signMessage({ message })
+      return { ownerAddress: address, signature, message }
+    }
+    const ask = (body: object, of: Secret = key) =>
+      world.call(of, 'showWebhookSecret', { webhookId: webhook.id, body })
+    const body = await sign(key)
+    assert.equal(bodyOf<{ secret: string }>(await ask(body)).secret, secret)
+    assert.equal(codeOf(await ask(body)), 'signature_already_used')
+    assert.equal(codeOf(await ask(await sign(key, '01234567'))), 'message_wrong_action')
+    const other = await world.access.mint()
+    assert.equal(codeOf(await ask(await sign(other))), 'not_key_owner')
+    assert.equal(codeOf(await ask(await sign(other, other.publicId), other)), 'webhook_not_found')
+    const rotated = await world.call(key, 'rotateWebhookSecret', { webhookId: webhook.id })
+    assert.notEqual(bodyOf<{ secret: string }>(rotated).secret, secret)
+    await world.end()
+  }))
+
 test('other keys see and change nothing of a webhook', () =>
   onSqlite(accountsMigrations, async ({ engine }) => {
     const world = createWebhookWorld(feed, engine)
     const [key, other] = [await world.access.mint(), await world.access.mint()]
     const webhookId = await world.webhook(key, await world.receiver())
     const input = { webhookId, body: {} }
-    const operations = ['getWebhook', 'challengeWebhook', 'deleteWebhook', 'listDeadLetters']
-    for (const each of [...operations, 'resendDeadLetters']) {
+    const operations = ['getWebhook', 'challengeWebhook', 'deleteWebhook', 'rotateWebhookSecret']
+    for (const each of operations) {
       assert.equal(codeOf(await world.call(other, each, input)), 'webhook_not_found', each)
       const anonymous = await world.call({ ...key, secret: '' }, each, input)
       assert.equal(codeOf(anonymous), 'invalid_api_key', each)
@@ -95,8 +128,7 @@ test('a deleted webhook gets nothing more and leaves no row', () =>
     await feed.burn()
     await world.deliver()
     assert.equal(receiver.events.length, 1)
-    for (const text of ['select id from webhooks', 'select id from webhook_events'])
-      assert.deepEqual(await engine.read({ kind: 'sql', parts: [text], values: [] }), [])
+    assert.deepEqual(await engine.read(sql`select id from webhooks`), [])
     await world.end()
   }))
 

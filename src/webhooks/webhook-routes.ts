@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { lockSuccessor } from '#access/keys/key-store.ts'
+import { AUTHORITY_REFUSALS } from '#access/keys/authorise.ts'
+import { lockSuccessor, useMessage } from '#access/keys/key-store.ts'
+import { checkSigned } from '#access/keys/signed-message.ts'
 import { writeOrRefuse } from '#access/keys/write-or-refuse.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -7,18 +9,27 @@ import type { SigningKeys } from '#lib/signing-keys.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import type { Engine } from '#store/engine.ts'
 import { finalityParameter, KINDS } from '#stream/stream-parameters.ts'
-import type { KeyedCaller } from './charge-events.ts'
-import { deadLettersRoute, resendRoute } from './dead-letter-routes.ts'
-import { countEvents } from './event-store.ts'
+import { newChallenge } from './challenge.ts'
+import type { KeyedCaller } from './charge-event.ts'
 import { keyOf, ownWebhook, ownWebhooks, webhookIdInPath } from './own-webhook.ts'
-import { newChallenge } from './settle-events.ts'
-import { webhookKeyOf } from './sign-event.ts'
-import { WEBHOOKS_PER_KEY_MAX, type Webhook } from './webhook.ts'
+import { mayBeChallenged, WEBHOOKS_PER_WALLET_MAX, type Webhook } from './webhook.ts'
 import { parseFilter } from './webhook-filter.ts'
-import { toWebhookRecord, WebhookRecord } from './webhook-record.ts'
-import { changeWebhook, insertWebhook, lockWebhooks } from './webhook-store.ts'
+import {
+  OneWebhook,
+  toWebhookRecord,
+  WebhookRecord,
+  WebhookWithSecret,
+  withSecret,
+} from './webhook-record.ts'
+import {
+  changeWebhook,
+  countOfWallet,
+  insertWebhook,
+  lockWebhook,
+  removeWebhook,
+} from './webhook-store.ts'
 import { parseWebhookUrl, URL_LENGTH_MAX } from './webhook-url.ts'
 
 export interface WebhooksDeps {
@@ -37,8 +48,8 @@ export function webhookRoutes(deps: WebhooksDeps): readonly Route[] {
     showRoute(deps),
     challengeRoute(deps),
     deleteRoute(deps),
-    deadLettersRoute(deps),
-    resendRoute(deps),
+    rotateRoute(deps),
+    secretRoute(deps),
   ]
 }
 
@@ -46,18 +57,19 @@ const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
 
 const FACTS = { tag: 'Webhooks', metered: false } as const
 
-const publicKey = Type.String({
-  description:
-    'Verifies signatures, as libraries of Standard Webhooks take it; also at /.well-known/jwks.json.',
-})
-
-const OneWebhook = named('OneWebhook', { webhook: WebhookRecord, publicKey })
-const WebhookList = named('WebhookList', { webhooks: Type.Array(WebhookRecord), publicKey })
+const WebhookList = named('WebhookList', { webhooks: Type.Array(WebhookRecord) })
 
 const RegisterBody = Type.Object(
   {
     url: Type.String({ maxLength: URL_LENGTH_MAX, description: 'An https URL on a public host.' }),
     description: Type.Optional(Type.String({ maxLength: 200 })),
+    dailyCap: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: 'At most so many paid events a UTC day; the rest comes the next day.',
+      }),
+    ),
     filter: Type.Optional(
       Type.Object(
         {
@@ -66,6 +78,8 @@ const RegisterBody = Type.Object(
           chain: Type.Optional(Type.String()),
           address: Type.Optional(Type.String({ description: 'Only events of this wallet.' })),
           finality: Type.Optional(finalityParameter.schema),
+          leastAmount: Type.Optional(Type.String({ description: 'In units of the token.' })),
+          leastUsd: Type.Optional(Type.String({ description: 'At the time of the event.' })),
         },
         { additionalProperties: false, description: 'As the parameters of /api/stream.' },
       ),
@@ -82,11 +96,13 @@ function registerRoute(deps: WebhooksDeps): Route {
     operationId: 'registerWebhook',
     summary: 'Register a webhook',
     description:
-      'Events of /api/stream are sent to the URL, signed as Standard Webhooks (`v1a`, ed25519), once it has proven that it wants them: it gets one `webhook.challenge` at once, and must answer 2xx with `{"challenge": …}` of its data. Each event costs one call of the key, on its first 2xx; it is tried for a day and then becomes a dead letter. Ten for each key.',
-    guard: 'claim',
+      'Events of /api/stream are sent to the URL, signed as Standard Webhooks (`v1`), once it has proven that it wants them: it gets one `webhook.challenge` at once, and must answer 2xx with `{"challenge": …}` of its data. Events come one after the other, in the order of the feed; each costs one call of the key, on its first 2xx. Twenty for each wallet. The secret is shown once.',
+    guard: 'webhook',
     parameters: {},
     body: RegisterBody,
-    answers: { 202: { description: 'Registered; the challenge follows.', schema: OneWebhook } },
+    answers: {
+      202: { description: 'Registered; the challenge follows.', schema: WebhookWithSecret },
+    },
     refusals: ['webhook_limit_reached', 'key_not_allowed', 'key_revoked'],
     async handle({ caller, body }) {
       const key = keyOf(caller)
@@ -95,27 +111,30 @@ function registerRoute(deps: WebhooksDeps): Route {
         return refuse('key_not_allowed', 'this key is limited to endpoints without /api/stream')
       const url = parseWebhookUrl(body.url, deps)
       if (typeof url === 'string') return refuseUrl(url)
+      const id = randomUUID()
       const filter = parseFilter(deps.ecosystem, body.filter ?? {})
       if (isRefusal(filter)) return filter
-      const webhook = {
-        id: randomUUID(),
+      const webhook: Partial<Webhook> = {
+        id,
         url: url.href,
         description: body.description ?? null,
         filter: JSON.stringify(filter.effective),
         challenge: newChallenge(),
+        dailyCap: body.dailyCap ?? null,
+        wallet: key.wallet,
         createdUnix: unixNow(deps.clock),
-        nowMs: deps.clock(),
+        state: 'unverified',
+        dueMs: deps.clock(),
       }
       const made = await writeOrRefuse(deps.engine, async (connection) => {
-        // Two requests at once are counted one after the other.
         const publicId = await lockSuccessor(connection, key.publicId)
         if (publicId !== key.publicId) return refuse('key_revoked', 'this key was replaced')
-        const own = await ownWebhooks(connection, key)
-        if (own.length >= WEBHOOKS_PER_KEY_MAX) return refuseEleventh()
+        if ((await countOfWallet(connection, key.wallet)) >= WEBHOOKS_PER_WALLET_MAX)
+          return refuseMore()
         await insertWebhook(connection, { ...webhook, publicId })
-        return ownWebhook(connection, key, webhook.id)
+        return ownWebhook(connection, key, id)
       })
-      return isRefusal(made) ? made : answer(202, showOne(deps, made), NO_STORE)
+      return isRefusal(made) ? made : answer(202, withSecret(deps.keys, made), NO_STORE)
     },
   })
 }
@@ -124,19 +143,11 @@ function refuseUrl(reason: string): Refusal {
   return refuse('invalid_body', `url ${reason}`, { errors: [{ in: 'body', name: 'url', reason }] })
 }
 
-function refuseEleventh(): Refusal {
+function refuseMore(): Refusal {
   return refuse(
     'webhook_limit_reached',
-    `this key has ${WEBHOOKS_PER_KEY_MAX} webhooks, the maximum; delete one`,
+    `this wallet has ${WEBHOOKS_PER_WALLET_MAX} webhooks, the maximum; delete one`,
   )
-}
-
-function showOne(
-  { keys }: WebhooksDeps,
-  webhook: Webhook,
-  counts?: Parameters<typeof toWebhookRecord>[1],
-) {
-  return { webhook: toWebhookRecord(webhook, counts), publicKey: webhookKeyOf(keys) }
 }
 
 function listRoute(deps: WebhooksDeps): Route {
@@ -153,15 +164,8 @@ function listRoute(deps: WebhooksDeps): Route {
     async handle({ caller }) {
       const key = keyOf(caller)
       if (isRefusal(key)) return key
-      const webhooks = await deps.engine.snapshot(async (reads) => {
-        const own = await ownWebhooks(reads, key)
-        const counts = await countEvents(
-          reads,
-          own.map(({ id }) => id),
-        )
-        return own.map((each) => toWebhookRecord(each, counts.get(each.id)))
-      })
-      return answer(200, { webhooks, publicKey: webhookKeyOf(deps.keys) }, NO_STORE)
+      const own = await deps.engine.snapshot((reads) => ownWebhooks(reads, key))
+      return answer(200, { webhooks: own.map(toWebhookRecord) }, NO_STORE)
     },
   })
 }
@@ -173,20 +177,15 @@ function showRoute(deps: WebhooksDeps): Route {
     path: '/api/webhooks/{webhookId}',
     operationId: 'getWebhook',
     summary: 'A webhook and how it does',
-    description: 'Its state, what waits, the last answer of its URL and when it is tried again.',
+    description: 'Its state and cursor, the last answer of its URL and when it is tried again.',
     parameters: { webhookId: webhookIdInPath },
     answers: { 200: { description: 'The webhook.', schema: OneWebhook } },
     refusals: ['webhook_not_found'],
     async handle({ caller, parameters: { webhookId } }) {
       const key = keyOf(caller)
       if (isRefusal(key)) return key
-      const found = await deps.engine.snapshot(async (reads) => {
-        const own = await ownWebhook(reads, key, webhookId)
-        if (isRefusal(own)) return own
-        return { own, counts: (await countEvents(reads, [webhookId])).get(webhookId) }
-      })
-      if ('kind' in found) return found
-      return answer(200, showOne(deps, found.own, found.counts), NO_STORE)
+      const found = await deps.engine.snapshot((reads) => ownWebhook(reads, key, webhookId))
+      return isRefusal(found) ? found : answer(200, { webhook: toWebhookRecord(found) }, NO_STORE)
     },
   })
 }
@@ -199,17 +198,18 @@ function challengeRoute(deps: WebhooksDeps): Route {
     operationId: 'challengeWebhook',
     summary: 'Challenge a webhook again',
     description:
-      'For a webhook that did not echo its challenge, or was disabled. It starts at the events of then; an active one stays as it is.',
-    guard: 'claim',
+      'For a webhook that did not echo its challenge, was disabled or has ended. It goes on at its cursor; an active one stays as it is.',
+    guard: 'webhook',
     parameters: { webhookId: webhookIdInPath },
     answers: { 202: { description: 'The challenge follows.', schema: OneWebhook } },
     refusals: ['webhook_not_found'],
-    handle: ({ caller, parameters: { webhookId } }) =>
-      change(deps, { key: keyOf(caller), webhookId, status: 202 }, (webhook) =>
-        webhook.state === 'active'
-          ? {}
-          : { state: 'verifying', challenge: newChallenge(), dueMs: deps.clock() },
-      ),
+    async handle({ caller, parameters: { webhookId } }) {
+      const changed = await change(deps, { key: keyOf(caller), webhookId }, (webhook) =>
+        mayBeChallenged(webhook) ? { challenge: newChallenge(), dueMs: deps.clock() } : {},
+      )
+      if (isRefusal(changed)) return changed
+      return answer(202, { webhook: toWebhookRecord(changed) }, NO_STORE)
+    },
   })
 }
 
@@ -220,39 +220,104 @@ function deleteRoute(deps: WebhooksDeps): Route {
     path: '/api/webhooks/{webhookId}/delete',
     operationId: 'deleteWebhook',
     summary: 'Delete a webhook',
-    description:
-      'With what waits and its dead letters. An event that is being sent may still come.',
+    description: 'An event that is being sent may still come, uncharged.',
     parameters: { webhookId: webhookIdInPath },
     answers: { 200: { description: 'The webhook as it was.', schema: OneWebhook } },
     refusals: ['webhook_not_found'],
-    handle: ({ caller, parameters: { webhookId } }) =>
-      change(deps, { key: keyOf(caller), webhookId, status: 200 }, () => ({
-        state: 'ended',
-        dueMs: deps.clock(),
-      })),
+    async handle({ caller, parameters: { webhookId } }) {
+      const key = keyOf(caller)
+      if (isRefusal(key)) return key
+      const own = await writeOrRefuse(deps.engine, async (connection) => {
+        const found = await ownWebhook(connection, key, webhookId)
+        if (!isRefusal(found)) await removeWebhook(connection, webhookId)
+        return found
+      })
+      return isRefusal(own) ? own : answer(200, { webhook: toWebhookRecord(own) }, NO_STORE)
+    },
   })
 }
 
-/** What the deliverer sees when it looks next. */
+function rotateRoute(deps: WebhooksDeps): Route {
+  return defineRoute({
+    ...FACTS,
+    method: 'POST',
+    path: '/api/webhooks/{webhookId}/rotate',
+    operationId: 'rotateWebhookSecret',
+    summary: 'Rotate the secret of a webhook',
+    description: 'Events are signed with both secrets for 24 hours. The new one is shown once.',
+    guard: 'webhook',
+    parameters: { webhookId: webhookIdInPath },
+    answers: { 200: { description: 'With the new secret.', schema: WebhookWithSecret } },
+    refusals: ['webhook_not_found'],
+    async handle({ caller, parameters: { webhookId } }) {
+      const rotatedUnix = unixNow(deps.clock)
+      const changed = await change(deps, { key: keyOf(caller), webhookId }, ({ version }) => ({
+        version: version + 1,
+        rotatedUnix,
+      }))
+      return isRefusal(changed) ? changed : answer(200, withSecret(deps.keys, changed), NO_STORE)
+    },
+  })
+}
+
+const ProofBody = Type.Object(
+  {
+    ownerAddress: Type.String(),
+    signature: Type.String(),
+    message: Type.String({
+      description: 'Of `GET /api/keys/message?action=webhook-secret`, for the key of the webhook.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+function secretRoute(deps: WebhooksDeps): Route {
+  return defineRoute({
+    ...FACTS,
+    method: 'POST',
+    path: '/api/webhooks/{webhookId}/secret',
+    operationId: 'showWebhookSecret',
+    summary: 'Show the secret of a webhook again',
+    description: 'The wallet that owns the key signs for it; the key alone does not show it.',
+    guard: 'webhook',
+    parameters: { webhookId: webhookIdInPath },
+    body: ProofBody,
+    answers: { 200: { description: 'With its secret.', schema: WebhookWithSecret } },
+    refusals: ['webhook_not_found', ...AUTHORITY_REFUSALS],
+    async handle({ caller, body, parameters: { webhookId } }) {
+      const key = keyOf(caller)
+      if (isRefusal(key)) return key
+      const action = 'webhook-secret'
+      const { clock, ecosystem, engine, keys } = deps
+      const about = { clock, serviceName: ecosystem.service.name }
+      const signed = checkSigned(about, body, { action, freshness: 'required' })
+      if (isRefusal(signed)) return signed
+      if (signed.values.key !== key.publicId)
+        return refuse('message_wrong_action', 'the message is for another key than the request')
+      if (signed.wallet !== key.wallet)
+        return refuse('not_key_owner', 'this key belongs to another wallet')
+      const own = await writeOrRefuse(engine, async (connection) => {
+        const used = await useMessage(connection, { action, signed, nowUnix: unixNow(clock) })
+        return used ?? ownWebhook(connection, key, webhookId)
+      })
+      return isRefusal(own) ? own : answer(200, withSecret(keys, own), NO_STORE)
+    },
+  })
+}
+
 async function change(
   deps: WebhooksDeps,
-  input: {
-    readonly key: KeyedCaller | Refusal
-    readonly webhookId: string
-    readonly status: 200 | 202
-  },
-  next: (webhook: Webhook) => Parameters<typeof changeWebhook>[2],
-) {
-  const { key, webhookId, status } = input
+  input: { readonly key: KeyedCaller | Refusal; readonly webhookId: string },
+  next: (webhook: Webhook) => Partial<Webhook>,
+): Promise<Webhook | Refusal> {
+  const { key, webhookId } = input
   if (isRefusal(key)) return key
-  const changed = await writeOrRefuse(deps.engine, async (connection: Connection) => {
+  return writeOrRefuse(deps.engine, async (connection) => {
     const own = await ownWebhook(connection, key, webhookId)
     if (isRefusal(own)) return own
-    const locked = (await lockWebhooks(connection, [webhookId])).get(webhookId) ?? own
-    const changes = locked.state === 'ended' ? {} : next(locked)
-    await changeWebhook(connection, locked, changes)
-    const { state = locked.state } = changes
-    return { ...locked, ...changes, state: state === 'ended' ? locked.state : state }
+    const locked = (await lockWebhook(connection, webhookId)) ?? own
+    const changes = next(locked)
+    if (Object.keys(changes).length > 0) await changeWebhook(connection, locked, changes)
+    return { ...locked, ...changes }
   })
-  return isRefusal(changed) ? changed : answer(status, showOne(deps, changed), NO_STORE)
 }

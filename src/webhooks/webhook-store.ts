@@ -1,9 +1,18 @@
+import { showCursor } from '#indexer/feed/cursor.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { inNames, type Sql, sql } from '#store/sql.ts'
-import { toWebhook, WAITING_MAX, WEBHOOK_COLUMNS, type Webhook } from './webhook.ts'
+import { inNames, join, type Sql, type SqlValue, sql } from '#store/sql.ts'
+import type { Position } from './scan.ts'
+import {
+  ABANDONED_SECONDS,
+  columnOf,
+  FAILING_MAX_SECONDS,
+  toWebhook,
+  WEBHOOK_COLUMNS,
+  type Webhook,
+} from './webhook.ts'
 
-export interface Reads {
+interface Reads {
   run(statement: Sql): Promise<readonly Row[]>
 }
 
@@ -14,107 +23,119 @@ export async function listWebhooks(
 ): Promise<readonly Webhook[]> {
   const found = await reads.run(sql`
     select ${WEBHOOK_COLUMNS} from webhooks
-    where public_id ${inNames(publicIds)} and state <> 'ended'
-    order by created_unix, id`)
+    where public_id ${inNames(publicIds)} order by created_unix, id`)
   return found.map(toWebhook)
+}
+
+/** Locks the wallet, so that two registrations at once are counted one after the other. */
+export async function countOfWallet(connection: Connection, wallet: string): Promise<number> {
+  await connection.run(sql`update wallets set wallet = wallet where wallet = ${wallet}`)
+  const [row = {}] = await connection.run(sql`
+    select count(*) as webhooks from webhooks where wallet = ${wallet} and state <> 'ended'`)
+  return column.integer(row, 'webhooks')
 }
 
 export async function insertWebhook(
   connection: Connection,
-  input: Pick<
-    Webhook,
-    'id' | 'publicId' | 'url' | 'description' | 'filter' | 'challenge' | 'createdUnix'
-  > & { readonly nowMs: number },
+  webhook: Partial<Webhook>,
 ): Promise<void> {
+  const members = Object.entries(webhook)
   await connection.run(sql`
-    insert into webhooks (id, public_id, url, description, filter, state, challenge, due_ms, created_unix)
-    values (${input.id}, ${input.publicId}, ${input.url}, ${input.description}, ${input.filter},
-      'verifying', ${input.challenge}, ${input.nowMs}, ${input.createdUnix})`)
+    insert into webhooks (${join(members.map(([member]) => columnOf(member)))})
+    values (${join(members.map(([, value]) => stored(value)))})`)
 }
 
-/** Locked until the transaction ends; absent once removed. */
-export async function lockWebhooks(
+function stored(value: SqlValue | boolean): SqlValue {
+  return typeof value === 'boolean' ? Number(value) : value
+}
+
+/** Locked until the transaction ends; undefined once removed. */
+export async function lockWebhook(
   connection: Connection,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, Webhook>> {
-  const found = await connection.run(sql`
-    update webhooks set id = id where id ${inNames(ids)} returning ${WEBHOOK_COLUMNS}`)
-  return new Map(found.map((row) => [column.text(row, 'id'), toWebhook(row)]))
+  id: string,
+): Promise<Webhook | undefined> {
+  const [row] = await connection.run(sql`
+    update webhooks set id = id where id = ${id} returning ${WEBHOOK_COLUMNS}`)
+  return row && toWebhook(row)
 }
 
-type Changes = Partial<
-  Pick<
-    Webhook,
-    | 'state'
-    | 'reason'
-    | 'challenge'
-    | 'epoch'
-    | 'sequence'
-    | 'lastPlace'
-    | 'attempts'
-    | 'failingUnix'
-    | 'dueMs'
-    | 'delivered'
-    | 'answer'
-    | 'answerUnix'
-  >
->
-
-/** Needs its lock. */
+/** Changes nothing and returns false unless its cursor, state and challenge are as they were read. */
 export async function changeWebhook(
   connection: Connection,
-  webhook: Webhook,
-  changes: Changes,
-): Promise<void> {
-  const now = { ...webhook, ...changes }
-  await connection.run(sql`
-    update webhooks set state = ${now.state}, reason = ${now.reason}, challenge = ${now.challenge},
-      epoch = ${now.epoch}, sequence = ${now.sequence}, last_place = ${now.lastPlace},
-      attempts = ${now.attempts}, failing_unix = ${now.failingUnix}, due_ms = ${now.dueMs},
-      delivered = ${now.delivered}, answer = ${now.answer}, answer_unix = ${now.answerUnix}
-    where id = ${now.id}`)
+  read: Webhook,
+  changes: Partial<Webhook>,
+): Promise<boolean> {
+  const changed = await connection.run(sql`
+    update webhooks set ${join(Object.entries(changes).map(([member, value]) => sql`${columnOf(member)} = ${stored(value)}`))}
+    where id = ${read.id} and coalesce(cursor, '') = ${read.cursor ?? ''}
+      and state = ${read.state} and challenge = ${read.challenge} returning id`)
+  return changed.length === 1
 }
 
 /** A later due time was written before the clock was set back. */
-const DUE_AHEAD_MAX_MS = 2 * 3_600_000
+const DUE_AHEAD_MAX_MS = (FAILING_MAX_SECONDS + 86_400) * 1_000
 
-/** Due now, longest first. */
+/** Due now: one of each wallet, then a second of each, and so on. */
 export async function dueWebhooks(
   reads: Reads,
   { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
 ): Promise<readonly Webhook[]> {
   const found = await reads.run(sql`
-    select ${WEBHOOK_COLUMNS} from webhooks
-    where due_ms is not null and (due_ms <= ${nowMs} or due_ms > ${nowMs + DUE_AHEAD_MAX_MS})
-    order by due_ms, id limit ${limit}`)
+    select ${WEBHOOK_COLUMNS} from (
+      select ${WEBHOOK_COLUMNS}, row_number() over (partition by wallet order by due_ms, id) as turn
+      from webhooks
+      where due_ms is not null and (due_ms <= ${nowMs} or due_ms > ${nowMs + DUE_AHEAD_MAX_MS})
+    ) as due order by turn, due_ms, id limit ${limit}`)
   return found.map(toWebhook)
 }
 
-/** Active ones that the feed is ahead of, unless too many of their events wait. */
-export async function followingWebhooks(
-  reads: Reads,
-  at: { readonly epoch: string; readonly last: number },
-): Promise<readonly Webhook[]> {
-  const found = await reads.run(sql`
-    select ${WEBHOOK_COLUMNS} from webhooks
-    where state = 'active' and (epoch <> ${at.epoch} or sequence < ${at.last})
-      and last_place - coalesce((
-        select min(place) from webhook_events
-        where webhook_id = webhooks.id and webhook_events.state <> 'dead'
-      ), last_place + 1) + 1 < ${WAITING_MAX}`)
-  return found.map(toWebhook)
-}
-
-export async function moveCursors(
+/** Passes what does not match, unless it is there already or has moved. */
+export async function moveCursor(
   connection: Connection,
-  ids: readonly string[],
-  to: { readonly epoch: string; readonly sequence: number },
+  { id, cursor }: Webhook,
+  to: Position & { readonly nowMs: number },
+): Promise<void> {
+  const next = showCursor(to.cursor)
+  if (next === cursor) return
+  await connection.run(sql`
+    update webhooks set cursor = ${next}, final_unix = ${to.finalUnix}, due_ms = ${to.nowMs}
+    where id = ${id} and cursor = ${cursor} and state in ('active', 'unfunded')`)
+}
+
+/** A call of its wallet could not be paid. */
+export async function markUnfunded(
+  connection: Connection,
+  input: { readonly wallet: string; readonly dueMs: number; readonly nowUnix: number },
 ): Promise<void> {
   await connection.run(sql`
-    update webhooks set epoch = ${to.epoch}, sequence = ${to.sequence} where id ${inNames(ids)}`)
+    update webhooks set state = 'unfunded', answer = 'payment_required',
+      answer_unix = ${input.nowUnix}, due_ms = ${input.dueMs}
+    where wallet = ${input.wallet} and state in ('active', 'failing')`)
 }
 
 export async function removeWebhook(connection: Connection, id: string): Promise<void> {
-  await connection.run(sql`delete from webhook_events where webhook_id = ${id}`)
   await connection.run(sql`delete from webhooks where id = ${id}`)
+}
+
+export async function removeAbandoned(connection: Connection, nowUnix: number): Promise<void> {
+  await connection.run(sql`
+    delete from webhooks where state in ('unverified', 'ended')
+      and coalesce(answer_unix, created_unix) < ${nowUnix - ABANDONED_SECONDS}
+      and created_unix < ${nowUnix - ABANDONED_SECONDS}`)
+}
+
+export async function countStates(reads: Reads): Promise<Readonly<Record<string, number>>> {
+  const found = await reads.run(
+    sql`select state, count(*) as webhooks from webhooks group by state`,
+  )
+  return Object.fromEntries(
+    found.map((row) => [column.text(row, 'state'), column.integer(row, 'webhooks')]),
+  )
+}
+
+export async function countDelivered(reads: Reads): Promise<number> {
+  const [row = {}] = await reads.run(
+    sql`select cast(coalesce(sum(delivered), 0) as bigint) as delivered from webhooks`,
+  )
+  return column.integer(row, 'delivered')
 }

@@ -1,75 +1,80 @@
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { join, type Sql } from '#store/sql.ts'
 
-/** `ended`: removed by the deliverer once nothing is under way to it. */
-export const STATES = ['verifying', 'unverified', 'active', 'disabled', 'ended'] as const
+export const STATES = ['unverified', 'active', 'unfunded', 'failing', 'disabled', 'ended'] as const
 
 export type WebhookState = (typeof STATES)[number]
 
-export interface Webhook {
-  readonly id: string
+/** Members of a webhook, and how each is read from the column of its name. */
+const MEMBERS = {
+  id: column.text,
   /** The key that registered it; its newest rotation pays. */
-  readonly publicId: string
-  readonly url: string
-  readonly description: string | null
+  publicId: column.text,
+  wallet: column.text,
+  url: column.text,
+  description: column.textOrNull,
   /** JSON of stream parameters. */
-  readonly filter: string
-  readonly state: WebhookState
-  readonly reason: string | null
-  readonly challenge: string
-  readonly epoch: string | null
-  readonly sequence: number | null
-  readonly lastPlace: number
-  readonly attempts: number
-  readonly failingUnix: number | null
-  readonly dueMs: number | null
-  readonly delivered: number
-  readonly answer: string | null
-  readonly answerUnix: number | null
-  readonly createdUnix: number
-}
+  filter: column.text,
+  state: (row: Row, name: string) => column.text(row, name) as WebhookState,
+  reason: column.textOrNull,
+  challenge: column.text,
+  /** Null until its URL has answered a challenge. */
+  cursor: column.textOrNull,
+  /** Everything older was delivered and is final, on every chain. */
+  finalUnix: column.integerOrNull,
+  /** Of its secret. */
+  version: column.integer,
+  rotatedUnix: column.integerOrNull,
+  /** Paid events of a UTC day; null without a cap. */
+  dailyCap: column.integerOrNull,
+  capDay: column.integer,
+  capCalls: column.integer,
+  /** When the balance fell below the limit; null while it is above. */
+  lowUnix: column.integerOrNull,
+  isLowTold: column.flag,
+  /** Failed attempts in a row, and since when. */
+  attempts: column.integer,
+  failingUnix: column.integerOrNull,
+  /** When to look at it next; null when it waits for its owner. */
+  dueMs: column.integerOrNull,
+  delivered: column.integer,
+  answer: column.textOrNull,
+  answerUnix: column.integerOrNull,
+  createdUnix: column.integer,
+} as const
 
-export const WEBHOOKS_PER_KEY_MAX = 10
+/** A cursor on the feed whose changes are pushed to a URL. */
+export type Webhook = { readonly [M in keyof typeof MEMBERS]: ReturnType<(typeof MEMBERS)[M]> }
 
-/** Beyond it the webhook stays behind in the feed. About 10 MB. */
-export const WAITING_MAX = 10_000
-
-/** Of a webhook; the oldest go first. */
-export const DEAD_MAX = 1_000
-
-export const DEAD_KEPT_DAYS = 30
-
-/** How long an event is tried, and waits to be paid for. */
-export const EVENT_TTL_SECONDS = DAY_SECONDS
+export const WEBHOOKS_PER_WALLET_MAX = 20
 
 /** Failing without one delivery; then it is disabled. */
 export const FAILING_MAX_SECONDS = 7 * DAY_SECONDS
 
-export const WEBHOOK_COLUMNS = sql`id, public_id, url, description, filter, state, reason, challenge,
-  epoch, sequence, last_place, attempts, failing_unix, due_ms, delivered, answer, answer_unix,
-  created_unix`
+/** Unverified and ended webhooks are removed after it. */
+export const ABANDONED_SECONDS = DAY_SECONDS
+
+/** It gets no events, and waits for a challenge. */
+export function mayBeChallenged({ state }: Webhook): boolean {
+  return state === 'unverified' || state === 'disabled' || state === 'ended'
+}
+
+export const WEBHOOK_COLUMNS = join(Object.keys(MEMBERS).map(columnOf))
+
+/** Columns are named as the members. */
+export function columnOf(member: string): Sql {
+  return { kind: 'sql', parts: [nameOf(member)], values: [] }
+}
+
+function nameOf(member: string): string {
+  return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
 
 export function toWebhook(row: Row): Webhook {
-  return {
-    id: column.text(row, 'id'),
-    publicId: column.text(row, 'public_id'),
-    url: column.text(row, 'url'),
-    description: column.textOrNull(row, 'description'),
-    filter: column.text(row, 'filter'),
-    state: column.text(row, 'state') as WebhookState,
-    reason: column.textOrNull(row, 'reason'),
-    challenge: column.text(row, 'challenge'),
-    epoch: column.textOrNull(row, 'epoch'),
-    sequence: column.integerOrNull(row, 'sequence'),
-    lastPlace: column.integer(row, 'last_place'),
-    attempts: column.integer(row, 'attempts'),
-    failingUnix: column.integerOrNull(row, 'failing_unix'),
-    dueMs: column.integerOrNull(row, 'due_ms'),
-    delivered: column.integer(row, 'delivered'),
-    answer: column.textOrNull(row, 'answer'),
-    answerUnix: column.integerOrNull(row, 'answer_unix'),
-    createdUnix: column.integer(row, 'created_unix'),
-  }
+  const members = Object.entries(MEMBERS)
+  return Object.fromEntries(
+    members.map(([member, read]) => [member, read(row, nameOf(member))]),
+  ) as Webhook
 }

@@ -70,7 +70,7 @@ export class StreamClient {
 
   async isLikeLists(): Promise<true | undefined> {
     const { rows, prices } = await this.#readLists()
-    const isSame = same(this.#rows, rows) && (this.#onlyFinal || same(this.#prices, prices))
+    const isSame = same(this.#rows, rows) && (this.#onlyFinal || hasAll(this.#prices, prices))
     return isSame || undefined
   }
 
@@ -102,5 +102,10 @@ function textOf({ finality: _, ...row }: Row): string {
 }
 
 function same(a: ReadonlyMap<string, string> | undefined, b: ReadonlyMap<string, string>): boolean {
-  return a?.size === b.size && [...b].every(([key, text]) => a.get(key) === text)
+  return a?.size === b.size && hasAll(a, b)
+}
+
+/** A price that grows too old is no change. */
+function hasAll(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+  return [...b].every(([key, text]) => a.get(key) === text)
 }

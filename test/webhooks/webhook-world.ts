@@ -1,23 +1,20 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bearer, bodyOf, createHarness, type Harness, type Secret } from '#access/access-harness.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { startEpoch } from '#indexer/feed/write-feed.ts'
-import { fencedBy, Leader, LeaseLostError } from '#jobs/leader.ts'
+import { resetAll } from '#indexer/feed/write-feed.ts'
 import { parseSigningKeys } from '#lib/signing-keys.ts'
 import { openCallers } from '#main/jobs/send-webhooks.ts'
 import type { Outcome, Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { Deliverer, type DelivererDeps } from '#webhooks/deliverer.ts'
-import { webhookKeyOf } from '#webhooks/sign-event.ts'
+import { Delivery, type DeliveryDeps } from '#webhooks/delivery.ts'
 import { webhookRoutes } from '#webhooks/webhook-routes.ts'
-import { dueWebhooks } from '#webhooks/webhook-store.ts'
 import { webhooksChecks } from '#webhooks/webhooks-checks.ts'
 import { type StreamWorld, startStreamWorld } from '../feed/stream-world.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
@@ -34,7 +31,6 @@ export function keysOf(pem: string) {
 }
 
 export const KEYS = keysOf(PEM)
-export const PUBLIC_KEY = webhookKeyOf(KEYS)
 
 /** A real register over a made-up chain, whose feed tests write by burning. */
 export interface FeedWorld {
@@ -43,7 +39,9 @@ export interface FeedWorld {
   readonly stream: StreamWorld
   burn(count?: number): Promise<void>
   /** As after a re-read. */
-  restart(): Promise<void>
+  reset(): Promise<void>
+  /** As another register. */
+  rebuild(): Promise<void>
   end(): Promise<void>
 }
 
@@ -59,7 +57,11 @@ export async function startFeedWorld(
     stream,
     ecosystem: { ...stream.ecosystem, quotas: { ...quotas, free: 10, premium: 20 } },
     burn: (count) => stream.burn(count),
-    restart: () => register.write((connection) => startEpoch(connection)),
+    reset: () => register.write((connection) => resetAll(connection, 1_700_000_000)),
+    rebuild: () =>
+      register.write(async (connection) => {
+        await connection.run(sql`update feed set epoch = ${randomBytes(6).toString('hex')}`)
+      }),
     async end() {
       await stream.end()
       rmSync(folder, { recursive: true, force: true })
@@ -72,16 +74,14 @@ export interface WebhookWorld {
   readonly engine: Engine
   readonly now: { ms: number }
   readonly reported: unknown[]
-  deliverer(more?: Partial<DelivererDeps>): Elected
+  deliverer(more?: Partial<DeliveryDeps>): Delivery
   call(key: Secret, operationId: string, input?: CallInput): Promise<Outcome>
   receiver(): Promise<Receiver>
   /** A webhook of a receiver, verified. */
   webhook(key: Secret, receiver: Receiver, filter?: object): Promise<string>
   show(key: Secret, webhookId: string): Promise<Shown>
   /** Until nothing is due. */
-  deliver(deliverer?: Elected): Promise<void>
-  /** As if the holder of the lease had been silent for too long. */
-  takeLease(deliverer: Elected): Promise<'idle' | 'leading'>
+  deliver(deliverer?: Delivery): Promise<void>
   counted(key: Secret): Promise<{ readonly used: number; readonly paid: number }>
   end(): Promise<void>
 }
@@ -96,8 +96,8 @@ export interface Shown {
   readonly state: string
   readonly reason: string | null
   readonly delivered: number
-  readonly waiting: number
-  readonly deadLetters: number
+  readonly cursor: string | null
+  readonly finalUntil: string | null
   readonly failedAttempts: number
   readonly lastAnswer: { readonly answer: string } | null
 }
@@ -110,7 +110,7 @@ export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorl
   const { ecosystem } = feed
   const routes = webhookRoutes({ engine, ecosystem, clock, keys: KEYS, allowPrivate: true })
   const receivers: Receiver[] = []
-  const deliverers: Elected[] = []
+  const deliverers: Delivery[] = []
   const world: WebhookWorld = {
     access,
     engine,
@@ -118,20 +118,21 @@ export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorl
     reported,
     deliverer(more = {}) {
       const report = (error: unknown) => reported.push(error)
-      const made = electedDeliverer(feed, { accounts: engine, clock, report, ...more })
+      const made = new Delivery(delivererDeps(feed, { accounts: engine, clock, report, ...more }))
       deliverers.push(made)
       return made
     },
     call: (key, operationId, input = {}) =>
       callRoute({ access, routes }, { key, operationId, ...input }),
     async receiver() {
-      const made = await startReceiver(PUBLIC_KEY)
+      const made = await startReceiver()
       receivers.push(made)
       return made
     },
-    async webhook(key, { url }, filter = {}) {
+    async webhook(key, { url, secrets }, filter = {}) {
       const made = await world.call(key, 'registerWebhook', { body: { url, filter } })
-      const { webhook } = bodyOf<{ webhook: { id: string } }>(made)
+      const { webhook, secret } = bodyOf<{ webhook: { id: string }; secret: string }>(made)
+      secrets.push(secret)
       await world.deliver()
       assert.equal((await world.show(key, webhook.id)).state, 'active')
       return webhook.id
@@ -141,11 +142,7 @@ export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorl
       return bodyOf<{ webhook: Shown }>(shown).webhook
     },
     async deliver(deliverer = deliverers[0] ?? world.deliverer()) {
-      while (reported.length === 0 && (await hasWork(deliverer, engine, now.ms)));
-    },
-    async takeLease(deliverer) {
-      await freeLease(engine)
-      return deliverer.pass()
+      while (reported.length === 0 && (await hasWork(deliverer, engine)));
     },
     counted: (key) => countedCalls(engine, key),
     async end() {
@@ -157,31 +154,25 @@ export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorl
   return world
 }
 
-/** Does what there is to do now; whether more has become due. */
-export async function hasWork(deliverer: Elected, engine: Engine, nowMs: number): Promise<boolean> {
+/** Does what there is to do now; whether any webhook changed. */
+export async function hasWork(deliverer: Delivery, engine: Engine): Promise<boolean> {
+  const read = () =>
+    engine.read(sql`select id, cursor, state, due_ms, attempts from webhooks order by id`)
+  const before = await read()
   await deliverer.pass()
   await deliverer.settled()
-  return (await dueWebhooks({ run: engine.read }, { nowMs, limit: 1 })).length > 0
+  return JSON.stringify(await read()) !== JSON.stringify(before)
 }
 
-export interface Elected extends Pick<Deliverer, 'settled'> {
-  /** `idle` while another one leads. */
-  pass(): Promise<'idle' | 'leading'>
-  stop(): Promise<void>
-}
-
-/** As the job of a service makes one, with receivers on this machine. */
-export function electedDeliverer(
+/** As a service makes them, with receivers on this machine. */
+export function delivererDeps(
   { register, ecosystem }: Pick<FeedWorld, 'register' | 'ecosystem'>,
-  more: Pick<DelivererDeps, 'accounts' | 'clock' | 'report'> & Partial<DelivererDeps>,
-): Elected {
-  const { clock } = more
-  const leader = new Leader({ engine: more.accounts, clock, name: 'verifier' })
-  const accounts = fencedBy(leader, more.accounts)
+  more: Pick<DeliveryDeps, 'accounts' | 'clock' | 'report'> & Partial<DeliveryDeps>,
+): DeliveryDeps {
+  const { accounts, clock } = more
   const stores = { register, accounts }
-  const deliverer = new Deliverer({
+  return {
     register,
-    isLeading: () => leader.leads,
     ecosystem,
     pricePerCall: 100n,
     keys: KEYS,
@@ -189,24 +180,8 @@ export function electedDeliverer(
     allowPrivate: true,
     resolve: async () => ['127.0.0.1'],
     timeoutMs: 2_000,
-    holder: randomUUID(),
     random: () => 0.5,
     ...more,
-    accounts,
-  })
-  return {
-    async pass() {
-      if (!leader.leads && !(await leader.take())) return 'idle'
-      await deliverer.pass().catch((error: unknown) => {
-        if (!(error instanceof LeaseLostError)) throw error
-      })
-      return leader.leads ? 'leading' : 'idle'
-    },
-    settled: () => deliverer.settled(),
-    async stop() {
-      await deliverer.stop()
-      await leader.handOver()
-    },
   }
 }
 
@@ -226,13 +201,6 @@ async function callRoute(
   const { signal } = new AbortController()
   const facts = { requestId: 'r', target: '/', addressBucket: '192.0.2.1' }
   return prepared.run({ ...facts, headers, signal, caller })
-}
-
-/** As if its holder had been silent for too long. */
-export async function freeLease(engine: Engine): Promise<void> {
-  await engine.write((connection) =>
-    connection.run(sql`update leases set expires_at_ms = 0 where name = 'verifier'`),
-  )
 }
 
 /** Of the key's wallet. */

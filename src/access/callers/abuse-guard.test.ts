@@ -8,7 +8,7 @@ import { createFailureGuard, createGuard } from './abuse-guard.ts'
 test('a loop through a day of free calls meets no 429 where nothing else is configured', () => {
   const { burst, perMinute } = readSettings({}, { isTty: false }).guard.general
   const general = { burst, refillPerSecond: perMinute / 60 }
-  const limits = { general, mint: general, gate: general, claim: general }
+  const limits = { general, mint: general, gate: general, claim: general, webhook: general }
   const guard = createGuard({ clock: () => 0, limits })
   for (let n = 0; n < 2_001; n += 1) assert.equal(guard('192.0.2.1', undefined), undefined)
 })
@@ -18,7 +18,7 @@ test('an address that runs dry is told when to come back, and then may', () => {
   const limit = { burst: 3, refillPerSecond: 0.5 }
   const guard = createGuard({
     clock: () => now,
-    limits: { general: limit, mint: limit, gate: limit, claim: limit },
+    limits: { general: limit, mint: limit, gate: limit, claim: limit, webhook: limit },
   })
   for (let n = 0; n < 3; n += 1) assert.equal(guard('192.0.2.1', 'mint'), undefined)
   const refused = guard('192.0.2.1', 'mint')
@@ -36,7 +36,7 @@ test('an address that runs dry is told when to come back, and then may', () => {
 
 test('reading the gate takes no token from revoking a key', () => {
   const limit = { burst: 1, refillPerSecond: 0.5 }
-  const limits = { general: limit, mint: limit, gate: limit, claim: limit }
+  const limits = { general: limit, mint: limit, gate: limit, claim: limit, webhook: limit }
   const guard = createGuard({ clock: () => 0, limits })
   const gate = gateRoute({ gate: 'open', quotas: DEFAULT_QUOTAS, shares: async () => [] })
   assert.equal(guard('192.0.2.1', gate.guard), undefined)
@@ -46,7 +46,7 @@ test('reading the gate takes no token from revoking a key', () => {
 
 test('a flood of cheap requests from many addresses gives nobody new tokens for minting', () => {
   const limit = { burst: 1, refillPerSecond: 0.5 }
-  const limits = { general: limit, mint: limit, gate: limit, claim: limit }
+  const limits = { general: limit, mint: limit, gate: limit, claim: limit, webhook: limit }
   const guard = createGuard({ clock: () => 0, limits, bucketsMax: 4 })
   assert.equal(guard('192.0.2.1', 'mint'), undefined)
   for (let n = 2; n < 50; n += 1) guard(`192.0.2.${n}`, undefined)

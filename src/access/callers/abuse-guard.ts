@@ -7,7 +7,7 @@ export interface GuardLimit {
   readonly refillPerSecond: number
 }
 
-export type GuardKind = 'general' | 'mint' | 'gate' | 'claim'
+export type GuardKind = 'general' | 'mint' | 'gate' | 'claim' | 'webhook'
 
 /**
  * `general` is wide enough that a loop through a day's quota meets 402, not 429. A mint costs a

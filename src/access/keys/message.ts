@@ -14,6 +14,7 @@ export const ACTIONS = [
   'link-payer',
   'label',
   'limits',
+  'webhook-secret',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]
@@ -32,6 +33,7 @@ const FORMS: Readonly<
   'move-balance': { title: 'move a prepaid balance', fields: ['address', 'key', 'to', 'issued'] },
   label: { title: 'rename an API key', fields: ['address', 'key', 'issued'] },
   limits: { title: 'change the limits of an API key', fields: ['address', 'key', 'issued'] },
+  'webhook-secret': { title: 'show the secret of a webhook', fields: ['address', 'key', 'issued'] },
   'link-payer': {
     title: 'credit my payment to an API key',
     fields: ['address', 'chain', 'transaction', 'key', 'issued'],

@@ -92,7 +92,7 @@ export async function readPaidCalls(
   )
 }
 
-function capLeft(
+export function capLeft(
   { dailyPaidCalls, monthlyPaidCalls }: KeyLimits,
   day: number,
   paid: PaidCalls = { ofDay: 0, ofMonth: 0 },

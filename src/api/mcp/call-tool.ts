@@ -9,6 +9,14 @@ export interface ToolCall {
   readonly route: Route
   readonly values: Readonly<Record<string, unknown>>
   readonly payment: unknown
+  /** The result also as text. */
+  readonly wantsText: boolean
+}
+
+interface Called {
+  readonly result: CallToolResult
+  /** Of the answer to the message. */
+  readonly headers: readonly string[]
 }
 
 /**
@@ -19,20 +27,28 @@ export async function callTool(
   deps: PipelineDeps,
   incoming: Incoming,
   call: ToolCall,
-): Promise<CallToolResult> {
+): Promise<Called> {
   const wrong = wrongArguments(call)
-  if (wrong !== undefined) return failed(wrong)
+  if (wrong !== undefined) return { result: failed(wrong), headers: [] }
   const outgoing = await routeEndpoint(deps, call.route).respond(toIncoming(incoming, call))
   const headers = headersOf(outgoing)
-  const meta = metaOf(headers)
-  if (outgoing.status === 402) return { ...paymentRequired(outgoing, headers), _meta: meta }
-  const text = textOf(outgoing)
-  if (outgoing.status >= 300) return { ...failed(text), _meta: meta }
+  const source = headers.get('x-ratelimit-source')
   return {
-    content: [{ type: 'text', text }],
-    structuredContent: JSON.parse(text),
-    _meta: meta,
+    result: { ...resultOf(outgoing, headers, call), _meta: metaOf(headers) },
+    headers: source === undefined ? [] : ['X-RateLimit-Source', source],
   }
+}
+
+function resultOf(
+  outgoing: Outgoing,
+  headers: ReadonlyMap<string, string>,
+  { wantsText }: ToolCall,
+): CallToolResult {
+  if (outgoing.status === 402) return paymentRequired(outgoing, headers)
+  const text = textOf(outgoing)
+  if (outgoing.status >= 300) return failed(text)
+  const content = wantsText ? [{ type: 'text' as const, text }] : []
+  return { content, structuredContent: JSON.parse(text) }
 }
 
 function wrongArguments({ route, values }: ToolCall): string | undefined {

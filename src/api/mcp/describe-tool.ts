@@ -1,5 +1,4 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js'
-import type { JsonObject } from '#lib/json.ts'
 import type { Route } from '#route/route.ts'
 import type { McpFacts } from './mcp-deps.ts'
 
@@ -11,13 +10,13 @@ export function toolParameters({ parameters }: Pick<Route, 'parameters'>) {
   return Object.entries(parameters).filter(([name]) => name !== 'format')
 }
 
+/** Without the schema of its answers, which the resource /openapi.json has. */
 export function describeTool(route: Route, facts: McpFacts): Tool {
   const parameters = toolParameters(route)
-  const { schema } = route.answers[200] ?? { schema: {} }
   return {
     name: route.operationId,
     title: route.summary,
-    description: `${route.description}\n\n${costOf(route, facts)}`,
+    description: `${route.summary}. ${costOf(route, facts)}`,
     annotations: { readOnlyHint: true },
     inputSchema: {
       type: 'object',
@@ -27,7 +26,6 @@ export function describeTool(route: Route, facts: McpFacts): Tool {
       required: parameters.flatMap(([name, each]) => (each.in === 'path' ? [name] : [])),
       additionalProperties: false,
     },
-    outputSchema: { ...plain(schema), type: 'object' },
   }
 }
 
@@ -38,9 +36,4 @@ function costOf({ metered }: Route, { pricePerCallUsd }: McpFacts): string {
       ? 'Beyond the daily quota it is refused until 00:00 UTC.'
       : `Beyond the daily quota it costs ${pricePerCallUsd} USD from the prepaid balance, which x402 tops up.`
   return `Cost: one call of the daily quota; errors are free. ${beyond}`
-}
-
-/** Schemas carry marks of their builder, which JSON drops. */
-function plain(schema: object): JsonObject {
-  return JSON.parse(JSON.stringify(schema))
 }

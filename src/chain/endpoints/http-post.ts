@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import process from 'node:process'
 import { urlToHttpOptions } from 'node:url'
 import * as plain from '#lib/node-http.ts'
+import { retryAfterMs } from '#lib/retry-after.ts'
 import type { BodyPool } from './body-pool.ts'
 import { decompress } from './decompress.ts'
 import { EndpointError } from './endpoint-error.ts'
 import { readBody } from './read-body.ts'
-import { retryAfterMs } from './retry-after.ts'
 
 export interface PostOptions {
   readonly timeoutMs: number
@@ -37,6 +37,9 @@ const HEADERS = {
   'user-agent': 'sexton',
 }
 
+/** A node that asks for more, such as until a plan renews, is asked again anyway. */
+const RETRY_AFTER_MAX_MS = 3_600_000
+
 /** Keep-alive. Credentials in the URL are never logged. */
 export function openPost(url: string): Post {
   const target = urlToHttpOptions(new URL(url))
@@ -52,7 +55,8 @@ export function openPost(url: string): Post {
     const whole = await decompress(answer.body, answer.encoding)
     const { status, headers } = answer
     const wait = retryAfterMs(headers['retry-after'], Date.now())
-    return { status, retryAfterMs: wait, body: whole, wireBytes: answer.body.length }
+    const waitMs = wait && Math.min(wait, RETRY_AFTER_MAX_MS)
+    return { status, retryAfterMs: waitMs, body: whole, wireBytes: answer.body.length }
   }
 }
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRefusal } from './refusals.ts'
-import { retryAfterMs } from './retry-after.ts'
 
 const asked = { method: 'eth_getLogs', status: 200, blocksAsked: 16_000 }
 
@@ -95,14 +94,4 @@ test('dropped history is told from a refusal of the size', () => {
 test('a contract that refuses is no trouble of the node', () => {
   const call = { method: 'eth_call', status: 200, message: 'execution reverted', code: 3 }
   assert.equal(readRefusal(call).kind, 'reverted')
-})
-
-test('Retry-After is seconds or a date, a minute at most, and nothing when it is neither', () => {
-  const nowMs = Date.parse('2026-01-01T00:00:00Z')
-  assert.equal(retryAfterMs('7', nowMs), 7_000)
-  assert.equal(retryAfterMs('Thu, 01 Jan 2026 00:00:20 GMT', nowMs), 20_000)
-  assert.equal(retryAfterMs('Wed, 31 Dec 2025 00:00:00 GMT', nowMs), 0)
-  assert.equal(retryAfterMs('86400', nowMs), 60_000)
-  assert.equal(retryAfterMs('soon', nowMs), undefined)
-  assert.equal(retryAfterMs(undefined, nowMs), undefined)
 })

@@ -1,11 +1,12 @@
 import type { Chain } from '#ecosystem/ecosystem.ts'
+import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { endBackfill, readBackfill, writeBackfill } from '../backfill/backfill-row.ts'
 import { planReread } from '../backfill/plan-backfill.ts'
 import { unvalueToken, valueEvents } from '../events/value-events.ts'
-import { startEpoch } from '../feed/write-feed.ts'
+import { resetAll } from '../feed/write-feed.ts'
 import { removeChain, removeDatasets } from '../forget.ts'
 import { noteForgotten } from '../forgotten-chains.ts'
 import { readFinalized, readPosition } from '../positions.ts'
@@ -35,7 +36,7 @@ export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] 
     if (!isNew) await removeChanged(deps, connection, { changes, followed })
     await writeAdoption(connection, file, (adopted?.sequence ?? 0) + 1)
     await valueEvents(connection, deps.prices, deps.tokens)
-    if (!isNew) await startEpoch(connection)
+    if (!isNew) await resetAll(connection, unixNow(deps.clock))
     // The removal may have outlasted the lease.
     await leader.hold(connection)
     return isNew ? [] : changes

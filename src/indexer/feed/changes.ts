@@ -18,7 +18,7 @@ type PriceFact = Omit<PriceLog, 'log'> & {
   readonly log: Omit<EventPlace, 'place'> & Pick<Log, 'txIndex' | 'logIndex'>
 }
 
-/** A commit with more starts a new epoch: reading the lists again is cheaper for everyone. */
+/** A commit with more is a reset: reading the lists again is cheaper for everyone. */
 const CHANGES_MAX = 10_000
 
 export class Changes {
@@ -30,6 +30,7 @@ export class Changes {
   readonly #removed: FeedEvent[] = []
   readonly #priced = new Map<string, PriceLog>()
   readonly #unpriced = new Set<string>()
+  readonly #touched = new Map<number, number>()
 
   get areTooMany(): boolean {
     return this.#added.size + this.#valued.size + this.#removed.length > CHANGES_MAX
@@ -41,7 +42,8 @@ export class Changes {
     values: readonly (MicroUsd | null | undefined)[],
   ): void {
     for (const [index, { log, kind, token, account, amount, detail }] of facts.entries()) {
-      if (this.areTooMany) return
+      this.#touch(log)
+      if (this.areTooMany) continue
       const { chainId, blockNumber, txHash, timestamp } = log
       const at = { chainId, blockNumber, place: placeOf(log), txHash, timestamp }
       const usd = values[index] ?? null
@@ -51,12 +53,17 @@ export class Changes {
   }
 
   remove(dataset: string, rows: readonly Row[]): void {
-    for (const row of rows) if (!this.areTooMany) this.#removed.push({ dataset, ...toListed(row) })
+    for (const row of rows) {
+      const event = { dataset, ...toListed(row) }
+      this.#touch(event)
+      if (!this.areTooMany) this.#removed.push(event)
+    }
   }
 
   value(row: Row, usd: MicroUsd | null): void {
-    if (this.areTooMany) return
     const event = { dataset: column.text(row, 'dataset'), ...toListed(row) }
+    this.#touch(event)
+    if (this.areTooMany) return
     const key = keyOf(event)
     if (this.#added.has(key)) this.#added.set(key, { ...event, usd })
     else {
@@ -75,6 +82,16 @@ export class Changes {
 
   unprice(symbol: string): void {
     this.#unpriced.add(symbol)
+  }
+
+  #touch({ chainId, blockNumber }: Pick<EventPlace, 'chainId' | 'blockNumber'>): void {
+    const lowest = this.#touched.get(chainId) ?? blockNumber
+    this.#touched.set(chainId, Math.min(lowest, blockNumber))
+  }
+
+  /** The lowest changed block of each chain, however many changes there are. */
+  get touched(): ReadonlyMap<number, number> {
+    return this.#touched
   }
 
   get added(): readonly FeedEvent[] {

@@ -9,7 +9,8 @@ import { commitDepsOf } from '#test/stepped-index.ts'
 import type { EventFact } from '../events/event.ts'
 import { type CommitDeps, type Feeding, transact } from '../transaction.ts'
 import { Changes } from './changes.ts'
-import { type FeedChange, readChanges, readFeedState } from './read-feed.ts'
+import type { Cursor } from './cursor.ts'
+import { type FeedItem, readEnd, readPage } from './read-feed.ts'
 
 const COMMITS = 40
 
@@ -26,41 +27,88 @@ each('commits of several chains at once never let a reader skip a change', async
   const expected = chains.length * COMMITS
   const [read] = await Promise.all([readUntil(store.replica(), expected), writing])
   assert.deepEqual(
-    read.map(({ sequence }) => sequence),
-    Array.from({ length: expected }, (_, index) => index + 1),
+    read.map(({ change }) => change.sequence),
+    Array.from({ length: expected }, (_, index) => index + 2),
   )
   for (const chainId of [1, 10, 8453]) {
-    const blocks = read.filter(({ event }) => event.chainId === chainId)
+    const blocks = read.filter(({ change }) => change.event.chainId === chainId)
     assert.deepEqual(
-      blocks.map(({ event }) => event.blockNumber),
+      blocks.map(({ change }) => change.event.blockNumber),
       Array.from({ length: COMMITS }, (_, index) => index + 1),
     )
   }
 })
 
-each('a range of history that the feed leaves out ends every cursor', async (store) => {
+each(
+  'a range of history that the feed leaves out is a reset, and deletes nothing',
+  async (store) => {
+    const deps = await commitDepsOf(store.engine, ecosystem)
+    await commit(deps, 1, 1)
+    const before = await endOf(store.engine)
+    await commit(deps, 10, 1)
+    await commit(deps, 1, 2, { finalizedBefore: 0, isGap: true })
+    await commit(deps, 10, 2)
+    await commit(deps, 1, 3)
+    const items = await readAfter(store.engine, before)
+    assert.deepEqual(
+      items.map(({ change: { op, event } }) => [
+        op,
+        event.chainId,
+        event.blockNumber,
+        event.detail,
+      ]),
+      [
+        ['add', 10, 1, null],
+        ['add', 10, 2, null],
+        ['reset', 1, -1, '1'],
+      ],
+    )
+  },
+)
+
+each('a commit of too many changes resets what it touched', async (store) => {
   const deps = await commitDepsOf(store.engine, ecosystem)
   await commit(deps, 1, 1)
-  const before = await stateOf(store.engine)
-  await commit(deps, 1, 2, 'gap')
-  assert.equal((await stateOf(store.engine))?.epoch, before?.epoch, 'another chain goes on')
+  const before = await endOf(store.engine)
+  await commit(deps, 1, 2, undefined, 20_000)
   await commit(deps, 1, 3)
-  const after = await stateOf(store.engine)
-  assert.notEqual(after?.epoch, before?.epoch)
-  assert.equal(after?.pruned, after?.last)
+  const items = await readAfter(store.engine, before)
+  assert.deepEqual(
+    items.map(({ change: { op, event } }) => [op, event.detail]),
+    [
+      ['reset', '2'],
+      ['add', null],
+    ],
+  )
 })
 
-test('only the newest changes are kept, and older cursors are known to be too old', () =>
+test('changes are kept for seven days, and a cursor of one that is gone is known', () =>
   onSqlite(registerMigrations, async ({ engine }) => {
-    const deps = await commitDepsOf(engine, ecosystem)
+    let nowMs = 1_700_000_000_000
+    const deps = { ...(await commitDepsOf(engine, ecosystem)), clock: () => nowMs }
     await commit(deps, 1, 0)
-    for (let block = 1; block <= 12; block += 1) await commit(deps, 1, block, undefined, 9_000)
-    const state = await stateOf(engine)
-    assert.equal(state?.last, 108_000)
-    assert.ok(state.pruned > 0 && state.last - state.pruned <= 101_000)
-    const [first] = await engine.snapshot((reads) => readChanges(reads, { after: 0, limit: 1 }))
-    assert.equal(first?.sequence, state.pruned + 1)
+    const first = await endOf(engine)
+    await commit(deps, 1, 1, undefined, 3_000)
+    const kept = await endOf(engine)
+    nowMs += 8 * 86_400_000
+    for (let block = 2; block < 5; block += 1) await commit(deps, 1, block)
+    assert.equal(await pageAfter(engine, first), 'gone')
+    assert.equal((await readAfter(engine, kept)).length, 3)
   }))
+
+each(
+  'a cursor of a commit that was lost is gone, though its sequence is taken again',
+  async (store) => {
+    const deps = await commitDepsOf(store.engine, ecosystem)
+    await commit(deps, 1, 1)
+    await commit(deps, 1, 2)
+    const end = await endOf(store.engine)
+    assert.deepEqual(await readAfter(store.engine, end), [])
+    assert.equal(await pageAfter(store.engine, { ...end, hash: '00000000' }), 'gone')
+    assert.equal(await pageAfter(store.engine, { ...end, sequence: end.sequence + 1 }), 'ahead')
+    assert.equal(await pageAfter(store.engine, { ...end, epoch: '0'.repeat(12) }), 'ahead')
+  },
+)
 
 test('a commit of too many changes is not collected', () => {
   const changes = new Changes()
@@ -101,15 +149,33 @@ function factAt(chainId: number, blockNumber: number, logIndex = 0): EventFact {
   return { ...fact, counted: true, log: log as EventFact['log'] }
 }
 
-async function readUntil(engine: Engine, count: number): Promise<readonly FeedChange[]> {
-  const read: FeedChange[] = []
+async function readUntil(engine: Engine, count: number): Promise<readonly FeedItem[]> {
+  const read: FeedItem[] = []
   while (read.length < count) {
-    const after = read.at(-1)?.sequence ?? 0
-    read.push(...(await engine.snapshot((reads) => readChanges(reads, { after, limit: 1_000 }))))
+    const cursor = read.at(-1)?.cursor ?? (await startOf(engine))
+    if (cursor !== undefined) read.push(...(await readAfter(engine, cursor)))
   }
   return read
 }
 
-function stateOf(engine: Engine) {
-  return engine.snapshot(readFeedState)
+async function startOf(engine: Engine): Promise<Cursor | undefined> {
+  const end = await engine.snapshot(readEnd)
+  return end && { ...end, sequence: 1, hash: '' }
+}
+
+async function endOf(engine: Engine): Promise<Cursor> {
+  const end = await engine.snapshot(readEnd)
+  assert.ok(end !== undefined)
+  return end
+}
+
+function pageAfter(engine: Engine, cursor: Cursor) {
+  const input = { cursor, finality: 'latest', datasets: ['burns'], limit: 1_000 } as const
+  return engine.snapshot((reads) => readPage(reads, input))
+}
+
+async function readAfter(engine: Engine, cursor: Cursor): Promise<readonly FeedItem[]> {
+  const page = await pageAfter(engine, cursor)
+  assert.ok(typeof page === 'object', String(page))
+  return page.items
 }

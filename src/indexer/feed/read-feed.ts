@@ -1,98 +1,161 @@
+import { hash } from 'node:crypto'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { inNames, sql } from '#store/sql.ts'
+import { sql } from '#store/sql.ts'
 import { LIST_COLUMNS, toListed } from '../events/list-events.ts'
-import { byPlace, type FeedEvent } from './changes.ts'
+import type { FeedEvent } from './changes.ts'
+import type { Cursor } from './cursor.ts'
+import { readRange } from './read-range.ts'
 
-export type Op = 'add' | 'update' | 'retract' | 'finalized'
-
-/** The dataset of price changes; `detail` is the price in dollars, scaled, or null without one. */
-export const PRICES_OF_FEED = 'prices'
+export type Op = 'add' | 'update' | 'retract' | 'finalized' | 'reset'
 
 export interface FeedState {
   readonly epoch: string
   readonly last: number
-  /** Changes up to this one are no longer kept. */
-  readonly pruned: number
 }
 
 export interface FeedChange {
   readonly sequence: number
   readonly op: Op
-  /** Of `finalized`: up to `blockNumber`, from above the block in `detail`. */
+  /**
+   * Of `finalized`: up to `blockNumber`, from above the block in `detail`; what is older than
+   * `timestamp` is final on every chain. Of `reset`: blocks from `detail` to `blockNumber`, or all
+   * if that is -1.
+   */
   readonly event: FeedEvent
-  /** Its block was final at the commit. */
+  /** Readers of final events get it too. */
   readonly isFinal: boolean
 }
 
 /** Undefined until a chain is live. */
 export async function readFeedState(connection: Connection): Promise<FeedState | undefined> {
-  const [row] = await connection.run(sql`select epoch, last, pruned from feed`)
-  return (
-    row && {
-      epoch: column.text(row, 'epoch'),
-      last: column.integer(row, 'last'),
-      pruned: column.integer(row, 'pruned'),
-    }
-  )
+  const [row] = await connection.run(sql`select epoch, last from feed`)
+  return row && { epoch: column.text(row, 'epoch'), last: column.integer(row, 'last') }
 }
 
-export async function readChanges(
+/** Where a reader starts who wants what comes next. */
+export async function readEnd(connection: Connection): Promise<Cursor | undefined> {
+  const state = await readFeedState(connection)
+  if (state === undefined) return undefined
+  const [row] = await connection.run(selectChange(state.last))
+  return row && cursorAt(state.epoch, row)
+}
+
+export interface FeedItem {
+  readonly change: FeedChange
+  /** After it. */
+  readonly cursor: Cursor
+}
+
+export interface FeedPage {
+  readonly items: readonly FeedItem[]
+  /** After all that was looked at. */
+  readonly next: Cursor
+}
+
+export interface PageInput {
+  readonly cursor: Cursor
+  readonly finality: 'latest' | 'finalized'
+  /** Of events, for readers of final ones. */
+  readonly datasets: readonly string[]
+  readonly limit: number
+}
+
+/**
+ * `ahead`: this database has not seen the cursor, such as a standby that lags. `gone`: its change is
+ * no longer kept, or was lost with a commit.
+ */
+export async function readPage(
   connection: Connection,
-  { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<readonly FeedChange[]> {
-  const found = await connection.run(sql`
-    select sequence, op, dataset, final, ${LIST_COLUMNS} from changes
-    where sequence > ${after} order by sequence limit ${limit}`)
-  return found.map((row) => ({
+  input: PageInput,
+): Promise<FeedPage | 'ahead' | 'gone'> {
+  const { cursor, finality, limit } = input
+  const state = await readFeedState(connection)
+  if (state?.epoch !== cursor.epoch || cursor.sequence > state.last) return 'ahead'
+  const isAll = finality === 'latest'
+  const [anchor, ...rows] = isAll
+    ? await connection.run(sql`
+        select ${COLUMNS} from changes
+        where sequence >= ${cursor.sequence} order by sequence limit ${limit + 1}`)
+    : [
+        ...(await connection.run(selectChange(cursor.sequence))),
+        ...(await finalRows(connection, input)),
+      ]
+  if (anchor === undefined || !isAt(cursor, anchor)) return 'gone'
+  if (isAll) {
+    const items = rows.map((row) => toItem(state.epoch, row))
+    return { items, next: items.at(-1)?.cursor ?? cursor }
+  }
+  const items = await expand(
+    connection,
+    input,
+    cursor.within === undefined ? rows : [anchor, ...rows],
+  )
+  if (items.length >= limit) return { items, next: items.at(-1)?.cursor ?? cursor }
+  const [end = anchor] = await connection.run(selectChange(state.last))
+  return { items, next: cursorAt(state.epoch, end) }
+}
+
+function isAt(cursor: Cursor, row: Row): boolean {
+  if (column.integer(row, 'sequence') !== cursor.sequence) return false
+  return cursor.hash === '' || cursor.hash === hashOf(row)
+}
+
+const COLUMNS = sql`sequence, op, dataset, final, written_unix, ${LIST_COLUMNS}`
+
+function selectChange(sequence: number) {
+  return sql`select ${COLUMNS} from changes where sequence = ${sequence}`
+}
+
+function finalRows(connection: Connection, { cursor, limit }: PageInput): Promise<readonly Row[]> {
+  return connection.run(sql`
+    select ${COLUMNS} from changes
+    where final = 1 and sequence > ${cursor.sequence} order by sequence limit ${limit}`)
+}
+
+/** What became final stands before the change that says so. */
+async function expand(
+  connection: Connection,
+  { cursor, datasets, limit }: PageInput,
+  rows: readonly Row[],
+): Promise<readonly FeedItem[]> {
+  const items: FeedItem[] = []
+  for (const row of rows) {
+    const own = toItem(cursor.epoch, row)
+    const { op, event, sequence } = own.change
+    if (op === 'finalized') {
+      const { chainId, blockNumber: to, detail } = event
+      const after = sequence === cursor.sequence ? cursor.within : undefined
+      const range = { chainId, from: Number(detail), to, after, datasets }
+      for (const each of await readRange(connection, { ...range, limit: limit - items.length }))
+        items.push({
+          change: { sequence, op: 'add', event: each.event, isFinal: true },
+          cursor: { ...own.cursor, within: each.within },
+        })
+    }
+    if (items.length >= limit) break
+    items.push(own)
+  }
+  return items
+}
+
+function toItem(epoch: string, row: Row): FeedItem {
+  const change = {
     sequence: column.integer(row, 'sequence'),
     op: column.text(row, 'op') as Op,
-    event: toEvent(row),
+    event: { dataset: column.text(row, 'dataset'), ...toListed(row) },
     isFinal: column.flag(row, 'final'),
-  }))
-}
-
-function toEvent(row: Row): FeedEvent {
-  return { dataset: column.text(row, 'dataset'), ...toListed(row) }
-}
-
-export interface FinalRange {
-  readonly chainId: number
-  readonly from: number
-  readonly to: number
-  readonly datasets: readonly string[]
-}
-
-/** What a range of blocks brought for good, oldest first; prices only if the feed has them. */
-export async function readFinal(
-  connection: Connection,
-  { chainId, from, to, datasets }: FinalRange,
-): Promise<readonly FeedEvent[]> {
-  const found = await connection.run(sql`
-    select dataset, ${LIST_COLUMNS} from events
-    where dataset ${inNames(datasets)} and chain_id = ${chainId}
-      and block_number > ${from} and block_number <= ${to}`)
-  const prices = await pricesAbove(connection, chainId, from)
-  const final = prices.filter(({ blockNumber }) => blockNumber <= to)
-  return [...found.map(toEvent), ...final].sort((a, b) => byPlace(a, b))
-}
-
-/** Prices that the feed added above a block and did not retract. */
-export async function pricesAbove(
-  connection: Connection,
-  chainId: number,
-  block: number,
-): Promise<readonly FeedEvent[]> {
-  const found = await connection.run(sql`
-    select op, dataset, ${LIST_COLUMNS} from changes
-    where dataset = ${PRICES_OF_FEED} and chain_id = ${chainId} and block_number > ${block}
-    order by sequence`)
-  const left = new Map<string, FeedEvent>()
-  for (const row of found) {
-    const event = toEvent(row)
-    const key = `${event.token} ${event.blockNumber} ${event.txHash} ${event.place}`
-    if (row.op === 'add') left.set(key, event)
-    if (row.op === 'retract') left.delete(key)
   }
-  return [...left.values()]
+  return { change, cursor: cursorAt(epoch, row) }
+}
+
+function cursorAt(epoch: string, row: Row): Cursor {
+  return { epoch, sequence: column.integer(row, 'sequence'), hash: hashOf(row) }
+}
+
+function hashOf(row: Row): string {
+  const { chainId, blockNumber, place, txHash, token, amount, detail, usd } = toListed(row)
+  const facts = [row.op, row.dataset, chainId, blockNumber, place, txHash, token, detail]
+  const text = [...facts, amount, usd, column.integer(row, 'written_unix')].join(' ')
+  return hash('sha256', text, 'hex').slice(0, 8)
 }

@@ -1,9 +1,9 @@
 import type { Migration } from '#store/engine.ts'
 
 /**
- * `feed`: one row. Changes after `pruned`, up to `last`, are in `changes`; `feed_gaps`: chains whose
+ * `feed` has one row: changes from `pruned` to `last` are in `changes`. `feed_gaps` lists chains whose
  * commits are not written there at the moment. `detail` of a price is the price, of `finalized` the
- * block before.
+ * block before, of `reset` the first block.
  */
 export const feedMigration: Migration = {
   id: 2070,
@@ -36,4 +36,18 @@ export const feedMigration: Migration = {
       final bigint not null
     );
     create index changes_of_block on changes (dataset, chain_id, block_number)`,
+}
+
+/** `final`: for readers of final events too. Cursors from before start anew. */
+export const feedTimesMigration: Migration = {
+  id: 2071,
+  name: 'times and resets in the feed',
+  sql: `
+    delete from changes;
+    delete from feed;
+    alter table changes add column written_unix bigint not null default 0;
+    create index changes_final on changes (sequence) where final = 1;
+    drop index changes_of_block;
+    create index changes_at on changes (dataset, chain_id, block_number, place, token);
+    alter table feed_gaps add column from_number bigint not null default 0`,
 }

@@ -1,36 +1,43 @@
 import { randomBytes } from 'node:crypto'
 import { allEnded } from '#lib/all-ended.ts'
 import { toStored } from '#lib/stored-integer.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type SqlValue, sql } from '#store/sql.ts'
 import type { PriceBook } from '../events/value-events.ts'
 import { byPlace, type Changes, type FeedEvent, isNewer, type PriceLog } from './changes.ts'
-import { type Op, PRICES_OF_FEED, pricesAbove } from './read-feed.ts'
+import type { Op } from './read-feed.ts'
+import { PRICES_OF_FEED, pricesIn } from './read-range.ts'
 
-/** Hours to days of a busy ecosystem, at most about 50 MB. */
-const KEPT_MAX = 100_000
+const KEPT_SECONDS = 7 * DAY_SECONDS
+
+/** About 500 MB. */
+const KEPT_MAX = 1_000_000
 
 /** Pruned in lots, so that few commits delete. */
 const PRUNE_LOT = 1_000
 
 const NAME = 'register'
 
-/** A cursor of another epoch starts from the lists again. */
-export async function startEpoch(connection: Connection, chainId?: number): Promise<void> {
-  const epoch = randomBytes(6).toString('hex')
+/** Until the chain's next commit at the head, which writes a reset from this block on. */
+export async function openGap(
+  connection: Connection,
+  { chainId, from }: { readonly chainId: number; readonly from: number },
+): Promise<void> {
   await connection.run(sql`
-    insert into feed (name, epoch, last, pruned) values (${NAME}, ${epoch}, 0, 0)
-    on conflict (name) do update set epoch = excluded.epoch, pruned = feed.last`)
-  await connection.run(sql`delete from changes`)
-  if (chainId !== undefined)
-    await connection.run(sql`delete from feed_gaps where chain_id = ${chainId}`)
+    insert into feed_gaps (chain_id, from_number) values (${chainId}, ${from})
+    on conflict (chain_id) do nothing`)
 }
 
-/** Until the chain's next commit at the head, which starts a new epoch. */
-export async function openGap(connection: Connection, chainId: number): Promise<void> {
-  await connection.run(sql`
-    insert into feed_gaps (chain_id) values (${chainId}) on conflict (chain_id) do nothing`)
+/** Rows changed otherwise, and values on any chain with them. */
+export async function resetAll(connection: Connection, nowUnix: number): Promise<void> {
+  const state = await readState(connection)
+  if (state === undefined) return
+  const found = await connection.run(sql`
+    select chain_id from positions union select chain_id from forgotten_chains order by chain_id`)
+  const list = found.map((row) => resetOf(column.integer(row, 'chain_id'), { from: 0, to: -1 }))
+  await append(connection, state, { list, nowUnix, finalized: new Map() })
 }
 
 export interface FedCommit {
@@ -39,6 +46,8 @@ export interface FedCommit {
   readonly finalizedBefore: number
   readonly finalizedNumber: number
   readonly ancestor?: number | undefined
+  /** Of the process. */
+  readonly nowUnix: number
 }
 
 interface Change {
@@ -55,53 +64,150 @@ export async function writeFeed(
   book: PriceBook,
   commit: FedCommit,
 ): Promise<void> {
-  const { chainId } = commit
-  const [state] = await connection.run(sql`
-    select last, pruned, (select count(*) from feed_gaps where chain_id = ${chainId}) as gaps
-    from feed where name = ${NAME}`)
-  if (state === undefined || column.integer(state, 'gaps') > 0 || commit.changes.areTooMany)
-    return startEpoch(connection, chainId)
+  const { chainId, changes, nowUnix } = commit
   const heights = await readHeights(connection)
-  const list = await listChanges(connection, book, { ...commit, nowUnix: heights.nowUnix })
-  if (list.length === 0) return
-  const before = column.integer(state, 'last')
+  const to = heights.numbers.get(chainId) ?? -1
+  const from = await closeGap(connection, chainId)
+  const state = await readState(connection)
+  const list =
+    state === undefined
+      ? [resetOf(chainId, { from: 0, to })]
+      : from !== undefined
+        ? [resetOf(chainId, { from, to })]
+        : changes.areTooMany
+          ? [...changes.touched].map(([id, lowest]) =>
+              resetOf(id, { from: lowest, to: heights.numbers.get(id) ?? -1 }),
+            )
+          : await listChanges(connection, book, { ...commit, newestUnix: heights.newestUnix })
+  const whole = [
+    ...(await lostPriceChanges(connection, commit)),
+    ...list,
+    ...(await finalizedChange(connection, commit)),
+  ]
+  if (whole.length === 0) return
+  await append(connection, state ?? (await start(connection)), {
+    list: whole,
+    nowUnix,
+    finalized: heights.finalized,
+  })
+}
+
+/** With a new register only. */
+async function start(connection: Connection): Promise<State> {
+  const epoch = randomBytes(6).toString('hex')
+  await connection.run(
+    sql`insert into feed (name, epoch, last, pruned) values (${NAME}, ${epoch}, 0, 1)`,
+  )
+  return { last: 0, pruned: 1 }
+}
+
+interface State {
+  readonly last: number
+  readonly pruned: number
+}
+
+async function readState(connection: Connection): Promise<State | undefined> {
+  const [row] = await connection.run(sql`select last, pruned from feed where name = ${NAME}`)
+  return row && { last: column.integer(row, 'last'), pruned: column.integer(row, 'pruned') }
+}
+
+async function closeGap(connection: Connection, chainId: number): Promise<number | undefined> {
+  const [row] = await connection.run(sql`
+    delete from feed_gaps where chain_id = ${chainId} returning from_number`)
+  return row && column.integer(row, 'from_number')
+}
+
+async function append(
+  connection: Connection,
+  { last: before, pruned }: State,
+  input: {
+    readonly list: readonly Change[]
+    readonly nowUnix: number
+    readonly finalized: ReadonlyMap<number, number>
+  },
+): Promise<void> {
+  const { list, nowUnix, finalized } = input
   const last = before + list.length
   await connection.run(sql`update feed set last = ${last} where name = ${NAME}`)
   await connection.insert(
     CHANGES,
-    list.map((each, index) => toRow(before + 1 + index, each, heights.finalized)),
+    list.map((each, index) => [...toRow(before + 1 + index, each, finalized), nowUnix]),
   )
-  if (last - column.integer(state, 'pruned') > KEPT_MAX + PRUNE_LOT)
-    await prune(connection, last - KEPT_MAX)
+  await prune(connection, { last, pruned, nowUnix })
 }
 
-async function prune(connection: Connection, upTo: number): Promise<void> {
-  await connection.run(sql`delete from changes where sequence <= ${upTo}`)
+async function prune(
+  connection: Connection,
+  { last, pruned, nowUnix }: State & { readonly nowUnix: number },
+): Promise<void> {
+  const lot = pruned + PRUNE_LOT
+  const [aged] = await connection.run(sql`
+    select sequence from changes
+    where sequence = ${lot} and written_unix < ${nowUnix - KEPT_SECONDS}`)
+  const upTo = Math.max(aged === undefined ? 0 : lot, last - KEPT_MAX > lot ? last - KEPT_MAX : 0)
+  if (upTo === 0) return
+  await connection.run(sql`delete from changes where sequence < ${upTo}`)
   await connection.run(sql`update feed set pruned = ${upTo} where name = ${NAME}`)
+}
+
+function resetOf(
+  chainId: number,
+  { from, to }: { readonly from: number; readonly to: number },
+): Change {
+  const event = { ...NOWHERE, dataset: '', chainId, blockNumber: to, detail: String(from) }
+  return { op: 'reset', event }
+}
+
+async function finalizedChange(
+  connection: Connection,
+  { chainId, finalizedBefore, finalizedNumber }: FedCommit,
+): Promise<readonly Change[]> {
+  if (finalizedNumber <= finalizedBefore) return []
+  const timestamp = await finalOnAllChains(connection)
+  const at = { ...NOWHERE, dataset: '', chainId, blockNumber: finalizedNumber, timestamp }
+  return [{ op: 'finalized', event: { ...at, detail: String(finalizedBefore) } }]
+}
+
+/** Unix time; zero while a chain's newest final block is not stored. */
+async function finalOnAllChains(connection: Connection): Promise<number> {
+  const [row = {}] = await connection.run(sql`
+    select case when count(*) = count(unix) then coalesce(min(unix), 0) else 0 end as unix from (
+      select (
+        select max(blocks.timestamp_unix) from blocks
+        where blocks.chain_id = positions.chain_id and blocks.number <= positions.finalized_number
+      ) as unix from positions
+    ) as final`)
+  return column.integer(row, 'unix')
+}
+
+/** Prices of blocks that left the chain. */
+async function lostPriceChanges(
+  connection: Connection,
+  { chainId, ancestor }: FedCommit,
+): Promise<readonly Change[]> {
+  if (ancestor === undefined) return []
+  const above = { chainId, from: ancestor, to: Number.MAX_SAFE_INTEGER }
+  const lost = await pricesIn(connection, { ...above, limit: KEPT_MAX })
+  return lost.toSorted((a, b) => byPlace(b, a)).map((event) => ({ op: 'retract', event }))
 }
 
 async function listChanges(
   connection: Connection,
   book: PriceBook,
-  commit: FedCommit & { readonly nowUnix: number },
+  commit: FedCommit & { readonly newestUnix: number },
 ): Promise<readonly Change[]> {
-  const { chainId, changes, ancestor, finalizedBefore, finalizedNumber, nowUnix } = commit
-  const lost = ancestor === undefined ? [] : await pricesAbove(connection, chainId, ancestor)
+  const { changes, newestUnix } = commit
   const [priced, unpriced] = await allEnded([
-    pricesNow(connection, book, { moved: changes.priced, nowUnix }),
-    pricesNow(connection, book, { moved: lostPrices(commit), nowUnix }),
+    pricesNow(connection, book, { moved: changes.priced, newestUnix }),
+    pricesNow(connection, book, { moved: lostPrices(commit), newestUnix }),
   ])
-  const removed = [...changes.removed, ...lost].sort((a, b) => byPlace(b, a))
-  const final = { ...NOWHERE, dataset: '', chainId, blockNumber: finalizedNumber }
+  const removed = [...changes.removed].sort((a, b) => byPlace(b, a))
   return [
     ...removed.map((event) => ({ op: 'retract', event }) as const),
     ...changes.added.map((event) => ({ op: 'add', event }) as const),
     ...changes.valued.map((event) => ({ op: 'update', event }) as const),
     ...priced.map((event) => ({ op: 'add', event }) as const),
     ...unpriced.map((event) => ({ op: 'update', event }) as const),
-    ...(finalizedNumber > finalizedBefore
-      ? [{ op: 'finalized', event: { ...final, detail: String(finalizedBefore) } } as const]
-      : []),
   ]
 }
 
@@ -127,9 +233,12 @@ function lostPrices({ chainId, changes, ancestor }: FedCommit): ReadonlyMap<stri
 async function pricesNow(
   connection: Connection,
   book: PriceBook,
-  { moved, nowUnix }: { readonly moved: ReadonlyMap<string, PriceLog>; readonly nowUnix: number },
+  {
+    moved,
+    newestUnix,
+  }: { readonly moved: ReadonlyMap<string, PriceLog>; readonly newestUnix: number },
 ): Promise<readonly FeedEvent[]> {
-  const afterAll = { unix: nowUnix + 1, chainId: 0, blockNumber: 0 }
+  const afterAll = { unix: newestUnix + 1, chainId: 0, blockNumber: 0 }
   const byToken = new Map<string, PriceLog>()
   for (const each of moved.values())
     for (const token of book.dependents(each.symbol)) {
@@ -148,14 +257,14 @@ async function pricesNow(
 
 async function readHeights(connection: Connection) {
   const found = await connection.run(
-    sql`select chain_id, finalized_number, timestamp_unix from positions`,
+    sql`select chain_id, number, finalized_number, timestamp_unix from positions`,
   )
-  const finalized = new Map(
-    found.map((row) => [column.integer(row, 'chain_id'), column.integer(row, 'finalized_number')]),
-  )
+  const byChain = (name: string) =>
+    new Map(found.map((row) => [column.integer(row, 'chain_id'), column.integer(row, name)]))
   return {
-    finalized,
-    nowUnix: Math.max(...found.map((row) => column.integer(row, 'timestamp_unix'))),
+    numbers: byChain('number'),
+    finalized: byChain('finalized_number'),
+    newestUnix: Math.max(...found.map((row) => column.integer(row, 'timestamp_unix'))),
   }
 }
 
@@ -177,6 +286,7 @@ const CHANGES: BulkInsert = {
     detail: 'text',
     usd: 'text',
     final: 'bigint',
+    written_unix: 'bigint',
   },
 }
 
@@ -185,7 +295,8 @@ function toRow(
   { op, event }: Change,
   finalized: ReadonlyMap<number, number>,
 ): readonly SqlValue[] {
-  const isFinal = event.blockNumber <= (finalized.get(event.chainId) ?? -1)
+  const isUpdate = op === 'update' && event.blockNumber <= (finalized.get(event.chainId) ?? -1)
+  const isFinal = isUpdate || op === 'finalized' || op === 'reset'
   return [
     sequence,
     op,

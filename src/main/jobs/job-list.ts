@@ -40,7 +40,7 @@ const JOBS = [
   {
     name: 'webhooks',
     lead: 'verifier',
-    everySeconds: 0.5,
+    everySeconds: 1,
     budgetSeconds: 30,
     whileFailing: 'events reach webhooks late',
     isWanted: ({ settings }) => settings.signingKeys !== undefined,

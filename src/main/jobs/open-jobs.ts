@@ -14,9 +14,9 @@ const OPEN: Readonly<Record<JobOf<'verifier'>, (deps: JobDeps) => Run | Promise<
   async webhooks(deps) {
     // Lazy: only a service that signs needs it.
     const { openSending } = await import('./send-webhooks.ts')
-    const deliverer = await openSending(deps, deps.settings.signingKeys ?? '')
-    deps.onEnd(() => deliverer.stop())
-    return () => deliverer.pass()
+    const delivery = await openSending(deps, deps.settings.signingKeys ?? '')
+    deps.onEnd(() => delivery.stop())
+    return () => delivery.pass()
   },
   days({ stores, clock }) {
     const deps = { engine: stores.accounts, clock }

@@ -3,7 +3,6 @@ import { createPruning, type Retained } from '#jobs/retained.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { RETAINED_CLAIMS } from '#payments/retained-claims.ts'
 import type { Engine } from '#store/engine.ts'
-import { RETAINED_DEAD_EVENTS } from '#webhooks/event-store.ts'
 import { RETAINED_INTENTS, RETAINED_SIGN_INS } from '#x402/retained-payments.ts'
 
 /** All that is deleted from the accounts, in this order. */
@@ -12,7 +11,6 @@ export const RETENTION: readonly Retained[] = [
   RETAINED_CLAIMS,
   RETAINED_INTENTS,
   RETAINED_SIGN_INS,
-  RETAINED_DEAD_EVENTS,
 ]
 
 export interface RetentionDeps {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { keyedCaller } from '#access/callers/callers.ts'
 import { gather } from '#access/callers/gather.ts'
 import { createTiers } from '#access/callers/tiers.ts'
@@ -6,31 +5,33 @@ import { newestKeys } from '#access/keys/key-store.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Address } from '#domain/address.ts'
+import { LeaseLostError } from '#jobs/leader.ts'
 import { unixNow } from '#lib/time.ts'
 import { readTiers } from '#statistics/holdings.ts'
-import type { KeyedCaller } from '#webhooks/charge-events.ts'
-import { Deliverer } from '#webhooks/deliverer.ts'
+import type { KeyedCaller } from '#webhooks/charge-event.ts'
+import { Delivery } from '#webhooks/delivery.ts'
 import { POST_TIMEOUT_MS, resolveName } from '#webhooks/post-event.ts'
 import { openSigningKeys } from '../open-signing-keys.ts'
 import type { JobDeps } from './job-deps.ts'
 
 /** What one process needs to send events; its runs do not wait for receivers. */
-export async function openSending(deps: JobDeps, signingKeys: string): Promise<Deliverer> {
-  const { ecosystem, stores, settings, leader, clock, logger } = deps
-  return new Deliverer({
+export async function openSending(deps: JobDeps, signingKeys: string): Promise<Delivery> {
+  const { ecosystem, stores, settings, clock, logger } = deps
+  return new Delivery({
     ...stores,
     ecosystem,
     clock,
-    isLeading: () => leader.leads,
     pricePerCall: ecosystem.pricePerCall,
     keys: await openSigningKeys(signingKeys),
     callersOf: openCallers(deps),
     allowPrivate: settings.webhookPrivate,
     resolve: resolveName,
     timeoutMs: POST_TIMEOUT_MS,
-    holder: randomUUID(),
     random: Math.random,
-    report: (err) => logger.error({ err }, 'an event could not be sent; trying again'),
+    report(err) {
+      if (!(err instanceof LeaseLostError))
+        logger.error({ err }, 'an event could not be sent; trying again')
+    },
   })
 }
 

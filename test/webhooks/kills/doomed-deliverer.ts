@@ -1,7 +1,8 @@
 import { openStore } from '#main/stores.ts'
+import { Delivery } from '#webhooks/delivery.ts'
 import { localEcosystemAt } from '../../indexed-ecosystem.ts'
 import { makeMortalEngine } from '../../simulation/mortal-engine.ts'
-import { electedDeliverer, hasWork, keysOf } from '../webhook-world.ts'
+import { delivererDeps, hasWork, keysOf } from '../webhook-world.ts'
 
 /** What the parent wants, as JSON in the first argument. */
 export interface Doom {
@@ -33,23 +34,25 @@ const quotas = { ...ecosystem.quotas, free: 10, premium: 20 }
 const dieNow = () => process.kill(process.pid, 'SIGKILL')
 const mortal = makeMortalEngine(accounts, { busy: () => undefined, idle: () => undefined })
 if (doom.at > 0) mortal.dieAt(doom.at, dieNow)
-const deliverer = electedDeliverer(
-  { register, ecosystem: { ...ecosystem, quotas } },
-  {
-    accounts: mortal.engine,
-    clock: () => doom.nowMs,
-    keys: keysOf(doom.pem),
-    // A step before each send, too.
-    resolve: async () => {
-      await mortal.engine.read({ kind: 'sql', parts: ['select 1'], values: [] })
-      return ['127.0.0.1']
+const deliverer = new Delivery(
+  delivererDeps(
+    { register, ecosystem: { ...ecosystem, quotas } },
+    {
+      accounts: mortal.engine,
+      clock: () => doom.nowMs,
+      keys: keysOf(doom.pem),
+      // A step before each send, too.
+      resolve: async () => {
+        await mortal.engine.read({ kind: 'sql', parts: ['select 1'], values: [] })
+        return ['127.0.0.1']
+      },
+      report(error) {
+        process.stderr.write(`${String(error)}\n`)
+        process.exitCode = 1
+      },
     },
-    report(error) {
-      process.stderr.write(`${String(error)}\n`)
-      process.exitCode = 1
-    },
-  },
+  ),
 )
-while (await hasWork(deliverer, accounts, doom.nowMs));
+while (await hasWork(deliverer, accounts));
 await deliverer.stop()
 await Promise.all([accounts.close(), register.close()])

@@ -38,7 +38,7 @@ export class Reader {
       if (id === undefined) continue
       this.id = id
       const event = /^event: (\S+)$/m.exec(block)?.[1]
-      if (event === 'open') this.#opened.resolve()
+      if (event === 'ready') this.#opened.resolve()
       if (event !== 'add') continue
       this.sequences.push(Number(id.split('.')[1]))
       this.arrivedMs.push(Date.now())

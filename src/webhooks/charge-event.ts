@@ -1,6 +1,8 @@
 import { findKey, lockSuccessor } from '#access/keys/key-store.ts'
+import { hasCap } from '#access/keys/limits.ts'
 import { decideBatch } from '#access/meter/decide-batch.ts'
-import { lockUsageDay } from '#access/meter/meter-statements.ts'
+import { type BatchId, lockUsageDay } from '#access/meter/meter-statements.ts'
+import { capLeft, readPaidCalls } from '#access/meter/spending-caps.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
@@ -8,37 +10,27 @@ import type { Connection } from '#store/engine.ts'
 
 export type KeyedCaller = Caller & { readonly kind: 'keyed' }
 
+/** By key; absent once revoked. */
+export type Callers = ReadonlyMap<string, KeyedCaller | 'expired'>
+
 export interface ChargeDeps {
   readonly clock: Clock
   readonly pricePerCall: MicroUsd
 }
 
-/** Whether one call of each was paid, by quota or balance, in the order given. */
-export async function chargeEvents(
+/** Whether a call was paid, by quota or balance. */
+export async function chargeEvent(
   connection: Connection,
-  deps: ChargeDeps,
-  input: {
-    readonly callers: readonly KeyedCaller[]
-    /** Names a batch for ever. */
-    readonly id: { readonly meter: string; readonly number: number }
-  },
-): Promise<readonly boolean[]> {
-  const { callers, id } = input
-  if (callers.length === 0) return []
-  const { pricePerCall } = deps
-  const day = startOfDay(unixNow(deps.clock))
+  { clock, pricePerCall }: ChargeDeps,
+  { caller, id }: { readonly caller: KeyedCaller; readonly id: BatchId },
+): Promise<boolean> {
+  const day = startOfDay(unixNow(clock))
   // In the meter's order of locks: days of usage, then keys.
-  const quotas = new Map(callers.map(({ bucket, dailyQuota }) => [bucket, dailyQuota]))
-  for (const [bucket, quota] of [...quotas].sort(([a], [b]) => (a < b ? -1 : 1)))
-    await lockUsageDay(connection, { bucket, day, quota })
-  const payers = new Map<string, KeyedCaller>()
-  for (const caller of callers.toSorted((a, b) => (a.publicId < b.publicId ? -1 : 1)))
-    if (!payers.has(caller.publicId))
-      payers.set(caller.publicId, await newestPayer(connection, caller))
-  const admits = callers.map((caller) => payers.get(caller.publicId) ?? caller)
+  await lockUsageDay(connection, { bucket: caller.bucket, day, quota: caller.dailyQuota })
+  const admits = [await newestPayer(connection, caller)]
   const batch = { id, admits, figures: [], day, pricePerCall }
   const { admissions } = await decideBatch(connection, batch)
-  return admissions.map(({ kind }) => kind === 'admitted')
+  return admissions[0]?.kind === 'admitted'
 }
 
 /** The key may have been rotated or limited since the caller was read. */
@@ -49,7 +41,7 @@ async function newestPayer(connection: Connection, caller: KeyedCaller): Promise
   return { ...caller, publicId, hasOwnCounter: !key.isFirst, limits: key.limits }
 }
 
-/** Whether a call would be paid now; caps are decided with the charge. */
+/** Whether a call would be paid now. */
 export async function canPay(
   connection: Connection,
   { clock, pricePerCall }: ChargeDeps,
@@ -59,5 +51,10 @@ export async function canPay(
   const batch = { id: { meter: '', number: 0 }, admits: [], figures: [caller], day, pricePerCall }
   const { figures } = await decideBatch(connection, batch)
   const [own] = figures
-  return own !== undefined && (own.remaining > 0 || own.prepaidBalance >= pricePerCall)
+  if (own === undefined || own.remaining > 0) return own !== undefined
+  if (own.prepaidBalance < pricePerCall) return false
+  const { publicId, limits } = caller
+  if (!hasCap(limits)) return true
+  const paid = await readPaidCalls(connection, day, [{ publicId, limits }])
+  return (capLeft(limits ?? {}, day, paid.get(publicId))?.paidCalls ?? 1) > 0
 }

@@ -1,9 +1,7 @@
-export const RETRY_AFTER_MAX_MS = 60_000
-
+/** Milliseconds to wait, from seconds or an HTTP-date (RFC 9110, 10.2.3). */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined
   const text = header.trim()
   const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs
-  if (Number.isNaN(ms)) return undefined
-  return Math.min(RETRY_AFTER_MAX_MS, Math.max(0, ms))
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { assertSound } from '#access/access-harness.ts'
+import { assertSound, bodyOf } from '#access/access-harness.ts'
 import { type EngineTest, eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -78,57 +78,10 @@ guarantee(
     await world.deliver()
     assert.equal(new Set(receiver.events.map(({ id }) => id)).size, 3)
     assert.equal(receiver.events.length, 3)
-    const { delivered, waiting, failedAttempts } = await world.show(key, id)
-    assert.deepEqual(
-      { delivered, waiting, failedAttempts },
-      { delivered: 3, waiting: 0, failedAttempts: 0 },
-    )
+    const { delivered, state, failedAttempts } = await world.show(key, id)
+    assert.deepEqual([delivered, state, failedAttempts], [3, 'active', 0])
     assert.deepEqual(await world.counted(key), { used: 3, paid: 0 })
   },
-)
-
-guarantee(
-  'after a day an event is a dead letter, free, and can be resent and is charged once',
-  async (world) => {
-    const key = await world.access.mint()
-    const receiver = await world.receiver()
-    const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
-    receiver.behave = (response) => response.writeHead(302, { location: receiver.url }).end()
-    await feed.burn(2)
-    for (let hour = 0; hour < 27; hour += 1, world.now.ms += HOUR_MS) await world.deliver()
-    const { deadLetters, waiting, lastAnswer } = await world.show(key, webhookId)
-    assert.deepEqual({ deadLetters, waiting }, { deadLetters: 2, waiting: 0 })
-    assert.equal(lastAnswer?.answer, '302')
-    assert.deepEqual(await world.counted(key), { used: 0, paid: 0 })
-    const listed = await world.call(key, 'listDeadLetters', { webhookId, query: { limit: '1' } })
-    assert.ok(listed.kind === 'answer')
-    const { deadLetters: page, nextCursor } = listed.body as {
-      deadLetters: { eventId: string; reason: string; event: { type: string } }[]
-      nextCursor: string
-    }
-    assert.deepEqual(
-      page.map(({ reason, event }) => [reason, event.type]),
-      [['302', 'burn.add']],
-    )
-    const second = await world.call(key, 'listDeadLetters', {
-      webhookId,
-      query: { cursor: nextCursor },
-    })
-    assert.ok(second.kind === 'answer')
-    const ids = new Set(receiver.events.map(({ id }) => id))
-    receiver.events.length = 0
-    receiver.behave = (response) => response.writeHead(204).end()
-    await world.call(key, 'resendDeadLetters', { webhookId, body: {} })
-    await world.deliver()
-    assert.equal(receiver.events.length, 2)
-    for (const id of ids)
-      assert.ok(
-        receiver.events.some((each) => each.id === id),
-        'the same id',
-      )
-    assert.deepEqual(await world.counted(key), { used: 2, paid: 0 })
-  },
-  onBoth,
 )
 
 guarantee('without quota and balance events wait, and come once there is money', async (world) => {
@@ -139,7 +92,8 @@ guarantee('without quota and balance events wait, and come once there is money',
   await feed.burn(3)
   await world.deliver()
   assert.equal(receiver.events.length, 1)
-  assert.equal((await world.show(key, webhookId)).lastAnswer?.answer, 'payment_required')
+  const { state, lastAnswer } = await world.show(key, webhookId)
+  assert.deepEqual([state, lastAnswer?.answer], ['unfunded', 'payment_required'])
   await world.access.fund(key.publicId, 100n)
   world.now.ms += MINUTE_MS
   await world.deliver()
@@ -150,29 +104,12 @@ guarantee('without quota and balance events wait, and come once there is money',
 })
 
 guarantee(
-  'what nobody pays for in a day becomes a dead letter, unsent and uncharged',
+  'what was in flight as the money ran out comes again once there is money, and is paid once',
   async (world) => {
     const key = await world.access.mint()
-    const receiver = await world.receiver()
+    const [receiver, other] = [await world.receiver(), await world.receiver()]
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
-    const spend = () => world.access.admit(key.secret, 10)
-    await spend()
-    await feed.burn(2)
-    for (let hour = 0; hour < 26; hour += 1, world.now.ms += HOUR_MS) {
-      await spend()
-      await world.deliver()
-    }
-    assert.equal(receiver.events.length, 0)
-    assert.equal((await world.show(key, webhookId)).deadLetters, 2)
-  },
-)
-
-guarantee(
-  'an event that came as the money ran out is paid for later, and not sent again',
-  async (world) => {
-    const key = await world.access.mint()
-    const receiver = await world.receiver()
-    await world.webhook(key, receiver, { kind: 'burn' })
+    const otherId = await world.webhook(key, other, { kind: 'dig' })
     receiver.behave = async (response) => {
       await world.access.admit(key.secret, 10)
       response.writeHead(204).end()
@@ -181,12 +118,14 @@ guarantee(
     await world.deliver()
     assert.equal(receiver.events.length, 1)
     assert.deepEqual(await world.counted(key), { used: 10, paid: 0 })
+    for (const each of [webhookId, otherId])
+      assert.equal((await world.show(key, each)).state, 'unfunded', 'all of the wallet')
     await world.access.fund(key.publicId, 200n)
     receiver.behave = (response) => response.writeHead(204).end()
     world.now.ms += MINUTE_MS
     await world.deliver()
-    assert.equal(new Set(receiver.events.map(({ id }) => id)).size, 2)
-    assert.equal(receiver.events.length, 2)
+    const ids = receiver.events.map(({ id }) => id)
+    assert.deepEqual([ids.length, new Set(ids).size], [3, 2])
     assert.deepEqual(await world.counted(key), { used: 10, paid: 2 })
   },
   onBoth,
@@ -224,80 +163,161 @@ guarantee('one stuck receiver of many delays nobody else', async (world) => {
   stuck.behave = () => undefined
   await feed.burn(3)
   const deliverer = world.deliverer({ timeoutMs: 10_000 })
-  await world.takeLease(deliverer)
   const startedMs = performance.now()
   while (others.some(({ events }) => events.length < 3)) {
     await deliverer.pass()
     await new Promise((resolve) => setImmediate(resolve))
     assert.ok(performance.now() - startedMs < 5_000, 'the others wait for the stuck one')
   }
-  while (stuck.events.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (stuck.events.length === 0) {
+    await deliverer.pass()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
   assert.equal(stuck.events.length, 1)
   await deliverer.stop()
 })
 
-guarantee('410 disables, and a new challenge starts again', async (world) => {
+guarantee('410 disables, and a new challenge goes on at the same event', async (world) => {
   const key = await world.access.mint()
   const receiver = await world.receiver()
   const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
   receiver.behave = (response) => response.writeHead(410).end()
   await feed.burn()
   await world.deliver()
-  const { state, reason, deadLetters } = await world.show(key, webhookId)
-  assert.deepEqual(
-    { state, reason, deadLetters },
-    { state: 'disabled', reason: 'gone', deadLetters: 1 },
-  )
+  const { state, reason } = await world.show(key, webhookId)
+  assert.deepEqual([state, reason], ['disabled', 'gone'])
   receiver.behave = (response) => response.writeHead(204).end()
   await world.call(key, 'challengeWebhook', { webhookId })
   await world.deliver()
   await feed.burn()
   await world.deliver()
-  assert.equal(receiver.events.length, 2)
+  const ids = receiver.events.map(({ id }) => id)
+  assert.deepEqual([ids.length, new Set(ids).size], [3, 2])
 })
 
-guarantee('a feed that starts anew is told, for free', async (world) => {
+guarantee('a reset of the feed is told, for free, and what follows it comes', async (world) => {
   const key = await world.access.mint()
   const receiver = await world.receiver()
-  await world.webhook(key, receiver, { kind: 'burn' })
-  await feed.restart()
-  await world.deliver()
+  const id = await world.webhook(key, receiver, { kind: 'burn', chain: 'base' })
+  await feed.reset()
   await feed.burn()
   await world.deliver()
+  const [reset] = receiver.events
   assert.deepEqual(
-    receiver.events.map(({ type }) => type),
-    ['feed.reset', 'burn.add'],
+    receiver.events.map(({ type, webhookId, url }) => [type, webhookId, url]),
+    ['feed.reset', 'burn.add'].map((type) => [type, id, receiver.url]),
+  )
+  assert.deepEqual(
+    [reset?.data.chain, reset?.data.fromBlock, reset?.data.toBlock],
+    ['base', 0, null],
   )
   assert.deepEqual(await world.counted(key), { used: 1, paid: 0 })
 })
 
 guarantee(
-  'of two deliverers one sends, and the other takes over when it is stuck',
+  'after a rebuilt register or a lost commit a reset says since when to read, free and once',
+  async (world) => {
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
+    await feed.burn()
+    await world.deliver()
+    await feed.rebuild()
+    receiver.behave = (response) => response.writeHead(500).end()
+    await world.deliver()
+    receiver.behave = (response) => response.writeHead(204).end()
+    world.now.ms += MINUTE_MS
+    await world.deliver()
+    await feed.burn()
+    await world.deliver()
+    const types = receiver.events.map(({ type }) => type)
+    assert.deepEqual(types, ['burn.add', 'feed.reset', 'feed.reset', 'burn.add'])
+    const [, first, second] = receiver.events
+    assert.equal(first?.id, second?.id)
+    assert.ok(Number(first?.data.sinceUnix) > 0)
+    assert.equal((await world.show(key, webhookId)).state, 'active')
+    assert.deepEqual(await world.counted(key), { used: 2, paid: 0 })
+  },
+)
+
+guarantee(
+  'two deliverers at once lose nothing, charge nothing twice, and what comes twice has one id',
   async (world) => {
     const key = await world.access.mint()
     const receiver = await world.receiver()
     await world.webhook(key, receiver, { kind: 'burn' })
-    const standby = world.deliverer()
-    assert.equal(await standby.pass(), 'idle')
     const held: (() => void)[] = []
     receiver.behave = (response) => held.push(() => response.writeHead(204).end())
     await feed.burn()
-    const first = world.deliverer()
-    const taken = await world.takeLease(first)
+    const [first, second] = [world.deliverer(), world.deliverer()]
     await first.pass()
     while (held.length === 0) await new Promise((resolve) => setImmediate(resolve))
-    assert.equal(taken, 'leading')
     receiver.behave = (response) => response.writeHead(204).end()
-    await world.takeLease(standby)
-    await world.deliver(standby)
+    await world.deliver(second)
     for (const answer of held) answer()
     await first.settled()
-    assert.deepEqual(new Set(receiver.events.map(({ id }) => id)).size, 1)
-    assert.equal(receiver.events.length, 2)
-    assert.deepEqual(await world.counted(key), { used: 1, paid: 0 })
+    await feed.burn()
+    for (const each of [first, second, first]) await world.deliver(each)
+    const ids = receiver.events.map(({ id }) => id)
+    assert.deepEqual([ids.length, new Set(ids).size], [3, 2])
+    assert.deepEqual(await world.counted(key), { used: 2, paid: 0 })
   },
   onBoth,
 )
+
+guarantee('a webhook that fails for a week is disabled with its cursor kept', async (world) => {
+  const key = await world.access.mint()
+  const receiver = await world.receiver()
+  const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
+  await feed.burn()
+  receiver.behave = (response) => response.writeHead(302, { location: receiver.url }).end()
+  for (let hour = 0; hour < 172; hour += 2, world.now.ms += 2 * HOUR_MS) await world.deliver()
+  const { state, reason, lastAnswer } = await world.show(key, webhookId)
+  assert.deepEqual([state, reason, lastAnswer?.answer], ['disabled', 'failing', '302'])
+  receiver.behave = (response) => response.writeHead(204).end()
+  await world.call(key, 'challengeWebhook', { webhookId })
+  await world.deliver()
+  assert.equal(new Set(receiver.events.map(({ id }) => id)).size, 1)
+  assert.deepEqual(await world.counted(key), { used: 1, paid: 0 })
+})
+
+guarantee('a daily cap holds, and the rest comes the next day', async (world) => {
+  const key = await world.access.mint()
+  const receiver = await world.receiver()
+  const { url } = receiver
+  const body = { url, filter: { kind: 'burn' }, dailyCap: 2 }
+  bodyOf(await world.call(key, 'registerWebhook', { body }))
+  await world.deliver()
+  await feed.burn(3)
+  await world.deliver()
+  assert.equal(receiver.events.length, 2)
+  world.now.ms += 24 * HOUR_MS
+  await world.deliver()
+  assert.equal(receiver.events.length, 3)
+})
+
+guarantee('dust below the least amount neither comes nor costs', async (world) => {
+  const key = await world.access.mint()
+  const [receiver, other] = [await world.receiver(), await world.receiver()]
+  await world.webhook(key, receiver, { kind: 'burn', leastAmount: '1.5' })
+  await world.webhook(key, other, { kind: 'burn', leastAmount: '1' })
+  await feed.burn()
+  await world.deliver()
+  assert.deepEqual([receiver.events.length, other.events.length], [0, 1])
+  assert.deepEqual(await world.counted(key), { used: 1, paid: 0 })
+})
+
+guarantee('a cursor moves past what does not match, and is stored in bulk', async (world) => {
+  const key = await world.access.mint()
+  const receiver = await world.receiver()
+  const webhookId = await world.webhook(key, receiver, { kind: 'dig' })
+  const before = (await world.show(key, webhookId)).cursor
+  await feed.burn(3)
+  world.now.ms += 6_000
+  await world.deliver()
+  assert.notEqual((await world.show(key, webhookId)).cursor, before)
+  assert.equal(receiver.events.length, 0)
+})
 
 guarantee(
   'a reorg retracts what came, and finalized webhooks get it when it is final',

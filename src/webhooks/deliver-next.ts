@@ -1,0 +1,156 @@
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { showCursor } from '#indexer/feed/cursor.ts'
+import { readEnd } from '#indexer/feed/read-feed.ts'
+import { nextMidnight, startOfDay, unixNow } from '#lib/time.ts'
+import type { Engine } from '#store/engine.ts'
+import { WHOLE } from '#stream/feed-rows.ts'
+import { type ChargeDeps, canPay, type KeyedCaller } from './charge-event.ts'
+import { lowBalanceEvent } from './low-balance.ts'
+import type { Position, Scan } from './scan.ts'
+import { type SendDeps, sendEvent, type WebhookEvent } from './send-event.ts'
+import { settleEvent, UNPAID_RETRY_MS } from './settle-event.ts'
+import { FAILING_MAX_SECONDS, type Webhook } from './webhook.ts'
+import { changeWebhook } from './webhook-store.ts'
+
+export interface DeliverDeps extends SendDeps, ChargeDeps {
+  readonly register: Engine
+  readonly accounts: Engine
+  readonly ecosystem: Ecosystem
+  random(): number
+}
+
+interface Next {
+  readonly event: WebhookEvent
+  readonly isFree: boolean
+  readonly changes: Partial<Webhook>
+  /** Where the scan goes on. */
+  readonly after?: Position
+  /** The webhook is elsewhere then, and is read again. */
+  readonly isLast?: boolean
+}
+
+/** Returns the webhook as it is after a delivery; undefined once there is nothing to go on with. */
+export async function deliverNext(
+  deps: DeliverDeps,
+  input: { readonly webhook: Webhook; readonly caller: KeyedCaller; readonly scan: Scan },
+): Promise<Webhook | undefined> {
+  const { webhook, caller, scan } = input
+  const { accounts, clock } = deps
+  const leave = async (answer: string, changes: Partial<Webhook>): Promise<undefined> => {
+    const seen = { answer, answerUnix: unixNow(clock), ...changes }
+    await accounts.write((connection) => changeWebhook(connection, webhook, seen))
+  }
+  const next = await nextEvent(deps, input)
+  if (next === undefined) return undefined
+  if (!next.isFree) {
+    const nowUnix = unixNow(clock)
+    if (isCapped(webhook, nowUnix))
+      return leave('daily_cap_reached', { dueMs: nextMidnight(nowUnix) * 1_000 })
+    const refused = await whyUnpaid(deps, caller)
+    const dueMs = clock() + UNPAID_RETRY_MS
+    if (refused !== undefined) return leave(refused, { state: 'unfunded', dueMs })
+  }
+  if (deps.signal.aborted) return undefined
+  const outcome = await sendEvent(deps, webhook, next.event)
+  if (deps.signal.aborted && outcome.kind === 'failed') return undefined
+  const isAnswered = outcome.kind === 'answered'
+  const answer = isAnswered ? String(outcome.status) : outcome.reason
+  if (isAnswered && outcome.status >= 200 && outcome.status < 300) {
+    const changes = { answer, ...next.changes }
+    const delivered = { webhook, caller: next.isFree ? null : caller, changes }
+    const settled = await settleEvent(deps, delivered)
+    if (next.isLast) return undefined
+    if (next.after !== undefined) scan.pass(next.after)
+    return settled
+  }
+  const retryAfterMs = isAnswered ? outcome.retryAfterMs : undefined
+  const failed = { answer, retryAfterMs, nowMs: clock(), random: deps.random() }
+  const passed = scan.at && { cursor: showCursor(scan.at.cursor), finalUnix: scan.at.finalUnix }
+  return leave(answer, { ...passed, ...failure(webhook, failed) })
+}
+
+async function nextEvent(
+  { register, accounts }: DeliverDeps,
+  {
+    webhook,
+    caller,
+    scan,
+  }: { readonly webhook: Webhook; readonly caller: KeyedCaller; readonly scan: Scan },
+): Promise<Next | undefined> {
+  const low = await lowBalanceEvent(accounts, webhook, caller)
+  if (low !== undefined) return { event: low, isFree: true, changes: { isLowTold: true } }
+  const found = await scan.find()
+  if (found.kind === 'end') return undefined
+  if (found.kind === 'lost') {
+    const end = await register.snapshot(readEnd)
+    if (end === undefined) return undefined
+    const { id, cursor, finalUnix, createdUnix } = webhook
+    const data = JSON.stringify({ ...WHOLE, sinceUnix: finalUnix ?? createdUnix })
+    const event = { id: `${id}-reset-${idOf(cursor ?? '')}`, type: 'feed.reset', data }
+    return { event, isFree: true, changes: { cursor: showCursor(end) }, isLast: true }
+  }
+  const { change, kind, json, cursor } = found.item
+  const isReset = change.op === 'reset'
+  const { timestamp } = change.event
+  const event = {
+    id: `${webhook.id}-${idOf(showCursor(cursor))}`,
+    type: isReset ? 'feed.reset' : `${kind}.${change.op}`,
+    data: json?.() ?? '{}',
+    ...(timestamp > 0 && { unix: timestamp }),
+  }
+  const { after } = found
+  const changes = { cursor: showCursor(cursor), finalUnix: after.finalUnix }
+  return { event, isFree: isReset, changes, after }
+}
+
+/** Standard Webhooks signs `id.timestamp.payload`, so an id has no dots. */
+function idOf(cursor: string): string {
+  return cursor.replaceAll('.', '-')
+}
+
+/** Events are those of the stream. */
+async function whyUnpaid(deps: DeliverDeps, caller: KeyedCaller): Promise<string | undefined> {
+  if (caller.limits?.endpoints?.includes('/api/stream') === false) return 'key_not_allowed'
+  const isPaid = await deps.accounts.snapshot((reads) => canPay(reads, deps, caller))
+  return isPaid ? undefined : 'payment_required'
+}
+
+function isCapped({ dailyCap, capDay, capCalls }: Webhook, nowUnix: number): boolean {
+  return dailyCap !== null && capDay === startOfDay(nowUnix) && capCalls >= dailyCap
+}
+
+function failure(
+  webhook: Webhook,
+  input: {
+    readonly answer: string
+    readonly retryAfterMs: number | undefined
+    readonly nowMs: number
+    readonly random: number
+  },
+): Partial<Webhook> {
+  const { answer, nowMs } = input
+  const failingUnix = webhook.failingUnix ?? Math.floor(nowMs / 1_000)
+  const attempts = webhook.attempts + 1
+  const isGone = answer === '410'
+  if (isGone || nowMs / 1_000 - failingUnix >= FAILING_MAX_SECONDS)
+    return { state: 'disabled', reason: isGone ? 'gone' : 'failing', dueMs: null }
+  const dueMs = nowMs + backoffMs({ ...input, attempts })
+  return { state: 'failing', attempts, failingUnix, dueMs }
+}
+
+/** Then hourly. */
+const DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000]
+
+/** Keeps webhooks that failed together from coming back together. */
+const JITTER = 0.2
+
+/** Never earlier than the receiver asked. */
+function backoffMs(input: {
+  readonly attempts: number
+  readonly retryAfterMs: number | undefined
+  readonly random: number
+}): number {
+  const own = DELAYS_MS[input.attempts - 1] ?? 3_600_000
+  const asked = Math.min(input.retryAfterMs ?? 0, FAILING_MAX_SECONDS * 1_000)
+  return Math.round(Math.max(own, asked) * (1 + JITTER * input.random))
+}

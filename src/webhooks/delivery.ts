@@ -1,0 +1,188 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import { showCursor } from '#indexer/feed/cursor.ts'
+import { unixNow } from '#lib/time.ts'
+import { readShown, type ShownPage } from '#stream/feed-rows.ts'
+import type { Filter } from '#stream/stream-parameters.ts'
+import { challengeWebhook } from './challenge.ts'
+import type { Callers } from './charge-event.ts'
+import { type DeliverDeps, deliverNext } from './deliver-next.ts'
+import { lowKeys } from './low-balance.ts'
+import { type ReadFeed, Scan } from './scan.ts'
+import { takeTurns } from './take-turns.ts'
+import { mayBeChallenged, type Webhook } from './webhook.ts'
+import { readFilter } from './webhook-filter.ts'
+import { changeWebhook, dueWebhooks, moveCursor, removeAbandoned } from './webhook-store.ts'
+
+export interface DeliveryDeps extends Omit<DeliverDeps, 'signal'> {
+  /** Of each key who pays, by its newest rotation. */
+  callersOf(publicIds: readonly string[]): Promise<Callers>
+  report(error: unknown): void
+}
+
+/** Of one pass; the rest is due in the next. */
+const DUE_MAX = 2_000
+
+/** Cursors of webhooks that have nothing to send are stored this often. */
+const MOVE_EVERY_MS = 5_000
+
+/** Then others get the slot, and key and tier are looked up again. */
+const TURN_MS = 1_000
+
+/** How long a pass reads the feed; webhooks far behind take turns with the others. */
+const LOOK_MS = 500
+
+/** Changes of a page; pages that webhooks at one place share. */
+const PAGE = 50
+const PAGES_MAX = 64
+
+/** A due webhook, and what it waits for; none for a challenge. */
+interface Look {
+  readonly webhook: Webhook
+  readonly scan: Scan | undefined
+  readonly isReady: boolean
+}
+
+/**
+ * Pushes the feed to webhooks. One process at a time should; two charge no event twice, but may
+ * both send it.
+ */
+export class Delivery {
+  readonly #deps: DeliveryDeps & DeliverDeps
+  readonly #underWay = new Map<
+    string,
+    { readonly webhook: Webhook; readonly done: Promise<void> }
+  >()
+  readonly #ending = new AbortController()
+  readonly #filters = new LRUCache<string, { readonly filter: Filter | undefined }>({
+    max: DUE_MAX,
+  })
+  #movedMs = Number.NEGATIVE_INFINITY
+
+  constructor(deps: DeliveryDeps) {
+    this.#deps = { ...deps, signal: this.#ending.signal }
+  }
+
+  /** Starts to send what is due; does not wait for receivers. */
+  async pass(): Promise<void> {
+    const { accounts, clock, callersOf } = this.#deps
+    const nowMs = clock()
+    const isTime = Math.abs(nowMs - this.#movedMs) >= MOVE_EVERY_MS
+    if (isTime) {
+      this.#movedMs = nowMs
+      await accounts.write((connection) => removeAbandoned(connection, unixNow(clock)))
+    }
+    const found = await dueWebhooks({ run: accounts.read }, { nowMs, limit: DUE_MAX })
+    const due = found.filter(({ id }) => !this.#underWay.has(id))
+    const looks = await this.#look(due)
+    const turns = takeTurns(
+      looks.filter(({ isReady }) => isReady),
+      [...this.#underWay.values()],
+    )
+    const asked = isTime ? looks : turns
+    const callers = await callersOf([...new Set(asked.map(({ webhook }) => webhook.publicId))])
+    for (const look of turns) this.#start(look, callers)
+    if (isTime) await this.#store(looks, callers)
+  }
+
+  /** Once nothing is under way. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0)
+      await Promise.allSettled([...this.#underWay.values()].map(({ done }) => done))
+  }
+
+  async stop(): Promise<void> {
+    this.#ending.abort()
+    await this.settled()
+  }
+
+  async #look(due: readonly Webhook[]): Promise<readonly Look[]> {
+    const read = this.#openFeed()
+    const looks: Look[] = []
+    const startedMs = performance.now()
+    for (const webhook of due) {
+      if (performance.now() - startedMs > LOOK_MS) break
+      const filter = this.#filterOf(webhook)
+      if (mayBeChallenged(webhook)) looks.push({ webhook, scan: undefined, isReady: true })
+      else if (filter !== undefined) {
+        const scan = new Scan(read, filter, webhook)
+        const { kind } = await scan.find()
+        const isLow = webhook.lowUnix !== null && !webhook.isLowTold
+        looks.push({ webhook, scan, isReady: isLow || kind !== 'end' })
+      }
+    }
+    return looks
+  }
+
+  #filterOf({ filter: text }: Webhook): Filter | undefined {
+    const known = this.#filters.get(text)
+    const { filter } = known ?? { filter: readFilter(this.#deps.ecosystem, text) }
+    if (known === undefined) this.#filters.set(text, { filter })
+    return filter
+  }
+
+  /** Of a pass; other work has turns between pages. */
+  #openFeed(): ReadFeed {
+    const { register } = this.#deps
+    const pages = new LRUCache<string, Promise<ShownPage>>({ max: PAGES_MAX })
+    return (cursor, finality) => {
+      const key = `${finality} ${showCursor(cursor)}`
+      const page =
+        pages.get(key) ??
+        nextTurn().then(() =>
+          register.snapshot((reads) =>
+            readShown(reads, this.#deps, { cursor, finality, limit: PAGE }),
+          ),
+        )
+      pages.set(key, page)
+      return page
+    }
+  }
+
+  /** Passes what does not match, and ends webhooks of keys that have ended. */
+  async #store(looks: readonly Look[], callers: Callers): Promise<void> {
+    const { accounts, clock } = this.#deps
+    const low = await lowKeys(accounts, callers)
+    const nowMs = clock()
+    await accounts.write(async (connection) => {
+      for (const { webhook, scan, isReady } of looks) {
+        if (this.#underWay.has(webhook.id)) continue
+        const isLow = low.has(webhook.publicId)
+        if (isLow !== (webhook.lowUnix !== null)) {
+          const lowUnix = isLow ? Math.floor(nowMs / 1_000) : null
+          await changeWebhook(connection, webhook, { lowUnix, isLowTold: false })
+        }
+        if (typeof callers.get(webhook.publicId) !== 'object')
+          await changeWebhook(connection, webhook, this.#ended(webhook, callers))
+        else if (!isReady && scan?.at !== undefined)
+          await moveCursor(connection, webhook, { ...scan.at, nowMs })
+      }
+    })
+  }
+
+  #ended({ publicId }: Webhook, callers: Callers): Partial<Webhook> {
+    const reason = callers.has(publicId) ? 'key_expired' : 'key_revoked'
+    return { state: 'ended', reason, dueMs: null, answerUnix: unixNow(this.#deps.clock) }
+  }
+
+  #start({ webhook, scan }: Look, callers: Callers): void {
+    const done = this.#serve(webhook, scan, callers)
+      .catch((error: unknown) => this.#deps.report(error))
+      .finally(() => this.#underWay.delete(webhook.id))
+    this.#underWay.set(webhook.id, { webhook, done })
+  }
+
+  async #serve(webhook: Webhook, scan: Scan | undefined, callers: Callers): Promise<void> {
+    const caller = callers.get(webhook.publicId)
+    if (typeof caller !== 'object') {
+      const ended = this.#ended(webhook, callers)
+      await this.#deps.accounts.write((connection) => changeWebhook(connection, webhook, ended))
+    } else if (scan === undefined) await challengeWebhook(this.#deps, webhook)
+    else {
+      const startedMs = performance.now()
+      let own: Webhook | undefined = webhook
+      while (own !== undefined && performance.now() - startedMs <= TURN_MS)
+        own = await deliverNext(this.#deps, { webhook: own, caller, scan })
+    }
+  }
+}
