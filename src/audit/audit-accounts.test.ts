@@ -128,7 +128,7 @@ onBoth('the audit names each unique key that was dropped', async ({ engine }) =>
     await run(engine, `drop index ${name}`)
   const found = (await world.audit()).filter((each) => each.includes('unique'))
   assert.deepEqual(found.map((each) => each.split(': ').slice(1).join(': ')).sort(), [
-    'credits: nothing keeps chain_id, block_hash, log_index where reversed_unix is null unique',
+    'credits: nothing keeps chain_id, block_hash, tx_hash, log_index where reversed_unix is null unique',
     'credits: nothing keeps chain_id, tx_hash, position_in_tx where reversed_unix is null unique',
     'keys: nothing keeps wallet where is_first = 1 unique',
   ])

@@ -124,6 +124,7 @@ async function checkCanonical(
     (await blockHash(credit.blockNumber)) === credit.blockHash
   const credited = new Set((await liveCreditsOf(connection, txHashes)).map(logName))
   const free = known?.deposits.filter((deposit) => !credited.has(logName(deposit))) ?? []
+  // By log: positions count covered transfers only, so editing `payTo` shifts them.
   const byLog = new Map(known?.deposits.map((deposit) => [logName(deposit), deposit]))
   const found: Difference[] = []
   for (const credit of live) {
@@ -159,9 +160,6 @@ function compare(credit: Credit, deposit: Deposit | undefined): readonly Differe
     return [
       { subject, detail: `no canonical log ${name}, and its block is not confirmed as canonical` },
     ]
-  // By log: positions count covered transfers only, so editing `payTo` shifts them.
-  if (deposit.txHash !== credit.txHash)
-    return [{ subject, detail: `the log ${name} belongs to transaction ${deposit.txHash}` }]
   if (deposit.amount !== credit.microUsd)
     return [{ subject, detail: `credited ${credit.microUsd}, but the log has ${deposit.amount}` }]
   if (deposit.from !== credit.payerAddress)

@@ -6,10 +6,12 @@ export const CHAIN_ID = 8453
 export const START_MS = Date.UTC(2026, 10, 21, 12)
 const PAY_TO: Address = `0x${'99'.repeat(20)}`
 
-interface Transfer {
+export interface Transfer {
   readonly tx: string
   readonly from: Address
   readonly amount: bigint
+  /** By its place in the block unless given. */
+  readonly logIndex?: number
 }
 
 type Mined = Omit<Deposit, 'positionInTx' | 'proven'>
@@ -30,17 +32,17 @@ export class FakeChain implements DepositIndex {
     return this.#blocks.length - 1
   }
 
-  mine(transfers: readonly Transfer[] = [], firstLogIndex = 0): void {
+  mine(transfers: readonly Transfer[] = []): void {
     this.#mined += 1
     const blockNumber = this.#blocks.length
     const blockHash = hash(`block ${blockNumber} ${this.#mined}`)
-    const deposits = transfers.map(({ tx, from, amount }, index) => ({
+    const deposits = transfers.map(({ tx, from, amount, logIndex }, index) => ({
       chainId: CHAIN_ID,
       blockNumber,
       blockHash,
       timestampUnix: START_MS / 1000 + blockNumber * 2,
       txHash: hash(tx),
-      logIndex: firstLogIndex + index,
+      logIndex: logIndex ?? index,
       from,
       to: PAY_TO,
       amount,

@@ -284,7 +284,7 @@ withPayments(
     await harness.confirm()
     harness.chain.drop(11)
     harness.chain.mine()
-    harness.chain.mine([{ tx: 'tx', from: alice, amount: 1_000_000n }], 7)
+    harness.chain.mine([{ tx: 'tx', from: alice, amount: 1_000_000n, logIndex: 7 }])
     harness.chain.mineEmpty(10)
     await harness.pass()
     await harness.pass()
@@ -296,5 +296,28 @@ withPayments(
       credits.map((row) => row.log_index),
       [7],
     )
+  },
+)
+
+withPayments(
+  'two deposits of one block with the same log index, on a chain that numbers logs per transaction, are credited once each',
+  async (harness) => {
+    const { chain, engine } = harness
+    const transfer = { from: alice, amount: 1_000_000n, logIndex: 0 }
+    chain.mine(['tx', 'other'].map((tx) => ({ ...transfer, tx })))
+    await harness.claim({ tx: 'tx' })
+    await harness.confirm()
+    const suspense = await engine.snapshot((reads) => readSuspense(reads, chain))
+    assert.deepEqual(suspense, { deposits: 1, microUsd: 1_000_000n })
+    await harness.claim({ tx: 'other' })
+    for (let pass = 0; pass < 2; pass += 1) await harness.pass()
+    for (const tx of ['tx', 'other'])
+      assert.equal((await harness.record(hash(tx))).status, 'verified')
+    assert.equal(await harness.balance(ALICE_KEY), 2_000_000n)
+    assert.deepEqual(await harness.audit(), [])
+    chain.drop(11)
+    chain.mine([{ ...transfer, tx: 'other' }])
+    await harness.confirm()
+    assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
   },
 )

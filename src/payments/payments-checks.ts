@@ -60,7 +60,8 @@ const STORE_CHECKS: readonly Check[] = [
           as subject, chain_id
         from credits where reversed_unix is null
         union all
-        select 'block ' || block_hash || ', log ' || cast(log_index as text), chain_id
+        select 'block ' || block_hash || ', transaction ' || tx_hash || ', log '
+          || cast(log_index as text), chain_id
         from credits where reversed_unix is null
       ) as live
       group by chain_id, subject having count(*) > 1

@@ -77,4 +77,12 @@ export const paymentsMigrations: readonly Migration[] = [
         where reversed_unix is not null and restored = 0`,
   },
   { id: 1302, name: 'guards of claims and credits', sql: guardsSql(paymentsGuards) },
+  {
+    id: 1303,
+    name: 'logs that are numbered per transaction',
+    sql: `
+      drop index credits_live_log;
+      create unique index credits_live_log on credits (chain_id, block_hash, tx_hash, log_index)
+        where reversed_unix is null`,
+  },
 ]

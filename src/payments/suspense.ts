@@ -47,16 +47,20 @@ async function creditedLogs(
   for (const [chainId, deposits] of Map.groupBy(page, (deposit) => deposit.chainId)) {
     const hashes = [...new Set(deposits.map((deposit) => deposit.txHash))]
     const live = await connection.run(sql`
-      select block_hash, log_index from credits
+      select block_hash, tx_hash, log_index from credits
       where chain_id = ${chainId} and tx_hash in (${join(hashes)}) and reversed_unix is null`)
     for (const row of live) {
-      const blockHash = column.hex(row, 'block_hash')
-      found.push(logName({ chainId, blockHash, logIndex: column.integer(row, 'log_index') }))
+      const [blockHash, txHash] = [column.hex(row, 'block_hash'), column.hex(row, 'tx_hash')]
+      const logIndex = column.integer(row, 'log_index')
+      found.push(logName({ chainId, blockHash, txHash, logIndex }))
     }
   }
   return new Set(found)
 }
 
-export function logName(log: Pick<Deposit, 'chainId' | 'blockHash' | 'logIndex'>): string {
-  return `${log.chainId}:${log.blockHash}:${log.logIndex}`
+/** With the transaction, because some chains number logs within it. */
+export function logName(
+  log: Pick<Deposit, 'chainId' | 'blockHash' | 'txHash' | 'logIndex'>,
+): string {
+  return `${log.chainId}:${log.blockHash}:${log.txHash}:${log.logIndex}`
 }

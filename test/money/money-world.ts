@@ -17,7 +17,7 @@ import { isRefusal } from '#domain/refusal.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import { unixNow } from '#lib/time.ts'
 import { createRetention } from '#main/jobs/retention.ts'
-import { CHAIN_ID, FakeChain, hash } from '#payments/fake-chain.ts'
+import { CHAIN_ID, FakeChain, hash, type Transfer } from '#payments/fake-chain.ts'
 import { CONFIRMATIONS } from '#payments/payments-harness.ts'
 import { paymentsRoutes } from '#payments/prepay-routes.ts'
 import { createVerifier } from '#payments/verifier.ts'
@@ -31,12 +31,6 @@ export interface HeldKey {
   readonly wallet: PrivateKeyAccount
   readonly publicId: string
   readonly secret: string
-}
-
-interface Transfer {
-  readonly tx: string
-  readonly from: Address
-  readonly amount: bigint
 }
 
 /** Keys, meter, ledger and prepayments as one service on one store, over a payment chain in memory. */
@@ -167,8 +161,8 @@ function paymentActions(
   })
   const mined: (Transfer & { readonly block: number })[] = []
   let transfers = 0
-  const mine = (list: readonly Transfer[], firstLogIndex = 0) => {
-    chain.mine(list, firstLogIndex)
+  const mine = (list: readonly Transfer[]) => {
+    chain.mine(list)
     for (const each of list) mined.push({ ...each, block: chain.height })
   }
 
@@ -202,7 +196,7 @@ function paymentActions(
       const lost = mined.filter((each) => each.block > chain.height)
       mined.splice(0, mined.length, ...mined.filter((each) => each.block <= chain.height))
       await verify()
-      if (isMinedAgain) for (const each of lost) mine([each], 7)
+      if (isMinedAgain) for (const each of lost) mine([{ ...each, logIndex: 7 }])
       else chain.mine()
       await verify()
     },

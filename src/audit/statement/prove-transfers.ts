@@ -24,11 +24,12 @@ export async function findMissingTransfers(
     const isKnown = Number.isSafeInteger(block)
     const logs = isKnown ? await source.logsInRange(filterOf(payment), block, block) : []
     for (const row of listed) {
-      const log = logs.find(({ logIndex }) => logIndex === Number(row.logIndex))
+      const log = logs.find(
+        ({ txHash, logIndex }) => txHash === row.txHash && logIndex === Number(row.logIndex),
+      )
       const isThere =
         log !== undefined &&
         Number(row.chainId) === payment.chain.id &&
-        log.txHash === row.txHash &&
         BigInt(log.topics[1] ?? 0) === BigInt(row.payerAddress ?? -1) &&
         BigInt(log.data) === BigInt(row.depositMicroUsd ?? -1)
       if (!isThere) missing.push(row)

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { free } from '#lib/free.ts'
 import type { BodyPool } from './body-pool.ts'
 import { EndpointError } from './endpoint-error.ts'
 
@@ -37,6 +38,7 @@ function makeSized(size: number, pool: BodyPool | undefined): Body {
   return {
     add(part) {
       length += part.copy(whole, length)
+      freePart(part)
       return length
     },
     whole: () => whole.subarray(0, length),
@@ -52,6 +54,16 @@ function makeGrowing(): Body {
       if (length <= BODY_BYTES_MAX) parts.push(part)
       return length
     },
-    whole: () => Buffer.concat(parts, length),
+    whole() {
+      const whole = Buffer.concat(parts, length)
+      for (const part of parts) freePart(part)
+      return whole
+    },
   }
+}
+
+/** A response comes in a hundred parts, which the collector would leave for dozens of responses. */
+function freePart({ buffer, length }: Buffer): void {
+  // Not Node's pool, of which a part may be a slice.
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === length) free(new Uint8Array(buffer))
 }
