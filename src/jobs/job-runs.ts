@@ -11,6 +11,7 @@ export const jobRunsMigration = (id: number): Migration => ({
   name: 'runs of jobs',
   sql: `create table job_runs (
     name text primary key,
+    first_ms bigint not null,
     succeeded_ms bigint,
     failed_ms bigint,
     failure text
@@ -50,15 +51,15 @@ async function noteRun(
   connection: Connection,
   { engine, clock }: StoreDeps,
   name: string,
-  { succeededMs, failedMs, failure }: JobRun,
+  { firstMs, succeededMs, failedMs, failure }: JobRun,
 ): Promise<void> {
   const at = (ms: number | undefined) =>
     ms === undefined
       ? sql`cast(null as bigint)`
       : sql`${storeNow(engine.dialect, clock())} - ${Math.round(performance.now() - ms)}`
   await connection.run(sql`
-    insert into job_runs (name, succeeded_ms, failed_ms, failure)
-    values (${name}, ${at(succeededMs)}, ${at(failedMs)}, ${failure ?? null})
+    insert into job_runs (name, first_ms, succeeded_ms, failed_ms, failure)
+    values (${name}, ${at(firstMs)}, ${at(succeededMs)}, ${at(failedMs)}, ${failure ?? null})
     on conflict (name) do update set
       succeeded_ms = coalesce(excluded.succeeded_ms, job_runs.succeeded_ms),
       failed_ms = coalesce(excluded.failed_ms, job_runs.failed_ms), failure = excluded.failure`)
@@ -71,6 +72,7 @@ export interface JobState extends Job {
   readonly failedAgo: number | undefined
   /** Why its last run failed; undefined if it did not. */
   readonly failure: string | undefined
+  /** By its last success, else its first run; also if it has never run. */
   readonly isLate: boolean
 }
 
@@ -80,23 +82,28 @@ export async function readJobStates(
 ): Promise<readonly JobState[]> {
   const now = storeNow(engine.dialect, clock())
   const rows = await engine.read(sql`
-    select name, ${now} - succeeded_ms as succeeded_ago, ${now} - failed_ms as failed_ago, failure
-    from job_runs`)
+    select name, ${now} - succeeded_ms as succeeded_ago, ${now} - failed_ms as failed_ago, failure,
+      ${now} - coalesce(succeeded_ms, first_ms) as waiting_ago from job_runs`)
   const known = new Map(rows.map((row) => [column.text(row, 'name'), toState(row)]))
   return jobs.map((job) => {
-    const state = known.get(job.name) ?? UNKNOWN
+    const { waitingAgo, ...state } = known.get(job.name) ?? UNKNOWN
     const lateAfter = job.everySeconds + job.budgetSeconds + GRACE_SECONDS
-    return {
-      ...job,
-      ...state,
-      isLate: (state.succeededAgo ?? Number.POSITIVE_INFINITY) > lateAfter,
-    }
+    return { ...job, ...state, isLate: waitingAgo === undefined || waitingAgo > lateAfter }
   })
 }
 
-const UNKNOWN = { succeededAgo: undefined, failedAgo: undefined, failure: undefined }
+type Noted = Pick<JobState, 'succeededAgo' | 'failedAgo' | 'failure'> & {
+  readonly waitingAgo: number | undefined
+}
 
-function toState(row: Row): Pick<JobState, 'succeededAgo' | 'failedAgo' | 'failure'> {
+const UNKNOWN: Noted = {
+  succeededAgo: undefined,
+  failedAgo: undefined,
+  waitingAgo: undefined,
+  failure: undefined,
+}
+
+function toState(row: Row): Noted {
   const seconds = (name: string) => {
     const ms = column.integerOrNull(row, name)
     return ms === null ? undefined : Math.max(0, Math.round(ms / 1_000))
@@ -104,6 +111,7 @@ function toState(row: Row): Pick<JobState, 'succeededAgo' | 'failedAgo' | 'failu
   return {
     succeededAgo: seconds('succeeded_ago'),
     failedAgo: seconds('failed_ago'),
+    waitingAgo: seconds('waiting_ago'),
     failure: column.textOrNull(row, 'failure') ?? undefined,
   }
 }

@@ -18,13 +18,14 @@ export interface OpenJob extends Job {
 
 /** The newest runs of a job in this process, by `performance.now()`. */
 export interface JobRun {
+  readonly firstMs: number
   readonly succeededMs: number | undefined
   readonly failedMs: number | undefined
   /** Why the last run failed; undefined if it did not. */
   readonly failure: string | undefined
 }
 
-const NEVER: JobRun = { succeededMs: undefined, failedMs: undefined, failure: undefined }
+const NEVER = { succeededMs: undefined, failedMs: undefined, failure: undefined }
 
 export type JobRuns = Map<string, JobRun>
 
@@ -50,13 +51,16 @@ async function repeat(job: OpenJob, deps: RunDeps, signal: AbortSignal): Promise
   while (!signal.aborted) {
     const { leads } = deps.leader
     if (leads) await runOnce(job, deps, signal)
+    // What another leader has noted since is newer.
+    else deps.runs.delete(job.name)
     await sleep(leads ? job.everySeconds * 1_000 : STANDBY_MS, signal)
   }
 }
 
 async function runOnce(job: OpenJob, { logger, runs }: RunDeps, signal: AbortSignal) {
   const { name } = job
-  const before = runs.get(name) ?? NEVER
+  const before: JobRun = runs.get(name) ?? { ...NEVER, firstMs: performance.now() }
+  runs.set(name, before)
   try {
     await job.run(AbortSignal.any([signal, AbortSignal.timeout(job.budgetSeconds * 1_000)]))
     if (before.failure !== undefined) logger.info({ job: name }, 'the job works again')

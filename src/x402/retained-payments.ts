@@ -21,10 +21,10 @@ export const RETAINED_INTENTS: Retained = {
   },
 }
 
-/** Bound to their first address until they end. */
+/** Bound to their first address; a day longer than they last, for replicas whose clocks lag. */
 export const RETAINED_SIGN_INS: Retained = {
   rows: 'x402 sign-ins that ended',
-  keepDays: 0,
+  keepDays: 1,
   atOnce: { sqlite: 500, postgres: 500 },
   async deletePage(connection, { beforeUnix, limit }) {
     const deleted = await connection.run(sql`

@@ -95,7 +95,7 @@ onPostgres(
     for (const each of others) assert.equal((await within(each)).kind, 'admitted')
     while (reports.length === 0) await sleep(10)
     await release()
-    assert.match(String(reports[0]), /pid \d+ \(stuck by a test, user \w+, idle in transaction\)/)
+    assert.match(String(reports[0]), /pid \d+ \(stuck by a test, user \w+\): idle in transaction/)
     assert.equal((await within(meter.admit(caller('victim')))).kind, 'admitted')
     assert.equal((await meter.figures(caller('victim'))).requestCount, 2)
   },

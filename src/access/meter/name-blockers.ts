@@ -9,15 +9,16 @@ export async function nameBlockers(engine: Engine): Promise<string> {
     select distinct sessions.pid, sessions.usename, sessions.application_name, sessions.state,
       cast(sessions.xact_start as text) as since
     from pg_stat_activity as sessions join pg_locks as locks on locks.pid = sessions.pid
-    where locks.granted and locks.mode not in ('AccessShareLock', 'RowShareLock')
+    where locks.granted and locks.mode <> 'AccessShareLock'
       and locks.relation in (
         to_regclass('usage_days'), to_regclass('key_days'), to_regclass('keys'),
         to_regclass('balances'), to_regclass('spend_days'), to_regclass('meters'))
       and sessions.pid <> pg_backend_pid()
     order by since limit ${NAMED_MAX}`)
-  const named = sessions.map(
-    (each) =>
-      `pid ${each.pid} (${each.application_name || 'unnamed'}, user ${each.usename}, ${each.state}) since ${each.since}`,
-  )
+  const named = sessions.map(({ pid, usename, application_name: name, state, since }) => {
+    // Without the right to see other users' sessions both are null.
+    const what = state === null ? 'to see more, grant pg_read_all_stats' : `${state} since ${since}`
+    return `pid ${pid} (${name || 'unnamed'}, user ${usename}): ${what}`
+  })
   return named.length === 0 ? 'none is left' : named.join('; ')
 }
