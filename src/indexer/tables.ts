@@ -5,7 +5,7 @@ import { adoptedFileMigration } from './adopted-file/tables.ts'
 import { backfillsMigration } from './backfill/backfill-row.ts'
 import { matchedMappingsMigration } from './events/matched-mappings.ts'
 import { eventsMigration } from './events/tables.ts'
-import { feedMigration, feedTimesMigration } from './feed/tables.ts'
+import { feedMigration } from './feed/tables.ts'
 import { forgottenChainsMigration } from './forgotten-chains.ts'
 import { nodeStatesMigration } from './node-states.ts'
 import { stalledChainsMigration } from './stalled-chains.ts'
@@ -57,7 +57,6 @@ export const indexerMigrations: readonly Migration[] = [
   stalledChainsMigration,
   matchedMappingsMigration,
   feedMigration,
-  feedTimesMigration,
   nodeStatesMigration,
   notificationMigration({
     id: 2085,

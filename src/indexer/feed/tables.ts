@@ -16,7 +16,8 @@ export const feedMigration: Migration = {
       pruned bigint not null
     );
     create table feed_gaps (
-      chain_id bigint primary key
+      chain_id bigint primary key,
+      from_number bigint not null
     );
     create table changes (
       sequence bigint primary key,
@@ -33,21 +34,10 @@ export const feedMigration: Migration = {
       amount text not null,
       detail text,
       usd text,
-      final bigint not null
+      -- For readers of final events too.
+      final bigint not null,
+      written_unix bigint not null
     );
-    create index changes_of_block on changes (dataset, chain_id, block_number)`,
-}
-
-/** `final`: for readers of final events too. Cursors from before start anew. */
-export const feedTimesMigration: Migration = {
-  id: 2071,
-  name: 'times and resets in the feed',
-  sql: `
-    delete from changes;
-    delete from feed;
-    alter table changes add column written_unix bigint not null default 0;
     create index changes_final on changes (sequence) where final = 1;
-    drop index changes_of_block;
-    create index changes_at on changes (dataset, chain_id, block_number, place, token);
-    alter table feed_gaps add column from_number bigint not null default 0`,
+    create index changes_at on changes (dataset, chain_id, block_number, place, token)`,
 }
