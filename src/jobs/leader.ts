@@ -51,7 +51,7 @@ export class Leader {
     readonly name: LeaseName
     /** Unique; processes that share one follow each other at once. */
     readonly holder?: string
-    /** Of `keep`, at each try. */
+    /** Of `keep`, at each try and renewal. */
     onLead?: ((leads: boolean) => void) | undefined
   }) {
     this.#onLead = deps.onLead
@@ -87,6 +87,7 @@ export class Leader {
         if (error instanceof LeaseLostError) throw error
         ignoreStoreError(error)
       }
+      this.#onLead?.(this.leads)
     }
   }
 

@@ -9,7 +9,7 @@ import { changeBalance, recordEntry } from './post.ts'
 /** Charges of unknown commits are undone by then. */
 export const CLOSE_AFTER_SECONDS = HOUR_SECONDS
 
-const DAYS_PER_RUN_MAX = 500
+const DAYS_PER_PAGE = 500
 
 interface OpenDay {
   readonly account: string
@@ -22,19 +22,26 @@ interface OpenDay {
 
 /**
  * An entry `calls:<account>:<date>@<price>` per finished day; later changes add more. Returns their
- * number. Safe on several replicas.
+ * number. Safe on several replicas. A day that cannot be closed stops no other; then it throws.
  */
-export async function closeSpendDays(deps: {
-  readonly engine: Engine
-  readonly clock: Clock
-}): Promise<number> {
-  const { engine } = deps
-  const now = unixNow(deps.clock)
+export async function closeSpendDays(
+  { engine, clock }: { readonly engine: Engine; readonly clock: Clock },
+  signal?: AbortSignal,
+): Promise<number> {
+  const now = unixNow(clock)
   const lastDay = now - CLOSE_AFTER_SECONDS - DAY_SECONDS
-  let closed = 0
-  for (const row of await engine.read(openDays(lastDay)))
-    if (await closeDay(engine, toOpenDay(row), now)) closed += 1
-  return closed
+  for (let closed = 0; ; ) {
+    const rows = await engine.read(openDays(lastDay))
+    const failures: unknown[] = []
+    for (const row of rows)
+      try {
+        if (await closeDay(engine, toOpenDay(row), now)) closed += 1
+      } catch (error) {
+        failures.push(error)
+      }
+    if (failures.length > 0) throw new AggregateError(failures, 'some days could not be closed')
+    if (rows.length < DAYS_PER_PAGE || signal?.aborted) return closed
+  }
 }
 
 function toOpenDay(row: Row): OpenDay {
@@ -56,7 +63,7 @@ function openDays(lastDay: number): Sql {
     union all
     select account, day, price_micro_usd, micro_usd, posted_micro_usd, closings from spend_days
     where closings > 0 and micro_usd <> posted_micro_usd and day <= ${lastDay}
-    order by day, account, price_micro_usd limit ${DAYS_PER_RUN_MAX}`
+    order by day, account, price_micro_usd limit ${DAYS_PER_PAGE}`
 }
 
 /** False if the day changed meanwhile; the next run closes it. */

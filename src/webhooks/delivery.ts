@@ -12,7 +12,7 @@ import { type ReadFeed, Scan } from './scan.ts'
 import { takeTurns } from './take-turns.ts'
 import { mayBeChallenged, type Webhook } from './webhook.ts'
 import { readFilter } from './webhook-filter.ts'
-import { changeWebhook, dueWebhooks, moveCursor, removeAbandoned } from './webhook-store.ts'
+import { changeWebhook, dueWebhooks, moveCursor } from './webhook-store.ts'
 
 export interface DeliveryDeps extends Omit<DeliverDeps, 'signal'> {
   /** Of each key who pays, by its newest rotation. */
@@ -68,10 +68,7 @@ export class Delivery {
     const { accounts, clock, callersOf } = this.#deps
     const nowMs = clock()
     const isTime = Math.abs(nowMs - this.#movedMs) >= MOVE_EVERY_MS
-    if (isTime) {
-      this.#movedMs = nowMs
-      await accounts.write((connection) => removeAbandoned(connection, unixNow(clock)))
-    }
+    if (isTime) this.#movedMs = nowMs
     const found = await dueWebhooks({ run: accounts.read }, { nowMs, limit: DUE_MAX })
     const due = found.filter(({ id }) => !this.#underWay.has(id))
     const looks = await this.#look(due)
@@ -104,7 +101,8 @@ export class Delivery {
       if (performance.now() - startedMs > LOOK_MS) break
       const filter = this.#filterOf(webhook)
       if (mayBeChallenged(webhook)) looks.push({ webhook, scan: undefined, isReady: true })
-      else if (filter !== undefined) {
+      else if (filter === undefined) await this.#disable(webhook)
+      else {
         const scan = new Scan(read, filter, webhook)
         const { kind } = await scan.find()
         const isLow = webhook.lowUnix !== null && !webhook.isLowTold
@@ -112,6 +110,12 @@ export class Delivery {
       }
     }
     return looks
+  }
+
+  /** The file no longer has the token or chain of its filter. */
+  async #disable(webhook: Webhook): Promise<void> {
+    const changes = { state: 'disabled', reason: 'filter_not_served', dueMs: null } as const
+    await this.#deps.accounts.write((connection) => changeWebhook(connection, webhook, changes))
   }
 
   #filterOf({ filter: text }: Webhook): Filter | undefined {

@@ -1,10 +1,10 @@
 import { showCursor } from '#indexer/feed/cursor.ts'
+import { type Retained, START } from '#jobs/retained.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { inNames, join, type Sql, type SqlValue, sql } from '#store/sql.ts'
 import type { Position } from './scan.ts'
 import {
-  ABANDONED_SECONDS,
   columnOf,
   FAILING_MAX_SECONDS,
   toWebhook,
@@ -117,11 +117,19 @@ export async function removeWebhook(connection: Connection, id: string): Promise
   await connection.run(sql`delete from webhooks where id = ${id}`)
 }
 
-export async function removeAbandoned(connection: Connection, nowUnix: number): Promise<void> {
-  await connection.run(sql`
-    delete from webhooks where state in ('unverified', 'ended')
-      and coalesce(answer_unix, created_unix) < ${nowUnix - ABANDONED_SECONDS}
-      and created_unix < ${nowUnix - ABANDONED_SECONDS}`)
+/** They never answered their challenge, or ended with their key. */
+export const RETAINED_WEBHOOKS: Retained = {
+  rows: 'webhooks that were never verified or have ended',
+  keepDays: 1,
+  atOnce: { sqlite: 500, postgres: 500 },
+  async deletePage(connection, { beforeUnix, limit }) {
+    const deleted = await connection.run(sql`
+      delete from webhooks where id in (
+        select id from webhooks where state in ('unverified', 'ended')
+          and coalesce(answer_unix, created_unix) < ${beforeUnix} and created_unix < ${beforeUnix}
+        limit ${limit}) returning id`)
+    return { place: START, isDone: deleted.length < limit }
+  },
 }
 
 export async function countStates(reads: Reads): Promise<Readonly<Record<string, number>>> {

@@ -53,9 +53,6 @@ export const WEBHOOKS_PER_WALLET_MAX = 20
 /** Failing without one delivery; then it is disabled. */
 export const FAILING_MAX_SECONDS = 7 * DAY_SECONDS
 
-/** Unverified and ended webhooks are removed after it. */
-export const ABANDONED_SECONDS = DAY_SECONDS
-
 /** It gets no events, and waits for a challenge. */
 export function mayBeChallenged({ state }: Webhook): boolean {
   return state === 'unverified' || state === 'disabled' || state === 'ended'

@@ -1,6 +1,7 @@
 import type { KeyLimits, ReachedCap } from '#domain/key-limits.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { keyAccount } from '#ledger/account.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import { nextMidnight, toIso } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -21,7 +22,7 @@ export async function lockCaps(
   day: number,
   publicIds: ReadonlySet<string>,
 ): Promise<Map<string, CapLeft>> {
-  const locked = await Promise.all(
+  const locked = await allEnded(
     [...publicIds].sort().map((publicId) => lockKey(connection, publicId)),
   )
   return capsOf(connection, day, locked)
@@ -33,7 +34,7 @@ export async function readCaps(
   day: number,
   publicIds: ReadonlySet<string>,
 ): Promise<Map<string, CapLeft>> {
-  const found = await Promise.all([...publicIds].map((each) => findKey(connection, each)))
+  const found = await allEnded([...publicIds].map((each) => findKey(connection, each)))
   return capsOf(connection, day, found)
 }
 

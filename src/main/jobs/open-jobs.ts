@@ -20,7 +20,7 @@ const OPEN: Readonly<Record<JobOf<'verifier'>, (deps: JobDeps) => Run | Promise<
   },
   days({ stores, clock }) {
     const deps = { engine: stores.accounts, clock }
-    return () => closeSpendDays(deps)
+    return (signal) => closeSpendDays(deps, signal)
   },
   retention({ stores, clock, ecosystem }) {
     const { accounts: engine, register } = stores

@@ -3,6 +3,7 @@ import { createPruning, type Retained } from '#jobs/retained.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { RETAINED_CLAIMS } from '#payments/retained-claims.ts'
 import type { Engine } from '#store/engine.ts'
+import { RETAINED_WEBHOOKS } from '#webhooks/webhook-store.ts'
 import { RETAINED_INTENTS, RETAINED_SIGN_INS } from '#x402/retained-payments.ts'
 
 /** All that is deleted from the accounts, in this order. */
@@ -11,6 +12,7 @@ export const RETENTION: readonly Retained[] = [
   RETAINED_CLAIMS,
   RETAINED_INTENTS,
   RETAINED_SIGN_INS,
+  RETAINED_WEBHOOKS,
 ]
 
 export interface RetentionDeps {

@@ -43,6 +43,7 @@ export async function openFinishing(deps: JobDeps): Promise<() => Promise<void>>
     import('#x402/settling/finish-payments.ts'),
     import('#x402/settling/settling-rpc.ts'),
   ])
+  const failures: unknown[] = []
   const finishing = {
     engine: stores.accounts,
     clock,
@@ -50,11 +51,13 @@ export async function openFinishing(deps: JobDeps): Promise<() => Promise<void>>
     rpc: openSettlingRpc(payment.chain),
     payment,
     keys,
-    report: (err: unknown) => logger.error({ err }, 'a payment is not finished yet'),
+    report: (error: unknown) => void failures.push(error),
   }
   return async () => {
+    failures.length = 0
     const credited = await finishPayments(finishing)
     if (credited > 0) logger.info({ credited }, 'x402 payments were finished')
+    if (failures.length > 0) throw new AggregateError(failures, 'some payments are not finished')
   }
 }
 

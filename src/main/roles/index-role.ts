@@ -101,7 +101,7 @@ function indexerDeps(role: IndexRole, indexing: Indexing): IndexerDeps {
       isWanted: (chainId) => rereadings.has(chainId),
       async done(chainId) {
         rereadings.delete(chainId)
-        await role.register.write((connection) =>
+        await fencedBy(leader, role.register).write((connection) =>
           noteReread(connection, chainId, unixNow(role.clock)),
         )
       },

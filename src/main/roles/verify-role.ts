@@ -5,7 +5,7 @@ import type { JobDeps } from '../jobs/job-deps.ts'
 import { openJobs } from '../jobs/open-jobs.ts'
 
 export interface VerifyRole extends Omit<JobDeps, 'leader' | 'onEnd'> {
-  /** Whether this process leads: at the start, and when that changes. */
+  /** Whether this process leads; told again and again. */
   onLead?(leads: boolean): void
 }
 
