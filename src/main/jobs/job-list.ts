@@ -48,7 +48,7 @@ const JOBS = [
   {
     name: 'days',
     lead: 'verifier',
-    everySeconds: 60,
+    everySeconds: 10,
     budgetSeconds: 60,
     whileFailing: 'statements of finished days are not ready',
   },
