@@ -44,7 +44,7 @@ export class ConnectionPool {
     }
     this.#pool = new Pool({
       Client,
-      onConnect: (client) => asOurs(client).begin(),
+      onConnect: (client) => asOurs(client).startSession(),
       max: options.connectionsMax,
       min: 1,
       idleTimeoutMillis: IDLE_MAX_MS,
@@ -103,7 +103,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Refused by a full server, waits for a connection that is lent; a late refusal is final, which bounds the wait. */
+  /** A full server refuses: wait for a connection that is lent. A late failure is final, so the wait is bounded. */
   async #connect() {
     const endMs = performance.now() + WAIT_MAX_MS / 2
     for (;;)

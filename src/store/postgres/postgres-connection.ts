@@ -76,11 +76,11 @@ export class PostgresConnection extends Client {
     } catch (error) {
       throw toStoreError(error)
     }
-    await this.begin()
+    await this.startSession()
   }
 
   /** Poolers that lend a connection by transaction would mix up search paths and prepared statements. */
-  async begin(): Promise<void> {
+  async startSession(): Promise<void> {
     const text = `select current_setting('${MARK}', true) as mark; set ${MARK} = 'set'; ${this.#session}`
     const [before] = [await this.#send({ text })].flat()
     if (before?.rows[0]?.mark)
