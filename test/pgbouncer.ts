@@ -45,14 +45,12 @@ export interface PgbouncerOptions {
   /** URL of a database behind it. */
   readonly url: string
   readonly mode: 'session' | 'transaction'
-  /** Another database of that server, whatever a client asks for. */
-  readonly database?: string
   /** Further lines of its settings. */
   readonly settings?: readonly string[]
 }
 
 /** A PgBouncer with its own settings otherwise; `url` is that of the database through it. */
-export async function startPgbouncer({ url, mode, database, settings = [] }: PgbouncerOptions) {
+export async function startPgbouncer({ url, mode, settings = [] }: PgbouncerOptions) {
   const { file, environment } = await findPgbouncer()
   const folder = await mkdtemp(join(tmpdir(), 'sexton-pgbouncer-'))
   await chmod(folder, 0o755)
@@ -61,7 +59,7 @@ export async function startPgbouncer({ url, mode, database, settings = [] }: Pgb
   const server = `host=${hostname} port=${serverPort} user=${username} password=${decodeURIComponent(password)}`
   const lines = [
     '[databases]',
-    `* = ${server}${database === undefined ? '' : ` dbname=${database}`}`,
+    `* = ${server}`,
     '[pgbouncer]',
     'listen_addr = 127.0.0.1',
     `listen_port = ${port}`,

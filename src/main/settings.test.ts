@@ -23,12 +23,13 @@ describe('the settings', () => {
     assert.deepEqual(settings.accounts, { kind: 'postgres', url: own, connectionsMax: 8 })
   })
 
-  it('a database URL may name several hosts', () => {
-    const url = 'postgres://u:p@one:5432,two:5433/sexton'
+  it('a database URL names one host: which of several is the primary is decided before it', () => {
     const read = (SEXTON_DATABASE_URL: string) =>
       readSettings({ SEXTON_DATABASE_URL, SEXTON_CONNECTIONS: '3' }, terminal).accounts
+    const url = 'postgres://u:p@one:5432/sexton'
     assert.deepEqual(read(url), { kind: 'postgres', url, connectionsMax: 3 })
-    assert.throws(() => read('postgres://u:p@one:5432,two:none/sexton'), SettingsError)
+    for (const hosts of ['one,two', 'one:5432,two:5433'])
+      assert.throws(() => read(`postgres://u:p@${hosts}/sexton`), SettingsError)
   })
 
   it('a bare address of a proxy means this one address', () => {

@@ -1,5 +1,3 @@
-import { hostsOf } from '#lib/postgres-hosts.ts'
-
 export type Reading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string }
@@ -45,11 +43,13 @@ export function parseOneOf<T extends string>(values: readonly T[]) {
 
 /** `postgres` also accepts `postgresql`. */
 export function parseUrl(scheme: 'postgres') {
-  return (text: string): Reading<string> =>
-    new RegExp(`^${scheme}(?:ql)?://`).test(text) &&
-    hostsOf(text).every((each) => URL.canParse(each))
+  const isPostgres = new RegExp(`^${scheme}(?:ql)?:$`)
+  return (text: string): Reading<string> => {
+    const { protocol = '', hostname = '' } = URL.parse(text) ?? {}
+    return isPostgres.test(protocol) && !hostname.includes(',')
       ? { ok: true, value: text }
       : { ok: false, reason: `must be a ${scheme}://user:password@host:port/database URL` }
+  }
 }
 
 export function parseList<T>(parse: (text: string) => Reading<T>) {

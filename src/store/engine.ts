@@ -95,11 +95,6 @@ export class ConstraintError extends StoreError {
   override readonly name: string = 'ConstraintError'
 }
 
-/** Its timeline is behind one that was seen: a standby was promoted, and this server did not notice. */
-export class OldPrimaryError extends StoreError {
-  override readonly name: string = 'OldPrimaryError'
-}
-
 export class LockTimeoutError extends StoreError {
   override readonly name: string = 'LockTimeoutError'
 }

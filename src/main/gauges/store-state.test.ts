@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { OldPrimaryError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { accountsMigrations } from '../stores.ts'
@@ -33,16 +32,6 @@ onPostgres('a closed store cannot be reached', async ({ engine }) => {
   await engine.close()
   assert.equal(await state(), 'cannot be reached')
   assert.equal(await stateOfRegister(engine, 'serve'), 'cannot be reached')
-})
-
-onPostgres('an old primary is not ready and says so', async ({ engine }) => {
-  const refused: typeof engine = {
-    ...engine,
-    read: () => Promise.reject(new OldPrimaryError('an old primary: its timeline 4 is behind 5')),
-  }
-  const words = 'an old primary: its timeline 4 is behind 5'
-  assert.equal(await watchAccounts(refused, Date.now, 'serve')(), words)
-  assert.equal(await stateOfRegister(refused, 'serve'), words)
 })
 
 onPostgres('a read-only server is not ready and says so', async ({ engine, replica }) => {

@@ -1,6 +1,6 @@
 import { registerMigrations } from '#datasets/datasets.ts'
 import type { Clock } from '#lib/time.ts'
-import { type Engine, type Migration, OldPrimaryError } from '#store/engine.ts'
+import type { Engine, Migration } from '#store/engine.ts'
 import { MOVED_ID } from '#store/migrate.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
@@ -10,6 +10,8 @@ import { accountsMigrations } from '../stores.ts'
 
 /** A probe asks every second or so, and anyone may ask. */
 const REMEMBERED_MS = 1_000
+
+const UNREACHABLE = 'cannot be reached'
 
 /** Newer migrations than ours are fine: replicas are replaced one by one. */
 async function missingMigration(
@@ -28,13 +30,9 @@ export async function stateOfRegister(register: Engine, role: Role): Promise<str
   try {
     const missing = await missingRights(register, 'register', role)
     return missing ?? (await missingMigration(register, registerMigrations)) ?? 'ok'
-  } catch (error) {
-    return describeFailure(error)
+  } catch {
+    return UNREACHABLE
   }
-}
-
-function describeFailure(error: unknown): string {
-  return error instanceof OldPrimaryError ? error.message : 'cannot be reached'
 }
 
 /** `ok`, or why calls cannot be counted. At most a second old. */
@@ -51,7 +49,7 @@ export function watchAccounts(engine: Engine, clock: Clock, role: Role): () => P
   return () => {
     const nowMs = clock()
     if (asked === undefined || Math.abs(nowMs - asked.atMs) >= REMEMBERED_MS)
-      asked = { atMs: nowMs, state: look().catch(describeFailure) }
+      asked = { atMs: nowMs, state: look().catch(() => UNREACHABLE) }
     return asked.state
   }
 }

@@ -1,212 +1,182 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
+import { Client } from 'pg'
+import { startPostgres } from '#test/postgres.ts'
 import { StoreError } from '../engine.ts'
-import { ConnectionPool, type Lendable } from './connection-pool.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import type { PostgresConnection } from './postgres-connection.ts'
 
-/** A server of the mind: connections open while it is up. */
-class World {
-  isUp = true
-  readonly made: Fake[] = []
+const server = await startPostgres()
+const url = await server.createDatabase()
+after(() => server.stop())
 
-  pool(connectionsMax: number) {
-    const create = () => {
-      const made = new Fake(this)
-      this.made.push(made)
-      return made
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+function open(connectionsMax: number, at = url) {
+  const settings = { url: at, session: '', names: new Map(), silenceMaxMs: 0 }
+  return new ConnectionPool({ ...settings, connectionsMax })
+}
+
+async function withPool(connectionsMax: number, work: (pool: ConnectionPool) => Promise<void>) {
+  const pool = open(connectionsMax)
+  try {
+    await work(pool)
+  } finally {
+    await pool.close()
+  }
+}
+
+/** Holds a connection until it is let go. */
+async function hold(pool: ConnectionPool) {
+  const lent = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const done = pool.use(() => {
+    lent.resolve()
+    return gate.promise
+  })
+  await lent.promise
+  return () => {
+    gate.resolve()
+    return done
+  }
+}
+
+const served = async () => 'served'
+
+async function ask(at: string, text: string): Promise<void> {
+  const client = new Client({ connectionString: at })
+  await client.connect()
+  await client.query(text)
+  await client.end()
+}
+
+test('no more connections than allowed are lent, and each serves one piece of work at a time', () =>
+  withPool(3, async (pool) => {
+    const lent = new Set<PostgresConnection>()
+    const seen = new Set<PostgresConnection>()
+    const work = async (connection: PostgresConnection) => {
+      assert.ok(!lent.has(connection))
+      lent.add(connection)
+      seen.add(connection)
+      assert.ok(lent.size <= 3)
+      await turn()
+      lent.delete(connection)
     }
-    return new ConnectionPool<Fake>({ connectionsMax, create })
-  }
+    await Promise.all(Array.from({ length: 30 }, () => pool.use(work)))
+    assert.equal(seen.size, 3)
+    const figures = { connectionsMax: 3, open: 3, inUse: 0, waiting: 0, refused: 0 }
+    assert.deepEqual(pool.figures(), figures)
+  }))
 
-  living(): number {
-    return this.made.filter((each) => each.isUsable).length
-  }
-}
+test('a connection that is lost while it is lent is replaced for the next that waits', () =>
+  withPool(1, async (pool) => {
+    const seen = new Set<PostgresConnection>()
+    const die = async (connection: PostgresConnection) => {
+      seen.add(connection)
+      await assert.rejects(
+        connection.command('select pg_terminate_backend(pg_backend_pid())'),
+        StoreError,
+      )
+    }
+    await Promise.all(Array.from({ length: 9 }, () => pool.use(die)))
+    assert.equal(seen.size, 9)
+    assert.equal(await pool.use(served), 'served')
+  }))
 
-class Fake implements Lendable {
-  isUsable = false
-  readonly destroyed = Promise.withResolvers<never>()
-  readonly #world: World
-
-  constructor(world: World) {
-    this.#world = world
-    this.destroyed.promise.catch(() => undefined)
-  }
-
-  async open() {
-    await Promise.resolve()
-    if (!this.#world.isUp) throw new StoreError('down')
-    this.isUsable = true
-  }
-
-  async end() {
-    this.isUsable = false
-  }
-
-  destroy() {
-    this.isUsable = false
-    this.destroyed.reject(new StoreError('destroyed'))
-  }
-}
-
-test('no more connections than allowed are lent, and each serves one piece of work at a time', async () => {
-  const world = new World()
-  const pool = world.pool(3)
-  const lent = new Set<Fake>()
-  const work = async (connection: Fake) => {
-    assert.ok(!lent.has(connection))
-    lent.add(connection)
-    assert.ok(lent.size <= 3)
-    await new Promise((resolve) => setImmediate(resolve))
-    lent.delete(connection)
-  }
-  await Promise.all(Array.from({ length: 30 }, () => pool.use(work)))
-  assert.equal(world.made.length, 3)
+test('statements get a StoreError while the server cannot be reached', async () => {
+  const away = open(2, 'postgres://127.0.0.1:1/away')
+  const results = await Promise.allSettled(Array.from({ length: 50 }, () => away.use(served)))
+  for (const each of results)
+    assert.ok(each.status === 'rejected' && each.reason instanceof StoreError)
+  assert.equal(away.figures().refused, 50)
+  await away.close()
 })
 
-test('a connection that is lost while it is lent is replaced for whoever waits', async () => {
-  const world = new World()
-  const pool = world.pool(2)
-  const served = await Promise.all(
-    Array.from({ length: 9 }, () =>
-      pool.use(async (connection) => {
-        assert.ok(connection.isUsable)
-        connection.isUsable = false
-      }),
-    ),
-  )
-  assert.equal(served.length, 9)
-  assert.equal(world.made.length, 9)
-})
+test('a statement that is refused a connection waits for those that are lent', () =>
+  withPool(3, async (pool) => {
+    const allow = (isAllowed: boolean) =>
+      ask(
+        server.url,
+        `alter database ${new URL(url).pathname.slice(1)} allow_connections ${isAllowed}`,
+      )
+    const release = await hold(pool)
+    await allow(false)
+    try {
+      const waiting = Array.from({ length: 9 }, () => pool.use(served))
+      await assert.rejects(ask(url, 'select 1'), /not currently accepting connections/)
+      const figures = { connectionsMax: 3, open: 1, inUse: 1, waiting: 9, refused: 0 }
+      assert.deepEqual(pool.figures(), figures)
+      await release()
+      assert.equal((await Promise.all(waiting)).length, 9)
+      assert.equal(pool.figures().refused, 0)
+    } finally {
+      await allow(true)
+    }
+  }))
 
-test('a connection that is lost while nobody uses it is never lent', async () => {
-  const world = new World()
-  const pool = world.pool(1)
-  await pool.use(async (connection) => connection)
-  for (const each of world.made) each.isUsable = false
-  assert.equal(await pool.use(async (connection) => connection.isUsable), true)
-})
+test('the number of waiting statements is bounded', () =>
+  withPool(1, async (pool) => {
+    const release = await hold(pool)
+    const waiting = Array.from({ length: 20_000 }, () => pool.use(served))
+    await assert.rejects(pool.use(served), /too many statements wait/)
+    await release()
+    assert.equal((await Promise.all(waiting)).length, 20_000)
+    assert.equal(pool.figures().refused, 1)
+  }))
 
-test('nobody waits for a server that cannot be reached, and the next is served once it can', async () => {
-  const world = new World()
-  world.isUp = false
-  const pool = world.pool(2)
-  const results = await Promise.allSettled(
-    Array.from({ length: 50 }, () => pool.use(async () => undefined)),
-  )
-  assert.ok(results.every((each) => each.status === 'rejected'))
-  assert.equal(world.made.length, 2)
-  world.isUp = true
-  assert.equal(await pool.use(async () => 'served'), 'served')
-})
-
-test('who is refused a connection waits for those that are lent, and asks for no more for a second', async (t) => {
+test('the time that a statement waits is bounded', async (t) => {
   let nowMs = 0
   t.mock.method(performance, 'now', () => nowMs)
-  const world = new World()
-  const pool = world.pool(3)
-  const lent = Promise.withResolvers<void>()
-  const gate = Promise.withResolvers<void>()
-  const holder = pool.use(async () => {
-    lent.resolve()
-    await gate.promise
-  })
-  await lent.promise
-  world.isUp = false
-  const waiting = [pool.use(async () => 'first'), pool.use(async () => 'second')]
-  await new Promise((resolve) => setImmediate(resolve))
-  waiting.push(pool.use(async () => 'third'))
-  assert.equal(world.made.length, 3, 'two were refused, and a third was not asked for')
-  assert.equal(pool.figures().waiting, 3)
-  world.isUp = true
-  nowMs += 1_000
-  waiting.push(pool.use(async () => 'fourth'))
-  assert.equal(world.made.length, 4)
-  assert.equal(await waiting.pop(), 'fourth')
-  gate.resolve()
-  await holder
-  assert.deepEqual(await Promise.all(waiting), ['first', 'second', 'third'])
-  assert.equal(pool.figures().refused, 0)
-})
-
-test('who waits gets a connection once the server has one, though none of those lent returns', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  let nowMs = 0
-  t.mock.method(performance, 'now', () => nowMs)
-  const world = new World()
-  const pool = world.pool(2)
-  const lent = Promise.withResolvers<void>()
-  const gate = Promise.withResolvers<void>()
-  const holder = pool.use(async () => {
-    lent.resolve()
-    await gate.promise
+  await withPool(1, async (pool) => {
+    const release = await hold(pool)
+    const waiting = pool.use(served)
+    nowMs += 10_000
+    t.mock.timers.tick(10_000)
+    await assert.rejects(waiting, StoreError)
+    assert.equal(pool.figures().refused, 1)
+    await release()
   })
-  await lent.promise
-  world.isUp = false
-  const waiting = pool.use(async () => 'served')
-  await new Promise((resolve) => setImmediate(resolve))
-  assert.equal(pool.figures().waiting, 1)
-  world.isUp = true
-  nowMs += 1_000
-  t.mock.timers.tick(1_000)
-  assert.equal(await waiting, 'served')
-  gate.resolve()
-  await holder
 })
 
 test('connections that nobody needs go back to the server, but one', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  let nowMs = 0
-  t.mock.method(performance, 'now', () => nowMs)
-  const world = new World()
-  const pool = world.pool(5)
-  const work = () => pool.use(() => new Promise((resolve) => setImmediate(resolve)))
-  await Promise.all(Array.from({ length: 5 }, work))
-  const pass = (ms: number) => {
-    nowMs += ms
-    t.mock.timers.tick(ms)
-  }
-  pass(30_000)
-  await Promise.all(Array.from({ length: 2 }, work))
-  pass(29_000)
-  assert.equal(world.living(), 5)
-  pass(2_000)
-  assert.equal(world.living(), 2, 'those that were used meanwhile stay')
-  pass(60_000)
-  assert.equal(world.living(), 1)
+  await withPool(5, async (pool) => {
+    const releases = await Promise.all(Array.from({ length: 5 }, () => hold(pool)))
+    for (const release of releases) await release()
+    t.mock.timers.tick(59_000)
+    assert.equal(pool.figures().open, 5)
+    t.mock.timers.tick(1_000)
+    assert.equal(pool.figures().open, 1)
+  })
 })
 
 test('closing waits for work in flight and for those in line, and refuses whoever comes later', async () => {
-  const world = new World()
-  const pool = world.pool(1)
-  const gate = Promise.withResolvers<string>()
-  const first = pool.use(() => gate.promise)
-  const second = pool.use(async () => 'second')
+  const pool = open(1)
+  const release = await hold(pool)
+  const second = pool.use(served)
   const closed = pool.close()
-  await assert.rejects(
-    pool.use(async () => undefined),
-    StoreError,
-  )
-  gate.resolve('first')
-  assert.deepEqual(await Promise.all([first, second]), ['first', 'second'])
+  await assert.rejects(pool.use(served), StoreError)
+  await release()
+  assert.equal(await second, 'served')
   await closed
   await pool.close()
-  assert.equal(world.living(), 0)
+  assert.equal(pool.figures().open, 0)
 })
 
 test('closing ends what does not end by itself', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const world = new World()
-  const pool = world.pool(1)
+  const pool = open(1)
+  await pool.use(served)
   const stuck = assert.rejects(
-    pool.use((connection) => connection.destroyed.promise),
-    /destroyed/,
+    pool.use((connection) => connection.command('select pg_sleep(60)')),
+    StoreError,
   )
-  const waiting = assert.rejects(
-    pool.use(async () => undefined),
-    /closed/,
-  )
-  await new Promise((resolve) => setImmediate(resolve))
+  const waiting = assert.rejects(pool.use(served), StoreError)
+  await turn()
   const closed = pool.close()
   t.mock.timers.tick(5_000)
-  await Promise.all([stuck, waiting, closed])
+  await Promise.all([stuck, closed])
+  t.mock.timers.tick(5_000)
+  await waiting
 })

@@ -27,14 +27,14 @@ export function listen(
       } catch {
         // Polling goes on meanwhile.
       }
-      await connection.end()
+      await connection.close()
       await sleep(AGAIN_MS, stop.signal)
     }
   }
   const running = run()
   return async () => {
     stop.abort()
-    await current?.end()
+    await current?.close()
     await running
   }
 }

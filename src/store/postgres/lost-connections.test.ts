@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { createServer, connect as dial, type Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { allEnded } from '#lib/all-ended.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { openWay } from '#test/way-to-server.ts'
 import { type Engine, type Migration, StoreError } from '../engine.ts'
 import { type Sql, sql } from '../sql.ts'
 import { openPostgres } from './open-postgres.ts'
@@ -245,44 +245,6 @@ lossTest(
     }
   },
 )
-
-type Fault = 'open' | 'silent' | 'refused' | 'cut'
-
-/** A way to the server that can be cut, refuse whoever comes, or carry nothing any more. */
-async function openWay(url: string) {
-  const { hostname, port } = new URL(url)
-  const pairs = new Set<readonly [Socket, Socket]>()
-  let fault: Fault = 'open'
-  const cut = () => {
-    for (const pair of pairs) for (const socket of pair) socket.destroy()
-    pairs.clear()
-  }
-  const entry = createServer((near) => {
-    if (fault === 'refused') return void near.destroy()
-    const far = dial(Number(port), hostname)
-    pairs.add([near, far])
-    const carry = (from: Socket, to: Socket) => {
-      from.on('data', (bytes) => fault !== 'silent' && !to.destroyed && to.write(bytes))
-      from.on('error', () => undefined)
-      from.on('close', () => fault !== 'silent' && to.destroy())
-    }
-    carry(near, far)
-    carry(far, near)
-  })
-  await new Promise<void>((resolve) => entry.listen(0, '127.0.0.1', resolve))
-  const address = entry.address()
-  assert.ok(typeof address === 'object' && address !== null)
-  const through = new URL(url)
-  through.port = String(address.port)
-  return {
-    url: through.href,
-    become(next: Fault) {
-      if (next !== 'silent') cut()
-      fault = next
-    },
-    close: () => new Promise<void>((resolve) => entry.close(() => resolve())),
-  }
-}
 
 /** A connection that is lost may be seen to be lost only when it is used, so each may fail once. */
 async function eventually<T>(ask: () => Promise<T>): Promise<T> {

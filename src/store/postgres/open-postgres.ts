@@ -1,24 +1,13 @@
-import { hostsOf } from '#lib/postgres-hosts.ts'
-import {
-  type Connection,
-  type Engine,
-  type Migration,
-  type OnMigration,
-  StoreError,
-} from '../engine.ts'
+import type { Connection, Engine, Migration, OnMigration } from '../engine.ts'
 import { assertInOrder, idsAfterRebuild, statementsOf } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { listen } from './listen.ts'
-import {
-  type Hosts,
-  PostgresConnection,
-  type PostgresConnectionOptions,
-} from './postgres-connection.ts'
+import { PostgresConnection, type PostgresConnectionOptions } from './postgres-connection.ts'
 import { transact } from './transaction.ts'
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port,host:port/database`; `sslmode` as in libpq. */
+  /** `postgres://user:password@host:port/database`; `sslmode` as in libpq. */
   readonly url: string
   readonly schema: 'register' | 'accounts'
   readonly connectionsMax?: number
@@ -61,12 +50,8 @@ const MIGRATION_LOCK = 5_398_017
 export function openPostgres(options: PostgresOptions): Engine {
   const { schema, silenceMaxMs = SILENCE_MAX_MS, connectionsMax = CONNECTIONS_MAX } = options
   const names = new Map<string, string>()
-  const hosts: Hosts = { urls: hostsOf(options.url).map(urlOf) }
-  const settings = { hosts, session: sessionOf(options), names, silenceMaxMs }
-  const pool = new ConnectionPool({
-    connectionsMax,
-    create: () => new PostgresConnection(settings),
-  })
+  const settings = { url: urlOf(options.url), session: sessionOf(options), names, silenceMaxMs }
+  const pool = new ConnectionPool({ ...settings, connectionsMax })
   const stopListening: (() => Promise<void>)[] = []
   return {
     dialect: 'postgres',
@@ -81,7 +66,6 @@ export function openPostgres(options: PostgresOptions): Engine {
       onOwnConnection(settings, (connection) => transact(connection, WITHOUT_TIMEOUT, work)),
     async migrate(migrations, onMigration, whenOutdated = 'refuse') {
       assertInOrder(migrations)
-      await refuseSharedSessions(settings)
       return onOwnConnection(settings, (connection) =>
         migrateWithin(connection, { schema, migrations, onMigration, whenOutdated }),
       )
@@ -139,31 +123,8 @@ async function onOwnConnection<T>(
     await connection.open()
     return await work(connection)
   } finally {
-    await connection.end()
+    await connection.close()
   }
-}
-
-/**
- * A pooler of transactions mixes up search paths and prepared statements: something set in one session is
- * missing there, or seen in another.
- */
-async function refuseSharedSessions(
-  settings: Omit<PostgresConnectionOptions, 'silenceMaxMs'>,
-): Promise<void> {
-  const mark = `${process.pid}.${performance.now()}`
-  const markOf = async (connection: PostgresConnection) => {
-    const [row] = await connection.ask("select current_setting('sexton.session', true) as mark")
-    return row?.mark ?? ''
-  }
-  await onOwnConnection(settings, async (one) => {
-    await one.command(`set sexton.session = '${mark}'`)
-    const others = await onOwnConnection(settings, markOf)
-    const own = [await markOf(one), await markOf(one), await markOf(one)]
-    if (others === mark || own.some((each) => each !== mark))
-      throw new StoreError(
-        'PostgreSQL: a pooler at this URL lends connections by transaction; set pool_mode = session, or name the server itself',
-      )
-  })
 }
 
 async function migrateWithin(

@@ -1,22 +1,16 @@
 import { Socket } from 'node:net'
 import { Client, DatabaseError, type QueryResult, types } from 'pg'
 import type { Row } from '../engine.ts'
-import { ConstraintError, LockTimeoutError, OldPrimaryError, StoreError } from '../engine.ts'
+import { ConstraintError, LockTimeoutError, StoreError } from '../engine.ts'
 import { type Sql, type SqlValue, toNumbered } from '../sql.ts'
 
 export interface PostgresConnectionOptions {
-  readonly hosts: Hosts
+  readonly url: string
+  /** Run once connected. */
   readonly session: string
   readonly names: Map<string, string>
   /** While a response is due; 0 for no limit. */
   readonly silenceMaxMs: number
-}
-
-export interface Hosts {
-  /** One per host, the last that worked first. */
-  urls: readonly string[]
-  /** The newest that was seen; it rises when a standby is promoted (PostgreSQL 18, 25.3.6). */
-  timeline?: number
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -30,33 +24,26 @@ const NAMES_MAX = 2_000
 /** Useless connections: outdated or forgotten statement, read-only server. */
 const STALE = new Set(['0A000', '26000', '25006'])
 
+/** Poolers of sessions reset it; one of transactions lends it to the next client as it is. */
+const MARK = 'sexton.session'
+
 /**
  * Never reopened, so that no statement of a transaction reaches another session. Pipelines
  * statements.
  */
-export class PostgresConnection {
-  #client = new Client()
-  #socket = new Socket()
-  readonly #hosts: PostgresConnectionOptions['hosts']
-  readonly #silenceMaxMs: number
+export class PostgresConnection extends Client {
+  /** Resolves when the socket is closed. */
+  readonly gone: Promise<void>
+  readonly #socket: Socket
   readonly #names: Map<string, string>
   readonly #session: string
   #isUsable = false
   #unanswered = 0
   #warning: string | undefined
 
-  constructor({ hosts, session, names, silenceMaxMs }: PostgresConnectionOptions) {
-    this.#hosts = hosts
-    this.#session = session
-    this.#names = names
-    this.#silenceMaxMs = silenceMaxMs
-  }
-
-  #dial(url: string): void {
-    const silenceMaxMs = this.#silenceMaxMs
+  constructor({ url, session, names, silenceMaxMs }: PostgresConnectionOptions) {
     const socket = new Socket()
-    this.#socket = socket
-    this.#client = new Client({
+    super({
       connectionString: url,
       stream: () => socket,
       pipeline: true,
@@ -65,10 +52,16 @@ export class PostgresConnection {
       connectionTimeoutMillis: Math.min(CONNECT_TIMEOUT_MS, silenceMaxMs || CONNECT_TIMEOUT_MS),
       types: { getTypeParser },
     })
+    this.#socket = socket
+    this.#session = session
+    this.#names = names
+    this.gone = new Promise((resolve) => {
+      this.once('end', () => resolve())
+    })
     // An error without listener would end the process.
-    this.#client.on('error', () => this.discard())
-    this.#client.on('end', () => this.discard())
-    this.#client.on('notice', ({ severity, message }) => {
+    this.on('error', () => this.destroy())
+    this.on('end', () => this.discard())
+    this.on('notice', ({ severity, message }) => {
       if (severity === 'WARNING') this.#warning = message
     })
     socket.setTimeout(silenceMaxMs, () => {
@@ -76,67 +69,25 @@ export class PostgresConnection {
     })
   }
 
-  /** After StoreError it can only be destroyed. */
+  /** After StoreError it can only be closed. */
   async open(): Promise<void> {
-    const { urls, timeline } = this.#hosts
-    if (timeline === undefined && urls.length > 1) await this.#seeAll(urls)
-    const failures: StoreError[] = []
-    for (const url of urls)
-      try {
-        await this.#openAt(url, urls.length > 1)
-        if (url !== urls[0]) this.#hosts.urls = [url, ...urls.filter((each) => each !== url)]
-        return
-      } catch (error) {
-        failures.push(toStoreError(error))
-      }
-    if (failures.length === 1) throw failures[0]
-    const words = failures.map(({ message }, at) => `${hostOf(urls[at])}: ${message}`).join('; ')
-    throw new StoreError(`PostgreSQL: no host takes writes (${words})`)
-  }
-
-  async #openAt(url: string, mustWrite: boolean): Promise<void> {
-    this.#dial(url)
-    await this.#client.connect()
-    await this.command(this.#session)
-    const { reads, timeline } = await this.#see()
-    const refusal = mustWrite && reads ? new StoreError('it only reads') : this.#judge(timeline)
-    if (refusal !== undefined) {
-      await this.end()
-      throw refusal
+    try {
+      await this.connect()
+    } catch (error) {
+      throw toStoreError(error)
     }
+    await this.startSession()
+  }
+
+  /** Poolers that lend a connection by transaction would mix up search paths and prepared statements. */
+  async startSession(): Promise<void> {
+    const text = `select current_setting('${MARK}', true) as mark; set ${MARK} = 'set'; ${this.#session}`
+    const [before] = [await this.#send({ text })].flat()
+    if (before?.rows[0]?.mark)
+      throw new StoreError(
+        'PostgreSQL: a pooler at this URL lends connections by transaction; set pool_mode = session, or name the server itself',
+      )
     this.#isUsable = true
-  }
-
-  /** A process may start while an old primary and the new one both run. */
-  async #seeAll(urls: readonly string[]): Promise<void> {
-    for (const url of urls)
-      try {
-        this.#dial(url)
-        await this.#client.connect()
-        this.#judge((await this.#see()).timeline)
-      } catch {
-        // It is named when it is opened.
-      } finally {
-        await this.end()
-      }
-  }
-
-  async #see(): Promise<{ readonly reads: boolean; readonly timeline: number }> {
-    const [row] = await this.ask(`
-      select current_setting('transaction_read_only') as reads, case when pg_is_in_recovery() then ''
-        else pg_walfile_name(pg_current_wal_lsn()) end as segment`)
-    const timeline = Number.parseInt(String(row?.segment).slice(0, 8), 16)
-    return { reads: row?.reads === 'on', timeline }
-  }
-
-  /** Remembers a newer timeline. That of a standby is not a number. */
-  #judge(timeline: number): OldPrimaryError | undefined {
-    const { timeline: newest = 0 } = this.#hosts
-    if (timeline > newest) this.#hosts.timeline = timeline
-    if (!(timeline < newest)) return undefined
-    return new OldPrimaryError(
-      `an old primary: its timeline ${timeline} is behind ${newest}; make it a standby of the new one`,
-    )
   }
 
   get isUsable(): boolean {
@@ -161,18 +112,10 @@ export class PostgresConnection {
     throw new StoreError(`PostgreSQL: the commit may not have reached the standby (${warning})`)
   }
 
-  /** Without preparing anything. */
-  async ask(text: string): Promise<readonly Row[]> {
-    return (await this.#send({ text })).rows
-  }
-
   /** Calls back for each until the connection ends. */
   notifications(onNotification: (payload: string | undefined) => void): Promise<void> {
-    this.#client.on('notification', ({ payload }) => onNotification(payload))
-    return new Promise((resolve) => {
-      if (!this.#isUsable) resolve()
-      for (const event of ['end', 'error'] as const) this.#client.once(event, () => resolve())
-    })
+    this.on('notification', ({ payload }) => onNotification(payload))
+    return this.gone
   }
 
   run(statement: Sql): Promise<readonly Row[]> {
@@ -187,9 +130,9 @@ export class PostgresConnection {
   }
 
   /** Never rejects. */
-  async end(): Promise<void> {
+  async close(): Promise<void> {
     this.discard()
-    await this.#client.end().catch(() => undefined)
+    await this.end().catch(() => undefined)
   }
 
   destroy(): void {
@@ -212,7 +155,7 @@ export class PostgresConnection {
   }): Promise<QueryResult<Row>> {
     this.#unanswered += 1
     return new Promise((resolve, reject) => {
-      this.#client.query<Row>(query, (error: unknown, result) => {
+      this.query<Row>(query, (error: unknown, result) => {
         this.#unanswered -= 1
         if (!error) return resolve(result)
         if (!leavesUsable(error)) this.discard()
@@ -220,10 +163,6 @@ export class PostgresConnection {
       })
     })
   }
-}
-
-function hostOf(url = ''): string {
-  return new URL(url).host
 }
 
 /** 64-bit integers become exact numbers. */
@@ -246,7 +185,7 @@ function leavesUsable(error: unknown): boolean {
 const GRANT = 'run "sexton migrate" as the owner of the tables, then what "sexton grants" prints'
 
 /** 42501: insufficient privilege. */
-function toStoreError(error: unknown): StoreError {
+export function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const message = (error instanceof Error && error.message) || code || String(error)

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { hostsOf } from '#lib/postgres-hosts.ts'
 import type { RoleContext } from '#main/role-context.ts'
 import { SettingsError } from '#main/settings-error.ts'
 import { storeFile } from '#main/store-file.ts'
@@ -161,9 +160,9 @@ function tell(
   })
 }
 
-/** First host, port and database as the driver reads them, as no two places may share a name; never the password. */
+/** Host, port and database as the driver reads them, as no two places may share a name; never the password. */
 export function placeOf(url: string): string {
-  const { hostname, port, pathname, searchParams, username } = new URL(hostsOf(url)[0] ?? url)
+  const { hostname, port, pathname, searchParams, username } = new URL(url)
   const host = searchParams.get('host') ?? hostname
   // Without a name, the database is that of the user.
   const database =
