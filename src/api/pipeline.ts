@@ -313,9 +313,12 @@ async function pay(deps: PipelineDeps, exchange: Exchange): Promise<Ending | und
   return undefined
 }
 
+/** Larger answers keep their turn until they are charged, so that few of a caller wait in memory. */
+const SMALL_BYTES_MAX = 65_536
+
 async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
   if (!exchange.route.metered) return undefined
-  leaveTurn(deps, exchange)
+  if ((exchange.outgoing?.body.length ?? 0) <= SMALL_BYTES_MAX) leaveTurn(deps, exchange)
   if (exchange.incoming.isCut()) return CUT
   let admission = await charge(deps, exchange)
   if (admission.kind === 'exhausted' && exchange.payer === exchange.caller) {

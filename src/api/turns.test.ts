@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { answer } from '#route/route.ts'
-import { startHarness } from './pipeline-harness.ts'
+import { harnessParts, startHarness } from './pipeline-harness.ts'
 import { Turns } from './turns.ts'
 
 test('four calls of a caller work at once, the others in the order in which they came', async () => {
@@ -41,5 +41,27 @@ test('of 300 heavy calls at once for one remaining unit one is answered, and few
   assert.equal(statuses.filter((each) => each === 402).length, 299)
   const worked = world.log.filter((each) => each === 'work').length
   assert.ok(worked <= 12, `${worked} calls worked`)
+  await world.server.stop()
+})
+
+test('of one caller few large answers wait in memory for their charge', async () => {
+  const { state, deps } = harnessParts()
+  const { promise: committed, resolve: commit } = Promise.withResolvers<void>()
+  const world = await startHarness({
+    meter: { ...deps.meter, admit: (caller) => committed.then(() => deps.meter.admit(caller)) },
+  })
+  state.counts.set('127.0.0.1', 2)
+  world.outcome = async () => answer(200, { data: 'x'.repeat(100_000) })
+  const calls = Array.from({ length: 50 }, async () => {
+    const response = await fetch(`${world.origin}/api/thing`)
+    await response.arrayBuffer()
+    return response.status
+  })
+  while (world.log.filter((each) => each === 'guard').length < 50) await turn()
+  for (let turns = 0; turns < 20; turns += 1) await turn()
+  assert.equal(world.log.filter((each) => each === 'work').length, 4)
+  commit()
+  const statuses = await Promise.all(calls)
+  assert.equal(statuses.filter((each) => each === 200).length, 1)
   await world.server.stop()
 })
