@@ -1,6 +1,5 @@
 import { refuseUse } from '#access/keys/limits.ts'
 import type { Admission, Meter } from '#access/meter/admission.ts'
-import { MeteringUnavailable } from '#access/meter/admission.ts'
 import { refuseSpending } from '#access/meter/spending-caps.ts'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
@@ -10,11 +9,12 @@ import type { PaymentRequired, Prepared, RequestFacts, Route } from '#route/rout
 import type { AccessLog } from './access-log.ts'
 import type { AdmissionSource } from './call-counts.ts'
 import type { CallPayment, ProvenPayment, UnsettledPayment } from './call-payment.ts'
-import { type FiguresDeps, figuresAfterRefusal, figuresOf, noFigures } from './figures.ts'
+import { type FailureDeps, failure, reportFailure } from './failure.ts'
+import { type FiguresDeps, figuresAfterRefusal, figuresOf } from './figures.ts'
 import type { Turns } from './turns.ts'
 import { type Asked, type Ending, etagAt, pushHeaders, stampFigures, toWire } from './wire.ts'
 
-export interface PipelineDeps extends FiguresDeps {
+export interface PipelineDeps extends FiguresDeps, FailureDeps {
   readonly meter: Meter
   /** For absolute URLs in problem bodies; without a trailing slash. */
   readonly publicBaseUrl: string
@@ -36,9 +36,6 @@ export interface PipelineDeps extends FiguresDeps {
   screen?(facts: RequestFacts): Promise<Refusal | 'carried' | undefined>
   /** Settles a payment that came with the request; undefined when none came. */
   settle?(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined>
-  /** What a failure of infrastructure means to a caller; undefined for a bug. */
-  outage(error: unknown): Refusal | undefined
-  report(error: unknown, requestId: string): void
   observeAdmission?(source: AdmissionSource): void
   noteCaller?: AccessLog['noteCaller']
 }
@@ -53,7 +50,8 @@ class Exchange implements RequestFacts, Asked {
   payer: Caller
   prepared: Prepared | undefined
   guarded = false
-  hasTurn = false
+  /** The bucket in whose turn it works. */
+  turnOf: string | undefined
   /** Of the work, until the call is admitted. */
   outgoing: Outgoing | undefined
   /** Proven, but not credited yet. */
@@ -271,17 +269,34 @@ async function notModified(_deps: PipelineDeps, exchange: Exchange): Promise<End
 }
 
 /** One caller's calls do not work all at once; the next one learns what the last one cost. */
-function takeTurn(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> | undefined {
-  if (!exchange.route.metered) return undefined
-  exchange.hasTurn = true
-  const waiting = deps.turns.take(exchange.caller.bucket)
-  return waiting?.then(() => (exchange.incoming.isCut() ? CUT : undefined))
+function takeTurn(
+  deps: PipelineDeps,
+  exchange: Exchange,
+): Promise<Ending | undefined> | Ending | undefined {
+  const { route, incoming, payer } = exchange
+  if (!route.metered) return undefined
+  const { bucket } = payer
+  const waiting = deps.turns.take(bucket, incoming)
+  if (waiting === 'full') return LINE_FULL
+  if (waiting === undefined) {
+    exchange.turnOf = bucket
+    return undefined
+  }
+  return waiting.then((isTurn) => {
+    if (isTurn) exchange.turnOf = bucket
+    return incoming.isCut() ? CUT : undefined
+  })
 }
 
+const LINE_FULL = refuse('rate_limited', 'too many calls wait at once; send fewer in parallel', {
+  retryAfterSeconds: 1,
+})
+
 function leaveTurn(deps: PipelineDeps, exchange: Exchange): void {
-  if (!exchange.hasTurn) return
-  exchange.hasTurn = false
-  deps.turns.leave(exchange.caller.bucket)
+  const { turnOf } = exchange
+  if (turnOf === undefined) return
+  exchange.turnOf = undefined
+  deps.turns.leave(turnOf)
 }
 
 /** A call that would be refused, or brings a payment, causes no work before that is settled. */
@@ -374,22 +389,4 @@ async function work(deps: PipelineDeps, exchange: Exchange): Promise<Ending | un
   if (outcome.kind === 'answer' && outcome.figures !== undefined) exchange.figures = outcome.figures
   exchange.outgoing = toWire(deps, exchange, outcome)
   return undefined
-}
-
-function failure(deps: PipelineDeps, exchange: Exchange, error: unknown): Refusal {
-  if (error instanceof MeteringUnavailable) {
-    deps.report(error, exchange.requestId)
-    exchange.figures = noFigures(exchange.caller, deps.clock())
-    return refuse('metering_unavailable', 'calls cannot be counted right now; try again soon')
-  }
-  return reportFailure(deps, error, exchange.requestId)
-}
-
-/** What a failure of routes and pages means to a caller. */
-export function reportFailure(deps: PipelineDeps, error: unknown, requestId: string): Refusal {
-  deps.report(error, requestId)
-  return (
-    deps.outage(error) ??
-    refuse('internal_error', 'internal error; quote the X-Request-Id to support')
-  )
 }

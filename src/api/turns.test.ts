@@ -5,22 +5,46 @@ import { answer } from '#route/route.ts'
 import { harnessParts, startHarness } from './pipeline-harness.ts'
 import { Turns } from './turns.ts'
 
+const client = () => ({ signal: new AbortController().signal, isCut: () => false })
+
 test('four calls of a caller work at once, the others in the order in which they came', async () => {
   const turns = new Turns()
   const begun: number[] = []
   const call = async (n: number) => {
-    await turns.take('a')
+    await turns.take('a', client())
     begun.push(n)
   }
   const calls = [0, 1, 2, 3, 4, 5, 6].map(call)
   await turn()
   assert.deepEqual(begun, [0, 1, 2, 3])
-  assert.equal(turns.take('b'), undefined, 'another caller does not wait')
+  assert.equal(turns.take('b', client()), undefined, 'another caller does not wait')
   for (let n = 0; n < 3; n += 1) turns.leave('a')
   await Promise.all(calls)
   assert.deepEqual(begun, [0, 1, 2, 3, 4, 5, 6])
   for (let n = 0; n < 4; n += 1) turns.leave('a')
-  for (let n = 0; n < 4; n += 1) assert.equal(turns.take('a'), undefined)
+  for (let n = 0; n < 4; n += 1) assert.equal(turns.take('a', client()), undefined)
+})
+
+test('a call that is cut leaves the line, and a line is bounded', async () => {
+  const turns = new Turns()
+  for (let n = 0; n < 4; n += 1) turns.take('a', client())
+  for (let n = 0; n < 999; n += 1) turns.take('a', client())
+  const controller = new AbortController()
+  const cut = turns.take('a', { signal: controller.signal, isCut: () => controller.signal.aborted })
+  assert.equal(turns.take('a', client()), 'full')
+  controller.abort()
+  assert.equal(await cut, false)
+  assert.ok(turns.take('a', client()) instanceof Promise)
+})
+
+test('a client that half-closes keeps its place in the line', async () => {
+  const turns = new Turns()
+  for (let n = 0; n < 4; n += 1) turns.take('a', client())
+  const controller = new AbortController()
+  const waiting = turns.take('a', { signal: controller.signal, isCut: () => false })
+  controller.abort()
+  turns.leave('a')
+  assert.equal(await waiting, true)
 })
 
 test('of 300 heavy calls at once for one remaining unit one is answered, and few work', async () => {
