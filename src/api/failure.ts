@@ -11,6 +11,9 @@ export interface FailureDeps {
   outage(error: unknown): Refusal | undefined
 }
 
+/** Nobody reads it. */
+export const CUT = refuse('invalid_parameter', 'the client closed the connection')
+
 interface Failing {
   readonly requestId: string
   readonly caller: Caller

@@ -9,9 +9,9 @@ import type { PaymentRequired, Prepared, RequestFacts, Route } from '#route/rout
 import type { AccessLog } from './access-log.ts'
 import type { AdmissionSource } from './call-counts.ts'
 import type { CallPayment, ProvenPayment, UnsettledPayment } from './call-payment.ts'
-import { type FailureDeps, failure, reportFailure } from './failure.ts'
+import { CUT, type FailureDeps, failure, reportFailure } from './failure.ts'
 import { type FiguresDeps, figuresAfterRefusal, figuresOf } from './figures.ts'
-import type { Turns } from './turns.ts'
+import { leaveTurn, type Turns, takeTurn } from './turns.ts'
 import { type Asked, type Ending, etagAt, pushHeaders, stampFigures, toWire } from './wire.ts'
 
 export interface PipelineDeps extends FiguresDeps, FailureDeps {
@@ -49,6 +49,8 @@ class Exchange implements RequestFacts, Asked {
   /** Whose quota or balance the call is charged to. */
   payer: Caller
   prepared: Prepared | undefined
+  /** When the key was looked up. */
+  identifiedMs = 0
   guarded = false
   /** The bucket in whose turn it works. */
   turnOf: string | undefined
@@ -204,11 +206,23 @@ function stamp(
 async function identify(deps: PipelineDeps, exchange: Exchange): Promise<Refusal | undefined> {
   const { route, incoming, addressBucket } = exchange
   if (route.open === true || incoming.headers.authorization === undefined) return undefined
+  exchange.identifiedMs = deps.clock()
   const caller = await deps.identify(incoming.headers, addressBucket)
   if (isRefusal(caller)) return caller
   exchange.caller = caller
   exchange.payer = caller
   return refuseByLimits(exchange, caller)
+}
+
+/** A key may be revoked or restricted while its call waits or works. */
+const IDENTITY_AGE_MAX_MS = 500
+
+function identifyAgain(
+  deps: PipelineDeps,
+  exchange: Exchange,
+): Promise<Refusal | undefined> | undefined {
+  const ageMs = Math.abs(deps.clock() - exchange.identifiedMs)
+  return ageMs > IDENTITY_AGE_MAX_MS ? identify(deps, exchange) : undefined
 }
 
 /** Each minute of a stream asks again. */
@@ -268,37 +282,6 @@ async function notModified(_deps: PipelineDeps, exchange: Exchange): Promise<End
   return matchesEtag(header, etag) ? { kind: 'not-modified', etag, cacheControl } : undefined
 }
 
-/** One caller's calls do not work all at once; the next one learns what the last one cost. */
-function takeTurn(
-  deps: PipelineDeps,
-  exchange: Exchange,
-): Promise<Ending | undefined> | Ending | undefined {
-  const { route, incoming, payer } = exchange
-  if (!route.metered) return undefined
-  const { bucket } = payer
-  const waiting = deps.turns.take(bucket, incoming)
-  if (waiting === 'full') return LINE_FULL
-  if (waiting === undefined) {
-    exchange.turnOf = bucket
-    return undefined
-  }
-  return waiting.then((isTurn) => {
-    if (isTurn) exchange.turnOf = bucket
-    return incoming.isCut() ? CUT : undefined
-  })
-}
-
-const LINE_FULL = refuse('rate_limited', 'too many calls wait at once; send fewer in parallel', {
-  retryAfterSeconds: 1,
-})
-
-function leaveTurn(deps: PipelineDeps, exchange: Exchange): void {
-  const { turnOf } = exchange
-  if (turnOf === undefined) return
-  exchange.turnOf = undefined
-  deps.turns.leave(turnOf)
-}
-
 /** A call that would be refused, or brings a payment, causes no work before that is settled. */
 async function askAgain(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
   const { route, caller } = exchange
@@ -335,6 +318,8 @@ async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | u
   if (!exchange.route.metered) return undefined
   if ((exchange.outgoing?.body.length ?? 0) <= SMALL_BYTES_MAX) leaveTurn(deps, exchange)
   if (exchange.incoming.isCut()) return CUT
+  const refused = await identifyAgain(deps, exchange)
+  if (refused !== undefined) return refused
   let admission = await charge(deps, exchange)
   if (admission.kind === 'exhausted' && exchange.payer === exchange.caller) {
     const ending = await pay(deps, exchange)
@@ -349,9 +334,6 @@ async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | u
   if (admission.kind === 'admitted') return undefined
   return await deps.paymentRequired(exchange.caller, exchange)
 }
-
-/** Nobody reads it. */
-const CUT = refuse('invalid_parameter', 'the client closed the connection')
 
 /** A payment is credited in the transaction that debits its call. */
 async function charge(

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { refuse } from '#domain/refusal.ts'
 import { answer } from '#route/route.ts'
-import { harnessParts, startHarness } from './pipeline-harness.ts'
+import { GOOD_KEY, harnessParts, NOON_MS, startHarness } from './pipeline-harness.ts'
 import { Turns } from './turns.ts'
 
 const client = () => ({ signal: new AbortController().signal, isCut: () => false })
@@ -87,5 +88,32 @@ test('of one caller few large answers wait in memory for their charge', async ()
   commit()
   const statuses = await Promise.all(calls)
   assert.equal(statuses.filter((each) => each === 200).length, 1)
+  await world.server.stop()
+})
+
+test('a key that is revoked while its calls wait and work serves none of them', async () => {
+  const { deps } = harnessParts()
+  const now = { ms: NOON_MS, isRevoked: false }
+  const world = await startHarness({
+    clock: () => now.ms,
+    identify: async (headers) =>
+      now.isRevoked ? refuse('invalid_api_key', 'revoked') : deps.identify(headers),
+  })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  world.outcome = async () => {
+    await promise
+    return answer(200, { data: 'thing' })
+  }
+  const calls = Array.from({ length: 6 }, async () => {
+    const headers = { authorization: `Bearer ${GOOD_KEY}` }
+    const response = await fetch(`${world.origin}/api/thing`, { headers })
+    await response.arrayBuffer()
+    return response.status
+  })
+  while (world.log.filter((each) => each === 'guard').length < 6) await turn()
+  Object.assign(now, { ms: NOON_MS + 1_000, isRevoked: true })
+  resolve()
+  assert.deepEqual(await Promise.all(calls), Array(6).fill(401))
+  assert.equal(world.counts.size, 0)
   await world.server.stop()
 })

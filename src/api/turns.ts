@@ -1,4 +1,8 @@
+import type { Caller } from '#domain/caller.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Incoming } from '#http/exchange.ts'
+import type { Route } from '#route/route.ts'
+import { CUT } from './failure.ts'
 
 /** A page that asks thirty questions at once does not notice; a thousand heavy ones leave room for others. */
 const AT_ONCE_MAX = 4
@@ -58,4 +62,47 @@ export class Turns {
     if (line.length === 0) this.#waiting.delete(bucket)
     return true
   }
+}
+
+interface TurnDeps {
+  readonly turns: Turns
+}
+
+interface TakingTurns {
+  readonly route: Route
+  readonly incoming: Incoming
+  readonly payer: Caller
+  /** The bucket in whose turn it works. */
+  turnOf: string | undefined
+}
+
+/** One caller's calls do not work all at once; the next one learns what the last one cost. */
+export function takeTurn(
+  { turns }: TurnDeps,
+  call: TakingTurns,
+): Promise<Refusal | undefined> | Refusal | undefined {
+  const { route, incoming, payer } = call
+  if (!route.metered) return undefined
+  const { bucket } = payer
+  const waiting = turns.take(bucket, incoming)
+  if (waiting === 'full') return FULL
+  if (waiting === undefined) {
+    call.turnOf = bucket
+    return undefined
+  }
+  return waiting.then((isTurn) => {
+    if (isTurn) call.turnOf = bucket
+    return incoming.isCut() ? CUT : undefined
+  })
+}
+
+const FULL = refuse('rate_limited', 'too many calls wait at once; send fewer in parallel', {
+  retryAfterSeconds: 1,
+})
+
+export function leaveTurn({ turns }: TurnDeps, call: TakingTurns): void {
+  const { turnOf } = call
+  if (turnOf === undefined) return
+  call.turnOf = undefined
+  turns.leave(turnOf)
 }
