@@ -1,4 +1,4 @@
-import { MeteringUnavailable } from '#access/meter/admission.ts'
+import { ConnectionCut, MeteringUnavailable } from '#access/meter/admission.ts'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
@@ -22,6 +22,7 @@ interface Failing {
 
 /** Also without figures, since the store that has them may be down. */
 export function failure(deps: FailureDeps, call: Failing, error: unknown): Refusal {
+  if (error instanceof ConnectionCut) return CUT
   if (!(error instanceof MeteringUnavailable)) return reportFailure(deps, error, call.requestId)
   deps.report(error, call.requestId)
   call.figures = noFigures(call.caller, deps.clock())

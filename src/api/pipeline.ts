@@ -315,15 +315,17 @@ async function pay(deps: PipelineDeps, exchange: Exchange): Promise<Ending | und
 const SMALL_BYTES_MAX = 65_536
 
 async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
-  if (!exchange.route.metered) return undefined
+  const { route, incoming } = exchange
+  if (!route.metered) return undefined
   if ((exchange.outgoing?.body.length ?? 0) <= SMALL_BYTES_MAX) leaveTurn(deps, exchange)
-  if (exchange.incoming.isCut()) return CUT
+  if (incoming.isCut()) return CUT
   const refused = await identifyAgain(deps, exchange)
   if (refused !== undefined) return refused
   let admission = await charge(deps, exchange)
   if (admission.kind === 'exhausted' && exchange.payer === exchange.caller) {
     const ending = await pay(deps, exchange)
     if (ending !== undefined) return ending
+    if (incoming.isCut()) return CUT
     admission = await charge(deps, exchange)
   }
   if (admission.kind === 'unsettled') {
@@ -340,11 +342,11 @@ async function charge(
   deps: PipelineDeps,
   exchange: Exchange,
 ): Promise<Admission | UnsettledPayment> {
-  const { payment, payer } = exchange
+  const { payment, payer, incoming } = exchange
   exchange.payment = undefined
   const posted = await payment?.post('credit and call')
   if (posted?.kind === 'unsettled') return posted
-  const admission = posted ?? (await deps.meter.admit(payer))
+  const admission = posted ?? (await deps.meter.admit(payer, () => incoming.isCut()))
   take(deps, exchange, admission)
   return admission
 }
