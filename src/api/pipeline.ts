@@ -293,7 +293,10 @@ async function askAgain(deps: PipelineDeps, exchange: Exchange): Promise<Ending 
   if (refused === undefined) return undefined
   exchange.figures = { ...figures, remaining: 0 }
   deps.observeAdmission?.(refused.kind)
-  return refused.kind === 'limited' ? refuseSpending(refused.cap) : pay(deps, exchange)
+  if (refused.kind === 'limited') return refuseSpending(refused.cap)
+  // Settling takes seconds, and the payer's balance may be another than the address's.
+  leaveTurn(deps, exchange)
+  return (await pay(deps, exchange)) ?? takeTurn(deps, exchange)
 }
 
 function isRefusalOf(screened: Refusal | 'carried' | undefined): screened is Refusal {

@@ -117,3 +117,28 @@ test('a key that is revoked while its calls wait and work serves none of them', 
   assert.equal(world.counts.size, 0)
   await world.server.stop()
 })
+
+test('slow payments of an address hold up no wallet behind it', async () => {
+  const { deps } = harnessParts()
+  const { promise: settled, resolve: settleAll } = Promise.withResolvers<void>()
+  const wallet = { ...deps.anonymous('payer:0xaa'), dailyQuota: 5 }
+  const settling: string[] = []
+  const world = await startHarness({
+    meter: { ...deps.meter, wasRefused: () => true },
+    settle: async (caller, { headers }) => {
+      if (headers['x-slow'] === undefined) return { kind: 'balance', headers: {}, payer: wallet }
+      settling.push('slow')
+      await settled
+      return { kind: 'balance', headers: {}, payer: caller }
+    },
+  })
+  for (let call = 0; call < 3; call += 1) await fetch(`${world.origin}/api/thing`)
+  const slow = Array.from({ length: 8 }, () =>
+    fetch(`${world.origin}/api/thing`, { headers: { 'x-slow': '1' } }),
+  )
+  while (settling.length < 8) await turn()
+  assert.equal((await fetch(`${world.origin}/api/thing`)).status, 200)
+  settleAll()
+  await Promise.all(slow)
+  await world.server.stop()
+})
