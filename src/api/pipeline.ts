@@ -160,7 +160,7 @@ async function chargedByMinute(
   const { chargeMinutes } = await import('./charge-minutes.ts')
   const { headers } = facts.incoming
   const identify = async () => {
-    if (headers.authorization === undefined) return facts.caller
+    if (headers.authorization === undefined) return facts.payer
     const caller = await deps.identify(headers, facts.addressBucket)
     return isRefusal(caller) ? caller : (refuseByLimits(facts, caller) ?? caller)
   }
