@@ -324,8 +324,10 @@ async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | u
   if (incoming.isCut()) return CUT
   const refused = await identifyAgain(deps, exchange)
   if (refused !== undefined) return refused
+  // A credit that only repays a receivable leaves nothing; its payment is not settled twice.
+  const isPaid = exchange.payment !== undefined
   let admission = await charge(deps, exchange)
-  if (admission.kind === 'exhausted' && exchange.payer === exchange.caller) {
+  if (admission.kind === 'exhausted' && !isPaid && exchange.payer === exchange.caller) {
     const ending = await pay(deps, exchange)
     if (ending !== undefined) return ending
     if (incoming.isCut()) return CUT
