@@ -3,8 +3,9 @@ import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import type { Incoming, Outgoing } from '#http/exchange.ts'
 import { toProblem } from '#http/problem.ts'
 import { preflightHeaders } from './constant-headers.ts'
+import { reportFailure } from './failure.ts'
 import { figuresOf, rememberedFigures } from './figures.ts'
-import { type PipelineDeps, reportFailure } from './pipeline.ts'
+import type { PipelineDeps } from './pipeline.ts'
 import { stampFigures } from './wire.ts'
 
 /** An unmetered document: docs, OpenAPI, error pages. */

@@ -4,7 +4,13 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { refuse } from '#domain/refusal.ts'
 import type { Incoming } from '#http/exchange.ts'
 import { answer, defineRoute } from '#route/route.ts'
-import { GOOD_KEY, type Harness, PAYMENT_BODY, startHarness } from './pipeline-harness.ts'
+import {
+  GOOD_KEY,
+  type Harness,
+  harnessParts,
+  PAYMENT_BODY,
+  startHarness,
+} from './pipeline-harness.ts'
 import { staticPage } from './static-page.ts'
 
 const withKey = { authorization: `Bearer ${GOOD_KEY}` }
@@ -206,6 +212,25 @@ describe('the pipeline', () => {
     assert.equal(response.status, 200)
     assert.equal(response.headers.get('payment-response'), 'yes')
     await paid.server.stop()
+  })
+
+  it('a payment that only repays a debt is settled once, and its receipt is on the 402', async () => {
+    let settled = 0
+    const { deps } = harnessParts()
+    const indebted = await startHarness({
+      meter: { ...deps.meter, wasRefused: () => true },
+      settle: async (payer) => {
+        settled += 1
+        const post = async () => deps.meter.admit(payer)
+        return { kind: 'proven', payer, headers: { 'PAYMENT-RESPONSE': 'yes' }, post }
+      },
+    })
+    for (let call = 0; call < 3; call += 1) await deps.meter.admit(deps.anonymous('127.0.0.1'))
+    const response = await fetch(`${indebted.origin}/api/thing`)
+    assert.equal(response.status, 402)
+    assert.equal(response.headers.get('payment-response'), 'yes')
+    assert.equal(settled, 1)
+    await indebted.server.stop()
   })
 
   it('docs and refusals do not wait for a store that hangs', async () => {

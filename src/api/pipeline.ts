@@ -1,6 +1,5 @@
 import { refuseUse } from '#access/keys/limits.ts'
 import type { Admission, Meter } from '#access/meter/admission.ts'
-import { MeteringUnavailable } from '#access/meter/admission.ts'
 import { refuseSpending } from '#access/meter/spending-caps.ts'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
@@ -10,11 +9,12 @@ import type { PaymentRequired, Prepared, RequestFacts, Route } from '#route/rout
 import type { AccessLog } from './access-log.ts'
 import type { AdmissionSource } from './call-counts.ts'
 import type { CallPayment, ProvenPayment, UnsettledPayment } from './call-payment.ts'
-import { type FiguresDeps, figuresAfterRefusal, figuresOf, noFigures } from './figures.ts'
-import type { Turns } from './turns.ts'
+import { CUT, type FailureDeps, failure, reportFailure } from './failure.ts'
+import { type FiguresDeps, figuresAfterRefusal, figuresOf } from './figures.ts'
+import { leaveTurn, type Turns, takeTurn } from './turns.ts'
 import { type Asked, type Ending, etagAt, pushHeaders, stampFigures, toWire } from './wire.ts'
 
-export interface PipelineDeps extends FiguresDeps {
+export interface PipelineDeps extends FiguresDeps, FailureDeps {
   readonly meter: Meter
   /** For absolute URLs in problem bodies; without a trailing slash. */
   readonly publicBaseUrl: string
@@ -36,9 +36,6 @@ export interface PipelineDeps extends FiguresDeps {
   screen?(facts: RequestFacts): Promise<Refusal | 'carried' | undefined>
   /** Settles a payment that came with the request; undefined when none came. */
   settle?(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined>
-  /** What a failure of infrastructure means to a caller; undefined for a bug. */
-  outage(error: unknown): Refusal | undefined
-  report(error: unknown, requestId: string): void
   observeAdmission?(source: AdmissionSource): void
   noteCaller?: AccessLog['noteCaller']
 }
@@ -52,8 +49,11 @@ class Exchange implements RequestFacts, Asked {
   /** Whose quota or balance the call is charged to. */
   payer: Caller
   prepared: Prepared | undefined
+  /** When the key was looked up. */
+  identifiedMs = 0
   guarded = false
-  hasTurn = false
+  /** The bucket in whose turn it works. */
+  turnOf: string | undefined
   /** Of the work, until the call is admitted. */
   outgoing: Outgoing | undefined
   /** Proven, but not credited yet. */
@@ -160,7 +160,7 @@ async function chargedByMinute(
   const { chargeMinutes } = await import('./charge-minutes.ts')
   const { headers } = facts.incoming
   const identify = async () => {
-    if (headers.authorization === undefined) return facts.caller
+    if (headers.authorization === undefined) return facts.payer
     const caller = await deps.identify(headers, facts.addressBucket)
     return isRefusal(caller) ? caller : (refuseByLimits(facts, caller) ?? caller)
   }
@@ -206,11 +206,23 @@ function stamp(
 async function identify(deps: PipelineDeps, exchange: Exchange): Promise<Refusal | undefined> {
   const { route, incoming, addressBucket } = exchange
   if (route.open === true || incoming.headers.authorization === undefined) return undefined
+  exchange.identifiedMs = deps.clock()
   const caller = await deps.identify(incoming.headers, addressBucket)
   if (isRefusal(caller)) return caller
   exchange.caller = caller
   exchange.payer = caller
   return refuseByLimits(exchange, caller)
+}
+
+/** A key may be revoked or restricted while its call waits or works. */
+const IDENTITY_AGE_MAX_MS = 500
+
+function identifyAgain(
+  deps: PipelineDeps,
+  exchange: Exchange,
+): Promise<Refusal | undefined> | undefined {
+  const ageMs = Math.abs(deps.clock() - exchange.identifiedMs)
+  return ageMs > IDENTITY_AGE_MAX_MS ? identify(deps, exchange) : undefined
 }
 
 /** Each minute of a stream asks again. */
@@ -270,20 +282,6 @@ async function notModified(_deps: PipelineDeps, exchange: Exchange): Promise<End
   return matchesEtag(header, etag) ? { kind: 'not-modified', etag, cacheControl } : undefined
 }
 
-/** One caller's calls do not work all at once; the next one learns what the last one cost. */
-function takeTurn(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> | undefined {
-  if (!exchange.route.metered) return undefined
-  exchange.hasTurn = true
-  const waiting = deps.turns.take(exchange.caller.bucket)
-  return waiting?.then(() => (exchange.incoming.isCut() ? CUT : undefined))
-}
-
-function leaveTurn(deps: PipelineDeps, exchange: Exchange): void {
-  if (!exchange.hasTurn) return
-  exchange.hasTurn = false
-  deps.turns.leave(exchange.caller.bucket)
-}
-
 /** A call that would be refused, or brings a payment, causes no work before that is settled. */
 async function askAgain(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
   const { route, caller } = exchange
@@ -295,7 +293,10 @@ async function askAgain(deps: PipelineDeps, exchange: Exchange): Promise<Ending 
   if (refused === undefined) return undefined
   exchange.figures = { ...figures, remaining: 0 }
   deps.observeAdmission?.(refused.kind)
-  return refused.kind === 'limited' ? refuseSpending(refused.cap) : pay(deps, exchange)
+  if (refused.kind === 'limited') return refuseSpending(refused.cap)
+  // Settling takes seconds, and the payer's balance may be another than the address's.
+  leaveTurn(deps, exchange)
+  return (await pay(deps, exchange)) ?? takeTurn(deps, exchange)
 }
 
 function isRefusalOf(screened: Refusal | 'carried' | undefined): screened is Refusal {
@@ -313,14 +314,23 @@ async function pay(deps: PipelineDeps, exchange: Exchange): Promise<Ending | und
   return undefined
 }
 
+/** Larger answers keep their turn until they are charged, so that few of a caller wait in memory. */
+const SMALL_BYTES_MAX = 65_536
+
 async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
-  if (!exchange.route.metered) return undefined
-  leaveTurn(deps, exchange)
-  if (exchange.incoming.isCut()) return CUT
+  const { route, incoming } = exchange
+  if (!route.metered) return undefined
+  if ((exchange.outgoing?.body.length ?? 0) <= SMALL_BYTES_MAX) leaveTurn(deps, exchange)
+  if (incoming.isCut()) return CUT
+  const refused = await identifyAgain(deps, exchange)
+  if (refused !== undefined) return refused
+  // A credit that only repays a receivable leaves nothing; its payment is not settled twice.
+  const isPaid = exchange.payment !== undefined
   let admission = await charge(deps, exchange)
-  if (admission.kind === 'exhausted' && exchange.payer === exchange.caller) {
+  if (admission.kind === 'exhausted' && !isPaid && exchange.payer === exchange.caller) {
     const ending = await pay(deps, exchange)
     if (ending !== undefined) return ending
+    if (incoming.isCut()) return CUT
     admission = await charge(deps, exchange)
   }
   if (admission.kind === 'unsettled') {
@@ -332,19 +342,16 @@ async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | u
   return await deps.paymentRequired(exchange.caller, exchange)
 }
 
-/** Nobody reads it. */
-const CUT = refuse('invalid_parameter', 'the client closed the connection')
-
 /** A payment is credited in the transaction that debits its call. */
 async function charge(
   deps: PipelineDeps,
   exchange: Exchange,
 ): Promise<Admission | UnsettledPayment> {
-  const { payment, payer } = exchange
+  const { payment, payer, incoming } = exchange
   exchange.payment = undefined
   const posted = await payment?.post('credit and call')
   if (posted?.kind === 'unsettled') return posted
-  const admission = posted ?? (await deps.meter.admit(payer))
+  const admission = posted ?? (await deps.meter.admit(payer, () => incoming.isCut()))
   take(deps, exchange, admission)
   return admission
 }
@@ -371,22 +378,4 @@ async function work(deps: PipelineDeps, exchange: Exchange): Promise<Ending | un
   if (outcome.kind === 'answer' && outcome.figures !== undefined) exchange.figures = outcome.figures
   exchange.outgoing = toWire(deps, exchange, outcome)
   return undefined
-}
-
-function failure(deps: PipelineDeps, exchange: Exchange, error: unknown): Refusal {
-  if (error instanceof MeteringUnavailable) {
-    deps.report(error, exchange.requestId)
-    exchange.figures = noFigures(exchange.caller, deps.clock())
-    return refuse('metering_unavailable', 'calls cannot be counted right now; try again soon')
-  }
-  return reportFailure(deps, error, exchange.requestId)
-}
-
-/** What a failure of routes and pages means to a caller. */
-export function reportFailure(deps: PipelineDeps, error: unknown, requestId: string): Refusal {
-  deps.report(error, requestId)
-  return (
-    deps.outage(error) ??
-    refuse('internal_error', 'internal error; quote the X-Request-Id to support')
-  )
 }

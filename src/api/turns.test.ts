@@ -1,26 +1,51 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { refuse } from '#domain/refusal.ts'
 import { answer } from '#route/route.ts'
-import { startHarness } from './pipeline-harness.ts'
+import { GOOD_KEY, harnessParts, NOON_MS, startHarness } from './pipeline-harness.ts'
 import { Turns } from './turns.ts'
+
+const client = () => ({ signal: new AbortController().signal, isCut: () => false })
 
 test('four calls of a caller work at once, the others in the order in which they came', async () => {
   const turns = new Turns()
   const begun: number[] = []
   const call = async (n: number) => {
-    await turns.take('a')
+    await turns.take('a', client())
     begun.push(n)
   }
   const calls = [0, 1, 2, 3, 4, 5, 6].map(call)
   await turn()
   assert.deepEqual(begun, [0, 1, 2, 3])
-  assert.equal(turns.take('b'), undefined, 'another caller does not wait')
+  assert.equal(turns.take('b', client()), undefined, 'another caller does not wait')
   for (let n = 0; n < 3; n += 1) turns.leave('a')
   await Promise.all(calls)
   assert.deepEqual(begun, [0, 1, 2, 3, 4, 5, 6])
   for (let n = 0; n < 4; n += 1) turns.leave('a')
-  for (let n = 0; n < 4; n += 1) assert.equal(turns.take('a'), undefined)
+  for (let n = 0; n < 4; n += 1) assert.equal(turns.take('a', client()), undefined)
+})
+
+test('a call that is cut leaves the line, and a line is bounded', async () => {
+  const turns = new Turns()
+  for (let n = 0; n < 4; n += 1) turns.take('a', client())
+  for (let n = 0; n < 999; n += 1) turns.take('a', client())
+  const controller = new AbortController()
+  const cut = turns.take('a', { signal: controller.signal, isCut: () => controller.signal.aborted })
+  assert.equal(turns.take('a', client()), 'full')
+  controller.abort()
+  assert.equal(await cut, false)
+  assert.ok(turns.take('a', client()) instanceof Promise)
+})
+
+test('a client that half-closes keeps its place in the line', async () => {
+  const turns = new Turns()
+  for (let n = 0; n < 4; n += 1) turns.take('a', client())
+  const controller = new AbortController()
+  const waiting = turns.take('a', { signal: controller.signal, isCut: () => false })
+  controller.abort()
+  turns.leave('a')
+  assert.equal(await waiting, true)
 })
 
 test('of 300 heavy calls at once for one remaining unit one is answered, and few work', async () => {
@@ -41,5 +66,79 @@ test('of 300 heavy calls at once for one remaining unit one is answered, and few
   assert.equal(statuses.filter((each) => each === 402).length, 299)
   const worked = world.log.filter((each) => each === 'work').length
   assert.ok(worked <= 12, `${worked} calls worked`)
+  await world.server.stop()
+})
+
+test('of one caller few large answers wait in memory for their charge', async () => {
+  const { state, deps } = harnessParts()
+  const { promise: committed, resolve: commit } = Promise.withResolvers<void>()
+  const world = await startHarness({
+    meter: { ...deps.meter, admit: (caller) => committed.then(() => deps.meter.admit(caller)) },
+  })
+  state.counts.set('127.0.0.1', 2)
+  world.outcome = async () => answer(200, { data: 'x'.repeat(100_000) })
+  const calls = Array.from({ length: 50 }, async () => {
+    const response = await fetch(`${world.origin}/api/thing`)
+    await response.arrayBuffer()
+    return response.status
+  })
+  while (world.log.filter((each) => each === 'guard').length < 50) await turn()
+  for (let turns = 0; turns < 20; turns += 1) await turn()
+  assert.equal(world.log.filter((each) => each === 'work').length, 4)
+  commit()
+  const statuses = await Promise.all(calls)
+  assert.equal(statuses.filter((each) => each === 200).length, 1)
+  await world.server.stop()
+})
+
+test('a key that is revoked while its calls wait and work serves none of them', async () => {
+  const { deps } = harnessParts()
+  const now = { ms: NOON_MS, isRevoked: false }
+  const world = await startHarness({
+    clock: () => now.ms,
+    identify: async (headers) =>
+      now.isRevoked ? refuse('invalid_api_key', 'revoked') : deps.identify(headers),
+  })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  world.outcome = async () => {
+    await promise
+    return answer(200, { data: 'thing' })
+  }
+  const calls = Array.from({ length: 6 }, async () => {
+    const headers = { authorization: `Bearer ${GOOD_KEY}` }
+    const response = await fetch(`${world.origin}/api/thing`, { headers })
+    await response.arrayBuffer()
+    return response.status
+  })
+  while (world.log.filter((each) => each === 'guard').length < 6) await turn()
+  Object.assign(now, { ms: NOON_MS + 1_000, isRevoked: true })
+  resolve()
+  assert.deepEqual(await Promise.all(calls), Array(6).fill(401))
+  assert.equal(world.counts.size, 0)
+  await world.server.stop()
+})
+
+test('slow payments of an address hold up no wallet behind it', async () => {
+  const { deps } = harnessParts()
+  const { promise: settled, resolve: settleAll } = Promise.withResolvers<void>()
+  const wallet = { ...deps.anonymous('payer:0xaa'), dailyQuota: 5 }
+  const settling: string[] = []
+  const world = await startHarness({
+    meter: { ...deps.meter, wasRefused: () => true },
+    settle: async (caller, { headers }) => {
+      if (headers['x-slow'] === undefined) return { kind: 'balance', headers: {}, payer: wallet }
+      settling.push('slow')
+      await settled
+      return { kind: 'balance', headers: {}, payer: caller }
+    },
+  })
+  for (let call = 0; call < 3; call += 1) await fetch(`${world.origin}/api/thing`)
+  const slow = Array.from({ length: 8 }, () =>
+    fetch(`${world.origin}/api/thing`, { headers: { 'x-slow': '1' } }),
+  )
+  while (settling.length < 8) await turn()
+  assert.equal((await fetch(`${world.origin}/api/thing`)).status, 200)
+  settleAll()
+  await Promise.all(slow)
   await world.server.stop()
 })

@@ -1,25 +1,44 @@
+import type { Caller } from '#domain/caller.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Incoming } from '#http/exchange.ts'
+import type { Route } from '#route/route.ts'
+import { CUT } from './failure.ts'
+
 /** A page that asks thirty questions at once does not notice; a thousand heavy ones leave room for others. */
 const AT_ONCE_MAX = 4
 
-/**
- * Whose calls work at once, by bucket. Waiting calls are bounded by the connections, each of which has
- * one request at a time.
- */
+/** A load test has a thousand connections from one address; more calls would only fill memory. */
+const WAITING_MAX = 1_000
+
+/** Whose calls work at once, by bucket. */
 export class Turns {
   readonly #working = new Map<string, number>()
   readonly #waiting = new Map<string, (() => void)[]>()
 
-  /** Undefined if it is the caller's turn already. */
-  take(bucket: string): Promise<void> | undefined {
+  /** Undefined if it is the caller's turn already; resolves to false once the connection is cut. */
+  take(
+    bucket: string,
+    client: Pick<Incoming, 'signal' | 'isCut'>,
+  ): Promise<boolean> | 'full' | undefined {
     const working = this.#working.get(bucket) ?? 0
     if (working < AT_ONCE_MAX) {
       this.#working.set(bucket, working + 1)
       return undefined
     }
+    const line = this.#waiting.get(bucket) ?? []
+    if (line.length >= WAITING_MAX) return 'full'
+    this.#waiting.set(bucket, line)
     return new Promise((resolve) => {
-      const line = this.#waiting.get(bucket) ?? []
-      line.push(resolve)
-      this.#waiting.set(bucket, line)
+      const quit = () => {
+        // A client that half-closes may still read.
+        if (client.isCut() && this.#quit(bucket, enter)) resolve(false)
+      }
+      const enter = () => {
+        client.signal.removeEventListener('abort', quit)
+        resolve(true)
+      }
+      line.push(enter)
+      client.signal.addEventListener('abort', quit, { once: true })
     })
   }
 
@@ -33,4 +52,57 @@ export class Turns {
     else if (working > 0) this.#working.set(bucket, working)
     else this.#working.delete(bucket)
   }
+
+  /** Whether it was in line. */
+  #quit(bucket: string, enter: () => void): boolean {
+    const line = this.#waiting.get(bucket) ?? []
+    const index = line.indexOf(enter)
+    if (index < 0) return false
+    line.splice(index, 1)
+    if (line.length === 0) this.#waiting.delete(bucket)
+    return true
+  }
+}
+
+interface TurnDeps {
+  readonly turns: Turns
+}
+
+interface TakingTurns {
+  readonly route: Route
+  readonly incoming: Incoming
+  readonly payer: Caller
+  /** The bucket in whose turn it works. */
+  turnOf: string | undefined
+}
+
+/** One caller's calls do not work all at once; the next one learns what the last one cost. */
+export function takeTurn(
+  { turns }: TurnDeps,
+  call: TakingTurns,
+): Promise<Refusal | undefined> | Refusal | undefined {
+  const { route, incoming, payer } = call
+  if (!route.metered) return undefined
+  const { bucket } = payer
+  const waiting = turns.take(bucket, incoming)
+  if (waiting === 'full') return FULL
+  if (waiting === undefined) {
+    call.turnOf = bucket
+    return undefined
+  }
+  return waiting.then((isTurn) => {
+    if (isTurn) call.turnOf = bucket
+    return incoming.isCut() ? CUT : undefined
+  })
+}
+
+const FULL = refuse('rate_limited', 'too many calls wait at once; send fewer in parallel', {
+  retryAfterSeconds: 1,
+})
+
+export function leaveTurn({ turns }: TurnDeps, call: TakingTurns): void {
+  const { turnOf } = call
+  if (turnOf === undefined) return
+  call.turnOf = undefined
+  turns.leave(turnOf)
 }

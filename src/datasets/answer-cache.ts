@@ -88,10 +88,21 @@ export class AnswerCache {
   }
 
   /** Keeps only answers of this very revision, since they never change. */
-  getLasting(question: Question, revision: string, make: () => Promise<Outcome>): Promise<Outcome> {
+  async getLasting(
+    question: Question,
+    revision: string,
+    make: () => Promise<Outcome>,
+  ): Promise<Outcome> {
     const isLasting = (outcome: Outcome) =>
       outcome.kind === 'answer' && outcome.revision === revision
-    return this.#get(question, revision, make, isLasting)
+    let isOwn = false
+    const makeOwn = () => {
+      isOwn = true
+      return make()
+    }
+    const outcome = await this.#get(question, revision, makeOwn, isLasting)
+    // Another caller's budget of node requests may be spent.
+    return outcome.kind === 'refusal' && !isOwn ? make() : outcome
   }
 
   #get(

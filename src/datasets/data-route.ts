@@ -99,7 +99,8 @@ export function dataRoute<P extends Parameters>(
       if (isRefusal(point)) return point
       const wrong = check?.(asked, point)
       if (wrong !== undefined || typeof point === 'string') return wrong
-      return import('./as-of/find-blocks.ts').then((asOf) => asOf.checkAsOf(deps, point))
+      const recent = async () => (await deps.answers.state())?.status
+      return import('./as-of/find-blocks.ts').then((asOf) => asOf.checkAsOf(deps, point, recent))
     },
     async handle(input) {
       const asked = input.parameters as ValuesOf<P> & Common

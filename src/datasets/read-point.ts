@@ -55,9 +55,6 @@ export interface PointRead<Result = DataResult> {
   readonly standing: Standing | undefined
 }
 
-/** Each may ask nodes several times. */
-const AS_OF_MAX = 16
-
 /** One after another. */
 const LONG_READS_MAX = 8
 
@@ -65,7 +62,6 @@ const LONG_READS_MAX = 8
 export class PointReader<Values> {
   readonly #deps: ReadDeps
   readonly #reader: Reader<Values>
-  readonly #asOf = new Slots(AS_OF_MAX)
   readonly #long = new Slots(LONG_READS_MAX)
   readonly #turns = new Mutex()
 
@@ -76,8 +72,7 @@ export class PointReader<Values> {
 
   /** `bucket` pays for requests to nodes from its budget. */
   async read(parameters: Values, point: Point, bucket: string): Promise<PointRead | Refusal> {
-    if (typeof point === 'object')
-      return (await this.#asOf.run(() => this.#readAsOf(parameters, point, bucket))) ?? BUSY
+    if (typeof point === 'object') return this.#readAsOf(parameters, point, bucket)
     const read = await this.#readSnapshot(parameters, point === 'latest' ? newest : finalized)
     return isRefusal(read) ? read : this.#finish(read)
   }

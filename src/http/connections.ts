@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { type Line, RequestLine } from './request-line.ts'
+import { isFull, type Line, RequestLine } from './request-line.ts'
 
 /** Longer than clients pause, short enough to free idle sockets. */
 const IDLE_SECONDS = 10
@@ -111,11 +111,11 @@ export class Connections {
     for (const socket of this.#sockets) {
       const connection = this.of(socket)
       const { swept } = connection
-      const { bytesRead } = socket
+      const bytes = socket.bytesRead + socket.bytesWritten
       const isIdle = this.#isIdle(socket)
-      const isSame = bytesRead === swept.bytesRead && isIdle === swept.isIdle
+      const isSame = bytes === swept.bytes && isIdle === swept.isIdle
       const sameMs = isSame ? swept.sameMs + SWEEP_MS : 0
-      connection.swept = { bytesRead, isIdle, sameMs }
+      connection.swept = { bytes, isIdle, sameMs }
       // Only Node knows whether a client is reading an answer.
       const isSending = socket.writableLength > 0 || connection.isStreaming
       if (isSending !== Boolean(socket.timeout)) socket.setTimeout(isSending ? stillMs : 0)
@@ -153,9 +153,10 @@ export class Connections {
 
 export class ClientConnection {
   /** At the last sweep; unchanged for `sameMs`. */
-  swept = { bytesRead: 0, isIdle: false, sameMs: 0 }
+  swept = { bytes: 0, isIdle: false, sameMs: 0 }
   readonly #requestsMax: number
   #begun = 0
+  #ignored = 0
   /** Later requests are ignored; the next answer ends the connection (RFC 9112, 9.6). */
   #isEnding = false
   #isStreaming = false
@@ -203,12 +204,26 @@ export class ClientConnection {
   }
 
   begin(response: ServerResponse): boolean {
-    if (this.#isEnding) return false
+    if (this.#isEnding) {
+      this.#ignore()
+      return false
+    }
     this.#before = this.#newest
     this.#newest = response
     this.#begun += 1
     if (this.#begun >= this.#requestsMax || this.#requests?.isFull === true) this.#isEnding = true
     return true
+  }
+
+  /** Node keeps ignored requests until the connection closes, so they count as waiting. */
+  #ignore(): void {
+    if (isFull(this.#line, this.#ignored)) this.#socket.destroy()
+    this.#ignored += 1
+    this.#line.waiting += 1
+    if (this.#ignored > 1) return
+    this.#socket.once('close', () => {
+      this.#line.waiting -= this.#ignored
+    })
   }
 
   /** Undefined if it may be answered at once; false if the connection was cut meanwhile. */

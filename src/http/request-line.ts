@@ -6,10 +6,16 @@ export interface Line {
   waiting: number
 }
 
+/** Whether a connection with `own` waiting requests may have no more. */
+export function isFull(line: Line, own: number): boolean {
+  return own >= PER_CONNECTION_MAX || line.waiting >= WAITING_MAX
+}
+
 /** No client needs more ahead of its answers; a connection with more ends after what it has. */
 const PER_CONNECTION_MAX = 128
 
-const WAITING_MAX = 20_000
+/** With the longest headers, 40 MB. */
+const WAITING_MAX = 2_000
 
 interface Waiting {
   readonly response: ServerResponse
@@ -35,7 +41,7 @@ export class RequestLine {
   }
 
   get isFull(): boolean {
-    return this.#waiting.length >= PER_CONNECTION_MAX || this.#line.waiting >= WAITING_MAX
+    return isFull(this.#line, this.#waiting.length)
   }
 
   /** Undefined if it is next; resolves to whether the connection still stands. */

@@ -35,7 +35,7 @@ export function createServer(deps: ServerDeps): HttpServer {
     limits: { ...CONNECTION_LIMITS, ...deps.connectionLimits },
     ownerOf: deps.socketOwner,
   })
-  const unsent = new UnsentBytes({ ...UNSENT_LIMITS, ...deps.unsentLimits })
+  const unsent = new UnsentBytes({ ...UNSENT_LIMITS, ...deps.unsentLimits }, deps.socketOwner)
   const door = new Door(deps, connections, unsent)
   const sockets = new SocketRefuser({ ...deps, connections })
   const app = openFastify(deps, door, sockets)

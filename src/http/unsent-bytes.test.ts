@@ -18,11 +18,12 @@ async function startUnread(
   pages: readonly Page[] = [],
 ) {
   const page = staticPage({ path: '/page', contentType: 'text/plain', text: 'x'.repeat(MUCH) })
+  const peer = { address: '192.0.2.1' }
   const lines = await startLines(context, {
     ...GENEROUS,
     unsentLimits,
     pages: [page, ...pages],
-    addressBucket: (address, headers) => headers['x-forwarded-for']?.toString() ?? address,
+    addressBucket: (_, headers) => headers['x-forwarded-for']?.toString() ?? peer.address,
   })
   const ask = async (client: string, bytes: number, target = '/api/thing') => {
     lines.world.outcome = async () => answer(200, { data: 'x'.repeat(bytes) })
@@ -31,7 +32,7 @@ async function startUnread(
     await line.send(get(target, `X-Forwarded-For: ${client}\r\n`))
     return line
   }
-  return { ...lines, ask }
+  return { ...lines, ask, peer }
 }
 
 /** Whether the server has closed a socket, as far as the client can see. */
@@ -42,7 +43,7 @@ async function isClosed({ socket }: { readonly socket: import('node:net').Socket
   return socket.destroyed ? closed : false
 }
 
-test('G3: beyond the total, who has not read for longest is closed first and stays charged', async (context) => {
+test('G3: beyond the total, the oldest answer of an address is cut off first and stays charged', async (context) => {
   const { world, ask } = await startUnread(context, { total: 3.5 * MUCH })
   const [first, second] = [await ask('a', MUCH), await ask('b', 2 * MUCH)]
   const last = await ask('c', MUCH)
@@ -55,6 +56,16 @@ test('G3: beyond the total, who has not read for longest is closed first and sta
     ['a', 'b', 'c'].map((each) => world.counts.get(each)),
     [1, 1, 1],
   )
+})
+
+test('G3: beyond the total, the address that holds most is cut off, and nobody else', async (context) => {
+  const { ask, peer } = await startUnread(context, { total: 3.5 * MUCH })
+  const honest = await ask('a', MUCH)
+  peer.address = '192.0.2.2'
+  const greedy = [await ask('b', MUCH), await ask('b', MUCH), await ask('b', MUCH)]
+  assert.equal(await isClosed(greedy[0] ?? honest), true)
+  honest.socket.resume()
+  while (honest.socket.bytesRead < MUCH) await once(honest.socket, 'data')
 })
 
 test('G3: a document is shared by all answers and counts for no client', async (context) => {

@@ -12,15 +12,24 @@ export const UNSENT_LIMITS: UnsentLimits = { total: 64_000_000, unreadMs: 30_000
 
 const ANSWER_BYTES = 4_096
 
+interface Unread {
+  readonly bytes: number
+  /** A socket of a trusted proxy is its own, since it carries many clients. */
+  readonly owner: string | Socket
+}
+
 /** One answer per connection at most, since its next request waits until that has left. */
 export class UnsentBytes {
   readonly #limits: UnsentLimits
-  /** In order: who has not read for longest comes first. */
-  readonly #held = new Map<Socket, number>()
+  readonly #ownerOf: (socketAddress: string) => string | undefined
+  /** In order: whose answer waits for longest comes first. */
+  readonly #held = new Map<Socket, Unread>()
+  readonly #byOwner = new Map<string | Socket, number>()
   #total = 0
 
-  constructor(limits: UnsentLimits) {
+  constructor(limits: UnsentLimits, ownerOf: (socketAddress: string) => string | undefined) {
     this.#limits = limits
+    this.#ownerOf = ownerOf
   }
 
   get unreadMs(): number {
@@ -32,18 +41,35 @@ export class UnsentBytes {
     const { socket } = response.req
     if (socket.destroyed) return
     const bytes = ANSWER_BYTES + (typeof body === 'string' ? Buffer.byteLength(body) : 0)
-    this.#held.set(socket, bytes)
-    this.#total += bytes
+    const owner = this.#ownerOf(socket.remoteAddress ?? '') ?? socket
+    this.#held.set(socket, { bytes, owner })
+    this.#add(owner, bytes)
     response.once('close', () => this.#release(socket))
-    for (const oldest of this.#held.keys()) {
-      if (this.#total <= this.#limits.total) break
-      this.#release(oldest)
-      oldest.destroy()
+    while (this.#total > this.#limits.total) this.#cutOff()
+  }
+
+  /** The oldest answer of the owner who holds most, so that nobody cuts off others. */
+  #cutOff(): void {
+    const [most] = [...this.#byOwner].reduce((one, other) => (other[1] > one[1] ? other : one))
+    for (const [socket, { owner }] of this.#held) {
+      if (owner !== most) continue
+      this.#release(socket)
+      socket.destroy()
+      return
     }
   }
 
   #release(socket: Socket): void {
-    this.#total -= this.#held.get(socket) ?? 0
+    const unread = this.#held.get(socket)
+    if (unread === undefined) return
     this.#held.delete(socket)
+    this.#add(unread.owner, -unread.bytes)
+  }
+
+  #add(owner: string | Socket, bytes: number): void {
+    this.#total += bytes
+    const held = (this.#byOwner.get(owner) ?? 0) + bytes
+    if (held > 0) this.#byOwner.set(owner, held)
+    else this.#byOwner.delete(owner)
   }
 }

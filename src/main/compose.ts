@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { createFailureGuard } from '#access/callers/abuse-guard.ts'
 import { gather } from '#access/callers/gather.ts'
 import { type Access, type CreateAccessDeps, createAccess } from '#access/create-access.ts'
 import type { KeyChange } from '#access/keys/authorise.ts'
@@ -37,6 +36,7 @@ import { settlingGauges } from './gauges/settling-gauges.ts'
 import type { Watched } from './gauges/store-gauges.ts'
 import { watchAccounts } from './gauges/store-state.ts'
 import { allJobs } from './jobs/job-list.ts'
+import { openNodeBudget } from './node-budget.ts'
 import type { ServeInput } from './roles/serve.ts'
 import { serviceFactsOf } from './service-facts-of.ts'
 import type { GuardSetting, Settings } from './settings.ts'
@@ -218,18 +218,6 @@ function composeData({ ecosystem, stores, clock }: ComposeDeps): Data {
         register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file)),
     }),
   }
-}
-
-/** A year of days is some 10,000 requests on two chains; a page needs none. */
-const NODE_BUDGET = { burst: 1_000, refillPerSecond: 5 }
-
-function openNodeBudget(clock: Clock): Data['nodeBudget'] {
-  const { refusal, failed } = createFailureGuard({
-    clock,
-    limit: NODE_BUDGET,
-    message: 'too many old blocks were asked for in a short time',
-  })
-  return { refusal, spend: failed }
 }
 
 /** Imported when a block is asked for that the register no longer has. */

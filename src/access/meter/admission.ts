@@ -39,8 +39,11 @@ export type Refused =
 
 /** Throws MeteringUnavailable. */
 export interface Meter {
-  /** A free unit, else the price from the balance, else exhausted. The last that may fail of a call. */
-  admit(caller: Caller): Promise<Admission>
+  /**
+   * A free unit, else the price from the balance, else exhausted. The last that may fail of a call.
+   * Throws ConnectionCut if `isCut` when the call would join a batch.
+   */
+  admit(caller: Caller, isCut?: () => boolean): Promise<Admission>
   /** Charges nothing. */
   figures(caller: Caller): Promise<MeterFigures>
   /** Whether the caller's last call was refused, without asking the store. */
@@ -67,4 +70,9 @@ export interface SettlingMeter extends Meter {
 /** Answer 503, never 402, 429 or a free pass. */
 export class MeteringUnavailable extends Error {
   override readonly name = 'MeteringUnavailable'
+}
+
+/** The client left, so that its call is not charged. */
+export class ConnectionCut extends Error {
+  override readonly name = 'ConnectionCut'
 }

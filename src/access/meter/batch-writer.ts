@@ -6,6 +6,7 @@ import { type Connection, type Engine, LockTimeoutError } from '#store/engine.ts
 import {
   type Admission,
   type AdmissionReceipt,
+  ConnectionCut,
   type MeterFigures,
   MeteringUnavailable,
 } from './admission.ts'
@@ -23,12 +24,12 @@ export interface BatchWriterDeps {
 }
 
 export type WaitingCall =
-  | ({ readonly kind: 'admit'; readonly caller: Caller } & Settle<Admission>)
+  | ({ readonly kind: 'admit'; readonly caller: Caller; isCut(): boolean } & Settle<Admission>)
   | ({ readonly kind: 'figures'; readonly caller: Caller } & Settle<MeterFigures>)
 
 interface Settle<T> {
   resolve(value: T): void
-  reject(error: MeteringUnavailable): void
+  reject(error: MeteringUnavailable | ConnectionCut): void
 }
 
 /** Numbers batches, so that a lost response leaves no doubt whether the newest was committed. */
@@ -44,8 +45,10 @@ export class BatchWriter {
 
   /** Settles the whole batch. Never rejects. `onCommitted` as in `GroupCommit`. */
   async decide(batch: readonly WaitingCall[], onCommitted: () => void): Promise<void> {
-    const admits = batch.filter((each) => each.kind === 'admit')
-    const asked = batch.filter((each) => each.kind === 'figures')
+    const standing = batch.filter(stands)
+    if (standing.length === 0) return
+    const admits = standing.filter((each) => each.kind === 'admit')
+    const asked = standing.filter((each) => each.kind === 'figures')
     const input = this.#next(admits, asked)
     const outcome: Outcome = { decided: undefined, stands: false }
     try {
@@ -97,6 +100,13 @@ export class BatchWriter {
       }),
     )
   }
+}
+
+/** Whether an answer can reach the client still; its call is rejected otherwise. */
+function stands(waiting: WaitingCall): boolean {
+  if (waiting.kind !== 'admit' || !waiting.isCut()) return true
+  waiting.reject(new ConnectionCut('the client left before its call was charged'))
+  return false
 }
 
 interface Outcome {

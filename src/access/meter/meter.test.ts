@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { DAY_SECONDS, nextMidnight } from '#lib/time.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { MeteringUnavailable } from './admission.ts'
+import { ConnectionCut, MeteringUnavailable } from './admission.ts'
 import {
   anonymous,
   assertSound,
@@ -261,5 +262,30 @@ test('a commit whose outcome is unknown counts as not admitted', async () => {
     await assert.rejects(meterOf(cut).admit(keyed('00000001')), MeteringUnavailable)
     const after = await meterOf(engine).figures(keyed('00000001'))
     assert.ok(after.requestCount <= after.dailyQuota)
+  })
+})
+
+test('a call that is cut before it joins a batch is not charged', async () => {
+  await onSqlite(MIGRATIONS, async ({ engine }) => {
+    const { promise: committing, resolve: commit } = Promise.withResolvers<void>()
+    const slow: Engine = {
+      ...engine,
+      write: async (work, onCommitted) => {
+        await committing
+        return engine.write(work, onCommitted)
+      },
+    }
+    const meter = meterOf(slow)
+    const client = { isCut: false }
+    const first = meter.admit(keyed('00000001'))
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate()
+    const cut = assert.rejects(
+      meter.admit(keyed('00000001'), () => client.isCut),
+      ConnectionCut,
+    )
+    client.isCut = true
+    commit()
+    await Promise.all([first, cut])
+    assert.equal((await meter.admit(keyed('00000001'))).figures.requestCount, 2)
   })
 })

@@ -42,14 +42,14 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
   }
   return {
     waiting: () => commits.size,
-    admit: (caller: Caller) =>
+    admit: (caller: Caller, isCut = () => false) =>
       new Promise<Admission>((resolve, reject) => {
         const decided = (admission: Admission) => {
           if (admission.kind !== 'admitted') refusedDay.set(caller.identity, today())
           else if (refusedDay.size > 0) refusedDay.delete(caller.identity)
           resolve(admission)
         }
-        add({ kind: 'admit', caller, resolve: decided, reject })
+        add({ kind: 'admit', caller, isCut, resolve: decided, reject })
       }),
     figures: (caller: Caller) =>
       new Promise<MeterFigures>((resolve, reject) => {

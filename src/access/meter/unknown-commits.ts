@@ -24,6 +24,7 @@ export class UnknownCommits {
   readonly #deps: Deps
   readonly #waiting: UnknownCommit[] = []
   #ending: Promise<void> | undefined
+  #isEndingLater = false
 
   constructor(deps: Deps) {
     this.#deps = deps
@@ -60,7 +61,10 @@ export class UnknownCommits {
 
   /** Also where no call comes that would need it. */
   #endLater(): void {
+    if (this.#isEndingLater) return
+    this.#isEndingLater = true
     setTimeout(() => {
+      this.#isEndingLater = false
       this.end().catch((error: unknown) => {
         this.#deps.report?.(error)
         this.#endLater()

@@ -57,14 +57,21 @@ export interface Found {
   readonly blocks: readonly FoundBlock[]
 }
 
-/** What needs no node, before anything is asked. */
-export async function checkAsOf(deps: FindDeps, asOf: AsOf): Promise<Refusal | undefined> {
+/** What needs no node, before anything is asked; usually the `recent` status is enough. */
+export async function checkAsOf(
+  deps: FindDeps,
+  asOf: AsOf,
+  recent: () => Promise<IndexStatus | undefined>,
+): Promise<Refusal | undefined> {
   if (asOf.kind === 'moment')
     return asOf.unix > unixNow(deps.clock) ? wrong('asOfUnix', 'lies in the future') : undefined
+  const known = await recent()
+  if (known === undefined || refuseTooNew(known, asOf.named) === undefined) return undefined
+  // The caller may have seen a newer block.
   const status = await deps.register.snapshot((reads) =>
     readIndexStatus(reads, deps.ecosystem.chains),
   )
-  return status?.unread.length === 0 ? tooNew(status, asOf.named) : undefined
+  return status && refuseTooNew(status, asOf.named)
 }
 
 /**
@@ -86,7 +93,8 @@ export async function findBlocks(deps: Asked, asOf: AsOf): Promise<Found | Refus
   }
 }
 
-function tooNew(status: IndexStatus, named: readonly NamedBlock[]): Refusal | undefined {
+function refuseTooNew(status: IndexStatus, named: readonly NamedBlock[]): Refusal | undefined {
+  if (status.unread.length > 0) return undefined
   const heights = new Map(status.chains.map((each) => [each.chain.id, each.blockNumber]))
   const wrongs = named.filter(({ chain, number }) => number > (heights.get(chain.id) ?? -1))
   if (wrongs.length === 0) return undefined
