@@ -221,6 +221,8 @@ function identifyAgain(
   deps: PipelineDeps,
   exchange: Exchange,
 ): Promise<Refusal | undefined> | undefined {
+  // A call that a payment of its own pays for is served to a key that was rotated meanwhile.
+  if (exchange.settledHeaders !== undefined) return undefined
   const ageMs = Math.abs(deps.clock() - exchange.identifiedMs)
   return ageMs > IDENTITY_AGE_MAX_MS ? identify(deps, exchange) : undefined
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import type { Hex } from 'viem'
 import { reorg, setAutomine, transfer } from '#devnet/actions.ts'
@@ -97,6 +98,8 @@ for (const engine of eitherEngine)
       await passBlocks(base, 1)
       await setAutomine(base, true)
       await untilBalance(visitor, 0)
+      // Two turns of the job that notices that the payment is open again.
+      await sleep(2_500)
       const next = await signPayment(payer)
       const waiting = await visitor.get(PATH, next.header)
       assert.equal(waiting.status, 503, 'the one before is not over for good')

@@ -2,7 +2,6 @@ import type { Caller, UsageFigures } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { bucketAccount, keyAccount } from '#ledger/account.ts'
 import { type Spent, spendCalls } from '#ledger/spend.ts'
-import { allEnded } from '#lib/all-ended.ts'
 import { nextMidnight } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { hasCap } from '../keys/limits.ts'
@@ -81,8 +80,10 @@ async function countBatch(
 ): Promise<ReadonlyMap<string, Taken>> {
   const recording = recordBatch(connection, batch)
   const taking = takeUnits(connection, batch.day, wantedOf(batch.admits))
-  const [, taken] = await allEnded([recording, taking])
-  return taken
+  // Statements must not outlive their transaction.
+  await Promise.allSettled([recording, taking])
+  await recording
+  return taking
 }
 
 interface Shares {
