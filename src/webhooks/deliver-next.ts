@@ -84,8 +84,8 @@ async function nextEvent(
   if (found.kind === 'lost') {
     const end = await register.snapshot(readEnd)
     if (end === undefined) return undefined
-    const { id, cursor, finalUnix, createdUnix } = webhook
-    const data = JSON.stringify({ ...WHOLE, sinceUnix: finalUnix ?? createdUnix })
+    const { id, cursor, finalUnix } = webhook
+    const data = JSON.stringify({ ...WHOLE, sinceUnix: finalUnix })
     const event = { id: `${id}-reset-${idOf(cursor ?? '')}`, type: 'feed.reset', data }
     return { event, isFree: true, changes: { cursor: showCursor(end) }, isLast: true }
   }

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { assertSound, bodyOf } from '#access/access-harness.ts'
 import { type EngineTest, eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
+import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import {
   createWebhookWorld,
@@ -239,6 +240,35 @@ guarantee(
     assert.deepEqual(await world.counted(key), { used: 2, paid: 0 })
   },
 )
+
+guarantee('a reset reaches back to every event that did not come', async (world) => {
+  const key = await world.access.mint()
+  const receiver = await world.receiver()
+  world.now.ms += 1_000 * HOUR_MS
+  await world.webhook(key, receiver, { kind: 'burn' })
+  await feed.burn()
+  await feed.rebuild()
+  await world.deliver()
+  const [reset] = receiver.events
+  const [newest = {}] = await feed.register.read(
+    sql`select max(timestamp_unix) as unix from events`,
+  )
+  assert.equal(reset?.type, 'feed.reset')
+  assert.ok(Number(reset.data.sinceUnix) <= Number(newest.unix))
+})
+
+guarantee('a challenge waits until there is a feed', async (world) => {
+  const key = await world.access.mint()
+  const receiver = await world.receiver()
+  const { url } = receiver
+  bodyOf(await world.call(key, 'registerWebhook', { body: { url, filter: {} } }))
+  const register = Object.create(feed.register, { snapshot: { value: async () => undefined } })
+  await world.deliver(world.deliverer({ register }))
+  const states = () => world.engine.read(sql`select state from webhooks`)
+  assert.deepEqual(await states(), [{ state: 'unverified' }])
+  await world.deliver(world.deliverer())
+  assert.deepEqual(await states(), [{ state: 'active' }])
+})
 
 guarantee(
   'two deliverers at once lose nothing, charge nothing twice, and what comes twice has one id',
