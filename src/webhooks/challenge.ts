@@ -39,9 +39,7 @@ export async function challengeWebhook(deps: ChallengeDeps, webhook: Webhook): P
     answer === 'accepted'
       ? { state: 'active', reason: null, dueMs: clock(), ...start }
       : { dueMs: null }
-  await accounts.write((connection) =>
-    changeWebhook(connection, webhook, { ...seen, ...changes }),
-  )
+  await accounts.write((connection) => changeWebhook(connection, webhook, { ...seen, ...changes }))
 }
 
 function judge(outcome: PostOutcome, challenge: string): string {

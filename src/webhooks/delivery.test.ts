@@ -154,6 +154,30 @@ guarantee(
   onBoth,
 )
 
+guarantee(
+  'a webhook ends with its key in whatever state it is, and a challenge does not keep it due',
+  async (world) => {
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    for (let count = 0; count < 3; count += 1) await world.webhook(key, receiver)
+    await world.engine.write(async (connection) => {
+      const found = await connection.run(sql`select id from webhooks order by id`)
+      for (const [index, state] of ['disabled', 'failing', 'ended'].entries())
+        await connection.run(sql`
+          update webhooks set state = ${state}, due_ms = ${world.now.ms + index * HOUR_MS}
+          where id = ${String(found[index]?.id)}`)
+    })
+    const next = await world.access.rotate(key)
+    await world.access.revoke(next)
+    world.now.ms += MINUTE_MS
+    await world.deliver()
+    const found = await world.engine.read(sql`select state, reason, due_ms from webhooks`)
+    const ended = { state: 'ended', reason: 'key_revoked', due_ms: null }
+    assert.deepEqual(found, [ended, ended, ended])
+  },
+  onBoth,
+)
+
 guarantee('one stuck receiver of many delays nobody else', async (world) => {
   const key = await world.access.mint()
   await world.access.fund(key.publicId, 10_000n)

@@ -7,6 +7,7 @@ import type { Filter } from '#stream/stream-parameters.ts'
 import { challengeWebhook } from './challenge.ts'
 import type { Callers } from './charge-event.ts'
 import { type DeliverDeps, deliverNext } from './deliver-next.ts'
+import { endWebhooks } from './end-webhooks.ts'
 import { lowKeys } from './low-balance.ts'
 import { type ReadFeed, Scan } from './scan.ts'
 import { takeTurns } from './take-turns.ts'
@@ -68,7 +69,10 @@ export class Delivery {
     const { accounts, clock, callersOf } = this.#deps
     const nowMs = clock()
     const isTime = Math.abs(nowMs - this.#movedMs) >= MOVE_EVERY_MS
-    if (isTime) this.#movedMs = nowMs
+    if (isTime) {
+      this.#movedMs = nowMs
+      await endWebhooks(accounts, unixNow(clock))
+    }
     const found = await dueWebhooks({ run: accounts.read }, { nowMs, limit: DUE_MAX })
     const due = found.filter(({ id }) => !this.#underWay.has(id))
     const looks = await this.#look(due)
@@ -114,8 +118,11 @@ export class Delivery {
 
   /** The file no longer has the token or chain of its filter. */
   async #disable(webhook: Webhook): Promise<void> {
-    const changes = { state: 'disabled', reason: 'filter_not_served', dueMs: null } as const
-    await this.#deps.accounts.write((connection) => changeWebhook(connection, webhook, changes))
+    const { accounts, clock } = this.#deps
+    const reason = 'filter_not_served'
+    const seen = { answer: reason, answerUnix: unixNow(clock) }
+    const changes = { state: 'disabled', reason, dueMs: null, ...seen } as const
+    await accounts.write((connection) => changeWebhook(connection, webhook, changes))
   }
 
   #filterOf({ filter: text }: Webhook): Filter | undefined {
@@ -143,7 +150,7 @@ export class Delivery {
     }
   }
 
-  /** Passes what does not match, and ends webhooks of keys that have ended. */
+  /** Passes what does not match, and notes whose balance is low. */
   async #store(looks: readonly Look[], callers: Callers): Promise<void> {
     const { accounts, clock } = this.#deps
     const low = await lowKeys(accounts, callers)
@@ -156,17 +163,10 @@ export class Delivery {
           const lowUnix = isLow ? Math.floor(nowMs / 1_000) : null
           await changeWebhook(connection, webhook, { lowUnix, isLowTold: false })
         }
-        if (typeof callers.get(webhook.publicId) !== 'object')
-          await changeWebhook(connection, webhook, this.#ended(webhook, callers))
-        else if (!isReady && scan?.at !== undefined)
+        if (!isReady && scan?.at !== undefined)
           await moveCursor(connection, webhook, { ...scan.at, nowMs })
       }
     })
-  }
-
-  #ended({ publicId }: Webhook, callers: Callers): Partial<Webhook> {
-    const reason = callers.has(publicId) ? 'key_expired' : 'key_revoked'
-    return { state: 'ended', reason, dueMs: null, answerUnix: unixNow(this.#deps.clock) }
   }
 
   #start({ webhook, scan }: Look, callers: Callers): void {
@@ -178,10 +178,8 @@ export class Delivery {
 
   async #serve(webhook: Webhook, scan: Scan | undefined, callers: Callers): Promise<void> {
     const caller = callers.get(webhook.publicId)
-    if (typeof caller !== 'object') {
-      const ended = this.#ended(webhook, callers)
-      await this.#deps.accounts.write((connection) => changeWebhook(connection, webhook, ended))
-    } else if (scan === undefined) await challengeWebhook(this.#deps, webhook)
+    if (caller === undefined) return
+    if (scan === undefined) await challengeWebhook(this.#deps, webhook)
     else {
       const startedMs = performance.now()
       let own: Webhook | undefined = webhook

@@ -9,8 +9,8 @@ import type { Webhook } from './webhook.ts'
 /** Those of the keys whose balance is below their limit. */
 export async function lowKeys(accounts: Engine, callers: Callers): Promise<ReadonlySet<string>> {
   const limited = [...callers].flatMap(([publicId, caller]) => {
-    const limit = caller === 'expired' ? undefined : caller.limits?.lowBalanceMicroUsd
-    if (caller === 'expired' || limit === undefined) return []
+    const limit = caller.limits?.lowBalanceMicroUsd
+    if (limit === undefined) return []
     return [{ publicId, limit, account: keyAccount(caller.publicId) }]
   })
   if (limited.length === 0) return new Set()

@@ -1,5 +1,6 @@
 import { showCursor } from '#indexer/feed/cursor.ts'
 import { type Retained, START } from '#jobs/retained.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { inNames, join, type Sql, type SqlValue, sql } from '#store/sql.ts'
@@ -31,7 +32,7 @@ export async function listWebhooks(
 export async function countOfWallet(connection: Connection, wallet: string): Promise<number> {
   await connection.run(sql`update wallets set wallet = wallet where wallet = ${wallet}`)
   const [row = {}] = await connection.run(sql`
-    select count(*) as webhooks from webhooks where wallet = ${wallet} and state <> 'ended'`)
+    select count(*) as webhooks from webhooks where wallet = ${wallet}`)
   return column.integer(row, 'webhooks')
 }
 
@@ -117,16 +118,21 @@ export async function removeWebhook(connection: Connection, id: string): Promise
   await connection.run(sql`delete from webhooks where id = ${id}`)
 }
 
-/** They never answered their challenge, or ended with their key. */
+/** Disabled ones are kept for 30 days. */
+const DISABLED_MORE_SECONDS = 29 * DAY_SECONDS
+
+/** They never answered their challenge, ended with their key, or were disabled and left so. */
 export const RETAINED_WEBHOOKS: Retained = {
-  rows: 'webhooks that were never verified or have ended',
+  rows: 'webhooks that were never verified, are disabled or have ended',
   keepDays: 1,
   atOnce: { sqlite: 500, postgres: 500 },
   async deletePage(connection, { beforeUnix, limit }) {
     const deleted = await connection.run(sql`
       delete from webhooks where id in (
-        select id from webhooks where state in ('unverified', 'ended')
-          and coalesce(answer_unix, created_unix) < ${beforeUnix} and created_unix < ${beforeUnix}
+        select id from webhooks where created_unix < ${beforeUnix}
+          and state in ('unverified', 'ended', 'disabled')
+          and coalesce(answer_unix, created_unix)
+            + case when state = 'disabled' then ${DISABLED_MORE_SECONDS} else 0 end < ${beforeUnix}
         limit ${limit}) returning id`)
     return { place: START, isDone: deleted.length < limit }
   },

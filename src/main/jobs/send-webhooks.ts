@@ -49,12 +49,11 @@ export function openCallers({
   const facts = { ...ecosystem, keyPrefix: ecosystem.service.keyPrefix }
   return async (publicIds: readonly string[]) => {
     const keys = await newestKeys({ run: engine.read }, publicIds)
-    const callers = new Map<string, KeyedCaller | 'expired'>()
+    const callers = new Map<string, KeyedCaller>()
     for (const [publicId, key] of keys) {
-      if (key.revokedUnix !== null) continue
       const endUnix = key.limits?.expiresUnix ?? Number.POSITIVE_INFINITY
-      const caller = keyedCaller(facts, key, await tierOf(key.wallet))
-      callers.set(publicId, endUnix <= unixNow(clock) ? 'expired' : caller)
+      if (key.revokedUnix !== null || endUnix <= unixNow(clock)) continue
+      callers.set(publicId, keyedCaller(facts, key, await tierOf(key.wallet)))
     }
     return callers
   }
