@@ -45,10 +45,11 @@ export async function deliverNext(
   if (!next.isFree) {
     const nowUnix = unixNow(clock)
     if (isCapped(webhook, nowUnix))
-      return leave('daily_cap_reached', { dueMs: nextMidnight(nowUnix) * 1_000 })
+      return leave('daily_cap_reached', { failingUnix: null, dueMs: nextMidnight(nowUnix) * 1_000 })
     const refused = await whyUnpaid(deps, caller)
     const dueMs = clock() + UNPAID_RETRY_MS
-    if (refused !== undefined) return leave(refused, { state: 'unfunded', dueMs })
+    if (refused !== undefined)
+      return leave(refused, { state: 'unfunded', failingUnix: null, dueMs })
   }
   if (deps.signal.aborted) return undefined
   const outcome = await sendEvent(deps, webhook, next.event)

@@ -202,6 +202,32 @@ guarantee('one stuck receiver of many delays nobody else', async (world) => {
   await deliverer.stop()
 })
 
+guarantee(
+  'what a receiver asked for holds, also while the wallet cannot pay, which is no failure',
+  async (world) => {
+    const key = await world.access.mint()
+    const [receiver, other] = [await world.receiver(), await world.receiver()]
+    await world.webhook(key, receiver, { kind: 'burn' })
+    receiver.behave = (response) => response.writeHead(503, { 'retry-after': '900000' }).end()
+    const deliverer = world.deliverer({ random: () => 1 })
+    await feed.burn()
+    await world.deliver(deliverer)
+    await world.webhook(key, other, { kind: 'burn' })
+    other.behave = async (response) => {
+      await world.access.admit(key.secret, 10)
+      response.writeHead(204).end()
+    }
+    await feed.burn()
+    await world.deliver(deliverer)
+    assert.equal(receiver.events.length, 1)
+    const [own] = await world.engine.read(sql`
+      select state, failing_unix, due_ms from webhooks where url = ${receiver.url}`)
+    assert.deepEqual([own?.state, own?.failing_unix], ['unfunded', null])
+    assert.ok(Number(own?.due_ms) > world.now.ms + 7 * 24 * HOUR_MS)
+  },
+  onBoth,
+)
+
 guarantee('410 disables, and a new challenge goes on at the same event', async (world) => {
   const key = await world.access.mint()
   const receiver = await world.receiver()

@@ -73,8 +73,8 @@ export async function changeWebhook(
   return changed.length === 1
 }
 
-/** A later due time was written before the clock was set back. */
-const DUE_AHEAD_MAX_MS = (FAILING_MAX_SECONDS + 86_400) * 1_000
+/** A later due time was written before the clock was set back; jitter adds to the longest wait. */
+const DUE_AHEAD_MAX_MS = (FAILING_MAX_SECONDS + 3 * DAY_SECONDS) * 1_000
 
 /** Due now: one of each wallet, then a second of each, and so on. */
 export async function dueWebhooks(
@@ -103,14 +103,15 @@ export async function moveCursor(
     where id = ${id} and cursor = ${cursor} and state in ('active', 'unfunded')`)
 }
 
-/** A call of its wallet could not be paid. */
+/** A call of its wallet could not be paid. What receivers asked for holds. */
 export async function markUnfunded(
   connection: Connection,
   input: { readonly wallet: string; readonly dueMs: number; readonly nowUnix: number },
 ): Promise<void> {
   await connection.run(sql`
     update webhooks set state = 'unfunded', answer = 'payment_required',
-      answer_unix = ${input.nowUnix}, due_ms = ${input.dueMs}
+      answer_unix = ${input.nowUnix}, failing_unix = null,
+      due_ms = case when due_ms > ${input.dueMs} then due_ms else ${input.dueMs} end
     where wallet = ${input.wallet} and state in ('active', 'failing')`)
 }
 
