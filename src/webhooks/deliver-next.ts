@@ -81,7 +81,7 @@ async function nextEvent(
   const low = await lowBalanceEvent(accounts, webhook, caller)
   if (low !== undefined) return { event: low, isFree: true, changes: { isLowTold: true } }
   const found = await scan.find()
-  if (found.kind === 'end') return undefined
+  if (found.kind === 'end' || found.kind === 'behind') return undefined
   if (found.kind === 'lost') {
     const end = await register.snapshot(readEnd)
     if (end === undefined) return undefined

@@ -430,3 +430,14 @@ guarantee(
     assert.ok(!ids.includes(`burn.add ${added}`), 'what was retracted was never final')
   },
 )
+
+guarantee('a webhook far behind keeps what a pass has read for it', async (world) => {
+  const key = await world.access.mint()
+  const webhookId = await world.webhook(key, await world.receiver(), { kind: 'dig' })
+  const deliverer = world.deliverer()
+  await deliverer.pass()
+  const before = (await world.show(key, webhookId)).cursor
+  await feed.burn(1_200)
+  await deliverer.pass()
+  assert.notEqual((await world.show(key, webhookId)).cursor, before)
+})

@@ -90,17 +90,18 @@ export async function dueWebhooks(
   return found.map(toWebhook)
 }
 
-/** Passes what does not match, unless it is there already or has moved. */
-export async function moveCursor(
+/** Moves it to where it was looked at, if anywhere, unless it has moved; it is due at once. */
+export async function passUnmatched(
   connection: Connection,
-  { id, cursor }: Webhook,
-  to: Position & { readonly nowMs: number },
+  { id, cursor, finalUnix, state, dueMs }: Webhook,
+  { at, nowMs }: { readonly at: Position | undefined; readonly nowMs: number },
 ): Promise<void> {
-  const next = showCursor(to.cursor)
-  if (next === cursor) return
+  const next = at === undefined ? cursor : showCursor(at.cursor)
   await connection.run(sql`
-    update webhooks set cursor = ${next}, final_unix = ${to.finalUnix}, due_ms = ${to.nowMs}
-    where id = ${id} and cursor = ${cursor} and state in ('active', 'unfunded')`)
+    update webhooks set cursor = ${next}, final_unix = ${at?.finalUnix ?? finalUnix},
+      due_ms = ${nowMs}
+    where id = ${id} and coalesce(cursor, '') = ${cursor ?? ''} and state = ${state}
+      and due_ms = ${dueMs}`)
 }
 
 /** A call of its wallet could not be paid. What receivers asked for holds. */
