@@ -307,6 +307,20 @@ guarantee('a reset reaches back to every event that did not come', async (world)
   assert.ok(Number(reset.data.sinceUnix) <= Number(newest.unix))
 })
 
+guarantee('a made-up place in a range is a cursor that is lost', async (world) => {
+  const key = await world.access.mint()
+  const receiver = await world.receiver()
+  await world.webhook(key, receiver, { kind: 'burn' })
+  await world.engine.write((connection) =>
+    connection.run(sql`update webhooks set cursor = cursor || '.1-1-999999'`),
+  )
+  await world.deliver()
+  assert.deepEqual(
+    receiver.events.map(({ type }) => type),
+    ['feed.reset'],
+  )
+})
+
 guarantee('a challenge waits until there is a feed', async (world) => {
   const key = await world.access.mint()
   const receiver = await world.receiver()
