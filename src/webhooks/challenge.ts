@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { showCursor } from '#indexer/feed/cursor.ts'
-import { readEnd } from '#indexer/feed/read-feed.ts'
+import { readStart } from '#indexer/feed/read-start.ts'
 import { isObject } from '#lib/json.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
@@ -21,11 +20,13 @@ export function newChallenge(): string {
 
 /**
  * Asks the URL once whether it wants the events. Not repeated: it may be anyone's, and the owner
- * can ask for another challenge.
+ * can ask for another challenge. Waits for the feed, where the webhook begins.
  */
 export async function challengeWebhook(deps: ChallengeDeps, webhook: Webhook): Promise<void> {
   const { register, accounts, clock } = deps
-  const { id, challenge, createdUnix } = webhook
+  const { id, challenge, cursor } = webhook
+  const start = cursor === null ? await register.snapshot(readStart) : {}
+  if (start === undefined) return
   const outcome = await sendEvent(deps, webhook, {
     id: `${id}-${challenge}`,
     type: 'webhook.challenge',
@@ -33,17 +34,12 @@ export async function challengeWebhook(deps: ChallengeDeps, webhook: Webhook): P
     readsBody: true,
   })
   const answer = judge(outcome, challenge)
-  const end = webhook.cursor === null ? await register.snapshot(readEnd) : undefined
   const seen = { answer, answerUnix: unixNow(clock), attempts: 0, failingUnix: null }
-  const cursor = webhook.cursor ?? (end && showCursor(end)) ?? null
   const changes: Partial<Webhook> =
-    answer === 'accepted' && cursor !== null
-      ? { state: 'active', reason: null, cursor, dueMs: clock() }
+    answer === 'accepted'
+      ? { state: 'active', reason: null, dueMs: clock(), ...start }
       : { dueMs: null }
-  const finalUnix = webhook.finalUnix ?? createdUnix
-  await accounts.write((connection) =>
-    changeWebhook(connection, webhook, { ...seen, finalUnix, ...changes }),
-  )
+  await accounts.write((connection) => changeWebhook(connection, webhook, { ...seen, ...changes }))
 }
 
 function judge(outcome: PostOutcome, challenge: string): string {

@@ -10,8 +10,8 @@ import type { Connection } from '#store/engine.ts'
 
 export type KeyedCaller = Caller & { readonly kind: 'keyed' }
 
-/** By key; absent once revoked. */
-export type Callers = ReadonlyMap<string, KeyedCaller | 'expired'>
+/** By key; absent once it has ended. */
+export type Callers = ReadonlyMap<string, KeyedCaller>
 
 export interface ChargeDeps {
   readonly clock: Clock

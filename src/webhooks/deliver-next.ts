@@ -45,10 +45,11 @@ export async function deliverNext(
   if (!next.isFree) {
     const nowUnix = unixNow(clock)
     if (isCapped(webhook, nowUnix))
-      return leave('daily_cap_reached', { dueMs: nextMidnight(nowUnix) * 1_000 })
+      return leave('daily_cap_reached', { failingUnix: null, dueMs: nextMidnight(nowUnix) * 1_000 })
     const refused = await whyUnpaid(deps, caller)
     const dueMs = clock() + UNPAID_RETRY_MS
-    if (refused !== undefined) return leave(refused, { state: 'unfunded', dueMs })
+    if (refused !== undefined)
+      return leave(refused, { state: 'unfunded', failingUnix: null, dueMs })
   }
   if (deps.signal.aborted) return undefined
   const outcome = await sendEvent(deps, webhook, next.event)
@@ -80,12 +81,12 @@ async function nextEvent(
   const low = await lowBalanceEvent(accounts, webhook, caller)
   if (low !== undefined) return { event: low, isFree: true, changes: { isLowTold: true } }
   const found = await scan.find()
-  if (found.kind === 'end') return undefined
+  if (found.kind === 'end' || found.kind === 'behind') return undefined
   if (found.kind === 'lost') {
     const end = await register.snapshot(readEnd)
     if (end === undefined) return undefined
-    const { id, cursor, finalUnix, createdUnix } = webhook
-    const data = JSON.stringify({ ...WHOLE, sinceUnix: finalUnix ?? createdUnix })
+    const { id, cursor, finalUnix } = webhook
+    const data = JSON.stringify({ ...WHOLE, sinceUnix: finalUnix })
     const event = { id: `${id}-reset-${idOf(cursor ?? '')}`, type: 'feed.reset', data }
     return { event, isFree: true, changes: { cursor: showCursor(end) }, isLast: true }
   }

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { assertSound, bodyOf } from '#access/access-harness.ts'
 import { type EngineTest, eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
+import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import {
   createWebhookWorld,
@@ -153,6 +154,30 @@ guarantee(
   onBoth,
 )
 
+guarantee(
+  'a webhook ends with its key in whatever state it is, and a challenge does not keep it due',
+  async (world) => {
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    for (let count = 0; count < 3; count += 1) await world.webhook(key, receiver)
+    await world.engine.write(async (connection) => {
+      const found = await connection.run(sql`select id from webhooks order by id`)
+      for (const [index, state] of ['disabled', 'failing', 'ended'].entries())
+        await connection.run(sql`
+          update webhooks set state = ${state}, due_ms = ${world.now.ms + index * HOUR_MS}
+          where id = ${String(found[index]?.id)}`)
+    })
+    const next = await world.access.rotate(key)
+    await world.access.revoke(next)
+    world.now.ms += MINUTE_MS
+    await world.deliver()
+    const found = await world.engine.read(sql`select state, reason, due_ms from webhooks`)
+    const ended = { state: 'ended', reason: 'key_revoked', due_ms: null }
+    assert.deepEqual(found, [ended, ended, ended])
+  },
+  onBoth,
+)
+
 guarantee('one stuck receiver of many delays nobody else', async (world) => {
   const key = await world.access.mint()
   await world.access.fund(key.publicId, 10_000n)
@@ -176,6 +201,32 @@ guarantee('one stuck receiver of many delays nobody else', async (world) => {
   assert.equal(stuck.events.length, 1)
   await deliverer.stop()
 })
+
+guarantee(
+  'what a receiver asked for holds, also while the wallet cannot pay, which is no failure',
+  async (world) => {
+    const key = await world.access.mint()
+    const [receiver, other] = [await world.receiver(), await world.receiver()]
+    await world.webhook(key, receiver, { kind: 'burn' })
+    receiver.behave = (response) => response.writeHead(503, { 'retry-after': '900000' }).end()
+    const deliverer = world.deliverer({ random: () => 1 })
+    await feed.burn()
+    await world.deliver(deliverer)
+    await world.webhook(key, other, { kind: 'burn' })
+    other.behave = async (response) => {
+      await world.access.admit(key.secret, 10)
+      response.writeHead(204).end()
+    }
+    await feed.burn()
+    await world.deliver(deliverer)
+    assert.equal(receiver.events.length, 1)
+    const [own] = await world.engine.read(sql`
+      select state, failing_unix, due_ms from webhooks where url = ${receiver.url}`)
+    assert.deepEqual([own?.state, own?.failing_unix], ['unfunded', null])
+    assert.ok(Number(own?.due_ms) > world.now.ms + 7 * 24 * HOUR_MS)
+  },
+  onBoth,
+)
 
 guarantee('410 disables, and a new challenge goes on at the same event', async (world) => {
   const key = await world.access.mint()
@@ -239,6 +290,49 @@ guarantee(
     assert.deepEqual(await world.counted(key), { used: 2, paid: 0 })
   },
 )
+
+guarantee('a reset reaches back to every event that did not come', async (world) => {
+  const key = await world.access.mint()
+  const receiver = await world.receiver()
+  world.now.ms += 1_000 * HOUR_MS
+  await world.webhook(key, receiver, { kind: 'burn' })
+  await feed.burn()
+  await feed.rebuild()
+  await world.deliver()
+  const [reset] = receiver.events
+  const [newest = {}] = await feed.register.read(
+    sql`select max(timestamp_unix) as unix from events`,
+  )
+  assert.equal(reset?.type, 'feed.reset')
+  assert.ok(Number(reset.data.sinceUnix) <= Number(newest.unix))
+})
+
+guarantee('a made-up place in a range is a cursor that is lost', async (world) => {
+  const key = await world.access.mint()
+  const receiver = await world.receiver()
+  await world.webhook(key, receiver, { kind: 'burn' })
+  await world.engine.write((connection) =>
+    connection.run(sql`update webhooks set cursor = cursor || '.1-1-999999'`),
+  )
+  await world.deliver()
+  assert.deepEqual(
+    receiver.events.map(({ type }) => type),
+    ['feed.reset'],
+  )
+})
+
+guarantee('a challenge waits until there is a feed', async (world) => {
+  const key = await world.access.mint()
+  const receiver = await world.receiver()
+  const { url } = receiver
+  bodyOf(await world.call(key, 'registerWebhook', { body: { url, filter: {} } }))
+  const register = Object.create(feed.register, { snapshot: { value: async () => undefined } })
+  await world.deliver(world.deliverer({ register }))
+  const states = () => world.engine.read(sql`select state from webhooks`)
+  assert.deepEqual(await states(), [{ state: 'unverified' }])
+  await world.deliver(world.deliverer())
+  assert.deepEqual(await states(), [{ state: 'active' }])
+})
 
 guarantee(
   'two deliverers at once lose nothing, charge nothing twice, and what comes twice has one id',
@@ -350,3 +444,14 @@ guarantee(
     assert.ok(!ids.includes(`burn.add ${added}`), 'what was retracted was never final')
   },
 )
+
+guarantee('a webhook far behind keeps what a pass has read for it', async (world) => {
+  const key = await world.access.mint()
+  const webhookId = await world.webhook(key, await world.receiver(), { kind: 'dig' })
+  const deliverer = world.deliverer()
+  await deliverer.pass()
+  const before = (await world.show(key, webhookId)).cursor
+  await feed.burn(1_200)
+  await deliverer.pass()
+  assert.notEqual((await world.show(key, webhookId)).cursor, before)
+})

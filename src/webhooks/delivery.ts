@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { showCursor } from '#indexer/feed/cursor.ts'
+import { parseCursor, showCursor } from '#indexer/feed/cursor.ts'
 import { unixNow } from '#lib/time.ts'
 import { readShown, type ShownPage } from '#stream/feed-rows.ts'
 import type { Filter } from '#stream/stream-parameters.ts'
 import { challengeWebhook } from './challenge.ts'
 import type { Callers } from './charge-event.ts'
 import { type DeliverDeps, deliverNext } from './deliver-next.ts'
-import { lowKeys } from './low-balance.ts'
+import { followKeys } from './follow-keys.ts'
 import { type ReadFeed, Scan } from './scan.ts'
 import { takeTurns } from './take-turns.ts'
 import { mayBeChallenged, type Webhook } from './webhook.ts'
 import { readFilter } from './webhook-filter.ts'
-import { changeWebhook, dueWebhooks, moveCursor } from './webhook-store.ts'
+import { changeWebhook, dueWebhooks, passUnmatched } from './webhook-store.ts'
 
 export interface DeliveryDeps extends Omit<DeliverDeps, 'signal'> {
   /** Of each key who pays, by its newest rotation. */
@@ -23,8 +23,11 @@ export interface DeliveryDeps extends Omit<DeliverDeps, 'signal'> {
 /** Of one pass; the rest is due in the next. */
 const DUE_MAX = 2_000
 
-/** Cursors of webhooks that have nothing to send are stored this often. */
+/** Keys are followed, and cursors of webhooks that have nothing to send stored, this often. */
 const MOVE_EVERY_MS = 5_000
+
+/** Webhooks of a transaction. */
+const STORED_AT_ONCE = 200
 
 /** Then others get the slot, and key and tier are looked up again. */
 const TURN_MS = 1_000
@@ -41,6 +44,8 @@ interface Look {
   readonly webhook: Webhook
   readonly scan: Scan | undefined
   readonly isReady: boolean
+  /** There is more of the feed than one look reads. */
+  readonly isBehind: boolean
 }
 
 /**
@@ -68,18 +73,21 @@ export class Delivery {
     const { accounts, clock, callersOf } = this.#deps
     const nowMs = clock()
     const isTime = Math.abs(nowMs - this.#movedMs) >= MOVE_EVERY_MS
-    if (isTime) this.#movedMs = nowMs
+    if (isTime) {
+      this.#movedMs = nowMs
+      await followKeys(accounts, unixNow(clock))
+    }
     const found = await dueWebhooks({ run: accounts.read }, { nowMs, limit: DUE_MAX })
-    const due = found.filter(({ id }) => !this.#underWay.has(id))
-    const looks = await this.#look(due)
+    const looks = await this.#look(found.filter(({ id }) => !this.#underWay.has(id)))
     const turns = takeTurns(
       looks.filter(({ isReady }) => isReady),
       [...this.#underWay.values()],
     )
-    const asked = isTime ? looks : turns
-    const callers = await callersOf([...new Set(asked.map(({ webhook }) => webhook.publicId))])
+    const callers = await callersOf([...new Set(turns.map(({ webhook }) => webhook.publicId))])
     for (const look of turns) this.#start(look, callers)
-    if (isTime) await this.#store(looks, callers)
+    const isFull = found.length === DUE_MAX
+    const rest = looks.filter(({ webhook }) => !this.#underWay.has(webhook.id))
+    await this.#store(rest.filter((look) => isFull || isWorth(look, isTime)))
   }
 
   /** Once nothing is under way. */
@@ -97,16 +105,18 @@ export class Delivery {
     const read = this.#openFeed()
     const looks: Look[] = []
     const startedMs = performance.now()
-    for (const webhook of due) {
+    for (const webhook of due.toSorted((a, b) => nearness(b) - nearness(a))) {
       if (performance.now() - startedMs > LOOK_MS) break
       const filter = this.#filterOf(webhook)
-      if (mayBeChallenged(webhook)) looks.push({ webhook, scan: undefined, isReady: true })
+      if (mayBeChallenged(webhook))
+        looks.push({ webhook, scan: undefined, isReady: true, isBehind: false })
       else if (filter === undefined) await this.#disable(webhook)
       else {
         const scan = new Scan(read, filter, webhook)
         const { kind } = await scan.find()
         const isLow = webhook.lowUnix !== null && !webhook.isLowTold
-        looks.push({ webhook, scan, isReady: isLow || kind !== 'end' })
+        const isBehind = kind === 'behind'
+        looks.push({ webhook, scan, isReady: isLow || !(isBehind || kind === 'end'), isBehind })
       }
     }
     return looks
@@ -114,8 +124,11 @@ export class Delivery {
 
   /** The file no longer has the token or chain of its filter. */
   async #disable(webhook: Webhook): Promise<void> {
-    const changes = { state: 'disabled', reason: 'filter_not_served', dueMs: null } as const
-    await this.#deps.accounts.write((connection) => changeWebhook(connection, webhook, changes))
+    const { accounts, clock } = this.#deps
+    const reason = 'filter_not_served'
+    const seen = { answer: reason, answerUnix: unixNow(clock) }
+    const changes = { state: 'disabled', reason, dueMs: null, ...seen } as const
+    await accounts.write((connection) => changeWebhook(connection, webhook, changes))
   }
 
   #filterOf({ filter: text }: Webhook): Filter | undefined {
@@ -143,30 +156,15 @@ export class Delivery {
     }
   }
 
-  /** Passes what does not match, and ends webhooks of keys that have ended. */
-  async #store(looks: readonly Look[], callers: Callers): Promise<void> {
+  /** Passes what does not match; who was looked at is behind who was not. */
+  async #store(looks: readonly Look[]): Promise<void> {
     const { accounts, clock } = this.#deps
-    const low = await lowKeys(accounts, callers)
     const nowMs = clock()
-    await accounts.write(async (connection) => {
-      for (const { webhook, scan, isReady } of looks) {
-        if (this.#underWay.has(webhook.id)) continue
-        const isLow = low.has(webhook.publicId)
-        if (isLow !== (webhook.lowUnix !== null)) {
-          const lowUnix = isLow ? Math.floor(nowMs / 1_000) : null
-          await changeWebhook(connection, webhook, { lowUnix, isLowTold: false })
-        }
-        if (typeof callers.get(webhook.publicId) !== 'object')
-          await changeWebhook(connection, webhook, this.#ended(webhook, callers))
-        else if (!isReady && scan?.at !== undefined)
-          await moveCursor(connection, webhook, { ...scan.at, nowMs })
-      }
-    })
-  }
-
-  #ended({ publicId }: Webhook, callers: Callers): Partial<Webhook> {
-    const reason = callers.has(publicId) ? 'key_expired' : 'key_revoked'
-    return { state: 'ended', reason, dueMs: null, answerUnix: unixNow(this.#deps.clock) }
+    for (let from = 0; from < looks.length; from += STORED_AT_ONCE)
+      await accounts.write(async (connection) => {
+        for (const { webhook, scan } of looks.slice(from, from + STORED_AT_ONCE))
+          await passUnmatched(connection, webhook, { at: scan?.at, nowMs })
+      })
   }
 
   #start({ webhook, scan }: Look, callers: Callers): void {
@@ -178,10 +176,8 @@ export class Delivery {
 
   async #serve(webhook: Webhook, scan: Scan | undefined, callers: Callers): Promise<void> {
     const caller = callers.get(webhook.publicId)
-    if (typeof caller !== 'object') {
-      const ended = this.#ended(webhook, callers)
-      await this.#deps.accounts.write((connection) => changeWebhook(connection, webhook, ended))
-    } else if (scan === undefined) await challengeWebhook(this.#deps, webhook)
+    if (caller === undefined) return
+    if (scan === undefined) await challengeWebhook(this.#deps, webhook)
     else {
       const startedMs = performance.now()
       let own: Webhook | undefined = webhook
@@ -189,4 +185,16 @@ export class Delivery {
         own = await deliverNext(this.#deps, { webhook: own, caller, scan })
     }
   }
+}
+
+/** Challenges first, then who has least of the feed to read. */
+function nearness(webhook: Webhook): number {
+  if (mayBeChallenged(webhook)) return Number.MAX_SAFE_INTEGER
+  return parseCursor(webhook.cursor ?? '')?.sequence ?? 0
+}
+
+/** Whether its progress is stored now. */
+function isWorth({ webhook, scan, isReady, isBehind }: Look, isTime: boolean): boolean {
+  if (isReady || scan?.at === undefined) return false
+  return isBehind || (isTime && showCursor(scan.at.cursor) !== webhook.cursor)
 }

@@ -2,23 +2,9 @@ import { toUsd } from '#domain/money.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
 import type { Engine } from '#store/engine.ts'
-import type { Callers, KeyedCaller } from './charge-event.ts'
+import type { KeyedCaller } from './charge-event.ts'
 import type { WebhookEvent } from './send-event.ts'
 import type { Webhook } from './webhook.ts'
-
-/** Those of the keys whose balance is below their limit. */
-export async function lowKeys(accounts: Engine, callers: Callers): Promise<ReadonlySet<string>> {
-  const limited = [...callers].flatMap(([publicId, caller]) => {
-    const limit = caller === 'expired' ? undefined : caller.limits?.lowBalanceMicroUsd
-    if (caller === 'expired' || limit === undefined) return []
-    return [{ publicId, limit, account: keyAccount(caller.publicId) }]
-  })
-  if (limited.length === 0) return new Set()
-  const names = limited.map(({ account }) => account)
-  const balances = await accounts.snapshot((reads) => readBalances(reads, names))
-  const low = limited.filter(({ account, limit }) => (balances.get(account) ?? 0n) < limit)
-  return new Set(low.map(({ publicId }) => publicId))
-}
 
 /** A free event, once until the balance is above again. */
 export async function lowBalanceEvent(

@@ -16,6 +16,8 @@ export type Found =
   | { readonly kind: 'change'; readonly item: ShownItem; readonly after: Position }
   /** The feed no longer holds the cursor. */
   | { readonly kind: 'lost' }
+  /** None so far in one look; there is more to read. */
+  | { readonly kind: 'behind' }
   /** Nothing more for now. */
   | { readonly kind: 'end' }
 
@@ -56,7 +58,7 @@ export class Scan {
         return { kind: 'end' }
       }
     }
-    return { kind: this.at === undefined ? 'lost' : 'end' }
+    return { kind: this.at === undefined ? 'lost' : 'behind' }
   }
 
   /** Goes on after the change that was found. */

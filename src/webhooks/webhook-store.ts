@@ -1,5 +1,6 @@
 import { showCursor } from '#indexer/feed/cursor.ts'
 import { type Retained, START } from '#jobs/retained.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { inNames, join, type Sql, type SqlValue, sql } from '#store/sql.ts'
@@ -31,7 +32,7 @@ export async function listWebhooks(
 export async function countOfWallet(connection: Connection, wallet: string): Promise<number> {
   await connection.run(sql`update wallets set wallet = wallet where wallet = ${wallet}`)
   const [row = {}] = await connection.run(sql`
-    select count(*) as webhooks from webhooks where wallet = ${wallet} and state <> 'ended'`)
+    select count(*) as webhooks from webhooks where wallet = ${wallet}`)
   return column.integer(row, 'webhooks')
 }
 
@@ -72,8 +73,8 @@ export async function changeWebhook(
   return changed.length === 1
 }
 
-/** A later due time was written before the clock was set back. */
-const DUE_AHEAD_MAX_MS = (FAILING_MAX_SECONDS + 86_400) * 1_000
+/** A later due time was written before the clock was set back; jitter adds to the longest wait. */
+const DUE_AHEAD_MAX_MS = (FAILING_MAX_SECONDS + 3 * DAY_SECONDS) * 1_000
 
 /** Due now: one of each wallet, then a second of each, and so on. */
 export async function dueWebhooks(
@@ -89,27 +90,29 @@ export async function dueWebhooks(
   return found.map(toWebhook)
 }
 
-/** Passes what does not match, unless it is there already or has moved. */
-export async function moveCursor(
+/** Moves it to where it was looked at, if anywhere, unless it has moved; it is due at once. */
+export async function passUnmatched(
   connection: Connection,
-  { id, cursor }: Webhook,
-  to: Position & { readonly nowMs: number },
+  { id, cursor, finalUnix, state, dueMs }: Webhook,
+  { at, nowMs }: { readonly at: Position | undefined; readonly nowMs: number },
 ): Promise<void> {
-  const next = showCursor(to.cursor)
-  if (next === cursor) return
+  const next = at === undefined ? cursor : showCursor(at.cursor)
   await connection.run(sql`
-    update webhooks set cursor = ${next}, final_unix = ${to.finalUnix}, due_ms = ${to.nowMs}
-    where id = ${id} and cursor = ${cursor} and state in ('active', 'unfunded')`)
+    update webhooks set cursor = ${next}, final_unix = ${at?.finalUnix ?? finalUnix},
+      due_ms = ${nowMs}
+    where id = ${id} and coalesce(cursor, '') = ${cursor ?? ''} and state = ${state}
+      and due_ms = ${dueMs}`)
 }
 
-/** A call of its wallet could not be paid. */
+/** A call of its wallet could not be paid. What receivers asked for holds. */
 export async function markUnfunded(
   connection: Connection,
   input: { readonly wallet: string; readonly dueMs: number; readonly nowUnix: number },
 ): Promise<void> {
   await connection.run(sql`
     update webhooks set state = 'unfunded', answer = 'payment_required',
-      answer_unix = ${input.nowUnix}, due_ms = ${input.dueMs}
+      answer_unix = ${input.nowUnix}, failing_unix = null,
+      due_ms = case when due_ms > ${input.dueMs} then due_ms else ${input.dueMs} end
     where wallet = ${input.wallet} and state in ('active', 'failing')`)
 }
 
@@ -117,16 +120,21 @@ export async function removeWebhook(connection: Connection, id: string): Promise
   await connection.run(sql`delete from webhooks where id = ${id}`)
 }
 
-/** They never answered their challenge, or ended with their key. */
+/** Disabled ones are kept for 30 days. */
+const DISABLED_MORE_SECONDS = 29 * DAY_SECONDS
+
+/** They never answered their challenge, ended with their key, or were disabled and left so. */
 export const RETAINED_WEBHOOKS: Retained = {
-  rows: 'webhooks that were never verified or have ended',
+  rows: 'webhooks that were never verified, are disabled or have ended',
   keepDays: 1,
   atOnce: { sqlite: 500, postgres: 500 },
   async deletePage(connection, { beforeUnix, limit }) {
     const deleted = await connection.run(sql`
       delete from webhooks where id in (
-        select id from webhooks where state in ('unverified', 'ended')
-          and coalesce(answer_unix, created_unix) < ${beforeUnix} and created_unix < ${beforeUnix}
+        select id from webhooks where created_unix < ${beforeUnix}
+          and state in ('unverified', 'ended', 'disabled')
+          and coalesce(answer_unix, created_unix)
+            + case when state = 'disabled' then ${DISABLED_MORE_SECONDS} else 0 end < ${beforeUnix}
         limit ${limit}) returning id`)
     return { place: START, isDone: deleted.length < limit }
   },

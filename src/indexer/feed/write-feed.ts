@@ -169,7 +169,7 @@ async function finalizedChange(
 }
 
 /** Unix time; zero while a chain's newest final block is not stored. */
-async function finalOnAllChains(connection: Connection): Promise<number> {
+export async function finalOnAllChains(connection: Connection): Promise<number> {
   const [row = {}] = await connection.run(sql`
     select case when count(*) = count(unix) then coalesce(min(unix), 0) else 0 end as unix from (
       select (

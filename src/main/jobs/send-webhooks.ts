@@ -49,13 +49,13 @@ export function openCallers({
   const facts = { ...ecosystem, keyPrefix: ecosystem.service.keyPrefix }
   return async (publicIds: readonly string[]) => {
     const keys = await newestKeys({ run: engine.read }, publicIds)
-    const callers = new Map<string, KeyedCaller | 'expired'>()
-    for (const [publicId, key] of keys) {
-      if (key.revokedUnix !== null) continue
-      const endUnix = key.limits?.expiresUnix ?? Number.POSITIVE_INFINITY
-      const caller = keyedCaller(facts, key, await tierOf(key.wallet))
-      callers.set(publicId, endUnix <= unixNow(clock) ? 'expired' : caller)
-    }
-    return callers
+    const living = [...keys].filter(([, { revokedUnix, limits }]) => {
+      const endUnix = limits?.expiresUnix ?? Number.POSITIVE_INFINITY
+      return revokedUnix === null && endUnix > unixNow(clock)
+    })
+    const callers = living.map(async ([publicId, key]): Promise<[string, KeyedCaller]> => {
+      return [publicId, keyedCaller(facts, key, await tierOf(key.wallet))]
+    })
+    return new Map(await Promise.all(callers))
   }
 }
