@@ -24,7 +24,8 @@ const KINDS: Readonly<Record<string, Omit<SqliteOptions, 'file'>>> = {
 const MAKES_THE_FILE = `
   const { parentPort, workerData } = require('node:worker_threads')
   const { DatabaseSync } = require('node:sqlite')
-  const database = new DatabaseSync(workerData)
+  // Its commit waits for those who look at the file meanwhile.
+  const database = new DatabaseSync(workerData, { timeout: 5_000 })
   database.exec('create table made (by text); begin immediate')
   parentPort.postMessage('held')
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
