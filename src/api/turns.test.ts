@@ -6,7 +6,7 @@ import { answer } from '#route/route.ts'
 import { GOOD_KEY, harnessParts, NOON_MS, startHarness } from './pipeline-harness.ts'
 import { Turns } from './turns.ts'
 
-const client = () => ({ signal: new AbortController().signal, isCut: () => false })
+const client = () => ({ isCut: () => false })
 
 test('four calls of a caller work at once, the others in the order in which they came', async () => {
   const turns = new Turns()
@@ -26,26 +26,25 @@ test('four calls of a caller work at once, the others in the order in which they
   for (let n = 0; n < 4; n += 1) assert.equal(turns.take('a', client()), undefined)
 })
 
-test('a call that is cut leaves the line, and a line is bounded', async () => {
+test('calls that are cut get no turn and make room in a line, which is bounded', async () => {
   const turns = new Turns()
   for (let n = 0; n < 4; n += 1) turns.take('a', client())
-  for (let n = 0; n < 999; n += 1) turns.take('a', client())
-  const controller = new AbortController()
-  const cut = turns.take('a', { signal: controller.signal, isCut: () => controller.signal.aborted })
+  let isCut = false
+  const cut = [turns.take('a', { isCut: () => isCut }), turns.take('a', { isCut: () => isCut })]
+  for (let n = 0; n < 998; n += 1) turns.take('a', client())
   assert.equal(turns.take('a', client()), 'full')
-  controller.abort()
-  assert.equal(await cut, false)
+  isCut = true
   assert.ok(turns.take('a', client()) instanceof Promise)
+  assert.deepEqual(await Promise.all(cut), [false, false])
 })
 
-test('a client that half-closes keeps its place in the line', async () => {
+test('a turn goes to the next call that is not cut', async () => {
   const turns = new Turns()
   for (let n = 0; n < 4; n += 1) turns.take('a', client())
-  const controller = new AbortController()
-  const waiting = turns.take('a', { signal: controller.signal, isCut: () => false })
-  controller.abort()
+  const cut = turns.take('a', { isCut: () => true })
+  const open = turns.take('a', client())
   turns.leave('a')
-  assert.equal(await waiting, true)
+  assert.deepEqual(await Promise.all([cut, open]), [false, true])
 })
 
 test('of 300 heavy calls at once for one remaining unit one is answered, and few work', async () => {

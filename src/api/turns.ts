@@ -10,58 +10,50 @@ const AT_ONCE_MAX = 4
 /** A load test has a thousand connections from one address; more calls would only fill memory. */
 const WAITING_MAX = 1_000
 
+interface Waiting {
+  readonly client: Pick<Incoming, 'isCut'>
+  /** False: its connection is cut. */
+  end(isTurn: boolean): void
+}
+
 /** Whose calls work at once, by bucket. */
 export class Turns {
   readonly #working = new Map<string, number>()
-  readonly #waiting = new Map<string, (() => void)[]>()
+  readonly #waiting = new Map<string, Waiting[]>()
 
-  /** Undefined if it is the caller's turn already; resolves to false once the connection is cut. */
-  take(
-    bucket: string,
-    client: Pick<Incoming, 'signal' | 'isCut'>,
-  ): Promise<boolean> | 'full' | undefined {
+  /** Undefined if it is the caller's turn already; resolves to false if the connection is cut. */
+  take(bucket: string, client: Pick<Incoming, 'isCut'>): Promise<boolean> | 'full' | undefined {
     const working = this.#working.get(bucket) ?? 0
     if (working < AT_ONCE_MAX) {
       this.#working.set(bucket, working + 1)
       return undefined
     }
     const line = this.#waiting.get(bucket) ?? []
+    if (line.length >= WAITING_MAX) removeCut(line)
     if (line.length >= WAITING_MAX) return 'full'
     this.#waiting.set(bucket, line)
-    return new Promise((resolve) => {
-      const quit = () => {
-        // A client that half-closes may still read.
-        if (client.isCut() && this.#quit(bucket, enter)) resolve(false)
-      }
-      const enter = () => {
-        client.signal.removeEventListener('abort', quit)
-        resolve(true)
-      }
-      line.push(enter)
-      client.signal.addEventListener('abort', quit, { once: true })
-    })
+    return new Promise((resolve) => line.push({ client, end: resolve }))
   }
 
-  /** Hands the turn on. */
+  /** Hands the turn on to the next whose connection is open. */
   leave(bucket: string): void {
     const line = this.#waiting.get(bucket)
-    const next = line?.shift()
+    let next = line?.shift()
+    // A client that half-closes may still read.
+    for (; next?.client.isCut(); next = line?.shift()) next.end(false)
     if (line?.length === 0) this.#waiting.delete(bucket)
     const working = (this.#working.get(bucket) ?? 0) - 1
-    if (next !== undefined) next()
+    if (next !== undefined) next.end(true)
     else if (working > 0) this.#working.set(bucket, working)
     else this.#working.delete(bucket)
   }
+}
 
-  /** Whether it was in line. */
-  #quit(bucket: string, enter: () => void): boolean {
-    const line = this.#waiting.get(bucket) ?? []
-    const index = line.indexOf(enter)
-    if (index < 0) return false
-    line.splice(index, 1)
-    if (line.length === 0) this.#waiting.delete(bucket)
-    return true
-  }
+/** A listener for each waiting call would cost more than the call. */
+function removeCut(line: Waiting[]): void {
+  for (const waiting of line.splice(0))
+    if (waiting.client.isCut()) waiting.end(false)
+    else line.push(waiting)
 }
 
 interface TurnDeps {
