@@ -5,7 +5,7 @@ import type { Role } from '#main/grants/rights.ts'
 
 export interface DatabaseRole {
   readonly name: string
-  /** Of the same database, as this role. */
+  /** A URL of the same database, as this role. */
   readonly url: string
 }
 

@@ -21,7 +21,7 @@ export interface ProvenPayment {
   post(what: 'credit' | 'credit and call'): Promise<Admission | UnsettledPayment | undefined>
 }
 
-/** Of a signed-in wallet, or raised by another payment meanwhile. */
+/** The balance of a signed-in wallet, or one that another payment raised meanwhile. */
 export interface OpenBalance {
   readonly kind: 'balance'
   readonly headers: Headers

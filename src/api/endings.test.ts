@@ -27,7 +27,7 @@ interface World {
 
 interface Ending {
   readonly end: string
-  /** Of the last answer; undefined where none is read. */
+  /** The status of the last answer; undefined where none is read. */
   readonly status: number | undefined
   readonly charged: number
   readonly more?: Partial<ApiDeps>

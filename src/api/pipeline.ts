@@ -30,7 +30,7 @@ export interface PipelineDeps extends FiguresDeps, FailureDeps {
     caller: Caller,
     facts: RequestFacts,
   ): PaymentRequired | Refusal | Promise<PaymentRequired>
-  /** Of callers whose calls wait for their work. */
+  /** The lines of callers whose calls wait for their work. */
   readonly turns: Turns
   /** Whether a payment came with the request; refuses a used one, also where the call would be free. */
   screen?(facts: RequestFacts): Promise<Refusal | 'carried' | undefined>
@@ -54,7 +54,7 @@ class Exchange implements RequestFacts, Asked {
   guarded = false
   /** The bucket in whose turn it works. */
   turnOf: string | undefined
-  /** Of the work, until the call is admitted. */
+  /** What the work gave, until the call is admitted. */
   outgoing: Outgoing | undefined
   /** Proven, but not credited yet. */
   payment: ProvenPayment | undefined

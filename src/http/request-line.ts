@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** Of all connections; a request that waits costs some kilobytes. */
+/** For all connections together: a request that waits costs some kilobytes. */
 export interface Line {
   waiting: number
 }

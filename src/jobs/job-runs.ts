@@ -46,7 +46,7 @@ export async function keepJobRuns(
   }
 }
 
-/** By the store's clock, since every process reads them. */
+/** Times are those of the store's clock, since every process reads them. */
 async function noteRun(
   connection: Connection,
   { engine, clock }: StoreDeps,
@@ -72,7 +72,7 @@ export interface JobState extends Job {
   readonly failedAgo: number | undefined
   /** Why its last run failed; undefined if it did not. */
   readonly failure: string | undefined
-  /** By its last success, else its first run; also if it has never run. */
+  /** Judged by its last success, else its first run; also if it has never run. */
   readonly isLate: boolean
 }
 

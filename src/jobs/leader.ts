@@ -51,7 +51,7 @@ export class Leader {
     readonly name: LeaseName
     /** Unique; processes that share one follow each other at once. */
     readonly holder?: string
-    /** Of `keep`, at each try and renewal. */
+    /** Told by `keep`, at each try and renewal. */
     onLead?: ((leads: boolean) => void) | undefined
   }) {
     this.#onLead = deps.onLead
@@ -61,7 +61,7 @@ export class Leader {
     this.#name = deps.name
   }
 
-  /** By a clock that nobody sets and that runs on while the process is stopped. */
+  /** Measured by a clock that nobody sets and that runs on while the process is stopped. */
   get leads(): boolean {
     return this.#epoch !== undefined && performance.now() < this.#untilMs
   }

@@ -41,7 +41,7 @@ export async function readMappingAnomalies(
   })
 }
 
-/** Of the contract; where several mappings read it, those named in the reason. */
+/** Names the mappings of the contract; where several read it, those in the reason. */
 function nameOf(
   mappings: readonly Mapping[],
   { chainId, dataset, contract, reason }: Anomalies,

@@ -10,7 +10,7 @@ export interface Transfer {
   readonly tx: string
   readonly from: Address
   readonly amount: bigint
-  /** By its place in the block unless given. */
+  /** Its place in the block unless given. */
   readonly logIndex?: number
 }
 

@@ -47,7 +47,7 @@ export interface Shown {
   readonly kind: StreamKind | undefined
   /** Its data, written once for all readers; undefined for what this server's file does not know. */
   readonly json: (() => string) | undefined
-  /** Of the token; prices have no amount. */
+  /** The token's decimals; prices have no amount. */
   readonly decimals: number | undefined
 }
 

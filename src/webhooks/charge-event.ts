@@ -10,7 +10,7 @@ import type { Connection } from '#store/engine.ts'
 
 export type KeyedCaller = Caller & { readonly kind: 'keyed' }
 
-/** By key; absent once it has ended. */
+/** The caller of each key; absent once the key has ended. */
 export type Callers = ReadonlyMap<string, KeyedCaller>
 
 export interface ChargeDeps {

@@ -20,7 +20,7 @@ export interface DeliveryDeps extends Omit<DeliverDeps, 'signal'> {
   report(error: unknown): void
 }
 
-/** Of one pass; the rest is due in the next. */
+/** Most webhooks of a pass; the rest is due in the next. */
 const DUE_MAX = 2_000
 
 /** Keys are followed, and cursors of webhooks that have nothing to send stored, this often. */
@@ -138,7 +138,7 @@ export class Delivery {
     return filter
   }
 
-  /** Of a pass; other work has turns between pages. */
+  /** Opens the feed for a pass; other work has turns between pages. */
   #openFeed(): ReadFeed {
     const { register } = this.#deps
     const pages = new LRUCache<string, Promise<ShownPage>>({ max: PAGES_MAX })

@@ -21,7 +21,7 @@ export async function followKeys(accounts: Engine, nowUnix: number): Promise<voi
 
 type FollowedKey = Awaited<ReturnType<typeof readKeys>>[number]
 
-/** Of webhooks: those whose newest rotation is revoked or has limits. */
+/** Keys of webhooks whose newest rotation is revoked or has limits. */
 async function readKeys(accounts: Engine) {
   const found = await accounts.read(sql`
     with recursive line (origin, newest) as (

@@ -19,7 +19,7 @@ type Headers = Readonly<Record<string, string>>
 /** What became of a call's payment; the headers go on any answer. */
 export type CallPayment<A> =
   | ProvenPayment<A>
-  /** Of a signed-in wallet, or raised by another payment meanwhile. */
+  /** The balance of a signed-in wallet, or one that another payment raised meanwhile. */
   | { readonly kind: 'balance'; readonly headers: Headers; readonly payer: Caller }
   | UnsettledPayment
 

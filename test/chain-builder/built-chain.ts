@@ -31,7 +31,7 @@ export interface BuiltLog {
 export interface BuiltBlock extends HeaderContent {
   readonly hash: Hex
   readonly logs: readonly BuiltLog[]
-  /** Of a provable chain. */
+  /** Receipts, on a provable chain. */
   readonly receipts?: readonly BuiltReceipt[]
 }
 

@@ -55,7 +55,7 @@ export interface UnknownCommit {
   readonly id: BatchId
   /** Charged UTC day (Unix seconds). */
   readonly day: number
-  /** Of calls whose answers were not sent. */
+  /** The calls whose answers were not sent. */
   readonly receipts: readonly AdmissionReceipt[]
   /** It is committed, but did not reach the disk. */
   readonly stands: boolean

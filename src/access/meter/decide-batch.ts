@@ -152,7 +152,7 @@ interface Outcome {
   readonly standing: Standing
   /** By account. */
   readonly caps: ReadonlyMap<string, CapLeft>
-  /** Of callers who ask for figures. */
+  /** Spending caps of callers who ask for figures. */
   readonly capsShown: ReadonlyMap<string, CapLeft>
 }
 

@@ -58,7 +58,7 @@ export interface PaidCalls {
   readonly ofMonth: number
 }
 
-/** Of keys and those that they replaced; charges that were undone do not count. */
+/** Counts keys with those that they replaced; charges that were undone do not count. */
 export async function readPaidCalls(
   connection: Connection,
   day: number,

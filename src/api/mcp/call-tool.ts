@@ -15,7 +15,7 @@ export interface ToolCall {
 
 interface Called {
   readonly result: CallToolResult
-  /** Of the answer to the message. */
+  /** Headers of the answer to the message. */
   readonly headers: readonly string[]
 }
 

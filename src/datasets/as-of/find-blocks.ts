@@ -19,7 +19,7 @@ export interface FindDeps {
   readonly clock: Clock
   /** Of a chain's nodes, for blocks that the register no longer has. */
   blockClock(chain: Chain): Promise<BlockClock>
-  /** Of requests to nodes, by caller. */
+  /** Bounds requests to nodes, by caller. */
   readonly nodeBudget: NodeBudget
 }
 

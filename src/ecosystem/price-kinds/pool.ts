@@ -22,7 +22,7 @@ export const poolFields = {
   quote: { ...symbol, description: "the symbol of the pool's other token" },
 }
 
-/** Of pools whose events state what is in them. */
+/** Fields of pools whose events state what is in them. */
 export const liquidityFields = {
   minLiquidityUsd: {
     ...decimalText,

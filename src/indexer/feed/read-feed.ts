@@ -56,7 +56,7 @@ export interface FeedPage {
 export interface PageInput {
   readonly cursor: Cursor
   readonly finality: 'latest' | 'finalized'
-  /** Of events, for readers of final ones. */
+  /** Datasets with events, for readers of final ones. */
   readonly datasets: readonly string[]
   readonly limit: number
 }

@@ -25,7 +25,7 @@ export interface FoundBridge {
 
 const BUDGET_MS = 20_000
 
-/** Of mints and of burns: each transaction costs a request. */
+/** Transactions looked at, of mints and of burns each: one costs a request. */
 const MOVES_MAX = 40
 
 /** Fewer may be chance. */

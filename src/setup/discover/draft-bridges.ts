@@ -42,7 +42,7 @@ export function draftBridges(found: readonly Findings[]): DraftedBridges {
   }
 }
 
-/** Of bridges that move any token. */
+/** Names of the argument that is the token, in events of bridges that move any. */
 const TOKEN_ARGUMENTS = new Set(['localToken', 'token', 'burnToken', 'mintToken'])
 
 /** Otherwise whoever moves a token of their own there hides a burn of the same amount. */
