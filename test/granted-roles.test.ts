@@ -118,7 +118,7 @@ describe('an installation of which every process has its printed grants alone', 
     }
     const usage = await api.get('/api/usage', bearer())
     assert.equal(usage.body.requestCount, DATA_PATHS.length)
-    const [from, to] = [-1, 0].map((days) =>
+    const [from, to] = [-2, -1].map((days) =>
       toIso(unixNow(Date.now) + days * DAY_SECONDS).slice(0, 10),
     )
     const statement = await api.get(`/api/usage/statement?from=${from}&to=${to}`, bearer())
