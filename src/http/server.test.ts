@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -47,6 +49,20 @@ describe('the HTTP server', () => {
     assert.deepEqual(await statuses(`POST /api/echo HTTP/1.1\r\n${json}\r\n${behind}`), [400, 200])
     const expecting = `${json}Expect: 100-continue\r\nConnection: close\r\n\r\n`
     assert.deepEqual(await statuses(`POST /api/echo HTTP/1.1\r\n${expecting}`), [100, 400])
+  })
+
+  const somaxconn = '/proc/sys/net/core/somaxconn'
+  const queues = existsSync(somaxconn) ? Number(readFileSync(somaxconn, 'utf8')) : 128
+  const skip = queues < 1_000 && 'the system keeps fewer connections waiting'
+  it('a thousand clients that connect while the thread is busy get a connection', { skip }, () => {
+    const text = `
+      let left = 1_000
+      const count = () => { left -= 1; if (left === 0) process.exit() }
+      for (let n = left; n > 0; n -= 1)
+        require('node:net').connect(${world.port}, '127.0.0.1', count).on('error', () => {})`
+    // Waits synchronously, so that nothing is accepted meanwhile.
+    const { status, signal } = spawnSync(process.execPath, ['-e', text], { timeout: 20_000 })
+    assert.deepEqual({ status, signal }, { status: 0, signal: null })
   })
 
   it('E9: no alias of a path is served, and none is charged', async () => {

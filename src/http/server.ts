@@ -30,6 +30,9 @@ const REQUEST_TIMEOUT_MS = 15_000
 /** Node's 30 s would undo the limits above. */
 const CHECK_INTERVAL_MS = 5_000
 
+/** Of connections beyond Node's 511 that are not accepted yet, each waits a second for its next SYN. */
+const BACKLOG = 4_096
+
 export function createServer(deps: ServerDeps): HttpServer {
   const connections = new Connections({
     limits: { ...CONNECTION_LIMITS, ...deps.connectionLimits },
@@ -47,7 +50,7 @@ export function createServer(deps: ServerDeps): HttpServer {
   connections.watch(app.server)
   return {
     async listen(input) {
-      await app.listen(input)
+      await app.listen({ ...input, backlog: BACKLOG })
       return (app.server.address() as AddressInfo).port
     },
     drain: () => door.drain(),

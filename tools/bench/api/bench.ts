@@ -26,7 +26,7 @@ const { values } = parseArgs({
     rounds: { ...text, default: '3' },
     seconds: { ...text, default: '3' },
     /** Of the server, the load generator, the databases, a second replica. */
-    cores: { ...text, default: '0,1,2,3' },
+    cores: { ...text, multiple: true, default: ['0,1,2,3'] },
     path: { ...text, default: '/api/burns?period=1d' },
     'skip-exact': { type: 'boolean' },
     'skip-open-loop': { type: 'boolean' },
@@ -50,25 +50,39 @@ const callerKinds = listed('callers', ['keyed', 'anonymous'] as const)
 const connectionCounts = values.connections.split(',').map((each) => whole('connections', each))
 const rounds = whole('rounds', values.rounds)
 const seconds = whole('seconds', values.seconds)
-const cores = parseCores(values.cores)
-const folder = await mkdtemp(join(tmpdir(), 'sexton-bench-api-'))
+const layouts = values.cores.map(parseCores)
+const parent = await mkdtemp(join(tmpdir(), 'sexton-bench-api-'))
 try {
-  const results = await measureAll()
-  process.stdout.write(`${printResults(results)}\n`)
-  if (values.json !== undefined) await writeFile(values.json, JSON.stringify(results, null, 2))
-  process.exitCode = promisedFigures(results).every(holds) ? 0 : 1
+  const all: ApiResults[] = []
+  for (const [index, cores] of layouts.entries()) {
+    const folder = join(parent, String(index))
+    await mkdir(folder)
+    const results = await measureAll({ cores, folder })
+    process.stdout.write(`Cores ${values.cores[index]}\n\n${printResults(results)}\n`)
+    all.push(results)
+  }
+  if (values.json !== undefined) await writeFile(values.json, JSON.stringify(all, null, 2))
+  process.exitCode = all.flatMap(promisedFigures).every(holds) ? 0 : 1
 } finally {
-  await rm(folder, { recursive: true, force: true })
+  await rm(parent, { recursive: true, force: true })
 }
 
-async function measureAll(): Promise<ApiResults> {
+/** One layout of cores. */
+interface Place {
+  readonly cores: Cores
+  readonly folder: string
+}
+
+async function measureAll({ cores, folder }: Place): Promise<ApiResults> {
   const needsPostgres = ids.some((id) => ['d', 'd2', 'f'].includes(id))
   const postgres = needsPostgres ? await startPostgres({ durable: true }) : undefined
   if (postgres !== undefined) await pinPostgres(postgres.url, cores.database)
-  const redis = await startRedises()
+  const redis = await startRedises({ cores, folder })
   try {
     const exact =
-      ids.includes('d2') && !values['skip-exact'] ? await exactness(postgres) : undefined
+      ids.includes('d2') && !values['skip-exact']
+        ? await exactness(postgres, { cores, folder })
+        : undefined
     const started = await startContestants({
       folder,
       cores,
@@ -80,7 +94,7 @@ async function measureAll(): Promise<ApiResults> {
       nodeFlags: values['node-flags'].split(' ').filter(Boolean),
     })
     try {
-      const lines = summarise(await measureRounds(started.contestants))
+      const lines = summarise(await measureRounds(started.contestants, cores))
       const openLoop = values['skip-open-loop']
         ? []
         : await runOpenLoop(started.contestants, {
@@ -102,7 +116,7 @@ async function measureAll(): Promise<ApiResults> {
 }
 
 /** Of each kind that is asked for. */
-async function startRedises() {
+async function startRedises({ cores, folder }: Place) {
   const wanted = (['e2', 'e3'] as const).filter((id) => ids.includes(id))
   return Promise.all(
     wanted.map(async (id) => {
@@ -115,7 +129,10 @@ async function startRedises() {
 }
 
 /** The competitors by turns, so that a slow moment of the machine hits all of them. */
-async function measureRounds(contestants: readonly Contestant[]): Promise<readonly ApiRow[]> {
+async function measureRounds(
+  contestants: readonly Contestant[],
+  cores: Cores,
+): Promise<readonly ApiRow[]> {
   const rows: ApiRow[] = []
   const common = { path: values.path, cores }
   for (const contestant of contestants) {
@@ -136,7 +153,7 @@ async function measureRounds(contestants: readonly Contestant[]): Promise<readon
 }
 
 /** Two replicas with a small quota on a database of their own. */
-async function exactness(postgres: TestPostgres | undefined) {
+async function exactness(postgres: TestPostgres | undefined, { cores, folder }: Place) {
   const databaseUrl = await postgres?.createDatabase()
   const place = { folder: join(folder, 'exact'), databaseUrl }
   await mkdir(place.folder, { recursive: true })

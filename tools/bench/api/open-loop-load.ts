@@ -82,7 +82,8 @@ function tick(): void {
   const arrived = Math.min(total, Math.floor(((performance.now() - startMs) / 1_000) * perSecond))
   for (let index = sent + due.length; index < arrived; index += 1) {
     const dueMs = startMs + (index / perSecond) * 1_000
-    const line = free.pop()
+    // The one that idled longest: servers close idle ones.
+    const line = free.shift()
     if (line === undefined) due.push(dueMs)
     else line.send(dueMs)
   }
