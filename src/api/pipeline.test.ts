@@ -55,6 +55,25 @@ describe('the pipeline', () => {
     assert.equal(response.headers.get('vary'), 'Authorization, Accept, Accept-Encoding')
   })
 
+  it('limit and remaining are of one tier, also when the tier changes within a batch', async () => {
+    const { deps } = harnessParts()
+    const changed = await startHarness({
+      meter: {
+        ...deps.meter,
+        admit: async (caller) => {
+          const admission = await deps.meter.admit(caller)
+          const premium = { ...admission.figures, tier: 'premium', dailyQuota: 9, remaining: 8 }
+          return { ...admission, figures: premium } as typeof admission
+        },
+      },
+    })
+    const response = await fetch(`${changed.origin}/api/thing`, {
+      headers: { authorization: `Bearer ${GOOD_KEY}` },
+    })
+    assert.deepEqual(figures(response), ['9', '8', '1795305600', 'premium'])
+    await changed.server.stop()
+  })
+
   it('a bad key is 401 with the figures of the address, and wrong parameters are not looked at', async () => {
     world.counts.set('127.0.0.1', 1)
     const response = await get('/api/thing?limit=x', badKey)

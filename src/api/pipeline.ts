@@ -359,8 +359,9 @@ async function charge(
 }
 
 function take(deps: PipelineDeps, exchange: Exchange, admission: Admission): void {
+  const { caller, payer } = exchange
   // A signed-in wallet has no free calls; show its address's.
-  const { dailyQuota } = exchange.caller
+  const { dailyQuota } = payer === caller ? admission.figures : caller
   if (admission.kind === 'admitted') {
     exchange.admission = admission
     exchange.figures = { ...admission.figures, dailyQuota }
