@@ -4,14 +4,13 @@ import type { Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import { DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
 import type { EventSource } from '#ecosystem/event-source.ts'
-import { groupBy } from '#lib/group-by.ts'
 import type { Selector } from './select-logs.ts'
 import { compileWordDecoder } from './word-decoder.ts'
 
 export function makeEventReader(
   sources: readonly EventSource[],
 ): (log: Log) => readonly { readonly source: EventSource; readonly args: EventArguments }[] {
-  const byKey = groupBy(sources, (each) => `${each.chain.id}|${each.address}|${each.topic0}`)
+  const byKey = Map.groupBy(sources, (each) => `${each.chain.id}|${each.address}|${each.topic0}`)
   return (log) =>
     (byKey.get(`${log.chainId}|${log.address}|${log.topics[0]}`) ?? []).flatMap((source) => {
       const args = decodeArguments(source, log)

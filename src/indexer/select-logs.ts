@@ -4,7 +4,6 @@ import type { LogFilter } from '#chain/log-filter.ts'
 import { matches } from '#chain/verify-logs.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
-import { groupBy } from '#lib/group-by.ts'
 
 export interface Selector {
   readonly chainId: number
@@ -21,7 +20,7 @@ export interface LogSelection {
 }
 
 export function selectLogs(selectors: readonly Selector[]): LogSelection {
-  const wanted = groupBy(selectors, (each) => keyOf(each.chainId, each))
+  const wanted = Map.groupBy(selectors, (each) => keyOf(each.chainId, each))
   const wants = (log: Log) =>
     wanted
       .get(keyOf(log.chainId, { address: log.address, topic0: log.topics[0] ?? '0x' }))
@@ -101,10 +100,11 @@ export function filtersOf(
   const selectors = datasets
     .flatMap((dataset) => dataset.selectors)
     .filter((each) => each.chainId === chainId)
-  const needed = [...groupBy(selectors, (each) => keyOf(chainId, each)).values()].flatMap((group) =>
-    group.filter((each, index) => !group.some((other, at) => replaces(other, each, at < index))),
+  const needed = [...Map.groupBy(selectors, (each) => keyOf(chainId, each)).values()].flatMap(
+    (group) =>
+      group.filter((each, index) => !group.some((other, at) => replaces(other, each, at < index))),
   )
-  const groups = groupBy(needed, (each) => JSON.stringify(each.arguments ?? []))
+  const groups = Map.groupBy(needed, (each) => JSON.stringify(each.arguments ?? []))
   return [...groups.values()].map((group) => ({
     addresses: [...new Set(group.map((each) => each.address))],
     topics: [[...new Set<Hash>(group.map((each) => each.topic0))], ...(group[0]?.arguments ?? [])],

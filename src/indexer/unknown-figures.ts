@@ -1,5 +1,4 @@
 import type { Address } from '#domain/address.ts'
-import { groupBy } from '#lib/group-by.ts'
 import { toStoredText } from '#lib/stored-text.ts'
 import type { Connection, Migration } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -62,7 +61,7 @@ export async function noteUnknown(
   connection: Connection,
   figures: readonly NotedFigure[],
 ): Promise<void> {
-  const distinct = groupBy(figures, ({ chainId, dataset, contract, reason }) =>
+  const distinct = Map.groupBy(figures, ({ chainId, dataset, contract, reason }) =>
     [chainId, dataset, contract, reason].join(' '),
   )
   const list = [...distinct.values()].flatMap(([first]) =>

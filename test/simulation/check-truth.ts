@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { parseAbi, toEventSelector } from 'viem'
 import { accounts, addresses, burnAddress } from '#devnet/addresses.ts'
 import { placeOf } from '#domain/chain.ts'
-import { groupBy } from '#lib/group-by.ts'
 import { fromStored } from '#lib/stored-integer.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -92,7 +91,7 @@ function trueEvents({ name, truth }: SimulatedChain) {
 function trueBurns({ number, timestamp, logs }: BuiltBlock): readonly string[] {
   const placed = logs.map((log) => ({ ...log, place: placeIn(log) }))
   const rule = { bridges: [], burnAddresses: [burnAddress.toLowerCase()] }
-  return [...groupBy(placed, ({ transactionIndex }) => transactionIndex).values()]
+  return [...Map.groupBy(placed, ({ transactionIndex }) => transactionIndex).values()]
     .flatMap((own) =>
       [...symbols.keys()].flatMap((token) => countTransaction(own, { token, ...rule }).burns),
     )

@@ -4,7 +4,6 @@ import { keyAccount, keyOfAccount } from '#ledger/account.ts'
 import { lockBalance } from '#ledger/balance.ts'
 import { post } from '#ledger/post.ts'
 import { refundCalls } from '#ledger/spend.ts'
-import { groupBy } from '#lib/group-by.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { lockSuccessor } from '../keys/key-store.ts'
@@ -82,7 +81,8 @@ function grouped(
   nameOf: (receipt: AdmissionReceipt) => string | null,
 ): Group[] {
   const groups: Group[] = []
-  for (const [name, own] of groupBy(receipts, nameOf)) if (name !== null) groups.push({ name, own })
+  for (const [name, own] of Map.groupBy(receipts, nameOf))
+    if (name !== null) groups.push({ name, own })
   return groups.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 

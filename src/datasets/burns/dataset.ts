@@ -8,7 +8,6 @@ import type { Change, Dataset } from '#indexer/dataset.ts'
 import { makeEventReader, selectorsOf } from '#indexer/decode-event.ts'
 import { eventFacts, logPlaceOf, makeEventDataset } from '#indexer/events/event-dataset.ts'
 import type { Selector } from '#indexer/select-logs.ts'
-import { groupBy } from '#lib/group-by.ts'
 import { type BurnLog, type SupplyMove, settleBurns } from './settle-burns.ts'
 import { revertUnminted, storeUnminted, type Unminted } from './unminted.ts'
 
@@ -45,7 +44,7 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
       const move = readMove(log, tokens)
       const stated = readBridge(log).map(({ source, args }) => source.read(args))
       // Tokens may share a bridge's event; a token counts it once.
-      const bridged = [...groupBy(stated, ({ token }) => token).values()].flatMap((own) =>
+      const bridged = [...Map.groupBy(stated, ({ token }) => token).values()].flatMap((own) =>
         own.slice(0, 1),
       )
       if (burn === null && move === null && bridged.length === 0) return []
@@ -115,7 +114,7 @@ function readMove(log: Log, tokens: ReadonlyMap<string, Minted>): SupplyMove | n
 /** In chain order, and never part of a block. */
 function settleAll(logs: readonly BurnLog[]) {
   const unminted = new Map<string, Unminted>()
-  const transactions = groupBy(logs, ({ log }) => `${log.blockNumber} ${log.txHash}`)
+  const transactions = Map.groupBy(logs, ({ log }) => `${log.blockNumber} ${log.txHash}`)
   const settled = [...transactions.values()].flatMap((own) => {
     const { burns: counted, unminted: found } = settleBurns(own)
     const log = own[0]?.log

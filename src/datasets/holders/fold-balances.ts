@@ -1,7 +1,6 @@
 import { ZERO_ADDRESS } from '#domain/address.ts'
 import type { Change, Position } from '#indexer/dataset.ts'
 import { chunks } from '#lib/chunks.ts'
-import { groupBy } from '#lib/group-by.ts'
 import { toStored } from '#lib/stored-integer.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -120,7 +119,7 @@ export async function takeDeltas(change: Change, ancestor: Position): Promise<re
     delete from balance_deltas
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}
     returning token, address, block_number, timestamp_unix, received, sent, kept`)
-  const groups = groupBy(removed, (row) => `${row.token}|${row.address}`)
+  const groups = Map.groupBy(removed, (row) => `${row.token}|${row.address}`)
   return [...groups.values()].flatMap((group) => {
     const [first] = group
     if (first === undefined) return []

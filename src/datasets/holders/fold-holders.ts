@@ -1,7 +1,6 @@
 import type { Address } from '#domain/address.ts'
 import type { Change } from '#indexer/dataset.ts'
 import { chunks } from '#lib/chunks.ts'
-import { groupBy } from '#lib/group-by.ts'
 import type { Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
@@ -53,7 +52,7 @@ async function foldPart(
   part: readonly HolderChange[],
   { turns, since }: { readonly turns: Map<string, Turns>; readonly since: Map<string, number> },
 ): Promise<void> {
-  const stored = groupBy(await readDays(change, part), (row) => `${row.token}|${row.address}`)
+  const stored = Map.groupBy(await readDays(change, part), (row) => `${row.token}|${row.address}`)
   const removed: SpanRow[] = []
   const added: SpanRow[] = []
   for (const each of part) {

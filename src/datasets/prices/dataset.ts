@@ -3,7 +3,6 @@ import type { PricedToken } from '#ecosystem/priced-token.ts'
 import type { PartEntry } from '#indexer/adopted-file/file-part.ts'
 import type { Change, Dataset, Position } from '#indexer/dataset.ts'
 import { allEnded } from '#lib/all-ended.ts'
-import { groupBy } from '#lib/group-by.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { BulkInsert } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -30,7 +29,7 @@ export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSerie
 /** Every move of the configured pools and feeds. */
 export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact> {
   const readers = series.map((each) => ({ ...each, read: compilePriceReader(each) }))
-  const byAddress = groupBy(readers, ({ source }) => `${source.chain.id}|${source.address}`)
+  const byAddress = Map.groupBy(readers, ({ source }) => `${source.chain.id}|${source.address}`)
   return {
     name: PRICES,
     selectors: series.map(({ source }) => ({
@@ -131,7 +130,7 @@ const DAYS: BulkInsert = {
 
 /** Events after a point are valued by it, up to the second of the next one. */
 async function tellMoves(change: Change, facts: readonly PriceFact[]): Promise<void> {
-  const groups = groupBy(facts, (fact) => fact.symbol)
+  const groups = Map.groupBy(facts, (fact) => fact.symbol)
   const told = [...groups].map(async ([symbol, group]) => {
     const [first, last] = [group[0]?.log.timestamp ?? 0, group.at(-1)?.log.timestamp ?? 0]
     const next = await nextPoint(change.connection, symbol, { unix: last + 1 })
@@ -155,7 +154,7 @@ async function removePrices(
     delete from price_points
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}
     returning symbol, timestamp_unix`)
-  for (const [symbol, group] of groupBy(removed, (row) => column.text(row, 'symbol'))) {
+  for (const [symbol, group] of Map.groupBy(removed, (row) => column.text(row, 'symbol'))) {
     const fromUnix = group.reduce(
       (first, row) => Math.min(first, column.integer(row, 'timestamp_unix')),
       FOREVER,

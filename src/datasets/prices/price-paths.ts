@@ -2,7 +2,6 @@ import { chainPrices, PRICE_DECIMALS, PRICE_ONE, type Price, valueAt } from '#do
 import { type PricedToken, type PriceSource, quoteOf } from '#ecosystem/priced-token.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { parseDecimal } from '#lib/decimal.ts'
-import { groupBy } from '#lib/group-by.ts'
 import { hasBegun } from './decode.ts'
 import type { PricePoint } from './queries.ts'
 
@@ -119,7 +118,7 @@ export async function quoteAlongPath<M extends Moment>(
     const [point, unix] = [points[index], moments[index]?.unix ?? 0]
     return point === undefined ? [] : [{ index, point, unix }]
   })
-  const byQuote = groupBy(usable, ({ point }) => quoteOf(point.source))
+  const byQuote = Map.groupBy(usable, ({ point }) => quoteOf(point.source))
   const done = [...byQuote].map(async ([quote, group]) => {
     const own = group.flatMap(({ index }) => moments[index] ?? [])
     const inDollars =

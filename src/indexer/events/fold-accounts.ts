@@ -1,6 +1,5 @@
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
-import { groupBy } from '#lib/group-by.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
@@ -38,7 +37,7 @@ export async function foldAccounts(
   deltas: AccountDeltas,
 ): Promise<void> {
   if (deltas.size === 0) return
-  const byAccount = groupBy(deltas.values(), ({ account }) => account)
+  const byAccount = Map.groupBy(deltas.values(), ({ account }) => account)
   const tokens = await tokensOf(connection, dataset, deltas)
   const accountsAtOnce = Math.max(1, Math.floor(ROWS_PER_STATEMENT / tokens.length))
   // Rows in index order.

@@ -1,6 +1,5 @@
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
-import { groupBy } from '#lib/group-by.ts'
 import { startOfDay, startOfHour } from '#lib/time.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
@@ -93,7 +92,7 @@ async function foldBucketRows(
     sums: addSums(before.get(key.join('|')) ?? NOTHING, sums),
   }))
   const { false: kept = [], true: emptied = [] } = Object.fromEntries(
-    groupBy(after, ({ sums }) => String(sums.events === 0)),
+    Map.groupBy(after, ({ sums }) => String(sums.events === 0)),
   )
   await connection.insert(
     EVENT_BUCKETS,

@@ -1,7 +1,6 @@
 import { type MicroUsd, type Price, valueAt } from '#domain/money.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
-import { groupBy } from '#lib/group-by.ts'
 import { toStored } from '#lib/stored-integer.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -59,7 +58,7 @@ export async function valuesOf(
       values[index] = value === null || value > VALUE_MAX ? null : value
     }
   }
-  const byToken = groupBy(amounts.keys(), (index) => amounts[index]?.token ?? '')
+  const byToken = Map.groupBy(amounts.keys(), (index) => amounts[index]?.token ?? '')
   const valued = [...byToken].map(async ([token, indexes]) => {
     const ranges = await book.known(connection, token)
     await allEnded(ranges.map((range) => valueWithin(token, indexes, range)))
@@ -228,7 +227,7 @@ interface ValueChange {
 
 async function foldValues(connection: Connection, changes: readonly ValueChange[]): Promise<void> {
   const counted = changes.filter(({ row, priced }) => priced !== 0 && column.flag(row, 'counted'))
-  for (const [dataset, group] of groupBy(counted, ({ row }) => column.text(row, 'dataset')))
+  for (const [dataset, group] of Map.groupBy(counted, ({ row }) => column.text(row, 'dataset')))
     await foldEvents(
       connection,
       { dataset, keepHours: true, byAccount: true },

@@ -8,7 +8,6 @@ import { NOTED_SECONDS, readNodeStates } from '#indexer/node-states.ts'
 import { isUnusable, readStalls, type Stall } from '#indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, type IndexStatus, isIncomplete } from '#indexer/status.ts'
 import { allEnded } from '#lib/all-ended.ts'
-import { groupBy } from '#lib/group-by.ts'
 import { toIso, unixNow } from '#lib/time.ts'
 import { type ImpossibleBurns, impossibleBurns } from '#statistics/impossible-burns.ts'
 import type { Connection } from '#store/engine.ts'
@@ -78,7 +77,7 @@ export async function readReadiness(
 
 /** Notes about unlisted tokens apart: they need no action. */
 function describeLogs(anomalies: readonly MappingAnomalies[]): Readonly<Record<string, string>> {
-  const groups = groupBy(anomalies, ({ mapping, chain, kind }) => {
+  const groups = Map.groupBy(anomalies, ({ mapping, chain, kind }) => {
     const of = kind === 'unlisted' ? 'of unlisted tokens for' : 'of'
     return `logs ${of} ${mapping} on ${chain}`
   })

@@ -2,7 +2,6 @@ import type { SourceLog } from '#chain/chain-source.ts'
 import { parseReceiptLogs } from '#chain/parse-rpc.ts'
 import { type Address, type Hash, ZERO_ADDRESS } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
-import { groupBy } from '#lib/group-by.ts'
 import { scanBack } from '../scan-back.ts'
 import { toTopic } from './burn-habits.ts'
 import type { ChainView } from './chain-view.ts'
@@ -65,7 +64,7 @@ async function besideMoves(
   })
   const moves = logs.slice(-MOVES_MAX).filter(({ data }) => data.length === 66)
   const transactions = await Promise.all(
-    [...groupBy(moves, ({ txHash }) => txHash)].map(async ([hash, own]) => ({
+    [...Map.groupBy(moves, ({ txHash }) => txHash)].map(async ([hash, own]) => ({
       own,
       others: (await logsOf(view, hash)).filter(
         ({ topics: [topic0] }) => topic0 !== TRANSFER_TOPIC,
@@ -76,7 +75,7 @@ async function besideMoves(
     others.filter((log) => own.some((move) => states(log, move, token))),
   )
   const [from = 0, until = 0] = [moves[0]?.blockNumber, moves.at(-1)?.blockNumber]
-  const counted = [...groupBy(candidates, keyOf).values()].flatMap(([log]) => {
+  const counted = [...Map.groupBy(candidates, keyOf).values()].flatMap(([log]) => {
     if (log === undefined) return []
     const {
       address,
@@ -131,7 +130,7 @@ function count(
 
 /** One event per contract, as each takes a mint or burn of its own: a known one before others. */
 function clearest(found: readonly FoundBridge[]): readonly FoundBridge[] {
-  return [...groupBy(found, ({ address }) => address).values()].flatMap((same) => {
+  return [...Map.groupBy(found, ({ address }) => address).values()].flatMap((same) => {
     const rank = ({ known, beside }: FoundBridge) => (known === undefined ? 0 : 1_000) + beside
     return same.toSorted((a, b) => rank(b) - rank(a)).slice(0, 1)
   })

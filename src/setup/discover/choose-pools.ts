@@ -1,4 +1,3 @@
-import { groupBy } from '#lib/group-by.ts'
 import { findFirstLog } from '../first-log.ts'
 import type { ChainView } from './chain-view.ts'
 import { type Floor, floorOf } from './pool-floor.ts'
@@ -62,7 +61,7 @@ export async function choosePools(
 }
 
 async function valueAll(view: ChainView, pools: readonly Pool[], firstBlock: number) {
-  const byQuote = [...groupBy(pools, ({ quote }) => quote.address).values()]
+  const byQuote = [...Map.groupBy(pools, ({ quote }) => quote.address).values()]
   const valued = await Promise.all(
     byQuote.map(async (same): Promise<readonly Valued[]> => {
       const [first] = same

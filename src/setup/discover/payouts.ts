@@ -2,7 +2,6 @@ import { decode } from 'ox/AbiEvent'
 import type { SourceLog } from '#chain/chain-source.ts'
 import { type Address, parseAddress } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
-import { groupBy } from '#lib/group-by.ts'
 import { isObject } from '#lib/json.ts'
 import { scanBack } from '../scan-back.ts'
 import { toTopic } from './burn-habits.ts'
@@ -38,7 +37,7 @@ export async function findPayouts(
     enough: LOGS_MAX,
     untilMs: view.clock() + BUDGET_MS,
   })
-  const groups = groupBy(logs, (log) => `${log.address} ${log.topics[0]} ${log.topics.length}`)
+  const groups = Map.groupBy(logs, (log) => `${log.address} ${log.topics[0]} ${log.topics.length}`)
   const found = await Promise.all([...groups.values()].map((each) => toPayout(view, each)))
   return found
     .filter((each) => each !== undefined)

@@ -1,5 +1,4 @@
 import { DatabaseSync } from 'node:sqlite'
-import { groupBy } from '#lib/group-by.ts'
 import type { Migration, Row } from '../engine.ts'
 import { statementsOf } from '../migrate.ts'
 import { column } from '../row.ts'
@@ -35,7 +34,7 @@ export function buildSchema(migrations: readonly Migration[]): BuiltSchema {
       .prepare(`select name, sql from sqlite_master where type = 'table' and sql is not null`)
       .all()
     const keys = database.prepare(UNIQUE_KEYS).all()
-    const columns = groupBy(database.prepare(COLUMNS).all(), (row) =>
+    const columns = Map.groupBy(database.prepare(COLUMNS).all(), (row) =>
       column.text(row, 'table_name'),
     )
     return {

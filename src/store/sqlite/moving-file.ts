@@ -1,4 +1,3 @@
-import { groupBy } from '#lib/group-by.ts'
 import { Mutex } from '#lib/mutex.ts'
 import { type Connection, StoreError } from '../engine.ts'
 import { BEING_MOVED, MOVED, MOVED_ID } from '../migrate.ts'
@@ -109,7 +108,7 @@ export class MovingFile {
     const found = await this.connection.run(
       sql`select of_table, row_key from moving_changes order by of_table, row_key`,
     )
-    const byTable = groupBy(found, (row) => column.text(row, 'of_table'))
+    const byTable = Map.groupBy(found, (row) => column.text(row, 'of_table'))
     return new Map(
       [...byTable].map(([table, rows]) => [table, rows.map((row) => column.text(row, 'row_key'))]),
     )

@@ -1,4 +1,3 @@
-import { groupBy } from '#lib/group-by.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, sql } from '#store/sql.ts'
@@ -71,7 +70,7 @@ async function turnsOfSeveralChains(
 }
 
 function countTurns(turns: Map<number, { gained: number; lost: number }>, page: readonly Row[]) {
-  for (const rows of groupBy(page, (row) => row.address).values()) {
+  for (const rows of Map.groupBy(page, (row) => row.address).values()) {
     const days = rows.map((row) => ({
       chainId: column.integer(row, 'chain_id'),
       dayUnix: column.integer(row, 'day_unix'),

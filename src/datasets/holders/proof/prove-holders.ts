@@ -4,7 +4,6 @@ import { isTracked } from '#domain/token.ts'
 import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type ChainStatus, readIndexStatus } from '#indexer/status.ts'
 import { askContract } from '#indexer/token-contract.ts'
-import { groupBy } from '#lib/group-by.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { readBalanceAt, readSupplyAt } from '../queries.ts'
 import type { Proof } from './proof-row.ts'
@@ -43,7 +42,7 @@ export async function proveHolders(deps: ProveDeps, chainId: number): Promise<Ou
   const source = deps.sourceOf(chainId)
   const at = { source, blockNumber: status.finalizedNumber, startBlock: status.chain.startBlock }
   const found: TokenOutcome[] = []
-  for (const own of groupBy(claims, ({ token }) => token).values())
+  for (const own of Map.groupBy(claims, ({ token }) => token).values())
     found.push(await proveToken(at, own))
   const worst =
     found.find(({ verdict }) => verdict === 'differs') ??
