@@ -724,10 +724,8 @@ export type Service = {
 
 export type SignedStatement = {
   readonly statement: Statement
-  /** SHA-256 of `statement` as canonical JSON (RFC 8785). */
-  readonly digest: string
-  /** Compact JWS (RFC 7515, EdDSA) whose payload is the digest; its `typ` is `statement`, its `kid` a key at `/.well-known/jwks.json`. */
-  readonly signature: string
+  /** Compact JWS (RFC 7515, EdDSA) whose payload is `statement`; its `typ` is `statement`, its `kid` a key at `/.well-known/jwks.json`. */
+  readonly jws: string
 }
 
 export type Statement = {

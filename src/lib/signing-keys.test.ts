@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { parseSigningKeys, type SigningKeys, signJws, verifyJws } from './signing-keys.ts'
+import { parseSigningKeys, type SigningKeys } from './signing-keys.ts'
 
 /** RFC 8037, appendix A.1. */
 const RFC_KEY = createPrivateKey({
@@ -36,14 +36,8 @@ const mistakesOf = (pem: string) => {
   return 'kid' in found ? [] : found
 }
 
-test('thumbprint and signature are those of RFC 8037, appendix A', () => {
-  const keys = keysOf(RFC_PEM)
-  assert.equal(keys.kid, 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k')
-  const signed = keys.sign(Buffer.from('eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc'))
-  assert.equal(
-    signed.toString('base64url'),
-    'hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg',
-  )
+test('the thumbprint is that of RFC 8037, appendix A', () => {
+  assert.equal(keysOf(RFC_PEM).kid, 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k')
 })
 
 test('the key set has every key and no private member', () => {
@@ -54,36 +48,6 @@ test('the key set has every key and no private member', () => {
   assert.equal(jwks.keys[1]?.kid, 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k')
   for (const key of jwks.keys)
     assert.deepEqual(Object.keys(key).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x'])
-})
-
-test('a signature of before a rotation is still verified', () => {
-  const before = keysOf(RFC_PEM)
-  const after = keysOf(newPem().privateKey + RFC_PEM)
-  const jws = signJws(before, { typ: 'statement', payload: 'what was said' })
-  assert.deepEqual(verifyJws(jws, { typ: 'statement', jwks: after.jwks }), {
-    kid: before.kid,
-    payload: 'what was said',
-  })
-  assert.notEqual(after.kid, before.kid)
-})
-
-test('no other payload, kind, key or spelling of a signature is accepted', () => {
-  const keys = keysOf(RFC_PEM)
-  const { jwks } = keys
-  const jws = signJws(keys, { typ: 'statement', payload: 'abc' })
-  const [head = '', , signature = ''] = jws.split('.')
-  const other = Buffer.from('abd').toString('base64url')
-  const refused = (text: string, typ = 'statement', set: unknown = jwks) =>
-    assert.equal(typeof verifyJws(text, { typ, jwks: set }), 'string')
-  refused(`${head}.${other}.${signature}`)
-  refused(jws, 'webhook')
-  refused(jws, 'statement', { keys: [] })
-  refused(jws, 'statement', keysOf(newPem().privateKey).jwks)
-  const imposter = { keys: [{ ...keysOf(newPem().privateKey).jwks.keys[0], kid: keys.kid }] }
-  refused(jws, 'statement', imposter)
-  refused(`${jws}=`)
-  refused(`${jws}.x`)
-  for (const text of ['', '.', '..', 'a.b.c', `${head}.${other}.`]) refused(text)
 })
 
 test('every mistake in a file of keys is named at once', () => {

@@ -1,14 +1,4 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  hash,
-  hkdfSync,
-  type KeyObject,
-  sign,
-  verify,
-} from 'node:crypto'
-import { canonicalJson } from './canonical-json.ts'
-import { isObject } from './json.ts'
+import { createPrivateKey, createPublicKey, hash, hkdfSync, type KeyObject } from 'node:crypto'
 
 /** The public half of an ed25519 key (RFC 8037), named by its thumbprint (RFC 7638). */
 export interface PublicJwk {
@@ -21,10 +11,10 @@ export interface PublicJwk {
 }
 
 export interface SigningKeys {
-  /** The key that signs. */
+  /** The name of the key that signs. */
   readonly kid: string
+  readonly signer: KeyObject
   readonly jwks: { readonly keys: readonly PublicJwk[] }
-  sign(bytes: Uint8Array): Buffer
   /** A secret of 32 bytes from each private key (HKDF-SHA256, RFC 5869), the signer's first. */
   derive(info: string): readonly Buffer[]
 }
@@ -54,7 +44,7 @@ export function parseSigningKeys(pem: string): SigningKeys | readonly string[] {
   if (mistakes.length > 0 || signer === undefined || own === undefined) return mistakes
   const derive = (info: string) =>
     keys.filter(({ type }) => type === 'private').map((key) => deriveSecret(key, info))
-  return { kid: own.kid, jwks: { keys: jwks }, sign: (bytes) => sign(null, bytes, signer), derive }
+  return { kid: own.kid, signer, jwks: { keys: jwks }, derive }
 }
 
 function deriveSecret(key: KeyObject, info: string): Buffer {
@@ -76,60 +66,8 @@ function parseBlock(text: string, label: string): KeyObject | string {
 
 function toJwk(key: KeyObject): PublicJwk {
   const { x = '' } = (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' })
-  const named = { kty: 'OKP', crv: 'Ed25519', x } as const
-  const kid = hash('sha256', canonicalJson(named), 'base64url')
+  // In the order that the thumbprint needs.
+  const named = { crv: 'Ed25519', kty: 'OKP', x } as const
+  const kid = hash('sha256', JSON.stringify(named), 'base64url')
   return { ...named, kid, alg: 'EdDSA', use: 'sig' }
-}
-
-/** Compact JWS (RFC 7515). `typ` keeps a signature from counting as one of another kind. */
-export function signJws(
-  keys: Pick<SigningKeys, 'kid' | 'sign'>,
-  { typ, payload }: { readonly typ: string; readonly payload: string },
-): string {
-  const header = JSON.stringify({ alg: 'EdDSA', kid: keys.kid, typ })
-  const input = `${toBase64url(header)}.${toBase64url(payload)}`
-  return `${input}.${keys.sign(Buffer.from(input)).toString('base64url')}`
-}
-
-/** Returns the payload, or what is wrong. */
-export function verifyJws(
-  jws: string,
-  { typ, jwks }: { readonly typ: string; readonly jwks: unknown },
-): { readonly kid: string; readonly payload: string } | string {
-  const [head = '', body = '', signature = '', ...rest] = jws.split('.')
-  const header = parseObject(Buffer.from(head, 'base64url').toString())
-  if (header === undefined || signature === '' || rest.length > 0) return 'not a compact JWS'
-  const { alg, kid } = header
-  if (alg !== 'EdDSA' || header.typ !== typ || typeof kid !== 'string')
-    return `its header must have alg "EdDSA", typ "${typ}" and a kid`
-  const listed = isObject(jwks) && Array.isArray(jwks.keys) ? jwks.keys : []
-  const jwk: unknown = listed.find((each: unknown) => isObject(each) && each.kid === kid)
-  if (!isObject(jwk)) return `the key set has no key "${kid}"`
-  const { kty, crv, x } = jwk
-  const isKey =
-    kty === 'OKP' && crv === 'Ed25519' && typeof x === 'string' && toBytes(x).length === 32
-  if (!isKey) return `the key "${kid}" of the key set is not an Ed25519 key`
-  const key = createPublicKey({ key: { kty, crv, x }, format: 'jwk' })
-  const isGood = verify(null, Buffer.from(`${head}.${body}`), key, toBytes(signature))
-  if (!isGood) return `it is not by the key "${kid}"`
-  return { kid, payload: Buffer.from(body, 'base64url').toString() }
-}
-
-function parseObject(text: string) {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function toBase64url(text: string): string {
-  return Buffer.from(text).toString('base64url')
-}
-
-/** Strict: other spellings of the same bytes are refused. */
-function toBytes(text: string): Buffer {
-  const bytes = Buffer.from(text, 'base64url')
-  return bytes.toString('base64url') === text ? bytes : Buffer.alloc(0)
 }

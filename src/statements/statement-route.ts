@@ -8,7 +8,7 @@ import { CLOSE_AFTER_SECONDS } from '#ledger/close-spend-days.ts'
 import type { SigningKeys } from '#lib/signing-keys.ts'
 import { type Clock, DAY_SECONDS, startOfDay, toDate, unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
-import { CSV_TYPE, formatParameter, wantsCsv } from '#route/csv.ts'
+import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
@@ -31,7 +31,7 @@ export function statementRoute(deps: StatementDeps): Route {
     tag: 'Usage',
     summary: 'A signed statement of charges',
     description:
-      'Opening balance, every movement of the period and closing balance of the key in the Authorization header, or of another key of its wallet. It covers whole UTC days that are closed, which they are an hour after they end, and its digest is signed with a key at `/.well-known/jwks.json`. The same period gives the same statement. As CSV the last line signs all lines before it. Asking is free.',
+      'Opening balance, every movement of the period and closing balance of the key in the Authorization header, or of another key of its wallet. It covers whole UTC days that are closed, which they are an hour after they end, and `jws` is the statement signed with a key at `/.well-known/jwks.json`. The same period gives the same statement. CSV shows the same rows without a signature. Asking is free.',
     metered: false,
     csv: true,
     parameters: {
@@ -46,18 +46,19 @@ export function statementRoute(deps: StatementDeps): Route {
       const { from, to, publicId, format } = input.parameters
       const checked = await checkQuestion(deps, { from, to, publicId, caller: input.caller })
       if ('kind' in checked) return checked
-      const [{ writeStatement, MOVEMENTS_MAX }, { signCsv, signStatement }] = await Promise.all([
-        import('./write-statement.ts'),
-        import('./sign-statement.ts'),
-      ])
+      const { writeStatement, MOVEMENTS_MAX } = await import('./write-statement.ts')
       const reads = { run: deps.engine.read }
       const statement = await writeStatement({ reads, issuer: deps.issuer }, checked)
       if (statement === undefined)
         return refuseDays('to', `leaves more than ${MOVEMENTS_MAX} movements; ask for fewer days`)
       const headers = { 'Cache-Control': 'no-store' }
-      if (!wantsCsv(input, format))
-        return answer(200, signStatement(deps.keys, statement), { headers })
-      return answer(200, signCsv(deps.keys, statement), { contentType: CSV_TYPE, headers })
+      if (wantsCsv(input, format)) {
+        const { StatementRow, toRows } = await import('./statement-rows.ts')
+        const text = toCsv(StatementRow, toRows(statement))
+        return answer(200, text, { contentType: CSV_TYPE, headers })
+      }
+      const { signStatement } = await import('./sign-statement.ts')
+      return answer(200, await signStatement(deps.keys, statement), { headers })
     },
   })
 }

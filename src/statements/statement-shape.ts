@@ -76,15 +76,12 @@ export const Statement = named('Statement', {
 
 export const SignedStatement = named('SignedStatement', {
   statement: Statement,
-  digest: Type.String({
-    pattern: '^[0-9a-f]{64}$',
-    description: 'SHA-256 of `statement` as canonical JSON (RFC 8785).',
-  }),
-  signature: Type.String({
+  jws: Type.String({
     description:
-      'Compact JWS (RFC 7515, EdDSA) whose payload is the digest; its `typ` is `statement`, its `kid` a key at `/.well-known/jwks.json`.',
+      'Compact JWS (RFC 7515, EdDSA) whose payload is `statement`; its `typ` is `statement`, its `kid` a key at `/.well-known/jwks.json`.',
   }),
 })
 
 export type Movement = Static<typeof Movement>
 export type Statement = Static<typeof Statement>
+export type SignedStatement = Static<typeof SignedStatement>

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { canonicalJson } from '#lib/canonical-json.ts'
 import { openSigningKeys } from '#main/open-signing-keys.ts'
 import { signStatement } from '#statements/sign-statement.ts'
 import type { Statement } from '#statements/statement-shape.ts'
@@ -22,8 +20,7 @@ after(() => postgres.stop())
 
 /** A changed digit of every amount of a statement, one at a time. */
 function changedAmounts(text: string): readonly string[] {
-  const amounts =
-    /(?<="(?:amount|deposit|price|openingBalance|closingBalance)MicroUsd":"-?)\d+|(?<=Z,-?)\d+(?=,)|(?<=(?:opening|closing),,[^,]+,,)\d+/g
+  const amounts = /(?<="(?:amount|deposit|price|openingBalance|closingBalance)MicroUsd":"-?)\d+/g
   return [...text.matchAll(amounts)].flatMap(({ 0: amount, index }) =>
     [...amount].map((digit, offset) => {
       const other = digit === '9' ? '1' : String(Number(digit) + 1)
@@ -32,13 +29,12 @@ function changedAmounts(text: string): readonly string[] {
   )
 }
 
-/** A forger also writes the digest that fits. */
-function withOwnDigest(text: string): string {
-  const { statement, signature } = JSON.parse(text)
-  const digest = hash('sha256', canonicalJson(statement), 'hex')
-  const [head, , sealed] = signature.split('.')
-  const payload = Buffer.from(digest).toString('base64url')
-  return JSON.stringify({ statement, digest, signature: [head, payload, sealed].join('.') })
+/** A forger also writes the payload that fits. */
+function withOwnPayload(text: string): string {
+  const { statement, jws } = JSON.parse(text)
+  const [head, , signature] = jws.split('.')
+  const payload = Buffer.from(JSON.stringify(statement)).toString('base64url')
+  return JSON.stringify({ statement, jws: [head, payload, signature].join('.') })
 }
 
 for (const engine of eitherEngine)
@@ -85,10 +81,22 @@ for (const engine of eitherEngine)
       )
     })
 
-    test(`${engine}: the audit finds JSON and CSV signed, right, in the ledger and on the chain`, async () => {
-      const { json, csv, jwks } = statements
+    test(`${engine}: the audit finds it signed, right, in the ledger and on the chain`, async () => {
+      const { json, jwks } = statements
       assert.deepEqual(await auditText(json, jwks, world), [])
-      assert.deepEqual(await auditText(csv, jwks, world), [])
+    })
+
+    test(`${engine}: CSV shows the same balances and movements`, () => {
+      const { statement } = JSON.parse(statements.json) as { readonly statement: Statement }
+      const [names = '', ...lines] = statements.csv.trimEnd().split('\r\n')
+      const amount = names.split(',').indexOf('amountMicroUsd')
+      const amounts = lines.map((line) => line.split(',')[amount]).filter(Boolean)
+      const { openingBalanceMicroUsd, movements, closingBalanceMicroUsd } = statement
+      assert.deepEqual(amounts, [
+        openingBalanceMicroUsd,
+        ...movements.map((each) => each.amountMicroUsd),
+        closingBalanceMicroUsd,
+      ])
     })
 
     test(`${engine}: a signed statement of what never happened is found in ledger and chain`, async () => {
@@ -97,7 +105,7 @@ for (const engine of eitherEngine)
       const movements = statement.movements.map((each) =>
         each.kind === 'deposit' ? { ...each, depositMicroUsd: '1000001' } : each,
       )
-      const forged = signStatement(keys, { ...statement, movements })
+      const forged = await signStatement(keys, { ...statement, movements })
       const found = await auditText(JSON.stringify(forged), statements.jwks, world)
       const id = movements.find(({ kind }) => kind === 'deposit')?.id
       assert.equal(found.length, 2, found.join())
@@ -105,30 +113,17 @@ for (const engine of eitherEngine)
       assert.match(found[1] ?? '', /^credit:.+: block [0-9]+ of base has no such transfer in 0x/)
     })
 
-    test(`${engine}: a program without our code verifies JSON and CSV`, (context) => {
-      const { json, csv, jwks } = statements
-      const said = verifyApart(jwks, [json, csv])
+    test(`${engine}: a program without our code verifies it`, (context) => {
+      const said = verifyApart(statements.jwks, [statements.json])
       if (said === undefined) return context.skip('python3 is not installed')
-      assert.deepEqual(said, ['ok', 'ok'])
-    })
-
-    test(`${engine}: what was added is found by a program without our code too`, (context) => {
-      const { json, csv, jwks } = statements
-      const twice = json.replace('"closingBalance', '"closingBalanceMicroUsd":"9","closingBalance')
-      const forged = [`${csv}closing,,2026-12-01,,9\r\n`, `${csv}\r\n`, twice]
-      const said = verifyApart(jwks, forged)
-      if (said === undefined) return context.skip('python3 is not installed')
-      for (const each of said) assert.match(each, /not a statement/)
+      assert.deepEqual(said, ['ok'])
     })
 
     test(`${engine}: a changed digit of any amount is found by both`, async (context) => {
-      const { json, csv, jwks } = statements
-      const changed = [json, csv].map(changedAmounts)
-      assert.ok(
-        changed.every((list) => list.length >= 20),
-        'the amounts were found',
-      )
-      const forged = [...changed.flat(), ...(changed[0] ?? []).map(withOwnDigest)]
+      const { json, jwks } = statements
+      const changed = changedAmounts(json)
+      assert.ok(changed.length >= 20, 'the amounts were found')
+      const forged = [...changed, ...changed.map(withOwnPayload)]
       for (const text of forged) assert.notDeepEqual(await auditText(text, jwks), [])
       const said = verifyApart(jwks, forged)
       if (said === undefined) return context.skip('python3 is not installed')

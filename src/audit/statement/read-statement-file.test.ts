@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
+import { CompactSign } from 'jose'
 import { parseSigningKeys } from '#lib/signing-keys.ts'
-import { signCsv, signStatement } from '#statements/sign-statement.ts'
+import { signStatement } from '#statements/sign-statement.ts'
 import type { Statement } from '#statements/statement-shape.ts'
 import { auditStatement } from './audit-statement.ts'
 
@@ -38,38 +39,56 @@ async function audit(text: string, jwks: unknown = signing.jwks): Promise<readon
   return auditStatement(deps, { text, jwks })
 }
 
-const csv = signCsv(signing, STATEMENT)
-const json = JSON.stringify(signStatement(signing, STATEMENT))
+const signed = await signStatement(signing, STATEMENT)
+const json = JSON.stringify(signed)
 
-test('a good statement is good', async () => {
-  assert.deepEqual(await audit(csv), [])
+test('a good statement is good, as the answer and as its JWS alone', async () => {
   assert.deepEqual(await audit(json), [])
+  assert.deepEqual(await audit(`${signed.jws}\n`), [])
 })
 
-test('rows after the signature, which a spreadsheet would show, are no part of a statement', async () => {
-  for (const end of ['charges,x,2026-11-02,,-100', ',', 'closing,,2026-12-01,,99'])
-    assert.match((await audit(`${csv}${end}\r\n`)).join(), /last line/, end)
-  assert.match((await audit(csv.replace(/,+\r\n$/, ',closing is 99\r\n'))).join(), /last line/)
+test('a statement that shows something else than what is signed is none', async () => {
+  const lie = { ...STATEMENT, closingBalanceMicroUsd: '99' }
+  for (const file of [{ ...signed, statement: lie }, { jws: signed.jws }])
+    assert.match((await audit(JSON.stringify(file))).join(), /not the one that is signed/)
 })
 
-test('a member that is there twice, of which readers see one or the other, makes no statement', async () => {
-  const lie = JSON.stringify({ ...STATEMENT, closingBalanceMicroUsd: '99' })
+test('no other payload, kind, key or spelling of a signature is accepted', async () => {
+  const [head = '', payload = '', signature = ''] = signed.jws.split('.')
+  const sign = (typ: string | undefined, text: string) =>
+    new CompactSign(Buffer.from(text))
+      .setProtectedHeader({ alg: 'EdDSA', kid: signing.kid, ...(typ !== undefined && { typ }) })
+      .sign(privateKey)
+  const lie = Buffer.from(JSON.stringify({ ...STATEMENT, closingBalanceMicroUsd: '99' }))
+  const unsigned = Buffer.from(JSON.stringify({ alg: 'none', kid: signing.kid, typ: 'statement' }))
   for (const text of [
-    `{"statement":${lie},${json.slice(1)}`,
-    json.replace(
-      '"closingBalanceMicroUsd"',
-      '"closingBalanceMicroUsd":"99","closingBalanceMicroUsd"',
-    ),
-    json.replace(
-      '"closingBalanceMicroUsd"',
-      '"closingBalanceMicro\\u0055sd":"99","closingBalanceMicroUsd"',
-    ),
+    `${head}.${lie.toString('base64url')}.${signature}`,
+    `${unsigned.toString('base64url')}.${payload}.`,
+    `${signed.jws}=`,
+    `${signed.jws}.x`,
+    await sign('webhook', JSON.stringify(STATEMENT)),
+    await sign(undefined, JSON.stringify(STATEMENT)),
+    '',
+    '..',
+    'a.b.c',
   ])
-    assert.match((await audit(text)).join(), /twice/, text)
+    assert.match((await audit(text)).join(), /the signature is wrong/, text)
+  assert.match((await audit(await sign('statement', '{}'))).join(), /not a statement/)
 })
 
-test('a key set that holds no usable key is named as wrong', async () => {
+test('a statement of before a rotation of the keys is still verified', async () => {
+  const { privateKey: newer } = generateKeyPairSync('ed25519')
+  const pem = [newer, privateKey].map((key) => key.export({ format: 'pem', type: 'pkcs8' }))
+  const rotated = parseSigningKeys(pem.join(''))
+  assert.ok('kid' in rotated && rotated.kid !== signing.kid)
+  assert.deepEqual(await audit(json, rotated.jwks), [])
+})
+
+test('a key set that holds no usable key, or an imposter, is named as wrong', async () => {
   const [key] = signing.jwks.keys
-  for (const jwks of [{ keys: [{ ...key, x: 'AA' }] }, { keys: [null] }, [], null, 'none'])
+  const { x } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
+  for (const keys of [[{ ...key, x: 'AA' }], [{ ...key, x }], [null], []])
+    assert.match((await audit(json, { keys })).join(), /the signature is wrong/)
+  for (const jwks of [[], null, 'none'])
     assert.match((await audit(json, jwks)).join(), /the signature is wrong/, JSON.stringify(jwks))
 })

@@ -1,53 +1,56 @@
+import { isDeepStrictEqual } from 'node:util'
+import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { Compile } from 'typebox/schema'
-import { canonicalJson } from '#lib/canonical-json.ts'
 import { isObject } from '#lib/json.ts'
+import { STATEMENT_TYP } from '#statements/sign-statement.ts'
 import { toRows } from '#statements/statement-rows.ts'
-import { SignedStatement, type Statement } from '#statements/statement-shape.ts'
+import { Statement } from '#statements/statement-shape.ts'
 
 /** A row of a statement as text, by column; what is not said is left out. */
 export type TextRow = Readonly<Record<string, string>>
 
-export interface StatementFile {
-  /** What the digest is of. */
-  readonly signed: string
-  /** As the file says. */
-  readonly digest: string | undefined
-  readonly signature: string
-  readonly rows: readonly TextRow[]
+export interface SignedFile {
+  readonly kid: string
+  readonly statement: Statement
 }
 
-/** Reads JSON or CSV. Returns what is wrong where it is neither. */
-export function readStatementFile(text: string): StatementFile | string {
-  return text.trimStart().startsWith('{') ? readJson(text) : readCsv(text)
-}
-
-function readJson(text: string): StatementFile | string {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return 'the file is not valid JSON'
-  }
-  if (countNames(text) !== countMembers(value))
-    return 'the file is not a statement: a member of its JSON is there twice'
-  const check = Compile(SignedStatement)
-  if (!isObject(value) || !check.Check(value)) {
-    const [error] = check.Errors(value)[1]
+/** Reads an answer, or its JWS alone. Returns what is wrong where it is not a signed statement. */
+export async function readStatementFile(text: string, jwks: unknown): Promise<SignedFile | string> {
+  const file = parse(text)
+  const jws = isObject(file) ? file.jws : text.trim()
+  if (typeof jws !== 'string') return 'the file is not a statement: it has no jws'
+  const signed = await verify(jws, jwks)
+  if (typeof signed === 'string') return `the signature is wrong: ${signed}`
+  const check = Compile(Statement)
+  const statement = parse(signed.payload)
+  if (!check.Check(statement)) {
+    const [error] = check.Errors(statement)[1]
     return `the file is not a statement: ${error?.instancePath ?? ''} ${error?.message ?? ''}`
   }
-  const { statement, digest, signature } = value
-  return { signed: canonicalJson(statement), digest, signature, rows: toTextRows(statement) }
+  if (isObject(file) && !isDeepStrictEqual(file.statement, statement))
+    return 'the statement that the file shows is not the one that is signed'
+  return { kid: signed.kid, statement }
 }
 
-/** Of valid JSON. */
-function countNames(text: string): number {
-  return [...text.matchAll(/"(?:[^"\\]|\\.)*"\s*(:?)/g)].filter(([, colon]) => colon === ':').length
+async function verify(jws: string, jwks: unknown) {
+  try {
+    const keys = createLocalJWKSet(jwks as JSONWebKeySet)
+    const { payload, protectedHeader } = await compactVerify(jws, keys, { algorithms: ['EdDSA'] })
+    const { typ, kid } = protectedHeader
+    if (typ !== STATEMENT_TYP || kid === undefined)
+      return `its header must have typ "${STATEMENT_TYP}" and a kid`
+    return { kid, payload: Buffer.from(payload).toString() }
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
 }
 
-function countMembers(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0
-  const own = Array.isArray(value) ? 0 : Object.keys(value).length
-  return Object.values(value).reduce((sum, each) => sum + countMembers(each), own)
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 export function toTextRows(statement: Statement): readonly TextRow[] {
@@ -59,32 +62,3 @@ export function toTextRows(statement: Statement): readonly TextRow[] {
     ),
   )
 }
-
-const SIGNATURE = '\r\nsignature,'
-
-function readCsv(text: string): StatementFile | string {
-  const end = text.lastIndexOf(SIGNATURE)
-  const [, signature] = /^([^,\r\n]+),*\r\n$/.exec(text.slice(end + SIGNATURE.length)) ?? []
-  if (end < 0 || signature === undefined)
-    return 'the file is not a statement: its last line must be "signature," with the signature alone'
-  const signed = text.slice(0, end + 2)
-  const [names = [], ...lines] = parseCsv(signed)
-  const rows = lines.map((line) =>
-    Object.fromEntries(
-      names.flatMap((name, index) => (line[index] ? [[name, line[index] ?? '']] : [])),
-    ),
-  )
-  return { signed, digest: undefined, signature, rows }
-}
-
-/** RFC 4180. */
-function parseCsv(text: string): readonly (readonly string[])[] {
-  const lines: string[][] = [[]]
-  for (const [, quoted, plain = '', end] of text.matchAll(FIELD)) {
-    lines.at(-1)?.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
-    if (end === '\r\n') lines.push([])
-  }
-  return lines.filter((line) => line.length > 1)
-}
-
-const FIELD = /(?:"((?:[^"]|"")*)"|([^,\r\n]*))(,|\r\n|$)/g
