@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { isLongVersion } from '#test/long-version.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { runTruth } from './run-truth.ts'
 
@@ -17,8 +16,7 @@ const faults = {
 const devnet = await startOwnDevnet()
 after(() => devnet.stop())
 
-const chosen = Object.entries(faults).slice(0, isLongVersion ? undefined : 1)
-for (const [fault, rule] of chosen)
+for (const [fault, rule] of Object.entries(faults))
   test(`the checker notices a meter that ${fault.replaceAll('-', ' ')}`, async () => {
     const { violations } = await runTruth({
       calls: CALLS,
