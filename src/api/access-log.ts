@@ -14,7 +14,7 @@ export interface AccessLogDeps {
 }
 
 export interface AccessLog {
-  /** Before the answer is recorded; unnoted requests count as anonymous. */
+  /** Call before the answer is recorded; unnoted requests count as anonymous. */
   noteCaller(incoming: Incoming, caller: Caller, source: PaidBy | undefined): void
   record(answered: Answered): void
 }

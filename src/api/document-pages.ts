@@ -149,7 +149,7 @@ ${describeService(facts)}
 ${payingText({ facts, routes })}`
 }
 
-/** For an agent with a wallet and nothing else; empty where payments are not settled. */
+/** Explains to an agent how to pay with a wallet alone; empty where payments are not settled. */
 function payingText({ facts, routes }: DocumentInput): string {
   const { payment, publicBaseUrl, pricePerCallUsd } = facts
   const settles = routes.some(({ operationId }) => operationId === TOPUP)

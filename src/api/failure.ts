@@ -20,7 +20,7 @@ interface Failing {
   figures: UsageFigures | undefined
 }
 
-/** Also without figures, since the store that has them may be down. */
+/** Answers without figures too, since the store that has them may be down. */
 export function failure(deps: FailureDeps, call: Failing, error: unknown): Refusal {
   if (error instanceof ConnectionCut) return CUT
   if (!(error instanceof MeteringUnavailable)) return reportFailure(deps, error, call.requestId)

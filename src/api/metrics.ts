@@ -7,7 +7,7 @@ export interface GaugeReading {
   readonly help: string
   /** `gauge` unless given. */
   readonly type?: 'counter'
-  /** By the text of the label `of`, or one value without it. */
+  /** Values keyed by the label `of`, or one value without a label. */
   read(): Promise<Readonly<Record<string, number>> | number>
 }
 
@@ -41,7 +41,7 @@ export function createMetrics(gauges: readonly GaugeReading[]): Metrics {
   }
 }
 
-/** Without values where they cannot be read. */
+/** Shows no values while they cannot be read. */
 function registerGauge(registry: Registry, { name, help, type, read }: GaugeReading): void {
   const common = { name, help, labelNames: ['of'], registers: [registry] }
   const entries = async (): Promise<readonly (readonly [{ of?: string }, number])[]> => {

@@ -58,7 +58,7 @@ export function problemResponses(input: ProblemInput, shared: Map<string, JsonOb
   return responses
 }
 
-/** Such as `InvalidBodyOrInvalidParameter`; some generators refuse names that begin with a digit. */
+/** Makes names such as `InvalidBodyOrInvalidParameter`; some generators refuse a leading digit. */
 function nameOf(codes: readonly RefusalCode[]): string {
   const pascal = (code: string) =>
     code.replace(/(?:^|_)([a-z])/g, (_, first) => first.toUpperCase())

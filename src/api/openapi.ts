@@ -11,7 +11,7 @@ import { problemResponses } from './openapi-problems.ts'
 export interface OpenApiInput {
   /** OpenAPI `info`: title, version, licence, description in Markdown. */
   readonly info: JsonObject
-  /** Without a trailing slash. */
+  /** Has no trailing slash. */
   readonly serverUrl: string
   readonly routes: readonly Route[]
   readonly tags: readonly { readonly name: string; readonly description: string }[]
@@ -101,7 +101,7 @@ function operationOf(
   }
 }
 
-/** As directories of paid APIs read it; the quota of free calls comes first. */
+/** The price as directories of paid APIs read it; the free quota comes first. */
 function priceOf({ paymentRequired, routes }: OpenApiInput, route: Route): JsonObject {
   if (paymentRequired === null || !route.metered) return {}
   const settles = routes.some(({ operationId }) => operationId === TOPUP)

@@ -16,7 +16,7 @@ import { type Asked, type Ending, etagAt, pushHeaders, stampFigures, toWire } fr
 
 export interface PipelineDeps extends FiguresDeps, FailureDeps {
   readonly meter: Meter
-  /** For absolute URLs in problem bodies; without a trailing slash. */
+  /** Begins absolute URLs in problem bodies; has no trailing slash. */
   readonly publicBaseUrl: string
   /** The counted address: one IPv4 or one IPv6 /64. */
   addressBucket(socketAddress: string, headers: Incoming['headers']): string
@@ -305,7 +305,7 @@ function isRefusalOf(screened: Refusal | 'carried' | undefined): screened is Ref
   return typeof screened === 'object'
 }
 
-/** From a payment or balance that the request names; else 402. */
+/** Pays from a payment or balance that the request names; else 402. */
 async function pay(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
   const payment = await deps.settle?.(exchange.caller, exchange)
   if (payment === undefined) return await deps.paymentRequired(exchange.caller, exchange)

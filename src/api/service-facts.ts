@@ -3,11 +3,11 @@ import type { Tier } from '#domain/tier.ts'
 export interface ServiceFacts {
   readonly name: string
   readonly version: string
-  /** Without a trailing slash. */
+  /** Has no trailing slash. */
   readonly publicBaseUrl: string
   readonly pricingDocsUrl: string
   readonly keyPrefix: string
-  /** Of the page; missing ones are the house style's. */
+  /** The page's colors; the house style fills in missing ones. */
   readonly colors: {
     readonly chains?: readonly { readonly light: string; readonly dark: string }[]
     readonly accent?: { readonly light: string; readonly dark: string }

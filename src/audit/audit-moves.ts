@@ -19,7 +19,7 @@ const COLLECTED = sql`taken.account like 'bucket:%'
     where collected.entry_id = entries.id and credits.account = taken.account
       and credits.owner = entries.reference)`
 
-/** Without deposit or spending. */
+/** Checks movements that are neither deposit nor spending. */
 export const moveChecks: readonly Check[] = [
   queryCheck(
     'money moves within one wallet only, by a rotation, a signed message, an undone charge or a collection',

@@ -58,7 +58,7 @@ function holdsSecret(dialect: Engine['dialect'], name: string): Sql {
   return sql`${plain(name)} glob ${`*[a-z0-9]_${HEX.repeat(8)}_${HEX.repeat(32)}*`}`
 }
 
-/** From the catalogue. */
+/** Quotes a column's name, which was read from the catalogue. */
 function plain(name: string): Sql {
   return { kind: 'sql', parts: [`"${name.replaceAll('"', '""')}"`], values: [] }
 }

@@ -19,7 +19,7 @@ export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>
 }
 
-/** For a reorg during the audit. */
+/** A reorg during the audit needs another try. */
 const TRIES_MAX = 5
 const TRY_AGAIN_MS = 2_000
 

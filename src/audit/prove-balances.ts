@@ -10,7 +10,7 @@ import { sql } from '#store/sql.ts'
 import { type StoreState, streamTable } from '#store/stream-table.ts'
 import type { AuditDeps } from './audit-deps.ts'
 
-/** In flight at once, in batches. */
+/** The calls of one batch. */
 const CALLS_AT_ONCE = 200
 
 /**

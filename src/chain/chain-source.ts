@@ -28,7 +28,7 @@ export interface HistoryPart {
   readonly to: number
   /** Reused once the next part is requested. */
   readonly columns: LogColumns
-  /** As the answering node sees it: it may be on another branch. */
+  /** The end as the answering node sees it, possibly on another branch. */
   readonly end: BlockRef | undefined
   readonly host: string
 }
@@ -65,7 +65,7 @@ export interface ChainSource {
   askChainId(): Promise<number>
   /** Undefined if unknown to the node. */
   header(block: number | BlockTag): Promise<BlockHeader | undefined>
-  /** In chain order, both ends included. */
+  /** Returns logs in chain order, both ends included. */
   logsInRange(filter: LogFilter, from: number, to: number): Promise<readonly SourceLog[]>
   /** Throws if unknown to the node. */
   logsInBlock(filter: LogFilter, hash: Hash): Promise<readonly SourceLog[]>
@@ -75,12 +75,12 @@ export interface ChainSource {
    * Throws EndpointError `unproven`. If `wants` rejects the proven header, the logs are left empty.
    */
   provenBlock(ref: BlockRef, wants?: (header: BlockHeader) => boolean): Promise<ProvenBlock>
-  /** For consistency; restarts on the next endpoint if it fails. */
+  /** Keeps reads consistent; starts again on the next endpoint if one fails. */
   onOneEndpoint<T>(work: (source: ChainSource) => Promise<T>): Promise<T>
   code(address: Address): Promise<`0x${string}`>
   call(to: Address, data: `0x${string}`, block?: number): Promise<`0x${string}`>
   expectHistory(): void
-  /** In block order without gaps; splits refused ranges. Leaving the iteration cancels requests. */
+  /** Yields parts in block order without gaps; splits refused ranges. Leaving the iteration cancels requests. */
   history(request: HistoryRequest): AsyncIterable<HistoryPart>
   lacksHistory(host: string, reason: string): void
   distrust(host: string, reason: string): void

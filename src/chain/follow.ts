@@ -96,7 +96,7 @@ export async function ancestor(deps: FollowDeps, below: number): Promise<BlockHe
   }
 }
 
-/** For an operator; nothing is deleted. */
+/** Needs an operator; nothing is deleted. */
 export class DeepReorgError extends Error {
   override readonly name = 'DeepReorgError'
   constructor(number: number) {

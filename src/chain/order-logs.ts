@@ -2,7 +2,7 @@ import type { SourceLog } from './chain-source.ts'
 import { RpcError } from './rpc-error.ts'
 
 /**
- * In chain order, each log once. Some chains number logs per transaction, so a log's place is its
+ * Returns logs in chain order, each once. Some chains number logs per transaction, so a log's place is its
  * block, transaction and log index.
  */
 export function orderLogs<Each extends SourceLog>(logs: readonly Each[]): readonly Each[] {

@@ -67,7 +67,7 @@ function explainsBloom(
   )
 }
 
-/** With the receipts or, without that method, with the answer for the block's number. */
+/** Compares with the receipts or, without that method, with the answer for the block's number. */
 async function compare(
   deps: { readonly source: ChainSource; receiptLogs(): ReturnType<ChainSource['receiptLogs']> },
   block: {
@@ -86,7 +86,7 @@ async function compare(
   const where = receipts === undefined ? 'its list by number holds' : 'its receipts hold'
   if (both.length > logs.length)
     throw new RpcError(`${told}, but ${where} ${both.length - logs.length} more`)
-  // By number, another branch may have been answered.
+  // A request by number may have been answered from another branch.
   if (receipts !== undefined && both.length > all.length)
     throw new RpcError(`${told}, but its receipts lack ${both.length - all.length} of them`)
 }

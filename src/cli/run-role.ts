@@ -57,7 +57,7 @@ export async function runRole(
   })
   const logger = await openLogger(settings.log, output)
   try {
-    // With JSON logs, stdout holds nothing else.
+    // Stdout holds nothing but logs if they are JSON.
     const say = (text: string) => {
       if (settings.log.format === 'json') stderr.write(`${text}\n`)
       else progress.print(`${text}\n`)

@@ -81,7 +81,7 @@ export class AnswerCache {
     { revision, nowUnix }: RegisterState,
     make: () => Promise<Outcome>,
   ): Promise<Outcome> {
-    // Per second too, because `meta.lagSeconds` advances while the index stands still.
+    // The second is part of the key: `meta.lagSeconds` advances while the index stands still.
     const shown = `${revision} ${nowUnix}`
     // Read from a newer state: after a reorg back to this one, it would be wrong.
     return this.#get(question, shown, make, (outcome) => isOf(outcome, revision))

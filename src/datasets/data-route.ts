@@ -52,7 +52,7 @@ export interface DataRouteDefinition<P extends Parameters> extends Reader<Values
   readonly paged?: boolean
   /** Takes `asOfBlock` and `asOfUnix`. */
   readonly asOf?: true
-  /** For series and lists. */
+  /** Set for series and lists. */
   readonly csv?: CsvForm
   readonly refusals?: readonly RefusalCode[]
   /** What single parameters cannot tell. */
@@ -187,7 +187,7 @@ function withMore(schema: TObject, more: TProperties, title: string | undefined)
 
 const shownBy = new WeakMap<Ecosystem, string>()
 
-/** Also covers settings of the file that are shown but not stored. */
+/** Covers settings of the file too, which are shown but not stored. */
 function shownRevision({ ecosystem }: DataDeps, revision: string): string {
   const shown = shownBy.get(ecosystem) ?? digestOf(ecosystem)
   shownBy.set(ecosystem, shown)

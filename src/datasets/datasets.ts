@@ -16,7 +16,7 @@ import { holdersMigration } from './holders/tables.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
 import { pricesMigration } from './prices/tables.ts'
 
-/** In the order of application. */
+/** Listed in the order of application. */
 export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
   const { tokens, payment } = ecosystem
   return [

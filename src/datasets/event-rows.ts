@@ -80,7 +80,7 @@ interface List {
   readonly values: ListValues
 }
 
-/** Before anything is read; the blocks of a cursor as of blocks are not known yet. */
+/** Checks before anything is read, when the blocks of a cursor are not known yet. */
 export function checkList(list: List, point: Point): Refusal | undefined {
   const { from, to, cursor } = list.values
   if (from !== undefined && to !== undefined && to <= from)

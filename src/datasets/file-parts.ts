@@ -8,7 +8,7 @@ import {
 import { allDatasets } from './datasets.ts'
 import { valuedBy } from './prices/price-book.ts'
 
-/** By chain and dataset, and by token for values. */
+/** Returns the parts keyed by chain and dataset; those behind dollar values, by token. */
 export function filePartsOf(ecosystem: Ecosystem): FileParts {
   const { chains, tokens } = ecosystem
   const datasets = allDatasets(ecosystem)

@@ -7,7 +7,7 @@ import type { Connection } from '#store/engine.ts'
 import { countDays, type SeriesDay, seriesDays } from './day-rows.ts'
 import type { Period } from './parameters.ts'
 
-/** For one state of the register. */
+/** Reads days of one state of the register. */
 export interface DaySource<Day> {
   firstUnix(): Promise<number | undefined>
   /** A day must not depend on anything after it. */
@@ -23,7 +23,7 @@ export interface WantedDays {
   readonly cut?: Cut | undefined
 }
 
-/** In one state of the register. */
+/** Days as one state of the register shows them. */
 interface Kept<Day> {
   readonly revision: string
   readonly settled: Settled

@@ -105,7 +105,7 @@ const asOfProperties = {
   query: metaSchema.properties.query,
 } as const
 
-/** Of an answer as of a block. */
+/** The `meta` of an answer as of a block. */
 export const asOfMetaSchema = Type.Object(asOfProperties, { title: 'AsOfMeta' })
 
 export interface AsOfBlock {

@@ -18,12 +18,12 @@ export interface ReadDeps extends FindDeps {
 
 export interface Query<Values> {
   readonly connection: Connection
-  /** With a cut, as if the index stood there. */
+  /** The status as if the index stood at the cut, if there is one. */
   readonly status: IndexStatus
   readonly parameters: Values
   /** Undefined for the newest figures. */
   readonly cut: Cut | undefined
-  /** Of an answer as of blocks; cursors are bound to them. */
+  /** Names the blocks of an answer as of blocks; cursors are bound to them. */
   readonly boundTo: string | undefined
 }
 
@@ -48,10 +48,10 @@ export interface Reader<Values> {
 export type Point = AsOf | 'latest' | 'finalized'
 
 export interface PointRead<Result = DataResult> {
-  /** Of the index; its `asOfUnix` is that of the figures. */
+  /** The index's status; its `asOfUnix` is that of the figures. */
   readonly status: IndexStatus
   readonly result: Result
-  /** Of an answer as of blocks. */
+  /** Set for an answer as of blocks. */
   readonly standing: Standing | undefined
 }
 

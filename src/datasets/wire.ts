@@ -36,7 +36,7 @@ export const unixTime = Type.Integer({ description: 'Unix seconds' })
 
 export const addressText = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'EIP-55' })
 
-/** In token units and base units. */
+/** Shows an amount in token units and in base units. */
 export function amounts<Name extends string, Raw extends bigint | null>(
   name: Name,
   raw: Raw,

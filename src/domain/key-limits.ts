@@ -2,7 +2,7 @@ import type { MicroUsd } from './money.ts'
 
 /** Undefined members limit nothing. */
 export interface KeyLimits {
-  /** Per UTC day; free calls do not count. */
+  /** The cap per UTC day; free calls do not count. */
   readonly dailyPaidCalls?: number
   readonly monthlyPaidCalls?: number
   /** Paths of data endpoints. */
@@ -13,7 +13,7 @@ export interface KeyLimits {
   readonly addresses?: readonly string[]
   readonly expiresUnix?: number
   readonly lowBalanceMicroUsd?: MicroUsd
-  /** By the keys that it replaced. */
+  /** What the keys that it replaced had paid. */
   readonly paidBefore?: PaidBefore
 }
 

@@ -3,7 +3,7 @@ import { formatDecimal, multiplyDivide } from '#lib/decimal.ts'
 /** One base unit of USDC. */
 export type MicroUsd = bigint
 
-/** Per whole token, scaled by 10^`PRICE_DECIMALS`. */
+/** A price per whole token, scaled by 10^`PRICE_DECIMALS`. */
 export type Price = bigint
 
 /** Leaves 10^-30 dollars 18 significant digits, even in a quote token worth 10^5. */

@@ -96,7 +96,7 @@ function note(problems: Problems, unit: Unit): boolean {
   return isRight
 }
 
-/** For a union, reports errors deeper inside, else one error that no choice fits. */
+/** A union reports errors deeper inside, else one error that no choice fits. */
 function isTold(error: ShapeError, errors: readonly ShapeError[]): boolean {
   if (error.keyword === 'boolean') return false
   const isDeeper = (each: ShapeError) =>

@@ -62,7 +62,7 @@ export interface Ecosystem extends EventSources, SharesOfTiers {
   readonly service: {
     readonly name: string
     readonly keyPrefix: string
-    /** Without a trailing slash. */
+    /** Has no trailing slash. */
     readonly publicBaseUrl: string
     readonly pricingDocsUrl: string
     readonly colors: PageColors
@@ -71,7 +71,7 @@ export interface Ecosystem extends EventSources, SharesOfTiers {
   readonly tokens: readonly PricedToken[]
   readonly primary: PricedToken
   readonly secondary: PricedToken | null
-  /** Without the zero address, which always burns. */
+  /** Excludes the zero address, which always burns. */
   readonly burnAddresses: readonly Address[]
   readonly nonCirculating: readonly Address[]
   /** Events that bridges emit beside mints and burns. */

@@ -5,7 +5,7 @@ import { dividends } from './event-kinds/dividends.ts'
 import { graveDigs } from './event-kinds/grave-digs.ts'
 import type { EventSource } from './event-source.ts'
 
-/** In the order of application. A new kind is one line here, and one for its endpoints in datasets. */
+/** Listed in the order of application. A new kind is one line here, and one for its endpoints in datasets. */
 export const eventKinds = [burns, dividends, graveDigs] as const
 
 type Kind = (typeof eventKinds)[number]

@@ -13,7 +13,7 @@ export interface EventSource {
   readonly where: ReadonlyMap<string, ReadonlySet<string>>
   /** Refused values per argument. */
   readonly whereNot: ReadonlyMap<string, ReadonlySet<string>>
-  /** As named by the mapping; null if an argument names it. */
+  /** The token that the mapping names; null if an argument names it. */
   readonly token: PricedToken | null
   /** What `read` depends on: once it changes, the events are read again. */
   readonly facts: JsonMembers

@@ -23,7 +23,7 @@ export interface Chain {
 
 export type PriceSource = FixedPrice | ContractPrice
 
-/** From when on a source counts, at its first event: a block of its chain, or Unix seconds of a day. */
+/** When a source begins to count, at its first event: a block of its chain, or Unix seconds of a day. */
 export type Since = { readonly block: number } | { readonly unix: number }
 
 export interface FixedPrice {

@@ -14,7 +14,7 @@ export const bridge = Type.Object(
     address: addressText,
     event: eventText,
     amount: argumentName,
-    /** Such as the token, of a bridge that moves others too: anyone can list one of their own there. */
+    /** Names the token of a bridge that moves others too: anyone can list one of their own there. */
     where: mapping.where,
   },
   closed,

@@ -27,7 +27,7 @@ export function resolveEcosystem(
   return problems.list.length > 0 ? undefined : ecosystem
 }
 
-/** For another thread, of a file that has been checked. */
+/** Resolves a checked file again, on another thread. */
 export function resolveAgain(file: EcosystemFile): Ecosystem {
   const ecosystem = resolveShaped(file, {}, new Problems())
   assert(ecosystem !== undefined, 'the ecosystem file was checked before')

@@ -26,7 +26,7 @@ export function resolvePrices(
   return sources.filter((source) => source !== null)
 }
 
-/** Such as `tokens[0].price`, or `tokens[0].price[1]` of a list. */
+/** Names the field, such as `tokens[0].price`, or `tokens[0].price[1]` of a list. */
 function fieldOf(field: string, price: PriceFile | readonly PriceFile[], index: number): string {
   return Array.isArray(price) ? `${field}[${index}]` : field
 }

@@ -57,7 +57,7 @@ function resolveGate(
   return { chain, minimum: minimum ?? 0n, depthBlocks, averagePriceMinutes }
 }
 
-/** On every path to US dollars. */
+/** Returns the prices on every path to US dollars. */
 function pricesOf(token: PricedToken, listed: readonly PricedToken[]): ReadonlySet<PriceSource> {
   const prices = new Set<PriceSource>()
   const add = (each: PricedToken | undefined) => {

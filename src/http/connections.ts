@@ -6,7 +6,7 @@ import { isFull, type Line, RequestLine } from './request-line.ts'
 /** Longer than clients pause, short enough to free idle sockets. */
 const IDLE_SECONDS = 10
 
-/** So that clients do not send just as the socket closes. */
+/** Keeps clients from sending just as the socket closes. */
 export const KEEP_ALIVE_HEADER: readonly string[] = ['Keep-Alive', `timeout=${IDLE_SECONDS}`]
 
 export interface ConnectionLimits {
@@ -39,7 +39,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 
 const SWEEP_MS = 2_000
 
-/** At shutdown, for unfinished requests and unread answers. */
+/** The grace at shutdown for unfinished requests and unread answers. */
 const UNSENT_MS = 10_000
 /** A proxy sends on its new connection at once, and may not send a POST again. */
 const NEW_MS = 1_000
@@ -152,7 +152,7 @@ export class Connections {
 }
 
 export class ClientConnection {
-  /** At the last sweep; unchanged for `sameMs`. */
+  /** The state at the last sweep, unchanged for `sameMs`. */
   swept = { bytes: 0, isIdle: false, sameMs: 0 }
   readonly #requestsMax: number
   #begun = 0

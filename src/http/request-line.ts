@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** For all connections together: a request that waits costs some kilobytes. */
+/** Shared by all connections, since a waiting request costs some kilobytes. */
 export interface Line {
   waiting: number
 }
@@ -14,7 +14,7 @@ export function isFull(line: Line, own: number): boolean {
 /** No client needs more ahead of its answers; a connection with more ends after what it has. */
 const PER_CONNECTION_MAX = 128
 
-/** With the longest headers, 40 MB. */
+/** At most 40 MB with the longest headers. */
 const WAITING_MAX = 2_000
 
 interface Waiting {

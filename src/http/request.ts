@@ -6,7 +6,7 @@ import type { Incoming } from './exchange.ts'
 
 export const BODY_BYTES_MAX = 8_192
 
-/** With optional white space around the semicolon (RFC 9110, 8.3.1), and the usual misspelling of UTF-8. */
+/** Allows white space around the semicolon (RFC 9110, 8.3.1) and the usual misspelling of UTF-8. */
 const JSON_TYPE = /^application\/json(?: ?; ?charset="?utf-?8"?)?$/i
 
 /** Exactly one host (RFC 9112, 3.2); Node joins several with a comma. */

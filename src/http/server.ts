@@ -18,7 +18,7 @@ export interface ServerDeps extends DoorDeps {
 export interface HttpServer {
   /** Returns the port. */
   listen(input: { readonly host: string; readonly port: number }): Promise<number>
-  /** From now on each answer ends its connection; new ones are still accepted. */
+  /** Makes each answer end its connection; new connections are still accepted. */
   drain(): void
   stop(): Promise<void>
 }
@@ -30,7 +30,7 @@ const REQUEST_TIMEOUT_MS = 15_000
 /** Node's 30 s would undo the limits above. */
 const CHECK_INTERVAL_MS = 5_000
 
-/** Of connections beyond Node's 511 that are not accepted yet, each waits a second for its next SYN. */
+/** Beyond Node's default of 511, a waiting connection loses a second until its next SYN. */
 const BACKLOG = 4_096
 
 export function createServer(deps: ServerDeps): HttpServer {
@@ -55,7 +55,7 @@ export function createServer(deps: ServerDeps): HttpServer {
     },
     drain: () => door.drain(),
     async stop() {
-      // At once: Fastify closes some turns later.
+      // Close now; Fastify would some turns later.
       app.server.close()
       door.stopping.abort()
       await app.close()

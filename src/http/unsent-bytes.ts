@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 export interface UnsentLimits {
   /** What the process can spare for answers that clients do not read. */
   readonly total: number
-  /** Of a stream: until a client that does not read is cut off; its last event id is its cursor. */
+  /** A stream's client that does not read for this long is cut off; its last event id is its cursor. */
   readonly unreadMs: number
 }
 
@@ -22,7 +22,7 @@ interface Unread {
 export class UnsentBytes {
   readonly #limits: UnsentLimits
   readonly #ownerOf: (socketAddress: string) => string | undefined
-  /** In order: whose answer waits for longest comes first. */
+  /** Ordered: the answer that has waited longest comes first. */
   readonly #held = new Map<Socket, Unread>()
   readonly #byOwner = new Map<string | Socket, number>()
   #total = 0

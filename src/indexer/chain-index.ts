@@ -145,12 +145,12 @@ export class ChainIndex {
     return outcome
   }
 
-  /** For the plan; together with the head it costs no time. */
+  /** Asks for the first block, which the plan needs, while the head is asked for. */
   #askFirstBlock(): void {
     this.#blockClock.at(this.#chain.startBlock).catch(() => undefined)
   }
 
-  /** Without those that wait for the backfill. */
+  /** The datasets that do not wait for the backfill. */
   #datasets() {
     return this.#deps.datasets.filter((each) => !this.#backfiller.isAwaitedBy(each))
   }

@@ -28,7 +28,7 @@ const bucketKey = {
   bucket_unix: 'bigint',
 } as const
 
-/** Without tables of the running indexer. */
+/** Tables that two registers share; those of the running indexer are left out. */
 const TABLES: Readonly<Record<string, Key>> = {
   events: eventKey,
   event_buckets: { dataset: 'text', ...bucketKey },

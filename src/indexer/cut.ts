@@ -19,7 +19,7 @@ export function withinCut(cut: Cut): Sql {
   return sql`(${join(chains, ' or ')})`
 }
 
-/** As if the index stood there; at least one chain has a block. */
+/** The status as if the index stood at the cut; at least one chain has a block. */
 export function statusAt(status: IndexStatus, cut: Cut): IndexStatus {
   const chains = status.chains.flatMap((each): ChainStatus[] => {
     const block = cut.get(each.chain.id)

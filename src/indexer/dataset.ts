@@ -17,9 +17,9 @@ export interface Change {
   readonly finalizedNumber: number
   /** Gets no hourly sums. */
   readonly isOlder: boolean
-  /** For the feed, which follows the head only. */
+  /** Collects changes for the feed, which follows the head only. */
   readonly changes?: Changes | undefined
-  /** In dollars; undefined while unread blocks may change them. */
+  /** Returns values in dollars; undefined while unread blocks may change one. */
   valuesOf(amounts: readonly DatedAmount[]): Promise<readonly (MicroUsd | null | undefined)[]>
   /** Events in this range must be valued again. */
   priceMoved(symbol: string, when: TimeRange): void
@@ -39,22 +39,22 @@ export interface Dataset<Fact> {
   forget?(change: Change): Promise<void>
   /** Drops what only reverts needed. */
   finalize?(change: Change): Promise<void>
-  /** For facts that build on all earlier ones; from the first block on. */
+  /** Datasets whose facts build on all earlier ones fold history from the first block on. */
   readonly openHistory?: (chainId: number) => HistoryFold
 }
 
 export type Store = (change: Change) => Promise<void>
 
-/** In memory, in block order; flushed now and then. */
+/** Sums history in memory, in block order, and is flushed now and then. */
 export interface HistoryFold {
   load(connection: Connection): Promise<void>
-  /** In chain order. */
+  /** Takes columns in chain order. */
   take(columns: LogColumns, report: ReportLog): void
   /**
    * The changes since the last call, copied, to be stored once while `take` continues.
    */
   drain(): Store
-  /** From now on, facts are staged as for other datasets. */
+  /** Ends the fold: facts are then staged as for other datasets. */
   complete(change: Change): Promise<void>
 }
 
@@ -109,7 +109,7 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
   }
 }
 
-/** In chain order: each filter brings its own logs in order, but one filter after another. */
+/** Merges facts into chain order, since filters bring theirs one after another. */
 class OrderedFacts<Fact> {
   readonly #facts: Fact[] = []
   readonly #blocks: number[] = []

@@ -28,7 +28,7 @@ export type Found =
  */
 export const REQUESTS_MAX = 24
 
-/** So few that the answer is small for the busiest pool. */
+/** Keeps the answer small for the busiest pool. */
 const FIRST_BLOCKS = 100
 
 /** The newest event of a price source that states something, as the index would read it. */

@@ -18,7 +18,7 @@ export async function readForgotten(connection: Connection): Promise<ReadonlySet
   return new Set(found.map((row) => column.integer(row, 'chain_id')))
 }
 
-/** In the removal's transaction. */
+/** Call in the transaction that removes the chain. */
 export async function noteForgotten(connection: Connection, chainId: number): Promise<void> {
   await connection.run(sql`
     insert into forgotten_chains (chain_id, times) values (${chainId}, 1)

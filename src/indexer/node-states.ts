@@ -19,7 +19,7 @@ export const nodeStatesMigration: Migration = {
     )`,
 }
 
-/** As the leading index sees it. */
+/** A node as the leading index sees it. */
 export interface NodeState {
   readonly chainId: number
   readonly host: string

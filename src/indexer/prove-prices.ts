@@ -61,7 +61,7 @@ async function provePrice(
   )
 }
 
-/** Where the next source begins: the events of one that is out of use end near it. */
+/** The block where the next source begins; events of a replaced source end near it. */
 function blockOfNext({ prices }: PricedToken, price: ContractPrice): number | undefined {
   const next = prices[prices.indexOf(price) + 1]
   const isBlock = next?.chain?.id === price.chain.id && next.since !== null && 'block' in next.since

@@ -25,7 +25,7 @@ export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
   sourceOf(chain: Chain): ChainSource
   reportOf(chain: Chain): ChainReport
   readonly rereadings?: Rereadings
-  /** At each try, whether this process leads. */
+  /** Called at each try with whether this process leads. */
   onLead?(leads: boolean): void
   onAdopted?(changes: readonly PartChange[]): void
   onNotAdopted?(error: unknown): void

@@ -9,7 +9,7 @@ export interface Selector {
   readonly chainId: number
   readonly address: Address
   readonly topic0: Hash
-  /** After the first; absent if any value will do. */
+  /** Topics after the first; absent if any value will do. */
   readonly arguments?: LogFilter['topics']
 }
 

@@ -38,7 +38,7 @@ export interface Stall {
   readonly detail: string
 }
 
-/** Such as balances that transfers do not explain. */
+/** Whether the data is at fault, such as balances that transfers do not explain. */
 export function isUnusable(stall: Stall | undefined): boolean {
   return stall?.reason === 'unusable_data'
 }

@@ -123,7 +123,7 @@ export function isIncomplete({ backfill }: Pick<ChainStatus, 'backfill'>): boole
   return backfill !== null && backfill.datasets === null
 }
 
-/** At the head, up to one commit behind. */
+/** A chain at the head is up to one commit behind. */
 const SYNCING_BLOCKS = 64
 
 export function finalityOf(status: ChainStatus, blockNumber: number): Finality {

@@ -28,7 +28,7 @@ export function separatorOf(
   )
 }
 
-/** For tokens without version(). */
+/** Tried for tokens without version(). */
 const USUAL_VERSIONS = ['1', '2'] as const
 
 export async function findDomain(

@@ -69,7 +69,7 @@ interface AtHead extends Pick<FedCommit, 'finalizedBefore' | 'ancestor'> {
   readonly isGap?: boolean
 }
 
-/** At the head, changes are written to the feed; `anew`: rows changed otherwise. */
+/** Changes at the head are written to the feed; `anew`: rows changed otherwise. */
 export type Feeding = AtHead | 'anew' | 'none'
 
 export interface Facts extends Pick<Change, 'chainId' | 'finalizedNumber' | 'isOlder'> {
@@ -118,7 +118,7 @@ export async function applySegment(change: Transaction, segment: Segment): Promi
   await storeAnomalies(change.connection, segment.anomalies)
 }
 
-/** In turn: prices of one dataset value the next. */
+/** Applies datasets in turn, because prices of one value the next. */
 export async function applyStaged(change: Transaction, staged: readonly Staged[]): Promise<void> {
   for (const each of staged) {
     await each.apply(change)

@@ -136,7 +136,7 @@ export async function forgetUnknown(
   )
 }
 
-/** After a reorg, once the anomalies that left the chain are removed. */
+/** Runs after a reorg, once the anomalies that left the chain are removed. */
 export async function forgetReadable(
   connection: Connection,
   chainId: number,

@@ -7,11 +7,11 @@ export interface Walk {
   readonly from: number
   readonly to: number
   readonly newestFirst: boolean
-  /** Of the first request. */
+  /** The size of the first request. */
   readonly blocks: number
 }
 
-/** After one request. */
+/** The result of one request. */
 export interface Step {
   /** Ascending; empty if the node refused the range. */
   readonly logs: readonly SourceLog[]

@@ -20,7 +20,7 @@ export const jobRunsMigration = (id: number): Migration => ({
 
 const WRITE_EVERY_MS = 5_000
 
-/** For the run before, a change of leaders and the note of the run. */
+/** Leaves time for a run under way, a change of leaders and the note of the run. */
 const GRACE_SECONDS = 30
 
 interface StoreDeps {

@@ -4,7 +4,7 @@ import type { Connection, Engine } from '#store/engine.ts'
 
 /** Rows that are deleted once they are old. */
 export interface Retained {
-  /** As an operator calls them. */
+  /** The operator's name for these rows. */
   readonly rows: string
   readonly keepDays: number
   /** Most rows of a transaction. */
@@ -16,7 +16,7 @@ export interface Page {
   /** Unix seconds. */
   readonly beforeUnix: number
   readonly limit: number
-  /** Where the page before ended. */
+  /** The last row of the previous page. */
   readonly place: Place
 }
 
@@ -33,7 +33,7 @@ export interface Place {
 export const START: Place = { day: Number.MIN_SAFE_INTEGER, key: '' }
 
 /**
- * In the order of the list, page by page; what the signal cuts off goes on in the next run. Rows that
+ * Deletes in the order of the list, page by page; what the signal cuts off goes on in the next run. Rows that
  * stay are not visited again.
  */
 export function createPruning(list: readonly Retained[]) {

@@ -15,7 +15,7 @@ export interface Grant {
   readonly createdUnix: number
 }
 
-/** In the caller's transaction, on a locked key. `conflict`: the id gave something else before. */
+/** Call in a transaction that locks the key. `conflict`: the id gave something else before. */
 export async function postGrant(
   connection: Connection,
   grant: Grant,

@@ -22,7 +22,7 @@ export interface Entry {
 export type PostOutcome = 'created' | 'exists' | 'insufficient'
 
 /**
- * In the caller's transaction. `insufficient`: a prepaid account would go negative; nothing was
+ * Posts in the caller's transaction. `insufficient`: a prepaid account would go negative; nothing was
  * written. Throws for a different entry under the same id.
  */
 export async function post(connection: Connection, entry: Entry): Promise<PostOutcome> {

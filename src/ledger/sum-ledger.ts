@@ -5,7 +5,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
 export interface LedgerSums {
-  /** Of all postings; zero unless money was made or lost. */
+  /** The sum of all postings; zero unless money was made or lost. */
   readonly postings: MicroUsd
   readonly negative: number
 }
@@ -13,7 +13,7 @@ export interface LedgerSums {
 /** About a millisecond each on SQLite, whose reads hold the thread. */
 const PAGE = 1_000
 
-/** In pages without a common snapshot: entries never change, and each sums to zero. */
+/** Reads pages without a common snapshot: entries never change, and each sums to zero. */
 export async function sumLedger(engine: Pick<Engine, 'read'>): Promise<LedgerSums> {
   return { postings: await sumPostings(engine), negative: await countNegative(engine) }
 }

@@ -26,7 +26,7 @@ export function multiplyDivide(a: bigint, b: bigint, c: bigint): bigint {
   return (a * b + c / 2n) / c
 }
 
-/** At most `digits` decimals; 0 when `whole` is 0. */
+/** Returns at most `digits` decimals; 0 when `whole` is 0. */
 export function percentage(part: bigint, whole: bigint, digits = 6): number {
   if (whole === 0n) return 0
   const scale = 10n ** BigInt(digits)

@@ -33,7 +33,7 @@ export const Type: Builders = {
     const shape = { type: 'object', ...(required.length > 0 && { required }), properties }
     return make(shape, options)
   },
-  // As typebox marks it.
+  // Marked as typebox does.
   Optional: (schema) => make(Object.defineProperty({ ...schema }, OPTIONAL, { value: true })),
   // Not typebox's `patternProperties`, which generators of clients do not know.
   Record: (_key, value, options) => make({ type: 'object', additionalProperties: value }, options),

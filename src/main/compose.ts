@@ -142,7 +142,7 @@ function watchRoles(deps: ComposeDeps) {
   }
 }
 
-/** Of processes that index, and replicas. */
+/** Subscribes to changes made by other processes: keys of replicas, blocks of the index. */
 function hearOthers({ stores }: ComposeDeps, { answers }: Data, access: Access): void {
   stores.accounts.listen?.('sexton_keys', access.keyChanged)
   stores.register.listen?.('sexton_blocks', () => answers.forgetState())

@@ -26,7 +26,7 @@ export interface MappingAnomalies
   readonly chain: string
 }
 
-/** On the file's chains. */
+/** Reads anomalies on the file's chains. */
 export async function readMappingAnomalies(
   connection: Connection,
   ecosystem: Pick<Ecosystem, EventPart | 'chains'>,

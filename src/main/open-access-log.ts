@@ -15,7 +15,7 @@ export interface AccessLogOutput {
 const FLUSH_MS = 1_000
 const BUFFERED_BYTES = 8_192
 
-/** Beyond it lines are dropped: a full disk must not fill the memory. */
+/** Lines beyond it are dropped: a full disk must not fill the memory. */
 const BUFFERED_BYTES_MAX = 16 * 1_048_576
 
 const WARN_EVERY_MS = 60_000

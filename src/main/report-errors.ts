@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '#lib/time.ts'
 
-/** With the store down every request fails. */
+/** Every request fails while the store is down. */
 const LINES_PER_WINDOW = 20
 const WINDOW_MS = 10_000
 

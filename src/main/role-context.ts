@@ -9,16 +9,16 @@ export interface RoleContext {
   readonly settings: Settings
   readonly logger: Logger
   readonly clock: Clock
-  /** For SIGTERM and SIGINT. */
+  /** Receives SIGTERM and SIGINT. */
   readonly process: NodeJS.Process
   readonly progress: ProgressBoard
-  /** To the terminal. */
+  /** Writes to the terminal. */
   say(text: string): void
 }
 
 export interface ProgressBoard {
   update(task: string, done: number, total: number, detail?: string): void
-  /** Without tearing the board. */
+  /** Prints without tearing the progress board. */
   print(text: string): void
   finish(): void
 }

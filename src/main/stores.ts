@@ -18,7 +18,7 @@ import { storeFile } from './store-file.ts'
 export interface Stores {
   /** Can be rebuilt from the chains. */
   readonly register: Engine
-  /** For answers. */
+  /** Serves answers. */
   readonly registerReads?: Engine | undefined
   /** Never lost. */
   readonly accounts: Engine

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { RefusalCode } from '#domain/refusal.ts'
 
-/** After defaults, as in `meta.query`. */
+/** A value after defaults, as in `meta.query`. */
 export type Effective = string | number | null
 
 export type Parsed<T> =

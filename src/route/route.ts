@@ -26,7 +26,7 @@ export interface RequestFacts {
 
 export interface HandlerInput<P extends Parameters, B extends TSchema> extends RequestFacts {
   readonly parameters: ValuesOf<P>
-  /** After defaults, as in `meta.query`. */
+  /** Values after defaults, as in `meta.query`. */
   readonly effective: Readonly<Record<string, Effective>>
   readonly question: string
   readonly body: Static<B>
@@ -36,7 +36,7 @@ export interface HandlerInput<P extends Parameters, B extends TSchema> extends R
 export interface Answer {
   readonly kind: 'answer'
   readonly status: 200 | 201 | 202
-  /** With `contentType`, a string sent as is. */
+  /** Sent as is if `contentType` is set; then a string. */
   readonly body: unknown
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -108,7 +108,7 @@ export interface RouteDefinition<P extends Parameters, B extends TSchema> extend
 }
 
 export interface RawInput {
-  /** In order. */
+  /** Keeps the order of the query. */
   readonly query: ReadonlyMap<string, readonly string[]>
   readonly path: Readonly<Record<string, string>>
   /** BROKEN_BODY when unreadable. */

@@ -207,7 +207,7 @@ async function judgeFile(dataFolder: string, name: 'register' | 'accounts'): Pro
   }
 }
 
-/** Without a role, any that the rights suffice for will do. */
+/** Accepts any role that the rights suffice for, unless one is named. */
 async function judgeRights(
   engine: Engine,
   name: StoreName,

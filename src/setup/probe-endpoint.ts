@@ -117,7 +117,7 @@ async function answers(node: Node, method: string, ...params: readonly unknown[]
   return node.ask(method, ...params).then(Array.isArray, () => false)
 }
 
-/** In steps of four, from what every node keeps to the first block. */
+/** Looks back in steps of four, from what every node keeps to the first block. */
 async function findArchive(node: Node, head: number): Promise<number> {
   let kept = 0
   for (let depth = 16; ; depth *= 4) {

@@ -4,7 +4,7 @@ export function isNotReady(error: unknown): boolean {
   return error instanceof AskRefused && error.refusal.code === 'data_not_ready'
 }
 
-/** While a dataset is being read again, gives its last answer, so that the other parts go on. */
+/** Returns the last answer of a dataset that is being read again, so that other parts go on. */
 export function lastingAsk(ask: Ask): Ask {
   const known = new Map<string, unknown>()
   return async (operationId, query = {}) => {

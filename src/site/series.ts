@@ -11,7 +11,7 @@ export interface SnapshotSeries {
   /** Burned a day in token units, by chain. */
   readonly burned: Readonly<Record<string, DayValues>>
   readonly burnedInAll: DayValues
-  /** By metric, as in /api/stats/history. */
+  /** Keyed by metric, as in /api/stats/history. */
   readonly metrics: Readonly<Record<string, DayValues>>
 }
 
@@ -48,7 +48,7 @@ export async function seriesOf(deps: {
     ['all', ...chains].map((chain) => rowsOf<Day>(ask, 'getDailyBurns', { period, chain })),
   )
   const metrics = await Promise.all(PAGE_METRICS.map((metric) => history(ask, { period, metric })))
-  // By date, because an answer from before midnight may stand in for a newer one.
+  // Matched by date, because an answer from before midnight may stand in for a newer one.
   const onDays = (points: readonly Point[]): DayValues => {
     const values = new Map(points.map(({ dateUnix, value }) => [dateUnix, value]))
     return days.map(({ dateUnix }) => values.get(dateUnix) ?? null)

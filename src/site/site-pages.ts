@@ -19,11 +19,11 @@ export interface SiteDeps {
   readonly clock: Clock
   readonly routes: readonly Route[]
   readonly name: string
-  /** Without a trailing slash. */
+  /** Has no trailing slash. */
   readonly publicBaseUrl: string
   readonly chains: readonly string[]
   readonly colors: SiteColors
-  /** Of the primary token. */
+  /** The primary token's symbol. */
   readonly symbol: string
 }
 

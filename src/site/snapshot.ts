@@ -16,7 +16,7 @@ export interface Snapshot {
 }
 
 export interface SnapshotFigures {
-  /** Of /api/stats: as of which blocks. */
+  /** The `meta` of /api/stats, with its blocks. */
   readonly meta: SnapshotMeta
   readonly stats: unknown
   readonly burns: unknown
@@ -78,7 +78,7 @@ class LastFigures {
   #known: SnapshotFigures | null = null
   #knownUnix = 0
   #isReadable = true
-  /** At most one, because a store that hangs must not collect them. */
+  /** One at a time, because a store that hangs must not collect them. */
   #reading: Promise<void> | undefined
 
   constructor(deps: SnapshotDeps) {

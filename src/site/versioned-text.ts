@@ -8,7 +8,7 @@ import type { Incoming, Outgoing } from '#http/exchange.ts'
 export interface Source {
   /** Made anew when the text changes. */
   readonly of: object
-  /** Where one object has several texts. */
+  /** Tells several texts of one object apart. */
   readonly name: string
   text(): string
 }
@@ -46,7 +46,7 @@ export class VersionedText {
   }
 }
 
-/** Of a body that a 304 does not carry (RFC 9110, 15.4.5). */
+/** Drops the headers of a body, which a 304 does not carry (RFC 9110, 15.4.5). */
 function withoutType(headers: readonly string[]): string[] {
   const at = headers.indexOf('Content-Type')
   return at === -1 ? [...headers] : headers.toSpliced(at, 2)

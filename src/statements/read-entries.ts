@@ -19,7 +19,7 @@ export interface AccountEntry {
 
 const PAGE = 1_000
 
-/** By id. Pages need no common snapshot: entries never change, and those of closed days are complete. */
+/** Yields entries by id. Pages need no common snapshot: entries never change. */
 export async function* readEntries(reads: Reads, account: string): AsyncIterable<AccountEntry> {
   for (let after = ''; ; ) {
     const rows = await reads.run(sql`
@@ -60,7 +60,7 @@ export interface SpendDay {
   readonly price: MicroUsd
 }
 
-/** Of `calls:<account>:<date>@<price>`. */
+/** Parses `calls:<account>:<date>@<price>`. */
 export function parseSpend(reference: string): SpendDay | undefined {
   const [, date, price] = /^calls:.+:(\d{4}-\d\d-\d\d)@(\d+)$/.exec(reference) ?? []
   if (date === undefined || price === undefined) return undefined

@@ -10,7 +10,7 @@ import type { Statement } from './statement-shape.ts'
 
 export interface Issuer {
   readonly name: string
-  /** Without a trailing slash. */
+  /** Has no trailing slash. */
   readonly publicBaseUrl: string
   readonly payment: {
     readonly chain: { readonly id: number }
@@ -29,7 +29,7 @@ export interface StatementInput {
 /** An answer of 6 MB. */
 export const MOVEMENTS_MAX = 10_000
 
-/** Of closed days: the same whenever it is asked. Undefined with too many movements. */
+/** Writes closed days, so it is always the same. Undefined if there are too many movements. */
 export async function writeStatement(
   { reads, issuer }: { readonly reads: Reads; readonly issuer: Issuer },
   input: StatementInput,

@@ -46,8 +46,8 @@ export interface HeldToken {
 }
 
 /**
- * From our own index at a deep enough block, at a time-weighted price that one pumped block cannot
- * move. No RPC call.
+ * Judges from our own index at a deep enough block, at a time-weighted price that one pumped block
+ * cannot move. No RPC call.
  */
 export function readHoldings(
   deps: HoldingsDeps,

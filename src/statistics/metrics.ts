@@ -154,7 +154,7 @@ async function daySums(
   return days.map((day) => byDay.get(day.dateUnix) ?? NOTHING)
 }
 
-/** At the end of each day. */
+/** Returns the sums at the end of each day. */
 async function sumsUntil(
   dataset: string,
   source: MetricSource,

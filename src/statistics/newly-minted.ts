@@ -3,7 +3,7 @@ import { supplyAt } from '#datasets/holders/queries.ts'
 import type { Cut } from '#indexer/cut.ts'
 import type { Connection } from '#store/engine.ts'
 
-/** Without what bridges minted, and without mints undone in their own transaction. */
+/** Excludes what bridges minted and mints undone in their own transaction. */
 export async function newlyMinted(
   connection: Connection,
   token: string,

@@ -255,7 +255,7 @@ async function readTokens(
   return tokens
 }
 
-/** Of reward tokens only payouts are indexed, not every transfer. */
+/** Reward tokens have only payouts indexed, not every transfer. */
 const NO_FIGURES = {
   totalSupply: null,
   circulatingSupply: null,

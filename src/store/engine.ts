@@ -7,7 +7,7 @@ export type Row = Readonly<Record<string, unknown>>
 
 export interface Connection {
   run(statement: Sql): Promise<readonly Row[]>
-  /** In order; returns what `conflict` returns. */
+  /** Inserts in order; returns what `conflict` returns. */
   insert(into: BulkInsert, rows: Rows): Promise<readonly Row[]>
   /** Possibly on another thread. */
   call<Input>(procedure: Procedure<Input>, input: Input): Promise<void>
@@ -23,7 +23,7 @@ export interface Procedure<Input> {
 /** No two rows share a key. */
 export interface BulkInsert {
   readonly table: string
-  /** In the order of the values. */
+  /** Columns in the order of the values. */
   readonly columns: Readonly<Record<string, ColumnType>>
   /** The same for all rows. */
   readonly constants?: Readonly<Record<string, number>>
@@ -43,16 +43,16 @@ export interface Engine {
    * the commit.
    */
   write<T>(work: (connection: Connection) => Promise<T>, onCommitted?: () => void): Promise<T>
-  /** Without a statement timeout, such as for removing a chain. */
+  /** Has no statement timeout, such as for removing a chain. */
   writeWithoutTimeout<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** In order. With `rebuild`, tables too old to migrate are dropped and made anew. */
+  /** Runs migrations in order. With `rebuild`, tables too old to migrate are dropped and made anew. */
   migrate(
     migrations: readonly Migration[],
     onMigration?: OnMigration,
     whenOutdated?: 'refuse' | 'rebuild',
   ): Promise<void>
   pool?(): PoolFigures
-  /** Until the engine closes; `undefined` where notifications may have been missed. */
+  /** Listens until the engine closes; `undefined` where notifications may have been missed. */
   listen?(channel: Channel, onNotification: (payload: string | undefined) => void): void
   close(): Promise<void>
 }

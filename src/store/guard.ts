@@ -4,9 +4,9 @@ export interface Guard {
   readonly on: 'insert' | 'update' | 'delete'
   /** Only updates of these columns. */
   readonly columns?: readonly string[]
-  /** On `old` and `new`; without it every row is refused. */
+  /** A condition on `old` and `new`; without it every row is refused. */
   readonly when?: string
-  /** Without an error. */
+  /** Skips the row without an error. */
   readonly quietly?: boolean
 }
 
@@ -72,7 +72,7 @@ export function postgresTriggers(guard: Guard): readonly PostgresTrigger[] {
   return [rowTrigger(guard), { ...truncate, ...act }]
 }
 
-/** In the function: PostgreSQL's trigger conditions cannot query other rows. */
+/** The condition is in the function, since PostgreSQL's trigger conditions cannot query other rows. */
 function rowTrigger(guard: Guard): PostgresTrigger {
   const { table, name, on, columns, when, quietly } = guard
   const set = columns === undefined ? '' : ` of ${columns.join(', ')}`

@@ -53,7 +53,7 @@ export async function appliedIds(
   return new Set(applied.map((row) => column.integer(row, 'id')))
 }
 
-/** As `appliedIds`; none after tables too old to migrate were dropped, where that is wanted. */
+/** Like `appliedIds`; none after tables too old to migrate were dropped, where that is wanted. */
 export async function idsAfterRebuild(
   connection: Connection,
   migrations: readonly Migration[],

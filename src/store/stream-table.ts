@@ -17,7 +17,7 @@ const PAGE_ROWS = 5_000
 
 let streams = 0
 
-/** By key, texts in byte order, one page in memory. Only inside a snapshot. */
+/** Yields rows by key, texts in byte order, one page in memory. Call inside a snapshot only. */
 export function streamTable(state: StoreState, table: StreamedTable): AsyncIterable<Row> {
   return state.dialect === 'sqlite' ? streamByKey(state, table) : streamByCursor(state, table)
 }

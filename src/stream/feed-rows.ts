@@ -25,7 +25,7 @@ const toRow: Readonly<Record<string, ToRow>> = {
   [PRICES_OF_FEED]: toPriceRow,
 }
 
-/** With the place of its log, except a price that a reorg restored. */
+/** Shows a price with the place of its log, unless a reorg restored it. */
 function toPriceRow(event: FeedEvent | Parameters<ToRow>[0], status: IndexStatus): object {
   const price = event.detail === null ? null : BigInt(event.detail)
   const usd = price === null ? null : toUsdPrice(price)
@@ -52,7 +52,7 @@ export interface Shown {
 }
 
 export interface ShownItem extends Shown {
-  /** After it. */
+  /** The cursor after this event. */
   readonly cursor: Cursor
 }
 
@@ -126,7 +126,7 @@ export const WHOLE = {
   toBlock: null,
 } as const
 
-/** Without the blank line that ends it, so that an id can follow. */
+/** Omits the blank line that ends an event, so that an id can follow. */
 export function eventText(event: string, json: string): string {
   return `event: ${event}\ndata: ${json}\n`
 }

@@ -4,7 +4,7 @@ import type { Clock } from '#lib/time.ts'
 /** Half of all connections; the rest stay for calls. */
 const SEATS_MAX = 5_000
 
-/** For each address, and for each wallet. */
+/** The limit of each address, and of each wallet. */
 const PER_CALLER_MAX = 50
 
 /** The last seats are for callers who have none. */

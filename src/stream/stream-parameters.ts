@@ -17,9 +17,9 @@ export interface Filter {
   readonly chain: Chain | undefined
   readonly address: Address | undefined
   readonly finality: 'latest' | 'finalized'
-  /** In units of the token, as text. */
+  /** Units of the token, as text. */
   readonly leastAmount: Decimal | undefined
-  /** At the time of the event. */
+  /** The value at the time of the event. */
   readonly leastUsd: Decimal | undefined
 }
 

@@ -25,9 +25,9 @@ import {
 
 export interface StreamDeps extends Omit<DataDeps, 'blockClock' | 'nodeBudget'> {
   report(error: unknown): void
-  /** Of this process. */
+  /** The limit of this process. */
   readonly streamsMax?: number
-  /** Once there is one. */
+  /** Called once there is a hub. */
   onHub?(hub: { readonly readers: number }): void
 }
 

@@ -25,7 +25,7 @@ export async function chargeEvent(
   { caller, id }: { readonly caller: KeyedCaller; readonly id: BatchId },
 ): Promise<boolean> {
   const day = startOfDay(unixNow(clock))
-  // In the meter's order of locks: days of usage, then keys.
+  // Locks in the meter's order: days of usage, then keys.
   await lockUsageDay(connection, { bucket: caller.bucket, day, quota: caller.dailyQuota })
   const admits = [await newestPayer(connection, caller)]
   const batch = { id, admits, figures: [], day, pricePerCall }

@@ -23,7 +23,7 @@ interface Next {
   readonly event: WebhookEvent
   readonly isFree: boolean
   readonly changes: Partial<Webhook>
-  /** Where the scan goes on. */
+  /** The scan goes on here. */
   readonly after?: Position
   /** The webhook is elsewhere then, and is read again. */
   readonly isLast?: boolean

@@ -15,7 +15,7 @@ import { readFilter } from './webhook-filter.ts'
 import { changeWebhook, dueWebhooks, passUnmatched } from './webhook-store.ts'
 
 export interface DeliveryDeps extends Omit<DeliverDeps, 'signal'> {
-  /** Of each key who pays, by its newest rotation. */
+  /** Returns who pays for each key: its newest rotation. */
   callersOf(publicIds: readonly string[]): Promise<Callers>
   report(error: unknown): void
 }
@@ -90,7 +90,7 @@ export class Delivery {
     await this.#store(rest.filter((look) => isFull || isWorth(look, isTime)))
   }
 
-  /** Once nothing is under way. */
+  /** Resolves once nothing is under way. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0)
       await Promise.allSettled([...this.#underWay.values()].map(({ done }) => done))

@@ -25,7 +25,7 @@ export function keyOf(caller: Caller): KeyedCaller | Refusal {
   return refuse('invalid_api_key', 'send the key of the webhooks as Bearer')
 }
 
-/** Of the key and those that it replaced. */
+/** Lists the webhooks of the key and of those that it replaced. */
 export async function ownWebhooks(
   connection: Connection,
   { publicId }: KeyedCaller,

@@ -9,7 +9,7 @@ import { hostOf } from './webhook-url.ts'
 
 export interface PostDeps {
   readonly allowPrivate: boolean
-  /** Of a name, IPv4 and IPv6. */
+  /** Returns the IPv4 and IPv6 addresses of a name. */
   resolve(host: string): Promise<readonly string[]>
   readonly timeoutMs: number
 }
@@ -28,12 +28,12 @@ export type PostOutcome =
       readonly kind: 'answered'
       readonly status: number
       readonly retryAfterMs: number | undefined
-      /** Of a 2xx, cut. */
+      /** The start of a 2xx body. */
       readonly body: string
     }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** From the look-up of the name to the last byte that is read. */
+/** Covers all from the look-up of the name to the last byte read. */
 export const POST_TIMEOUT_MS = 10_000
 
 /** Enough to echo a challenge. */
@@ -140,7 +140,7 @@ function reasonOf(error: unknown): string {
   return 'connection_failed'
 }
 
-/** Without the thread pool of `dns.lookup`, whose four threads a slow name server could block. */
+/** Avoids the thread pool of `dns.lookup`, whose four threads a slow name server could block. */
 export async function resolveName(host: string): Promise<readonly string[]> {
   if (host === 'localhost') return ['127.0.0.1']
   const resolver = new Resolver({ timeout: 3_000, tries: 2 })

@@ -21,7 +21,7 @@ export type Found =
   /** Nothing more for now. */
   | { readonly kind: 'end' }
 
-/** In one look. */
+/** The pages of one look. */
 const PAGES_MAX = 20
 
 /** Reads the feed for one webhook. */
@@ -29,7 +29,7 @@ export class Scan {
   readonly #read: ReadFeed
   readonly #filter: Filter
   #items: readonly ShownItem[] = []
-  /** Before the change that was found last; undefined where the cursor is of no feed. */
+  /** The position before the last change found; undefined if the cursor belongs to another feed. */
   at: Position | undefined
 
   constructor(read: ReadFeed, filter: Filter, { cursor, finalUnix }: Webhook) {

@@ -6,7 +6,7 @@ import { changeWebhook, lockWebhook, markUnfunded } from './webhook-store.ts'
 
 /** An event that got a 2xx. */
 export interface Delivered {
-  /** As it was read before. */
+  /** The webhook as it was read before. */
   readonly webhook: Webhook
   /** Null for a free event. */
   readonly caller: KeyedCaller | null
@@ -21,7 +21,7 @@ interface SettleDeps extends ChargeDeps {
 export const UNPAID_RETRY_MS = 60_000
 
 /**
- * In one transaction: charges a call, and moves the webhook from the cursor that was read. If it has
+ * Charges a call and moves the webhook from the cursor that was read, in one transaction. If it has
  * moved since, or the call cannot be paid, nothing changes. Returns the webhook after a move.
  */
 export async function settleEvent(

@@ -31,7 +31,7 @@ export interface ParsedFilter {
   readonly effective: Readonly<Record<string, Effective>>
 }
 
-/** As the parameters of the stream. */
+/** Parses a filter like the parameters of the stream. */
 export function parseFilter(
   ecosystem: Ecosystem,
   given: Readonly<Record<string, unknown>>,

@@ -10,7 +10,7 @@ type Owner = Pick<Webhook, 'id' | 'version'>
 /** How long the secret before a rotation signs too. */
 const PREVIOUS_SECONDS = DAY_SECONDS
 
-/** As libraries of Standard Webhooks take it. Derived, so nothing secret is stored. */
+/** Returns the secret as libraries of Standard Webhooks take it. Derived, so nothing secret is stored. */
 export function secretOf(keys: SecretKeys, webhook: Owner): string {
   const [newest = Buffer.alloc(0)] = derive(keys, webhook)
   return `whsec_${newest.toString('base64')}`
@@ -28,7 +28,7 @@ export function signedHeaders(
   event: {
     /** The same at every attempt. */
     readonly id: string
-    /** Of the attempt. */
+    /** The time of the attempt. */
     readonly unix: number
     readonly payload: string
   },

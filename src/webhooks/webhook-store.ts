@@ -17,7 +17,7 @@ interface Reads {
   run(statement: Sql): Promise<readonly Row[]>
 }
 
-/** Of these keys, oldest first. */
+/** Lists the webhooks of these keys, oldest first. */
 export async function listWebhooks(
   reads: Reads,
   publicIds: readonly string[],

@@ -6,7 +6,7 @@ export const URL_LENGTH_MAX = 2_048
 /** Lower ports belong to other protocols. */
 const PORTS_FROM = 1_024
 
-/** As `fetch` would request it, or what is wrong. `allowPrivate` is for development. */
+/** Returns the URL as `fetch` would request it, or what is wrong. `allowPrivate` is for development. */
 export function parseWebhookUrl(
   text: string,
   { allowPrivate }: { readonly allowPrivate: boolean },
@@ -26,7 +26,7 @@ export function parseWebhookUrl(
   return url
 }
 
-/** Without the brackets of IPv6. */
+/** Drops the brackets of IPv6. */
 export function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 }

@@ -24,7 +24,7 @@ const MEMBERS = {
   cursor: column.textOrNull,
   /** Everything older was delivered and is final, on every chain. */
   finalUnix: column.integerOrNull,
-  /** Of its secret. */
+  /** The version of its secret. */
   version: column.integer,
   rotatedUnix: column.integerOrNull,
   /** Paid events of a UTC day; null without a cap. */

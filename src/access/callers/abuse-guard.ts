@@ -16,7 +16,7 @@ export type GuardKind = 'general' | 'mint' | 'gate' | 'claim' | 'webhook'
  */
 export type GuardLimits = Readonly<Record<GuardKind, GuardLimit>>
 
-/** Per kind, about 10 MB. Counters cannot stop attackers with more addresses. */
+/** About 10 MB per kind. Counters cannot stop attackers with more addresses. */
 const BUCKETS_MAX = 100_000
 
 interface Tokens {
@@ -76,7 +76,7 @@ export interface GuardDeps {
   readonly bucketsMax?: number
 }
 
-/** Per process. */
+/** Counts in this process only. */
 export function createGuard(deps: GuardDeps): Guard {
   // A cache per kind, so that a flood of one kind cannot evict the others. Lazy, because each
   // allocates all its room.

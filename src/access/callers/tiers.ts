@@ -12,7 +12,7 @@ import { TtlCache } from './ttl-cache.ts'
 export interface TiersDeps {
   readonly engine: Engine
   readonly clock: Clock
-  /** By what the wallet holds; undefined while the index cannot tell. */
+  /** Judges by what the wallet holds; undefined while the index cannot. */
   readonly judgeTier: (wallet: Address) => Promise<WalletTier | undefined>
 }
 

@@ -19,7 +19,7 @@ export interface ShareHeld {
 export interface GateDeps {
   readonly gate: NonNullable<MintGate>
   readonly quotas: Quotas
-  /** Of each tier that asks for a share; undefined while the index is not up to date. */
+  /** Shares for each tier that asks for one; undefined while the index is not up to date. */
   shares(wallet: Address): Promise<readonly ShareHeld[] | undefined>
 }
 

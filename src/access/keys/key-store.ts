@@ -66,7 +66,7 @@ interface NewKeyInput {
   readonly wallet: Address
   readonly label: string | null
   readonly nowUnix: number
-  /** Of the key that it replaces. */
+  /** The limits of the key that it replaces. */
   readonly limits?: KeyLimits | undefined
 }
 
@@ -154,7 +154,7 @@ export async function countRotations(connection: Connection, publicId: string): 
   return row === undefined ? 0 : (column.integerOrNull(row, 'rotations') ?? 0)
 }
 
-/** Of each key its newest rotation or itself. */
+/** Returns for each key its newest rotation or itself. */
 export async function newestKeys(
   reads: { run(statement: Sql): Promise<readonly Row[]> },
   publicIds: readonly string[],

@@ -108,7 +108,7 @@ function holdsRange(range: string, part: string): boolean {
   return network.kind() === address.kind() && length >= bits && address.match(network, bits)
 }
 
-/** As browsers send it: scheme, host and a port that is not the usual one. */
+/** Parses an origin as browsers send it: scheme, host and an unusual port. */
 function parseOrigin(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url !== undefined && url.origin !== 'null' && text.replace(/\/$/, '') === url.origin

@@ -8,7 +8,7 @@ import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-/** As the column holds them: JSON, with money as text. */
+/** Parses the column: JSON, with money as text. */
 export function parseLimits(text: string | null): KeyLimits | undefined {
   if (text === null) return undefined
   const { lowBalanceMicroUsd, ...limits } = JSON.parse(text)
@@ -32,7 +32,7 @@ export async function setLimits(
   return row === undefined ? '' : column.text(row, 'secret_digest')
 }
 
-/** As callers read and send them; null for what is not limited. */
+/** Shows limits as callers read and send them; null for what is not limited. */
 export function showLimits(limits: KeyLimits = {}) {
   const { expiresUnix, lowBalanceMicroUsd } = limits
   return {
@@ -64,7 +64,7 @@ export function hasCap(limits: KeyLimits | undefined): boolean {
 export interface Use {
   readonly origin: string | readonly string[] | undefined
   readonly addressBucket: string
-  /** Of a data endpoint; others are open to every key. */
+  /** Set for data endpoints; others are open to every key. */
   readonly path: string | undefined
 }
 

@@ -114,7 +114,7 @@ export function rotateRoute(deps: KeyDeps): Route {
   })
 }
 
-/** With what was paid so far. */
+/** Carries over the limits and what was paid so far. */
 async function carryLimits(
   connection: Connection,
   key: Key,

@@ -15,7 +15,7 @@ export async function moveWholeBalance(
     readonly nowUnix: number
   },
 ): Promise<MicroUsd> {
-  // In name order, so that two moves cannot deadlock.
+  // Locked in name order, so that two moves cannot deadlock.
   const [from, to] = [keyAccount(input.from), keyAccount(input.to)]
   const locked = new Map<string, MicroUsd>()
   for (const account of [from, to].sort())

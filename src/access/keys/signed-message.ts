@@ -14,7 +14,7 @@ export interface SignedInput {
 export interface SignedMessage {
   readonly wallet: Address
   readonly values: MessageValues
-  /** Of message and address, since signatures can be re-encoded. */
+  /** Digest of message and address, since signatures can be re-encoded. */
   readonly digest: string
 }
 

@@ -28,7 +28,7 @@ export async function admitCredited(
   return (await decideBatch(connection, batch)).admissions[0]
 }
 
-/** With the limits of now. */
+/** Reads the limits again, since they may have changed while the payment settled. */
 async function payerOf(
   connection: Connection,
   caller: Caller,

@@ -46,8 +46,8 @@ const NOTHING_SPENT: ReadonlyMap<string, Spent> = new Map()
 
 /**
  * One transaction, in arrival order: free units, then prepaid calls. At most four statements
- * without payment and seven with, and two more for capped keys; locks usage_days, key_days, keys,
- * balances, spend_days in that order.
+ * without payment and seven with, and for capped keys a lock each and one sum. Locks usage_days,
+ * key_days, keys, balances, spend_days in that order.
  */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
   const { admits, figures, day } = batch
@@ -105,7 +105,7 @@ function shareUnits(admits: readonly Caller[], taken: ReadonlyMap<string, Taken>
   return { keyUnits, beyondQuota }
 }
 
-/** By account with the price of at least one call; the debit itself decides. */
+/** Calls of accounts that hold the price of at least one; the debit itself decides. */
 function payableCalls(
   callers: readonly Caller[],
   { standing: { balances }, caps }: Pick<Outcome, 'standing' | 'caps'>,
@@ -145,12 +145,12 @@ export function countedKeyOf(caller: Caller): string | null {
 }
 
 interface Outcome {
-  /** By bucket. */
+  /** Keyed by bucket. */
   readonly taken: ReadonlyMap<string, Taken>
-  /** By account. */
+  /** Keyed by account. */
   readonly spent: ReadonlyMap<string, Spent>
   readonly standing: Standing
-  /** By account. */
+  /** Keyed by account. */
   readonly caps: ReadonlyMap<string, CapLeft>
   /** Spending caps of callers who ask for figures. */
   readonly capsShown: ReadonlyMap<string, CapLeft>
@@ -164,12 +164,12 @@ interface BucketTally {
 
 /** Spreads results over calls, so that each answer shows its own moment. */
 class Tally {
-  /** By bucket. */
+  /** Keyed by bucket. */
   readonly paid = new Map<string, number>()
   readonly #batch: Counted
   readonly #outcome: Outcome
   readonly #buckets = new Map<string, BucketTally>()
-  /** By account. */
+  /** Keyed by account. */
   readonly #callsLeft = new Map<string, number>()
   readonly #newest = new Map<string, Caller>()
   #receipts = 0

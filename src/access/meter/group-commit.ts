@@ -5,7 +5,7 @@ export interface GroupCommitDeps<T> {
    */
   readonly decide: (batch: readonly T[], onCommitted: () => void) => Promise<void>
   readonly onBatch?: ((size: number) => void) | undefined
-  /** Once a batch is durable or has failed. */
+  /** Called once a batch is durable or has failed. */
   readonly onCommit?: ((seconds: number) => void) | undefined
 }
 

@@ -55,7 +55,7 @@ export interface Taken extends UsageDay {
   readonly granted: number
 }
 
-/** By the newest caller's quota, so that a new tier applies at once. */
+/** Takes the newest caller's quota, so that a new tier applies at once. */
 export function wantedOf(
   admits: readonly { readonly bucket: string; readonly dailyQuota: number }[],
 ): Map<string, Wanted> {
@@ -161,9 +161,9 @@ const COUNTED: BulkInsert = {
 }
 
 export interface Standing {
-  /** By bucket; absent without calls. */
+  /** Keyed by bucket; absent without calls. */
   readonly days: ReadonlyMap<string, UsageDay>
-  /** By account; absent without postings. */
+  /** Keyed by account; absent without postings. */
   readonly balances: ReadonlyMap<string, MicroUsd>
 }
 

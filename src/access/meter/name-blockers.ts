@@ -16,7 +16,7 @@ export async function nameBlockers(engine: Engine): Promise<string> {
       and sessions.pid <> pg_backend_pid()
     order by since limit ${NAMED_MAX}`)
   const named = sessions.map(({ pid, usename, application_name: name, state, since }) => {
-    // Without the right to see other users' sessions both are null.
+    // Both are null without the right to see other users' sessions.
     const what = state === null ? 'to see more, grant pg_read_all_stats' : `${state} since ${since}`
     return `pid ${pid} (${name || 'unnamed'}, user ${usename}): ${what}`
   })

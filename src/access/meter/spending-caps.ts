@@ -28,7 +28,7 @@ export async function lockCaps(
   return capsOf(connection, day, locked)
 }
 
-/** As `lockCaps`, to be shown only. */
+/** Like `lockCaps` without locks, to be shown only. */
 export async function readCaps(
   connection: Connection,
   day: number,
@@ -109,7 +109,7 @@ export function capLeft(
       paidCalls: Math.max(0, dailyPaidCalls - paid.ofDay),
       cap: { period: 'day', paidCalls: dailyPaidCalls, resetUnix: nextMidnight(day) },
     })
-  // Of two that are used up, the one that lasts longer.
+  // The sort is stable: if both are used up, the month's cap is named.
   return caps.sort((a, b) => a.paidCalls - b.paidCalls)[0]
 }
 

@@ -75,7 +75,7 @@ interface Group {
   readonly own: readonly AdmissionReceipt[]
 }
 
-/** In name order, which prevents deadlocks. */
+/** Sorted by name, which prevents deadlocks. */
 function grouped(
   receipts: readonly AdmissionReceipt[],
   nameOf: (receipt: AdmissionReceipt) => string | null,

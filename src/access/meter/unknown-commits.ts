@@ -53,13 +53,13 @@ export class UnknownCommits {
       const done = () => {
         if (this.#waiting[0] === commit) this.#waiting.shift()
       }
-      // Once it is committed it is done, whether or not it has reached the disk.
+      // A commit ends it, whether or not it has reached the disk.
       await engine.write((connection) => undoBatch(connection, input), done)
       done()
     }
   }
 
-  /** Also where no call comes that would need it. */
+  /** Ends it even if no call comes that would need it. */
   #endLater(): void {
     if (this.#isEndingLater) return
     this.#isEndingLater = true

@@ -3,7 +3,7 @@ import type { Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 
-/** Of one key, from one midnight to another, oldest first; days without any are left out. */
+/** Returns one key's days from midnight to midnight, oldest first; days without calls are left out. */
 export async function readFreeCalls(
   reads: { run(statement: Sql): Promise<readonly Row[]> },
   input: {

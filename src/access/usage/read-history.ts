@@ -30,7 +30,7 @@ export interface HistoryDay extends Charged {
   readonly keys: readonly KeyCharged[]
 }
 
-/** For wallets that rotate endlessly: the first and newest keys are listed. */
+/** Bounds wallets that rotate endlessly: the first and newest keys are listed. */
 const HISTORY_KEYS_MAX = 100
 
 /** UTC days up to today, oldest first, without gaps. */

@@ -3,7 +3,7 @@ import { startOfDay } from '#lib/time.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 
-/** On SQLite pages run on the thread that serves requests; on PostgreSQL each costs a commit. */
+/** Small on SQLite, where they run on the serving thread; on PostgreSQL each page costs a commit. */
 export const ROWS_PER_PAGE = { sqlite: 50, postgres: 1_000 }
 
 /** Enough for questions about last month; every anonymous caller leaves a row. */

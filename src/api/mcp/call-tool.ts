@@ -62,7 +62,7 @@ function wrongArguments({ route, values }: ToolCall): string | undefined {
   return nested && `${nested} must be a text, a number or a boolean`
 }
 
-/** Without what belongs to the message alone; a payment in its headers would be the caller's mistake. */
+/** Headers of the message alone; a payment among them would be the caller's mistake. */
 const OF_MESSAGE = [
   'accept',
   'accept-encoding',

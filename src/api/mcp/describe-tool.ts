@@ -10,7 +10,7 @@ export function toolParameters({ parameters }: Pick<Route, 'parameters'>) {
   return Object.entries(parameters).filter(([name]) => name !== 'format')
 }
 
-/** Without the schema of its answers, which the resource /openapi.json has. */
+/** Leaves out the schema of answers, which the resource /openapi.json has. */
 export function describeTool(route: Route, facts: McpFacts): Tool {
   const parameters = toolParameters(route)
   return {

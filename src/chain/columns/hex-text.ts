@@ -1,4 +1,4 @@
-/** By ASCII code; 255 for other characters. */
+/** Keyed by ASCII code; 255 for other characters. */
 export const NIBBLE: Uint8Array = Uint8Array.from({ length: 256 }, (_, code) => {
   const digit = Number.parseInt(String.fromCharCode(code), 16)
   return code < 128 && !Number.isNaN(digit) ? digit : 255

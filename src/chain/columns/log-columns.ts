@@ -34,7 +34,7 @@ function emptyColumns(capacity: number): FilledColumns {
 }
 
 /**
- * In chain order. Long values stay in the body and are decoded on access; offset 0 means absent.
+ * Logs in chain order. Long values stay in the body and are decoded on access; offset 0 means absent.
  */
 export class LogColumns {
   readonly chainId: number

@@ -216,7 +216,7 @@ class Scan {
     if (body[from] !== OPEN_LIST) return -1
     let at = from + 1
     if (body[at] === CLOSE_LIST) return -1
-    // As in JSON, the last one wins.
+    // The last one wins, as in JSON.
     this.#topic1 = this.#topic2 = this.#topic3 = 0
     for (let topic = 0; topic < 4; topic += 1) {
       const end = this.#hash(at)

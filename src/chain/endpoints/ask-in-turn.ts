@@ -3,7 +3,7 @@ import type { CallSource } from './call-source.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { Choice } from './endpoint-pool.ts'
 
-/** With back-off in between. */
+/** There is a back-off between rounds. */
 const ROUNDS_MAX = 3
 
 export async function askInTurn<T>(

@@ -7,7 +7,7 @@ export interface Probe {
   readonly finalized: BlockHeader | undefined
 }
 
-/** Beyond the usual propagation delay. */
+/** More than the usual propagation delay. */
 const LAG_BLOCKS_MAX = 50
 const LAG_SECONDS_MAX = 30
 
@@ -31,7 +31,7 @@ export function compareHeads(probes: readonly Probe[]): readonly Probe[] {
   })
 }
 
-/** On a minority branch. On a tie, the first in the list wins. */
+/** Returns endpoints on a minority branch. On a tie, the first in the list wins. */
 export function findForked(
   blocks: readonly { readonly endpoint: Endpoint; readonly block: BlockHeader }[],
 ): ReadonlyMap<Endpoint, string> {

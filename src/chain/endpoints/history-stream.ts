@@ -16,7 +16,7 @@ const AHEAD_MAX = 16
 /** Four full responses. */
 const AHEAD_BYTES_MAX = 24_000_000
 
-/** With back-off in between. */
+/** There is a back-off between tries. */
 const TRIES_MAX = 10
 
 export interface StreamDeps {
@@ -110,7 +110,7 @@ class HistoryStream {
     const { asked, answered, answeredBytes, isFirstWaiting } = this.#queue
     if (asked >= Math.min(limiter.limit, this.#request.atOnceMax ?? AHEAD_MAX)) return false
     if (asked > 0 && this.#sizer.isFeelingItsWay(rangeMax)) return false
-    // Without what the consumer waits for, the stream would stall.
+    // The stream would stall without what the consumer waits for.
     if (isFirstWaiting) return true
     const expected = (asked + 1) * this.#sizer.bytesExpected(rangeMax)
     return asked + answered < AHEAD_MAX && answeredBytes + expected <= AHEAD_BYTES_MAX

@@ -27,7 +27,7 @@ export interface LogsRequest {
 
 export interface FetchedLogs {
   readonly columns: LogColumns
-  /** As the answering node knows it; undefined if not asked. */
+  /** The end as the answering node knows it; undefined if not asked. */
   readonly end: BlockRef | undefined
   readonly wireBytes: number
 }

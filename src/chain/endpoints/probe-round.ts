@@ -48,7 +48,7 @@ export async function probe(
   }
 }
 
-/** At a height that is final everywhere. */
+/** Compares at a height that is final everywhere. */
 async function forkedOf(
   chainId: number,
   probes: readonly Probe[],

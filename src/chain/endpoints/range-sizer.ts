@@ -1,7 +1,7 @@
 const BYTES_WANTED = 5_000_000
 const BYTES_WANTED_MIN = 50_000
 
-/** For the strictest archive provider. */
+/** Fits the strictest archive provider. */
 const BLOCKS_START = 2_000
 
 /** Bounds a wrong guess. */
@@ -24,7 +24,7 @@ export class RangeSizer {
   #bytesWanted = BYTES_WANTED
   #seen = { blocks: 0, bytes: 0 }
   #proven = BLOCKS_START / GROWTH_MAX
-  /** From refusals that named no limit. */
+  /** Learned from refusals that named no limit. */
   #ceiling = BLOCKS_MAX
   #refused = Number.POSITIVE_INFINITY
   #caution = CAUTION_START

@@ -46,7 +46,7 @@ function findById(answers: readonly unknown[]): (asked: Asked) => unknown {
   return ({ id }) => byId.get(id) ?? byId.get(null)
 }
 
-/** Without parsing the list of megabytes. */
+/** Reads around the list, which may be megabytes, without parsing it. */
 export function readEnvelope(answer: HttpAnswer, asked: Asked): void {
   const value = frameOf(answer.body) ?? parse(answer, asked)
   requireList(resultOf(value, { answer, asked }))

@@ -2,7 +2,7 @@ import { fromHex } from 'ox/Rlp'
 
 type Hex = `0x${string}`
 
-/** As in `eth_getBlockReceipts`. */
+/** A receipt as `eth_getBlockReceipts` returns it. */
 export interface WireReceipt {
   readonly type?: string | null
   /** Absent before Byzantium, which used `root`. */

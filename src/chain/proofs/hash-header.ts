@@ -3,7 +3,7 @@ import { fromHex } from 'ox/Rlp'
 import type { Hash } from '#domain/address.ts'
 import { bytes, integer } from './encode-receipt.ts'
 
-/** In hashing order (Yellow Paper, 4.3). */
+/** Listed in hashing order (Yellow Paper, 4.3). */
 const FIELDS = [
   ['parentHash', bytes],
   ['sha3Uncles', bytes],
@@ -22,7 +22,7 @@ const FIELDS = [
   ['nonce', bytes],
 ] as const
 
-/** By forks in this order; each requires all before it. */
+/** Added by forks in this order; each requires all before it. */
 const FORK_FIELDS = [
   // EIP-1559
   ['baseFeePerGas', integer],

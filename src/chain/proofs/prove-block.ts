@@ -127,7 +127,7 @@ async function askOneByOne(
 }
 
 /**
- * From hashed fields, except that the node decides between two ways of numbering: its
+ * Uses hashed fields only, except that the node decides between two ways of numbering: its
  * `eth_getLogs` must show the same log index later. Any other number is ignored.
  */
 function logsOf(

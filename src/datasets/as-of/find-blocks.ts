@@ -17,7 +17,7 @@ export interface FindDeps {
   readonly register: Engine
   readonly ecosystem: Ecosystem
   readonly clock: Clock
-  /** Of a chain's nodes, for blocks that the register no longer has. */
+  /** Asks a chain's nodes for blocks that the register does not keep. */
   blockClock(chain: Chain): Promise<BlockClock>
   /** Bounds requests to nodes, by caller. */
   readonly nodeBudget: NodeBudget

@@ -12,7 +12,7 @@ import { beforeAll, type Found, type FoundBlock, notReady } from './find-blocks.
 
 export interface Standing {
   readonly cut: Cut
-  /** As if the index stood at these blocks. */
+  /** The status as if the index stood at these blocks. */
   readonly status: IndexStatus
   readonly asOfUnix: number
   readonly blocks: readonly AsOfBlock[]
@@ -28,7 +28,7 @@ interface StandInput {
   readonly datasets: readonly string[]
 }
 
-/** In the snapshot that is read: refuses what the register cannot answer for ever. */
+/** Call in the snapshot that is read. Refuses what the register cannot answer for ever. */
 export async function stand(
   connection: Connection,
   input: StandInput,
@@ -96,7 +96,7 @@ async function isOnChain(
 ): Promise<boolean> {
   if (block === null || block.number <= finalizedNumber) return true
   const stored = await storedUpTo(connection, chain.id, { number: block.number })
-  // Before the first final block, older ones are not stored.
+  // Blocks older than the first final one are not stored.
   return stored === undefined || stored.hash === block.hash
 }
 

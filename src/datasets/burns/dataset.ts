@@ -111,7 +111,7 @@ function readMove(log: Log, tokens: ReadonlyMap<string, Minted>): SupplyMove | n
   }
 }
 
-/** In chain order, and never part of a block. */
+/** Takes whole blocks in chain order. */
 function settleAll(logs: readonly BurnLog[]) {
   const unminted = new Map<string, Unminted>()
   const transactions = Map.groupBy(logs, ({ log }) => `${log.blockNumber} ${log.txHash}`)

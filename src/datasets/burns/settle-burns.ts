@@ -12,7 +12,7 @@ export interface SupplyMove {
 /** What the dataset takes from one log. */
 export interface BurnLog {
   readonly log: EventFact['log']
-  /** As its mapping says. */
+  /** The burn that its mapping reads. */
   readonly burn: EventFact | null
   readonly move: SupplyMove | null
   /** Moves that a bridge states with it, one per token. */
@@ -20,7 +20,7 @@ export interface BurnLog {
 }
 
 export interface Settled {
-  /** With the amounts that count; none of them 0. */
+  /** Burns with the amounts that count; none is 0. */
   readonly burns: readonly EventFact[]
   /** Minted by a bridge or undone in the same transaction, by token. */
   readonly unminted: ReadonlyMap<string, bigint>

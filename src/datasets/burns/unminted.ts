@@ -87,7 +87,7 @@ function contributionOf({ blockNumber: _, ...each }: Unminted, sign: 1n | -1n): 
   }
 }
 
-/** With a cut, up to the last whole day before each chain's block, as minted sums are. */
+/** A cut means the last whole day before each chain's block, as for minted sums. */
 export async function readUnminted(
   connection: Connection,
   token: string,

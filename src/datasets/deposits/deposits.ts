@@ -93,7 +93,7 @@ export function readDeposit(log: Log): readonly DepositFact[] {
   return [{ log, sender: toAddress(sender), recipient: toAddress(recipient), amount }]
 }
 
-/** In chain order: the position in its transaction names a deposit for good. */
+/** Stores in chain order: a deposit is named by its position in its transaction. */
 export async function storeDeposits(
   connection: Connection,
   facts: readonly DepositFact[],
@@ -128,7 +128,7 @@ async function removeDeposits(change: Change, ancestor: Position): Promise<void>
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}`)
 }
 
-/** Also drops the balance check, because deposits may be re-read from a later block. */
+/** Drops the balance check too, because deposits may be re-read from a later block. */
 async function forgetDeposits({ connection, chainId }: Change): Promise<void> {
   await connection.run(sql`delete from deposits where chain_id = ${chainId}`)
   await forgetBalanceCheck(connection, chainId)

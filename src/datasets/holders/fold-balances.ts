@@ -8,7 +8,7 @@ import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import type { Movement, Step } from './movement.ts'
 
-/** By `token|address`. */
+/** Keyed by `token|address`. */
 export type Balances = ReadonlyMap<string, bigint>
 
 /** The first UTC day of the current span, by `token|address`. */

@@ -9,9 +9,9 @@ import { inKeys } from '#store/typed-values.ts'
 import type { Movement } from './movement.ts'
 
 export interface SupplyChange {
-  /** From the zero address. */
+  /** Sent from the zero address. */
   readonly minted: bigint
-  /** To the zero address. */
+  /** Sent to the zero address. */
   readonly burned: bigint
   /** Into and out of non-circulating addresses, the zero address's own among them. */
   readonly locked: bigint

@@ -8,7 +8,7 @@ export interface HolderDay {
   readonly holds: boolean
 }
 
-/** For each day with a movement, oldest first. */
+/** Returns each day with a movement, oldest first. */
 export function dayEnds(
   movement: Movement,
   balanceBefore: bigint,

@@ -7,7 +7,7 @@ export interface Step {
   readonly timestamp: number
   received: bigint
   sent: bigint
-  /** By the zero address, of what it sent to itself: it is minted, and never circulates. */
+  /** What the zero address sent to itself: it is minted, and never circulates. */
   kept: bigint
 }
 

@@ -20,7 +20,7 @@ export async function readTotalSupply(
   return found.map(readSupply).reduce(addSupply, NO_SUPPLY)
 }
 
-/** With a cut, at the end of the last whole day before each chain's block: only days are kept. */
+/** A cut means the end of the last whole day before each chain's block: only days are kept. */
 export async function supplyAt(
   connection: Connection,
   token: string,
@@ -39,7 +39,7 @@ export async function supplyAt(
   return supply
 }
 
-/** Per UTC day, over all chains; with a cut, whole days only. */
+/** Returns UTC days over all chains; with a cut, whole days only. */
 export async function readSupplyDays(
   connection: Connection,
   token: string,
@@ -78,7 +78,7 @@ export async function countHolders(connection: Connection, token: string): Promi
   return row === undefined ? 0 : column.integer(row, 'holders')
 }
 
-/** With a cut, at the end of the last day that is whole on every chain. */
+/** A cut means the end of the last day that is whole on every chain. */
 export async function holdersAt(connection: Connection, token: string, cut?: Cut): Promise<number> {
   const now = await countHolders(connection, token)
   if (cut === undefined) return now
@@ -139,7 +139,7 @@ export async function readBalanceAt(
   )
 }
 
-/** At the end of a block. */
+/** Returns the supply at the end of a block. */
 export async function readSupplyAt(
   connection: Connection,
   input: { readonly token: string; readonly chainId: number; readonly blockNumber: number },

@@ -165,7 +165,7 @@ async function removePrices(
   }
 }
 
-/** By range, because a chain may have millions of points. */
+/** Deletes in ranges, because a chain may have millions of points. */
 async function forgetPrices(
   { connection, ...change }: Change,
   series: readonly PriceSeries[],
@@ -185,7 +185,7 @@ async function forgetPrices(
   }
 }
 
-/** From a day on. */
+/** Computes closes again from a day on. */
 async function closeDaysAnew(change: Change, symbol: string, dayUnix: number): Promise<void> {
   await change.connection.run(
     sql`delete from price_days where symbol = ${symbol} and day_unix >= ${dayUnix}`,

@@ -10,7 +10,7 @@ export interface PriceSeries extends PricePair {
   readonly until: readonly Since[]
 }
 
-/** In quote units or dollars per whole token. */
+/** A price in quote units or dollars per whole token. */
 export interface PriceFact extends PriceReading {
   readonly symbol: string
   readonly log: Pick<

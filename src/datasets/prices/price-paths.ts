@@ -103,7 +103,7 @@ type ReadPoints<M extends Moment> = (
   moments: readonly M[],
 ) => Promise<readonly (SourcedPoint | undefined)[]>
 
-/** In dollars at each ascending moment, by the points that `read` gives. */
+/** Returns dollars at each ascending moment, from the points that `read` returns. */
 export async function quoteAlongPath<M extends Moment>(
   book: TokenBook,
   symbol: string,

@@ -9,7 +9,7 @@ export interface PricePoint {
   readonly blockNumber: number
   /** Null where nothing can be traded. */
   readonly price: Price | null
-  /** In base units of the quote; null if unknown. */
+  /** Base units of the quote; null if unknown. */
   readonly liquidity: bigint | null
 }
 
@@ -44,7 +44,7 @@ export async function lastPoint(
   return row && toPoint(row)
 }
 
-/** On any chain if none is named. */
+/** Looks on any chain if none is named. */
 export async function nextPoint(
   connection: Connection,
   symbol: string,

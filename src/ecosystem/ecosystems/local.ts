@@ -171,7 +171,7 @@ const localEcosystem = {
   premium: { chain: 'base', supplyPerMille: 1 },
 } satisfies EcosystemFile
 
-/** With every part that the local ecosystem has. */
+/** A file with every part that the local ecosystem has. */
 export type LocalFile = EcosystemFile & Required<Pick<EcosystemFile, keyof typeof localEcosystem>>
 
 export default localEcosystem

@@ -9,7 +9,7 @@ export interface EventKind<Part extends string, Mapping extends TSchema> {
   readonly part: Part
   /** Name in the register, in logs and in `meta.rereading`. */
   readonly dataset: string
-  /** In prose, such as `grave digs`. */
+  /** The name in prose, such as `grave digs`. */
   readonly noun: string
   /** The OpenAPI tag of its endpoints. */
   readonly tag: { readonly name: string; readonly description: string }

@@ -10,7 +10,7 @@ interface TokenOfEvent {
   of(args: EventArguments): string
 }
 
-/** By the address in an argument, or as named by the mapping. */
+/** Finds the token by the address in an argument, or as the mapping names it. */
 export function resolveToken(
   context: MappingContext,
   mapped: MappedEvent,

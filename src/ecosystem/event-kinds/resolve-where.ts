@@ -7,7 +7,7 @@ import type { Resolver } from '../resolver.ts'
 
 type Values = string | readonly string[]
 
-/** As in the file, by argument. */
+/** The file's `where`, keyed by argument. */
 export type Where = Readonly<Record<string, Values | { readonly not: Values }>>
 
 /** Accepted and refused values per argument in logged form; reports values that do not fit. */

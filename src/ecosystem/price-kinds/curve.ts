@@ -14,7 +14,7 @@ const EXCHANGE = eventFrom(
 )
 const coins = functionFrom('function coins(uint256) view returns (address)')
 
-/** In base units on either side: below this, rounding shows in the price. */
+/** Base units on either side; below this, rounding shows in the price. */
 const TRADE_MIN = 1_000_000n
 
 function tradedAt(price: Price): PriceReading {

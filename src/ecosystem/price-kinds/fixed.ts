@@ -3,7 +3,7 @@ import { parseDecimal } from '#lib/decimal.ts'
 import { decimalText } from '../fields.ts'
 import { definePriceKind } from './price-kind.ts'
 
-/** For a token pegged to the US dollar. */
+/** Prices a token pegged to the US dollar. */
 export const fixed = definePriceKind({
   kind: 'fixed',
   fields: { usd: decimalText },

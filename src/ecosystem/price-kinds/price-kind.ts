@@ -10,15 +10,15 @@ export interface PriceKind<
   Options extends TProperties,
 > {
   readonly kind: Kind
-  /** In the file besides `kind` and `since`, all required; a description follows "is missing:". */
+  /** Required fields besides `kind` and `since`; a description follows "is missing:". */
   readonly fields: Fields
-  /** As `fields`, but may be left out. */
+  /** Like `fields`, but may be left out. */
   readonly options: Options
   /** Null after a problem. */
   resolve(context: PriceContext, price: PriceEntry<Fields, Options>): Resolved | null
 }
 
-/** Without its place among the sources of the token. */
+/** A source without its place among those of the token. */
 export type Resolved = PriceSource extends infer Source
   ? Source extends PriceSource
     ? Omit<Source, 'since'>

@@ -20,7 +20,7 @@ export interface AdoptDeps extends CommitDeps, MayLead {
 }
 
 /**
- * In one transaction: removes the rows of changed parts and schedules their re-read. Returns those
+ * Removes the rows of changed parts and schedules their re-read, in one transaction. Returns those
  * parts; undefined if another process adopted a newer file.
  */
 export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] | undefined> {

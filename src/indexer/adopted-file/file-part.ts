@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Json, JsonMembers } from '#lib/json.ts'
 
 export interface PartEntry {
-  /** Such as `burns[0]`; for display, since entries may move. */
+  /** A name to display, such as `burns[0]`; entries may move. */
   readonly field: string
   readonly facts: JsonMembers
 }

@@ -3,7 +3,7 @@ import { sql } from '#store/sql.ts'
 import type { FileParts } from './file-part.ts'
 import { readAdoption } from './tables.ts'
 
-/** Also before the first adoption. Blocks adoptions until the transaction ends. */
+/** True before the first adoption too. Blocks adoptions until the transaction ends. */
 export async function isOwnRegister(
   connection: Connection,
   file: Pick<FileParts, 'digest'>,

@@ -129,7 +129,7 @@ export class Backfiller {
     this.#begin(segment, isDue ? { stores: drained, anomalies } : undefined)
   }
 
-  /** In order; a failure surfaces where a commit is awaited next. */
+  /** Starts commits in order; a failure surfaces where the next commit is awaited. */
   #begin(segment: Segment, due: Folded | undefined): void {
     this.#earlier = this.#commit
     this.#commitsUnderWay += 1

@@ -6,7 +6,7 @@ import type { Backfill } from './backfill-row.ts'
 /** The longest window is 30 days; two more cover the last price before it. */
 const NEWEST_DAYS = 32
 
-/** From the last block read in ranges, because the head may be replaced. */
+/** Counts the newest days from the last block read in ranges; the head may be replaced. */
 export async function planBackfill(
   clock: BlockClock,
   range: { readonly startBlock: number; readonly to: number; readonly head: TimedBlock },
@@ -21,7 +21,7 @@ export async function planBackfill(
   return { newestFrom: { number, timestamp }, read, folded: read, datasets: null }
 }
 
-/** As in a fresh register, only the newest days get hourly sums. */
+/** Only the newest days get hourly sums, as in a fresh register. */
 export function planReread(
   startBlock: number,
   position: Pick<Position, 'timestamp'>,
@@ -32,7 +32,7 @@ export function planReread(
   return { newestFrom, read, folded: read, datasets }
 }
 
-/** Before all blocks; no block has this hash. */
+/** The position before the first block; no block has this hash. */
 function beforeBlock(startBlock: number): Position {
   return { number: startBlock - 1, hash: '0x', timestamp: -1 }
 }

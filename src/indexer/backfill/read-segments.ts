@@ -14,7 +14,7 @@ export interface ReadInput extends Omit<SegmentInput, 'after' | 'datasets'> {
   readonly phases: readonly Phase[]
   /** The stored block below `from`; undefined at the start. */
   readonly after: BlockRef | undefined
-  /** Once the first segment is read, before it is proven. */
+  /** Called after the first segment is read, before it is verified. */
   onFirst?(end: number): void
   isStoring(): boolean
   isWanted(number: number): boolean
@@ -39,7 +39,7 @@ interface Rhythm {
 }
 
 /**
- * In block order, each linked to the previous one. One filter leads, and the others catch up at
+ * Yields segments in block order, each linked to the previous one. One filter leads, and the others catch up at
  * each end. Reads the next while one is proven.
  */
 export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIterable<Segment> {

@@ -4,7 +4,7 @@ import { NO_PAIR } from '#chain/columns/pair-table.ts'
 
 const WAITING_BYTES_MAX = 8_000_000
 
-/** With capped ranges it needs as many requests as the leading filter. */
+/** A filter with capped ranges needs as many requests as the leading one. */
 const AT_ONCE_MAX = 8
 
 /** Reads ahead, and delivers up to where the leading filter is. */

@@ -23,7 +23,7 @@ export interface EventsAsked {
   readonly cut: Cut
 }
 
-/** So many are read while other answers wait. */
+/** Other answers wait while so many are read. */
 export const AT_ONCE_MAX = 2_000
 
 /** Sums of what followed the cut; undefined if that is too much to read at once. */

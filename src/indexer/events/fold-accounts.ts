@@ -108,7 +108,7 @@ async function foldAccountRows(
   return change
 }
 
-/** After a revert too: a minimum has no inverse. */
+/** Reads first and last time from the events after a revert: a minimum has no inverse. */
 async function timesOf(
   connection: Connection,
   dataset: string,

@@ -8,7 +8,7 @@ import type { Cut, CutBlock } from '../cut.ts'
 export interface EventPlace {
   readonly chainId: number
   readonly blockNumber: number
-  /** In the block: `placeOf`. */
+  /** The order within the block (`placeOf`). */
   readonly place: number
   readonly txHash: Hash
   readonly timestamp: number
@@ -20,7 +20,7 @@ export interface ListedEvent extends EventPlace {
   readonly account: Address | null
   readonly amount: bigint
   readonly detail: string | null
-  /** At the time of the event; null without a price. */
+  /** The value at the event; null without a price. */
   readonly usd: bigint | null
 }
 

@@ -37,7 +37,7 @@ interface ValuedEvents {
   readonly values: readonly (MicroUsd | null | undefined)[]
 }
 
-/** On the writer thread, if any. */
+/** Runs on the writer thread, if there is one. */
 export const STORE_EVENTS: Procedure<ValuedEvents> = {
   name: 'store events',
   async run(connection, { into, facts, values }) {
@@ -139,7 +139,7 @@ export async function revertEvents(
 
 const EVENTS_MAX = 20_000
 
-/** With their share in cross-chain sums. */
+/** Removes a chain's events and their share in cross-chain sums. */
 export async function forgetEvents(
   { connection, chainId }: Change,
   { name: dataset, byAccount }: Summed,

@@ -16,7 +16,7 @@ import type { DatedAmount, TimeRange } from './time-range.ts'
 export interface PriceBook {
   dependents(symbol: string): readonly string[]
   decimals(symbol: string): number
-  /** In which unread blocks cannot change the token's price. */
+  /** Returns the ranges in which unread blocks cannot change the token's price. */
   known(connection: Connection, symbol: string): Promise<readonly TimeRange[]>
   /**
    * At the close of the block before each moment's, on another chain than the price's before that

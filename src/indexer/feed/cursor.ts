@@ -6,7 +6,7 @@ export interface RangePlace {
   readonly nth: number
 }
 
-/** Where a reader is: after the change with this sequence, or within it. */
+/** A reader's place: after the change with this sequence, or within it. */
 export interface Cursor {
   readonly epoch: string
   readonly sequence: number

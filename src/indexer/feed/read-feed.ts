@@ -18,9 +18,9 @@ export interface FeedChange {
   readonly sequence: number
   readonly op: Op
   /**
-   * Of `finalized`: up to `blockNumber`, from above the block in `detail`; what is older than
-   * `timestamp` is final on every chain. Of `reset`: blocks from `detail` to `blockNumber`, or all
-   * if that is -1.
+   * `finalized` covers blocks above the one in `detail` up to `blockNumber`; what is older than
+   * `timestamp` is final on every chain. `reset` covers blocks from `detail` to `blockNumber`, or
+   * all if that is -1.
    */
   readonly event: FeedEvent
   /** Readers of final events get it too. */
@@ -33,7 +33,7 @@ export async function readFeedState(connection: Connection): Promise<FeedState |
   return row && { epoch: column.text(row, 'epoch'), last: column.integer(row, 'last') }
 }
 
-/** Where a reader starts who wants what comes next. */
+/** The cursor of a reader who wants only what comes next. */
 export async function readEnd(connection: Connection): Promise<Cursor | undefined> {
   const state = await readFeedState(connection)
   if (state === undefined) return undefined
@@ -43,13 +43,13 @@ export async function readEnd(connection: Connection): Promise<Cursor | undefine
 
 export interface FeedItem {
   readonly change: FeedChange
-  /** After it. */
+  /** The cursor after this change. */
   readonly cursor: Cursor
 }
 
 export interface FeedPage {
   readonly items: readonly FeedItem[]
-  /** After all that was looked at. */
+  /** The cursor after all changes that were looked at. */
   readonly next: Cursor
 }
 

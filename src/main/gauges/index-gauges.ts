@@ -173,7 +173,7 @@ function endpointGauges({ indexing }: Indexing): readonly GaugeReading[] {
   ]
 }
 
-/** Of the lease of a role: undefined before the first try. */
+/** Whether this process holds the role's lease; undefined before the first try. */
 export interface RoleState {
   leads: boolean | undefined
 }

@@ -31,7 +31,7 @@ export function jobGauges(deps: JobGaugeDeps): readonly GaugeReading[] {
   ]
 }
 
-/** For `/readyz`, by name. */
+/** Describes jobs by name, for `/readyz`. */
 export async function describeJobs(deps: JobGaugeDeps): Promise<Readonly<Record<string, string>>> {
   const states = await readAll(deps)
   return Object.fromEntries(states.map((state) => [`job ${state.name}`, describeJob(state)]))

@@ -18,7 +18,7 @@ interface OperatorPage {
 export async function startMetricsServer(
   deps: {
     readonly metrics: Pick<Metrics, 'text' | 'contentType'>
-    /** With RPC hosts. */
+    /** Shows RPC hosts. */
     readiness?(): Promise<Readiness>
   },
   place: { readonly host: string; readonly port: number },

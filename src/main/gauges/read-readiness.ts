@@ -86,7 +86,7 @@ function describeLogs(anomalies: readonly MappingAnomalies[]): Readonly<Record<s
   )
 }
 
-/** Of the index in this process, or as the leading one noted them. */
+/** Shows the nodes of this process's index, or as the leading one noted them. */
 async function describeNodes({ indexing, register, ecosystem, clock }: IndexGaugeDeps) {
   const own = indexing().flatMap(({ chain, endpoints }) =>
     endpoints.map(

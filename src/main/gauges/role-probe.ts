@@ -9,7 +9,7 @@ export async function openRoleProbe(
     readonly role: 'index' | 'verifier'
     readonly state: RoleState
     readonly gauges: readonly GaugeReading[]
-    /** Of each store that the role writes: `ok`, or what is wrong. */
+    /** The state of each store that the role writes: `ok`, or what is wrong. */
     stores(): Promise<Readonly<Record<string, string>>>
     /** What else `/readyz` shows. */
     more?(): Promise<Readonly<Record<string, string>>>

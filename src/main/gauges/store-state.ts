@@ -62,7 +62,7 @@ async function isReadOnly(engine: Engine): Promise<boolean> {
 
 class Undone extends Error {}
 
-/** As a batch of the meter begins, and undone. */
+/** Writes as a batch of the meter begins, and rolls back. */
 async function canWrite(engine: Engine): Promise<boolean> {
   try {
     await engine.write(async (connection) => {

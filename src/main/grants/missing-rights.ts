@@ -5,7 +5,7 @@ import { type Role, rightsOf, type StoreName } from './rights.ts'
 
 const SHOWN_MAX = 5
 
-/** In words with what to do, or undefined; never of SQLite. Tables not migrated yet are left out. */
+/** Says which rights are missing and what to do; undefined on SQLite. Skips tables not migrated yet. */
 export async function missingRights(
   engine: Pick<Engine, 'dialect' | 'read'>,
   store: StoreName,

@@ -9,7 +9,7 @@ import type { BlockHashAt } from '#payments/deposit.ts'
 /** Pause after a node failed to answer, since each timeout takes long. */
 const SILENT_MS = 60_000
 
-/** From the index's recent blocks, else agreed on by all reachable nodes. */
+/** Returns hashes from the index's recent blocks, else those that all reachable nodes agree on. */
 export function blockHashes(
   reads: Pick<DepositReads, 'register' | 'payment'>,
   clock: Clock,

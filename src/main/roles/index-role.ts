@@ -32,7 +32,7 @@ export interface IndexRole {
   readonly logger: Logger
   readonly onChangedFile: OnChangedFile
   onProgress(progress: IndexProgress): void
-  /** At each try, whether this process leads. */
+  /** Called at each try with whether this process leads. */
   onLead?(leads: boolean): void
 }
 
@@ -115,7 +115,7 @@ function indexerDeps(role: IndexRole, indexing: Indexing): IndexerDeps {
   }
 }
 
-/** Also reports mappings that matched nothing, once history is complete. */
+/** Reports mappings that matched nothing, too, once history is complete. */
 function reportOn(role: IndexRole, chain: Chain, source: ChainSource): ChainReport {
   return makeChainReport({
     ...role,
@@ -126,7 +126,7 @@ function reportOn(role: IndexRole, chain: Chain, source: ChainSource): ChainRepo
   })
 }
 
-/** While the file is checked against the chains. */
+/** Prepares for reading history while the file is checked against the chains. */
 async function expectHistories(
   { ecosystem, register }: Pick<IndexRole, 'ecosystem' | 'register'>,
   sourceOf: (chain: Chain) => ChainSource,

@@ -10,7 +10,7 @@ import { openRegister } from './open-register.ts'
 
 export type IndexSettings = Pick<Settings, 'dataFolder' | 'register' | 'log' | 'onChangedFile'>
 
-/** In order, once each; `stop` at any time. */
+/** Sent in order, once each; `stop` at any time. */
 export type ToIndexWorker =
   | { readonly kind: 'open'; readonly settings: IndexSettings }
   /** A copy of the checked file crosses to the thread. */

@@ -7,7 +7,7 @@ import { freePort } from '#lib/free-port.ts'
 import type { Settings } from '../settings.ts'
 
 export interface LocalChains {
-  /** With the ports in use. */
+  /** The file with the ports in use. */
   readonly file: EcosystemFile
   /** Resolves when the chains have reached the present (seconds). */
   start(): Promise<Devnet>
@@ -40,12 +40,12 @@ async function planPorts(takesAny: boolean): Promise<Ports> {
   return Object.fromEntries(ports)
 }
 
-/** For the other commands. */
+/** The path of the file that other commands read. */
 export function localFilePath(dataFolder: string): string {
   return join(dataFolder, 'ecosystem.json')
 }
 
-/** On the chains that have a URL. */
+/** Keeps the chains that have a URL. */
 export function localFile(port: number, urls: Readonly<Record<string, string>>): EcosystemFile {
   const { service } = localEcosystem
   const file = onChains(localEcosystem, Object.keys(urls))

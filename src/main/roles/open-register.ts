@@ -2,7 +2,7 @@ import type { Engine, OnMigration } from '#store/engine.ts'
 import type { Settings } from '../settings.ts'
 import { migrateStore, openStore } from '../stores.ts'
 
-/** For roles without accounts. */
+/** Opens the register for roles without accounts. */
 export async function openRegister(
   settings: Pick<Settings, 'dataFolder' | 'register'>,
   onMigration?: OnMigration,

@@ -23,7 +23,7 @@ export interface ServiceInput {
   readonly clock: Clock
   readonly indexThread: LoadedIndexThread
   onProgress(progress: IndexProgress): void
-  /** Such as starting chains; begun once the API listens. */
+  /** Work such as starting chains, begun once the API listens. */
   beforeIndex?(): Promise<unknown>
 }
 

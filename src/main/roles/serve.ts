@@ -34,7 +34,7 @@ export interface ServeInput
     Pick<ApiDeps, 'paymentRequired' | 'screen' | 'absent'> {
   /** Meta and health are added here. */
   readonly routes: readonly Route[]
-  /** With RPC hosts, for the metrics port only. */
+  /** Shows RPC hosts, so it is for the metrics port only. */
   operatorReadiness(): Promise<Readiness>
   /** Public keys of signatures, as a key set (RFC 7517). */
   readonly jwks?: object | undefined

@@ -21,7 +21,7 @@ export interface StartDeps {
   readonly indexThread: LoadedIndexThread
   onChains(progress: { chain: string; done: number; total: number }): void
   onIndex(progress: IndexProgress): void
-  /** To the terminal. */
+  /** Writes to the terminal. */
   say(text: string): void
 }
 
@@ -91,7 +91,7 @@ async function chooseEcosystem(settings: Settings, deps: StartDeps): Promise<Cho
   return { name: 'local.ts', file, startChains }
 }
 
-/** To save the newest states on stop; without them a start reads above the head only. */
+/** Time to save the newest states on stop; without them a start reads above the head only. */
 const STATES_WITHIN_MS = 800
 
 /** Answers contain the address, so port 0 is resolved now. */

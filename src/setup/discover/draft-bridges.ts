@@ -10,7 +10,7 @@ type BridgeEntry = NonNullable<EcosystemFile['tokens'][number]['bridges']>[numbe
 
 export interface DraftedBridges {
   readonly entries: readonly BridgeEntry[]
-  /** By index of the entry. */
+  /** Listed by index of the entry. */
   readonly notes: readonly string[]
   readonly questions: readonly Question[]
 }

@@ -15,12 +15,12 @@ export interface Question {
 
 export interface DraftedBurns {
   readonly entries: readonly BurnEntry[]
-  /** By index of the entry. */
+  /** Listed by index of the entry. */
   readonly notes: readonly string[]
   readonly questions: readonly Question[]
 }
 
-/** Of shares of a vault, only transfers to dead addresses are taken for burns. */
+/** Shares of a vault are burned only by transfers to dead addresses. */
 export function draftBurns(
   found: readonly Findings[],
   symbolOf: (each: Findings) => string,

@@ -201,7 +201,7 @@ function describePayout({ count, lastBlock, from, until }: Payout): string {
 const PAYMENT_NOTE = 'asset and domain as the contract has them: check the address'
 const CONFIRMATIONS = 10
 
-/** On base where that is one of the chains, else on the first that has the asset. */
+/** Drafts payment on base if that is one of the chains, else on the first with the asset. */
 function draftPayment(
   found: readonly Findings[],
   payTo: Address,

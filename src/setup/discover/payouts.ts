@@ -11,7 +11,7 @@ import { declare, eventsByTopic, type KnownEvent } from './known-events.ts'
 export interface Payout {
   readonly address: Address
   readonly known: KnownEvent
-  /** With `indexed` where the contract has it. */
+  /** Has `indexed` where the contract has it. */
   readonly event: string
   /** Tokens that it moves, as its argument or the transfers of its transactions show. */
   readonly tokens: readonly Address[]

@@ -40,7 +40,7 @@ export async function readNewest(
   return found.kind === 'read' ? found : undefined
 }
 
-/** Of the ecosystem file. */
+/** The most that the ecosystem file allows. */
 const DECIMALS_MAX = 36
 
 const CHAIN = {

@@ -85,7 +85,7 @@ export async function findFirstBlock(
   }
 }
 
-/** Of the deployer; more would be an account with a life of its own. */
+/** A deployer with more is an account that does other things too. */
 const CREATIONS_MAX = 200
 
 export async function siblingsOf(

@@ -1,6 +1,6 @@
 import { escapeMarkup } from '#lib/markup.ts'
 
-/** Of the browser's default sans at 12 px; a badge that is a little too wide is no mistake. */
+/** The width in the browser's default sans at 12 px; a badge may be a little too wide. */
 const CHARACTER_WIDTH = 7.2
 const BOLD_WIDTH = 8.6
 const PADDING = 10

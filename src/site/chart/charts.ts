@@ -20,7 +20,7 @@ export function routeOfChart(name: string): 'getDailyBurns' | 'getStatsHistory' 
   return name === 'burns' ? 'getDailyBurns' : 'getStatsHistory'
 }
 
-/** As the route understands them. */
+/** Parameters as the route parsed them. */
 export type ChartQuery = Readonly<Record<string, string>>
 
 export interface Meta {
@@ -84,7 +84,7 @@ async function readBurns(
   const series = await Promise.all(
     shown.map(async (name) => {
       const { data } = (await ask('getDailyBurns', { ...query, chain: name })) as BurnsBody
-      // Of `all` days, each chain has those since its own first burn.
+      // With `all`, each chain has the days since its own first burn.
       const burned = new Map(data.map((day) => [day.dateUnix, Number(day.burned)]))
       return { name, values: whole.data.map(({ dateUnix }) => burned.get(dateUnix) ?? 0) }
     }),
@@ -101,7 +101,7 @@ async function readBurns(
   }
 }
 
-/** As of which blocks, and how old those of silent chains are. */
+/** Names the blocks of the figures, and the age of those of silent chains. */
 export function sourceOf({ chains }: Meta): string {
   const blocks = chains.map(({ chain, blockNumber, status, lagSeconds }) => {
     const silent = status === 'stale' ? ` (stale, ${ageOf(lagSeconds)} old)` : ''

@@ -24,7 +24,7 @@ export interface Chart {
   readonly series: readonly { readonly name: string; readonly values: Values }[]
   /** Midnight UTC of the first day. */
   readonly fromUnix: number
-  /** Where the figures are from: blocks and their age. */
+  /** The blocks of the figures, and their age. */
   readonly source: string
   format(value: number): string
 }

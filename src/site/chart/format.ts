@@ -14,7 +14,7 @@ export function short(value: number): string {
   return `${sign}${cut(size, 4)}`
 }
 
-/** At most this many digits that say something; small prices keep their zeros. */
+/** Keeps at most this many significant digits, after the zeros of small prices. */
 export function cut(value: number, digits: number): string {
   if (value === 0) return '0'
   const whole = Math.floor(Math.log10(value)) + 1

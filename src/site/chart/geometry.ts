@@ -10,7 +10,7 @@ export interface Box {
 export interface Scale {
   readonly low: number
   readonly high: number
-  /** At most four, evenly spaced, `low` and `high` among or around them. */
+  /** Holds at most four, evenly spaced, with `low` and `high` among or around them. */
   readonly ticks: readonly number[]
 }
 

@@ -11,7 +11,7 @@ export interface PostgresOptions {
   readonly url: string
   readonly schema: 'register' | 'accounts'
   readonly connectionsMax?: number
-  /** In `pg_stat_activity`. */
+  /** Shown in `pg_stat_activity`. */
   readonly applicationName?: string
   /** Else the statement timeout bounds lock waits. */
   readonly lockTimeoutMs?: number
@@ -89,7 +89,7 @@ const VANISHED_CLIENT = [
   'tcp_user_timeout = 20000',
 ]
 
-/** Without statistics the planner would sort all rows of a list. */
+/** The planner would sort all rows of a list while it has no statistics. */
 const LISTS_BY_INDEX = 'enable_bitmapscan = off'
 
 /** Set after connecting: poolers refuse startup parameters, and the URL must not override these. */

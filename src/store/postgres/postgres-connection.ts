@@ -9,13 +9,13 @@ export interface PostgresConnectionOptions {
   /** Run once connected. */
   readonly session: string
   readonly names: Map<string, string>
-  /** While a response is due; 0 for no limit. */
+  /** The longest silence while a response is due; 0 for no limit. */
   readonly silenceMaxMs: number
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** For middleboxes. */
+/** Keeps middleboxes from dropping idle connections. */
 const KEEP_ALIVE_MS = 30_000
 
 /** Bounds the server's memory. */
@@ -69,7 +69,7 @@ export class PostgresConnection extends Client {
     })
   }
 
-  /** After StoreError it can only be closed. */
+  /** Can only be closed after a StoreError. */
   async open(): Promise<void> {
     try {
       await this.connect()

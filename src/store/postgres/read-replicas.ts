@@ -21,7 +21,7 @@ interface Standby {
 }
 
 /**
- * From the primary while no standby keeps up. Positions in the write-ahead log order what was read, so
+ * Reads from the primary while no standby keeps up. Positions in the write-ahead log order what was read, so
  * no answer of this process is older than one before it.
  */
 export function readFromStandbys({ primary, standbys, lagMaxMs }: ReadReplicasOptions): Engine {

@@ -25,7 +25,7 @@ export async function transact<T>(
   return value
 }
 
-/** After the end a statement would commit by itself, so it is refused. */
+/** A statement after the end would commit by itself, so it is refused. */
 function connectionWithin(
   transaction: { readonly isOpen: boolean },
   connection: PostgresConnection,

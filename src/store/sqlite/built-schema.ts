@@ -7,7 +7,7 @@ import type { ColumnType } from '../typed-values.ts'
 export interface UniqueKey {
   readonly table: string
   readonly columns: readonly string[]
-  /** Of a partial key. */
+  /** The condition of a partial key. */
   readonly where: string | null
   /** Null if part of the table's. */
   readonly text: string | null

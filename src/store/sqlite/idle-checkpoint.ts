@@ -7,7 +7,7 @@ const LOG_BYTES_MIN = 16_000_000
 
 const PAUSE_MS = 100
 
-/** For readers of an older state, such as an audit. */
+/** The pause while readers of an older state, such as an audit, hold the log. */
 const RETRY_MS = 2_000
 
 /** Checkpoints a long log while idle, so that no commit has to. */

@@ -46,7 +46,7 @@ export class LogSync {
 
   /** Resolves when all commits so far are on disk. */
   afterCommit(): Promise<void> {
-    // Of two syncs at once, only one gets the error.
+    // If two syncs ran at once, only one would get the error.
     if (this.#next !== undefined) return this.#next
     if (this.#running === undefined) return this.#start()
     this.#next = this.#running.then(

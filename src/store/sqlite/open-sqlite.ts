@@ -20,7 +20,7 @@ export interface SqliteOptions {
   readonly file: string
   /** `full` survives power loss, `normal` only a crash of the process. */
   readonly durability: 'full' | 'normal'
-  /** For large inserts; fixed when the file is created. */
+  /** Suits large inserts; fixed when the file is created. */
   readonly bulk?: boolean
   /** Entry file of a writer thread (`serveWriter`); not for `full`. */
   readonly ownThread?: URL
@@ -43,7 +43,7 @@ export function openSqlite(options: SqliteOptions): Engine {
   const requireFile = log === undefined ? () => undefined : watchPresence(file)
   const writes = new Mutex()
   const snapshots = new Mutex()
-  // On this thread a checkpoint would block.
+  // A checkpoint on this thread would block answers.
   const idle = options.ownThread && new IdleCheckpoint(file, writer, writes)
   const write: Engine['write'] = async (work, onCommitted) => {
     idle?.writeBegins()
@@ -149,7 +149,7 @@ function watchPresence(file: string): () => void {
   }
 }
 
-/** After a power loss, log frames behind one that never reached the disk would be lost. */
+/** A power loss would lose log frames behind one that never reached the disk. */
 async function beginNewLog(writer: SqliteWriter, log: LogSync): Promise<void> {
   if (!(await writer.truncateLog()))
     throw new StoreError('SQLite: the log cannot be begun anew yet')

@@ -10,7 +10,7 @@ import {
 } from '../packed-rows.ts'
 import type { SqlValue } from '../sql.ts'
 
-/** Such as -0.0000012345678901234567. */
+/** The longest number, such as -0.0000012345678901234567. */
 const NUMBER_LENGTH = 25
 
 const BLANK_NUMBER = `x'${'20'.repeat(NUMBER_LENGTH)}'`

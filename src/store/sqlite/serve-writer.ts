@@ -13,7 +13,7 @@ import {
   type WriterTask,
 } from './writer-message.ts'
 
-/** In order, on this thread. */
+/** Runs statements in order, on this thread. */
 export function serveWriter(procedures: readonly Procedure<unknown>[]): void {
   assert(parentPort !== null, 'writers are served on a worker thread')
   const port = parentPort

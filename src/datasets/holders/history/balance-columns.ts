@@ -8,7 +8,7 @@ const SIGN_LIMB = LIMBS - 1
 /** 32-bit limbs of a uint256. */
 const VALUE_LIMBS = 8
 
-/** For sums of up to 2^63 uint256 values of either sign. */
+/** Enough for sums of 2^63 uint256 values of either sign. */
 const WIDE_LIMBS = 10
 
 const GROWTH = 1.5

@@ -1,7 +1,7 @@
 import { free } from '#lib/free.ts'
 import type { AddressTable } from './address-table.ts'
 
-/** With the 32 bits above it, fits exactly into a double. */
+/** Together with the 32 bits above it, a place fits exactly into a double. */
 const PLACES_MAX = 1 << 21
 
 /**

@@ -105,7 +105,7 @@ async function storeSpans(
   })
 }
 
-/** For tokens on one chain only. */
+/** Called for tokens on one chain only. */
 export async function storeHolderDays(
   change: Change,
   token: string,

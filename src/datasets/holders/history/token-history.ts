@@ -39,7 +39,7 @@ export interface Changed {
   readonly emptied: readonly Address[]
   readonly ended: EndedSpans
   readonly resumed: readonly { readonly address: Address; readonly fromUnix: number }[]
-  /** By UTC day, for this chain. */
+  /** Keyed by UTC day, for this chain. */
   readonly holderDays: ReadonlyMap<number, HolderCounts>
   readonly supply: ReadonlyMap<number, SupplyChange>
 }
@@ -58,7 +58,7 @@ export class TokenHistory {
   #dayUnix = 0
   #movedToday: number[] = []
   #moved = new NumberList()
-  /** In days since 1970; valid while holding and on the last day. */
+  /** Days since 1970; valid while holding and on the last day. */
   #since = new Uint16Array(1_024)
   #spans = new SpanList()
   #holders = new Map<number, HolderCounts>()

@@ -11,19 +11,19 @@ export interface ProveDueDeps extends ProveDeps {
   isOurs(connection: Connection): Promise<boolean>
   /** Re-reads the whole chain. */
   readAgain(chainId: number): void
-  /** For every agreement, and once per difference. */
+  /** Called for every agreement, and once per difference. */
   onProof(proof: Proof): void
 }
 
 const HOUR_SECONDS = 3_600
 
-/** After a failure or a difference. */
+/** The pause after a failure or a difference. */
 const TRY_AGAIN_SECONDS = 600
 
 /** If a re-read did not help, the token or all endpoints are at fault. */
 const READ_AGAIN_SECONDS = 30 * DAY_SECONDS
 
-/** Once the history is complete, then hourly. `told`: causes of differences, by chain. */
+/** Compares once the history is complete, then hourly. `told`: causes reported, by chain. */
 export async function proveDue(
   deps: ProveDueDeps,
   told: Map<number, string>,

@@ -142,6 +142,6 @@ async function bisect(
   return { firstWrongBlock: high, prunedHosts: [], isReadable: false, cause: UNEXPLAINED }
 }
 
-/** With no second opinion, a missing transfer and one that never was look alike. */
+/** Without a second opinion, a missing transfer and one that never was look alike. */
 const UNEXPLAINED =
   'no endpoint returns transfers that explain it: the Transfer event of the token has another shape, it moves balances without Transfer events (rebasing, fees), so that its holders cannot be followed, or every endpoint lacks old history; add an archive endpoint to tell them apart'
