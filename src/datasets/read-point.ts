@@ -4,13 +4,16 @@ import type { Chain } from '#ecosystem/ecosystem.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { type Cut, finalCut, statusAt } from '#indexer/cut.ts'
 import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
-import { Mutex, Slots } from '#lib/mutex.ts'
+import { FairSlots } from '#lib/mutex.ts'
 import type { Effective } from '#route/parameter.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import type { AsOf, FindDeps } from './as-of/find-blocks.ts'
 import type { Standing } from './as-of/stand.ts'
 import type { Page } from './meta.ts'
 import { notReadYet } from './rereading.ts'
+
+/** SQLite reads one at a time; a pool has eight connections. */
+const READING_MAX = 4
 
 export interface ReadDeps extends FindDeps {
   readonly file: FileParts
@@ -55,26 +58,27 @@ export interface PointRead<Result = DataResult> {
   readonly standing: Standing | undefined
 }
 
-/** One after another. */
-const LONG_READS_MAX = 8
-
 /** Reads the figures at a point in time. */
 export class PointReader<Values> {
   readonly #deps: ReadDeps
   readonly #reader: Reader<Values>
-  readonly #long = new Slots(LONG_READS_MAX)
-  readonly #turns = new Mutex()
+  readonly #reading = new FairSlots(READING_MAX)
+  /** Reads of the past take longest; others wait for one of them at most. */
+  readonly #past = new FairSlots(1)
 
   constructor(deps: ReadDeps, reader: Reader<Values>) {
     this.#deps = deps
     this.#reader = reader
   }
 
-  /** `bucket` pays for requests to nodes from its budget. */
+  /** `bucket` pays for requests to nodes from its budget, and waits for its turn. */
   async read(parameters: Values, point: Point, bucket: string): Promise<PointRead | Refusal> {
     if (typeof point === 'object') return this.#readAsOf(parameters, point, bucket)
-    const read = await this.#readSnapshot(parameters, point === 'latest' ? newest : finalized)
-    return isRefusal(read) ? read : this.#finish(read)
+    const at = point === 'latest' ? newest : finalized
+    const read = await this.#reading.run(bucket, () => this.#readSnapshot(parameters, at))
+    if (isRefusal(read)) return read
+    const finish = () => this.#finish(read)
+    return 'rest' in read.result ? this.#past.run(bucket, finish) : finish()
   }
 
   async #readAsOf(parameters: Values, point: AsOf, bucket: string): Promise<PointRead | Refusal> {
@@ -87,10 +91,17 @@ export class PointReader<Values> {
     const datasets = this.#reader.datasets(parameters)
     const at = (connection: Connection, status: IndexStatus) =>
       stand(connection, { ...this.#deps, found, status, datasets })
+    return this.#past.run(bucket, () => this.#readAt(parameters, at))
+  }
+
+  async #readAt(
+    parameters: Values,
+    at: (connection: Connection, status: IndexStatus) => Promise<At | Refusal>,
+  ): Promise<PointRead | Refusal> {
     const read = await this.#readSnapshot(parameters, at)
-    if (isRefusal(read) || !('rest' in read.result))
-      return isRefusal(read) ? read : this.#finish(read)
+    if (isRefusal(read)) return read
     const finished = await this.#finish(read)
+    if (!('rest' in read.result)) return finished
     // A block that is not final may have been replaced meanwhile.
     const still = await this.#deps.register.snapshot(async (connection) => {
       const status = await readIndexStatus(connection, this.#deps.ecosystem.chains)
@@ -99,15 +110,9 @@ export class PointReader<Values> {
     return isRefusal(still) ? still : finished
   }
 
-  async #finish({
-    result,
-    ...read
-  }: PointRead<DataResult | LongRead>): Promise<PointRead | Refusal> {
+  async #finish({ result, ...read }: PointRead<DataResult | LongRead>): Promise<PointRead> {
     if (!('rest' in result)) return { ...read, result }
-    const rest = this.#long.run(() =>
-      this.#turns.run(() => result.rest(statementwise(this.#deps.register))),
-    )
-    return rest === undefined ? BUSY : { ...read, result: await rest }
+    return { ...read, result: await result.rest(statementwise(this.#deps.register)) }
   }
 
   #readSnapshot(
@@ -164,7 +169,3 @@ const NOTHING_YET = refuse(
   'The index has not read its first blocks yet; try again soon.',
   { retryAfterSeconds: 2 },
 )
-
-const BUSY = refuse('data_not_ready', 'Too many such calls are being answered; try again soon.', {
-  retryAfterSeconds: 2,
-})

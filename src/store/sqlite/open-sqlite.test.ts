@@ -37,6 +37,22 @@ for (const [name, options] of Object.entries(KINDS)) {
 
   describeEngine(name, async () => open())
 
+  test(`${name}: many reads that wait let connections be accepted between them`, async () => {
+    const engine = open()
+    const slow = sql`with recursive c(n) as (select 1 union all select n + 1 from c where n < 200000)
+      select count(*) as n from c`
+    let turns = 0
+    const count = () => {
+      turns += 1
+      next = setImmediate(count)
+    }
+    let next = setImmediate(count)
+    await Promise.all(Array.from({ length: 20 }, () => engine.read(slow)))
+    clearImmediate(next)
+    assert.ok(turns > 200, `${turns} turns of the event loop`)
+    await engine.close()
+  })
+
   test(`${name}: a new file that somebody else is just making is waited for`, async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'sexton-')), 'store.sqlite')
     const other = new Worker(MAKES_THE_FILE, { eval: true, workerData: file })

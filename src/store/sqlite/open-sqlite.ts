@@ -1,5 +1,6 @@
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { Mutex } from '#lib/mutex.ts'
 import {
   type Connection,
@@ -29,6 +30,12 @@ export interface SqliteOptions {
 
 /** Bulk commits should write each page once; reads use the system's cache. */
 const CACHE_KIB = { writer: 12 * 1_024, reader: 4 * 1_024 } as const
+
+/** Reads are synchronous: a thousand that wait would keep everything else from the thread. */
+const READING_MS = 5
+
+/** libuv accepts one connection in each. */
+const TURNS = 32
 
 /** One writing and one reading connection, in WAL mode. */
 export function openSqlite(options: SqliteOptions): Engine {
@@ -69,10 +76,14 @@ export function openSqlite(options: SqliteOptions): Engine {
     await done.durable
     return done.result
   }
+  const turn = turnsOfEventLoop(READING_MS)
   // Reads may see commits not yet on disk; hold results until they are.
   const read = async <T>(work: () => Promise<T>) => {
     requireFile()
-    const result = await snapshots.run(work)
+    const result = await snapshots.run(async () => {
+      await turn()
+      return work()
+    })
     if (log?.hasFailed === true) await writes.run(() => beginNewLog(writer, log))
     else if (log?.isBehind === true) await log.settled()
     return result
@@ -95,6 +106,16 @@ export function openSqlite(options: SqliteOptions): Engine {
           await writer.close()
         }),
       ),
+  }
+}
+
+/** Lets the event loop turn once the thread may have been busy for so long. */
+function turnsOfEventLoop(busyMs: number): () => Promise<void> {
+  let turnedMs = 0
+  return async () => {
+    if (performance.now() - turnedMs < busyMs) return
+    for (let turn = 0; turn < TURNS; turn += 1) await setImmediate()
+    turnedMs = performance.now()
   }
 }
 
