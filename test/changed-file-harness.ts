@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { accounts, burnAddress } from '#devnet/addresses.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -78,4 +79,11 @@ export async function adopt(engine: Engine, ecosystem: Ecosystem) {
 export async function indexAll(engine: Engine, ecosystem: Ecosystem): Promise<void> {
   const { index } = await adopt(engine, ecosystem)
   await advanceAll(index, ecosystem.chains)
+}
+
+/** Another file: a chain is read from a later block on. */
+export function startingLater(ecosystem: Ecosystem): Ecosystem {
+  const [base, ethereum] = ecosystem.chains
+  assert.ok(base !== undefined && ethereum !== undefined)
+  return { ...ecosystem, chains: [base, { ...ethereum, startBlock: 1 }] }
 }

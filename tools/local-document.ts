@@ -17,9 +17,10 @@ import { type TopupDeps, topupRoutes } from '#x402/topup-routes.ts'
 export async function localDocument() {
   const folder = await mkdtemp(join(tmpdir(), 'sexton-document-'))
   const engine = openSqlite({ file: join(folder, 'empty.sqlite'), durability: 'normal' })
+  const ecosystem = parseEcosystem('local', localEcosystem)
   try {
     const composed = await compose({
-      ecosystem: parseEcosystem('local', localEcosystem),
+      ecosystem,
       stores: { register: engine, accounts: engine },
       settings: readSettings({ SEXTON_METRICS_PORT: 'off', SEXTON_DATA: folder }, { isTty: false }),
       clock: Date.now,
@@ -29,7 +30,7 @@ export async function localDocument() {
     const topup = topupRoutes({ amounts: [100_000n] } as unknown as TopupDeps)
     const signed = [
       statementRoute({} as StatementDeps),
-      ...webhookRoutes({ keys: {}, ecosystem: {} } as WebhooksDeps),
+      ...webhookRoutes({ keys: {}, ecosystem } as WebhooksDeps),
     ]
     const own = [...topup, ...signed]
     const routes = [...composed.routes, ...own, metaRoute(composed), ...healthRoutes(composed)]

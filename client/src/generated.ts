@@ -1812,16 +1812,19 @@ export type RegisterWebhookInput = {
   readonly dailyCap?: number
   /** As the parameters of /api/stream. */
   readonly filter?: {
+    /** Only events of this kind, or `all`. */
     readonly kind?: 'burn' | 'claim' | 'distribution' | 'dig' | 'price' | 'all'
-    /** A symbol or an address. */
+    /** A token by symbol (any case) or by its address on any chain. */
     readonly token?: string
+    /** A chain by name, id (`8453`) or CAIP-2 (`eip155:8453`), in any case; or `all`. */
     readonly chain?: string
-    /** Only events of this wallet. */
+    /** Only events of this wallet, which burned, was paid or dug; without prices. */
     readonly address?: string
+    /** `latest`: events of new blocks, retracted by a reorg; `finalized`: of final blocks. */
     readonly finality?: 'latest' | 'finalized'
-    /** In units of the token. */
+    /** Only events of at least this many units of their token; no prices. */
     readonly leastAmount?: string
-    /** At the time of the event. */
+    /** Only events of at least this many dollars at their time; an update that falls below is left out. */
     readonly leastUsd?: string
   }
 }

@@ -7,13 +7,14 @@ import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
 import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
+import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import type { FeedEvent } from '#indexer/feed/changes.ts'
 import type { Cursor } from '#indexer/feed/cursor.ts'
 import { type FeedChange, type PageInput, readPage } from '#indexer/feed/read-feed.ts'
 import { PRICES_OF_FEED } from '#indexer/feed/read-range.ts'
 import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
 import type { Connection } from '#store/engine.ts'
-import type { Decimal, Filter, StreamKind } from './stream-parameters.ts'
+import { type Decimal, type Filter, KINDS, type StreamKind } from './stream-parameters.ts'
 
 /** Datasets whose rows a list shows. */
 const LISTED: readonly string[] = [BURNS, DIVIDENDS, GRAVE_DIGS]
@@ -38,14 +39,13 @@ function toPriceRow(event: FeedEvent | Parameters<ToRow>[0], status: IndexStatus
 function kindOf({ dataset, kind }: FeedEvent): StreamKind | undefined {
   if (dataset === BURNS) return 'burn'
   if (dataset === GRAVE_DIGS) return 'dig'
-  if (dataset === PRICES_OF_FEED) return 'price'
-  return kind === 'claim' || kind === 'distribution' ? kind : undefined
+  return KINDS.find((each) => each === kind)
 }
 
 export interface Shown {
   readonly change: FeedChange
   readonly kind: StreamKind | undefined
-  /** Its data, written once for all readers; undefined for what this server's file does not know. */
+  /** Its data, written once for all readers; undefined for what the file no longer has. */
   readonly json: (() => string) | undefined
   /** The token's decimals; prices have no amount. */
   readonly decimals: number | undefined
@@ -61,17 +61,26 @@ export type ShownPage =
   | 'ahead'
   | 'gone'
 
-/** Changes after a cursor as a stream and a webhook show them. */
+export interface ShownDeps {
+  readonly ecosystem: Ecosystem
+  readonly file: FileParts
+}
+
+/**
+ * Changes after a cursor as a stream and a webhook show them. `ahead` also while the register is
+ * built from another file than this process has, which may not know what changed.
+ */
 export async function readShown(
   reads: Connection,
-  { ecosystem }: { readonly ecosystem: Ecosystem },
+  { ecosystem, file }: ShownDeps,
   input: Omit<PageInput, 'datasets'>,
 ): Promise<ShownPage> {
   const page = await readPage(reads, { ...input, datasets: LISTED })
   if (typeof page === 'string') return page
   if (page.items.length === 0) return { items: [], next: page.next }
-  const status = await readIndexStatus(reads, ecosystem.chains)
+  const status = await readIndexStatus(reads, ecosystem.chains, file)
   if (status === undefined) return { items: [], next: input.cursor }
+  if (status.otherParts.length > 0) return 'ahead'
   const items = page.items.map(({ change, cursor }) => ({
     ...show({ status, ecosystem }, change),
     cursor,
@@ -79,14 +88,12 @@ export async function readShown(
   return { items, next: page.next }
 }
 
-interface ShowDeps {
-  readonly status: IndexStatus
-  readonly ecosystem: Ecosystem
-}
-
 const NOTHING = { kind: undefined, json: undefined, decimals: undefined }
 
-function show({ status, ecosystem }: ShowDeps, change: FeedChange): Shown {
+function show(
+  { status, ecosystem }: Pick<ShownDeps, 'ecosystem'> & { readonly status: IndexStatus },
+  change: FeedChange,
+): Shown {
   const { op, event } = change
   const { chainId, blockNumber, token } = event
   const chain = status.chains.find((each) => each.chain.id === chainId)?.chain

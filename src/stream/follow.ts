@@ -1,4 +1,7 @@
 import { type Cursor, showCursor } from '#indexer/feed/cursor.ts'
+import { readEnd } from '#indexer/feed/read-feed.ts'
+import type { Clock } from '#lib/time.ts'
+import type { Engine } from '#store/engine.ts'
 import type { FeedHub } from './feed-hub.ts'
 import { eventText, matches, type ShownItem, WHOLE } from './feed-rows.ts'
 import type { Seat } from './seats.ts'
@@ -10,12 +13,18 @@ const HEARTBEAT_MS = 15_000
 /** How long a cursor may be unknown: a standby lags, or lost what the cursor names. */
 const AHEAD_MAX_MS = 30_000
 
+interface FollowDeps {
+  readonly hub: FeedHub
+  readonly register: Engine
+  readonly clock: Clock
+}
+
 /**
  * Server-sent events (WHATWG HTML, 9.2) after a cursor, or from now on. Each yield is at most half a
  * second after the last; empty text means nothing new.
  */
 export async function* follow(
-  hub: FeedHub,
+  { hub, register, clock }: FollowDeps,
   input: { readonly after: Cursor | undefined; readonly filter: Filter; readonly seat: Seat },
   signal: AbortSignal,
 ): AsyncGenerator<string> {
@@ -24,19 +33,19 @@ export async function* follow(
   seat.occupy(signal)
   hub.enter(signal)
   try {
-    let at = after ?? (await endOf(hub))
+    let at = after ?? (await endOf(register))
     yield `retry: ${seat.retryMs}\n${withId(eventText('ready', '{}'), at)}`
-    let wroteMs = hub.clock()
+    let wroteMs = clock()
     let aheadMs: number | undefined
     while (!signal.aborted) {
       const news = hub.news()
-      const page = await hub.page(at, filter.finality)
-      if (page === 'ahead') aheadMs ??= hub.clock()
+      const page = await hub.pages.page(at, filter.finality)
+      if (page === 'ahead') aheadMs ??= clock()
       else aheadMs = undefined
-      const isLost = Math.abs(hub.clock() - (aheadMs ?? hub.clock())) >= AHEAD_MAX_MS
+      const isLost = Math.abs(clock() - (aheadMs ?? clock())) >= AHEAD_MAX_MS
       let text = ''
       if (page === 'gone' || isLost) {
-        at = await endOf(hub)
+        at = await endOf(register)
         aheadMs = undefined
         text = withId(eventText('reset', JSON.stringify(WHOLE)), at)
       } else if (page === 'ahead') await news
@@ -46,10 +55,10 @@ export async function* follow(
         at = page.next
         if (isEnd) await news
       }
-      const isDue = Math.abs(hub.clock() - wroteMs) >= HEARTBEAT_MS
+      const isDue = Math.abs(clock() - wroteMs) >= HEARTBEAT_MS
       if (text === '' && isDue) text = withId(':\n', at)
       yield text
-      if (text !== '') wroteMs = hub.clock()
+      if (text !== '') wroteMs = clock()
     }
   } finally {
     hub.leave(signal)
@@ -57,8 +66,8 @@ export async function* follow(
   }
 }
 
-async function endOf(hub: FeedHub): Promise<Cursor> {
-  return (await hub.end()) ?? { epoch: '0'.repeat(12), sequence: 0, hash: '' }
+async function endOf(register: Engine): Promise<Cursor> {
+  return (await register.snapshot(readEnd)) ?? { epoch: '0'.repeat(12), sequence: 0, hash: '' }
 }
 
 function textOf(items: readonly ShownItem[], filter: Filter): string {

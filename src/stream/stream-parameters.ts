@@ -1,7 +1,7 @@
-import { addressParameter } from '#datasets/parameters.ts'
+import { addressParameter, chainParameter, tokenParameter } from '#datasets/parameters.ts'
 import type { Address } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import type { Chain, PricedToken } from '#ecosystem/ecosystem.ts'
+import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { CURSOR_PATTERN, type Cursor, parseCursor } from '#indexer/feed/cursor.ts'
 import { Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
@@ -23,7 +23,7 @@ export interface Filter {
   readonly leastUsd: Decimal | undefined
 }
 
-export const kindParameter: Parameter<StreamKind | undefined> = {
+const kindParameter: Parameter<StreamKind | undefined> = {
   in: 'query',
   description: 'Only events of this kind, or `all`.',
   schema: Type.Enum([...KINDS, 'all'], { default: 'all' }),
@@ -37,7 +37,7 @@ export const kindParameter: Parameter<StreamKind | undefined> = {
   },
 }
 
-export const walletParameter: Parameter<Address | undefined> = {
+const walletParameter: Parameter<Address | undefined> = {
   ...addressParameter,
   in: 'query',
   description: 'Only events of this wallet, which burned, was paid or dug; without prices.',
@@ -45,14 +45,6 @@ export const walletParameter: Parameter<Address | undefined> = {
 }
 
 const DECIMAL = /^([0-9]{1,30})(?:[.]([0-9]{1,18}))?$/
-
-export const leastAmountParameter = leastParameter(
-  'Only events of at least this many units of their token; no prices.',
-)
-
-export const leastUsdParameter = leastParameter(
-  'Only events of at least this many dollars at their time; an update that falls below is left out.',
-)
 
 export interface Decimal {
   readonly digits: bigint
@@ -74,7 +66,7 @@ function leastParameter(description: string): Parameter<Decimal | undefined> {
   }
 }
 
-export const finalityParameter: Parameter<Filter['finality']> = {
+const finalityParameter: Parameter<Filter['finality']> = {
   in: 'query',
   description:
     '`latest`: events of new blocks, retracted by a reorg; `finalized`: of final blocks.',
@@ -83,6 +75,23 @@ export const finalityParameter: Parameter<Filter['finality']> = {
     raw === 'latest' || raw === 'finalized'
       ? parsed(raw, raw)
       : { ok: false, reason: 'must be latest or finalized', allowed: ['latest', 'finalized'] },
+}
+
+/** Parameters of a filter. */
+export function filterParameters(ecosystem: Ecosystem) {
+  return {
+    kind: kindParameter,
+    token: tokenParameter(ecosystem.tokens, undefined),
+    chain: chainParameter(ecosystem),
+    address: walletParameter,
+    finality: finalityParameter,
+    leastAmount: leastParameter(
+      'Only events of at least this many units of their token; no prices.',
+    ),
+    leastUsd: leastParameter(
+      'Only events of at least this many dollars at their time; an update that falls below is left out.',
+    ),
+  }
 }
 
 const NO_CURSOR = 'is not an event id of this service'

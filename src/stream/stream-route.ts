@@ -3,25 +3,14 @@ import type { DataDeps } from '#datasets/data-route.ts'
 import { payoutRow } from '#datasets/dividends/routes.ts'
 import { eventProperties } from '#datasets/event-rows.ts'
 import { digRow } from '#datasets/grave-digs/routes.ts'
-import { chainParameter, tokenParameter } from '#datasets/parameters.ts'
 import { notReadYet } from '#datasets/rereading.ts'
 import { nullable, priceNumber, priceText } from '#datasets/wire.ts'
-import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import type { Chain } from '#ecosystem/ecosystem.ts'
+import { isRefusal, refuse } from '#domain/refusal.ts'
 import { named, Type } from '#lib/type.ts'
 import { defineRoute, type Route } from '#route/route.ts'
 import type { FeedHub } from './feed-hub.ts'
 import { Seats } from './seats.ts'
-import {
-  eventIdParameter,
-  finalityParameter,
-  KINDS,
-  kindParameter,
-  lastEventIdOf,
-  leastAmountParameter,
-  leastUsdParameter,
-  walletParameter,
-} from './stream-parameters.ts'
+import { eventIdParameter, filterParameters, KINDS, lastEventIdOf } from './stream-parameters.ts'
 
 export interface StreamDeps extends Omit<DataDeps, 'blockClock' | 'nodeBudget'> {
   report(error: unknown): void
@@ -70,13 +59,7 @@ export function streamRoute(deps: StreamDeps): Route {
     metered: true,
     stream: true,
     parameters: {
-      kind: kindParameter,
-      token: tokenParameter(deps.ecosystem.tokens, undefined),
-      chain: chainParameter(deps.ecosystem),
-      address: walletParameter,
-      finality: finalityParameter,
-      leastAmount: leastAmountParameter,
-      leastUsd: leastUsdParameter,
+      ...filterParameters(deps.ecosystem),
       cursor: eventIdParameter,
       lastEventId: eventIdParameter,
     },
@@ -91,30 +74,19 @@ export function streamRoute(deps: StreamDeps): Route {
       if (isRefusal(cursor)) return cursor
       hub ??= openHub(deps)
       const [of, { follow }] = await Promise.all([hub, import('./follow.ts')])
-      const isLive = (await of.refresh()) !== undefined
-      const refusal = await notReady(deps, isLive, parameters.chain)
+      const state = await deps.answers.state()
+      if (state === undefined || !(await of.hasFeed())) return NOT_LIVE
+      const needed = { datasets: [], chain: parameters.chain }
+      const refusal = notReadYet(state.status, deps.file, needed)
       if (refusal !== undefined) return refusal
       const wallet = caller.kind === 'keyed' ? [`wallet:${caller.wallet}`] : []
       const seat = seats.take([`ip:${addressBucket}`, ...wallet])
-      if (seat === undefined) return refuseFull()
+      if (seat === undefined) return FULL
       const { cursor: _, lastEventId: __, ...filter } = parameters
       const wanted = { after: cursor, filter, seat }
-      const open = (signal: AbortSignal) => follow(of, wanted, signal)
+      const open = (signal: AbortSignal) => follow({ ...deps, hub: of }, wanted, signal)
       return { kind: 'stream', contentType: 'text/event-stream; charset=utf-8', open }
     },
-  })
-}
-
-async function notReady(
-  deps: StreamDeps,
-  isLive: boolean,
-  chain: Chain | undefined,
-): Promise<Refusal | undefined> {
-  const state = await deps.answers.state()
-  if (state !== undefined && isLive)
-    return notReadYet(state.status, deps.file, { datasets: [], chain })
-  return refuse('data_not_ready', 'No chain has been read up to its head yet; try again soon.', {
-    retryAfterSeconds: 2,
   })
 }
 
@@ -125,7 +97,14 @@ async function openHub(deps: StreamDeps): Promise<FeedHub> {
   return hub
 }
 
-function refuseFull(): Refusal {
-  const message = 'you have, or this server has, all streams that are allowed; try again later'
-  return refuse('data_not_ready', message, { retryAfterSeconds: 60 })
-}
+const NOT_LIVE = refuse(
+  'data_not_ready',
+  'No chain has been read up to its head yet; try again soon.',
+  { retryAfterSeconds: 2 },
+)
+
+const FULL = refuse(
+  'data_not_ready',
+  'you have, or this server has, all streams that are allowed; try again later',
+  { retryAfterSeconds: 60 },
+)

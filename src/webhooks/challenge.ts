@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { readStart } from '#indexer/feed/read-start.ts'
+import { showCursor } from '#indexer/feed/cursor.ts'
+import { readEnd } from '#indexer/feed/read-feed.ts'
+import { finalOnAllChains } from '#indexer/feed/write-feed.ts'
 import { isObject } from '#lib/json.ts'
 import { unixNow } from '#lib/time.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Connection, Engine } from '#store/engine.ts'
 import type { PostOutcome } from './post-event.ts'
 import { type SendDeps, sendEvent } from './send-event.ts'
 import type { Webhook } from './webhook.ts'
@@ -42,17 +44,23 @@ export async function challengeWebhook(deps: ChallengeDeps, webhook: Webhook): P
   await accounts.write((connection) => changeWebhook(connection, webhook, { ...seen, ...changes }))
 }
 
+/** The end of the feed, and up to when all before it is final, if known; undefined without a feed. */
+export async function readStart(
+  connection: Connection,
+): Promise<Pick<Webhook, 'cursor' | 'finalUnix'> | undefined> {
+  const end = await readEnd(connection)
+  if (end === undefined) return undefined
+  return { cursor: showCursor(end), finalUnix: (await finalOnAllChains(connection)) || null }
+}
+
 function judge(outcome: PostOutcome, challenge: string): string {
   if (outcome.kind === 'failed') return outcome.reason
   if (outcome.status < 200 || outcome.status >= 300) return String(outcome.status)
-  return isEchoed(outcome.body, challenge) ? 'accepted' : 'challenge_not_echoed'
-}
-
-function isEchoed(body: string, challenge: string): boolean {
   try {
-    const echo: unknown = JSON.parse(body)
-    return isObject(echo) && echo.challenge === challenge
+    const echo: unknown = JSON.parse(outcome.body)
+    if (isObject(echo) && echo.challenge === challenge) return 'accepted'
   } catch {
-    return false
+    // Other text is not an echo either.
   }
+  return 'challenge_not_echoed'
 }

@@ -6,7 +6,7 @@ import type { Engine } from '#store/engine.ts'
 import { WHOLE } from '#stream/feed-rows.ts'
 import { type ChargeDeps, canPay, type KeyedCaller } from './charge-event.ts'
 import { lowBalanceEvent } from './low-balance.ts'
-import type { Position, Scan } from './scan.ts'
+import { type Position, type Scan, storedPosition } from './scan.ts'
 import { type SendDeps, sendEvent, type WebhookEvent } from './send-event.ts'
 import { settleEvent, UNPAID_RETRY_MS } from './settle-event.ts'
 import { FAILING_MAX_SECONDS, type Webhook } from './webhook.ts'
@@ -19,20 +19,24 @@ export interface DeliverDeps extends SendDeps, ChargeDeps {
   random(): number
 }
 
+interface DeliverInput {
+  readonly webhook: Webhook
+  readonly caller: KeyedCaller
+  readonly scan: Scan
+}
+
 interface Next {
   readonly event: WebhookEvent
   readonly isFree: boolean
   readonly changes: Partial<Webhook>
-  /** The scan goes on here. */
+  /** Where the scan goes on; otherwise the webhook is read again. */
   readonly after?: Position
-  /** The webhook is elsewhere then, and is read again. */
-  readonly isLast?: boolean
 }
 
 /** Returns the webhook as it is after a delivery; undefined once there is nothing to go on with. */
 export async function deliverNext(
   deps: DeliverDeps,
-  input: { readonly webhook: Webhook; readonly caller: KeyedCaller; readonly scan: Scan },
+  input: DeliverInput,
 ): Promise<Webhook | undefined> {
   const { webhook, caller, scan } = input
   const { accounts, clock } = deps
@@ -44,7 +48,8 @@ export async function deliverNext(
   if (next === undefined) return undefined
   if (!next.isFree) {
     const nowUnix = unixNow(clock)
-    if (isCapped(webhook, nowUnix))
+    const { dailyCap, capDay, capCalls } = webhook
+    if (capDay === startOfDay(nowUnix) && capCalls >= (dailyCap ?? Number.POSITIVE_INFINITY))
       return leave('daily_cap_reached', { failingUnix: null, dueMs: nextMidnight(nowUnix) * 1_000 })
     const refused = await whyUnpaid(deps, caller)
     const dueMs = clock() + UNPAID_RETRY_MS
@@ -60,23 +65,19 @@ export async function deliverNext(
     const changes = { answer, ...next.changes }
     const delivered = { webhook, caller: next.isFree ? null : caller, changes }
     const settled = await settleEvent(deps, delivered)
-    if (next.isLast) return undefined
-    if (next.after !== undefined) scan.pass(next.after)
+    if (next.after === undefined) return undefined
+    scan.pass(next.after)
     return settled
   }
   const retryAfterMs = isAnswered ? outcome.retryAfterMs : undefined
   const failed = { answer, retryAfterMs, nowMs: clock(), random: deps.random() }
-  const passed = scan.at && { cursor: showCursor(scan.at.cursor), finalUnix: scan.at.finalUnix }
+  const passed = scan.at && storedPosition(scan.at)
   return leave(answer, { ...passed, ...failure(webhook, failed) })
 }
 
 async function nextEvent(
   { register, accounts }: DeliverDeps,
-  {
-    webhook,
-    caller,
-    scan,
-  }: { readonly webhook: Webhook; readonly caller: KeyedCaller; readonly scan: Scan },
+  { webhook, caller, scan }: DeliverInput,
 ): Promise<Next | undefined> {
   const low = await lowBalanceEvent(accounts, webhook, caller)
   if (low !== undefined) return { event: low, isFree: true, changes: { isLowTold: true } }
@@ -88,7 +89,7 @@ async function nextEvent(
     const { id, cursor, finalUnix } = webhook
     const data = JSON.stringify({ ...WHOLE, sinceUnix: finalUnix })
     const event = { id: `${id}-reset-${idOf(cursor ?? '')}`, type: 'feed.reset', data }
-    return { event, isFree: true, changes: { cursor: showCursor(end) }, isLast: true }
+    return { event, isFree: true, changes: { cursor: showCursor(end) } }
   }
   const { change, kind, json, cursor } = found.item
   const isReset = change.op === 'reset'
@@ -99,9 +100,7 @@ async function nextEvent(
     data: json?.() ?? '{}',
     ...(timestamp > 0 && { unix: timestamp }),
   }
-  const { after } = found
-  const changes = { cursor: showCursor(cursor), finalUnix: after.finalUnix }
-  return { event, isFree: isReset, changes, after }
+  return { event, isFree: isReset, changes: storedPosition(found.after), after: found.after }
 }
 
 /** Standard Webhooks signs `id.timestamp.payload`, so an id has no dots. */
@@ -116,10 +115,13 @@ async function whyUnpaid(deps: DeliverDeps, caller: KeyedCaller): Promise<string
   return isPaid ? undefined : 'payment_required'
 }
 
-function isCapped({ dailyCap, capDay, capCalls }: Webhook, nowUnix: number): boolean {
-  return dailyCap !== null && capDay === startOfDay(nowUnix) && capCalls >= dailyCap
-}
+/** Then hourly. */
+const DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000]
 
+/** Keeps webhooks that failed together from coming back together. */
+const JITTER = 0.2
+
+/** Tried again never earlier than the receiver asked. */
 function failure(
   webhook: Webhook,
   input: {
@@ -129,29 +131,14 @@ function failure(
     readonly random: number
   },
 ): Partial<Webhook> {
-  const { answer, nowMs } = input
+  const { answer, retryAfterMs = 0, nowMs, random } = input
+  const { attempts } = webhook
   const failingUnix = webhook.failingUnix ?? Math.floor(nowMs / 1_000)
-  const attempts = webhook.attempts + 1
   const isGone = answer === '410'
   if (isGone || nowMs / 1_000 - failingUnix >= FAILING_MAX_SECONDS)
     return { state: 'disabled', reason: isGone ? 'gone' : 'failing', dueMs: null }
-  const dueMs = nowMs + backoffMs({ ...input, attempts })
-  return { state: 'failing', attempts, failingUnix, dueMs }
-}
-
-/** Then hourly. */
-const DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000]
-
-/** Keeps webhooks that failed together from coming back together. */
-const JITTER = 0.2
-
-/** Never earlier than the receiver asked. */
-function backoffMs(input: {
-  readonly attempts: number
-  readonly retryAfterMs: number | undefined
-  readonly random: number
-}): number {
-  const own = DELAYS_MS[input.attempts - 1] ?? 3_600_000
-  const asked = Math.min(input.retryAfterMs ?? 0, FAILING_MAX_SECONDS * 1_000)
-  return Math.round(Math.max(own, asked) * (1 + JITTER * input.random))
+  const asked = Math.min(retryAfterMs, FAILING_MAX_SECONDS * 1_000)
+  const delayMs = Math.max(DELAYS_MS[attempts] ?? 3_600_000, asked) * (1 + JITTER * random)
+  const dueMs = nowMs + Math.round(delayMs)
+  return { state: 'failing', attempts: attempts + 1, failingUnix, dueMs }
 }

@@ -169,7 +169,7 @@ guarantee(
     })
     const next = await world.access.rotate(key)
     await world.access.revoke(next)
-    world.now.ms += MINUTE_MS
+    world.now.ms += 3 * HOUR_MS
     await world.deliver()
     const found = await world.engine.read(sql`select state, reason, due_ms from webhooks`)
     const ended = { state: 'ended', reason: 'key_revoked', due_ms: null }

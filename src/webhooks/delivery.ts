@@ -1,18 +1,20 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { parseCursor, showCursor } from '#indexer/feed/cursor.ts'
+import { filePartsOf } from '#datasets/file-parts.ts'
+import type { FileParts } from '#indexer/adopted-file/file-part.ts'
+import { readOtherParts } from '#indexer/adopted-file/tables.ts'
+import { showCursor } from '#indexer/feed/cursor.ts'
 import { unixNow } from '#lib/time.ts'
-import { readShown, type ShownPage } from '#stream/feed-rows.ts'
+import { SharedPages } from '#stream/shared-pages.ts'
 import type { Filter } from '#stream/stream-parameters.ts'
 import { challengeWebhook } from './challenge.ts'
 import type { Callers } from './charge-event.ts'
 import { type DeliverDeps, deliverNext } from './deliver-next.ts'
 import { followKeys } from './follow-keys.ts'
-import { type ReadFeed, Scan } from './scan.ts'
+import { Scan, storedPosition } from './scan.ts'
 import { takeTurns } from './take-turns.ts'
 import { mayBeChallenged, type Webhook } from './webhook.ts'
 import { readFilter } from './webhook-filter.ts'
-import { changeWebhook, dueWebhooks, passUnmatched } from './webhook-store.ts'
+import { changeWebhook, dueWebhooks } from './webhook-store.ts'
 
 export interface DeliveryDeps extends Omit<DeliverDeps, 'signal'> {
   /** Returns who pays for each key: its newest rotation. */
@@ -35,10 +37,6 @@ const TURN_MS = 1_000
 /** How long a pass reads the feed; webhooks far behind take turns with the others. */
 const LOOK_MS = 500
 
-/** Changes of a page; pages that webhooks at one place share. */
-const PAGE = 50
-const PAGES_MAX = 64
-
 /** A due webhook, and what it waits for; none for a challenge. */
 interface Look {
   readonly webhook: Webhook
@@ -54,40 +52,46 @@ interface Look {
  */
 export class Delivery {
   readonly #deps: DeliveryDeps & DeliverDeps
+  readonly #file: FileParts
   readonly #underWay = new Map<
     string,
     { readonly webhook: Webhook; readonly done: Promise<void> }
   >()
   readonly #ending = new AbortController()
+  readonly #pages: SharedPages
   readonly #filters = new LRUCache<string, { readonly filter: Filter | undefined }>({
     max: DUE_MAX,
+    memoMethod: (text) => ({ filter: readFilter(this.#deps.ecosystem, text) }),
   })
   #movedMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: DeliveryDeps) {
     this.#deps = { ...deps, signal: this.#ending.signal }
+    this.#file = filePartsOf(deps.ecosystem)
+    this.#pages = new SharedPages({ ...deps, file: this.#file })
   }
 
-  /** Starts to send what is due; does not wait for receivers. */
+  /** Starts to send what is due; does not wait for receivers. Throws while the file is another. */
   async pass(): Promise<void> {
     const { accounts, clock, callersOf } = this.#deps
+    await this.#checkFile()
     const nowMs = clock()
+    const due = () => dueWebhooks({ run: accounts.read }, { nowMs, limit: DUE_MAX })
     const isTime = Math.abs(nowMs - this.#movedMs) >= MOVE_EVERY_MS
     if (isTime) {
       this.#movedMs = nowMs
-      await followKeys(accounts, unixNow(clock))
+      await followKeys(accounts, await due(), unixNow(clock))
     }
-    const found = await dueWebhooks({ run: accounts.read }, { nowMs, limit: DUE_MAX })
-    const looks = await this.#look(found.filter(({ id }) => !this.#underWay.has(id)))
-    const turns = takeTurns(
-      looks.filter(({ isReady }) => isReady),
-      [...this.#underWay.values()],
-    )
+    const found = await due()
+    const waiting = found.filter(({ id }) => !this.#underWay.has(id))
+    const looks = await this.#look(waiting)
+    const ready = looks.filter(({ isReady }) => isReady)
+    const turns = takeTurns(ready, [...this.#underWay.values()])
     const callers = await callersOf([...new Set(turns.map(({ webhook }) => webhook.publicId))])
     for (const look of turns) this.#start(look, callers)
-    const isFull = found.length === DUE_MAX
+    const areMore = found.length === DUE_MAX || looks.length < waiting.length
     const rest = looks.filter(({ webhook }) => !this.#underWay.has(webhook.id))
-    await this.#store(rest.filter((look) => isFull || isWorth(look, isTime)))
+    await this.#store(rest.filter((look) => areMore || isWorth(look, isTime)))
   }
 
   /** Resolves once nothing is under way. */
@@ -101,18 +105,26 @@ export class Delivery {
     await this.settled()
   }
 
+  /** Otherwise what only the newer of two files knows would be passed in silence. */
+  async #checkFile(): Promise<void> {
+    const other = await this.#deps.register.snapshot((reads) => readOtherParts(reads, this.#file))
+    const fields = other.flatMap((part) => part.fields)
+    if (fields.length > 0)
+      throw new Error(`the register is built from another ecosystem file: ${fields.join(', ')}`)
+  }
+
   async #look(due: readonly Webhook[]): Promise<readonly Look[]> {
-    const read = this.#openFeed()
+    this.#pages.clear()
     const looks: Look[] = []
     const startedMs = performance.now()
-    for (const webhook of due.toSorted((a, b) => nearness(b) - nearness(a))) {
+    for (const webhook of due) {
       if (performance.now() - startedMs > LOOK_MS) break
-      const filter = this.#filterOf(webhook)
+      const { filter } = this.#filters.memo(webhook.filter)
       if (mayBeChallenged(webhook))
         looks.push({ webhook, scan: undefined, isReady: true, isBehind: false })
       else if (filter === undefined) await this.#disable(webhook)
       else {
-        const scan = new Scan(read, filter, webhook)
+        const scan = new Scan(this.#pages, filter, webhook)
         const { kind } = await scan.find()
         const isLow = webhook.lowUnix !== null && !webhook.isLowTold
         const isBehind = kind === 'behind'
@@ -131,39 +143,15 @@ export class Delivery {
     await accounts.write((connection) => changeWebhook(connection, webhook, changes))
   }
 
-  #filterOf({ filter: text }: Webhook): Filter | undefined {
-    const known = this.#filters.get(text)
-    const { filter } = known ?? { filter: readFilter(this.#deps.ecosystem, text) }
-    if (known === undefined) this.#filters.set(text, { filter })
-    return filter
-  }
-
-  /** Opens the feed for a pass; other work has turns between pages. */
-  #openFeed(): ReadFeed {
-    const { register } = this.#deps
-    const pages = new LRUCache<string, Promise<ShownPage>>({ max: PAGES_MAX })
-    return (cursor, finality) => {
-      const key = `${finality} ${showCursor(cursor)}`
-      const page =
-        pages.get(key) ??
-        nextTurn().then(() =>
-          register.snapshot((reads) =>
-            readShown(reads, this.#deps, { cursor, finality, limit: PAGE }),
-          ),
-        )
-      pages.set(key, page)
-      return page
-    }
-  }
-
   /** Passes what does not match; who was looked at is behind who was not. */
   async #store(looks: readonly Look[]): Promise<void> {
     const { accounts, clock } = this.#deps
-    const nowMs = clock()
     for (let from = 0; from < looks.length; from += STORED_AT_ONCE)
       await accounts.write(async (connection) => {
-        for (const { webhook, scan } of looks.slice(from, from + STORED_AT_ONCE))
-          await passUnmatched(connection, webhook, { at: scan?.at, nowMs })
+        for (const { webhook, scan } of looks.slice(from, from + STORED_AT_ONCE)) {
+          const passed = scan?.at && storedPosition(scan.at)
+          await changeWebhook(connection, webhook, { ...passed, dueMs: clock() })
+        }
       })
   }
 
@@ -185,12 +173,6 @@ export class Delivery {
         own = await deliverNext(this.#deps, { webhook: own, caller, scan })
     }
   }
-}
-
-/** Challenges first, then who has least of the feed to read. */
-function nearness(webhook: Webhook): number {
-  if (mayBeChallenged(webhook)) return Number.MAX_SAFE_INTEGER
-  return parseCursor(webhook.cursor ?? '')?.sequence ?? 0
 }
 
 /** Whether its progress is stored now. */

@@ -10,6 +10,7 @@ import {
   startFeedWorld,
   type WebhookWorld,
 } from '#test/webhooks/webhook-world.ts'
+import { readStart } from './challenge.ts'
 
 let feed: FeedWorld
 before(async () => {
@@ -66,7 +67,9 @@ guarantee('a challenge waits until there is a feed', async (world) => {
   const receiver = await world.receiver()
   const { url } = receiver
   bodyOf(await world.call(key, 'registerWebhook', { body: { url, filter: {} } }))
-  const register = Object.create(feed.register, { snapshot: { value: async () => undefined } })
+  const value = async (work: typeof readStart) =>
+    work === readStart ? undefined : feed.register.snapshot(work)
+  const register = Object.create(feed.register, { snapshot: { value } })
   await world.deliver(world.deliverer({ register }))
   const states = () => world.engine.read(sql`select state from webhooks`)
   assert.deepEqual(await states(), [{ state: 'unverified' }])

@@ -45,7 +45,8 @@ export async function postEvent(deps: PostDeps, input: PostInput): Promise<PostO
   const deadline = AbortSignal.timeout(deps.timeoutMs)
   const signal = AbortSignal.any([deadline, input.signal])
   try {
-    const addresses = await untilAborted(addressesOf(deps, hostOf(url)), signal)
+    const host = hostOf(url)
+    const addresses = isIP(host) === 0 ? await untilAborted(deps.resolve(host), signal) : [host]
     if (addresses.length === 0) return { kind: 'failed', reason: 'name_not_found' }
     if (!deps.allowPrivate && !addresses.every(isPublicAddress))
       return { kind: 'failed', reason: 'private_address' }
@@ -56,10 +57,6 @@ export async function postEvent(deps: PostDeps, input: PostInput): Promise<PostO
   }
 }
 
-async function addressesOf({ resolve }: PostDeps, host: string): Promise<readonly string[]> {
-  return isIP(host) === 0 ? resolve(host) : [host]
-}
-
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   const { promise, reject } = Promise.withResolvers<never>()
@@ -68,11 +65,10 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
   return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort))
 }
 
-interface Exchange extends PostInput {
-  readonly addresses: readonly string[]
-}
-
-async function exchange(url: URL, { addresses, ...input }: Exchange): Promise<PostOutcome> {
+async function exchange(
+  url: URL,
+  { addresses, ...input }: PostInput & { readonly addresses: readonly string[] },
+): Promise<PostOutcome> {
   const options: RequestOptions = {
     method: 'POST',
     agent: false,
@@ -95,7 +91,8 @@ async function exchange(url: URL, { addresses, ...input }: Exchange): Promise<Po
   const isGood = status >= 200 && status < 300
   try {
     const body = isGood && input.readsBody ? await readStart(response) : ''
-    return { kind: 'answered', status, retryAfterMs: retryAfterOf(response), body }
+    const asked = status === 429 || status === 503 ? response.headers['retry-after'] : undefined
+    return { kind: 'answered', status, retryAfterMs: retryAfterMs(asked, Date.now()), body }
   } finally {
     sending.destroy()
   }
@@ -124,11 +121,6 @@ async function readStart(response: IncomingMessage): Promise<string> {
     return ''
   }
   return Buffer.concat(chunks).subarray(0, BODY_BYTES_MAX).toString()
-}
-
-function retryAfterOf({ statusCode, headers }: IncomingMessage): number | undefined {
-  if (statusCode !== 429 && statusCode !== 503) return undefined
-  return retryAfterMs(headers['retry-after'], Date.now())
 }
 
 /** Codes only: texts of errors may show what an attacker asks about. */

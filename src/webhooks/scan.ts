@@ -1,15 +1,17 @@
-import { type Cursor, parseCursor } from '#indexer/feed/cursor.ts'
-import { matches, type ShownItem, type ShownPage } from '#stream/feed-rows.ts'
+import { type Cursor, parseCursor, showCursor } from '#indexer/feed/cursor.ts'
+import { matches, type ShownItem } from '#stream/feed-rows.ts'
+import type { SharedPages } from '#stream/shared-pages.ts'
 import type { Filter } from '#stream/stream-parameters.ts'
 import type { Webhook } from './webhook.ts'
-
-/** A page of the feed after a cursor. */
-export type ReadFeed = (cursor: Cursor, finality: Filter['finality']) => Promise<ShownPage>
 
 /** How far a webhook has come, and up to when all of that is final. */
 export interface Position {
   readonly cursor: Cursor
   readonly finalUnix: number | null
+}
+
+export function storedPosition({ cursor, finalUnix }: Position): Partial<Webhook> {
+  return { cursor: showCursor(cursor), finalUnix }
 }
 
 export type Found =
@@ -26,15 +28,15 @@ const PAGES_MAX = 20
 
 /** Reads the feed for one webhook. */
 export class Scan {
-  readonly #read: ReadFeed
+  readonly #pages: SharedPages
   readonly #filter: Filter
   #items: readonly ShownItem[] = []
   /** The position before the last change found; undefined if the cursor belongs to another feed. */
   at: Position | undefined
 
-  constructor(read: ReadFeed, filter: Filter, { cursor, finalUnix }: Webhook) {
+  constructor(pages: SharedPages, filter: Filter, { cursor, finalUnix }: Webhook) {
     const parsed = parseCursor(cursor ?? '')
-    this.#read = read
+    this.#pages = pages
     this.#filter = filter
     this.at = parsed && { cursor: parsed, finalUnix }
   }
@@ -50,7 +52,7 @@ export class Scan {
         }
         this.at = passed(this.at, item)
       }
-      const read = await this.#read(this.at.cursor, this.#filter.finality)
+      const read = await this.#pages.page(this.at.cursor, this.#filter.finality)
       if (typeof read === 'string') return { kind: 'lost' }
       this.#items = read.items
       if (read.items.length === 0) {

@@ -1,3 +1,5 @@
+import { writeOrRefuse } from '#access/keys/write-or-refuse.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { type ChargeDeps, chargeEvent, type KeyedCaller } from './charge-event.ts'
@@ -13,10 +15,6 @@ export interface Delivered {
   readonly changes: Partial<Webhook>
 }
 
-interface SettleDeps extends ChargeDeps {
-  readonly accounts: Engine
-}
-
 /** How soon money or quota is looked for again. */
 export const UNPAID_RETRY_MS = 60_000
 
@@ -25,33 +23,29 @@ export const UNPAID_RETRY_MS = 60_000
  * moved since, or the call cannot be paid, nothing changes. Returns the webhook after a move.
  */
 export async function settleEvent(
-  { accounts, ...deps }: SettleDeps,
+  { accounts, ...deps }: ChargeDeps & { readonly accounts: Engine },
   delivered: Delivered,
 ): Promise<Webhook | undefined> {
-  try {
-    return await accounts.write((connection) => move(connection, deps, delivered))
-  } catch (error) {
-    if (!(error instanceof UnpaidError)) throw error
-    const { wallet } = delivered.webhook
-    const dueMs = deps.clock() + UNPAID_RETRY_MS
-    const unfunded = { wallet, dueMs, nowUnix: unixNow(deps.clock) }
-    await accounts.write((connection) => markUnfunded(connection, unfunded))
-    return undefined
-  }
+  const moved = await writeOrRefuse(accounts, (connection) => move(connection, deps, delivered))
+  if (!isRefusal(moved)) return moved
+  const { wallet } = delivered.webhook
+  const unfunded = { wallet, dueMs: deps.clock() + UNPAID_RETRY_MS, nowUnix: unixNow(deps.clock) }
+  await accounts.write((connection) => markUnfunded(connection, unfunded))
+  return undefined
 }
 
 async function move(
   connection: Connection,
   deps: ChargeDeps,
   { webhook, caller, changes }: Delivered,
-): Promise<Webhook | undefined> {
+): Promise<Webhook | Refusal | undefined> {
   const nowUnix = unixNow(deps.clock)
   const own = await lockWebhook(connection, webhook.id)
   if (own?.cursor !== webhook.cursor || own.state !== webhook.state) return undefined
   const delivered = own.delivered + 1
   const id = { meter: `webhook:${own.id}`, number: delivered }
   if (caller !== null && !(await chargeEvent(connection, deps, { caller, id })))
-    throw new UnpaidError()
+    return refuse('quota_exceeded', 'the event cannot be paid')
   const day = startOfDay(nowUnix)
   const calls = own.capDay === day ? own.capCalls : 0
   const moved: Partial<Webhook> = {
@@ -61,9 +55,4 @@ async function move(
   }
   await changeWebhook(connection, own, moved)
   return { ...own, ...moved }
-}
-
-/** Rolls back. */
-class UnpaidError extends Error {
-  override readonly name = 'UnpaidError'
 }

@@ -1,5 +1,4 @@
 import type { Webhook } from './webhook.ts'
-import { hostOf } from './webhook-url.ts'
 
 /** A request holds a socket and a few kilobytes. */
 const REQUESTS_MAX = 512
@@ -15,8 +14,8 @@ interface Turn {
 }
 
 /**
- * Which of these may be sent to now, so that no wallet and no host keeps the others waiting. They
- * come in turn by wallet.
+ * Which of these, in their order, may be sent to now, so that no wallet and no host keeps the others
+ * waiting.
  */
 export function takeTurns<T extends Turn>(
   due: readonly T[],
@@ -36,28 +35,13 @@ export function takeTurns<T extends Turn>(
     )
   }
   for (const each of underWay) take(each)
-  return byTurn(due).filter((each) => {
+  return due.filter((each) => {
     if (!isFree(each)) return false
     take(each)
     return true
   })
 }
 
-/** One of each wallet and host, then a second of each, and so on. */
-function byTurn<T extends Turn>(due: readonly T[]): readonly T[] {
-  const counts = new Map<string, number>()
-  const next = (name: string) => {
-    const count = (counts.get(name) ?? 0) + 1
-    counts.set(name, count)
-    return count
-  }
-  const turnOf = ({ webhook: { wallet, url } }: Turn) => Math.max(next(wallet), next(hostName(url)))
-  return due
-    .map((each) => ({ each, turn: turnOf(each) }))
-    .toSorted((a, b) => a.turn - b.turn)
-    .map(({ each }) => each)
-}
-
 function hostName(url: string): string {
-  return `host ${hostOf(new URL(url))}`
+  return `host ${new URL(url).hostname}`
 }

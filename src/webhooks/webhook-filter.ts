@@ -1,28 +1,8 @@
-import { chainParameter, tokenParameter } from '#datasets/parameters.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Effective, ValuesOf } from '#route/parameter.ts'
 import { parseParameters } from '#route/route.ts'
-import {
-  type Filter,
-  finalityParameter,
-  kindParameter,
-  leastAmountParameter,
-  leastUsdParameter,
-  walletParameter,
-} from '#stream/stream-parameters.ts'
-
-export function filterParameters(ecosystem: Ecosystem) {
-  return {
-    kind: kindParameter,
-    token: tokenParameter(ecosystem.tokens, undefined),
-    chain: chainParameter(ecosystem),
-    address: walletParameter,
-    finality: finalityParameter,
-    leastAmount: leastAmountParameter,
-    leastUsd: leastUsdParameter,
-  }
-}
+import { type Filter, filterParameters } from '#stream/stream-parameters.ts'
 
 type Parsers = ReturnType<typeof filterParameters>
 
@@ -40,17 +20,10 @@ export function parseFilter(
   const query = new Map(texts.map(([name, value]) => [name, [String(value)]]))
   const parsed = parseParameters(filterParameters(ecosystem), { query, path: {} })
   if (isRefusal(parsed)) {
-    const errors = parsed.errors?.map((each) => ({
-      ...each,
-      in: 'body' as const,
-      name: `filter.${each.name}`,
-    }))
-    return {
-      ...parsed,
-      code: 'invalid_body',
-      message: `filter.${parsed.message}`,
-      errors: errors ?? [],
-    }
+    const errors = (parsed.errors ?? []).map((each) => {
+      return { ...each, in: 'body' as const, name: `filter.${each.name}` }
+    })
+    return { ...parsed, code: 'invalid_body', message: `filter.${parsed.message}`, errors }
   }
   return { filter: parsed.parameters as ValuesOf<Parsers>, effective: parsed.effective }
 }

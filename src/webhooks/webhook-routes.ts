@@ -10,7 +10,7 @@ import { type Clock, unixNow } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
-import { finalityParameter, KINDS } from '#stream/stream-parameters.ts'
+import { filterParameters } from '#stream/stream-parameters.ts'
 import { newChallenge } from './challenge.ts'
 import type { KeyedCaller } from './charge-event.ts'
 import { keyOf, ownWebhook, ownWebhooks, webhookIdInPath } from './own-webhook.ts'
@@ -59,34 +59,34 @@ const FACTS = { tag: 'Webhooks', metered: false } as const
 
 const WebhookList = named('WebhookList', { webhooks: Type.Array(WebhookRecord) })
 
-const RegisterBody = Type.Object(
-  {
-    url: Type.String({ maxLength: URL_LENGTH_MAX, description: 'An https URL on a public host.' }),
-    description: Type.Optional(Type.String({ maxLength: 200 })),
-    dailyCap: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000,
-        description: 'At most so many paid events a UTC day; the rest comes the next day.',
+function registerBody(ecosystem: Ecosystem) {
+  const filter = Object.entries(filterParameters(ecosystem)).map(
+    ([name, { schema, description }]) => [name, Type.Optional({ ...schema, description })],
+  )
+  return Type.Object(
+    {
+      url: Type.String({
+        maxLength: URL_LENGTH_MAX,
+        description: 'An https URL on a public host.',
       }),
-    ),
-    filter: Type.Optional(
-      Type.Object(
-        {
-          kind: Type.Optional(Type.Enum([...KINDS, 'all'])),
-          token: Type.Optional(Type.String({ description: 'A symbol or an address.' })),
-          chain: Type.Optional(Type.String()),
-          address: Type.Optional(Type.String({ description: 'Only events of this wallet.' })),
-          finality: Type.Optional(finalityParameter.schema),
-          leastAmount: Type.Optional(Type.String({ description: 'In units of the token.' })),
-          leastUsd: Type.Optional(Type.String({ description: 'At the time of the event.' })),
-        },
-        { additionalProperties: false, description: 'As the parameters of /api/stream.' },
+      description: Type.Optional(Type.String({ maxLength: 200 })),
+      dailyCap: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: 1_000_000,
+          description: 'At most so many paid events a UTC day; the rest comes the next day.',
+        }),
       ),
-    ),
-  },
-  { additionalProperties: false },
-)
+      filter: Type.Optional(
+        Type.Object(Object.fromEntries(filter), {
+          additionalProperties: false,
+          description: 'As the parameters of /api/stream.',
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  )
+}
 
 function registerRoute(deps: WebhooksDeps): Route {
   return defineRoute({
@@ -99,7 +99,7 @@ function registerRoute(deps: WebhooksDeps): Route {
       'Events of /api/stream are sent to the URL, signed as Standard Webhooks (`v1`), once it has proven that it wants them: it gets one `webhook.challenge` at once, and must answer 2xx with `{"challenge": …}` of its data. Events come one after the other, in the order of the feed; each costs one call of the key, on its first 2xx. Twenty for each wallet. The secret is shown once.',
     guard: 'webhook',
     parameters: {},
-    body: RegisterBody,
+    body: registerBody(deps.ecosystem),
     answers: {
       202: { description: 'Registered; the challenge follows.', schema: WebhookWithSecret },
     },
@@ -110,7 +110,10 @@ function registerRoute(deps: WebhooksDeps): Route {
       if (key.limits?.endpoints?.includes('/api/stream') === false)
         return refuse('key_not_allowed', 'this key is limited to endpoints without /api/stream')
       const url = parseWebhookUrl(body.url, deps)
-      if (typeof url === 'string') return refuseUrl(url)
+      if (typeof url === 'string')
+        return refuse('invalid_body', `url ${url}`, {
+          errors: [{ in: 'body', name: 'url', reason: url }],
+        })
       const id = randomUUID()
       const filter = parseFilter(deps.ecosystem, body.filter ?? {})
       if (isRefusal(filter)) return filter
@@ -130,24 +133,16 @@ function registerRoute(deps: WebhooksDeps): Route {
         const publicId = await lockSuccessor(connection, key.publicId)
         if (publicId !== key.publicId) return refuse('key_revoked', 'this key was replaced')
         if ((await countOfWallet(connection, key.wallet)) >= WEBHOOKS_PER_WALLET_MAX)
-          return refuseMore()
+          return refuse(
+            'webhook_limit_reached',
+            `this wallet has ${WEBHOOKS_PER_WALLET_MAX} webhooks, the maximum; delete one`,
+          )
         await insertWebhook(connection, { ...webhook, publicId })
         return ownWebhook(connection, key, id)
       })
       return isRefusal(made) ? made : answer(202, withSecret(deps.keys, made), NO_STORE)
     },
   })
-}
-
-function refuseUrl(reason: string): Refusal {
-  return refuse('invalid_body', `url ${reason}`, { errors: [{ in: 'body', name: 'url', reason }] })
-}
-
-function refuseMore(): Refusal {
-  return refuse(
-    'webhook_limit_reached',
-    `this wallet has ${WEBHOOKS_PER_WALLET_MAX} webhooks, the maximum; delete one`,
-  )
 }
 
 function listRoute(deps: WebhooksDeps): Route {

@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { isSigned } from '#test/webhooks/receiver.ts'
-import { keysOf } from '#test/webhooks/webhook-world.ts'
+import { keysOf, newPem } from '#test/webhooks/webhook-world.ts'
 import { secretOf, signedHeaders } from './webhook-secret.ts'
 
 const [OLD, NEW] = [newPem(), newPem()]
 const WEBHOOK = { id: 'a', version: 2, rotatedUnix: null }
 const EVENT = { id: 'a-1', unix: 1_700_000_000, payload: '{"type":"burn.add"}' }
-
-function newPem(): string {
-  const { privateKey } = generateKeyPairSync('ed25519')
-  return String(privateKey.export({ format: 'pem', type: 'pkcs8' }))
-}
 
 function verifies(secret: string, headers: Readonly<Record<string, string>>): boolean {
   return isSigned(secret, {

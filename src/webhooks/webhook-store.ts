@@ -1,10 +1,8 @@
-import { showCursor } from '#indexer/feed/cursor.ts'
 import { type Retained, START } from '#jobs/retained.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
-import type { Connection, Row } from '#store/engine.ts'
+import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { inNames, join, type Sql, type SqlValue, sql } from '#store/sql.ts'
-import type { Position } from './scan.ts'
+import { inNames, join, type SqlValue, sql } from '#store/sql.ts'
 import {
   columnOf,
   FAILING_MAX_SECONDS,
@@ -13,9 +11,7 @@ import {
   type Webhook,
 } from './webhook.ts'
 
-interface Reads {
-  run(statement: Sql): Promise<readonly Row[]>
-}
+type Reads = Pick<Connection, 'run'>
 
 /** Lists the webhooks of these keys, oldest first. */
 export async function listWebhooks(
@@ -90,20 +86,6 @@ export async function dueWebhooks(
   return found.map(toWebhook)
 }
 
-/** Moves it to where it was looked at, if anywhere, unless it has moved; it is due at once. */
-export async function passUnmatched(
-  connection: Connection,
-  { id, cursor, finalUnix, state, dueMs }: Webhook,
-  { at, nowMs }: { readonly at: Position | undefined; readonly nowMs: number },
-): Promise<void> {
-  const next = at === undefined ? cursor : showCursor(at.cursor)
-  await connection.run(sql`
-    update webhooks set cursor = ${next}, final_unix = ${at?.finalUnix ?? finalUnix},
-      due_ms = ${nowMs}
-    where id = ${id} and coalesce(cursor, '') = ${cursor ?? ''} and state = ${state}
-      and due_ms = ${dueMs}`)
-}
-
 /** A call of its wallet could not be paid. What receivers asked for holds. */
 export async function markUnfunded(
   connection: Connection,
@@ -141,17 +123,14 @@ export const RETAINED_WEBHOOKS: Retained = {
 }
 
 export async function countStates(reads: Reads): Promise<Readonly<Record<string, number>>> {
-  const found = await reads.run(
-    sql`select state, count(*) as webhooks from webhooks group by state`,
-  )
+  const found = await reads.run(sql`select state, count(*) as n from webhooks group by state`)
   return Object.fromEntries(
-    found.map((row) => [column.text(row, 'state'), column.integer(row, 'webhooks')]),
+    found.map((row) => [column.text(row, 'state'), column.integer(row, 'n')]),
   )
 }
 
 export async function countDelivered(reads: Reads): Promise<number> {
-  const [row = {}] = await reads.run(
-    sql`select cast(coalesce(sum(delivered), 0) as bigint) as delivered from webhooks`,
-  )
+  const [row = {}] = await reads.run(sql`
+    select cast(coalesce(sum(delivered), 0) as bigint) as delivered from webhooks`)
   return column.integer(row, 'delivered')
 }

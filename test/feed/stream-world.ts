@@ -20,9 +20,10 @@ import { streamRoute } from '#stream/stream-route.ts'
 import { beginChain } from '../chain-builder/built-chain.ts'
 import { logOf } from '../chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '../chain-builder/serve-chain.ts'
+import { adopt } from '../changed-file-harness.ts'
 import { localEcosystemAt } from '../indexed-ecosystem.ts'
 import { dataRoutesOf } from '../route-reader.ts'
-import { advanceAll, commitDepsOf, type SteppedIndex, stepIndex } from '../stepped-index.ts'
+import { advanceAll, type SteppedIndex } from '../stepped-index.ts'
 
 /** A register over made-up chains, real access and a server on top, with a clock that a test moves. */
 export interface StreamWorld {
@@ -66,7 +67,7 @@ export async function startStreamWorld(
     open,
     routes: dataRoutesOf({ register, ecosystem }),
     origin: first.origin,
-    index: stepIndex(await commitDepsOf(register, ecosystem)),
+    index: (await adopt(register, ecosystem)).index,
     async burn(count = 1) {
       const { grave, distributor } = addresses.base
       const log = logOf.transfer(grave, distributor, ZERO, 10n ** 18n)

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
+import { addresses } from '#devnet/addresses.ts'
 import { readStream, type StreamEvent } from '#examples/stream.ts'
 import { forgetChain } from '#indexer/forget.ts'
+import { logOf } from '../chain-builder/log-plans.ts'
 import { stepIndex } from '../stepped-index.ts'
 import { eventually } from '../world.ts'
 import { type StreamWorld, startStreamWorld } from './stream-world.ts'
@@ -118,6 +119,24 @@ test('finality=finalized holds an event back until its block is final, and then 
   stream.close()
 })
 
+test('prices that one log moved have ids of their own', async () => {
+  const stream = await openStream('?kind=price')
+  await stream.next('ready')
+  const { base } = world
+  const answer = logOf.answer(addresses.base.ethUsdFeed, 3_100n * 10n ** 8n, 2n)
+  base.chain = base.chain.add({ logs: [answer] })
+  await world.catchUp()
+  const ids: unknown[] = []
+  for (let event = 'ready'; event !== 'finalized'; ) {
+    const next = await stream.next()
+    event = next.event
+    if (event === 'add') ids.push((next.data.row as { id: string }).id)
+  }
+  assert.ok(ids.length > 1)
+  assert.equal(new Set(ids).size, ids.length)
+  stream.close()
+})
+
 test('a reorg retracts, newest first', async () => {
   const { base } = world
   const stream = await openStream('?kind=burn')
@@ -221,19 +240,37 @@ test('a cursor that this database has not seen waits, and is reset only after 30
   close()
   const [epoch, sequence, hash] = id.split('.')
   const ahead = `${epoch}.${Number(sequence) + 5}.${hash}`
-  const stream = await openStream('?kind=burn', { lastEventId: ahead })
-  assert.equal((await stream.next()).event, 'ready')
+  const ofOther = `${'f'.repeat(12)}.${sequence}.${hash}`
+  for (const lastEventId of [ahead, ofOther]) {
+    const stream = await openStream('?kind=burn', { lastEventId })
+    assert.equal((await stream.next()).event, 'ready')
+    assert.ok((await resetAfterMs(stream)) >= 30_000)
+    stream.close()
+  }
+})
+
+/** How far the clock moves until a reset comes. */
+async function resetAfterMs(stream: OpenStream): Promise<number> {
   const startedMs = world.access.now.ms
-  let reset: StreamEvent | undefined
-  const reading = stream.next('reset').then((event) => {
-    reset = event
+  let isReset: true | undefined
+  const reading = stream.next('reset').then(() => {
+    isReset = true
   })
   await eventually(async () => {
     world.access.now.ms += 2_000
-    return reset
+    return isReset
   }, 10_000)
   await reading
-  assert.ok(world.access.now.ms - startedMs >= 30_000)
+  return world.access.now.ms - startedMs
+}
+
+test('a cursor whose change was lost with its commit is reset at once', async () => {
+  const { id, close } = await cursorNow()
+  close()
+  const lost = id.replace(/[.][0-9a-f]{8}$/, '.00000000')
+  const stream = await openStream('?kind=burn', { lastEventId: lost })
+  assert.equal((await stream.next()).event, 'ready')
+  assert.equal((await stream.next()).event, 'reset')
   stream.close()
 })
 
@@ -266,124 +303,4 @@ test('a HEAD request shows the headers of a stream', async () => {
   assert.equal(answer.headers.get('cache-control'), 'no-store')
   assert.equal(answer.headers.get('x-ratelimit-source'), 'quota')
   assert.equal(answer.headers.get('access-control-allow-origin'), '*')
-})
-
-test('a reader that does not read is cut off, and its cursor brings the rest', async () => {
-  const slow = await startStreamWorld({ unsentLimits: { unreadMs: 200 } })
-  try {
-    const { port } = new URL(slow.origin)
-    const socket = connect(Number(port), '127.0.0.1')
-    socket.on('error', () => undefined)
-    socket.write('GET /api/stream?kind=burn HTTP/1.1\r\nHost: local\r\n\r\n')
-    let text = ''
-    socket.setEncoding('utf8').on('data', (part: string) => {
-      text += part
-    })
-    await eventually(async () => text.includes('event: ready') || undefined, 5_000)
-    socket.pause()
-    // More than the buffers of the kernel hold.
-    for (let block = 0; block < BLOCKS; block += 1) await slow.burn(BURNS)
-    await eventually(async () => slow.open.count === 0 || undefined, 10_000)
-    const closed = new Promise((resolve) => socket.once('close', resolve))
-    socket.resume()
-    await closed
-    const ids = [...text.matchAll(/^id: (\S+)\n\n/gm)].map(([, id]) => id ?? '')
-    const got = ids.length - 1
-    assert.ok(got > 0 && got < BLOCKS * BURNS, `${got} events arrived`)
-    let rest = 0
-    const options = { lastEventId: ids.at(-1) ?? '' }
-    for await (const { event } of readStream(
-      `${await slow.another()}/api/stream?kind=burn`,
-      options,
-    )) {
-      if (event === 'add') rest += 1
-      if (got + rest === BLOCKS * BURNS) break
-    }
-  } finally {
-    await slow.end()
-  }
-})
-
-for (const finality of ['latest', 'finalized'])
-  test(`${finality}: of 5,000 events none is missing and none comes twice over 50 cut connections`, async () => {
-    const busy = await startStreamWorld()
-    try {
-      const { secret, publicId } = await busy.access.mint()
-      await busy.access.fund(publicId, 1_000_000n)
-      const query = `?kind=burn&finality=${finality}`
-      const url = `${busy.origin}/api/stream${query}`
-      const headers = { authorization: `Bearer ${secret}` }
-      const start = busy.base.chain.head.number
-      const writing = (async () => {
-        for (let block = 0; block < 50; block += 1) await busy.burn(100)
-        busy.base.chain = busy.base.chain.addEmpty(10)
-        await busy.catchUp()
-      })()
-      const rows: string[] = []
-      for (let cut = 0, lastEventId = await cursorOf(url, headers); rows.length < 5_000; cut += 1) {
-        const until = rows.length + (cut < 50 ? 1 + ((cut * 37) % 150) : 5_000)
-        const stop = new AbortController()
-        const options = { headers, lastEventId, signal: stop.signal }
-        for await (const { event, id, data } of readStream(url, options)) {
-          lastEventId = id
-          const row = data.row as { id: string; blockNumber: number } | undefined
-          if (row !== undefined && row.blockNumber > start) rows.push(row.id)
-          assert.notEqual(event, 'reset')
-          if (rows.length >= Math.min(until, 5_000)) break
-        }
-        stop.abort()
-      }
-      await writing
-      assert.equal(rows.length, 5_000)
-      assert.equal(new Set(rows).size, 5_000)
-    } finally {
-      await busy.end()
-    }
-  })
-
-/** Taken before there is anything to miss. */
-async function cursorOf(url: string, headers: Record<string, string>): Promise<string> {
-  for await (const { id } of readStream(url, { headers })) return id
-  throw new Error('the stream was empty')
-}
-
-const BLOCKS = 3
-const BURNS = 4_000
-
-test('a server that has all streams it may have refuses another one, uncharged, until one ends', async () => {
-  const small = await startStreamWorld({ streamsMax: 2 })
-  const { secret } = await small.access.mint()
-  const headers = { authorization: `Bearer ${secret}` }
-  const ask = () => fetch(`${small.origin}/api/stream`, { headers })
-  try {
-    const stop = new AbortController()
-    const first = await fetch(`${small.origin}/api/stream`, { headers, signal: stop.signal })
-    const second = await ask()
-    assert.deepEqual([first.status, second.status], [200, 200])
-    await eventually(async () => small.open.count === 2 || undefined, 5_000)
-    const refused = await ask()
-    const body = (await refused.json()) as { readonly error: string }
-    assert.deepEqual([refused.status, body.error], [503, 'data_not_ready'])
-    assert.equal(refused.headers.get('x-ratelimit-remaining'), '8', 'two of ten were charged')
-    stop.abort()
-    await eventually(async () => (small.open.count === 1 ? true : undefined), 5_000)
-    const third = await ask()
-    assert.equal(third.status, 200)
-    for (const each of [second, third]) await each.body?.cancel()
-  } finally {
-    await small.end()
-  }
-})
-
-test('a server that stops ends its streams and says so', async () => {
-  const stopping = await startStreamWorld()
-  const { secret } = await stopping.access.mint()
-  const headers = { authorization: `Bearer ${secret}` }
-  const events = readStream(`${stopping.origin}/api/stream`, { headers })
-  assert.equal((await events.next()).value.event, 'ready')
-  const stopped = stopping.stopServer()
-  assert.equal((await events.next()).value.data.reason, 'server_stopping')
-  assert.equal((await events.next()).done, true)
-  await stopped
-  await stopping.end()
 })

@@ -10,6 +10,9 @@ export interface Received {
   readonly url: string
   readonly data: Readonly<Record<string, unknown>>
   readonly unix: number
+  /** As it came. */
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
 }
 
 type Behave = (response: ServerResponse, event: Received) => unknown
@@ -74,7 +77,12 @@ async function readEvent(
   const isGood = secrets.some((each) => isSigned(each, { id, timestamp, body, signature }))
   if (!isGood && secrets.length > 0) return undefined
   const { type, webhookId, url, data } = JSON.parse(body)
-  return { id, type, webhookId, url, data, unix: Number(timestamp) }
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signature,
+  }
+  return { id, type, webhookId, url, data, unix: Number(timestamp), body, headers }
 }
 
 interface Signed {

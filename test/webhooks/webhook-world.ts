@@ -19,10 +19,13 @@ import { webhooksChecks } from '#webhooks/webhooks-checks.ts'
 import { type StreamWorld, startStreamWorld } from '../feed/stream-world.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
-const { privateKey } = generateKeyPairSync('ed25519')
-
 /** A PEM file of one key. */
-export const PEM = String(privateKey.export({ format: 'pem', type: 'pkcs8' }))
+export function newPem(): string {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  return String(privateKey.export({ format: 'pem', type: 'pkcs8' }))
+}
+
+export const PEM = newPem()
 
 export function keysOf(pem: string) {
   const keys = parseSigningKeys(pem)

@@ -34,6 +34,7 @@ const programs = [
   '--test test/feed/feed.test.ts test/feed/stream-property.test.ts',
   '--test test/webhooks/deaths.test.ts',
   'test/webhooks/kill-deliverers.ts',
+  'test/webhooks/failing-wallet.ts',
   'test/file-pairs/main.ts --pairs 300',
   'test/file-pairs/main.ts --pairs 60 --engine postgres',
   'test/hostile-tokens/main.ts --seeds 300',

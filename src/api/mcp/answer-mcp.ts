@@ -29,9 +29,10 @@ const INSTRUCTIONS =
 export async function answerMcp(deps: McpDeps, incoming: Incoming): Promise<Outgoing | Refusal> {
   // A batch of a few kilobytes would ask for megabytes; MCP dropped batches in 2025-06-18.
   if (Array.isArray(incoming.body)) return refuse('invalid_body', 'send one message per request')
-  const caller = await deps.identify(incoming.headers, bucketOf(deps, incoming))
+  const { headers, socketAddress } = incoming
+  const caller = await deps.identify(headers, deps.addressBucket(socketAddress, headers))
   if (isRefusal(caller)) return caller
-  if (!acceptsType(incoming.headers.accept, 'application/json'))
+  if (!acceptsType(headers.accept, 'application/json'))
     return refuse('invalid_parameter', 'Accept must admit application/json')
   const answered: Answered = { headers: [] }
   const transport = new WebStandardStreamableHTTPServerTransport({
@@ -47,10 +48,10 @@ export async function answerMcp(deps: McpDeps, incoming: Incoming): Promise<Outg
       // Undefined would make it read a body that is not there.
       parsedBody: incoming.body === BROKEN_BODY ? null : withoutNulls(incoming.body ?? null),
     })
-    const headers = ['Cache-Control', 'no-store', ...answered.headers]
     const type = response.headers.get('content-type')
-    if (type !== null) headers.push('Content-Type', type)
-    return { status: response.status, headers, body: await response.text() }
+    const typed = type === null ? [] : ['Content-Type', type]
+    const all = ['Cache-Control', 'no-store', ...answered.headers, ...typed]
+    return { status: response.status, headers: all, body: await response.text() }
   } finally {
     await server.close()
   }
@@ -59,10 +60,6 @@ export async function answerMcp(deps: McpDeps, incoming: Incoming): Promise<Outg
 /** What a call of a tool adds to the headers of the answer. */
 interface Answered {
   headers: readonly string[]
-}
-
-function bucketOf({ addressBucket }: McpDeps, { socketAddress, headers }: Incoming): string {
-  return addressBucket(socketAddress, headers)
 }
 
 /** Null members of a message are absent ones. */

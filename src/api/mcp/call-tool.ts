@@ -109,7 +109,7 @@ function headersOf({ headers }: Outgoing): ReadonlyMap<string, string> {
   return found
 }
 
-function textOf({ body }: Outgoing): string {
+export function textOf({ body }: Pick<Outgoing, 'body'>): string {
   return typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
 }
 

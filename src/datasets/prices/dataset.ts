@@ -160,7 +160,7 @@ async function removePrices(
       FOREVER,
     )
     change.priceMoved(symbol, { fromUnix, untilUnix: FOREVER })
-    change.changes?.unprice(symbol)
+    change.changes?.unpriced.add(symbol)
     await closeDaysAnew(change, symbol, startOfDay(fromUnix))
   }
 }

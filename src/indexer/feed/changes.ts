@@ -9,6 +9,10 @@ export interface FeedEvent extends ListedEvent {
   readonly dataset: string
 }
 
+export function toFeedEvent(row: Row): FeedEvent {
+  return { dataset: column.text(row, 'dataset'), ...toListed(row) }
+}
+
 export interface PriceLog {
   readonly symbol: string
   readonly log: EventPlace
@@ -27,13 +31,14 @@ export class Changes {
     string,
     { readonly event: FeedEvent; readonly before: bigint | null }
   >()
-  readonly #removed: FeedEvent[] = []
-  readonly #priced = new Map<string, PriceLog>()
-  readonly #unpriced = new Set<string>()
-  readonly #touched = new Map<number, number>()
+  readonly removed: FeedEvent[] = []
+  readonly priced = new Map<string, PriceLog>()
+  readonly unpriced = new Set<string>()
+  /** The lowest changed block of each chain, however many changes there are. */
+  readonly touched = new Map<number, number>()
 
   get areTooMany(): boolean {
-    return this.#added.size + this.#valued.size + this.#removed.length > CHANGES_MAX
+    return this.#added.size + this.#valued.size + this.removed.length > CHANGES_MAX
   }
 
   add(
@@ -56,12 +61,12 @@ export class Changes {
     for (const row of rows) {
       const event = { dataset, ...toListed(row) }
       this.#touch(event)
-      if (!this.areTooMany) this.#removed.push(event)
+      if (!this.areTooMany) this.removed.push(event)
     }
   }
 
   value(row: Row, usd: MicroUsd | null): void {
-    const event = { dataset: column.text(row, 'dataset'), ...toListed(row) }
+    const event = toFeedEvent(row)
     this.#touch(event)
     if (this.areTooMany) return
     const key = keyOf(event)
@@ -75,31 +80,18 @@ export class Changes {
   price(facts: readonly PriceFact[]): void {
     for (const { symbol, log } of facts) {
       const each = { symbol, log: { ...log, place: placeOf(log) } }
-      const known = this.#priced.get(each.symbol)
-      if (known === undefined || isNewer(each, known)) this.#priced.set(each.symbol, each)
+      const known = this.priced.get(each.symbol)
+      if (known === undefined || isNewer(each, known)) this.priced.set(each.symbol, each)
     }
   }
 
-  unprice(symbol: string): void {
-    this.#unpriced.add(symbol)
-  }
-
   #touch({ chainId, blockNumber }: Pick<EventPlace, 'chainId' | 'blockNumber'>): void {
-    const lowest = this.#touched.get(chainId) ?? blockNumber
-    this.#touched.set(chainId, Math.min(lowest, blockNumber))
-  }
-
-  /** The lowest changed block of each chain, however many changes there are. */
-  get touched(): ReadonlyMap<number, number> {
-    return this.#touched
+    const lowest = this.touched.get(chainId) ?? blockNumber
+    this.touched.set(chainId, Math.min(lowest, blockNumber))
   }
 
   get added(): readonly FeedEvent[] {
     return [...this.#added.values()].sort((a, b) => byPlace(a, b))
-  }
-
-  get removed(): readonly FeedEvent[] {
-    return this.#removed
   }
 
   get valued(): readonly FeedEvent[] {
@@ -107,14 +99,6 @@ export class Changes {
       .filter(({ event, before }) => event.usd !== before)
       .map(({ event }) => event)
       .sort((a, b) => byPlace(a, b))
-  }
-
-  get priced(): ReadonlyMap<string, PriceLog> {
-    return this.#priced
-  }
-
-  get unpriced(): ReadonlySet<string> {
-    return this.#unpriced
   }
 }
 

@@ -3,7 +3,7 @@ import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { LIST_COLUMNS, toListed } from '../events/list-events.ts'
-import type { FeedEvent } from './changes.ts'
+import { type FeedEvent, toFeedEvent } from './changes.ts'
 import type { Cursor } from './cursor.ts'
 import { readRange } from './read-range.ts'
 
@@ -12,6 +12,8 @@ export type Op = 'add' | 'update' | 'retract' | 'finalized' | 'reset'
 export interface FeedState {
   readonly epoch: string
   readonly last: number
+  /** The first that is kept. */
+  readonly pruned: number
 }
 
 export interface FeedChange {
@@ -29,8 +31,10 @@ export interface FeedChange {
 
 /** Undefined until a chain is live. */
 export async function readFeedState(connection: Connection): Promise<FeedState | undefined> {
-  const [row] = await connection.run(sql`select epoch, last from feed`)
-  return row && { epoch: column.text(row, 'epoch'), last: column.integer(row, 'last') }
+  const [row] = await connection.run(sql`select epoch, last, pruned from feed`)
+  if (row === undefined) return undefined
+  const { text, integer } = column
+  return { epoch: text(row, 'epoch'), last: integer(row, 'last'), pruned: integer(row, 'pruned') }
 }
 
 /** The cursor of a reader who wants only what comes next. */
@@ -82,7 +86,6 @@ export async function readPage(
         ...(await finalRows(connection, input)),
       ]
   if (anchor === undefined || !isAt(cursor, anchor)) return 'gone'
-  if ((cursor.within?.nth ?? 0) > NTH_MAX) return 'gone'
   if (isAll) {
     const items = rows.map((row) => toItem(state.epoch, row))
     return { items, next: items.at(-1)?.cursor ?? cursor }
@@ -96,9 +99,6 @@ export async function readPage(
   const [end = anchor] = await connection.run(selectChange(state.last))
   return { items, next: cursorAt(state.epoch, end) }
 }
-
-/** No log brings as many events; a made-up cursor must not make a page long. */
-const NTH_MAX = 1_000
 
 function isAt(cursor: Cursor, row: Row): boolean {
   if (column.integer(row, 'sequence') !== cursor.sequence) return false
@@ -147,7 +147,7 @@ function toItem(epoch: string, row: Row): FeedItem {
   const change = {
     sequence: column.integer(row, 'sequence'),
     op: column.text(row, 'op') as Op,
-    event: { dataset: column.text(row, 'dataset'), ...toListed(row) },
+    event: toFeedEvent(row),
     isFinal: column.flag(row, 'final'),
   }
   return { change, cursor: cursorAt(epoch, row) }

@@ -1,8 +1,7 @@
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
+import type { Connection } from '#store/engine.ts'
 import { empty, sql } from '#store/sql.ts'
-import { LIST_COLUMNS, toListed } from '../events/list-events.ts'
-import type { FeedEvent } from './changes.ts'
+import { LIST_COLUMNS } from '../events/list-events.ts'
+import { type FeedEvent, toFeedEvent } from './changes.ts'
 import type { RangePlace } from './cursor.ts'
 
 /** The dataset of price changes; `detail` is the price in dollars, scaled, or null without one. */
@@ -66,7 +65,7 @@ async function eventsIn(
     where dataset = ${dataset} and chain_id = ${chainId}
       and block_number > ${from} and block_number <= ${to} ${startAt(after)}
     order by block_number, place limit ${limit}`)
-  return found.map(toEvent)
+  return found.map(toFeedEvent)
 }
 
 /** Prices that the feed added in these blocks and did not retract. */
@@ -85,14 +84,10 @@ export async function pricesIn(
           and later.token = changes.token and later.tx_hash = changes.tx_hash
           and later.op = 'retract' and later.sequence > changes.sequence)
     order by block_number, place, token limit ${limit}`)
-  return found.map(toEvent)
+  return found.map(toFeedEvent)
 }
 
 function startAt(after: RangePlace | undefined) {
   if (after === undefined) return empty
   return sql`and (block_number, place) >= (${after.blockNumber}, ${after.place})`
-}
-
-function toEvent(row: Row): FeedEvent {
-  return { dataset: column.text(row, 'dataset'), ...toListed(row) }
 }

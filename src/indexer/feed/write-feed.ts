@@ -7,7 +7,7 @@ import { column } from '#store/row.ts'
 import { type SqlValue, sql } from '#store/sql.ts'
 import type { PriceBook } from '../events/value-events.ts'
 import { byPlace, type Changes, type FeedEvent, isNewer, type PriceLog } from './changes.ts'
-import type { Op } from './read-feed.ts'
+import { type FeedState, type Op, readFeedState } from './read-feed.ts'
 import { PRICES_OF_FEED, pricesIn } from './read-range.ts'
 
 const KEPT_SECONDS = 7 * DAY_SECONDS
@@ -32,7 +32,7 @@ export async function openGap(
 
 /** Rows changed otherwise, and values on any chain with them. */
 export async function resetAll(connection: Connection, nowUnix: number): Promise<void> {
-  const state = await readState(connection)
+  const state = await readFeedState(connection)
   if (state === undefined) return
   const found = await connection.run(sql`
     select chain_id from positions union select chain_id from forgotten_chains order by chain_id`)
@@ -68,7 +68,7 @@ export async function writeFeed(
   const heights = await readHeights(connection)
   const to = heights.numbers.get(chainId) ?? -1
   const from = await closeGap(connection, chainId)
-  const state = await readState(connection)
+  const state = await readFeedState(connection)
   const list =
     state === undefined
       ? [resetOf(chainId, { from: 0, to })]
@@ -93,22 +93,12 @@ export async function writeFeed(
 }
 
 /** With a new register only. */
-async function start(connection: Connection): Promise<State> {
+async function start(connection: Connection): Promise<FeedState> {
   const epoch = randomBytes(6).toString('hex')
   await connection.run(
     sql`insert into feed (name, epoch, last, pruned) values (${NAME}, ${epoch}, 0, 1)`,
   )
-  return { last: 0, pruned: 1 }
-}
-
-interface State {
-  readonly last: number
-  readonly pruned: number
-}
-
-async function readState(connection: Connection): Promise<State | undefined> {
-  const [row] = await connection.run(sql`select last, pruned from feed where name = ${NAME}`)
-  return row && { last: column.integer(row, 'last'), pruned: column.integer(row, 'pruned') }
+  return { epoch, last: 0, pruned: 1 }
 }
 
 async function closeGap(connection: Connection, chainId: number): Promise<number | undefined> {
@@ -119,7 +109,7 @@ async function closeGap(connection: Connection, chainId: number): Promise<number
 
 async function append(
   connection: Connection,
-  { last: before, pruned }: State,
+  { last: before, pruned }: FeedState,
   input: {
     readonly list: readonly Change[]
     readonly nowUnix: number
@@ -129,16 +119,20 @@ async function append(
   const { list, nowUnix, finalized } = input
   const last = before + list.length
   await connection.run(sql`update feed set last = ${last} where name = ${NAME}`)
+  const rows = list.map((each, index): NewRow => {
+    return { ...each, sequence: before + 1 + index, isFinal: isFinal(each, finalized), nowUnix }
+  })
+  const values = Object.values(COLUMNS)
   await connection.insert(
     CHANGES,
-    list.map((each, index) => [...toRow(before + 1 + index, each, finalized), nowUnix]),
+    rows.map((row) => values.map(([, read]) => read(row))),
   )
   await prune(connection, { last, pruned, nowUnix })
 }
 
 async function prune(
   connection: Connection,
-  { last, pruned, nowUnix }: State & { readonly nowUnix: number },
+  { last, pruned, nowUnix }: Omit<FeedState, 'epoch'> & { readonly nowUnix: number },
 ): Promise<void> {
   const lot = pruned + PRUNE_LOT
   const [aged] = await connection.run(sql`
@@ -268,50 +262,38 @@ async function readHeights(connection: Connection) {
   }
 }
 
-const CHANGES: BulkInsert = {
-  table: 'changes',
-  columns: {
-    sequence: 'bigint',
-    op: 'text',
-    dataset: 'text',
-    chain_id: 'bigint',
-    block_number: 'bigint',
-    place: 'bigint',
-    tx_hash: 'text',
-    timestamp_unix: 'bigint',
-    kind: 'text',
-    token: 'text',
-    account: 'text',
-    amount: 'text',
-    detail: 'text',
-    usd: 'text',
-    final: 'bigint',
-    written_unix: 'bigint',
-  },
+interface NewRow extends Change {
+  readonly sequence: number
+  readonly isFinal: boolean
+  readonly nowUnix: number
 }
 
-function toRow(
-  sequence: number,
-  { op, event }: Change,
-  finalized: ReadonlyMap<number, number>,
-): readonly SqlValue[] {
-  const isUpdate = op === 'update' && event.blockNumber <= (finalized.get(event.chainId) ?? -1)
-  const isFinal = isUpdate || op === 'finalized' || op === 'reset'
-  return [
-    sequence,
-    op,
-    event.dataset,
-    event.chainId,
-    event.blockNumber,
-    event.place,
-    event.txHash,
-    event.timestamp,
-    event.kind,
-    event.token,
-    event.account,
-    toStored(event.amount),
-    event.detail,
-    event.usd === null ? null : toStored(event.usd),
-    Number(isFinal),
-  ]
+const COLUMNS: Readonly<Record<string, readonly ['bigint' | 'text', (row: NewRow) => SqlValue]>> = {
+  sequence: ['bigint', ({ sequence }) => sequence],
+  op: ['text', ({ op }) => op],
+  dataset: ['text', ({ event }) => event.dataset],
+  chain_id: ['bigint', ({ event }) => event.chainId],
+  block_number: ['bigint', ({ event }) => event.blockNumber],
+  place: ['bigint', ({ event }) => event.place],
+  tx_hash: ['text', ({ event }) => event.txHash],
+  timestamp_unix: ['bigint', ({ event }) => event.timestamp],
+  kind: ['text', ({ event }) => event.kind],
+  token: ['text', ({ event }) => event.token],
+  account: ['text', ({ event }) => event.account],
+  amount: ['text', ({ event }) => toStored(event.amount)],
+  detail: ['text', ({ event }) => event.detail],
+  usd: ['text', ({ event: { usd } }) => (usd === null ? null : toStored(usd))],
+  final: ['bigint', ({ isFinal }) => Number(isFinal)],
+  written_unix: ['bigint', ({ nowUnix }) => nowUnix],
+}
+
+const CHANGES: BulkInsert = {
+  table: 'changes',
+  columns: Object.fromEntries(Object.entries(COLUMNS).map(([name, [type]]) => [name, type])),
+}
+
+/** Readers of final events get it too. */
+function isFinal({ op, event }: Change, finalized: ReadonlyMap<number, number>): boolean {
+  if (op === 'update') return event.blockNumber <= (finalized.get(event.chainId) ?? -1)
+  return op === 'finalized' || op === 'reset'
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { startStreamWorld } from '#test/feed/stream-world.ts'
 
 /** What the benchmark asks of the process that serves. */
@@ -9,7 +10,7 @@ export type Ask =
 
 export interface Reply {
   readonly origin?: string
-  readonly secret?: string
+  readonly secrets?: readonly string[]
   readonly blockMs?: number
   readonly committedMs?: number
   readonly rss?: number
@@ -19,9 +20,16 @@ export interface Reply {
 
 const TICK_MS = 250
 
-const world = await startStreamWorld()
-const { publicId, secret } = await world.access.mint()
-await world.access.fund(publicId, 10_000_000n)
+/** A wallet has at most 50 streams. */
+const KEYS = 100
+
+const world = await startStreamWorld({ addressBucket: () => randomUUID() })
+const secrets: string[] = []
+for (let count = 0; count < KEYS; count += 1) {
+  const { publicId, secret } = await world.access.mint()
+  await world.access.fund(publicId, 10_000_000n)
+  secrets.push(secret)
+}
 const ticking = setInterval(() => {
   world.access.now.ms += TICK_MS
 }, TICK_MS)
@@ -38,10 +46,9 @@ process.on('message', async (ask: Ask) => {
     reply({ rss: process.memoryUsage.rss(), open: world.open.count })
   }
   if (ask.do === 'calls') {
-    const { access } = world.access
-    const caller = await access.identify({ authorization: `Bearer ${secret}` }, '192.0.2.1')
-    const figures = caller.kind === 'keyed' ? await access.meter.figures(caller) : undefined
-    reply({ calls: figures?.requestCount ?? 0 })
+    let calls = 0
+    for (const secret of secrets) calls += await callsOf(secret)
+    reply({ calls })
   }
   if (ask.do === 'end') {
     clearInterval(ticking)
@@ -49,4 +56,11 @@ process.on('message', async (ask: Ask) => {
     process.disconnect?.()
   }
 })
-reply({ origin: world.origin, secret })
+reply({ origin: world.origin, secrets })
+
+async function callsOf(secret: string): Promise<number> {
+  const { access } = world.access
+  const caller = await access.identify({ authorization: `Bearer ${secret}` }, '192.0.2.1')
+  const figures = caller.kind === 'keyed' ? await access.meter.figures(caller) : undefined
+  return figures?.requestCount ?? 0
+}
