@@ -4,10 +4,8 @@ import { filePartsOf } from '#datasets/file-parts.ts'
 import { adoptFile } from '#indexer/adopted-file/adopt-file.ts'
 import { readAdoption } from '#indexer/adopted-file/tables.ts'
 import { writeBackfill } from '#indexer/backfill/backfill-row.ts'
-import { ChainIndex } from '#indexer/chain-index.ts'
 import { noteForgotten } from '#indexer/forgotten-chains.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
-import { StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import {
   adopt,
@@ -17,7 +15,6 @@ import {
   withChains,
   zeroOnly,
 } from './changed-file-harness.ts'
-import { openSource } from './indexed-ecosystem.ts'
 import { startPostgres } from './postgres.ts'
 import { dataRoutesOf, readRoute, refusalOf } from './route-reader.ts'
 import { commitDepsOf } from './stepped-index.ts'
@@ -103,42 +100,4 @@ onEach(
       const adoption = await engine.snapshot(readAdoption)
       assert.equal(adoption?.digest, filePartsOf(at(zeroOnly)).digest)
     }),
-)
-
-onEach('a requested re-read survives a store outage', ({ engine }) =>
-  withChains(async (at) => {
-    const ecosystem = at()
-    await indexAll(engine, ecosystem)
-    const [chain] = ecosystem.chains
-    assert.ok(chain !== undefined)
-    const wanted = new Set([chain.id])
-    let isAway = true
-    const index = new ChainIndex(
-      {
-        ...(await commitDepsOf(engine, ecosystem)),
-        engine: {
-          ...engine,
-          async writeWithoutTimeout(work) {
-            if (isAway) throw new StoreError('the store is away')
-            return engine.writeWithoutTimeout(work)
-          },
-        },
-        source: openSource(chain),
-        rereadings: {
-          isWanted: (chainId) => wanted.has(chainId),
-          done: async (chainId) => void wanted.delete(chainId),
-        },
-      },
-      chain,
-    )
-    await assert.rejects(index.readOlder(), StoreError)
-    assert.equal(wanted.size, 1)
-    isAway = false
-    assert.equal(await index.readOlder(), true)
-    assert.equal(wanted.size, 0)
-    assert.deepEqual(
-      await engine.read(sql`select 1 from positions where chain_id = ${chain.id}`),
-      [],
-    )
-  }),
 )

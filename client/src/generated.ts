@@ -458,7 +458,7 @@ export type Meta = {
   /** At least one chain is stale */
   readonly stale: boolean
   readonly chains: readonly ChainStatus[]
-  /** Datasets being read again, because the ecosystem file changed or a node omitted logs; figures include what has been read so far */
+  /** Datasets being read again, because the ecosystem file changed; figures include what has been read so far */
   readonly rereading: readonly Rereading[]
   /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap` */
   readonly unknown: readonly UnknownFigure[]
@@ -513,7 +513,7 @@ export type PagedMeta = {
   /** At least one chain is stale */
   readonly stale: boolean
   readonly chains: readonly ChainStatus[]
-  /** Datasets being read again, because the ecosystem file changed or a node omitted logs; figures include what has been read so far */
+  /** Datasets being read again, because the ecosystem file changed; figures include what has been read so far */
   readonly rereading: readonly Rereading[]
   /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap` */
   readonly unknown: readonly UnknownFigure[]
@@ -1191,7 +1191,7 @@ export function getDailyBurns(
       /** At least one chain is stale */
       readonly stale: boolean
       readonly chains: readonly ChainStatus[]
-      /** Datasets being read again, because the ecosystem file changed or a node omitted logs; figures include what has been read so far */
+      /** Datasets being read again, because the ecosystem file changed; figures include what has been read so far */
       readonly rereading: readonly Rereading[]
       /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap` */
       readonly unknown: readonly UnknownFigure[]
@@ -1224,7 +1224,7 @@ export function getDailyBurns(
         /** At least one chain is stale */
         readonly stale: boolean
         readonly chains: readonly ChainStatus[]
-        /** Datasets being read again, because the ecosystem file changed or a node omitted logs; figures include what has been read so far */
+        /** Datasets being read again, because the ecosystem file changed; figures include what has been read so far */
         readonly rereading: readonly Rereading[]
         /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap` */
         readonly unknown: readonly UnknownFigure[]

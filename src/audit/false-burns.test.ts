@@ -131,9 +131,7 @@ both('a proven register with correct burns is ready', ({ engine }) =>
 async function prove({ register, ecosystem, source }: Indexed): Promise<void> {
   const proof = await proveHolders({ ecosystem, register, sourceOf: () => source }, 8453)
   assert.equal(proof?.verdict, 'agrees')
-  await register.write((connection) =>
-    storeProof(connection, { ...proof, provenAtUnix: 0, rereadUnix: null }),
-  )
+  await register.write((connection) => storeProof(connection, { ...proof, provenAtUnix: 0 }))
 }
 
 const readiness = ({ register, ecosystem }: Indexed) => readinessOf(register, ecosystem)

@@ -9,6 +9,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { type StoreState, streamTable } from '#store/stream-table.ts'
 import type { AuditDeps } from './audit-deps.ts'
+import { type Difference, explainDifference } from './explain-difference.ts'
 
 /** The calls of one batch. */
 const CALLS_AT_ONCE = 200
@@ -43,13 +44,19 @@ interface Place {
 async function proveSupply(
   deps: Pick<AuditDeps, 'sourceOf'>,
   stored: Connection,
-  { token, chain, contract }: Place,
+  place: Place,
 ): Promise<string | undefined> {
+  const { token, chain, contract } = place
   const supply = await readTotalSupply(stored, token.symbol, chain.chain.id)
   const source = deps.sourceOf(chain.chain)
   const found = await askContract(source, contract, ZERO_ADDRESS, chain.blockNumber)
   if (found !== totalSupplyOf(supply))
-    return `${token.symbol} on ${chain.chain.name}: totalSupply() is ${found}, the register has ${totalSupplyOf(supply)}`
+    return describe(deps, place, {
+      contract,
+      holder: ZERO_ADDRESS,
+      onChain: found,
+      stored: totalSupplyOf(supply),
+    })
   if (circulatingOf(supply) < 0n)
     return `${token.symbol} on ${chain.chain.name}: circulating supply is negative`
   return undefined
@@ -70,7 +77,7 @@ async function proveHolders(
   for await (const part of pagesOf(stored, place)) {
     const differences = await Promise.all(part.map((row) => proveHolder(deps, place, row)))
     const first = differences.find((each) => each !== undefined)
-    if (first !== undefined) return first
+    if (first !== undefined) return describe(deps, place, first)
     done += part.length
     deps.onProgress({ task, done, total })
   }
@@ -101,13 +108,28 @@ async function* pagesOf(
 
 async function proveHolder(
   deps: Pick<AuditDeps, 'sourceOf'>,
-  { token, chain, contract }: Place,
+  { chain, contract }: Place,
   row: Row,
-): Promise<string | undefined> {
-  const address = column.hex(row, 'address')
+): Promise<Unequal | undefined> {
+  const holder = column.hex(row, 'address')
   const stored = column.bigint(row, 'balance')
   const source = deps.sourceOf(chain.chain)
-  const balance = await askContract(source, contract, address, chain.blockNumber)
-  if (balance === stored) return undefined
-  return `${token.symbol} on ${chain.chain.name}: balanceOf(${showAddress(address)}) is ${balance}, the register has ${stored}`
+  const onChain = await askContract(source, contract, holder, chain.blockNumber)
+  return onChain === stored ? undefined : { contract, holder, onChain, stored }
+}
+
+interface Unequal extends Difference {
+  readonly stored: bigint
+}
+
+async function describe(
+  deps: Pick<AuditDeps, 'sourceOf'>,
+  { token, chain }: Place,
+  unequal: Unequal,
+): Promise<string> {
+  const { holder, onChain, stored } = unequal
+  const what = holder === ZERO_ADDRESS ? 'totalSupply()' : `balanceOf(${showAddress(holder)})`
+  const range = { from: chain.chain.startBlock, to: chain.blockNumber }
+  const cause = await explainDifference(deps.sourceOf(chain.chain), unequal, range)
+  return `${token.symbol} on ${chain.chain.name}: ${what} is ${onChain}, the register has ${stored}: ${cause}`
 }

@@ -82,7 +82,6 @@ export interface ChainSource {
   expectHistory(): void
   /** Yields parts in block order without gaps; splits refused ranges. Leaving the iteration cancels requests. */
   history(request: HistoryRequest): AsyncIterable<HistoryPart>
-  lacksHistory(host: string, reason: string): void
   distrust(host: string, reason: string): void
   endpoints(): readonly EndpointStatus[]
   each(): readonly { readonly host: string; readonly source: ChainSource }[]

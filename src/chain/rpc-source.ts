@@ -67,10 +67,6 @@ function makeSource(parts: SourceParts): ChainSource {
     onOneEndpoint: (work) => work(source),
     expectHistory: () => parts.fetcher.prepare(),
     history: (request) => streamHistory(parts, request),
-    lacksHistory(host, reason) {
-      for (const endpoint of all)
-        if (endpoint.host === host) endpoint.health.provenToLackHistory(reason)
-    },
     distrust(host, reason) {
       const lie = new RpcError(reason, { lie: true })
       for (const endpoint of all) if (endpoint.host === host) endpoint.blame(lie)

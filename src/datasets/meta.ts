@@ -72,7 +72,7 @@ export const metaSchema = Type.Object(
     chains: Type.Array(chainMeta),
     rereading: Type.Array(rereadingMeta, {
       description:
-        'Datasets being read again, because the ecosystem file changed or a node omitted logs; figures include what has been read so far',
+        'Datasets being read again, because the ecosystem file changed; figures include what has been read so far',
     }),
     unknown: Type.Array(unknownMeta, {
       description:

@@ -4,7 +4,7 @@ import { CHAIN_PART, type FileParts } from '#indexer/adopted-file/file-part.ts'
 import type { ChainStatus, IndexStatus } from '#indexer/status.ts'
 import { HOLDERS, PRICES } from './dataset-names.ts'
 
-/** A dataset that is read again after a changed file or omitted logs. */
+/** A dataset that is read again after a changed file. */
 export interface Rereading {
   readonly chain: Chain
   readonly dataset: string

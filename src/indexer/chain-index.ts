@@ -10,18 +10,11 @@ import type { Phase } from './backfill/open-phase.ts'
 import { planBackfill } from './backfill/plan-backfill.ts'
 import { type ReadDeps, type ReadInput, readSegments } from './backfill/read-segments.ts'
 import { commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
-import { forgetChain } from './forget.ts'
 import { oldestBlock, readPosition, storedBlock } from './positions.ts'
 import type { Segment } from './segment.ts'
 import { filtersOf } from './select-logs.ts'
 
-export interface Rereadings {
-  isWanted(chainId: number): boolean
-  done(chainId: number): Promise<void>
-}
-
 export interface ChainIndexDeps extends BackfillerDeps {
-  readonly rereadings?: Rereadings
   onRead?: ReadDeps['onRead']
 }
 
@@ -65,24 +58,6 @@ export class ChainIndex {
   }
 
   async readOlder(): Promise<boolean> {
-    const { rereadings } = this.#deps
-    if (rereadings?.isWanted(this.#chain.id) === true) {
-      await this.#steps.run(() => this.#guarded(() => this.#beginAnew()))
-      // Only after success, so that failures are repeated.
-      await rereadings.done(this.#chain.id)
-      return true
-    }
-    return this.#readOlder()
-  }
-
-  async #beginAnew(): Promise<void> {
-    await this.#dropSegments()
-    this.#historyTo = undefined
-    this.#known = false
-    await forgetChain(this.#deps, this.#chain.id)
-  }
-
-  async #readOlder(): Promise<boolean> {
     if (!this.#known) await this.#steps.run(() => this.#guarded(async () => undefined))
     const historyTo = this.#historyTo
     if (historyTo === undefined || this.#isTorn) return false

@@ -3,21 +3,9 @@ import { sql } from '#store/sql.ts'
 import { endBackfill } from './backfill/backfill-row.ts'
 import type { AnyDataset } from './dataset.ts'
 import { noteForgotten } from './forgotten-chains.ts'
-import { forgetPosition, readFinalized } from './positions.ts'
-import { type CommitDeps, type Transaction, transact } from './transaction.ts'
+import { forgetPosition } from './positions.ts'
+import type { Transaction } from './transaction.ts'
 import { forgetUnknown } from './unknown-figures.ts'
-
-export async function forgetChain(deps: CommitDeps, chainId: number): Promise<void> {
-  const factsOf: Parameters<typeof transact>[1] = async (connection) => ({
-    chainId,
-    finalizedNumber: await readFinalized(connection, chainId),
-    isOlder: false,
-    feeding: 'anew',
-  })
-  const { datasets, engine } = deps
-  const work = (change: Transaction) => removeChain(change, datasets)
-  await transact(deps, factsOf, work, engine.writeWithoutTimeout)
-}
 
 export async function removeChain(
   change: Transaction,

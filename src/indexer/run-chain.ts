@@ -3,10 +3,11 @@ import { DeepReorgError } from '#chain/follow.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { LeaseLostError } from '#jobs/leader.ts'
 import { sleep } from '#lib/sleep.ts'
-import { ChainIndex, type ChainIndexDeps } from './chain-index.ts'
+import type { BackfillerDeps } from './backfill/backfiller.ts'
+import { ChainIndex } from './chain-index.ts'
 import { StallNote } from './stalled-chains.ts'
 
-export interface RunDeps extends Omit<ChainIndexDeps, 'onRead'> {
+export interface RunDeps extends BackfillerDeps {
   readonly report: ChainReport
 }
 

@@ -8,7 +8,6 @@ import { adoptFile } from './adopted-file/adopt-file.ts'
 import type { FileParts, PartChange } from './adopted-file/file-part.ts'
 import { mayLead, type OnChangedFile } from './adopted-file/may-lead.ts'
 import type { BackfillerDeps } from './backfill/backfiller.ts'
-import type { Rereadings } from './chain-index.ts'
 import type { AnyDataset } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
 import { type ChainReport, runChain } from './run-chain.ts'
@@ -24,7 +23,6 @@ export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
   readonly onChangedFile?: OnChangedFile
   sourceOf(chain: Chain): ChainSource
   reportOf(chain: Chain): ChainReport
-  readonly rereadings?: Rereadings
   /** Called at each try with whether this process leads. */
   onLead?(leads: boolean): void
   onAdopted?(changes: readonly PartChange[]): void

@@ -50,9 +50,8 @@ export async function transact(
   deps: CommitDeps,
   facts: (connection: Connection) => Promise<Facts>,
   work: Work,
-  write: Engine['writeWithoutTimeout'] = deps.engine.write,
 ): Promise<void> {
-  await write(async (connection) => {
+  await deps.engine.write(async (connection) => {
     // Takes the lease first, so that nothing changes what is read.
     const [, read] = await allEnded([deps.leader.hold(connection), facts(connection)])
     const { feeding = 'none' } = read

@@ -314,25 +314,6 @@ test('an endpoint that has dropped old history is named, and another gives it', 
   assert.deepEqual(states(), ['pruned', 'ok'])
 })
 
-test('one that is proven to leave out old history gives none, even while the other is away', async () => {
-  const { source, nodes, states, probe } = await world([{}, {}])
-  const [silent, whole] = nodes
-  assert.ok(silent !== undefined && whole !== undefined)
-  await source.header(1)
-  source.lacksHistory(silent.host, 'it lacks transfers')
-  const hosts = async () => {
-    const found = new Set<string>()
-    for await (const part of source.history({ filter, from: 0, to: 900 })) found.add(part.host)
-    return [...found]
-  }
-  assert.deepEqual(await hosts(), [whole.host])
-  // An ordinary pause is over, and it is still known what it lacks.
-  await probe(3_600_000)
-  assert.deepEqual(states(), ['pruned', 'ok'])
-  breakDown(whole)
-  await assert.rejects(hosts(), RpcError)
-})
-
 test('a failed answer of one endpoint is asked of the next', async () => {
   const { source, nodes } = await world([{}, {}])
   const [first] = nodes

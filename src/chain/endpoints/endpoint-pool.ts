@@ -49,12 +49,7 @@ export class EndpointPool implements Choice {
 
   forHistory(to: number, avoid: ReadonlySet<Endpoint>): Endpoint | undefined {
     this.#probeWhenDue()
-    // An empty answer looks like a quiet chain; waiting is safer.
-    const isSilent = (each: Endpoint) => each.health.isProvenPruned
-    const hasOther = this.#all.some((each) => !isSilent(each))
-    const order = this.#order().filter(
-      (each) => (each.health.headNumber ?? -1) >= to && !(hasOther && isSilent(each)),
-    )
+    const order = this.#order().filter(({ health }) => (health.headNumber ?? -1) >= to)
     const whole = order.filter(({ health }) => health.state !== 'pruned')
     return [...whole, ...order].find((each) => !avoid.has(each)) ?? order[0]
   }

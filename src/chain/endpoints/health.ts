@@ -20,9 +20,6 @@ const ASIDE_MAX_MS = 300_000
 
 const FORGIVEN_MS = 300_000
 
-/** Recovers only by a resync. */
-const PROVEN_PRUNED_MS = 86_400_000
-
 export class Health {
   readonly #clock: Clock
   readonly #onChange: (state: EndpointState, reason: string | null) => void
@@ -34,7 +31,6 @@ export class Health {
   #wellSinceMs = Number.NEGATIVE_INFINITY
   #headNumber: number | null = null
   #isOfChain = false
-  #provenPruned = { untilMs: Number.NEGATIVE_INFINITY, reason: '' }
   #resolveProbed = () => {}
   readonly untilProbed: Promise<void>
   lagBlocks = 0
@@ -98,16 +94,6 @@ export class Health {
     if (this.#state === 'ok') this.setAside('pruned', reason)
   }
 
-  /** It omits old logs silently. */
-  provenToLackHistory(reason: string): void {
-    this.#provenPruned = { untilMs: this.#clock() + PROVEN_PRUNED_MS, reason }
-    if (this.isUsable) this.setAside('pruned', reason)
-  }
-
-  get isProvenPruned(): boolean {
-    return this.#clock() < this.#provenPruned.untilMs
-  }
-
   /** Endpoints without any answered probe are not trusted. */
   missedProbe(error: RpcError): void {
     const state = this.#state
@@ -136,8 +122,7 @@ export class Health {
     const isMended = ['failing', 'lagging', 'wrong-chain'].includes(this.#state)
     if (this.#state !== 'ok' && (isMended || this.isDue)) {
       this.#wellSinceMs = this.#clock()
-      if (this.isProvenPruned) this.#change('pruned', this.#provenPruned.reason)
-      else this.#change('ok', null)
+      this.#change('ok', null)
     }
   }
 

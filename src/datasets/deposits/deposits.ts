@@ -10,7 +10,6 @@ import { chunks } from '#lib/chunks.ts'
 import { toStored } from '#lib/stored-integer.ts'
 import type { Connection, Migration } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
-import { forgetBalanceCheck } from './proof/balance-check.ts'
 
 export const DEPOSITS = 'deposits'
 
@@ -126,12 +125,15 @@ async function removeDeposits(change: Change, ancestor: Position): Promise<void>
   await change.connection.run(sql`
     delete from deposits
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}`)
+  await change.connection.run(sql`
+    delete from balance_checks
+    where chain_id = ${change.chainId} and block_number > ${ancestor.number}`)
 }
 
 /** Drops the balance check too, because deposits may be re-read from a later block. */
 async function forgetDeposits({ connection, chainId }: Change): Promise<void> {
   await connection.run(sql`delete from deposits where chain_id = ${chainId}`)
-  await forgetBalanceCheck(connection, chainId)
+  await connection.run(sql`delete from balance_checks where chain_id = ${chainId}`)
 }
 
 function toTopic(address: Address): Hash {

@@ -41,7 +41,7 @@ async function readFindings(connection: Connection, ecosystem: Ecosystem): Promi
     proofs: ecosystem.chains.flatMap(({ id, name }) => {
       const proof = proofs.get(id)
       if (proof === undefined) return []
-      const { chainId: _id, rereadUnix: _reread, ...shown } = proof
+      const { chainId: _id, ...shown } = proof
       return [{ chain: name, ...shown }]
     }),
     anomalies: await readMappingAnomalies(connection, ecosystem),

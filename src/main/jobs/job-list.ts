@@ -70,7 +70,7 @@ const JOBS = [
   {
     name: 'omissions',
     lead: 'index',
-    everySeconds: 0.5,
+    everySeconds: 1,
     // The first run may read all that payTo ever sent.
     budgetSeconds: 3_600,
     whileFailing: 'a deposit that a node left out stays unseen',

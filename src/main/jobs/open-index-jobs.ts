@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { DepositProver } from '#datasets/deposits/proof/prove-deposits.ts'
-import { BalanceWatch } from '#datasets/deposits/proof/watch-balance.ts'
+import { watchBalance } from '#datasets/deposits/proof/watch-balance.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { proveDue } from '#datasets/holders/proof/prove-due.ts'
 import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
@@ -22,8 +22,6 @@ interface IndexJobDeps {
   readonly logger: Logger
   chainOf(chainId: number): Chain
   sourceOf(chainId: number): ChainSource
-  /** Re-reads the whole chain. */
-  readAgain(chainId: number): void
 }
 
 type Runs = Partial<Record<JobOf<'index'>, OpenJob['run']>>
@@ -54,7 +52,7 @@ export function openIndexJobs(deps: IndexJobDeps): readonly OpenJob[] {
 type OwnDeps = IndexJobDeps & { isOurs(connection: Connection): Promise<boolean> }
 
 function openProofs(deps: OwnDeps): OpenJob['run'] {
-  const told = new Map<number, string>()
+  const told: Parameters<typeof proveDue>[1] = new Map()
   const proving: Parameters<typeof proveDue>[0] = {
     ...deps,
     onProof: (proof) => reportProof(deps.logger, deps.chainOf(proof.chainId), proof),
@@ -69,9 +67,8 @@ function openDepositJobs(deps: OwnDeps & { readonly payment: Payment }): Runs {
     report: (news) => reportDeposit(logger, payment.chain, news),
   }
   const prover = new DepositProver(proving)
-  const watch = new BalanceWatch(proving, prover)
   return {
     deposits: (signal) => prover.proveStored(signal),
-    omissions: (signal) => watch.look(signal),
+    omissions: (signal) => watchBalance({ ...proving, prover }, signal),
   }
 }

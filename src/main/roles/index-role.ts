@@ -5,7 +5,6 @@ import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { allDatasets } from '#datasets/datasets.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
-import { noteReread } from '#datasets/holders/proof/proof-row.ts'
 import { proveStartBlocks } from '#datasets/holders/proof/prove-start-blocks.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -18,7 +17,7 @@ import { readIndexStatus } from '#indexer/status.ts'
 import { keepJobRuns } from '#jobs/job-runs.ts'
 import { fencedBy, Leader } from '#jobs/leader.ts'
 import { type JobRuns, runJobs } from '#jobs/run-jobs.ts'
-import { type Clock, unixNow } from '#lib/time.ts'
+import type { Clock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { type IndexProgress, makeChainReport } from '../gauges/index-progress.ts'
 import { openIndexJobs } from '../jobs/open-index-jobs.ts'
@@ -56,7 +55,6 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   const unproven = await starting
   for (const [chain, reason] of unproven)
     logger.warn({ chain, reason }, 'startBlock not checked: no node has the state before it')
-  const rereadings = new Set<number>()
   const leader = new Leader({ engine: register, clock, name: 'index' })
   // Leads once it has adopted the file, which may take a while.
   const turn = { leads: false }
@@ -66,10 +64,9 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
     register: fencedBy(leader, register),
     chainOf: (chainId) => chainOf(ecosystem, chainId),
     sourceOf: (chainId) => sourceOf(chainOf(ecosystem, chainId)),
-    readAgain: (chainId) => void rereadings.add(chainId),
   })
   await Promise.all([
-    runIndexer(indexerDeps(role, { sourceOf, rereadings, leader, turn }), signal),
+    runIndexer(indexerDeps(role, { sourceOf, leader, turn }), signal),
     runJobs(jobs, { leader: turn, logger, runs }, signal),
     keepJobRuns({ engine: register, clock, leader, runs }, signal),
   ])
@@ -77,14 +74,12 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
 
 interface Indexing {
   sourceOf(chain: Chain): ChainSource
-  /** Chains to re-read because of a proof. */
-  readonly rereadings: Set<number>
   readonly leader: Leader
   readonly turn: { leads: boolean }
 }
 
 function indexerDeps(role: IndexRole, indexing: Indexing): IndexerDeps {
-  const { sourceOf, rereadings, leader, turn } = indexing
+  const { sourceOf, leader, turn } = indexing
   const { ecosystem, logger } = role
   const logLead = reportLead(logger)
   return {
@@ -97,15 +92,6 @@ function indexerDeps(role: IndexRole, indexing: Indexing): IndexerDeps {
     onOutdated: reportOutdated(logger),
     onNotAdopted: (err) => logger.error({ err }, 'could not adopt the ecosystem file; retrying'),
     sourceOf,
-    rereadings: {
-      isWanted: (chainId) => rereadings.has(chainId),
-      async done(chainId) {
-        rereadings.delete(chainId)
-        await fencedBy(leader, role.register).write((connection) =>
-          noteReread(connection, chainId, unixNow(role.clock)),
-        )
-      },
-    },
     reportOf: (chain) => reportOn(role, chain, sourceOf(chain)),
     onLead(leads) {
       turn.leads = leads

@@ -51,8 +51,6 @@ export function reportDeposit(
   { kind, ...facts }: Parameters<ProveDepositsDeps['report']>[0],
 ): void {
   if (kind === 'corrected') logger.error({ chain, ...facts }, 'deposits were corrected')
-  else if (kind === 'unexplained')
-    logger.error({ chain, ...facts }, 'payTo has a balance that no deposit explains')
   else logger.warn({ chain, ...facts }, 'a deposit is waiting for a proof')
 }
 

@@ -17,9 +17,8 @@ import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
-import { readBalanceCheck } from './balance-check.ts'
 import { DepositProver } from './prove-deposits.ts'
-import { BalanceWatch } from './watch-balance.ts'
+import { watchBalance } from './watch-balance.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 const devnet = await startOwnDevnet({ historyDays: 1 })
@@ -39,6 +38,8 @@ const paidTo = (payTo: string) =>
   })
 const oldFile = paidTo(accounts.payTo)
 const newFile = paidTo(accounts.operator)
+
+const readChecks = (engine: Engine) => engine.read(sql`select block_number from balance_checks`)
 
 /** Starts an indexer and makes the register adopt its file. */
 async function adopt(engine: Engine, ecosystem: Ecosystem) {
@@ -62,7 +63,6 @@ async function adopt(engine: Engine, ecosystem: Ecosystem) {
     report: ({ kind }: { readonly kind: string }) => void news.push(kind),
   }
   const prover = new DepositProver(proving)
-  const balance = new BalanceWatch(proving, prover)
   const { signal } = new AbortController()
   return {
     ...{ news, prover },
@@ -71,7 +71,7 @@ async function adopt(engine: Engine, ecosystem: Ecosystem) {
       while ((await index.followOnce()).kind !== 'idle' || !index.isComplete)
     },
     prove: () => prover.proveStored(signal),
-    watch: () => balance.look(signal),
+    watch: () => watchBalance({ ...proving, prover }, signal),
   }
 }
 
@@ -87,18 +87,18 @@ onEach(
     const block = { number: Number(paid.block_number), hash: paid.block_hash as `0x${string}` }
     await old.prover.prove(block)
     await old.prove()
-    await old.watch()
     const found = await engine.read(sql`select distinct recipient, proof from deposits`)
     assert.deepEqual(
       found.map(({ recipient, proof }) => [recipient, proof]),
       [[parseAddress(accounts.operator), null]],
     )
-    assert.equal(await engine.snapshot((reads) => readBalanceCheck(reads, chainId)), undefined)
-    assert.deepEqual(old.news, [])
     await young.prove()
+    await old.watch()
+    assert.deepEqual(await readChecks(engine), [])
+    assert.deepEqual(old.news, [])
     await young.watch()
     assert.deepEqual(young.news, [])
-    assert.notEqual(await engine.snapshot((reads) => readBalanceCheck(reads, chainId)), undefined)
+    assert.equal((await readChecks(engine)).length, 1)
   },
 )
 
@@ -118,17 +118,16 @@ async function leftAfter(engine: Engine, file: Ecosystem) {
   await before.prove()
   await before.watch()
   const stored = () => engine.read(sql`select proof from deposits`)
-  const check = () => engine.snapshot((reads) => readBalanceCheck(reads, chainId))
-  assert.notEqual(await check(), undefined)
+  assert.equal((await readChecks(engine)).length, 1)
   assert.ok((await stored()).length > 0)
   await adopt(engine, file)
-  return { deposits: await stored(), check: await check() }
+  return { deposits: await stored(), checks: await readChecks(engine) }
 }
 
 onEach('a balance check is dropped when startBlock changes', async ({ engine }) => {
   const chains = newFile.chains.map((chain) => ({ ...chain, startBlock: chain.startBlock + 1 }))
   const file = { ...newFile, chains }
-  assert.deepEqual(await leftAfter(engine, file), { deposits: [], check: undefined })
+  assert.deepEqual(await leftAfter(engine, file), { deposits: [], checks: [] })
 })
 
 onEach(

@@ -19,7 +19,7 @@ export interface ProveDepositsDeps {
   /** Checked in every write, so that a register built from another file never changes. */
   isOurs(connection: Connection): Promise<boolean>
   report(news: {
-    readonly kind: 'corrected' | 'unproven' | 'unexplained'
+    readonly kind: 'corrected' | 'unproven'
     readonly blockNumber: number
     readonly reason: string
   }): void

@@ -1,245 +1,140 @@
-import type { ChainSource } from '#chain/chain-source.ts'
-import { RpcError } from '#chain/rpc-error.ts'
-import type { BlockHeader } from '#domain/chain.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import { readBackfill } from '#indexer/backfill/backfill-row.ts'
-import { readFinalized, readPosition } from '#indexer/positions.ts'
-import { askContract } from '#indexer/token-contract.ts'
-import { DEPOSITS } from '../deposits.ts'
-import {
-  type BalanceCheck,
-  readBalanceCheck,
-  receivedIn,
-  storeBalanceCheck,
-} from './balance-check.ts'
+import { readPosition } from '#indexer/positions.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import type { Connection, Migration } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import { type Held, heldAt, heldBeforeHistory, sumReceived, sumSent } from './balance-of-pay-to.ts'
 import { unprovenBlocks } from './deposit-proofs.ts'
 import type { DepositProver, ProveDepositsDeps } from './prove-deposits.ts'
-import { SentTransfers, type Step } from './sent-transfers.ts'
+
+export const balanceChecksMigration: Migration = {
+  id: 2310,
+  name: 'explained balances of payTo',
+  sql: `
+    create table balance_checks (
+      chain_id bigint primary key,
+      pay_to text not null,
+      block_number bigint not null,
+      held text not null,
+      missing text not null
+    )`,
+}
 
 const EVERY_BLOCKS = 5
 
 /** Deeper than most reorgs, and before payments are confirmed. */
 const DEPTH_BLOCKS = 5
 
-/** The next check finds more. */
-const FOUND_MAX = 32
+/** Minutes of a fast chain; proving more would fetch all of a history. */
+const PROVEN_MAX = 64
 
-/** Bounds the proofs if the node lacks old state. */
-const SEARCHED_MAX = 64
-
-const LOOK_AGAIN_MS = 5_000
-const LOOK_AGAIN_MAX_MS = 60_000
+interface WatchDeps extends Omit<ProveDepositsDeps, 'clock' | 'report'> {
+  readonly prover: Pick<DepositProver, 'prove'>
+}
 
 /**
- * Compares the operator's balances with the known transfers. If a node omitted a deposit, bisects
- * to its block, proves it and stores its deposits.
+ * Compares what `payTo` holds with its transfers since the last comparison, at first since the start
+ * of the history. If a node left out a deposit, proves new blocks; throws while one is missing.
  */
-export class BalanceWatch {
-  readonly #deps: ProveDepositsDeps
-  readonly #prover: Pick<DepositProver, 'prove'>
-  readonly #sent: SentTransfers
-  #failures = 0
-  #nextMs = Number.NEGATIVE_INFINITY
-
-  constructor(deps: ProveDepositsDeps, prover: Pick<DepositProver, 'prove'>) {
-    this.#deps = deps
-    this.#prover = prover
-    this.#sent = new SentTransfers(deps)
-  }
-
-  /** Throws RpcError on failure. */
-  async look(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#deps
-    const leftMs = this.#nextMs - clock()
-    // A longer wait means that the clock was set back.
-    if (leftMs > 0 && leftMs <= LOOK_AGAIN_MAX_MS) return
-    try {
-      await watchBalance(this.#deps, { prover: this.#prover, sent: this.#sent, signal })
-      this.#failures = 0
-    } catch (error) {
-      this.#nextMs = clock() + Math.min(LOOK_AGAIN_MAX_MS, LOOK_AGAIN_MS * 2 ** this.#failures)
-      this.#failures += 1
-      throw error
-    }
-  }
+export async function watchBalance(deps: WatchDeps, signal: AbortSignal): Promise<void> {
+  const { decimals, symbol } = deps.payment
+  const missing = await compareBalance(deps, signal)
+  if (missing > 0n)
+    throw new Error(
+      `a node left out deposits: payTo holds ${formatDecimal(missing, decimals)} ${symbol} more than its transfers explain`,
+    )
 }
 
-async function watchBalance(
-  deps: ProveDepositsDeps,
-  look: {
-    readonly prover: Pick<DepositProver, 'prove'>
-    readonly sent: SentTransfers
-    readonly signal: AbortSignal
-  },
-): Promise<void> {
-  const { prover, sent, signal } = look
-  const { register, payment, sourceOf } = deps
+/** Returns what is missing. */
+async function compareBalance(deps: WatchDeps, signal: AbortSignal): Promise<bigint> {
+  const { register, payment } = deps
   const chainId = payment.chain.id
-  const source = sourceOf(chainId)
-  const stored = await register.snapshot(async (reads) => ({
+  const { position, backfill, unproven, check } = await register.snapshot(async (reads) => ({
     position: await readPosition(reads, chainId),
-    finalized: await readFinalized(reads, chainId),
-    check: await readBalanceCheck(reads, chainId),
     backfill: await readBackfill(reads, chainId),
     unproven: await unprovenBlocks(reads, { chainId, first: 'oldest', limit: 1 }),
+    check: await readCheck(reads, payment),
   }))
-  const { check, finalized, position, backfill } = stored
-  const isWhole = backfill === undefined
-  const [unproven] = stored.unproven
-  if (position === undefined || backfill?.datasets?.includes(DEPOSITS) === true) return
-  // An unproven deposit may be made up, so stay below the oldest one.
-  if (unproven !== undefined && !isWhole) return
-  const proven = Math.min(position.number - DEPTH_BLOCKS, (unproven?.number ?? Infinity) - 1)
-  const to = Math.max(0, proven)
-  const payTo = nameOf(payment, isWhole)
-  if (check?.payTo === payTo && to - check.block.number < EVERY_BLOCKS) return
-  const last = check?.payTo === payTo ? await stillThere(source, check) : undefined
-  const base =
-    last ??
-    (isWhole ? await beforeHistory(source, payment) : undefined) ??
-    (await checkAt(source, payment, Math.min(finalized, to)))
-  const now = await checkAt(source, payment, to)
-  const search = new Search({ ...deps, source }, base, now, () =>
-    sent.read({ after: base.block.number, to, finalized }, signal),
-  )
-  let unexplained: string | undefined
-  for (let found = 0; ; found += 1) {
-    if ((await search.differenceAt(to)) <= 0n) break
-    if (found === FOUND_MAX) return
-    const block = await search.find()
-    if (block === undefined) {
-      unexplained = `payTo holds ${await search.differenceAt(to)} base units of ${payment.symbol} more at block ${to} than its transfers since block ${base.block.number} explain`
-      break
-    }
-    await prover.prove(block).catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error)
-      deps.report({ kind: 'unproven', blockNumber: block.number, reason })
-      throw error
-    })
-  }
+  if (position === undefined || backfill !== undefined) return 0n
+  const source = deps.sourceOf(chainId)
+  const last = check ?? (await heldBeforeHistory(source, payment))
+  const known = check?.missing ?? 0n
+  // An unproven deposit may be made up, and hide another one that is missing.
+  const to = Math.min(position.number - DEPTH_BLOCKS, (unproven[0]?.number ?? Infinity) - 1)
+  if (to - (last?.block ?? 0) < EVERY_BLOCKS) return known
+  const now = await heldAt(source, payment, to)
+  const surplus = last === undefined ? 0n : await surplusSince(deps, { last, now, signal })
+  const missing = surplus > 0n ? known + surplus : known
   const isOurs = await register.write(async (connection) => {
     if (!(await deps.isOurs(connection))) return false
-    await storeBalanceCheck(connection, chainId, { ...now, payTo })
+    await storeCheck(connection, payment, { ...now, missing })
     return true
   })
-  if (isOurs && unexplained !== undefined)
-    deps.report({ kind: 'unexplained', blockNumber: to, reason: unexplained })
+  return isOurs ? missing : 0n
 }
 
-/** Undefined if the last check's block left the chain. */
-async function stillThere(source: ChainSource, check: BalanceCheck) {
-  const header = await source.header(check.block.number)
-  return header?.hash === check.block.hash ? check : undefined
-}
-
-/** Undefined if no endpoint has that state. */
-async function beforeHistory(source: ChainSource, payment: Payment): Promise<Base | undefined> {
-  const number = payment.chain.startBlock - 1
-  if (number < 0) return { block: { number }, held: 0n }
-  try {
-    return await checkAt(source, payment, number)
-  } catch (error) {
-    if (error instanceof RpcError) return undefined
-    throw error
+/** Throws RpcError if new blocks cannot be proven. */
+async function surplusSince(
+  { register, payment, sourceOf, prover }: WatchDeps,
+  { last, now, signal }: { readonly last: Held; readonly now: Held; readonly signal: AbortSignal },
+): Promise<bigint> {
+  const { dialect } = register
+  const source = sourceOf(payment.chain.id)
+  const range = { from: last.block + 1, to: now.block }
+  // Outgoing transfers may exactly offset a missing deposit.
+  const sent = await sumSent(source, payment, { ...range, signal })
+  const readSurplus = async () => {
+    const received = await register.snapshot((connection) =>
+      sumReceived({ connection, dialect }, payment.chain.id, range),
+    )
+    return now.amount - last.amount - received + sent
   }
-}
-
-interface Base {
-  readonly block: { readonly number: number }
-  readonly held: bigint
-}
-
-async function checkAt(source: ChainSource, payment: Payment, at: number) {
-  const before = await source.header(at)
-  const held = await heldAt(source, payment, at)
-  const after = await source.header(at)
-  if (before === undefined || before.hash !== after?.hash)
-    throw new RpcError(`block ${at} changed while its balances were read`)
-  return { block: before, held }
-}
-
-async function heldAt(source: ChainSource, { asset, payTo }: Payment, at: number): Promise<bigint> {
-  let held = 0n
-  for (const address of new Set(payTo.map((each) => each.address)))
-    held += await askContract(source, asset, address, at)
-  return held
-}
-
-/** During a backfill only new blocks are compared. */
-function nameOf({ asset, payTo }: Payment, isWhole: boolean): string {
-  const addresses = new Set(payTo.map((each) => each.address))
-  return [asset, ...addresses, ...(isWhole ? [] : ['newest'])].join(' ')
-}
-
-interface SearchDeps extends Pick<ProveDepositsDeps, 'register' | 'payment'> {
-  readonly source: ChainSource
-}
-
-/** Finds blocks whose deposits do not explain the balance, newest first. */
-class Search {
-  readonly #deps: SearchDeps
-  readonly #base: Base
-  readonly #now: Base
-  readonly #readSent: () => Promise<readonly Step[]>
-  readonly #tried = new Set<number>()
-  #sent: Promise<readonly Step[]> | undefined
-
-  constructor(deps: SearchDeps, base: Base, now: Base, readSent: () => Promise<readonly Step[]>) {
-    this.#deps = deps
-    this.#base = base
-    this.#now = now
-    this.#readSent = readSent
+  const surplus = await readSurplus()
+  if (surplus <= 0n || range.to - range.from >= PROVEN_MAX) return surplus
+  for (let number = range.from; number <= range.to; number += 1) {
+    const header = await source.header(number)
+    if (header !== undefined) await prover.prove(header)
   }
+  return readSurplus()
+}
 
-  async differenceAt(block: number): Promise<bigint> {
-    const { register, payment, source } = this.#deps
-    const range = { after: this.#base.block.number, to: block }
-    const received = await register.snapshot((reads) => receivedIn(reads, payment.chain.id, range))
-    const held =
-      block === this.#now.block.number ? this.#now.held : await heldAt(source, payment, block)
-    // Outgoing transfers may exactly offset a missing deposit.
-    this.#sent ??= this.#readSent()
-    const sent = sumUpTo(await this.#sent, block)
-    return held - this.#base.held - sumUpTo(received, block) + sent
-  }
+interface BalanceCheck extends Held {
+  /** What no deposit has explained since the history was read. */
+  readonly missing: bigint
+}
 
-  /** Undefined if no candidate is left. */
-  async find(): Promise<BlockHeader | undefined> {
-    const { low, high } = await this.#narrow()
-    for (let number = low + 1; number <= high; number += 1) {
-      if (this.#tried.has(number)) continue
-      this.#tried.add(number)
-      return this.#deps.source.header(number)
+async function readCheck(
+  connection: Connection,
+  payment: Payment,
+): Promise<BalanceCheck | undefined> {
+  const [row] = await connection.run(sql`
+    select block_number, held, missing from balance_checks
+    where chain_id = ${payment.chain.id} and pay_to = ${nameOf(payment)}`)
+  return (
+    row && {
+      block: column.integer(row, 'block_number'),
+      amount: BigInt(column.text(row, 'held')),
+      missing: BigInt(column.text(row, 'missing')),
     }
-    return undefined
-  }
-
-  /**
-   * Narrows the newest change to (`low`, `high`], a single block if the node has those states.
-   * Steps double going back, because nodes drop old states first.
-   */
-  async #narrow(): Promise<{ readonly low: number; readonly high: number }> {
-    const end = this.#now.block.number
-    const whole = await this.differenceAt(end)
-    let [low, high] = [this.#base.block.number, end]
-    try {
-      for (let step = 1; end - step > low; step *= 2) {
-        if ((await this.differenceAt(end - step)) === whole) high = end - step
-        else low = end - step
-      }
-      while (high - low > 1) {
-        const middle = Math.floor((low + high) / 2)
-        if ((await this.differenceAt(middle)) === whole) high = middle
-        else low = middle
-      }
-    } catch (error) {
-      if (!(error instanceof RpcError)) throw error
-      if (high - low > SEARCHED_MAX) return { low: high, high }
-    }
-    return { low, high }
-  }
+  )
 }
 
-function sumUpTo(steps: readonly Step[], block: number): bigint {
-  return steps.reduce((sum, step) => (step.block <= block ? sum + step.amount : sum), 0n)
+async function storeCheck(
+  connection: Connection,
+  payment: Payment,
+  { block, amount, missing }: BalanceCheck,
+): Promise<void> {
+  await connection.run(sql`
+    insert into balance_checks (chain_id, pay_to, block_number, held, missing)
+    values (${payment.chain.id}, ${nameOf(payment)}, ${block}, ${String(amount)}, ${String(missing)})
+    on conflict (chain_id) do update set
+      pay_to = excluded.pay_to, block_number = excluded.block_number, held = excluded.held,
+      missing = excluded.missing`)
+}
+
+/** The asset and the addresses that a check covers. */
+function nameOf({ asset, payTo }: Payment): string {
+  return [asset, ...new Set(payTo.map(({ address }) => address))].join(' ')
 }

@@ -4,7 +4,7 @@ import { sql } from '#store/sql.ts'
 
 export const proofsMigration: Migration = {
   id: 2110,
-  name: 'proofs',
+  name: 'proofs of sums',
   sql: `
     create table proofs (
       chain_id bigint primary key,
@@ -12,8 +12,7 @@ export const proofsMigration: Migration = {
       proven_at_unix bigint not null,
       verdict text not null,
       checked bigint not null,
-      detail text,
-      reread_unix bigint
+      detail text
     )`,
 }
 
@@ -25,31 +24,18 @@ export interface Proof {
   /** `unproven`: the contracts could not be read. */
   readonly verdict: 'agrees' | 'differs' | 'unproven'
   readonly checked: number
-  /** What differs, from which block and why, or why the proof failed. */
+  /** What differs, or why the proof failed. */
   readonly detail: string | null
-  /** Unix seconds. */
-  readonly rereadUnix: number | null
 }
 
 export async function storeProof(connection: Connection, proof: Proof): Promise<void> {
-  const { chainId, blockNumber, provenAtUnix, verdict, checked, detail, rereadUnix } = proof
+  const { chainId, blockNumber, provenAtUnix, verdict, checked, detail } = proof
   await connection.run(sql`
-    insert into proofs
-      (chain_id, block_number, proven_at_unix, verdict, checked, detail, reread_unix)
-    values
-      (${chainId}, ${blockNumber}, ${provenAtUnix}, ${verdict}, ${checked}, ${detail}, ${rereadUnix})
+    insert into proofs (chain_id, block_number, proven_at_unix, verdict, checked, detail)
+    values (${chainId}, ${blockNumber}, ${provenAtUnix}, ${verdict}, ${checked}, ${detail})
     on conflict (chain_id) do update set
       block_number = excluded.block_number, proven_at_unix = excluded.proven_at_unix,
-      verdict = excluded.verdict, checked = excluded.checked, detail = excluded.detail,
-      reread_unix = excluded.reread_unix`)
-}
-
-export async function noteReread(
-  connection: Connection,
-  chainId: number,
-  nowUnix: number,
-): Promise<void> {
-  await connection.run(sql`update proofs set reread_unix = ${nowUnix} where chain_id = ${chainId}`)
+      verdict = excluded.verdict, checked = excluded.checked, detail = excluded.detail`)
 }
 
 /** The next proof is due once the history is complete. */
@@ -62,7 +48,7 @@ export async function voidProof(connection: Connection, chainId: number): Promis
 
 export async function readProofs(connection: Connection): Promise<ReadonlyMap<number, Proof>> {
   const found = await connection.run(sql`
-    select chain_id, block_number, proven_at_unix, verdict, checked, detail, reread_unix from proofs`)
+    select chain_id, block_number, proven_at_unix, verdict, checked, detail from proofs`)
   return new Map(found.map((row) => [column.integer(row, 'chain_id'), toProof(row)]))
 }
 
@@ -75,6 +61,5 @@ function toProof(row: Row): Proof {
     verdict: verdict === 'agrees' || verdict === 'differs' ? verdict : 'unproven',
     checked: column.integer(row, 'checked'),
     detail: column.textOrNull(row, 'detail'),
-    rereadUnix: column.integerOrNull(row, 'reread_unix'),
   }
 }

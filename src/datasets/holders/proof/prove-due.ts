@@ -1,5 +1,5 @@
 import { noteCompared, readUnknown } from '#indexer/unknown-figures.ts'
-import { type Clock, DAY_SECONDS, unixNow } from '#lib/time.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { HOLDERS } from '../../dataset-names.ts'
 import { type Proof, readProofs, storeProof } from './proof-row.ts'
@@ -9,9 +9,7 @@ export interface ProveDueDeps extends ProveDeps {
   readonly clock: Clock
   /** Checked in the write, so that a register built from another file never changes. */
   isOurs(connection: Connection): Promise<boolean>
-  /** Re-reads the whole chain. */
-  readAgain(chainId: number): void
-  /** Called for every agreement, and once per difference. */
+  /** Called for every agreement, and once when figures begin to differ or cannot be compared. */
   onProof(proof: Proof): void
 }
 
@@ -20,13 +18,10 @@ const HOUR_SECONDS = 3_600
 /** The pause after a failure or a difference. */
 const TRY_AGAIN_SECONDS = 600
 
-/** If a re-read did not help, the token or all endpoints are at fault. */
-const READ_AGAIN_SECONDS = 30 * DAY_SECONDS
-
-/** Compares once the history is complete, then hourly. `told`: causes reported, by chain. */
+/** Compares once the history is complete, then hourly. `told`: the last verdict reported, by chain. */
 export async function proveDue(
   deps: ProveDueDeps,
-  told: Map<number, string>,
+  told: Map<number, Proof['verdict']>,
   signal: AbortSignal,
 ): Promise<void> {
   const { proofs, unknown } = await deps.register.snapshot(async (reads) => ({
@@ -39,26 +34,19 @@ export async function proveDue(
     const pause = last?.verdict === 'agrees' && !isDoubted ? HOUR_SECONDS : TRY_AGAIN_SECONDS
     const age = unixNow(deps.clock) - (last?.provenAtUnix ?? Number.NEGATIVE_INFINITY)
     if (signal.aborted || Math.abs(age) < pause) continue
-    await proveOne(deps, told, { chainId: id, rereadUnix: last?.rereadUnix ?? null })
+    await proveOne(deps, told, id)
   }
 }
 
 async function proveOne(
   deps: ProveDueDeps,
-  told: Map<number, string>,
-  before: Pick<Proof, 'chainId' | 'rereadUnix'>,
+  told: Map<number, Proof['verdict']>,
+  chainId: number,
 ): Promise<void> {
-  const { chainId } = before
   const outcome = await proveHolders(deps, chainId)
   if (outcome === undefined) return
-  const { isReadable, cause, compared, ...facts } = outcome
-  const nowUnix = unixNow(deps.clock)
-  const age = nowUnix - (before.rereadUnix ?? Number.NEGATIVE_INFINITY)
-  const isReadAgain = isReadable && Math.abs(age) >= READ_AGAIN_SECONDS
-  const again = isReadAgain ? '; the chain is read again' : ''
-  const detail = facts.detail === null ? null : facts.detail + again
-  const { rereadUnix } = before
-  const proof = { ...facts, detail, provenAtUnix: nowUnix, rereadUnix }
+  const { compared, ...facts } = outcome
+  const proof = { ...facts, provenAtUnix: unixNow(deps.clock) }
   const isOurs = await deps.register.write(async (connection) => {
     if (!(await deps.isOurs(connection))) return false
     await storeProof(connection, proof)
@@ -68,9 +56,7 @@ async function proveOne(
     return true
   })
   if (!isOurs) return
-  if (isReadAgain) deps.readAgain(chainId)
-  // The holder in `detail` is random, so compare causes.
-  if (cause === null || told.get(chainId) !== cause) deps.onProof(proof)
-  if (cause === null) told.delete(chainId)
-  else told.set(chainId, cause)
+  const { verdict } = proof
+  if (verdict === 'agrees' || told.get(chainId) !== verdict) deps.onProof(proof)
+  told.set(chainId, verdict)
 }

@@ -8,7 +8,6 @@ import type { Connection, Engine } from '#store/engine.ts'
 import { readBalanceAt, readSupplyAt } from '../queries.ts'
 import type { Proof } from './proof-row.ts'
 import { sampleHolders } from './sample-holders.ts'
-import { type Difference, type Trace, traceDifference } from './trace-difference.ts'
 
 export interface ProveDeps {
   readonly ecosystem: Ecosystem
@@ -16,10 +15,7 @@ export interface ProveDeps {
   sourceOf(chainId: number): ChainSource
 }
 
-/** `isReadable`: re-reading the chain would resolve a difference. */
-export interface Outcome extends Omit<Proof, 'provenAtUnix' | 'rereadUnix'> {
-  readonly isReadable: boolean
-  readonly cause: string | null
+export interface Outcome extends Omit<Proof, 'provenAtUnix'> {
   /** The tokens that could be compared; null without a difference. */
   readonly compared: readonly { readonly contract: Address; readonly difference: string | null }[]
 }
@@ -40,58 +36,44 @@ export async function proveHolders(deps: ProveDeps, chainId: number): Promise<Ou
   if (pinned === undefined) return undefined
   const { claims, status } = pinned
   const source = deps.sourceOf(chainId)
-  const at = { source, blockNumber: status.finalizedNumber, startBlock: status.chain.startBlock }
+  const blockNumber = status.finalizedNumber
   const found: TokenOutcome[] = []
   for (const own of Map.groupBy(claims, ({ token }) => token).values())
-    found.push(await proveToken(at, own))
+    found.push(await proveToken(source, blockNumber, own))
   const worst =
     found.find(({ verdict }) => verdict === 'differs') ??
     found.find(({ verdict }) => verdict === 'unproven')
-  const { verdict = 'agrees', cause = null, detail = null } = worst ?? {}
+  const { verdict = 'agrees', detail = null } = worst ?? {}
   return {
-    ...{ chainId, blockNumber: at.blockNumber, checked: claims.length, verdict, cause, detail },
-    isReadable: found.some((each) => each.isReadable),
+    ...{ chainId, blockNumber, checked: claims.length, verdict, detail },
     compared: found.flatMap(({ verdict: own, contract, detail: difference }) =>
       own === 'unproven' ? [] : [{ contract, difference }],
     ),
   }
 }
 
-interface TokenOutcome extends Pick<Outcome, 'verdict' | 'detail' | 'cause' | 'isReadable'> {
+interface TokenOutcome extends Pick<Outcome, 'verdict' | 'detail'> {
   readonly contract: Address
 }
 
 /** One token that cannot be asked must not hide another. */
 async function proveToken(
-  {
-    source,
-    blockNumber,
-    startBlock,
-  }: {
-    readonly source: ChainSource
-    readonly blockNumber: number
-    readonly startBlock: number
-  },
+  source: ChainSource,
+  blockNumber: number,
   claims: readonly Claim[],
 ): Promise<TokenOutcome> {
   const contract = claims[0]?.token ?? ZERO_ADDRESS
-  const facts = { contract, isReadable: false, cause: null }
   try {
     const answers = await Promise.all(
       claims.map(({ token, holder }) => askContract(source, token, holder, blockNumber)),
     )
     const index = claims.findIndex((claim, at) => claim.stored !== answers[at])
     const claim = claims[index]
-    if (claim === undefined) return { ...facts, verdict: 'agrees', detail: null }
-    const difference = { ...claim, onChain: answers[index] ?? 0n }
-    const trace = await traceDifference(source, difference, { from: startBlock, to: blockNumber })
-    for (const host of trace.prunedHosts) source.lacksHistory(host, trace.cause)
-    const detail = describe(claim.symbol, difference, trace)
-    const { isReadable, cause } = trace
-    return { contract, verdict: 'differs', detail, isReadable, cause }
+    if (claim === undefined) return { contract, verdict: 'agrees', detail: null }
+    return { contract, verdict: 'differs', detail: describe(claim, answers[index] ?? 0n) }
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
-    return { ...facts, verdict: 'unproven', detail, cause: 'unproven' }
+    return { contract, verdict: 'unproven', detail }
   }
 }
 
@@ -134,9 +116,7 @@ async function claimsOf(
   return claims
 }
 
-function describe(symbol: string, difference: Difference, trace: Trace): string {
-  const { holder, stored, onChain } = difference
+function describe({ symbol, holder, stored }: Claim, onChain: bigint): string {
   const what = holder === ZERO_ADDRESS ? 'totalSupply()' : `balanceOf(${showAddress(holder)})`
-  const where = trace.firstWrongBlock === null ? '' : `; first wrong block ${trace.firstWrongBlock}`
-  return `${symbol}: ${what} is ${onChain}, the register has ${stored}${where}: ${trace.cause}`
+  return `${symbol}: ${what} is ${onChain}, the register has ${stored}; "sexton audit" looks for the cause`
 }
