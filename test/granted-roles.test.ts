@@ -208,7 +208,7 @@ describe('an installation of which every process has its printed grants alone', 
     const { url } = await makeDatabaseRole(databaseUrl, ['audit'])
     for (const [role, flags] of [
       ['audit', []],
-      ['backup', [join(world.folder, 'backup.sqlite')]],
+      ['copy', ['--to', join(world.folder, 'backup.sqlite')]],
     ] as const) {
       const environment = { SEXTON_DATABASE_URL: url }
       const reading = await world.start(role, { flags, environment })

@@ -1,4 +1,5 @@
 import type { MicroUsd } from '#domain/money.ts'
+import type { PayerProof } from '#domain/payer-proof.ts'
 import type { Refusal } from '#domain/refusal.ts'
 import type { Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
@@ -17,7 +18,7 @@ import {
   createAddressBucket,
 } from './callers/client-address.ts'
 import { findKey, type Key } from './keys/key-store.ts'
-import { type PayerProofInput, verifyPayerProof } from './keys/payer-proof.ts'
+import { verifyPayerProof } from './keys/payer-proof.ts'
 import type { SettlingMeter } from './meter/admission.ts'
 import { createMeter } from './meter/meter.ts'
 
@@ -47,7 +48,7 @@ export interface Access {
   /** Another process changed the key with this digest, or any. */
   keyChanged(digest: string | undefined): void
   findKey(publicId: string): Promise<Key | undefined>
-  verifyPayerProof(input: PayerProofInput): Promise<Refusal | undefined>
+  verifyPayerProof(input: PayerProof): Promise<Refusal | undefined>
 }
 
 export function createAccess(deps: CreateAccessDeps): Access {

@@ -41,12 +41,11 @@ function listCommand(process: NodeJS.Process): Command {
 function revokeCommand(process: NodeJS.Process): Command {
   return upkeepCommand('revoke')
     .description('revoke keys; all, or none if one is unknown')
-    .argument('[publicId...]', 'public ids of the keys')
-    .option('--from <file>', 'a JSON list of public ids, or the JSON of "sexton restore"')
-    .action((publicIds: string[], options: UpkeepOptions & { readonly from?: string }) =>
+    .argument('<publicId...>', 'public ids of the keys')
+    .action((publicIds: string[], options: UpkeepOptions) =>
       runUpkeep(process, options, async (context, report) => {
         const { runRevoke } = await import('#upkeep/keys/run-keys.ts')
-        return runRevoke(context, report, { ...options, publicIds })
+        return runRevoke(context, report, publicIds)
       }),
     )
 }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
-import type { KeyChange } from '#access/keys/authorise.ts'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
@@ -36,12 +35,14 @@ async function runServe(context: RoleContext): Promise<ExitCode> {
     { serve },
     { untilStopped },
     { openStores, reportMigrations },
+    { watchKeys },
   ] = await Promise.all([
     import('#main/compose.ts'),
     import('#main/role-context.ts'),
     import('#main/roles/serve.ts'),
     import('#main/roles/until-stopped.ts'),
     import('#main/stores.ts'),
+    import('#main/key-notes.ts'),
   ])
   const { settings, logger, clock } = context
   const ecosystem = await chosenEcosystem(settings)
@@ -49,7 +50,7 @@ async function runServe(context: RoleContext): Promise<ExitCode> {
   try {
     const report = (err: unknown) => logger.error({ err }, 'error in the background')
     const warn = (message: string) => logger.warn(message)
-    const onKeyChange = (change: KeyChange) => logger.info(change, `key ${change.kind}`)
+    const onKeyChange = watchKeys({ settings, logger, clock })
     const given = { ecosystem, stores, settings, clock, report, warn, onKeyChange }
     const composed = await compose(given)
     const served = await serve({ settings, logger, clock, randomBytes }, composed)

@@ -49,9 +49,9 @@ describe('the command line', () => {
 
   it('a URL that cannot be read is refused without its password', async () => {
     for (const url of ['postgres://u:hun/ter2@db/x', 'mysql://u:hunter2@db/x']) {
-      const { child, output } = run(['move', '--to', url])
+      const { child, output } = run(['copy', '--to', url])
       assert.equal(await ended(child), 2)
-      assert.match(output.errors, /--to <url>' argument '[a-z]+:\/\/\.\.\.@db\/x' is invalid/)
+      assert.match(output.errors, /--to <stores>' argument '[a-z]+:\/\/\.\.\.@db\/x' is invalid/)
     }
   })
 
@@ -59,7 +59,7 @@ describe('the command line', () => {
     const main = run(['--help'])
     assert.equal(await ended(main.child), 0)
     const onStores = ['start', 'serve', 'index', 'verify', 'check', 'explain', 'doctor', 'audit']
-    const ofUpkeep = ['keys list', 'backup', 'restore', 'move', 'migrate']
+    const ofUpkeep = ['keys list', 'copy', 'migrate']
     const all = [...onStores, ...ofUpkeep, 'init', 'mcp', 'grants']
     for (const word of [...all, 'SEXTON_DATABASE_URL'])
       assert.ok(main.output.text.includes(word.replace(' list', '')), word)

@@ -19,9 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Make>>> = {
   mcp: async () => (await import('./mcp-command.ts')).mcpCommand,
   jobs: async () => (await import('./jobs-command.ts')).jobsCommand,
   keys: async () => (await import('./keys-command.ts')).keysCommand,
-  backup: async () => (await import('./backup-command.ts')).backupCommand,
-  restore: async () => (await import('./restore-command.ts')).restoreCommand,
-  move: async () => (await import('./move-command.ts')).moveCommand,
+  copy: async () => (await import('./copy-command.ts')).copyCommand,
   migrate: async () => (await import('./migrate-command.ts')).migrateCommand,
   grants: async () => (await import('./grants-command.ts')).grantsCommand,
 }
@@ -44,7 +42,8 @@ export async function createProgram(from: NodeJS.Process): Promise<Command> {
   for (const command of [program, ...program.commands])
     command.exitOverride().configureOutput({
       // Commander repeats wrong values, and a URL may hold a password.
-      outputError: (text, write) => write(text.replace(/\/\/[^'\n]*@/g, '//...@')),
+      outputError: (text, write) =>
+        write(text.replace(/(postgres(?:ql)?:(?:\/\/)?|\/\/)[^'\n]*@/gi, '$1...@')),
     })
   return program
 }

@@ -17,6 +17,7 @@ import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { type Clock, nextMidnight, unixNow } from '#lib/time.ts'
+import type { DepositIndex } from '#payments/deposit.ts'
 import { paymentRequiredBody } from '#payments/offers.ts'
 import { paymentsRoutes } from '#payments/prepay-routes.ts'
 import { Waker } from '#payments/waker.ts'
@@ -26,6 +27,7 @@ import { newlyMinted } from '#statistics/newly-minted.ts'
 import { priceAt, statsRoute } from '#statistics/stats.ts'
 import { statsHistoryRoute } from '#statistics/stats-history.ts'
 import { streamRoute } from '#stream/stream-route.ts'
+import { settlesIntent } from '#x402/settling/intent-store.ts'
 import { absentOperations } from './absent-operations.ts'
 import { indexGauges } from './gauges/index-gauges.ts'
 import type { IndexProgress } from './gauges/index-progress.ts'
@@ -46,7 +48,8 @@ import { VERSION } from './version.ts'
 
 export interface Composed extends ServeInput {
   /** Wakes requests that wait for a prepayment. */
-  readonly waker: Waker
+  /** Wakes those who wait for a prepayment. */
+  onPaymentsSettled(): void
 }
 
 export interface ComposeDeps {
@@ -98,11 +101,10 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
     },
   )
   hearOthers(deps, data, access)
-  const waker = new Waker()
   const facts = serviceFactsOf(ecosystem, { version: VERSION, nowUnix: unixNow(clock) })
   const minter = facts.gate === null ? null : describeGate(facts.gate)
   const { payment } = ecosystem
-  const parts = { file: data.file, access, waker, minter }
+  const parts = { file: data.file, access, minter }
   const paying = payment === null ? undefined : composePayments(deps, { payment, ...parts })
   const x402 = await openX402(deps, access, paying)
   const signing = await openSigning(deps)
@@ -110,7 +112,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
   const readiness = () => readReadiness(state)
   return {
     ...access,
-    waker,
+    onPaymentsSettled: () => paying?.waker.wake(),
     metrics,
     facts,
     readiness: async () => publicReadiness(await readiness(), ecosystem.chains),
@@ -314,29 +316,35 @@ function toLimit(setting: GuardSetting) {
 
 interface ComposedPayments {
   readonly payment: Payment
+  readonly waker: Waker
   readonly routes: readonly Route[]
   /** The 402 body that the API contract specifies. */
   quotaBody(caller: Caller): unknown
 }
 
 function composePayments(
-  { ecosystem, stores, settings, clock }: ComposeDeps,
+  { ecosystem, stores, settings, clock, report }: ComposeDeps,
   input: {
     readonly payment: Payment
     readonly file: FileParts
     readonly access: Access
-    readonly waker: Waker
     /** Who can mint a key, for the text of a 402. */
     readonly minter: string | null
   },
 ): ComposedPayments {
-  const { payment, file, access, waker, minter } = input
+  const { payment, file, access, minter } = input
   const { pricePerCall, service } = ecosystem
   const settles = settings.settling !== undefined
   const { pricingDocsUrl } = service
+  const deposits: DepositIndex = {
+    canonical: (query) => readDeposits({ register: stores.register, payment, file }, query),
+  }
+  const readHead = async () => (await deposits.canonical({ txHashes: [] }))?.head.number
+  const waker = new Waker(readHead, report)
   const offers = { payment, pricePerCall, pricingDocsUrl, minter, settles, clock }
   return {
     payment,
+    waker,
     quotaBody: (caller) => paymentRequiredBody(offers, caller),
     routes: paymentsRoutes({
       engine: stores.accounts,
@@ -346,9 +354,8 @@ function composePayments(
       confirmations: payment.confirmations,
       findKey: access.findKey,
       verifyPayerProof: access.verifyPayerProof,
-      deposits: {
-        canonical: (query) => readDeposits({ register: stores.register, payment, file }, query),
-      },
+      deposits,
+      isReserved: settlesIntent,
       waker,
     }),
   }

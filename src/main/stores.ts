@@ -6,11 +6,18 @@ import { jobRunsMigration } from '#jobs/job-runs.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { moduleFile } from '#lib/package-root.ts'
 import { paymentsMigrations } from '#payments/payments-migrations.ts'
-import { type Engine, type Migration, type OnMigration, StoreError } from '#store/engine.ts'
-import { MovedStoreError, OutdatedStoreError } from '#store/migrate.ts'
+import {
+  type Connection,
+  type Engine,
+  type Migration,
+  type OnMigration,
+  StoreError,
+} from '#store/engine.ts'
+import { appliedIds, ClosedStoreError, OutdatedStoreError } from '#store/migrate.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { webhooksMigrations } from '#webhooks/webhook-migrations.ts'
 import { x402Migrations } from '#x402/x402-migrations.ts'
+import { noteRevokedKeys } from './key-notes.ts'
 import type { Settings, StoreSetting } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 import { storeFile } from './store-file.ts'
@@ -69,16 +76,27 @@ export async function migrateStore(
     const whenOutdated = name === 'register' ? 'rebuild' : 'refuse'
     await engine.migrate(MIGRATIONS[name], onMigration, whenOutdated)
   } catch (cause) {
-    if (cause instanceof OutdatedStoreError) throw new SettingsError(OUTDATED, { cause })
-    if (cause instanceof MovedStoreError) throw new SettingsError(whereMoved(cause), { cause })
-    throw cause
+    refuse(cause)
   }
 }
 
-function whereMoved({ place, isComplete }: MovedStoreError): string {
-  return isComplete
-    ? `SEXTON_DATA: the accounts of this folder were moved to ${place}; set SEXTON_DATABASE_URL to it`
-    : `SEXTON_DATA: a move of these accounts to ${place} was interrupted; run the same "sexton move --to" again, which ends or undoes it`
+/** What is applied to a store that stays as it is, as a running older version needs it; refuses like `migrateStore`. */
+export async function readMigrations(
+  connection: Connection,
+  name: 'register' | 'accounts',
+): Promise<readonly Migration[]> {
+  const applied = await appliedIds(connection, MIGRATIONS[name]).catch(refuse)
+  return MIGRATIONS[name].filter(({ id }) => applied.has(id))
+}
+
+function refuse(cause: unknown): never {
+  if (cause instanceof OutdatedStoreError) throw new SettingsError(OUTDATED, { cause })
+  if (cause instanceof ClosedStoreError)
+    throw new SettingsError(
+      `SEXTON_DATA, SEXTON_DATABASE_URL: the accounts there are closed: ${cause.reason}`,
+      { cause },
+    )
+  throw cause
 }
 
 /** Migrates both; throws StoreError and leaves nothing open. */
@@ -106,6 +124,7 @@ export async function openStores(
   try {
     await migrateStore(accounts, 'accounts', onMigration)
     await migrateStore(register, 'register', onMigration)
+    await noteRevokedKeys(settings, { run: accounts.read })
     return { register, registerReads, accounts, admissions, close }
   } catch (error) {
     await close()
@@ -149,7 +168,7 @@ async function refuseLostAccounts(
     .catch(() => [])
   if (served.length > 0)
     throw new SettingsError(
-      `SEXTON_DATA: ${file} is gone, but the register beside it is not: restore a backup with "sexton restore", name the right folder, or begin with empty accounts by SEXTON_NEW_ACCOUNTS=yes`,
+      `SEXTON_DATA: ${file} is gone, but the register beside it is not: restore a backup with "sexton copy --from", name the right folder, or begin with empty accounts by SEXTON_NEW_ACCOUNTS=yes`,
     )
 }
 

@@ -43,10 +43,10 @@ export function parseOneOf<T extends string>(values: readonly T[]) {
 
 /** `postgres` also accepts `postgresql`. */
 export function parseUrl(scheme: 'postgres') {
-  const isPostgres = new RegExp(`^${scheme}(?:ql)?:$`)
+  const isPostgres = new RegExp(`^${scheme}(?:ql)?://`, 'i')
   return (text: string): Reading<string> => {
-    const { protocol = '', hostname = '' } = URL.parse(text) ?? {}
-    return isPostgres.test(protocol) && !hostname.includes(',')
+    const { href = '', hostname = '' } = URL.parse(text) ?? {}
+    return isPostgres.test(href) && !hostname.includes(',')
       ? { ok: true, value: text }
       : { ok: false, reason: `must be a ${scheme}://user:password@host:port/database URL` }
   }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '#lib/time.ts'
-import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { hash } from './fake-chain.ts'
 import {
@@ -28,7 +27,7 @@ const flood = async (harness: Harness) => {
 const statusOf = async (harness: Harness, tx: string) => (await harness.record(hash(tx))).status
 
 withPayments(
-  'a claim that made room for others is pending, and credited however deep its deposit is',
+  'a claim among a flood of others is pending, and credited however deep its deposit is',
   async (harness) => {
     await harness.claim({ tx: 'tx' })
     await flood(harness)
@@ -42,7 +41,7 @@ withPayments(
 )
 
 withPayments(
-  'a claim that made room for others outlives an index that is away for more than a day',
+  'a claim among a flood of others outlives an index that is away for more than a day',
   async (harness) => {
     await harness.claim({ tx: 'tx' })
     await harness.claim({ tx: 'other', key: ALICE_KEY_2 })
@@ -57,7 +56,7 @@ withPayments(
   },
 )
 
-withPayments('a claim that made room for others still expires after its day', async (harness) => {
+withPayments('a claim among a flood of others still expires after its day', async (harness) => {
   await harness.claim({ tx: 'tx' })
   await flood(harness)
   harness.now.ms += DAY_SECONDS * 1000
@@ -76,9 +75,6 @@ withPayments(
       answers.push(codeOf(await harness.claim({ tx: `tx ${n}`, as: ALICE_KEY })))
     }
     assert.deepEqual(answers, [...Array(20).fill(200), ...Array(10).fill('rate_limited')])
-    const [row] = await harness.engine.read(sql`
-      select count(*) as open from claims where status = 'pending' and share = 2`)
-    assert.equal(row?.open, 20)
     assert.equal(codeOf(await harness.claim({ tx: 'tx 0', as: ALICE_KEY })), 200)
     harness.pay('tx 29')
     assert.equal(codeOf(await harness.claim({ tx: 'tx 29', as: ALICE_KEY })), 200)

@@ -3,14 +3,11 @@ import type { Address, Hash } from '#domain/address.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
-import { CLAIM_TTL_SECONDS, type Claim, type ClaimStatus, TRUSTS, type Trust } from './claim.ts'
+import { CLAIM_TTL_SECONDS, type Claim, TRUSTS, type Trust } from './claim.ts'
 import type { Reads } from './reads.ts'
 
-const COLUMNS = sql`id, public_id, tx_hash, owner, payer_address, by_owner, trust, share,
-  evicted, claimed_micro_usd, status, credited_micro_usd, confirmations, created_unix, opened_unix,
-  verified_unix, was_credited, look_again`
-
-const WATCHED = sql`(status in ('pending', 'confirming', 'reversed') or look_again = 1)`
+const COLUMNS = sql`id, public_id, tx_hash, owner, payer_address, by_owner, trust,
+  claimed_micro_usd, created_unix, opened_unix, was_credited`
 
 export interface NewClaim {
   readonly id: string
@@ -31,12 +28,10 @@ export async function insertClaim(
 ): Promise<Claim | undefined> {
   const [row] = await connection.run(sql`
     insert into claims (id, public_id, tx_hash, owner, payer_address, by_owner, trust,
-      share, claimed_micro_usd, status, credited_micro_usd, confirmations, created_unix, opened_unix,
-      verified_unix, checked_ms)
+      claimed_micro_usd, created_unix, opened_unix)
     values (${claim.id}, ${claim.publicId}, ${claim.txHash}, ${claim.owner},
       ${claim.payerAddress}, ${claim.byOwner ? 1 : 0}, ${TRUSTS.indexOf(claim.trust)},
-      ${TRUSTS.indexOf(claim.trust)}, ${claim.claimedMicroUsd}, 'pending', ${null}, 0, ${claim.nowUnix}, ${claim.nowUnix},
-      ${null}, 0)
+      ${claim.claimedMicroUsd}, ${claim.nowUnix}, ${claim.nowUnix})
     on conflict (public_id, tx_hash) do nothing returning ${COLUMNS}`)
   return row && toClaim(row)
 }
@@ -46,7 +41,7 @@ export async function lockClaim(
   input: { readonly publicId: string; readonly txHash: Hash },
 ): Promise<Claim | undefined> {
   const [row] = await connection.run(sql`
-    update claims set checked_ms = 0
+    update claims set id = id
     where public_id = ${input.publicId} and tx_hash = ${input.txHash} returning ${COLUMNS}`)
   return row && toClaim(row)
 }
@@ -67,14 +62,20 @@ export async function findClaimById(reads: Reads, id: string): Promise<Claim | u
 
 export async function findClaimByTx(
   reads: Reads,
-  input: { readonly txHash: Hash; readonly senders: readonly Address[] },
+  input: {
+    readonly txHash: Hash
+    readonly senders: readonly Address[]
+    readonly nowUnix: number
+  },
 ): Promise<Claim | undefined> {
   const [row] = await reads.run(sql`
     select ${COLUMNS} from claims where tx_hash = ${input.txHash}
-    order by case when status = 'verified' then 0 when was_credited = 1 then 1 else 2 end,
+    order by case when exists (
+        select 1 from credits where claim_id = claims.id and reversed_unix is null) then 0
+      when was_credited = 1 then 1 else 2 end,
       case when ${isOfSender(input.senders)} then 0 else 1 end,
       case when trust = ${TRUSTS.indexOf('owner')} then 0 else 1 end,
-      case when status in ('pending', 'confirming') then 0 else 1 end,
+      case when opened_unix > ${input.nowUnix - CLAIM_TTL_SECONDS} then 0 else 1 end,
       created_unix, id
     limit 1`)
   return row && toClaim(row)
@@ -87,26 +88,36 @@ function isOfSender(senders: readonly Address[]): Sql {
     where claim_id = claims.id and claim_proofs.payer_address in (${join(senders)}))`
 }
 
-export async function placedClaimsOf(
+/** Transactions that the owner of a key has claimed for it, uncredited and not a day old. */
+export async function awaitedByOwner(
   reads: Reads,
-  input: { readonly publicId: string; readonly share: Trust },
-): Promise<{ readonly id: string; readonly txHash: Hash }[]> {
+  input: { readonly publicId: string; readonly nowUnix: number },
+): Promise<readonly Hash[]> {
   const found = await reads.run(sql`
-    select id, tx_hash from claims
-    where public_id = ${input.publicId} and share = ${TRUSTS.indexOf(input.share)}
-      and status = 'pending' and evicted = 0
+    select tx_hash from claims
+    where public_id = ${input.publicId} and trust = ${TRUSTS.indexOf('owner')}
+      and opened_unix > ${input.nowUnix - CLAIM_TTL_SECONDS} and was_credited = 0
     order by opened_unix, id`)
-  return found.map((row) => ({ id: column.text(row, 'id'), txHash: column.hex(row, 'tx_hash') }))
+  return found.map((row) => column.hex(row, 'tx_hash'))
 }
 
 export async function updateClaim(connection: Connection, claim: Claim): Promise<void> {
   await connection.run(sql`
     update claims set payer_address = ${claim.payerAddress}, by_owner = ${claim.byOwner ? 1 : 0},
-      trust = ${TRUSTS.indexOf(claim.trust)}, share = ${TRUSTS.indexOf(claim.share)},
-      evicted = ${claim.evicted ? 1 : 0},
-      status = ${claim.status}, opened_unix = ${claim.openedUnix},
-      look_again = ${claim.lookAgain ? 1 : 0}
+      trust = ${TRUSTS.indexOf(claim.trust)}, opened_unix = ${claim.openedUnix}
     where id = ${claim.id}`)
+}
+
+export async function markCredited(connection: Connection, id: string): Promise<void> {
+  await connection.run(sql`update claims set was_credited = 1 where id = ${id}`)
+}
+
+/** After a reorg, in case the transaction is mined again. */
+export async function reopenClaim(
+  connection: Connection,
+  { id, nowUnix }: { readonly id: string; readonly nowUnix: number },
+): Promise<void> {
+  await connection.run(sql`update claims set opened_unix = ${nowUnix} where id = ${id}`)
 }
 
 export async function insertProof(
@@ -141,134 +152,70 @@ export async function readProvenPayers(
   return proven
 }
 
-/** May still be credited, at any age. */
-export async function watchedClaimsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Claim[]> {
+export async function claimsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Claim[]> {
   if (txHashes.length === 0) return []
   const found = await reads.run(sql`
-    select ${COLUMNS} from claims where tx_hash in (${join(txHashes)}) and ${WATCHED}
-    order by created_unix, id`)
+    select ${COLUMNS} from claims where tx_hash in (${join(txHashes)}) order by created_unix, id`)
   return found.map(toClaim)
 }
 
-export async function nextWatchedClaims(reads: Reads, limit: number): Promise<Claim[]> {
-  const found = await reads.run(sql`
-    select ${COLUMNS} from claims where ${WATCHED} order by checked_ms, id limit ${limit}`)
-  return found.map(toClaim)
-}
-
-export async function readOpenClaims(reads: Reads): Promise<
-  readonly {
-    readonly status: string
-    readonly count: number
-    readonly oldestUnix: number
-  }[]
-> {
-  const found = await reads.run(sql`
-    select status, count(*) as claims, min(opened_unix) as oldest from claims
-    where status in ('pending', 'confirming') group by status order by status`)
-  return found.map((row) => ({
-    status: column.text(row, 'status'),
-    count: column.integer(row, 'claims'),
-    oldestUnix: column.integer(row, 'oldest'),
-  }))
-}
-
-export async function markChecked(
-  connection: Connection,
-  input: { readonly ids: readonly string[]; readonly nowMs: number },
-): Promise<void> {
-  await connection.run(sql`
-    update claims set checked_ms = ${input.nowMs} where id in (${join(input.ids)})`)
-}
-
-/** Never a verified claim; returns whether anything changed. */
-export async function setClaimStatus(
-  connection: Connection,
-  input: {
-    readonly id: string
-    readonly status: ClaimStatus
-    readonly confirmations: number
-  },
-): Promise<boolean> {
-  const moved = await connection.run(sql`
-    update claims set status = ${input.status}, confirmations = ${input.confirmations}
-    where id = ${input.id} and status <> 'verified'
-      and (status <> ${input.status} or confirmations <> ${input.confirmations})
-    returning id`)
-  return moved.length === 1
-}
-
-export async function setClaimVerified(
-  connection: Connection,
-  input: {
-    readonly id: string
-    readonly creditedMicroUsd: bigint
-    readonly payerAddress: Address
-    readonly confirmations: number
-    readonly nowUnix: number
-  },
-): Promise<void> {
-  await connection.run(sql`
-    update claims set status = 'verified', credited_micro_usd = ${input.creditedMicroUsd},
-      payer_address = ${input.payerAddress}, confirmations = ${input.confirmations},
-      verified_unix = coalesce(verified_unix, ${input.nowUnix}), was_credited = 1, look_again = 0
-    where id = ${input.id}`)
-}
-
-/** Watched for another day, in case the transaction is mined again. */
-export async function setClaimReversed(
-  connection: Connection,
-  input: { readonly id: string; readonly nowUnix: number },
-): Promise<void> {
-  await connection.run(sql`
-    update claims set status = 'reversed', credited_micro_usd = ${null}, verified_unix = ${null},
-      confirmations = 0, opened_unix = ${input.nowUnix}, checked_ms = 0, look_again = 0
-    where id = ${input.id}`)
-}
-
-export async function endLookAgain(connection: Connection, id: string): Promise<void> {
-  await connection.run(sql`update claims set look_again = 0 where id = ${id}`)
-}
-
-export async function staleClaims(
+export async function newestClaims(
   reads: Reads,
-  input: { readonly nowUnix: number; readonly limit: number },
-): Promise<{ readonly id: string; readonly txHash: Hash }[]> {
+  { nowUnix, limit }: { readonly nowUnix: number; readonly limit: number },
+): Promise<Claim[]> {
   const found = await reads.run(sql`
-    select id, tx_hash from claims
-    where status in ('pending', 'confirming')
-      and opened_unix <= ${input.nowUnix - CLAIM_TTL_SECONDS}
-    order by opened_unix, id limit ${input.limit}`)
-  return found.map((row) => ({ id: column.text(row, 'id'), txHash: column.hex(row, 'tx_hash') }))
+    select ${COLUMNS} from claims where opened_unix > ${nowUnix - CLAIM_TTL_SECONDS}
+    order by opened_unix desc, id desc limit ${limit}`)
+  return found.map(toClaim)
 }
 
-/** Evicted claims stay open. */
-export async function evictClaims(connection: Connection, ids: readonly string[]): Promise<void> {
-  await connection.run(sql`
-    update claims set evicted = 1 where id in (${join(ids)}) and status = 'pending'`)
+/** In the order of their opening. */
+export async function uncreditedClaims(
+  reads: Reads,
+  { after, limit }: { readonly after: ClaimPlace; readonly limit: number },
+): Promise<Claim[]> {
+  const found = await reads.run(sql`
+    select ${COLUMNS} from claims
+    where was_credited = 0 and (opened_unix, id) > (${after.openedUnix}, ${after.id})
+    order by opened_unix, id limit ${limit}`)
+  return found.map(toClaim)
 }
 
-export async function expireClaims(
-  connection: Connection,
-  input: { readonly ids: readonly string[]; readonly openedBeforeUnix: number },
-): Promise<string[]> {
-  if (input.ids.length === 0) return []
-  const expired = await connection.run(sql`
-    update claims set status = 'expired', confirmations = 0
-    where id in (${join(input.ids)}) and status in ('pending', 'confirming')
-      and opened_unix <= ${input.openedBeforeUnix}
-    returning id`)
-  return expired.map((row) => column.text(row, 'id'))
+/** Claims with a credit that a reorg took and that is not credited again, the newest first. */
+export async function reversedClaims(
+  reads: Reads,
+  { limit }: { readonly limit: number },
+): Promise<Claim[]> {
+  const found = await reads.run(sql`
+    select ${COLUMNS} from claims where id in (
+      select claim_id from credits where reversed_unix is not null and restored = 0)
+    order by opened_unix desc, id desc limit ${limit}`)
+  return found.map(toClaim)
 }
 
-function toTrust(row: Row, name: string): Trust {
-  const trust = TRUSTS[column.integer(row, name)]
-  assert(trust !== undefined, `${name} is not a known trust`)
+export type ClaimPlace = Pick<Claim, 'openedUnix' | 'id'>
+
+export const FIRST_PLACE: ClaimPlace = { openedUnix: -1, id: '' }
+
+/** Uncredited, and not a day old. */
+export async function countOpenClaims(
+  reads: Reads,
+  nowUnix: number,
+): Promise<{ readonly count: number; readonly oldestUnix: number | null }> {
+  const [row] = await reads.run(sql`
+    select count(*) as claims, min(opened_unix) as oldest from claims
+    where was_credited = 0 and opened_unix > ${nowUnix - CLAIM_TTL_SECONDS}`)
+  if (row === undefined) return { count: 0, oldestUnix: null }
+  return { count: column.integer(row, 'claims'), oldestUnix: column.integerOrNull(row, 'oldest') }
+}
+
+function toTrust(row: Row): Trust {
+  const trust = TRUSTS[column.integer(row, 'trust')]
+  assert(trust !== undefined, 'trust is not a known one')
   return trust
 }
 
 function toClaim(row: Row): Claim {
-  const credited = column.integerOrNull(row, 'credited_micro_usd')
   return {
     id: column.text(row, 'id'),
     publicId: column.text(row, 'public_id'),
@@ -276,17 +223,10 @@ function toClaim(row: Row): Claim {
     owner: column.hex(row, 'owner'),
     payerAddress: column.hex(row, 'payer_address'),
     byOwner: column.flag(row, 'by_owner'),
-    trust: toTrust(row, 'trust'),
-    share: toTrust(row, 'share'),
-    evicted: column.flag(row, 'evicted'),
+    trust: toTrust(row),
     claimedMicroUsd: column.amount(row, 'claimed_micro_usd'),
-    status: column.text(row, 'status') as ClaimStatus,
-    creditedMicroUsd: credited === null ? null : BigInt(credited),
-    confirmations: column.integer(row, 'confirmations'),
     createdUnix: column.integer(row, 'created_unix'),
     openedUnix: column.integer(row, 'opened_unix'),
-    verifiedUnix: column.integerOrNull(row, 'verified_unix'),
     wasCredited: column.flag(row, 'was_credited'),
-    lookAgain: column.flag(row, 'look_again'),
   }
 }

@@ -130,7 +130,7 @@ withPayments(
     harness.chain.drop(11)
     harness.pay('tx')
     harness.chain.mineEmpty(10)
-    assert.equal(claimedOf(await harness.claim({ tx: 'tx' })).status, 'pending')
+    assert.equal(claimedOf(await harness.claim({ tx: 'tx' })).status, 'confirming')
     await harness.pass()
     assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
   },

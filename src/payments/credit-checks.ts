@@ -1,11 +1,12 @@
 import type { Address } from '#domain/address.ts'
+import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
 import { keyAccount, keyOfAccount, payerAccount, receivableAccount } from '#ledger/account.ts'
 import { type Check, DIFFERENCES_MAX, type Difference } from '#ledger/check.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { type Credit, liveCreditsOf, readCredits } from './credit.ts'
-import type { BlockHashAt, CanonicalDeposits, Deposit, DepositIndex } from './deposit.ts'
+import type { BlockHashAt, DepositIndex } from './deposit.ts'
 import type { VerifyPayerProof } from './payments-deps.ts'
 import { logName } from './suspense.ts'
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Address, Hash } from '#domain/address.ts'
+import type { Deposit } from '#domain/deposit.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import {
   chainInAccount,
@@ -15,7 +16,6 @@ import { lesser } from '#lib/lesser.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
-import type { Deposit } from './deposit.ts'
 import type { KeyBook } from './payments-deps.ts'
 import type { Reads } from './reads.ts'
 
@@ -32,6 +32,8 @@ export interface Credit {
   readonly logIndex: number
   readonly payerAddress: Address
   readonly microUsd: MicroUsd
+  readonly createdUnix: number
+  readonly reversedUnix: number | null
 }
 
 /** How much of a locked balance belongs to the credit. */
@@ -44,7 +46,7 @@ export type ShareOf = (
 export const CREDIT_MAX: MicroUsd = 10n ** 13n
 
 const COLUMNS = sql`id, account, owner, claim_id, chain_id, tx_hash, position_in_tx, block_number,
-  block_hash, log_index, payer_address, micro_usd`
+  block_hash, log_index, payer_address, micro_usd, created_unix, reversed_unix`
 
 interface NewCredit {
   readonly id: string
@@ -221,13 +223,18 @@ async function lockBalances(
   return locked
 }
 
-export async function liveCreditsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
+/** With reversed ones. */
+export async function creditsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
   if (txHashes.length === 0) return []
   const found = await reads.run(sql`
-    select ${COLUMNS} from credits
-    where tx_hash in (${join(txHashes)}) and reversed_unix is null
-    order by chain_id, tx_hash, position_in_tx`)
+    select ${COLUMNS} from credits where tx_hash in (${join(txHashes)})
+    order by chain_id, tx_hash, position_in_tx, created_unix, id`)
   return found.map(toCredit)
+}
+
+export async function liveCreditsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
+  const credits = await creditsOf(reads, txHashes)
+  return credits.filter(({ reversedUnix }) => reversedUnix === null)
 }
 
 export async function unsettledCredits(reads: Reads, chainId: number): Promise<Credit[]> {
@@ -261,6 +268,8 @@ function toCredit(row: Row): Credit {
     logIndex: column.integer(row, 'log_index'),
     payerAddress: column.hex(row, 'payer_address'),
     microUsd: column.amount(row, 'micro_usd'),
+    createdUnix: column.integer(row, 'created_unix'),
+    reversedUnix: column.integerOrNull(row, 'reversed_unix'),
   }
 }
 

@@ -1,42 +1,5 @@
-import type { Address, Hash } from '#domain/address.ts'
-import type { BlockRef } from '#domain/chain.ts'
-
-/** A canonical `Transfer(to = payTo)` of the payment asset, never zero. */
-export interface Deposit {
-  readonly chainId: number
-  readonly blockNumber: number
-  readonly blockHash: Hash
-  readonly timestampUnix: number
-  readonly txHash: Hash
-  readonly logIndex: number
-  /** Among its transaction's payment transfers; survives reorgs. */
-  readonly positionInTx: number
-  readonly from: Address
-  readonly to: Address
-  /** Micro-USD. */
-  readonly amount: bigint
-  /** Unproven deposits are never credited. */
-  readonly proven: boolean
-}
-
-export type DepositQuery =
-  | { readonly sinceBlock: number }
-  | { readonly txHashes: readonly Hash[] }
-  | {
-      readonly after: Pick<Deposit, 'blockNumber' | 'txHash' | 'positionInTx'>
-      readonly limit: number
-    }
-
-export interface CanonicalDeposits {
-  readonly head: BlockRef & {
-    readonly timestamp: number
-  }
-  /** Below, history is still being read. */
-  readonly completeFromBlock: number
-  /** From the file's first block on. */
-  readonly isComplete: boolean
-  readonly deposits: readonly Deposit[]
-}
+import type { Hash } from '#domain/address.ts'
+import type { CanonicalDeposits, DepositQuery } from '#domain/deposit.ts'
 
 export interface DepositIndex {
   canonical(query: DepositQuery): Promise<CanonicalDeposits | undefined>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Claim } from './claim.ts'
+import { stateOf } from './claim-state.ts'
 import { CHAIN_ID, hash } from './fake-chain.ts'
 import { type Evidence, judgeClaim } from './judge-claim.ts'
 import { ALICE_KEY, alice, wallet } from './payments-harness.ts'
@@ -13,17 +14,10 @@ const claim: Claim = {
   payerAddress: alice,
   byOwner: true,
   trust: 'none',
-  share: 'none',
-  evicted: false,
   claimedMicroUsd: 1_000_000n,
-  status: 'pending',
-  creditedMicroUsd: null,
-  confirmations: 0,
   createdUnix: 0,
   openedUnix: 0,
-  verifiedUnix: null,
   wasCredited: false,
-  lookAgain: false,
 }
 
 const evidence: Evidence = {
@@ -55,11 +49,24 @@ test('a deposit that settles a payment by another door is rejected, though not c
   assert.deepEqual(verdict, { kind: 'end', status: 'rejected', confirmations: 10 })
 })
 
+test('a claim on the transaction of an open x402 payment is shown as the verifier judges it', () => {
+  const known = {
+    deposits: evidence.deposits,
+    head: { number: 20, hash: hash('head'), timestamp: 0 },
+    completeFromBlock: 0,
+    isComplete: true,
+  }
+  const facts = { ...evidence, known, nowUnix: 0 }
+  assert.equal(stateOf(claim, { ...facts, isReserved: true }).status, 'rejected')
+  assert.equal(stateOf(claim, facts).status, 'confirming')
+})
+
 test('a transaction with a live credit in another block is not credited twice', () => {
   const live = {
     ...{ id: 'credit', account: 'key:other', owner: alice, claimId: 'other', chainId: CHAIN_ID },
     ...{ txHash: hash('tx'), positionInTx: 1, blockNumber: 1, blockHash: hash('block') },
     ...{ logIndex: 1, payerAddress: alice, microUsd: 1_000_000n },
+    ...{ createdUnix: 0, reversedUnix: null },
   }
   assert.equal(judgeClaim(claim, { ...evidence, credits: [live] }).kind, 'credit')
   const moved = { ...live, blockHash: hash('left block') }

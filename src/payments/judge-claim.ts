@@ -1,11 +1,12 @@
 import type { Address } from '#domain/address.ts'
+import type { Deposit } from '#domain/deposit.ts'
 import type { Claim } from './claim.ts'
 import { CREDIT_MAX, type Credit } from './credit.ts'
-import type { Deposit } from './deposit.ts'
 
 export interface Evidence {
   readonly deposits: readonly Deposit[]
   readonly provenPayers: ReadonlySet<Address>
+  /** Live ones of the transaction. */
   readonly credits: readonly Credit[]
   /** The transaction settles an x402 payment, credited there. */
   readonly isReserved: boolean
@@ -60,7 +61,7 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
 }
 
 /** Logs first: editing `payTo` can shift positions. */
-function isOf(credit: Credit, deposit: Deposit): boolean {
+export function isOf(credit: Credit, deposit: Deposit): boolean {
   const isSameLog = credit.blockHash === deposit.blockHash && credit.logIndex === deposit.logIndex
   return isSameLog || credit.positionInTx === deposit.positionInTx
 }

@@ -36,8 +36,6 @@ const CORRUPTIONS: Record<string, Sql> = {
     update credits set micro_usd = micro_usd + 1`,
   'what came in from the chains is what live credits hold': sql`
     update credits set reversed_unix = 1 where reversed_unix is null`,
-  'a verified claim shows the sum of its live credits, and no other claim has any': sql`
-    update claims set credited_micro_usd = credited_micro_usd + 1 where status = 'verified'`,
   'every credit or reversal entry belongs to a credit': sql`
     delete from credits where reversed_unix is null`,
   'a transfer is credited at most once at a time': sql`
@@ -47,11 +45,9 @@ const CORRUPTIONS: Record<string, Sql> = {
       block_hash, log_index, payer_address, micro_usd, created_unix, settled, restored
     from credits where reversed_unix is null`,
   'a claim says that it held money exactly if it was ever credited': sql`
-    update claims set was_credited = 0 where status = 'verified'`,
-  'a claim is in a state that its past allows': sql`
-    update claims set status = 'pending' where status = 'verified'`,
+    update claims set was_credited = 0 where was_credited = 1`,
   'a key has one claim for a transaction, whatever the case of its hash': sql`
-    update claims set tx_hash = upper(tx_hash) where status = 'pending'`,
+    update claims set tx_hash = upper(tx_hash) where was_credited = 0`,
   'each live credit is one canonical deposit of the same sum and sender': sql`
     update credits set log_index = log_index + 1`,
   'each credit of a claim was paid by the owner of its key or a payer who signed': sql`
@@ -92,11 +88,9 @@ onBoth('the database itself refuses what would falsify a prepayment', async ({ e
   const harness = createHarness(engine)
   await createStore(harness)
   for (const change of [
-    sql`update claims set status = 'pending' where status = 'verified'`,
-    sql`update claims set status = 'reversed' where status = 'pending'`,
-    sql`update claims set tx_hash = '0x' where status = 'pending'`,
+    sql`update claims set tx_hash = '0x'`,
     sql`update claims set was_credited = 0`,
-    sql`delete from claims where status = 'reversed'`,
+    sql`delete from claims where was_credited = 1`,
     sql`update credits set micro_usd = micro_usd + 1`,
     sql`update credits set reversed_unix = ${null} where reversed_unix is not null`,
     sql`delete from credits`,

@@ -33,17 +33,6 @@ const STORE_CHECKS: readonly Check[] = [
       order by account limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'a verified claim shows the sum of its live credits, and no other claim has any',
-    sql`select claims.id as subject, coalesce(claims.credited_micro_usd, 0) as expected,
-        cast(coalesce(sum(credits.micro_usd), 0) as bigint) as found
-      from claims left join credits
-        on credits.claim_id = claims.id and credits.reversed_unix is null
-      group by claims.id, claims.status, claims.credited_micro_usd
-      having coalesce(claims.credited_micro_usd, 0) <> coalesce(sum(credits.micro_usd), 0)
-        or (claims.status = 'verified' and count(credits.id) = 0)
-      order by claims.id limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
     'every credit or reversal entry belongs to a credit',
     sql`select journal_entries.id as subject, 1 as expected, 0 as found
       from journal_entries left join credits
@@ -75,16 +64,6 @@ const STORE_CHECKS: readonly Check[] = [
       group by claims.id, claims.was_credited
       having claims.was_credited <> case when count(credits.id) > 0 then 1 else 0 end
       order by claims.id limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    'a claim is in a state that its past allows',
-    sql`select id || ' ' || status as subject, 1 as expected, 0 as found from claims
-      where status not in
-          ('pending', 'confirming', 'verified', 'rejected', 'unlinked', 'expired', 'reversed')
-        or (status = 'verified' and (was_credited = 0 or verified_unix is null))
-        or (status = 'reversed' and was_credited = 0)
-        or (status <> 'verified' and verified_unix is not null)
-      order by id limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
     'a key has one claim for a transaction, whatever the case of its hash',

@@ -1,22 +1,15 @@
 import type { Address, Hash } from '#domain/address.ts'
+import type { PayerProof } from '#domain/payer-proof.ts'
 import type { Refusal } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import type { DepositIndex } from './deposit.ts'
 import type { Waker } from './waker.ts'
 
-export interface PayerProof {
-  readonly payerAddress: Address
-  readonly chainId: number
-  readonly txHash: Hash
-  readonly publicId: string
-  readonly message: string
-  readonly signature: string
-  /** `ignored` for stored proofs. */
-  readonly freshness: 'required' | 'ignored'
-}
-
 export type VerifyPayerProof = (proof: PayerProof) => Promise<Refusal | undefined>
+
+/** Whether a transaction settles an x402 payment, credited separately. */
+export type IsReserved = (connection: Connection, txHash: Hash) => Promise<boolean>
 
 export interface KeyBook {
   /** A key's newest rotation, locked. */
@@ -35,5 +28,6 @@ export interface PaymentsDeps {
   ) => Promise<{ readonly wallet: Address; readonly revokedUnix: number | null } | undefined>
   readonly verifyPayerProof: VerifyPayerProof
   readonly deposits: DepositIndex
+  readonly isReserved?: IsReserved
   readonly waker: Waker
 }

@@ -164,7 +164,7 @@ export function createHarness(engine: Engine): Harness {
 function wire(engine: Engine) {
   const now = { ms: START_MS }
   const chain = new FakeChain()
-  const waker = new Waker()
+  const waker = new Waker(async () => chain.height, assert.ifError)
   const keys = new Map<string, HeldKey>([
     [ALICE_KEY, { wallet: alice, revokedUnix: null }],
     [ALICE_KEY_2, { wallet: alice, revokedUnix: null }],
@@ -186,7 +186,7 @@ function wire(engine: Engine) {
     chainId: CHAIN_ID,
     blockHash: (number) => chain.blockHash(number),
     shareOf: async (_, { balance }) => balance,
-    onChange: (id) => waker.wake(id),
+    onChange: () => waker.wake(),
     keys: keyBook(keys),
   })
   const walletOf: WalletOf = async (_connection, publicId) => keys.get(publicId)?.wallet

@@ -1,7 +1,19 @@
 import { leaseMigration } from '#jobs/leader.ts'
 import type { Migration } from '#store/engine.ts'
 import { guardsSql } from '#store/guard.ts'
-import { paymentsGuards } from './payments-guards.ts'
+import { creditedClaimsGuard, firstPaymentsGuards } from './payments-guards.ts'
+
+const NOT_STORED = [
+  ...['share', 'status', 'credited_micro_usd', 'confirmations', 'verified_unix', 'checked_ms'],
+  ...['look_again', 'evicted'],
+]
+
+const DERIVED = `
+  drop index claims_watched; drop index claims_placed; drop index claims_open; drop index claims_ended;
+  ${NOT_STORED.map((column) => `alter table claims drop column ${column};`).join(' ')}
+  create index claims_by_key on claims (public_id, trust, opened_unix);
+  create index claims_by_opening on claims (opened_unix, id);
+  create index claims_uncredited on claims (opened_unix, id) where was_credited = 0`
 
 /** Ids 1300 to 1399 of the accounts store. */
 export const paymentsMigrations: readonly Migration[] = [
@@ -76,7 +88,7 @@ export const paymentsMigrations: readonly Migration[] = [
       create index credits_unrestored on credits (chain_id, tx_hash, position_in_tx)
         where reversed_unix is not null and restored = 0`,
   },
-  { id: 1302, name: 'guards of claims and credits', sql: guardsSql(paymentsGuards) },
+  { id: 1302, name: 'guards of claims and credits', sql: guardsSql(firstPaymentsGuards) },
   {
     id: 1303,
     name: 'logs that are numbered per transaction',
@@ -85,4 +97,13 @@ export const paymentsMigrations: readonly Migration[] = [
       create unique index credits_live_log on credits (chain_id, block_hash, tx_hash, log_index)
         where reversed_unix is null`,
   },
+  {
+    id: 1304,
+    name: 'claims whose state is derived',
+    sql: {
+      sqlite: `drop trigger claims_go_back_by_a_reorg_only; ${DERIVED}`,
+      postgres: `drop trigger claims_go_back_by_a_reorg_only on claims; ${DERIVED}`,
+    },
+  },
+  { id: 1305, name: 'guard of credited claims', sql: guardsSql([creditedClaimsGuard]) },
 ]

@@ -3,14 +3,16 @@ import { type Address, type Hash, parseAddress, parseHash } from '#domain/addres
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { sleep } from '#lib/sleep.ts'
+import { unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import { type Parameter, parsed, parseInteger } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
-import { type Claim, isOpen, type Trust } from './claim.ts'
+import type { Claim, Trust } from './claim.ts'
+import { type ClaimState, isOpen, readClaimState } from './claim-state.ts'
 import { findClaimById, findClaimByTx } from './claim-store.ts'
 import type { PaymentsDeps } from './payments-deps.ts'
 import { PrepaymentRecord, toPrepaymentRecord } from './prepayment-record.ts'
-import { readSeen } from './read-seen.ts'
+import { readKnown } from './read-known.ts'
 import { type CheckedClaim, registerClaim } from './register-claim.ts'
 
 const PrepayBody = Type.Object(
@@ -85,7 +87,9 @@ function postPrepayRoute(deps: PaymentsDeps): Route {
       if (isRefusal(checked)) return checked
       const registered = await registerClaim(deps, checked)
       if (isRefusal(registered)) return registered
-      const record = toPrepaymentRecord(registered.claim, deps.confirmations)
+      const { claim } = registered
+      const state = await readClaimState(deps, claim)
+      const record = toPrepaymentRecord(claim, state, deps.confirmations)
       return answer(registered.kind === 'created' ? 201 : 200, record, NO_STORE)
     },
   })
@@ -196,57 +200,57 @@ function getPrepayRoute(deps: PaymentsDeps): Route {
     answers: { 200: { description: 'The record.', schema: PrepaymentRecord } },
     refusals: ['prepayment_not_found'],
     async handle({ parameters: { idOrTxHash, wait }, signal }) {
-      const find = () => findNamed(deps, idOrTxHash)
-      const first = await find()
-      if (first === undefined)
+      const untilMs = deps.clock() + wait * 1_000
+      const shown = await waitForDecision(deps, { name: idOrTxHash, untilMs, signal })
+      if (shown === undefined)
         return refuse(
           'prepayment_not_found',
           'there is no prepayment with this id or transaction; register it with POST /api/sessions/prepay',
         )
-      const claim = await waitForDecision(deps, { first, find, waitMs: wait * 1000, signal })
-      return answer(200, toPrepaymentRecord(claim, deps.confirmations), NO_STORE)
+      return answer(200, toPrepaymentRecord(shown.claim, shown.state, deps.confirmations), NO_STORE)
     },
   })
+}
+
+const WAITERS_MAX = 500
+
+interface Shown {
+  readonly claim: Claim
+  readonly state: ClaimState
+}
+
+async function waitForDecision(
+  deps: PaymentsDeps,
+  waiting: { readonly name: ClaimName; readonly untilMs: number; readonly signal: AbortSignal },
+): Promise<Shown | undefined> {
+  const { name, untilMs, signal } = waiting
+  for (;;) {
+    const claim = await findNamed(deps, name)
+    if (claim === undefined) return undefined
+    const shown = { claim, state: await readClaimState(deps, claim) }
+    const leftMs = untilMs - deps.clock()
+    const waits = isOpen(shown.state.status) && leftMs > 0 && !signal.aborted
+    if (!waits || deps.waker.count >= WAITERS_MAX) return shown
+    await wakeOrSleep(deps, leftMs, signal)
+  }
 }
 
 async function findNamed(deps: PaymentsDeps, name: ClaimName): Promise<Claim | undefined> {
   const reads = { run: deps.engine.read }
   if ('id' in name) return findClaimById(reads, name.id)
   const { txHash } = name
-  const seen = await readSeen(deps, [txHash])
-  return findClaimByTx(reads, { txHash, senders: [...new Set(seen.map(({ from }) => from))] })
-}
-
-const RECHECK_MS = 1_000
-
-const WAITERS_MAX = 500
-
-interface WaitingClaimant {
-  readonly first: Claim
-  readonly find: () => Promise<Claim | undefined>
-  readonly waitMs: number
-  readonly signal: AbortSignal
-}
-
-async function waitForDecision(deps: PaymentsDeps, waiting: WaitingClaimant): Promise<Claim> {
-  const { signal } = waiting
-  const untilMs = deps.clock() + waiting.waitMs
-  let claim = waiting.first
-  while (isOpen(claim.status) && !signal.aborted && deps.waker.count < WAITERS_MAX) {
-    const leftMs = untilMs - deps.clock()
-    if (leftMs <= 0) break
-    await wakeOrSleep(deps, { id: claim.id, ms: Math.min(leftMs, RECHECK_MS), signal })
-    claim = (await waiting.find()) ?? claim
-  }
-  return claim
+  const known = await readKnown(deps, [txHash])
+  const senders = [...new Set(known?.deposits.map(({ from }) => from))]
+  return findClaimByTx(reads, { txHash, senders, nowUnix: unixNow(deps.clock) })
 }
 
 async function wakeOrSleep(
-  deps: PaymentsDeps,
-  input: { readonly id: string; readonly ms: number; readonly signal: AbortSignal },
+  { waker }: PaymentsDeps,
+  leftMs: number,
+  signal: AbortSignal,
 ): Promise<void> {
   const woken = new AbortController()
-  const stop = deps.waker.listen(input.id, () => woken.abort())
-  await sleep(input.ms, AbortSignal.any([woken.signal, input.signal]))
+  const stop = waker.listen(() => woken.abort())
+  await sleep(leftMs, AbortSignal.any([woken.signal, signal]))
   stop()
 }

@@ -2,7 +2,8 @@ import { showAddress } from '#domain/address.ts'
 import { toUsd } from '#domain/money.ts'
 import { toIso } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
-import type { Claim, ClaimStatus } from './claim.ts'
+import type { Claim } from './claim.ts'
+import type { ClaimState, ClaimStatus } from './claim-state.ts'
 
 const MESSAGES: Readonly<Record<ClaimStatus, string>> = {
   pending: 'pending_verification',
@@ -35,21 +36,21 @@ export const PrepaymentRecord = named('Prepayment', {
   verifiedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
 })
 
-export function toPrepaymentRecord(claim: Claim, requiredConfirmations: number) {
-  const credited = claim.creditedMicroUsd
+export function toPrepaymentRecord(claim: Claim, state: ClaimState, requiredConfirmations: number) {
+  const { status, creditedMicroUsd: credited } = state
   return {
     id: claim.id,
     txHash: claim.txHash,
     amountUsd: toUsd(credited ?? claim.claimedMicroUsd),
-    verified: claim.status === 'verified',
-    message: MESSAGES[claim.status],
-    status: claim.status,
+    verified: status === 'verified',
+    message: MESSAGES[status],
+    status,
     apiKeyPublicId: claim.publicId,
-    payerAddress: showAddress(claim.payerAddress),
+    payerAddress: showAddress(state.payerAddress),
     creditedUsd: credited === null ? null : toUsd(credited),
-    confirmations: claim.confirmations,
+    confirmations: state.confirmations,
     requiredConfirmations,
     createdAt: toIso(claim.createdUnix),
-    verifiedAt: claim.verifiedUnix === null ? null : toIso(claim.verifiedUnix),
+    verifiedAt: state.verifiedUnix === null ? null : toIso(state.verifiedUnix),
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { hash } from './fake-chain.ts'
 import {
@@ -53,6 +54,30 @@ withPayments(
       ['verified', 'verified', true, 2.5, 2.5],
     )
     assert.equal(await harness.balance(ALICE_KEY), 2_500_000n)
+  },
+)
+
+withPayments(
+  'pending, confirming and expired follow from the chain and the clock, also while nobody verifies',
+  async (harness) => {
+    const { id } = claimedOf(await harness.claim({ tx: 'tx' }))
+    const shown = async () => {
+      const { status, confirmations } = await harness.record(id)
+      return `${status} ${confirmations}`
+    }
+    assert.equal(await shown(), 'pending 0')
+    harness.pay('tx', 1_000n)
+    harness.chain.mineEmpty(4)
+    assert.equal(await shown(), 'confirming 4')
+    harness.chain.drop(5)
+    assert.equal(await shown(), 'pending 0')
+    harness.now.ms += DAY_SECONDS * 1_000
+    assert.equal(await shown(), 'expired 0')
+    harness.pay('tx', 1_000n)
+    harness.chain.mineEmpty(20)
+    assert.equal(await shown(), 'confirming 10')
+    await harness.pass()
+    assert.equal(await shown(), 'verified 10')
   },
 )
 
@@ -121,6 +146,19 @@ withPayments('who waits for a prepayment is answered as soon as it is decided', 
   assert.equal(outcome.kind === 'answer' && (outcome.body as Claimed).status, 'verified')
   assert.equal(harness.waker.count, 0)
 })
+
+withPayments(
+  'who waits for a prepayment is woken by the block that decides it',
+  async (harness) => {
+    harness.pay('tx', 1_000n, mallory)
+    const { id } = claimedOf(await harness.claim({ tx: 'tx' }))
+    const waiting = harness.read(id, 30)
+    while (harness.waker.count === 0) await new Promise((resolve) => setImmediate(resolve))
+    harness.chain.mineEmpty(10)
+    const outcome = await waiting
+    assert.equal(outcome.kind === 'answer' && (outcome.body as Claimed).status, 'unlinked')
+  },
+)
 
 withPayments('a file that no longer covers a payment reverses no credit', async (harness) => {
   await harness.credit('tx', 1_000n)
@@ -206,6 +244,7 @@ withPayments(
     await harness.confirm()
     harness.pay('between', 5n)
     chain.mineEmpty(2_100)
+    harness.now.ms += 2 * DAY_SECONDS * 1_000
     const loaded: number[] = []
     const canonical = chain.canonical.bind(chain)
     chain.canonical = async (query) => {

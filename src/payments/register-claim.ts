@@ -3,24 +3,10 @@ import type { Address, Hash } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import {
-  CLAIM_TTL_SECONDS,
-  type Claim,
-  type ClaimStatus,
-  isOpen,
-  OPEN_CLAIMS_MAX,
-  type Trust,
-} from './claim.ts'
-import {
-  evictClaims,
-  insertClaim,
-  insertProof,
-  lockClaim,
-  placedClaimsOf,
-  updateClaim,
-} from './claim-store.ts'
+import { CLAIM_TTL_SECONDS, type Claim, OPEN_CLAIMS_MAX, type Trust } from './claim.ts'
+import { awaitedByOwner, insertClaim, insertProof, lockClaim, updateClaim } from './claim-store.ts'
 import type { PaymentsDeps } from './payments-deps.ts'
-import { readSeen } from './read-seen.ts'
+import { readKnown } from './read-known.ts'
 
 export interface CheckedClaim {
   readonly publicId: string
@@ -43,13 +29,12 @@ interface Post {
 
 /** A stranger's earlier post never blocks the owner: qualifying payers are added to it. */
 export async function registerClaim(deps: PaymentsDeps, input: CheckedClaim): Promise<Registered> {
-  const post: Post = { input, nowUnix: unixNow(deps.clock), seen: await seenBefore(deps, input) }
+  const nowUnix = unixNow(deps.clock)
+  const post: Post = { input, nowUnix, seen: await seenBefore(deps, input, nowUnix) }
   return deps.engine.write(async (connection) => {
     const before = await lockClaim(connection, input)
     if (before !== undefined) return revisit(connection, before, post)
-    const full = await makeRoom(connection, post)
-    if (full !== undefined) return full
-    const { nowUnix } = post
+    if (await isFull(connection, post)) return refuseFull()
     const byOwner = input.payerAddress === input.owner
     const claim = await insertClaim(connection, { ...input, id: deps.newId(), byOwner, nowUnix })
     if (claim === undefined) {
@@ -63,46 +48,38 @@ export async function registerClaim(deps: PaymentsDeps, input: CheckedClaim): Pr
 }
 
 /** Before the transaction, which must not wait for the other store. */
-async function seenBefore(deps: PaymentsDeps, input: CheckedClaim): Promise<Set<Hash>> {
-  const { publicId, trust, txHash } = input
-  const placed = await placedClaimsOf({ run: deps.engine.read }, { publicId, share: trust })
-  const seen = await readSeen(deps, [txHash, ...placed.map((claim) => claim.txHash)])
-  return new Set(seen.map((deposit) => deposit.txHash))
+async function seenBefore(
+  deps: PaymentsDeps,
+  { publicId, trust, txHash }: CheckedClaim,
+  nowUnix: number,
+): Promise<Set<Hash>> {
+  if (trust !== 'owner') return new Set()
+  const awaited = await awaitedByOwner({ run: deps.engine.read }, { publicId, nowUnix })
+  const known = await readKnown(deps, [txHash, ...awaited])
+  return new Set(known?.deposits.map((deposit) => deposit.txHash))
 }
 
 async function revisit(connection: Connection, before: Claim, post: Post): Promise<Registered> {
   const { input, nowUnix } = post
   const isOwners = input.trust === 'owner'
-  const reopens = mayReopen(before.status)
-  const share = isOwners || reopens ? input.trust : before.share
-  const takesPlace = reopens || (before.status === 'pending' && share !== before.share)
-  if (takesPlace) {
-    const full = await makeRoom(connection, post)
-    if (full !== undefined) return full
-  }
+  const isPast = before.openedUnix <= nowUnix - CLAIM_TTL_SECONDS
+  const takesPlace = !before.wasCredited && (isPast || before.trust !== 'owner')
+  if (takesPlace && (await isFull(connection, post))) return refuseFull()
   const isNewOwner = !before.byOwner && input.payerAddress === input.owner
   const isNewPayer = (await storeProof(connection, before, input)) || isNewOwner
-  const isPast = before.openedUnix <= nowUnix - CLAIM_TTL_SECONDS
-  const renews = reopens || (isPast && before.status === 'reversed') || (isOwners && isPast)
-  // Strangers may add payers, but only the owner changes what is shown.
-  const shows = isOwners || (isNewOwner && before.trust !== 'owner')
+  // Strangers may add payers, but only the owner changes and prolongs what is shown.
+  const isShownByAll = before.trust !== 'owner'
+  const renews = (isPast && (isOwners || isShownByAll)) || (isNewPayer && before.wasCredited)
+  const shows = isOwners || (isNewOwner && isShownByAll)
   const claim: Claim = {
     ...before,
-    payerAddress: shows && before.status !== 'verified' ? input.payerAddress : before.payerAddress,
+    payerAddress: shows ? input.payerAddress : before.payerAddress,
     byOwner: before.byOwner || isNewOwner,
     trust: isOwners ? 'owner' : before.trust,
-    share,
-    evicted: before.evicted && !takesPlace,
-    status: reopens ? 'pending' : before.status,
     openedUnix: renews ? nowUnix : before.openedUnix,
-    lookAgain: before.lookAgain || (before.status === 'verified' && isNewPayer),
   }
   await updateClaim(connection, claim)
   return { kind: 'existing', claim }
-}
-
-function mayReopen(status: ClaimStatus): boolean {
-  return !isOpen(status) && status !== 'verified' && status !== 'reversed'
 }
 
 async function storeProof(
@@ -116,22 +93,14 @@ async function storeProof(
 }
 
 /**
- * Separate limits per share, so that strangers cannot exhaust the owner's. Among strangers the
- * oldest is evicted (but still watched): a refusal would let them lock the owner out.
+ * Only the owner's claims are counted: a refusal would let strangers lock the owner out, and theirs
+ * cost no more than a row.
  */
-async function makeRoom(connection: Connection, post: Post): Promise<Refusal | undefined> {
-  const { input, seen } = post
-  if (seen.has(input.txHash)) return undefined
-  const { publicId, trust } = input
-  const unseen = (await placedClaimsOf(connection, { publicId, share: trust })).filter(
-    (claim) => !seen.has(claim.txHash),
-  )
-  const excess = unseen.length - OPEN_CLAIMS_MAX + 1
-  if (excess <= 0) return undefined
-  if (trust === 'owner') return refuseFull()
-  const ids = unseen.slice(0, excess).map((claim) => claim.id)
-  await evictClaims(connection, ids)
-  return undefined
+async function isFull(connection: Connection, { input, nowUnix, seen }: Post): Promise<boolean> {
+  const { publicId, trust, txHash } = input
+  if (trust !== 'owner' || seen.has(txHash)) return false
+  const awaited = await awaitedByOwner(connection, { publicId, nowUnix })
+  return awaited.filter((each) => !seen.has(each)).length >= OPEN_CLAIMS_MAX
 }
 
 function refuseFull(): Refusal {

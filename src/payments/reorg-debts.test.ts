@@ -13,6 +13,7 @@ import {
   type Harness,
   mallory,
 } from './payments-harness.ts'
+import { WATCH_BLOCKS } from './reverse-lost.ts'
 
 const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
@@ -46,6 +47,23 @@ withPayments(
     await harness.pass()
     assert.deepEqual(await balances(harness), [0n, 1_000_000n])
     assert.deepEqual(await debts(harness), [])
+  },
+)
+
+withPayments(
+  'a claim whose deposit is found again days later and far below the head is credited again',
+  async (harness) => {
+    await harness.credit('tx', 1_000_000n)
+    harness.chain.drop(11)
+    harness.chain.mine()
+    await harness.pass()
+    assert.equal(await harness.balance(ALICE_KEY), 0n)
+    harness.now.ms += 2 * 86_400_000
+    harness.pay('tx')
+    harness.chain.mineEmpty(WATCH_BLOCKS + 1)
+    await harness.pass()
+    assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
+    assert.equal((await harness.record(hash('tx'))).status, 'verified')
   },
 )
 

@@ -3,19 +3,17 @@ import { START } from '#jobs/retained.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
 
-const ENDED = sql`status in ('expired', 'unlinked', 'rejected') and was_credited = 0`
-
-/** Claims that ended without money, since anyone may post any hash; others stay for the audit. */
+/** Claims without money, since anyone may post any hash; others stay for the audit. */
 export const RETAINED_CLAIMS: Retained = {
-  rows: 'prepayments that ended without money',
+  rows: 'prepayments without money',
   // Covers questions about last month.
   keepDays: 35,
   atOnce: { sqlite: 500, postgres: 500 },
   async deletePage(connection, { beforeUnix, limit }) {
     // A claim reopened meanwhile stays; a locked one gets no new proofs.
     const locked = await connection.run(sql`
-      update claims set checked_ms = checked_ms where ${ENDED} and id in (
-        select id from claims where ${ENDED} and opened_unix <= ${beforeUnix}
+      update claims set id = id where was_credited = 0 and id in (
+        select id from claims where was_credited = 0 and opened_unix <= ${beforeUnix}
         order by opened_unix, id limit ${limit}) returning id`)
     const ids = locked.map((row) => column.text(row, 'id'))
     if (ids.length > 0) {

@@ -1,7 +1,7 @@
+import type { CanonicalDeposits } from '#domain/deposit.ts'
 import { chunks } from '#lib/chunks.ts'
-import { setClaimReversed } from './claim-store.ts'
+import { reopenClaim } from './claim-store.ts'
 import { type Credit, reverseCredit, settleCredits } from './credit.ts'
-import type { CanonicalDeposits } from './deposit.ts'
 import { logName } from './suspense.ts'
 import { attempt, type Pass } from './verifier-deps.ts'
 
@@ -79,7 +79,7 @@ async function reverse(pass: Pass, credit: Credit): Promise<void> {
   const { keys, shareOf } = pass.deps
   await pass.deps.engine.write(async (connection) => {
     if (!(await reverseCredit(connection, { credit, keys, shareOf, nowUnix }))) return
-    if (credit.claimId !== null) await setClaimReversed(connection, { id: credit.claimId, nowUnix })
+    if (credit.claimId !== null) await reopenClaim(connection, { id: credit.claimId, nowUnix })
   })
-  if (credit.claimId !== null) pass.deps.onChange(credit.claimId)
+  pass.deps.onChange()
 }

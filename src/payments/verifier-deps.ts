@@ -1,10 +1,9 @@
-import type { Hash } from '#domain/address.ts'
 import { LeaseLostError } from '#jobs/leader.ts'
 import type { Clock } from '#lib/time.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import type { Engine } from '#store/engine.ts'
 import type { ShareOf } from './credit.ts'
 import type { BlockHashAt, DepositIndex } from './deposit.ts'
-import type { KeyBook } from './payments-deps.ts'
+import type { IsReserved, KeyBook } from './payments-deps.ts'
 
 export interface VerifierDeps {
   /** The leader's. */
@@ -17,10 +16,10 @@ export interface VerifierDeps {
   readonly blockHash: BlockHashAt
   readonly keys: KeyBook
   readonly shareOf: ShareOf
-  /** Settles an x402 payment, credited separately. */
-  readonly isReserved?: (connection: Connection, txHash: Hash) => Promise<boolean>
+  readonly isReserved?: IsReserved
   readonly confirmations: number
-  readonly onChange: (claimId: string) => void
+  /** After a credit or a reversal. */
+  readonly onChange: () => void
 }
 
 export interface Pass {

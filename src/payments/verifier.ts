@@ -1,24 +1,23 @@
-import type { Address } from '#domain/address.ts'
+import type { Address, Hash } from '#domain/address.ts'
+import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { chunks } from '#lib/chunks.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import { CLAIM_TTL_SECONDS, type Claim } from './claim.ts'
+import type { Claim } from './claim.ts'
 import {
-  endLookAgain,
-  expireClaims,
+  type ClaimPlace,
+  claimsOf,
+  FIRST_PLACE,
   lockClaimById,
-  markChecked,
-  nextWatchedClaims,
+  markCredited,
+  newestClaims,
   readProvenPayers,
-  setClaimStatus,
-  setClaimVerified,
-  staleClaims,
-  watchedClaimsOf,
+  reversedClaims,
+  uncreditedClaims,
 } from './claim-store.ts'
 import { type Credit, creditDeposit, liveCreditsOf, unsettledCredits } from './credit.ts'
-import type { CanonicalDeposits, Deposit } from './deposit.ts'
-import { judgeClaim, type Verdict } from './judge-claim.ts'
+import { isOf, judgeClaim } from './judge-claim.ts'
 import { reverseLost, WATCH_BLOCKS } from './reverse-lost.ts'
 import { attempt, type Pass, type VerifierDeps } from './verifier-deps.ts'
 
@@ -34,14 +33,34 @@ const CLAIMS_PER_PASS_MAX = 500
 
 /**
  * A pass over the prepayments, for the leader's engine. The pass remembers which missing logs it has
- * looked for, so one process makes one.
+ * looked for, and which old claims, so one process makes one.
  */
 export function createVerifier(deps: VerifierDeps): () => Promise<Settled> {
   const lookedAtMs = new Map<string, number>()
-  return () => verifyPass({ deps, nowUnix: unixNow(deps.clock), failures: [], lookedAtMs })
+  let place = FIRST_PLACE
+  return async () => {
+    const pass = { deps, nowUnix: unixNow(deps.clock), failures: [], lookedAtMs }
+    const turn = await chooseClaims(pass, place)
+    place = turn.next
+    return verifyPass(pass, turn.claims)
+  }
 }
 
-async function verifyPass(pass: Pass): Promise<Settled> {
+/**
+ * The newest claims, those that a reorg took the credit of, and in turns those that were never credited:
+ * history may show a deposit late.
+ */
+async function chooseClaims({ deps, nowUnix }: Pass, after: ClaimPlace) {
+  const reads = { run: deps.engine.read }
+  const limit = CLAIMS_PER_PASS_MAX
+  const newest = await newestClaims(reads, { nowUnix, limit })
+  const reversed = await reversedClaims(reads, { limit })
+  const others = await uncreditedClaims(reads, { after, limit })
+  const next = others.length < limit ? FIRST_PLACE : (others.at(-1) ?? FIRST_PLACE)
+  return { claims: [...newest, ...reversed, ...others], next }
+}
+
+async function verifyPass(pass: Pass, claims: readonly Claim[]): Promise<Settled> {
   const { deps } = pass
   const index = await deps.deposits.canonical({ txHashes: [] })
   if (index === undefined) return NOTHING
@@ -55,8 +74,10 @@ async function verifyPass(pass: Pass): Promise<Settled> {
   )
   const reversed =
     (await reverseLost(pass, { credits: young, known: recent })) + (await reverseOld(pass, old))
-  const credited = await judgeWatched(pass, recent)
-  await expire(pass, recent.head.timestamp)
+  let credited = await creditClaimed(pass, recent)
+  const txHashes = [...new Set(claims.map((claim) => claim.txHash))]
+  const claimed = txHashes.length === 0 ? undefined : await deps.deposits.canonical({ txHashes })
+  if (claimed !== undefined) credited += await creditClaimed(pass, claimed)
   if (pass.failures.length > 0)
     throw new AggregateError(pass.failures, 'some prepayments could not be settled')
   return { credited, reversed }
@@ -70,56 +91,48 @@ async function reverseOld(pass: Pass, credits: readonly Credit[]): Promise<numbe
   return known === undefined ? 0 : reverseLost(pass, { credits, known })
 }
 
-/** Recent deposits, then the least recently checked claims. */
-async function judgeWatched(pass: Pass, recent: CanonicalDeposits): Promise<number> {
-  const { deps } = pass
-  const reads = { run: deps.engine.read }
+/** All claims of a transaction are judged together. */
+async function creditClaimed(pass: Pass, known: CanonicalDeposits): Promise<number> {
+  const reads = { run: pass.deps.engine.read }
+  const depositsOf = Map.groupBy(known.deposits, (deposit) => deposit.txHash)
   let credited = 0
-  const young = [...Map.groupBy(recent.deposits, (deposit) => deposit.txHash).keys()]
-  for (const txHashes of chunks(young, CLAIMS_PER_PASS_MAX)) {
-    const claims = await watchedClaimsOf(reads, txHashes)
-    credited += await judgeAll(pass, claims, recent)
+  for (const txHashes of chunks([...depositsOf.keys()], CLAIMS_PER_PASS_MAX)) {
+    const live = await liveCreditsOf(reads, txHashes)
+    const open = txHashes.filter((each) => isUncredited(depositsOf.get(each) ?? [], live))
+    credited += await judgeAll(pass, await claimsOf(reads, open), {
+      ...{ depositsOf, headNumber: known.head.number },
+    })
   }
-  const next = await nextWatchedClaims(reads, CLAIMS_PER_PASS_MAX)
-  if (next.length === 0) return credited
-  const txHashes = [...new Set(next.map((claim) => claim.txHash))]
-  const known = await deps.deposits.canonical({ txHashes })
-  if (known !== undefined) {
-    // Rival claims are judged together.
-    const shown = new Set(known.deposits.map((deposit) => deposit.txHash))
-    const rivals = await watchedClaimsOf(reads, [...shown])
-    const unseen = next.filter((claim) => !shown.has(claim.txHash))
-    credited += await judgeAll(pass, [...rivals, ...unseen], known)
-  }
-  if (next.length === CLAIMS_PER_PASS_MAX)
-    await pass.deps.engine.write((connection) =>
-      markChecked(connection, { ids: next.map((claim) => claim.id), nowMs: deps.clock() }),
-    )
   return credited
+}
+
+function isUncredited(deposits: readonly Deposit[], live: readonly Credit[]): boolean {
+  return deposits.some(
+    (deposit) => !live.some((credit) => credit.txHash === deposit.txHash && isOf(credit, deposit)),
+  )
 }
 
 async function judgeAll(
   pass: Pass,
   claims: readonly Claim[],
-  known: CanonicalDeposits,
+  {
+    depositsOf,
+    headNumber,
+  }: { readonly depositsOf: ReadonlyMap<Hash, readonly Deposit[]>; readonly headNumber: number },
 ): Promise<number> {
-  const depositsOf = Map.groupBy(known.deposits, (deposit) => deposit.txHash)
-  const seen = claims.filter(
-    (claim) => depositsOf.has(claim.txHash) || claim.status === 'confirming',
-  )
   const proven = await readProvenPayers(
     { run: pass.deps.engine.read },
-    seen.map((claim) => claim.id),
+    claims.map((claim) => claim.id),
   )
-  const cases = seen.map((claim) => ({
+  const cases = claims.map((claim) => ({
     claim,
     deposits: depositsOf.get(claim.txHash) ?? [],
     provenPayers: proven.get(claim.id) ?? new Set<Address>(),
-    headNumber: known.head.number,
+    headNumber,
   }))
   let credited = 0
   for (const each of inOrder(cases))
-    if ((await attempt(pass, () => judgeOne(pass, each))) === 'credited') credited += 1
+    if ((await attempt(pass, () => judgeOne(pass, each))) === true) credited += 1
   return credited
 }
 
@@ -130,29 +143,25 @@ interface Case {
   readonly headNumber: number
 }
 
-async function judgeOne(pass: Pass, { claim, ...found }: Case): Promise<Applied> {
-  const evidence = { ...found, requiredConfirmations: pass.deps.confirmations }
+async function judgeOne(pass: Pass, { claim, ...found }: Case): Promise<boolean> {
+  const { deps } = pass
+  const evidence = { ...found, requiredConfirmations: deps.confirmations }
   // Waiting for a block needs no transaction.
-  if (isAsItStands(claim, judgeClaim(claim, { ...evidence, credits: [], isReserved: false })))
-    return 'unchanged'
-  const outcome = await pass.deps.engine.write(async (connection) => {
+  if (judgeClaim(claim, { ...evidence, credits: [], isReserved: false }).kind !== 'credit')
+    return false
+  const isCredited = await deps.engine.write(async (connection) => {
     // Payers may have been added before the lock.
     const locked = (await lockClaimById(connection, claim.id)) ?? claim
     const proven = await readProvenPayers(connection, [claim.id])
     const provenPayers = proven.get(claim.id) ?? new Set()
     const credits = await liveCreditsOf(connection, [claim.txHash])
-    const isReserved = (await pass.deps.isReserved?.(connection, claim.txHash)) ?? false
+    const isReserved = (await deps.isReserved?.(connection, claim.txHash)) ?? false
     const verdict = judgeClaim(locked, { ...evidence, provenPayers, credits, isReserved })
-    return applyVerdict(pass, connection, { claim: locked, verdict })
+    if (verdict.kind !== 'credit') return false
+    return credit(pass, connection, { claim: locked, deposits: verdict.deposits })
   })
-  if (outcome !== 'unchanged') pass.deps.onChange(claim.id)
-  return outcome
-}
-
-function isAsItStands(claim: Claim, verdict: Verdict): boolean {
-  if (verdict.kind !== 'wait') return false
-  if (claim.status === 'verified') return true
-  return verdict.status === claim.status && verdict.confirmations === claim.confirmations
+  if (isCredited) deps.onChange()
+  return isCredited
 }
 
 /** Credited before a reorg, then the owner's post, then a signed payer, then the oldest. */
@@ -171,75 +180,27 @@ function rankOf({ claim, deposits, provenPayers }: Case): number {
   return deposits.some((deposit) => provenPayers.has(deposit.from)) ? 2 : 3
 }
 
-type Applied = 'unchanged' | 'moved' | 'credited'
-
-async function applyVerdict(
+/** A rotated key is credited through its successor. */
+async function credit(
   pass: Pass,
   connection: Connection,
-  input: { readonly claim: Claim; readonly verdict: Verdict },
-): Promise<Applied> {
-  const { claim, verdict } = input
-  const { confirmations } = verdict
-  if (claim.status === 'verified' && verdict.kind !== 'credit') {
-    if (verdict.kind === 'end') await endLookAgain(connection, claim.id)
-    return 'unchanged'
-  }
-  if (verdict.kind !== 'credit') {
-    // Stays reversed until its transaction is mined again.
-    if (claim.status === 'reversed' && verdict.status === 'pending') return 'unchanged'
-    const { status } = verdict
-    const moved = await setClaimStatus(connection, { id: claim.id, status, confirmations })
-    return moved ? 'moved' : 'unchanged'
-  }
-  // A rotated key is credited through its successor.
-  const successor = await pass.deps.keys.lockSuccessor(connection, claim.publicId)
-  for (const deposit of verdict.deposits)
-    await creditDeposit(connection, {
-      id: pass.deps.newId(),
+  { claim, deposits }: { readonly claim: Claim; readonly deposits: readonly Deposit[] },
+): Promise<boolean> {
+  const { keys, newId } = pass.deps
+  const successor = await keys.lockSuccessor(connection, claim.publicId)
+  let isCredited = false
+  for (const deposit of deposits) {
+    const outcome = await creditDeposit(connection, {
+      id: newId(),
       deposit,
       account: keyAccount(successor),
       owner: claim.owner,
       claimId: claim.id,
-      keys: pass.deps.keys,
+      keys,
       nowUnix: pass.nowUnix,
     })
-  return verify(pass, connection, claim, confirmations)
-}
-
-async function verify(
-  pass: Pass,
-  connection: Connection,
-  claim: Claim,
-  confirmations: number,
-): Promise<Applied> {
-  const live = await liveCreditsOf(connection, [claim.txHash])
-  const own = live.filter((each) => each.claimId === claim.id)
-  const payer = own[0]?.payerAddress
-  if (payer === undefined) return 'unchanged'
-  await setClaimVerified(connection, {
-    id: claim.id,
-    creditedMicroUsd: own.reduce((sum, credit) => sum + credit.microUsd, 0n),
-    payerAddress: payer,
-    confirmations,
-    nowUnix: pass.nowUnix,
-  })
-  return 'credited'
-}
-
-/** Chain time, so that claims do not expire while the index is behind. */
-async function expire(pass: Pass, headUnix: number): Promise<void> {
-  const { deps } = pass
-  const nowUnix = Math.min(pass.nowUnix, headUnix)
-  const limit = CLAIMS_PER_PASS_MAX
-  const stale = await staleClaims({ run: deps.engine.read }, { nowUnix, limit })
-  if (stale.length === 0) return
-  const known = await deps.deposits.canonical({ txHashes: stale.map((claim) => claim.txHash) })
-  if (known === undefined || !known.isComplete) return
-  const paid = new Set(known.deposits.map((deposit) => deposit.txHash))
-  const ids = stale.filter((claim) => !paid.has(claim.txHash)).map((claim) => claim.id)
-  const openedBeforeUnix = nowUnix - CLAIM_TTL_SECONDS
-  const expired = await pass.deps.engine.write((connection) =>
-    expireClaims(connection, { ids, openedBeforeUnix }),
-  )
-  for (const id of expired) deps.onChange(id)
+    isCredited ||= outcome
+  }
+  if (isCredited) await markCredited(connection, claim.id)
+  return isCredited
 }

@@ -1,23 +1,59 @@
-export class Waker {
-  readonly #waiting = new Map<string, Set<() => void>>()
-  #count = 0
+import { sleep } from '#lib/sleep.ts'
+import { StoreError } from '#store/engine.ts'
 
-  get count(): number {
-    return this.#count
+/** A block can take long; a credit of another process is then seen after this. */
+const BEATS_MAX = 5
+
+const POLL_MS = 1_000
+
+/** Wakes those who wait for a prepayment at every block, and at every credit of this process. */
+export class Waker {
+  readonly #waiting = new Set<() => void>()
+  readonly #readHead: () => Promise<number | undefined>
+  readonly #report: (error: unknown) => void
+  #isWatching = false
+
+  constructor(readHead: () => Promise<number | undefined>, report: (error: unknown) => void) {
+    this.#readHead = readHead
+    this.#report = report
   }
 
-  listen(id: string, wake: () => void): () => void {
-    const listeners = this.#waiting.get(id) ?? new Set()
-    this.#waiting.set(id, listeners.add(wake))
-    this.#count += 1
-    return () => {
-      if (!listeners.delete(wake)) return
-      this.#count -= 1
-      if (listeners.size === 0 && this.#waiting.get(id) === listeners) this.#waiting.delete(id)
+  get count(): number {
+    return this.#waiting.size
+  }
+
+  listen(wake: () => void): () => void {
+    this.#waiting.add(wake)
+    void this.#watch()
+    return () => void this.#waiting.delete(wake)
+  }
+
+  wake(): void {
+    for (const listener of this.#waiting) listener()
+  }
+
+  /** One look a second, whatever the number of those who wait. */
+  async #watch(): Promise<void> {
+    if (this.#isWatching) return
+    this.#isWatching = true
+    let head: number | undefined
+    try {
+      for (let beats = 1; this.count > 0; beats += 1) {
+        const newest = await this.#readHead().catch((error: unknown) => this.#passOver(error))
+        if (newest !== head || beats >= BEATS_MAX) {
+          beats = 0
+          this.wake()
+        }
+        head = newest
+        await sleep(POLL_MS)
+      }
+    } finally {
+      this.#isWatching = false
     }
   }
 
-  wake(id: string): void {
-    for (const listener of this.#waiting.get(id) ?? []) listener()
+  /** A store that is down is reported by whoever needs its answer. */
+  #passOver(error: unknown): undefined {
+    if (!(error instanceof StoreError)) this.#report(error)
   }
 }

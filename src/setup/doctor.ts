@@ -193,7 +193,7 @@ async function judgeFile(dataFolder: string, name: 'register' | 'accounts'): Pro
   if (!existsSync(file)) {
     if (name === 'register' || !existsSync(storeFile(dataFolder, 'register')))
       return { level: 'ok', subject, detail: `${file} is made by the first start` }
-    const detail = `${file} is gone, but the register is not; restore a backup with "sexton restore"`
+    const detail = `${file} is gone, but the register is not; restore a backup with "sexton copy --from"`
     return { level: 'fail', subject, detail }
   }
   try {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Connection, Migration } from './engine.ts'
+import type { Connection, Migration, OnMigration } from './engine.ts'
 import { StoreError } from './engine.ts'
 import { column } from './row.ts'
 import { sql } from './sql.ts'
@@ -15,25 +15,31 @@ export class OutdatedStoreError extends StoreError {
   override readonly name: string = 'OutdatedStoreError'
 }
 
-/** Above every migration, so that versions without moves refuse the store as well. */
-export const MOVED_ID = 9_999
+/** Above every migration, so that every version refuses the store. */
+export const CLOSED_ID = 9_999
 
-export const BEING_MOVED = 'being moved to '
-export const MOVED = 'moved to '
-
-/** Its rows are elsewhere or, before the end of a move, may be. */
-export class MovedStoreError extends StoreError {
-  override readonly name: string = 'MovedStoreError'
-  readonly isComplete: boolean
-  readonly place: string
-  constructor(mark: string) {
-    super(`this store was ${mark}`)
-    this.isComplete = mark.startsWith(MOVED)
-    this.place = mark.replace(this.isComplete ? MOVED : BEING_MOVED, '')
+/** Its rows are in use elsewhere, or are a backup. */
+export class ClosedStoreError extends StoreError {
+  override readonly name: string = 'ClosedStoreError'
+  readonly reason: string
+  constructor(reason: string) {
+    super(`this store is closed: ${reason}`)
+    this.reason = reason
   }
 }
 
-/** Refuses a database that was moved, or migrated by another version. */
+/** No process starts on the store from here on; its rows stay. */
+export async function closeStore(connection: Connection, reason: string): Promise<void> {
+  await connection.run(sql`
+    insert into migrations (id, name) values (${CLOSED_ID}, ${reason})
+    on conflict (id) do update set name = excluded.name`)
+}
+
+export async function reopenStore(connection: Connection): Promise<void> {
+  await connection.run(sql`delete from migrations where id = ${CLOSED_ID}`)
+}
+
+/** Refuses a database that is closed, or migrated by another version. */
 export async function appliedIds(
   connection: Connection,
   migrations: readonly Migration[],
@@ -43,7 +49,7 @@ export async function appliedIds(
   const oldest = Math.min(...known.keys())
   for (const row of applied) {
     const id = column.integer(row, 'id')
-    if (id === MOVED_ID) throw new MovedStoreError(column.text(row, 'name'))
+    if (id === CLOSED_ID) throw new ClosedStoreError(column.text(row, 'name'))
     if (id < oldest) throw new OutdatedStoreError('its tables are of an earlier version')
     if (known.get(id) !== column.text(row, 'name'))
       throw new StoreError(
@@ -65,6 +71,38 @@ export async function idsAfterRebuild(
     if (!(error instanceof OutdatedStoreError) || dropTables === undefined) throw error
     await dropTables()
     return new Set()
+  }
+}
+
+/** Runs within a transaction. Only migrations of a used store are reported. */
+export async function applyMissing(
+  {
+    connection,
+    dialect,
+    execute,
+  }: {
+    readonly connection: Connection
+    readonly dialect: 'sqlite' | 'postgres'
+    /** Takes several statements. */
+    readonly execute: (text: string) => Promise<unknown>
+  },
+  {
+    migrations,
+    applied,
+    onMigration,
+  }: {
+    readonly migrations: readonly Migration[]
+    readonly applied: ReadonlySet<number>
+    readonly onMigration?: OnMigration | undefined
+  },
+): Promise<void> {
+  const missing = migrations.filter(({ id }) => !applied.has(id))
+  for (const [index, migration] of missing.entries()) {
+    if (applied.size > 0) onMigration?.({ migration, step: index + 1, steps: missing.length })
+    await execute(statementsOf(migration, dialect))
+    await connection.run(
+      sql`insert into migrations (id, name) values (${migration.id}, ${migration.name})`,
+    )
   }
 }
 

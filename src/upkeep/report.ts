@@ -1,5 +1,5 @@
 import type { ExitCode } from '#main/role-context.ts'
-import type { TableProofs } from './copy-tables.ts'
+import type { TableProofs } from './copy/copy-tables.ts'
 
 export interface Report {
   say(text: string): void

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
+import type { Deposit } from '#domain/deposit.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
-import type { Deposit } from '#payments/deposit.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { depositCheck } from './deposit-check.ts'
 import { creditIntent } from './settling/credit-intent.ts'

@@ -1,7 +1,7 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
+import type { Deposit } from '#domain/deposit.ts'
 import type { Check } from '#ledger/check.ts'
-import type { Deposit } from '#payments/deposit.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import type { Authorization } from './offers/authorization.ts'

@@ -139,7 +139,7 @@ function paymentActions(
   chain: FakeChain,
 ): Pick<MoneyWorld, 'deposit' | 'confirm' | 'reorg'> {
   const clock = () => access.now.ms
-  const waker = new Waker()
+  const waker = new Waker(async () => chain.height, assert.ifError)
   const shared = { engine, clock, newId: () => crypto.randomUUID(), deposits: chain }
   const payments = {
     ...shared,
@@ -157,7 +157,7 @@ function paymentActions(
     keys: { lockSuccessor, keysOf: publicIdsOf },
     shareOf,
     confirmations: CONFIRMATIONS,
-    onChange: (id) => waker.wake(id),
+    onChange: () => waker.wake(),
   })
   const mined: (Transfer & { readonly block: number })[] = []
   let transfers = 0

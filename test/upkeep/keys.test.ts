@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { eachEngine } from '#ledger/each-engine.ts'
+import { readKeyNotes } from '#main/key-notes.ts'
 import { accountsMigrations, migrateStore, openStore } from '#main/stores.ts'
 import { createMoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { listAllKeys } from '#upkeep/keys/list-keys.ts'
 import { revokeKeys } from '#upkeep/keys/revoke-keys.ts'
-import { keysOfLog } from '#upkeep/restore/keys-since.ts'
-import { runSexton } from './mover.ts'
+import { runSexton } from './run-sexton.ts'
 
 let folder: string
 before(() => {
@@ -86,10 +86,8 @@ test('a repeated grant of one id gives once, and every refusal says what to do',
   const revoked = JSON.parse((await run('revoke', key.publicId)).stdout)
   assert.deepEqual(revoked, { revoked: [key.publicId], before: [] })
   // What a restore reads to revoke it again.
-  const noted = await Array.fromAsync(keysOfLog(join(folder, 'revocations.jsonl')))
-  assert.deepEqual(noted, [
-    { publicId: key.publicId, owner: key.wallet.address.toLowerCase(), isRevoked: true },
-  ])
+  const [noted] = readKeyNotes(folder)?.notes ?? []
+  assert.deepEqual([noted?.kind, noted?.publicId], ['revoked', key.publicId])
   assert.deepEqual(await world.audit(), [])
   await accounts.close()
 })

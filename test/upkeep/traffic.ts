@@ -1,6 +1,5 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 
 /** What callers saw. */
 export interface TrafficFigures {
@@ -8,26 +7,21 @@ export interface TrafficFigures {
   readonly answered: ReadonlyMap<string, number>
   /** Calls by secret whose connection broke: counted or not. */
   readonly broken: ReadonlyMap<string, number>
-  /** 503 with the code metering_unavailable. */
+  /** Answers of 503. */
   readonly unavailable: number
   /** Connections refused while no process listened. */
   readonly refused: number
-  /** Any other answer, in words; and answers of 200 that differ from the first. */
+  /** Any other answer, in words. */
   readonly wrong: readonly string[]
-  /** From the first call that was refused until the last before all were answered again. */
-  readonly outageMs: number
 }
 
 export interface Traffic {
   stop(): Promise<TrafficFigures>
-  readonly calls: number
 }
 
 export interface TrafficOptions {
   readonly secrets: readonly string[]
-  /** Where the service is now. */
-  url(): string
-  /** Its data never changes meanwhile. */
+  readonly url: string
   readonly path: string
   readonly connections: number
   /** Between two calls of a connection. */
@@ -49,7 +43,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
   const work = async () => {
     while (!isOver) {
       const secret = secrets[next++ % secrets.length] ?? ''
-      const answer = await call(agent, `${options.url()}${options.path}`, secret).catch(
+      const answer = await call(agent, `${options.url}${options.path}`, secret).catch(
         (error: Error) => error,
       )
       seen.note(secret, answer)
@@ -58,9 +52,6 @@ export function startTraffic(options: TrafficOptions): Traffic {
   }
   const working = Array.from({ length: connections }, work)
   return {
-    get calls() {
-      return next
-    },
     async stop() {
       isOver = true
       await Promise.all(working)
@@ -75,41 +66,20 @@ function createRecord() {
   const broken = new Map<string, number>()
   const wrong: string[] = []
   let [unavailable, refused] = [0, 0]
-  let outage: { readonly fromMs: number; toMs: number } | undefined
-  let first: unknown
   const add = (to: Map<string, number>, secret: string) =>
     void to.set(secret, (to.get(secret) ?? 0) + 1)
-  const missed = () => {
-    outage ??= { fromMs: performance.now(), toMs: 0 }
-    outage.toMs = performance.now()
-  }
   return {
     note(secret: string, answer: Answer | Error) {
       if (answer instanceof Error) {
-        missed()
         if ('code' in answer && answer.code === 'ECONNREFUSED') refused += 1
         else add(broken, secret)
         return
       }
-      const body = JSON.parse(answer.body)
-      if (answer.status === 200) {
-        add(answered, secret)
-        const { meta: _, ...data } = body
-        first ??= data
-        if (!isDeepStrictEqual(data, first)) wrong.push(`200 ${answer.body.slice(0, 300)}`)
-      } else if (answer.status === 503 && body.error === 'metering_unavailable') {
-        missed()
-        unavailable += 1
-      } else wrong.push(`${answer.status} ${answer.body.slice(0, 300)}`)
+      if (answer.status === 200) add(answered, secret)
+      else if (answer.status === 503) unavailable += 1
+      else wrong.push(`${answer.status} ${answer.body.slice(0, 300)}`)
     },
-    figures: (): TrafficFigures => ({
-      answered,
-      broken,
-      unavailable,
-      refused,
-      wrong,
-      outageMs: outage === undefined ? 0 : outage.toMs - outage.fromMs,
-    }),
+    figures: (): TrafficFigures => ({ answered, broken, unavailable, refused, wrong }),
   }
 }
 

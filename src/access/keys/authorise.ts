@@ -18,12 +18,12 @@ export interface KeyDeps {
   readonly keyPrefix: string
   readonly quotas: Quotas
   readonly callers: Callers
-  /** After the commit; a restore from a backup looks for these in the log. */
+  /** After the commit; what a restore must know is noted. */
   readonly onKeyChange?: ((change: KeyChange) => void) | undefined
 }
 
 export interface KeyChange {
-  readonly kind: 'minted' | 'revoked' | 'rotated'
+  readonly kind: 'minted' | 'revoked' | 'rotated' | 'limited'
   readonly publicId: string
   readonly owner: Address
   readonly successor?: string

@@ -103,10 +103,15 @@ export function changeLimitsRoute(deps: LimitsDeps): Route {
         const more = loosened(key.limits ?? {}, limits)
         if (authority.signed === undefined && more.length > 0) return refuseLoosening(more)
         const digest = await setLimits(connection, { publicId, limits })
-        return { digest, limits, shown: await show(connection, { ...key, limits }, nowUnix) }
+        return {
+          digest,
+          owner: key.wallet,
+          shown: await show(connection, { ...key, limits }, nowUnix),
+        }
       })
       if (isRefusal(outcome)) return outcome
       deps.callers.forget(outcome.digest)
+      deps.onKeyChange?.({ kind: 'limited', publicId, owner: outcome.owner })
       return answer(200, outcome.shown, NO_STORE)
     },
   })

@@ -1,11 +1,13 @@
 import type { Address } from '#domain/address.ts'
 import type { KeyLimits } from '#domain/key-limits.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
+import { restoredSince } from '#ledger/restored-since.ts'
 import type { Connection, Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { inNames, join, type Sql, sql } from '#store/sql.ts'
 import { padded } from '../padded.ts'
 import { limitsText, parseLimits } from './limits.ts'
+import { usableFromMs } from './message.ts'
 import { type NewSecret, newSecret, type SecretDeps } from './secret.ts'
 import type { SignedMessage } from './signed-message.ts'
 
@@ -203,12 +205,18 @@ export async function publicIdsOf(connection: Connection, wallet: Address): Prom
   return found.map((row) => column.text(row, 'public_id'))
 }
 
-/** A second use is refused for ever. */
+/** A second use is refused for ever, also where a restored store has forgotten the first. */
 export async function useMessage(
   connection: Connection,
   input: { readonly signed: SignedMessage; readonly action: string; readonly nowUnix: number },
 ): Promise<Refusal | undefined> {
-  const { digest, wallet } = input.signed
+  const { digest, wallet, values } = input.signed
+  const usableFrom = Math.floor(usableFromMs(values) / 1000)
+  if (await restoredSince(connection, usableFrom))
+    return refuse(
+      'message_expired',
+      'the accounts were restored after this message was issued; sign a new one in a minute',
+    )
   const used = await connection.run(sql`
     insert into used_messages (digest, wallet, action, used_unix)
     values (${digest}, ${wallet}, ${input.action}, ${input.nowUnix})

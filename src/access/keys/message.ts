@@ -117,14 +117,23 @@ export function checkMessage(
     )
   if (message.action !== expected.action)
     return refuse('message_wrong_action', `the message is for the action "${message.action}"`)
-  const issued = parseInstant(message.values.issued ?? '') ?? 0
-  if (expected.freshness === 'required' && !isFresh(issued, deps.clock()))
+  const isRequired = expected.freshness === 'required'
+  if (isRequired && !isFresh(issuedMs(message.values), deps.clock()))
     return refuse('message_expired', 'Issued must be within the last 5 minutes')
   if (parseAddress(message.values.address ?? '') !== expected.address)
     return refuse('message_address_mismatch', 'the message is for another address')
   return message.values
 }
 
-function isFresh(issuedMs: number, nowMs: number): boolean {
-  return issuedMs >= nowMs - AGE_MAX_MS && issuedMs <= nowMs + AHEAD_MAX_MS
+function isFresh(atMs: number, nowMs: number): boolean {
+  return atMs >= nowMs - AGE_MAX_MS && atMs <= nowMs + AHEAD_MAX_MS
+}
+
+/** The first moment at which the message is accepted. */
+export function usableFromMs(values: MessageValues): number {
+  return issuedMs(values) - AHEAD_MAX_MS
+}
+
+function issuedMs(values: MessageValues): number {
+  return parseInstant(values.issued ?? '') ?? 0
 }

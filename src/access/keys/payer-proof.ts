@@ -1,24 +1,12 @@
-import type { Address, Hash } from '#domain/address.ts'
+import type { PayerProof } from '#domain/payer-proof.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 import { checkSigned } from './signed-message.ts'
 
-/** A payer's consent that a transaction of theirs pays for another's key. */
-export interface PayerProofInput {
-  readonly payerAddress: Address
-  readonly chainId: number
-  readonly txHash: Hash
-  readonly publicId: string
-  readonly message: string
-  readonly signature: string
-  /** `ignored` for stored proofs. */
-  readonly freshness: 'required' | 'ignored'
-}
-
 /** Undefined when valid. It binds payer, chain, transaction and key, so replays are harmless. */
 export async function verifyPayerProof(
   deps: { readonly serviceName: string; readonly clock: Clock },
-  input: PayerProofInput,
+  input: PayerProof,
 ): Promise<Refusal | undefined> {
   const { message, signature, freshness } = input
   const signed = checkSigned(

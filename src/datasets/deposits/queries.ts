@@ -1,5 +1,6 @@
-import type { Address, Hash } from '#domain/address.ts'
-import { type BlockRef, logIndexAt } from '#domain/chain.ts'
+import type { Hash } from '#domain/address.ts'
+import { logIndexAt } from '#domain/chain.ts'
+import type { CanonicalDeposits, Deposit, DepositQuery } from '#domain/deposit.ts'
 import type { Chain, Payment } from '#ecosystem/ecosystem.ts'
 import { CHAIN_PART, type FileParts } from '#indexer/adopted-file/file-part.ts'
 import { readOtherParts } from '#indexer/adopted-file/tables.ts'
@@ -11,30 +12,6 @@ import { column } from '#store/row.ts'
 import { join, ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
 import { DEPOSITS } from './deposits.ts'
 
-/** A payment in the chain as currently indexed. */
-export interface CanonicalDeposit {
-  readonly chainId: number
-  readonly blockNumber: number
-  readonly blockHash: Hash
-  readonly timestampUnix: number
-  readonly txHash: Hash
-  readonly logIndex: number
-  readonly positionInTx: number
-  readonly from: Address
-  readonly to: Address
-  readonly amount: bigint
-  /** Whether its block was proven. */
-  readonly proven: boolean
-}
-
-export type DepositSelection =
-  | { readonly sinceBlock: number }
-  | { readonly txHashes: readonly Hash[] }
-  | {
-      readonly after: Pick<CanonicalDeposit, 'blockNumber' | 'txHash' | 'positionInTx'>
-      readonly limit: number
-    }
-
 export interface DepositReads {
   readonly register: Engine
   readonly payment: Payment
@@ -44,16 +21,8 @@ export interface DepositReads {
 /** Undefined without a head, or while the register was built from another file. */
 export function readDeposits(
   { register, payment, file }: DepositReads,
-  selection: DepositSelection,
-): Promise<
-  | {
-      readonly head: BlockRef & { readonly timestamp: number }
-      readonly completeFromBlock: number
-      readonly isComplete: boolean
-      readonly deposits: readonly CanonicalDeposit[]
-    }
-  | undefined
-> {
+  selection: DepositQuery,
+): Promise<CanonicalDeposits | undefined> {
   const { chain } = payment
   return register.snapshot(async (connection) => {
     const head = await readPosition(connection, chain.id)
@@ -95,8 +64,8 @@ export async function readBlockHash(
 async function selectDeposits(
   connection: Connection,
   chainId: number,
-  selection: DepositSelection,
-): Promise<readonly CanonicalDeposit[]> {
+  selection: DepositQuery,
+): Promise<readonly Deposit[]> {
   if ('sinceBlock' in selection)
     return runSelection(connection, chainId, sql`block_number >= ${selection.sinceBlock}`)
   if ('after' in selection) {
@@ -106,7 +75,7 @@ async function selectDeposits(
     const page = sql`order by block_number, tx_hash, position_in_tx limit ${selection.limit}`
     return runSelection(connection, chainId, behind, page)
   }
-  const found: CanonicalDeposit[] = []
+  const found: Deposit[] = []
   for (const part of chunks(selection.txHashes, ROWS_PER_STATEMENT))
     found.push(...(await runSelection(connection, chainId, sql`tx_hash in (${join(part)})`)))
   return found
@@ -126,7 +95,7 @@ async function runSelection(
   return found.map(toDeposit)
 }
 
-function toDeposit(row: Row): CanonicalDeposit {
+function toDeposit(row: Row): Deposit {
   return {
     chainId: column.integer(row, 'chain_id'),
     blockNumber: column.integer(row, 'block_number'),

@@ -94,11 +94,20 @@ export async function writeFeed(
 
 /** With a new register only. */
 async function start(connection: Connection): Promise<FeedState> {
-  const epoch = randomBytes(6).toString('hex')
+  const epoch = newEpoch()
   await connection.run(
     sql`insert into feed (name, epoch, last, pruned) values (${NAME}, ${epoch}, 0, 1)`,
   )
   return { epoch, last: 0, pruned: 1 }
+}
+
+/** For a copied register, which goes its own way from here: readers of the original get `reset`. */
+export async function beginEpoch(connection: Connection): Promise<void> {
+  await connection.run(sql`update feed set epoch = ${newEpoch()}`)
+}
+
+function newEpoch(): string {
+  return randomBytes(6).toString('hex')
 }
 
 async function closeGap(connection: Connection, chainId: number): Promise<number | undefined> {

@@ -4,7 +4,7 @@ import { readUnproven } from '#datasets/deposits/proof/deposit-proofs.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { isLeaseHeld, type LeaseName } from '#jobs/leader.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
-import { readOpenClaims } from '#payments/claim-store.ts'
+import { countOpenClaims } from '#payments/claim-store.ts'
 import type { Engine, PoolFigures } from '#store/engine.ts'
 import { allJobs, type JobFacts } from '../jobs/job-list.ts'
 import type { Stores } from '../stores.ts'
@@ -126,24 +126,20 @@ function leaseGauges({ stores, clock }: StoreGaugeDeps): readonly GaugeReading[]
 function paymentGauges({ ecosystem, stores, clock }: StoreGaugeDeps): readonly GaugeReading[] {
   const chain = ecosystem.payment?.chain
   if (chain === undefined) return []
-  const openClaims = () => stores.accounts.snapshot(readOpenClaims)
+  const openClaims = () =>
+    stores.accounts.snapshot((reads) => countOpenClaims(reads, unixNow(clock)))
   return [
     {
       name: 'sexton_prepayments_open',
-      help: 'Prepayments that wait for their transfer or its confirmations, by status',
-      async read() {
-        const open = await openClaims()
-        const counts = Object.fromEntries(open.map(({ status, count }) => [status, count]))
-        return { pending: 0, confirming: 0, ...counts }
-      },
+      help: 'Prepayments of the last day that wait for their transfer or its confirmations',
+      read: async () => ({ open: (await openClaims()).count }),
     },
     {
       name: 'sexton_prepayments_oldest_seconds',
-      help: 'Age of the oldest open prepayment, by status',
+      help: 'Age of the oldest open prepayment',
       async read() {
-        const open = await openClaims()
-        const ages = open.map(({ status, oldestUnix }) => [status, unixNow(clock) - oldestUnix])
-        return { pending: 0, confirming: 0, ...Object.fromEntries(ages) }
+        const { oldestUnix } = await openClaims()
+        return { open: oldestUnix === null ? 0 : unixNow(clock) - oldestUnix }
       },
     },
     {

@@ -1,7 +1,7 @@
 import { registerMigrations } from '#datasets/datasets.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Engine, Migration } from '#store/engine.ts'
-import { MOVED_ID } from '#store/migrate.ts'
+import { CLOSED_ID } from '#store/migrate.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { missingRights } from '../grants/missing-rights.ts'
@@ -20,7 +20,7 @@ async function missingMigration(
 ): Promise<string | undefined> {
   const rows = await engine.read(sql`select id from migrations`)
   const applied = new Set(rows.map((row) => column.integer(row, 'id')))
-  if (applied.has(MOVED_ID)) return 'was moved to another database'
+  if (applied.has(CLOSED_ID)) return 'is closed'
   const missing = migrations.find(({ id }) => !applied.has(id))
   return missing && `is not migrated: ${missing.id} "${missing.name}" is missing`
 }

@@ -15,7 +15,7 @@ export interface JobDeps {
   readonly clock: Clock
   readonly logger: Pick<Logger, 'info' | 'error'>
   /** Wakes requests of this process that wait for a prepayment. */
-  onChange(claimId: string): void
+  onChange(): void
   /** Takes what is to be done once no job starts any more. */
   onEnd(work: () => Promise<void>): void
 }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { KeyChange } from '#access/keys/authorise.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { isUnusable, readStalls } from '#indexer/stalled-chains.ts'
@@ -9,6 +8,7 @@ import type { Clock } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import type { ComposeDeps } from '../compose.ts'
 import type { IndexProgress } from '../gauges/index-progress.ts'
+import { watchKeys } from '../key-notes.ts'
 import type { Settings } from '../settings.ts'
 import { openStores, reportMigrations } from '../stores.ts'
 import type { IndexThread, LoadedIndexThread } from './index-thread.ts'
@@ -80,7 +80,7 @@ export async function runService(input: ServiceInput): Promise<Service> {
       clock,
       logger,
       settings,
-      onChange: (id) => composed.waker.wake(id),
+      onChange: composed.onPaymentsSettled,
     },
     ending.signal,
   )
@@ -111,7 +111,7 @@ async function openApi(
   ])
   const report = (err: unknown) => logger.error({ err }, 'error in the background')
   const warn = (message: string) => logger.warn(message)
-  const onKeyChange = (change: KeyChange) => logger.info(change, `key ${change.kind}`)
+  const onKeyChange = watchKeys({ settings, logger, clock })
   const composed = await compose({ ...parts, settings, clock, report, warn, onKeyChange })
   const served = await serve({ settings, logger, clock, randomBytes }, composed)
   return { composed, served }

@@ -1,5 +1,5 @@
 import type { Connection, Engine, Migration, OnMigration } from '../engine.ts'
-import { assertInOrder, idsAfterRebuild, statementsOf } from '../migrate.ts'
+import { applyMissing, assertInOrder, idsAfterRebuild } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { listen } from './listen.ts'
@@ -45,12 +45,12 @@ const WITHOUT_TIMEOUT =
   'isolation level read committed; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 60000'
 
 /** Any constant; serializes migrations of processes that start together. */
-const MIGRATION_LOCK = 5_398_017
+export const MIGRATION_LOCK = 5_398_017
 
 export function openPostgres(options: PostgresOptions): Engine {
   const { schema, silenceMaxMs = SILENCE_MAX_MS, connectionsMax = CONNECTIONS_MAX } = options
   const names = new Map<string, string>()
-  const settings = { url: urlOf(options.url), session: sessionOf(options), names, silenceMaxMs }
+  const settings = { ...connectionOf(options), names, silenceMaxMs }
   const pool = new ConnectionPool({ ...settings, connectionsMax })
   const stopListening: (() => Promise<void>)[] = []
   return {
@@ -78,6 +78,10 @@ export function openPostgres(options: PostgresOptions): Engine {
       await Promise.all([pool.close(), ...stopListening.map((stop) => stop())])
     },
   }
+}
+
+export function connectionOf(options: PostgresOptions): { url: string; session: string } {
+  return { url: urlOf(options.url), session: sessionOf(options) }
 }
 
 /** Detects vanished clients while they wait for locks or results. */
@@ -114,7 +118,7 @@ function urlOf(url: string): string {
 }
 
 /** Migrations may be silent for minutes. */
-async function onOwnConnection<T>(
+export async function onOwnConnection<T>(
   settings: Omit<PostgresConnectionOptions, 'silenceMaxMs'>,
   work: (connection: PostgresConnection) => Promise<T>,
 ): Promise<T> {
@@ -153,14 +157,11 @@ async function migrateWithin(
     }
     const isRebuilt = whenOutdated === 'rebuild'
     const applied = await idsAfterRebuild(tx, migrations, isRebuilt ? dropTables : undefined)
-    const missing = migrations.filter((each) => !applied.has(each.id))
-    for (const [index, migration] of missing.entries()) {
-      if (applied.size > 0) onMigration?.({ migration, step: index + 1, steps: missing.length })
-      await connection.command(statementsOf(migration, 'postgres'))
-      await tx.run(
-        sql`insert into migrations (id, name) values (${migration.id}, ${migration.name})`,
-      )
-    }
+    const execute = (text: string) => connection.command(text)
+    await applyMissing(
+      { connection: tx, dialect: 'postgres', execute },
+      { migrations, applied, onMigration },
+    )
   })
 }
 

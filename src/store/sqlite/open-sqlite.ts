@@ -9,7 +9,7 @@ import {
   type OnMigration,
   StoreError,
 } from '../engine.ts'
-import { assertInOrder, idsAfterRebuild, statementsOf } from '../migrate.ts'
+import { applyMissing, assertInOrder, idsAfterRebuild } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { IdleCheckpoint } from './idle-checkpoint.ts'
 import { LogSync, type SyncFile } from './log-sync.ts'
@@ -202,15 +202,11 @@ async function migrate(
       migrations,
       isRebuilt ? dropTables : undefined,
     )
-    const left = migrations.filter(({ id }) => !applied.has(id))
-    for (const [index, migration] of left.entries()) {
-      if (left.length < migrations.length)
-        onMigration?.({ migration, step: index + 1, steps: left.length })
-      await writer.execute(statementsOf(migration, 'sqlite'))
-      await connection.run(
-        sql`insert into migrations (id, name) values (${migration.id}, ${migration.name})`,
-      )
-    }
+    const execute = (text: string) => writer.execute(text)
+    await applyMissing(
+      { connection, dialect: 'sqlite', execute },
+      { migrations, applied, onMigration },
+    )
   })
 }
 

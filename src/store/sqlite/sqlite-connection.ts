@@ -17,6 +17,8 @@ export interface ConnectionOptions {
   /** For large inserts; fixed when the file is created. */
   readonly bulk?: boolean
   readonly cacheKib: number
+  /** No other connection may have the file open; if one has, this fails at once. */
+  readonly isAlone?: boolean
 }
 
 /** Another process holds the write lock for one commit at most. */
@@ -40,9 +42,6 @@ const STATEMENTS_MAX = 1_000
 const SQLITE_BUSY = 5
 const SQLITE_CONSTRAINT = 19
 
-/** Starts the refusals of a frozen store, which are no fault of the row. */
-export const FROZEN = 'frozen: '
-
 /** Remainders are halved, so that only six texts are prepared. */
 const ROWS_AT_ONCE = 32
 
@@ -53,9 +52,12 @@ export class SqliteConnection implements SqliteWriter {
   #isCutShort = false
 
   constructor(options: ConnectionOptions) {
-    this.#database = new DatabaseSync(options.file, { timeout: BUSY_TIMEOUT_MS })
+    const busyMs = options.isAlone === true ? 0 : BUSY_TIMEOUT_MS
+    this.#database = new DatabaseSync(options.file, { timeout: busyMs })
     const pages = options.bulk === true ? PAGES.bulk : PAGES.small
     const pragmas = [
+      // Before the file is read for the first time.
+      ...(options.isAlone === true ? ['locking_mode = exclusive'] : []),
       `page_size = ${pages.bytes}`,
       'journal_mode = wal',
       // At checkpoints only; `LogSync` syncs commits where needed.
@@ -64,18 +66,24 @@ export class SqliteConnection implements SqliteWriter {
       `cache_size = -${options.cacheKib}`,
       `wal_autocheckpoint = ${pages.perCheckpoint}`,
     ]
-    for (const pragma of pragmas) this.#untilFree(() => this.#database.exec(`pragma ${pragma}`))
+    const set = (pragma: string) => this.#database.exec(`pragma ${pragma}`)
+    try {
+      for (const pragma of pragmas) this.#untilFree(busyMs, () => set(pragma))
+    } catch (error) {
+      // Its locks would keep others out until the garbage is collected.
+      this.#database.close()
+      throw error
+    }
   }
 
   /** Of processes that create a file together, SQLite refuses all but one without waiting. */
-  #untilFree(work: () => void): void {
-    for (const endMs = performance.now() + BUSY_TIMEOUT_MS; ; ) {
+  #untilFree(busyMs: number, work: () => void): void {
+    for (const endMs = performance.now() + busyMs; ; ) {
       try {
         this.#guard(work)
         return
       } catch (error) {
-        const isBusy = error instanceof StoreError && codeOf(error.cause) === SQLITE_BUSY
-        if (!isBusy || performance.now() >= endMs) throw error
+        if (!isBusy(error) || performance.now() >= endMs) throw error
         Atomics.wait(NOBODY_WAKES, 0, 0, BUSY_RETRY_MS)
       }
     }
@@ -233,9 +241,13 @@ function insertText(into: BulkInsert, count: number): string {
 
 function toStoreError(error: unknown): StoreError {
   const message = error instanceof Error ? error.message : String(error)
-  const isConstraint = codeOf(error) === SQLITE_CONSTRAINT && !message.startsWith(FROZEN)
-  const Kind = isConstraint ? ConstraintError : StoreError
+  const Kind = codeOf(error) === SQLITE_CONSTRAINT ? ConstraintError : StoreError
   return new Kind(`SQLite: ${message}`, { cause: error })
+}
+
+/** Another connection held a lock for longer than the time limit. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof StoreError && codeOf(error.cause) === SQLITE_BUSY
 }
 
 function codeOf(error: unknown): number {

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { lockKey } from '#access/keys/key-store.ts'
 import type { Address } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
@@ -8,6 +6,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import { postGrant } from '#ledger/grant.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { unixNow } from '#lib/time.ts'
+import { noteKeys } from '#main/key-notes.ts'
 import { redact } from '#main/logger.ts'
 import type { RoleContext } from '#main/role-context.ts'
 import { SettingsError } from '#main/settings-error.ts'
@@ -33,24 +32,16 @@ export function runList(
   })
 }
 
-export interface RevokeOptions {
-  readonly publicIds: readonly string[]
-  readonly from?: string
-}
-
 export function runRevoke(
   context: Context,
   report: Report,
-  { publicIds, from }: RevokeOptions,
+  publicIds: readonly string[],
 ): Promise<void> {
-  const wanted = [...publicIds, ...(from === undefined ? [] : readPublicIds(from))]
-  const wrong = wanted.filter((each) => !PUBLIC_ID.test(each))
+  const wrong = publicIds.filter((each) => !PUBLIC_ID.test(each))
   if (wrong.length > 0)
     throw new SettingsError(`not a publicId (8 hex digits): ${wrong.join(', ')}`)
-  if (wanted.length === 0)
-    throw new SettingsError('name at least one publicId, or a file with --from')
   return onAccounts(context.settings, async (accounts) => {
-    const outcome = await accounts.write((tx) => revokeKeys(tx, wanted, unixNow(context.clock)))
+    const outcome = await accounts.write((tx) => revokeKeys(tx, publicIds, unixNow(context.clock)))
     noteRevoked(context, outcome.revoked)
     for (const { publicId } of outcome.revoked) report.say(`${publicId}: revoked`)
     for (const each of outcome.before) report.say(`${each}: was revoked before`)
@@ -59,15 +50,13 @@ export function runRevoke(
   })
 }
 
-/** As the service logs its own revocations, for `sexton restore --log`. */
-const REVOCATIONS = 'revocations.jsonl'
-
 function noteRevoked({ settings, clock }: Context, keys: readonly RevokedKey[]): void {
-  if (keys.length === 0) return
-  const time = new Date(clock()).toISOString()
-  const lines = keys.map((key) => JSON.stringify({ time, ...key, msg: 'key revoked' }))
-  mkdirSync(settings.dataFolder, { recursive: true })
-  appendFileSync(join(settings.dataFolder, REVOCATIONS), `${lines.join('\n')}\n`)
+  if (settings.accounts.kind !== 'sqlite') return
+  const timeMs = clock()
+  noteKeys(
+    settings.dataFolder,
+    keys.map((key) => ({ ...key, timeMs, kind: 'revoked' })),
+  )
 }
 
 export interface GrantOptions {
@@ -108,24 +97,4 @@ async function grantWithin(tx: Connection, grant: Parameters<typeof postGrant>[1
   if (outcome === 'created' && key.revokedUnix !== null)
     throw new UpkeepError(`${grant.publicId} is revoked; grant to an active key of its wallet`)
   return outcome
-}
-
-function readPublicIds(file: string): readonly string[] {
-  const words = `--from: ${file} must hold a JSON list of publicIds, or the JSON of "sexton restore"`
-  let value: unknown
-  try {
-    value = JSON.parse(readFileSync(file, 'utf8'))
-  } catch (cause) {
-    throw new SettingsError(words, { cause })
-  }
-  const list =
-    typeof value === 'object' && value !== null && 'revokedSince' in value
-      ? value.revokedSince
-      : value
-  if (!Array.isArray(list)) throw new SettingsError(words)
-  return list.map((each: unknown) =>
-    typeof each === 'object' && each !== null && 'publicId' in each
-      ? String(each.publicId)
-      : String(each),
-  )
 }

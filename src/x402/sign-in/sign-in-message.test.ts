@@ -52,6 +52,7 @@ describe('a sign-in', () => {
     assert.deepEqual(signIn, {
       wallet: account.address.toLowerCase(),
       nonce: '11111111222243338444555555555555',
+      usableFromMs: NOW_MS - 60_000,
       untilMs: NOW_MS + 300_000,
     })
   })

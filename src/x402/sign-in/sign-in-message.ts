@@ -8,6 +8,8 @@ import { decodeJson } from '../offers/payment-payload.ts'
 export interface SignIn {
   readonly wallet: Address
   readonly nonce: string
+  /** A wallet's clock may be ahead. */
+  readonly usableFromMs: number
   /** Exclusive. */
   readonly untilMs: number
 }
@@ -56,8 +58,9 @@ export function readSignIn(
   if (fault !== undefined) return fault
   const { wallet, nonce, signature } = fields
   const text = signInText(fields)
+  const usableFromMs = toMs(fields.issuedAt) - AHEAD_MAX_MS
   return {
-    signIn: { wallet, nonce, untilMs: endOf(fields) },
+    signIn: { wallet, nonce, usableFromMs, untilMs: endOf(fields) },
     name: `${signature} ${text}`,
     isSigned: () => recoverSigner(text, signature) === wallet,
   }

@@ -4,6 +4,7 @@ import { createSIWxPayload, encodeSIWxHeader } from '@x402/extensions/sign-in-wi
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { onSqlite } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
+import { sql } from '#store/sql.ts'
 import { settlingHarness } from '../settling/settling-harness.ts'
 import { signInOffer } from './sign-in-offer.ts'
 import { createVisitors } from './signed-in.ts'
@@ -45,5 +46,33 @@ test('between two recoveries of sign-ins that arrive together, other callbacks r
     assert.ok(visitors.every(({ kind }) => kind === 'refused'))
     assert.equal(recoveredIn.length, SIGN_INS)
     assert.equal(new Set(recoveredIn).size, SIGN_INS, `turns of the recoveries: ${recoveredIn}`)
+  })
+})
+
+test('a sign-in from before a restore, or from the minute after it, is refused', async () => {
+  await onSqlite(accountsMigrations, async ({ engine }) => {
+    const { settling, time } = settlingHarness(engine)
+    const restoredMs = settling.clock()
+    await engine.write((tx) =>
+      tx.run(sql`
+        insert into store_copies (id, kind, origin, created_unix)
+        values ('restore', 'restore', 'a backup', ${restoredMs / 1000})`),
+    )
+    time.aheadSeconds = 120
+    const visit = createVisitors(settling)
+    const { info } = signInOffer(settling, `${settling.publicBaseUrl}/api/stats`)['sign-in-with-x']
+    const visitWith = async (secondsLater: number) => {
+      const issuedAt = new Date(restoredMs + secondsLater * 1000).toISOString()
+      const payload = await createSIWxPayload(
+        { ...info, issuedAt, nonce: 'offered10000', chainId: 'eip155:8453', type: 'eip191' },
+        privateKeyToAccount(generatePrivateKey()),
+        new URL(info.uri).origin,
+      )
+      const headers = { 'sign-in-with-x': encodeSIWxHeader(payload) }
+      return visit({ headers, addressBucket: '192.0.2.1' })
+    }
+    const refused = { kind: 'refused', reason: 'invalid_siwx_issued_at_too_old' }
+    for (const secondsLater of [-1, 60]) assert.deepEqual(await visitWith(secondsLater), refused)
+    assert.equal((await visitWith(61)).kind, 'wallet')
   })
 })

@@ -4,6 +4,7 @@ import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { Refusal } from '#domain/refusal.ts'
 import { payerBucket } from '#ledger/account.ts'
+import { restoredSince } from '#ledger/restored-since.ts'
 import { unixNow } from '#lib/time.ts'
 import { recoverWithin } from '../recovery-guard.ts'
 import type { X402Deps } from '../x402-deps.ts'
@@ -58,7 +59,10 @@ async function check(
   { signIn, isSigned }: UnprovenSignIn,
   addressBucket: string,
 ): Promise<Visitor | undefined> {
-  const bound = await boundTo({ run: deps.engine.read }, signIn)
+  const reads = { run: deps.engine.read }
+  if (await restoredSince(reads, Math.floor(signIn.usableFromMs / 1000)))
+    return { kind: 'refused', reason: 'invalid_siwx_issued_at_too_old' }
+  const bound = await boundTo(reads, signIn)
   if (bound !== undefined && bound !== addressBucket) return refuseReplay(deps, addressBucket)
   await deps.myTurn()
   const signed = recoverWithin(deps.recoveries, addressBucket)(isSigned)

@@ -62,10 +62,6 @@ export async function tableWithRows(
   return undefined
 }
 
-export function columnsOf(migrations: readonly Migration[]) {
-  return buildSchema(migrations).columns
-}
-
 type Take = (
   table: string,
   columns: readonly BuiltColumn[],
@@ -115,11 +111,11 @@ async function readTable(
   return { rows, sha256: hash.digest('hex') }
 }
 
-export function typesOf(columns: readonly BuiltColumn[]) {
+function typesOf(columns: readonly BuiltColumn[]) {
   return Object.fromEntries(columns.map(({ name, type }) => [name, type]))
 }
 
-export function valuesOf(row: Row, columns: readonly BuiltColumn[]): SqlValue[] {
+function valuesOf(row: Row, columns: readonly BuiltColumn[]): SqlValue[] {
   return columns.map(({ name }) => {
     const value = row[name]
     if (value === null || typeof value === 'string' || typeof value === 'number') return value

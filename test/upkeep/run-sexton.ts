@@ -2,10 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { storeFile } from '#main/store-file.ts'
-import { openStore } from '#main/stores.ts'
-import { sql } from '#store/sql.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -41,7 +37,7 @@ export async function runSexton(
   return { code, signal, ...texts }
 }
 
-/** A place in what a mover asks of the database. */
+/** A place in what a process asks of the database. */
 export interface Moment {
   /** Words of statements that one connection sends in this order; the moment is at the last. */
   readonly after: readonly string[]
@@ -49,13 +45,7 @@ export interface Moment {
 }
 
 /** A proxy to PostgreSQL that acts and cuts the connection at a moment, once. */
-export async function openWatch(
-  url: string,
-  { after, is }: Moment,
-  act: () => void,
-  /** The address of an earlier one. */
-  at?: string,
-) {
+export async function openWatch(url: string, { after, is }: Moment, act: () => void) {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
   let isDone = false
@@ -85,7 +75,7 @@ export async function openWatch(
       one.on('close', () => other.destroy())
     }
   })
-  entry.listen(at === undefined ? 0 : Number(new URL(at).port), '127.0.0.1')
+  entry.listen(0, '127.0.0.1')
   await once(entry, 'listening')
   const address = entry.address()
   const through = new URL(url)
@@ -99,36 +89,4 @@ export async function openWatch(
       await once(entry, 'close')
     },
   }
-}
-
-/** Ten seconds pass for the mover that was killed. */
-export function passTime(place: string): void {
-  const database = new DatabaseSync(storeFile(place, 'accounts'))
-  const isThere = database.prepare("select 1 from sqlite_master where name = 'moving'").all()
-  if (isThere.length > 0)
-    database.exec(
-      'update moving set watched_until_ms = 1, frozen_until_ms = min(frozen_until_ms, 1)',
-    )
-  database.close()
-}
-
-export async function isWritable(place: string): Promise<boolean> {
-  const engine = await openStore(place, 'accounts', { kind: 'sqlite' })
-  try {
-    await engine.write((tx) => tx.run(sql`update balances set micro_usd = micro_usd`))
-    return true
-  } catch {
-    return false
-  } finally {
-    await engine.close()
-  }
-}
-
-export function isFrozen(place: string): boolean {
-  const database = new DatabaseSync(storeFile(place, 'accounts'))
-  const frozen = database
-    .prepare("select 1 from moving where frozen_until_ms > unixepoch('subsec') * 1000")
-    .all()
-  database.close()
-  return frozen.length > 0
 }

@@ -2,10 +2,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { compileLazily } from '#lib/compile-lazily.ts'
 import { Type } from '#lib/type.ts'
 import type { Connection } from '#store/engine.ts'
+import { CLOSED_ID, closeStore } from '#store/migrate.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import type { TableProofs } from '../copy-tables.ts'
 import { UpkeepError } from '../upkeep-error.ts'
+import type { TableProofs } from './copy-tables.ts'
 
 export interface Manifest {
   readonly format: 1
@@ -28,10 +29,15 @@ const schema = compileLazily(
   }),
 )
 
+/** A start would know nothing of what happened to keys since. */
+const IS_BACKUP = 'a backup; fill an empty store with "sexton copy --from" it'
+
+/** Closes the file: only a restore may fill a store from it. */
 export async function writeManifest(tx: Connection, manifest: Manifest): Promise<void> {
   await tx.run(sql`create table backup_manifest (manifest text not null)`)
   const text = JSON.stringify({ ...manifest, tables: Object.fromEntries(manifest.tables) })
   await tx.run(sql`insert into backup_manifest (manifest) values (${text})`)
+  await closeStore(tx, IS_BACKUP)
 }
 
 export interface BackupFacts {
@@ -46,7 +52,7 @@ export function readFacts(file: string): BackupFacts {
     try {
       const rows = (text: string) => database.prepare(text).all()
       const [found] = rows('select manifest from backup_manifest')
-      const ids = rows('select id from migrations')
+      const ids = rows(`select id from migrations where id <> ${CLOSED_ID}`)
       return {
         manifest: parseManifest(found === undefined ? '' : column.text(found, 'manifest')),
         migrations: new Set(ids.map((row) => column.integer(row, 'id'))),
@@ -56,7 +62,7 @@ export function readFacts(file: string): BackupFacts {
     }
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new UpkeepError(`${file} is not a backup made by "sexton backup" (${reason})`, { cause })
+    throw new UpkeepError(`${file} is not a backup made by "sexton copy" (${reason})`, { cause })
   }
 }
 

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { runSexton } from './run-sexton.ts'
+import { serveAccounts } from './served-accounts.ts'
+
+test('a backup while 200 calls a second are served costs none of them', async () => {
+  const seeded = { keys: 100, freeDays: 100, paidDays: 10 }
+  await serveAccounts({ seeded, logs: 2_000 }, async ({ folder, environment, underCalls }) => {
+    const file = join(folder, 'backup.sqlite')
+    const { traffic, ended } = await underCalls(200, () =>
+      runSexton(['copy', '--to', file, '--json'], environment),
+    )
+    assert.equal(ended.code, 0, ended.stderr)
+    const { unavailable, refused, wrong, broken } = traffic
+    assert.deepEqual({ unavailable, refused, wrong, broken: broken.size }, NOTHING_LOST)
+  })
+})
+
+const NOTHING_LOST = { unavailable: 0, refused: 0, wrong: [], broken: 0 }
