@@ -11,7 +11,11 @@ usd=${USD:-0.1}
 timeout=${TIMEOUT:-300}
 
 fail() { echo "$*" >&2; exit 1; }
-get() { curl --silent --show-error --fail --max-time 60 "$@"; }
+# Prints the answer, or the service's reason on stderr.
+get() {
+  answer=$(curl --silent --show-error --fail-with-body --max-time 60 "$@") || { printf '%s\n' "$answer" >&2; return 1; }
+  printf '%s\n' "$answer"
+}
 post() { get --header 'Content-Type: application/json' --data "$2" "$1"; }
 field() { node -pe "JSON.parse(require('fs').readFileSync(0, 'utf8'))$1"; }
 ask_node() { post "$rpc" "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$1\",\"params\":$2}" | field .result; }
@@ -72,5 +76,4 @@ done
 call() { get --header "Authorization: Bearer $secret" "$api$1"; }
 echo "balance $(call /api/usage | field .prepaidBalanceUsd)"
 call /api/burns/total
-echo
 echo "balance $(call /api/usage | field .prepaidBalanceUsd)"

@@ -166,6 +166,10 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
     'Above this sum per block, a second endpoint, if there is one, must confirm the block.',
     '1000',
   ),
+  'payment.settle': says(
+    'Who settles x402 payments. Without it, the wallet of `SEXTON_SETTLING_KEY_FILE` in this service, if that is set; both are refused.',
+  ),
+  'payment.settle.facilitator': says('The https URL of an x402 facilitator.'),
   'payment.payTo': says(
     'Wallets that receive payments, the oldest first. All are credited, offers show the newest. To change the wallet, add an entry.',
   ),

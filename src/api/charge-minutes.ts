@@ -20,7 +20,7 @@ export interface ChargeDeps {
   paymentRequired(
     caller: Caller,
     facts: RequestFacts,
-  ): PaymentRequired | Refusal | Promise<PaymentRequired>
+  ): PaymentRequired | Refusal | Promise<PaymentRequired | Refusal>
   report(error: unknown, requestId: string): void
   observeAdmission?(source: AdmissionSource): void
 }

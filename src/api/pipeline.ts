@@ -29,11 +29,14 @@ export interface PipelineDeps extends FiguresDeps, FailureDeps {
   paymentRequired(
     caller: Caller,
     facts: RequestFacts,
-  ): PaymentRequired | Refusal | Promise<PaymentRequired>
+  ): PaymentRequired | Refusal | Promise<PaymentRequired | Refusal>
   /** The lines of callers whose calls wait for their work. */
   readonly turns: Turns
-  /** Whether a payment came with the request; refuses a used one, also where the call would be free. */
-  screen?(facts: RequestFacts): Promise<Refusal | 'carried' | undefined>
+  /**
+   * Whether a payment came with the request; refuses a used one, also where the call would be free.
+   * `credited`: it still serves a call, this one if it is for the caller's balance.
+   */
+  screen?(facts: RequestFacts): Promise<Refusal | 'carried' | 'credited' | undefined>
   /** Settles a payment that came with the request; undefined when none came. */
   settle?(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined>
   observeAdmission?(source: AdmissionSource): void
@@ -292,16 +295,18 @@ async function askAgain(deps: PipelineDeps, exchange: Exchange): Promise<Ending 
   if (isRefusalOf(screened)) return screened
   if (screened === undefined && !deps.meter.wasRefused(caller)) return undefined
   const { refused, ...figures } = await deps.meter.figures(caller)
-  if (refused === undefined) return undefined
-  exchange.figures = { ...figures, remaining: 0 }
-  deps.observeAdmission?.(refused.kind)
-  if (refused.kind === 'limited') return refuseSpending(refused.cap)
+  if (refused === undefined && screened !== 'credited') return undefined
+  if (refused !== undefined) {
+    exchange.figures = { ...figures, remaining: 0 }
+    deps.observeAdmission?.(refused.kind)
+    if (refused.kind === 'limited') return refuseSpending(refused.cap)
+  }
   // Settling takes seconds, and the payer's balance may be another than the address's.
   leaveTurn(deps, exchange)
   return (await pay(deps, exchange)) ?? takeTurn(deps, exchange)
 }
 
-function isRefusalOf(screened: Refusal | 'carried' | undefined): screened is Refusal {
+function isRefusalOf(screened: Refusal | string | undefined): screened is Refusal {
   return typeof screened === 'object'
 }
 

@@ -70,6 +70,16 @@ const payment = Type.Object(
       }),
     ),
     secondOpinionUsd: Type.Optional(decimalText),
+    settle: Type.Optional(
+      Type.Object(
+        { facilitator: Type.String({ description: 'URL of an x402 facilitator' }) },
+        {
+          ...closed,
+          description:
+            'who settles x402 payments; without it, the wallet of SEXTON_SETTLING_KEY_FILE in this service',
+        },
+      ),
+    ),
     payTo: Type.Array(
       Type.Object({ address: addressText, since: Type.String({ format: 'date' }) }, closed),
       { minItems: 1 },

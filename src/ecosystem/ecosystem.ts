@@ -22,6 +22,8 @@ export interface Payment {
   readonly proof: 'receipts' | 'endpoints'
   /** Above this sum per block, a second endpoint, if configured, must confirm the block hash. */
   readonly secondOpinion: MicroUsd
+  /** An x402 facilitator, instead of a settling wallet in this service. */
+  readonly settle?: { readonly facilitator: string }
   /** Oldest first; all are credited, the newest is shown. */
   readonly payTo: readonly { readonly address: Address; readonly since: string }[]
 }

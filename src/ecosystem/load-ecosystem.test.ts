@@ -109,6 +109,11 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
     { address: usdc.toLowerCase().replace('8', '9'), since: '2024-01-01' },
     /: payment.payTo\[1\].since: must be later than the entry before; list the oldest first/,
   ],
+  [
+    'payment.settle',
+    { facilitator: 'https://name:secret@facilitator.example' },
+    /: payment.settle.facilitator: must have neither credentials nor a query; (?!.*secret@)/,
+  ],
   ['payment.payTo[0].since', 'yesterday', /: payment.payTo\[0\].since: must match format/],
   ['pricePerCallUsd', '0', /: pricePerCallUsd: must be above 0 with at most 6 decimals/],
   ['pricePerCallUsd', '0.0000001', /: pricePerCallUsd: must be above 0 with at most 6 decimals/],

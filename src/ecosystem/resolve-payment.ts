@@ -31,6 +31,7 @@ export function resolvePayment(file: EcosystemFile, resolver: Resolver): Payment
       'payment.confirmations',
       '0 is for development chains only; use 10 or more',
     )
+  checkFacilitator(payment, resolver)
   if (chain === undefined) return null
   const proof = resolveProof(payment, resolver, chain)
   return { ...payment, chain, asset, payTo, decimals: 6, ...proof }
@@ -58,8 +59,31 @@ function resolveProof(
   return { proof, secondOpinion: secondOpinion ?? 0n }
 }
 
+/** Payments and the headers that authenticate us cross the network. */
+function checkFacilitator(
+  { settle }: NonNullable<EcosystemFile['payment']>,
+  { problems }: Resolver,
+): void {
+  if (settle === undefined) return
+  const url = URL.parse(settle.facilitator)
+  if (url !== null && (url.username || url.password || url.search || url.hash)) {
+    problems.add(
+      'payment.settle.facilitator',
+      'must have neither credentials nor a query; send keys by SEXTON_FACILITATOR_HEADERS_FILE',
+    )
+    return
+  }
+  const isSafe =
+    url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.includes(url.hostname))
+  if (!isSafe)
+    problems.add(
+      'payment.settle.facilitator',
+      `must be an https URL (got "${settle.facilitator}"); http is for 127.0.0.1 only`,
+    )
+}
+
+const LOOPBACK: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
+
 function isLocal(chain: Chain): boolean {
-  return chain.rpcUrls.every((each) =>
-    ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(each).hostname),
-  )
+  return chain.rpcUrls.every((each) => LOOPBACK.includes(new URL(each).hostname))
 }

@@ -1,3 +1,5 @@
+import { type Address, parseAddress } from '#domain/address.ts'
+
 export function keyAccount(publicId: string): string {
   return `key:${publicId}`
 }
@@ -14,6 +16,11 @@ export function bucketAccount(addressBucket: string): string {
 /** Used like an address bucket, for callers who sign in with a wallet. */
 export function payerBucket(wallet: string): string {
   return `payer:${wallet}`
+}
+
+/** Undefined if the bucket is an address. */
+export function walletOfBucket(bucket: string): Address | undefined {
+  return bucket.startsWith('payer:') ? parseAddress(bucket.slice('payer:'.length)) : undefined
 }
 
 export function payerAccount(wallet: string): string {

@@ -13,14 +13,10 @@ import { createX402 } from '#x402/create-x402.ts'
 import { openSettlingRpc } from '#x402/settling/settling-rpc.ts'
 import { topupRoutes } from '#x402/topup-routes.ts'
 import type { SettlingGaugeDeps } from './gauges/settling-gauges.ts'
-import { openSigner } from './open-settling.ts'
-import type { SettlingSetting } from './settings.ts'
-
-/** Within the default spending limit of stock clients. */
-const OFFERS = [100_000n, 1_000_000n] as const
+import { OFFERS } from './offered-amounts.ts'
 
 export interface ComposeX402Deps {
-  readonly settling: SettlingSetting
+  readonly gasPerDayGwei: bigint | undefined
   readonly payment: Payment
   readonly ecosystem: Ecosystem
   readonly accounts: Engine
@@ -38,20 +34,17 @@ export interface ComposedX402
   readonly gauged: SettlingGaugeDeps
 }
 
-export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> {
-  const { settling, payment, ecosystem, accounts, clock, access } = deps
+export function composeX402(deps: ComposeX402Deps): ComposedX402 {
+  const { payment, ecosystem, accounts, clock, access } = deps
   const { pricePerCall } = ecosystem
   const x402 = createX402<Admission>({
     engine: accounts,
     clock,
     newId: randomUUID,
     rpc: openSettlingRpc(payment.chain),
-    signer: await openSigner(settling, payment),
     payment,
     pricePerCall,
     amounts: OFFERS,
-    gasPerDayGwei: BigInt(settling.gasPerDayGwei),
-    etherUsd: settling.etherUsd,
     keys: { lockSuccessor, keysOf: publicIdsOf },
     recoveries: access.recoveries,
     settlements: access.settlements,
@@ -74,7 +67,11 @@ export async function composeX402(deps: ComposeX402Deps): Promise<ComposedX402> 
     screen: (facts) => receiver.screen(facts),
     settle: (caller, facts) => calls.pay(caller, facts),
     signedIn: (facts) => calls.signedIn(facts),
-    gauged: { ...x402.settling, outcomes: receiver.outcomes },
+    gauged: {
+      ...x402.settling,
+      outcomes: receiver.outcomes,
+      gasPerDayGwei: deps.gasPerDayGwei,
+    },
     routes: topupRoutes({
       ...x402.settling,
       receiver,

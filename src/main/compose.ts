@@ -42,7 +42,7 @@ import { openNodeBudget } from './node-budget.ts'
 import type { ServeInput } from './roles/serve.ts'
 import { serviceFactsOf } from './service-facts-of.ts'
 import type { GuardSetting, Settings } from './settings.ts'
-import { SettingsError } from './settings-error.ts'
+import { settlingOf } from './settling.ts'
 import type { Stores } from './stores.ts'
 import { VERSION } from './version.ts'
 
@@ -151,16 +151,12 @@ function hearOthers({ stores }: ComposeDeps, { answers }: Data, access: Access):
 }
 
 async function openX402(deps: ComposeDeps, access: Access, paying: ComposedPayments | undefined) {
-  const { settling } = deps.settings
-  if (settling === undefined) return undefined
-  if (paying === undefined)
-    throw new SettingsError(
-      'SEXTON_SETTLING_KEY_FILE: the ecosystem file has no "payment"; add it, or unset the variable',
-    )
+  const settling = settlingOf(deps)
+  if (settling === undefined || paying === undefined) return undefined
   const { composeX402 } = await import('./compose-x402.ts')
   const { ecosystem, stores, clock, report } = deps
   return composeX402({
-    settling,
+    gasPerDayGwei: settling.kind === 'wallet' ? BigInt(settling.gasPerDayGwei) : undefined,
     payment: paying.payment,
     ecosystem,
     accounts: stores.accounts,
@@ -334,7 +330,7 @@ function composePayments(
 ): ComposedPayments {
   const { payment, file, access, minter } = input
   const { pricePerCall, service } = ecosystem
-  const settles = settings.settling !== undefined
+  const settles = settlingOf({ ecosystem, settings }) !== undefined
   const { pricingDocsUrl } = service
   const deposits: DepositIndex = {
     canonical: (query) => readDeposits({ register: stores.register, payment, file }, query),

@@ -60,7 +60,7 @@ export interface Settings {
     readonly mint: GuardSetting
     readonly claim: GuardSetting
   }
-  /** Undefined: x402 payments are not settled here. */
+  /** Of x402 payments; undefined if neither file is set. */
   readonly settling: SettlingSetting | undefined
   /** PEM file of the keys that sign statements and webhooks. */
   readonly signingKeys: string | undefined
@@ -70,7 +70,9 @@ export interface Settings {
 
 export interface SettlingSetting {
   /** Private key of the settling wallet. */
-  readonly keyFile: string
+  readonly keyFile: string | undefined
+  /** Headers that authenticate us to the facilitator of the ecosystem file. */
+  readonly headersFile: string | undefined
   /** Per UTC day, in gwei. */
   readonly gasPerDayGwei: number
   /** Whole US dollars. */
@@ -122,6 +124,8 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_WEBHOOK_PRIVATE:
     'yes: webhooks may be http URLs on private addresses, for development (default no)',
   SEXTON_SETTLING_KEY_FILE: 'file with the private key of the wallet that settles x402 payments',
+  SEXTON_FACILITATOR_HEADERS_FILE:
+    'file with lines of "Name: value", sent to the facilitator of the ecosystem file to authenticate',
   SEXTON_SETTLING_GAS_PER_DAY: 'gas budget per UTC day in gwei (default 10000000: 0.01 ether)',
   SEXTON_SETTLING_ETHER_USD:
     'assumed price of ether in US dollars, to bound gas costs (default 5000)',
@@ -218,7 +222,10 @@ function readSettling(read: Read): Settings['settling'] {
   const gwei = parseNumber({ minimum: 1, maximum: 999_999_999 })
   const gasPerDayGwei = read('SEXTON_SETTLING_GAS_PER_DAY', 10_000_000, gwei)
   const etherUsd = read('SEXTON_SETTLING_ETHER_USD', 5_000, count)
-  return keyFile === undefined ? undefined : { keyFile, gasPerDayGwei, etherUsd }
+  const headers = 'SEXTON_FACILITATOR_HEADERS_FILE'
+  const headersFile = read<string | undefined>(headers, undefined, text)
+  if (keyFile === undefined && headersFile === undefined) return undefined
+  return { keyFile, headersFile, gasPerDayGwei, etherUsd }
 }
 
 /** A misspelled variable would silently do nothing. */

@@ -13,6 +13,7 @@ import { ProofError } from '#indexer/proof-error.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
 import { type Mapping, mappingsOf } from '#main/mappings.ts'
+import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
 import { findPricelessDays } from './priceless-days.ts'
 import { scanBack } from './scan-back.ts'
 
@@ -46,6 +47,7 @@ export async function checkFile(
     async () => toUnchecked(await proveStartBlocks(ecosystem, sourceOf)),
     async () => ({ warnings: await findPricelessDays(ecosystem, sourceOf) }),
     () => judgeMappings(deps, ecosystem, sourceOf),
+    () => judgePayments(deps, ecosystem),
   ]
   let done = 0
   const outcomes = await Promise.all(
@@ -93,6 +95,21 @@ function toUnchecked(unproven: ReadonlyMap<string, string>): Outcome {
       ([chain, reason]) => `startBlock of ${chain}: no node has the state before it (${reason})`,
     ),
   }
+}
+
+/** Without EIP-3009, or with a part of it, transfers still buy balance. */
+async function judgePayments({ clock }: CheckDeps, { payment }: Ecosystem): Promise<Outcome> {
+  if (payment === null) return {}
+  try {
+    const messages = await proveWaysToPay(payment, clock)
+    return { warnings: messages.map((message) => ({ field: 'payment.asset', message })) }
+  } catch (error) {
+    return { unchecked: [`who can pay by x402 on ${payment.chain.name}: ${reasonOf(error)}`] }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 const SEARCH_MS = 10_000

@@ -1,8 +1,7 @@
-import { createAvailability } from './offers/availability.ts'
+import { createReadiness } from './facilitators/readiness.ts'
 import { type CallHooks, CallPayments } from './pay-for-call.ts'
 import { PaymentReceiver } from './payment-receiver.ts'
 import type { SettleDeps } from './settling/settle-payment.ts'
-import { createSubmitter } from './settling/submit-intent.ts'
 import type { X402Deps } from './x402-deps.ts'
 
 export interface X402<A> {
@@ -11,16 +10,11 @@ export interface X402<A> {
   readonly settling: SettleDeps
 }
 
-export function createX402<A>(deps: X402Deps & CallHooks<A>): X402<A> {
-  const settling = {
-    ...deps,
-    availability: createAvailability({
-      ...deps,
-      chainId: deps.payment.chain.id,
-      proof: deps.payment.proof,
-    }),
-    submit: createSubmitter(deps),
-  }
+/** Clients tolerate ten seconds. */
+const WAIT_MS = 10_000
+
+export function createX402<A>(deps: Omit<X402Deps, 'readiness'> & CallHooks<A>): X402<A> {
+  const settling = { ...deps, readiness: createReadiness(deps), waitMs: WAIT_MS }
   const receiver = new PaymentReceiver(settling)
   return { settling, receiver, calls: new CallPayments({ ...settling, receiver }) }
 }

@@ -46,7 +46,8 @@ onBoth(
       { ...deposit, timestampUnix: NOON_UNIX + 300 },
     ])
       assert.deepEqual(await audit(other), [])
-    await engine.write((tx) => creditIntent(tx, deps, { intent, paid: { kind: 'paid', deposit } }))
+    const paid = { kind: 'paid', deposit } as const
+    await engine.write((tx) => creditIntent(tx, deps, { intent, paid, isServed: false }))
     assert.deepEqual(await audit(deposit), [])
   },
 )

@@ -24,18 +24,6 @@ import { ASSET, CALLER, PAY_TO } from './x402-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
-/** Looks at payments more often than any number of callers have reason to, and the test ends. */
-const LOOKS_MAX = 100
-
-class CountingDesk extends PaymentReceiver {
-  #looks = 0
-  override isUnderWay(payload: Parameters<PaymentReceiver['isUnderWay']>[0]): boolean {
-    this.#looks += 1
-    assert.ok(this.#looks < LOOKS_MAX, 'who waits asks again and again')
-    return super.isUnderWay(payload)
-  }
-}
-
 test('who waits behind a payment that is rejected has its turn, also while the 402 of the first waits for a node', async () => {
   await onSqlite(accountsMigrations, async ({ engine }) => {
     const harness = settlingHarness(engine)
@@ -44,11 +32,11 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
     let isOffering = false
     const deps = {
       ...settling,
-      availability: { isAvailable: () => (isOffering ? gate.promise : Promise.resolve(true)) },
+      readiness: { isReady: () => (isOffering ? gate.promise : Promise.resolve(true)) },
     }
     const calls = new CallPayments<string>({
       ...deps,
-      receiver: new CountingDesk(deps),
+      receiver: new PaymentReceiver(deps),
       settlements: settling.recoveries,
       admitCredited: async () => 'admitted',
       undoIfCommitted: () => undefined,
@@ -57,12 +45,14 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
     })
     const signed = await Promise.all([1, 2, 3].map((n) => signPayment(harness, n)))
     const headers = signed.map(({ header }) => header)
-    const settle = deps.rpc.call
-    // The first answer of the node to a simulation is the moment from which offers have to wait.
+    const { header } = deps.rpc
+    let heads = 0
+    // The 402 of the first payment waits for the store.
     Object.assign(deps.rpc, {
-      call: (input: Parameters<typeof settle>[0]) => {
-        isOffering ||= input.from !== undefined
-        return settle(input)
+      header: (at: Parameters<typeof header>[0]) => {
+        heads += 1
+        isOffering ||= heads > 1
+        return header(at)
       },
     })
     const paying = headers.map((header) =>
@@ -75,7 +65,7 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
       }),
     )
     setTimeout(() => gate.resolve(true), 50)
-    const seen = await Promise.all(paying)
+    const seen = await harness.whileLeading(Promise.all(paying))
     assert.deepEqual(harness.reports, [])
     assert.deepEqual(await harness.states(), Array(3).fill('abandoned'))
     const kinds = seen.map((each) => each?.kind)
@@ -133,13 +123,15 @@ async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void
   const payer: Caller = { ...CALLER, dailyQuota: 0 }
   const { header, from } = await signPayment(harness, 1)
   chain.fund(from, 1_000_000n)
-  const paying = calls.pay(payer, {
-    requestId: 'r',
-    headers: { 'payment-signature': header },
-    addressBucket: CALLER.bucket,
-    signal: new AbortController().signal,
-    target: '/api/stats',
-  })
+  const paying = harness.whileLeading(
+    calls.pay(payer, {
+      requestId: 'r',
+      headers: { 'payment-signature': header },
+      addressBucket: CALLER.bucket,
+      signal: new AbortController().signal,
+      target: '/api/stats',
+    }),
+  )
   while (chain.sent.length === 0) await nextTurn()
   chain.mine()
   const proven = await paying

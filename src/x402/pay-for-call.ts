@@ -1,15 +1,18 @@
 import type { Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { walletOfBucket } from '#ledger/account.ts'
 import type { PaymentRequired, RequestFacts } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
+import type { PaymentFault } from './faults.ts'
 import { callOfferHeader } from './offers/call-offer.ts'
-import { carriesPayment, type PaymentFault, type PaymentPayload } from './offers/payment-payload.ts'
+import { carriesPayment, type PaymentPayload } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
 import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
 import type { FailureGuard } from './recovery-guard.ts'
 import { type Credited, creditIntent } from './settling/credit-intent.ts'
-import type { Payee } from './settling/intent.ts'
+import type { Intent, Payee } from './settling/intent.ts'
+import { openPaymentOf } from './settling/intent-store.ts'
 import type { SettleDeps, SettledPayment, SettleOutcome } from './settling/settle-payment.ts'
 import type { SignInFault } from './sign-in/sign-in-message.ts'
 import { createVisitors, signedInCaller, type Visitor } from './sign-in/signed-in.ts'
@@ -72,15 +75,25 @@ export class CallPayments<A> {
     this.#recognise = createVisitors(deps)
   }
 
-  /** The contract's 402, with an x402 offer in the header if it can be settled. */
+  /**
+   * The contract's 402, with an x402 offer in the header if it can be settled. While a payment of
+   * the caller is open it is 503: whoever pays again pays twice.
+   */
   async offer(
     caller: Caller,
     facts: RequestFacts,
     error?: PaymentFault | SignInFault,
-  ): Promise<PaymentRequired> {
-    const { availability, quotaBody } = this.#deps
+  ): Promise<PaymentRequired | Refusal> {
+    const { readiness, quotaBody } = this.#deps
+    const isVisitor = caller.kind === 'anonymous' && error === undefined
+    const signedIn = isVisitor ? await this.signedIn(facts) : undefined
+    const open =
+      (await openPaymentOfCaller(this.#deps, caller)) ??
+      (signedIn && (await openPaymentOfCaller(this.#deps, signedIn)))
+    if (open !== undefined) return refusePending(open.txHash)
     const body = quotaBody(caller)
-    if (!(await availability.isAvailable())) return { kind: 'payment-required', body }
+    const isOffered = error !== 'settlement_unavailable' && (await readiness.isReady())
+    if (!isOffered) return { kind: 'payment-required', body }
     const header = callOfferHeader(this.#deps, {
       target: facts.target,
       offersSignIn: caller.kind === 'anonymous',
@@ -121,12 +134,17 @@ export class CallPayments<A> {
 
   async #settlePayment(caller: Caller, facts: RequestFacts): Promise<CallPayment<A> | undefined> {
     if (!carriesPayment(facts.headers)) return undefined
-    const received = await this.#deps.receiver.receive(facts, this.#deps.amounts)
+    const { receiver, amounts } = this.#deps
+    const payee = payeeOf(caller)
+    const received = await receiver.receive(facts, { amounts, payee })
     if (isRefusal(received)) return { kind: 'unsettled', headers: {}, ending: received }
     const { payload } = received
     if (received.kind === 'rejected')
       return this.#rejected({ caller, facts, payload }, received.reason)
-    return this.#payInTurn({ caller, facts, payload: received.payload })
+    if (received.kind === 'crowded') return this.#pending(received.payload, null)
+    const call = { caller, facts, payload: received.payload }
+    if (received.kind === 'fresh') return this.#payInTurn(call)
+    return this.#toCallPayment(call, await receiver.join({ payload: received.payload, payee }))
   }
 
   /**
@@ -134,10 +152,9 @@ export class CallPayments<A> {
    * for all.
    */
   async #payInTurn(call: PaidCall): Promise<CallPayment<A>> {
-    const { caller, payload } = call
+    const { caller } = call
     const balance = caller.kind === 'keyed' ? `key:${caller.publicId}` : caller.bucket
     for (;;) {
-      if (this.#deps.receiver.isUnderWay(payload)) return this.#toCallPayment(call, USED)
       const before = this.#underWay.get(balance)
       if (before === undefined) break
       const outcome = await before
@@ -156,7 +173,7 @@ export class CallPayments<A> {
     try {
       const outcome = await this.#settle(call)
       if (outcome.kind === 'settled') return this.#toProven(call, outcome, end)
-      end(outcome.kind === 'pending' ? outcome : NOT_CREDITED)
+      end(isCreditedOrPending(outcome) ? outcome : NOT_CREDITED)
       return await this.#toCallPayment(call, outcome)
     } catch (error) {
       end(NOT_CREDITED)
@@ -169,7 +186,9 @@ export class CallPayments<A> {
     const limited = settlements.refusal(facts.addressBucket)
     if (limited !== undefined) return limited
     const outcome = await receiver.settle({ payload, payee: payeeOf(caller) })
-    if (outcome.kind === 'rejected') settlements.failed(facts.addressBucket)
+    // What was sent and is not shown may have cost gas.
+    const isSent = outcome.kind === 'pending' && outcome.transaction !== null
+    if (outcome.kind === 'rejected' || isSent) settlements.failed(facts.addressBucket)
     return outcome
   }
 
@@ -205,7 +224,8 @@ export class CallPayments<A> {
     let admission: A | undefined
     try {
       await engine.write(async (connection) => {
-        const credit = () => creditIntent(connection, this.#deps, settled)
+        const isServed = caller !== undefined
+        const credit = () => creditIntent(connection, this.#deps, { ...settled, isServed })
         if (caller === undefined) await credit()
         else admission = await admitCredited(connection, { caller, name }, credit)
       })
@@ -217,7 +237,7 @@ export class CallPayments<A> {
   }
 
   #pending(payload: PaymentPayload, transaction: Hash | null): UnsettledPayment {
-    const pending = { payload, transaction, errorReason: 'settlement_pending' }
+    const pending = { payload, transaction, errorReason: 'settlement_pending' } as const
     const headers = paymentResponseHeaders(this.#deps.payment, pending)
     return { kind: 'unsettled', headers, ending: refusePending(transaction) }
   }
@@ -225,11 +245,27 @@ export class CallPayments<A> {
   async #toCallPayment(
     call: PaidCall,
     outcome: Exclude<SettleOutcome, SettledPayment> | Refusal,
-  ): Promise<UnsettledPayment> {
+  ): Promise<CallPayment<A>> {
+    if (outcome.kind === 'credited') return this.#toServed(call, outcome)
     if (outcome.kind === 'refusal') return { kind: 'unsettled', headers: {}, ending: outcome }
     if (outcome.kind === 'used') return { kind: 'unsettled', headers: {}, ending: refuseUsed() }
     if (outcome.kind === 'rejected') return this.#rejected(call, outcome.reason)
     return this.#pending(call.payload, outcome.transaction)
+  }
+
+  /** Credited already; only a call that succeeds uses it up. */
+  #toServed(
+    { caller, payload }: PaidCall,
+    outcome: Extract<SettleOutcome, { kind: 'credited' }>,
+  ): ProvenPayment<A> {
+    const { transaction } = outcome
+    const headers = paymentResponseHeaders(this.#deps.payment, { payload, transaction })
+    const post = async (what: 'credit' | 'credit and call') => {
+      if (what === 'credit') return undefined
+      const ending = await this.#deps.receiver.takeServed(outcome)
+      return ending && ({ kind: 'unsettled', headers: {}, ending } as const)
+    }
+    return { kind: 'proven', headers, payer: caller, post }
   }
 
   async #rejected(
@@ -242,8 +278,6 @@ export class CallPayments<A> {
   }
 }
 
-const USED = { kind: 'used' } as const
-
 type UnderWay =
   | { readonly kind: 'credited' }
   | { readonly kind: 'not credited' }
@@ -251,9 +285,23 @@ type UnderWay =
 
 const NOT_CREDITED = { kind: 'not credited' } as const
 
+function isCreditedOrPending(
+  outcome: SettleOutcome | Refusal,
+): outcome is Extract<SettleOutcome, { kind: 'credited' | 'pending' }> {
+  return outcome.kind === 'credited' || outcome.kind === 'pending'
+}
+
 export function payeeOf(caller: Caller): Payee {
   if (caller.kind === 'anonymous') return { kind: 'bucket', bucket: caller.bucket }
-  return { kind: 'key', publicId: caller.publicId, wallet: caller.wallet }
+  return { kind: 'key', publicId: caller.publicId, wallet: caller.wallet, isOwn: true }
+}
+
+export function openPaymentOfCaller(
+  { engine }: Pick<SettleDeps, 'engine'>,
+  caller: Caller,
+): Promise<Intent | undefined> {
+  const wallet = caller.kind === 'keyed' ? caller.wallet : walletOfBucket(caller.bucket)
+  return openPaymentOf({ run: engine.read }, payeeOf(caller), wallet)
 }
 
 /** Blocks come every two seconds. */

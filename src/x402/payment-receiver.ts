@@ -1,21 +1,16 @@
-import { LRUCache } from 'lru-cache'
 import type { MicroUsd } from '#domain/money.ts'
-import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import { isSignedByPayer } from './offers/authorization.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { PaymentFault } from './faults.ts'
 import { matchOffer } from './offers/match-offer.ts'
+import { carriesPayment, type PaymentPayload, readPayment } from './offers/payment-payload.ts'
+import { schemeOf } from './schemes/schemes.ts'
+import { type Intent, type Payee, samePayee, sameSigned } from './settling/intent.ts'
+import { findIntent, takeServed } from './settling/intent-store.ts'
+import { isCrowded } from './settling/reserve-intent.ts'
 import {
-  carriesPayment,
-  type PaymentFault,
-  type PaymentPayload,
-  readPayment,
-} from './offers/payment-payload.ts'
-import { recoverWithin } from './recovery-guard.ts'
-import { creditIntent } from './settling/credit-intent.ts'
-import type { Intent } from './settling/intent.ts'
-import { findIntent } from './settling/intent-store.ts'
-import { reconcileIntent } from './settling/reconcile-intent.ts'
-import {
+  joinPayment,
   type SettleDeps,
+  type SettledPayment,
   type SettleInput,
   type SettleOutcome,
   settlePayment,
@@ -26,13 +21,9 @@ export interface PaymentFacts {
   readonly addressBucket: string
 }
 
-export interface FreshPayment {
-  readonly kind: 'fresh'
-  readonly payload: PaymentPayload
-}
-
 export type Received =
-  | FreshPayment
+  /** `again`: it is open, and this request joins its outcome. `crowded`: too many are open. */
+  | { readonly kind: 'fresh' | 'again' | 'crowded'; readonly payload: PaymentPayload }
   | {
       readonly kind: 'rejected'
       readonly reason: PaymentFault
@@ -40,44 +31,59 @@ export type Received =
     }
   | Refusal
 
-/** Between chain look-ups of an ended payment. */
-const LOOK_AGAIN_MS = 10_000
-
-const LOOKED_MAX = 10_000
-
 /** Each authorization once. */
 export class PaymentReceiver {
   readonly #deps: SettleDeps
   readonly #underWay = new Set<string>()
-  /** Limits the cost of showing ended payments again. */
-  readonly #lookedMs = new LRUCache<string, number>({ max: LOOKED_MAX })
   readonly outcomes = { settled: 0, rejected: 0, used: 0, pending: 0 }
 
   constructor(deps: SettleDeps) {
     this.#deps = deps
   }
 
-  /** A receipt shown again buys nothing, even where the call is free. Undefined without a payment. */
-  async screen({ headers, addressBucket }: PaymentFacts): Promise<Refusal | 'carried' | undefined> {
+  /**
+   * A payment that is over buys nothing, even where the call is free; one that was credited without
+   * its call serves one. Undefined without a payment.
+   */
+  async screen({
+    headers,
+  }: Pick<PaymentFacts, 'headers'>): Promise<Refusal | 'carried' | 'credited' | undefined> {
     if (!carriesPayment(headers)) return undefined
     const payload = readPayment(headers)
-    if (typeof payload === 'string') return 'carried'
-    return (await this.#refuseUsed(payload, addressBucket)) ?? 'carried'
+    if (typeof payload === 'string' || this.#isUnderWay(payload)) return 'carried'
+    const intent = await this.#find(payload)
+    if (intent === undefined || isOpen(intent)) return 'carried'
+    return mayBeServed(intent) ? 'credited' : this.#refuse()
+  }
+
+  /** Undefined for the one request that is served by a payment that the leader has credited. */
+  async takeServed({
+    id,
+  }: Extract<SettleOutcome, { kind: 'credited' }>): Promise<Refusal | undefined> {
+    const isMine = await this.#deps.engine.write((connection) => takeServed(connection, id))
+    return isMine ? undefined : this.#refuse()
   }
 
   async receive(
     { headers, addressBucket }: PaymentFacts,
-    amounts: readonly MicroUsd[],
+    { amounts, payee }: { readonly amounts: readonly MicroUsd[]; readonly payee: Payee },
   ): Promise<Received> {
     const payload = readPayment(headers)
     if (typeof payload === 'string') return this.#reject(payload, undefined)
-    const used = await this.#refuseUsed(payload, addressBucket)
-    if (used !== undefined) return used
-    const recover = recoverWithin(this.#deps.recoveries, addressBucket)
-    const reason = matchOffer(this.#deps, amounts, { payload, recover })
-    if (isRefusal(reason)) return reason
-    if (reason !== undefined) return this.#reject(reason, payload)
-    return { kind: 'fresh', payload }
+    if (this.#isUnderWay(payload)) return { kind: 'again', payload }
+    const intent = await this.#find(payload)
+    if (intent !== undefined)
+      return mayBeServed(intent) && samePayee(intent.payee, payee) && sameSigned(intent, payload)
+        ? { kind: 'again', payload }
+        : this.#refuse()
+    const fault = matchOffer(this.#deps, amounts, payload)
+    if (fault !== undefined) return this.#reject(fault, payload)
+    const { engine, payment } = this.#deps
+    const asked = { chainId: payment.chain.id, asset: payment.asset, payee, ...payload }
+    if (await isCrowded({ run: engine.read }, asked)) return { kind: 'crowded', payload }
+    const unsigned = await this.#checkSignature(payload, addressBucket)
+    if (unsigned === undefined) return { kind: 'fresh', payload }
+    return typeof unsigned === 'string' ? this.#reject(unsigned, payload) : unsigned
   }
 
   #reject(reason: PaymentFault, payload: PaymentPayload | undefined): Received {
@@ -85,75 +91,68 @@ export class PaymentReceiver {
     return { kind: 'rejected', reason, payload }
   }
 
-  /** Once per authorization, however many requests carry it. */
-  async settle(input: SettleInput): Promise<SettleOutcome> {
-    const outcome = await this.#settleOnce(input)
-    this.outcomes[outcome.kind] += 1
-    return outcome
+  #refuse(): Refusal {
+    this.outcomes.used += 1
+    return refuseUsed()
   }
 
-  async #settleOnce(input: SettleInput): Promise<SettleOutcome> {
+  /** Once per authorization, however many requests carry it. */
+  async settle(input: SettleInput): Promise<SettleOutcome> {
     const name = nameOf(input.payload)
-    if (this.#underWay.has(name)) return { kind: 'used' }
+    if (this.#underWay.has(name)) return this.join(input)
     this.#underWay.add(name)
     try {
-      return await settlePayment(this.#deps, input)
+      return this.#count(await settlePayment(this.#deps, input))
     } finally {
       this.#underWay.delete(name)
     }
   }
 
-  isUnderWay(payload: PaymentPayload): boolean {
+  async join(input: SettleInput): Promise<Exclude<SettleOutcome, SettledPayment>> {
+    return this.#count(await joinPayment(this.#deps, input))
+  }
+
+  #count<T extends SettleOutcome>(outcome: T): T {
+    this.outcomes[outcome.kind === 'credited' ? 'settled' : outcome.kind] += 1
+    return outcome
+  }
+
+  #isUnderWay(payload: PaymentPayload): boolean {
     return this.#underWay.has(nameOf(payload))
   }
 
-  async #refuseUsed(payload: PaymentPayload, addressBucket: string): Promise<Refusal | undefined> {
-    const isUsed = this.isUnderWay(payload) || (await this.#isKnown(payload, addressBucket))
-    if (!isUsed) return undefined
-    this.outcomes.used += 1
-    return refuseUsed()
-  }
-
-  async #isKnown(payload: PaymentPayload, addressBucket: string): Promise<boolean> {
+  #find({ authorization }: PaymentPayload): Promise<Intent | undefined> {
     const { engine, payment } = this.#deps
-    const { chain, asset } = payment
-    const { from, nonce } = payload.authorization
-    const named = { chainId: chain.id, asset, from, nonce }
-    const intent = await findIntent({ run: engine.read }, named)
-    if (intent === undefined) return false
-    const isEnded = intent.status === 'abandoned' || intent.status === 'failed'
-    if (isEnded && this.#mayLookAgain(payload, addressBucket)) await this.#lookAgain(intent)
-    return true
+    const { from, nonce } = authorization
+    const named = { chainId: payment.chain.id, asset: payment.asset, from, nonce }
+    return findIntent({ run: engine.read }, named)
   }
 
-  #mayLookAgain(payload: PaymentPayload, addressBucket: string): boolean {
-    const { clock, payment, recoveries } = this.#deps
-    const [name, nowMs] = [nameOf(payload), clock()]
-    const lookedMs = this.#lookedMs.get(name)
-    if (lookedMs !== undefined && Math.abs(nowMs - lookedMs) < LOOK_AGAIN_MS) return false
-    const asset = { chainId: payment.chain.id, asset: payment.asset, domain: payment.domain }
-    const isSigned = recoverWithin(
-      recoveries,
-      addressBucket,
-    )(() => isSignedByPayer(asset, payload.authorization, payload.signature))
-    if (isSigned !== true) return false
-    this.#lookedMs.set(name, nowMs)
-    return true
-  }
-
-  /** We never resend it, but others may have: then the payee gets the money. */
-  async #lookAgain(intent: Intent): Promise<void> {
-    const { engine, report } = this.#deps
+  /** Undefined if signed. Limited by address, because it costs milliseconds and may ask a node. */
+  async #checkSignature(
+    payload: PaymentPayload,
+    addressBucket: string,
+  ): Promise<PaymentFault | Refusal | undefined> {
+    const { recoveries, report } = this.#deps
+    const limited = recoveries.refusal(addressBucket)
+    if (limited !== undefined) return limited
     try {
-      const verdict = await reconcileIntent(this.#deps, intent)
-      if (verdict.kind === 'paid')
-        await engine.write((connection) =>
-          creditIntent(connection, this.#deps, { intent, paid: verdict }),
-        )
+      const fault = await schemeOf(payload).checkSignature(this.#deps, payload)
+      if (fault !== undefined) recoveries.failed(addressBucket)
+      return fault
     } catch (error) {
       report(error)
+      return 'settlement_unavailable'
     }
   }
+}
+
+function isOpen({ status }: Intent): boolean {
+  return status === 'reserved' || status === 'submitted'
+}
+
+function mayBeServed(intent: Intent): boolean {
+  return isOpen(intent) || (intent.status === 'credited' && !intent.isServed)
 }
 
 function nameOf({ authorization }: PaymentPayload): string {

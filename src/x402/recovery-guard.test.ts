@@ -74,7 +74,10 @@ test('of many wrongly signed payments from one address few are checked, and vali
       const headers = {
         'payment-signature': toBase64({ x402Version: 2, accepted: ACCEPTED, payload: sent }),
       }
-      const answer = await receiver.receive({ headers, addressBucket }, [100_000n])
+      const answer = await receiver.receive(
+        { headers, addressBucket },
+        { amounts: [100_000n], payee: { kind: 'bucket', bucket: addressBucket } },
+      )
       return answer.kind === 'rejected' ? answer.reason : answer.kind
     }
     const wrong: string[] = []

@@ -1,6 +1,5 @@
 import { type Hash, showAddress } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
-import type { Deposit } from '#domain/deposit.ts'
 import { type MicroUsd, toUsd } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { keyOfAccount, receivableAccount } from '#ledger/account.ts'
@@ -38,20 +37,20 @@ export interface SettledTopup {
   readonly caller: Caller
   readonly payee: Payee
   readonly payload: PaymentPayload
-  readonly deposit: Deposit
+  readonly transaction: Hash
 }
 
 /** By the store: on the balance, with an earlier prepayment, or pending after a reorg. */
 export async function answerSettled(
   deps: Pick<X402Deps, 'engine' | 'payment' | 'clock'>,
-  { caller, payee, payload, deposit }: SettledTopup,
+  { caller, payee, payload, transaction }: SettledTopup,
 ): Promise<Answer | Refusal> {
   const { credit, balance } = await deps.engine.snapshot(async (reads) => {
     const credit = await readCredit(reads, deps, payload)
     const account = credit.account ?? ''
     return { credit, balance: (await readBalances(reads, [account])).get(account) ?? 0n }
   })
-  const transaction = deposit.txHash
+  const { value: amount, from } = payload.authorization
   const headers = paymentResponseHeaders(deps.payment, { payload, transaction })
   if (credit.status === 'claimed') return { ...refuseClaimed(transaction), headers }
   if (credit.account === undefined) return refusePendingTopup(deps, { payload, transaction })
@@ -59,12 +58,12 @@ export async function answerSettled(
     payee.kind === 'bucket' || (caller.kind === 'keyed' && caller.publicId === payee.publicId)
   const body = {
     txHash: transaction,
-    amountUsd: toUsd(deposit.amount),
+    amountUsd: toUsd(amount),
     verified: true,
     message: 'verified',
     apiKeyPublicId: keyOfAccount(credit.account) ?? null,
-    payerAddress: showAddress(deposit.from),
-    creditedUsd: toUsd(deposit.amount - credit.repaid),
+    payerAddress: showAddress(from),
+    creditedUsd: toUsd(amount - credit.repaid),
     repaidUsd: toUsd(credit.repaid),
     verifiedAt: toIso(unixNow(deps.clock)),
     prepaidBalanceUsd: isOwn ? toUsd(balance) : null,
@@ -104,7 +103,7 @@ export function refusePendingTopup(
   { payment }: Pick<X402Deps, 'payment'>,
   { payload, transaction }: Pick<Receipted, 'payload' | 'transaction'>,
 ): Refusal {
-  const receipt = { payload, transaction, errorReason: 'settlement_pending' }
+  const receipt = { payload, transaction, errorReason: 'settlement_pending' } as const
   return { ...refusePending(transaction), headers: paymentResponseHeaders(payment, receipt) }
 }
 

@@ -43,7 +43,7 @@ function settlingReceiver(engine: Engine) {
   const { settling, deps, authorize } = settlingHarness(engine)
   const authorization = { ...authorize(1), from: PAYER }
   const payload: PaymentPayload = {
-    ...{ version: 2, network: 'eip155:8453', accepted: undefined },
+    ...{ version: 2, scheme: 'exact', network: 'eip155:8453', accepted: undefined },
     ...{ authorization, signature: SIGNATURE },
   }
   const store = (status: IntentStatus, creditId?: string) =>

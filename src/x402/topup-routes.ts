@@ -6,11 +6,12 @@ import { Type } from '#lib/type.ts'
 import type { PaymentsDeps } from '#payments/payments-deps.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { defineRoute, type Outcome, type RequestFacts, type Route } from '#route/route.ts'
+import type { PaymentFault } from './faults.ts'
 import { DISCOVERY } from './offers/discovery.ts'
-import { paymentRequiredHeader, TopupOfferBody, topupOfferBody } from './offers/offer.ts'
-import { carriesPayment, type PaymentFault } from './offers/payment-payload.ts'
+import { errorText, paymentRequiredHeader, TopupOfferBody, topupOfferBody } from './offers/offer.ts'
+import { carriesPayment } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
-import { payeeOf } from './pay-for-call.ts'
+import { openPaymentOfCaller, payeeOf, refusePending } from './pay-for-call.ts'
 import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
 import { creditIntent } from './settling/credit-intent.ts'
 import type { Payee } from './settling/intent.ts'
@@ -108,7 +109,8 @@ async function choosePayee(
     return refuse('key_not_found', `there is no key ${publicId}; check the parameter key`)
   if (key.revokedUnix !== null)
     return refuse('key_revoked', `the key ${publicId} is revoked; name another one`)
-  return { kind: 'key', publicId, wallet: key.wallet }
+  const isOwn = caller.kind === 'keyed' && caller.publicId === publicId
+  return { kind: 'key', publicId, wallet: key.wallet, isOwn }
 }
 
 interface TopupInput {
@@ -130,24 +132,33 @@ async function refuseSignIn(
 async function topUp(deps: TopupDeps, input: TopupInput): Promise<Outcome> {
   const { headers } = input.facts
   if (!carriesPayment(headers)) return offer(deps, input)
-  const received = await deps.receiver.receive(input.facts, [input.amount])
+  const { caller, payee } = input
+  const { receiver } = deps
+  const received = await receiver.receive(input.facts, { amounts: [input.amount], payee })
   if (isRefusal(received)) return received
   if (received.kind === 'rejected') return reject(deps, input, received)
   const { payload } = received
-  const { caller, payee } = input
-  const outcome = await deps.receiver.settle({ payload, payee })
+  if (received.kind === 'crowded') return refusePendingTopup(deps, { payload, transaction: null })
+  const paid = { payload, payee }
+  const outcome = await (received.kind === 'again' ? receiver.join(paid) : receiver.settle(paid))
   if (outcome.kind === 'used') return refuseUsed()
   if (outcome.kind === 'pending') return refusePendingTopup(deps, { payload, ...outcome })
   if (outcome.kind === 'rejected') return reject(deps, input, { payload, ...outcome })
-  const { deposit } = outcome.paid
-  const transaction = deposit.txHash
+  if (outcome.kind === 'credited')
+    return (
+      (await receiver.takeServed(outcome)) ??
+      answerSettled(deps, { caller, ...paid, transaction: outcome.transaction })
+    )
+  const transaction = outcome.paid.deposit.txHash
   try {
-    await deps.engine.write((connection) => creditIntent(connection, deps, outcome))
+    await deps.engine.write((connection) =>
+      creditIntent(connection, deps, { ...outcome, isServed: true }),
+    )
   } catch (error) {
     deps.report(error)
     return refusePendingTopup(deps, { payload, transaction })
   }
-  return answerSettled(deps, { caller, payee, payload, deposit })
+  return answerSettled(deps, { caller, ...paid, transaction })
 }
 
 function reject(
@@ -172,7 +183,9 @@ async function offer(
   input: TopupInput,
   { error, headers }: Refused = {},
 ): Promise<Outcome> {
-  if (!(await deps.availability.isAvailable()))
+  const open = await openPaymentOfCaller(deps, input.caller)
+  if (open !== undefined) return refusePending(open.txHash)
+  if (error === 'settlement_unavailable' || !(await deps.readiness.isReady()))
     return refuse(
       'data_not_ready',
       'x402 payments cannot be settled at the moment; try again later, or pay by transfer and POST /api/sessions/prepay',
@@ -185,7 +198,7 @@ async function offer(
     amounts: [input.amount],
     resourceUrl: `${deps.publicBaseUrl}${PATH}?${queryOf(input)}`,
     extensions: DISCOVERY,
-    ...(error !== undefined && { error }),
+    ...(error !== undefined && { error: errorText(error) }),
   }
   return {
     kind: 'payment-required',
@@ -196,10 +209,9 @@ async function offer(
 
 const RETRY_SECONDS = 60
 
-function queryOf({ amount, payee, caller }: TopupInput): URLSearchParams {
+function queryOf(input: TopupInput): URLSearchParams {
+  const { amount, payee } = input
   const query = new URLSearchParams({ usd: formatDecimal(amount, 6) })
-  const isOwn =
-    caller.kind === 'keyed' && payee.kind === 'key' && caller.publicId === payee.publicId
-  if (payee.kind === 'key' && !isOwn) query.set('key', payee.publicId)
+  if (payee.kind === 'key' && !payee.isOwn) query.set('key', payee.publicId)
   return query
 }

@@ -64,33 +64,10 @@ export const x402Checks: readonly Check[] = [
     sql`select id || ' ' || status as subject, 1 as expected, 0 as found from x402_intents
       where status not in
           ('reserved', 'submitted', 'credited', 'abandoned', 'failed', 'claimed')
-        or (status = 'reserved' and (tx_hash is not null or raw is not null
-          or credit_id is not null))
-        or (status = 'submitted' and tx_hash is null)
+        or (status = 'reserved' and (tx_hash is not null or credit_id is not null))
         or (status = 'credited' and (tx_hash is null or credit_id is null))
-        or (raw is not null and (settler is null or tx_nonce is null or own_hash is null))
-        or (nonce_open = 1 and raw is null)
+        or (served = 1 and credit_id is null)
       order by id limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    'no two x402 payments have one nonce of the settling wallet that is not used up',
-    sql`select subject, 1 as expected, count(*) as found
-      from (
-        select cast(chain_id as text) || ' ' || settler || ' ' || cast(tx_nonce as text) as subject
-        from x402_intents where nonce_open = 1 and tx_nonce is not null
-      ) as open
-      group by subject having count(*) > 1 order by subject limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    "the gas of a settling wallet's day is that of its payments",
-    sql`select settlers.settler as subject, settlers.gas_gwei as expected,
-        cast(coalesce(sum(intents.reserved_gwei), 0) as bigint) as found
-      from x402_settlers as settlers left join x402_intents as intents
-        on intents.chain_id = settlers.chain_id and intents.settler = settlers.settler
-          and intents.gas_day = settlers.gas_day
-      group by settlers.chain_id, settlers.settler, settlers.gas_gwei
-      having coalesce(sum(intents.reserved_gwei), 0) <> settlers.gas_gwei
-      order by settlers.settler limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
     'what wallets have collected is what their entries moved to them',

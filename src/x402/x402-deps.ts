@@ -3,9 +3,9 @@ import type { Payment } from '#ecosystem/ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
 import type { KeyBook } from '#payments/payments-deps.ts'
 import type { Engine } from '#store/engine.ts'
+import type { Readiness } from './facilitators/readiness.ts'
 import type { FailureGuard } from './recovery-guard.ts'
 import type { SettlingRpc } from './settling/settling-rpc.ts'
-import type { SettlingSigner } from './settling/settling-signer.ts'
 
 export interface CreditDeps {
   readonly engine: Engine
@@ -16,14 +16,13 @@ export interface CreditDeps {
   readonly keys: KeyBook
 }
 
+/** What a process that takes payments needs; the leader settles them. */
 export interface X402Deps extends CreditDeps {
-  readonly signer: SettlingSigner
+  readonly readiness: Readiness
   readonly pricePerCall: MicroUsd
   readonly amounts: readonly MicroUsd[]
-  readonly gasPerDayGwei: bigint
-  readonly etherUsd: number
   readonly publicBaseUrl: string
-  /** Recovery takes milliseconds. */
+  /** Recovery takes milliseconds, and contract wallets are asked. */
   readonly recoveries: FailureGuard
   report(error: unknown): void
 }

@@ -35,6 +35,4 @@ export const x402Guards: readonly Guard[] = [
   },
   // Collected once, for ever.
   ...appendOnly('x402_collected'),
-  // Any replaced one may be sealed.
-  ...appendOnly('x402_replaced'),
 ]

@@ -4,8 +4,8 @@ import type { Deposit } from '#domain/deposit.ts'
 import type { Check } from '#ledger/check.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import type { Authorization } from './offers/authorization.ts'
-import { type Intent, type IntentStatus, UNSIGNED } from './settling/intent.ts'
+import type { Authorization } from './schemes/scheme.ts'
+import type { Intent, IntentStatus } from './settling/intent.ts'
 import { x402Checks } from './x402-checks.ts'
 
 export const CHAIN_ID = 8453
@@ -42,6 +42,7 @@ export const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
 export function newIntent(n: number): Intent {
   return {
     id: `intent-${n}`,
+    scheme: 'exact',
     chainId: CHAIN_ID,
     asset: ASSET,
     authorization: {
@@ -57,7 +58,9 @@ export function newIntent(n: number): Intent {
     status: 'reserved',
     createdUnix: NOON_UNIX,
     fromBlock: 0,
-    ...UNSIGNED,
+    txHash: null,
+    reason: null,
+    isServed: false,
   }
 }
 

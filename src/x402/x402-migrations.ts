@@ -82,4 +82,37 @@ export const x402Migrations: readonly Migration[] = [
         where reversed_unix is null`,
   },
   { id: 1402, name: 'guards of x402 payments', sql: guardsSql(x402Guards) },
+  {
+    id: 1403,
+    name: 'payments settled by a facilitator',
+    sql: `
+      drop table x402_replaced;
+      drop table x402_settlers;
+      drop index x402_intents_by_nonce;
+      drop index x402_intents_nonce_open;
+      alter table x402_intents drop column own_hash;
+      alter table x402_intents drop column raw;
+      alter table x402_intents drop column settler;
+      alter table x402_intents drop column tx_nonce;
+      alter table x402_intents drop column nonce_open;
+      alter table x402_intents drop column reserved_gwei;
+      alter table x402_intents drop column gas_day;
+      alter table x402_intents add column scheme text not null default 'exact';
+      alter table x402_intents add column reason text;
+      alter table x402_intents add column payee_own bigint not null default 1;
+      alter table x402_intents add column served bigint not null default 0;
+      alter table x402_intents add column reverted_unix bigint;
+      update x402_intents set served = 1 where status = 'credited';
+      create index x402_intents_reverted on x402_intents (payer, reverted_unix)
+        where reverted_unix is not null;
+      create table x402_gas (
+        day bigint primary key,
+        gwei bigint not null
+      );
+      create table x402_facilitator (
+        id bigint primary key check (id = 1),
+        wallet text,
+        ready_until_ms bigint not null
+      )`,
+  },
 ]

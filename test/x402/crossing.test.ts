@@ -115,35 +115,6 @@ for (const engine of eitherEngine)
       assert.equal((await visitor.get(PATH, header)).status, 409)
     })
 
-    test('a payment that gas became too dear for holds nobody up: it is sent anew for more, and settled once', async () => {
-      const { base } = world
-      const [early, late] = [await newVisitor(world), await newVisitor(world)]
-      const [first, second] = [
-        await signPayment(await newPayer(base, FUNDS)),
-        await signPayment(await newPayer(base, FUNDS)),
-      ]
-      await setAutomine(base, false)
-      const leading = early.get(PATH, first.header)
-      await untilSent(world, 1)
-      await setBaseFee(world, 10_000_000)
-      await passBlocks(base, 1)
-      const following = late.get(PATH, second.header)
-      await untilSent(world, 2)
-      await passBlocks(base, 1)
-      assert.equal((await following).status, 200)
-      const led = await leading
-      assert.equal(led.status, 503)
-      await untilBalance(early, 0.1)
-      assert.equal((await early.get(PATH, first.header)).status, 409)
-      const sealed = await base.rpc.send({
-        method: 'eth_getTransactionReceipt',
-        params: [receiptOf(led).transaction],
-      })
-      assert.equal(sealed, null, 'the cheaper one was replaced')
-      await setBaseFee(world, 0)
-      await passBlocks(base, 1)
-    })
-
     test('without ether for gas an ordinary transfer still buys balance', async () => {
       const { api, base, devnet } = world
       const key = await mintOpened(world, devnet.wallets.premium)
@@ -187,10 +158,4 @@ function receiptOf(seen: Pick<Seen, 'headers'>) {
 
 async function setEther({ base }: X402World, wei: Hex): Promise<void> {
   await base.rpc.send({ method: 'anvil_setBalance', params: [accounts.settler, wei] })
-}
-
-/** Wei per gas of the next block; those after it follow from it. */
-async function setBaseFee({ base }: X402World, wei: number): Promise<void> {
-  const params = [`0x${wei.toString(16)}`]
-  await base.rpc.send({ method: 'anvil_setNextBlockBaseFeePerGas', params })
 }

@@ -31,10 +31,11 @@ test('kill -9 between sending and crediting: after the restart the payment is cr
   }
   await mine(base, { blocks: 1 })
   await eventually(async () => ((await balance()) === 0.1 ? true : undefined), 20_000)
+  assert.equal((await fetch(`${origin}/api/stats`, { headers })).status, 200, 'it serves its call')
   assert.equal((await fetch(`${origin}/api/stats`, { headers })).status, 409)
   await mine(base, { blocks: 3 })
   assert.equal((await fetch(`${origin}/api/stats`)).status, 200)
-  assert.equal(await balance(), 0.0999)
+  assert.equal(await balance(), 0.0998)
 })
 
 /** Transactions of the settling wallet that wait for a block. */

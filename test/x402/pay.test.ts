@@ -3,9 +3,14 @@ import { after, before, describe, test } from 'node:test'
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
+import { PAYMENT } from '#x402/settling/settling-harness.ts'
 import { auditService } from '../audit-service.ts'
 import { eitherEngine } from '../long-version.ts'
+import { deployWallet, undeployedWallet, type WalletSigner } from './contract-wallet.ts'
+import { newVisitor, OFFER, type Seen, signAt, signPayment, toHeader } from './raw-payment.ts'
 import {
+  fundWallet,
   mintOpened,
   newPayer,
   passBlocks,
@@ -80,11 +85,65 @@ for (const engine of eitherEngine)
       })
     }
 
+    test(`${engine}: a wallet that is a contract pays by the stock client, and is refused where it is not deployed`, async () => {
+      const { base, origin } = world
+      const owner = await newPayer(base, 0n)
+      const wallet = await deployWallet(world, owner)
+      await fundWallet(base, { to: wallet.address, amount: 5_000_000n })
+      const visitor = await newVisitor(world)
+      const headers = visitor.from
+      const paid = await payingFetch(wallet)(`${origin}/api/stats`, { headers })
+      assert.equal(paid.status, 200, await paid.clone().text())
+      await assertReceipt(world, paid, wallet.address)
+      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999)
+      const other = await newVisitor(world)
+      const forged = { ...undeployedWallet(owner), address: wallet.address }
+      for (const [signer, reason] of [
+        [undeployedWallet(owner), 'invalid_exact_evm_payload_undeployed_smart_wallet'],
+        [{ ...forged, signTypedData: owner.signTypedData }, 'invalid_exact_evm_payload_signature'],
+      ] as const) {
+        const { header } = await signPayment(signer as WalletSigner)
+        assertRefused(await other.get('/api/stats', header), reason)
+      }
+    })
+
+    test(`${engine}: an authorization that begins now pays, however addresses are written, and without extra`, async () => {
+      const { extra: _, ...plain } = OFFER
+      const lower = { ...plain, asset: plain.asset.toLowerCase(), payTo: plain.payTo.toLowerCase() }
+      for (const accepted of [OFFER, plain, lower]) {
+        const visitor = await newVisitor(world)
+        const payer = await newPayer(world.base, 5_000_000n)
+        const header = await signAt(payer, Math.floor(Date.now() / 1_000), accepted)
+        const paid = await visitor.get('/api/stats', header)
+        assert.equal(paid.status, 200, paid.text)
+      }
+    })
+
+    test(`${engine}: simulations show that every kind of wallet can pay`, async () => {
+      const rpcUrls = [world.devnet.chains.base.rpcUrl]
+      const payment = { ...PAYMENT, chain: { ...PAYMENT.chain, rpcUrls } }
+      assert.deepEqual(await proveWaysToPay(payment, Date.now), [])
+    })
+
+    test(`${engine}: a Permit2 payment is refused in words`, async () => {
+      const visitor = await newVisitor(world)
+      const payload = { permit2Authorization: {}, signature: '0x12' }
+      const refused = await visitor.get('/api/stats', toHeader({ accepted: OFFER, payload }))
+      assertRefused(refused, 'unsupported_payload_type')
+    })
+
     test(`${engine}: the audit finds nothing`, async () => {
       await passBlocks(world.base, 3)
       assert.deepEqual(await auditService(world), [])
     })
   })
+
+function assertRefused(seen: Seen, reason: string): void {
+  assert.equal(seen.status, 402, seen.text)
+  const receipt = decodePaymentResponseHeader(seen.headers.get('payment-response') ?? '')
+  assert.equal(receipt.errorReason, reason)
+  assert.ok((receipt.errorMessage ?? '').length > 0)
+}
 
 function assertOffer(headers: Headers, url: string): void {
   const offer = decodePaymentRequiredHeader(headers.get('payment-required') ?? '')

@@ -1,5 +1,6 @@
+import { authorizationTypes } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
-import { encodeFunctionData, type Hex, type PrivateKeyAccount, parseAbi } from 'viem'
+import { encodeFunctionData, type Hex, type PrivateKeyAccount, parseAbi, toHex } from 'viem'
 import { accounts } from '#devnet/addresses.ts'
 import { sendTransaction } from '#devnet/chain-client.ts'
 import { eventually } from '../world.ts'
@@ -38,10 +39,38 @@ export interface Signed {
 }
 
 /** A payment as the stock scheme signs it, and the header that carries it. */
-export async function signPayment(account: PrivateKeyAccount, changes: Changes = {}) {
+export async function signPayment(
+  account: ConstructorParameters<typeof ExactEvmScheme>[0],
+  changes: Changes = {},
+) {
   const accepted = { ...OFFER, ...changes }
   const { payload } = await new ExactEvmScheme(account).createPaymentPayload(2, accepted)
   return { signed: payload as unknown as Signed, header: toHeader({ accepted, payload }) }
+}
+
+/** A payment by a wallet's key, with any times, and with an offer as a client may write it. */
+export async function signAt(
+  account: PrivateKeyAccount,
+  validAfter: number,
+  accepted: object = OFFER,
+): Promise<string> {
+  const nonce = toHex(crypto.getRandomValues(new Uint8Array(32)))
+  const authorization = {
+    ...{ from: account.address, to: accounts.payTo, value: OFFER.amount, nonce },
+    ...{ validAfter: String(validAfter), validBefore: String(validAfter + 300) },
+  }
+  const signature = await account.signTypedData({
+    domain: { name: 'USD Coin', version: '2', chainId: 8453, verifyingContract: OFFER.asset },
+    types: authorizationTypes,
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      ...authorization,
+      value: BigInt(authorization.value),
+      validAfter: BigInt(validAfter),
+      validBefore: BigInt(authorization.validBefore),
+    },
+  })
+  return toHeader({ accepted, payload: { authorization, signature } })
 }
 
 export function toHeader(payment: object): string {

@@ -2,15 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { PaymentRequiredV1Schema } from '@x402/core/schemas'
-import { ExactEvmSchemeV1 } from '@x402/evm/exact/v1/client'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
-import type { PrivateKeyAccount } from 'viem/accounts'
 import { auditService } from '../audit-service.ts'
 
 import { signPayment } from './raw-payment.ts'
 import {
   mintOpened,
   newPayer,
+  olderFetch,
   passBlocks,
   payingFetch,
   startX402World,
@@ -98,16 +96,4 @@ async function balanceOf({ api }: X402World): Promise<number> {
 
 async function bodyOf(answer: Response): Promise<Readonly<Record<string, unknown>>> {
   return (await answer.json()) as Readonly<Record<string, unknown>>
-}
-
-/** A client of version 1 alone does not look at headers of version 2, so it is shown none. */
-function olderFetch(account: PrivateKeyAccount): typeof fetch {
-  const client = new x402Client().registerV1('base', new ExactEvmSchemeV1(account))
-  const withoutHeader: typeof fetch = async (input, init) => {
-    const answer = await fetch(input, init)
-    const headers = new Headers(answer.headers)
-    headers.delete('PAYMENT-REQUIRED')
-    return new Response(answer.body, { status: answer.status, headers })
-  }
-  return wrapFetchWithPayment(withoutHeader, client) as typeof fetch
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { wrapAxiosWithPayment, x402Client as x402AxiosClient } from '@x402/axios'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { ExactEvmSchemeV1 } from '@x402/evm/exact/v1/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import axios from 'axios'
 import type { Hex } from 'viem'
@@ -25,24 +26,26 @@ export interface X402Options {
   readonly databaseUrl?: string
   readonly historyDays?: number
   readonly environment?: Readonly<Record<string, string>>
+  /** URL of a facilitator instead of a settling wallet, and what authenticates us there. */
+  readonly facilitator?: string
+  readonly headers?: string
   change?(file: EcosystemFile): EcosystemFile
 }
 
 /** Quotas of one call, so that the second one meets 402. */
 export async function startX402World(options: X402Options = {}): Promise<X402World> {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-settling-'))
-  const keyFile = join(folder, 'key')
-  writeFileSync(keyFile, `${developmentWallets().settler.privateKey}\n`)
   const world = await startWorld({
     ...options,
-    environment: { SEXTON_SETTLING_KEY_FILE: keyFile, ...options.environment },
+    environment: { ...settlingFiles(folder, options), ...options.environment },
     change: (file) => {
-      const small = { ...file, quotas: { anonymous: 1, free: 1, premium: 1 } }
+      const small = { ...withFacilitator(file, options), quotas: QUOTAS_OF_ONE }
       return options.change?.(small) ?? small
     },
   })
   const base = world.devnet.chains.base.client
   await setAutomine(base, true)
+  await untilOffered(world)
   return {
     ...world,
     base,
@@ -51,6 +54,32 @@ export async function startX402World(options: X402Options = {}): Promise<X402Wor
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+const QUOTAS_OF_ONE = { anonymous: 1, free: 1, premium: 1 }
+
+function settlingFiles(folder: string, { facilitator, headers = '' }: X402Options) {
+  const keyFile = join(folder, 'key')
+  const headersFile = join(folder, 'headers')
+  writeFileSync(keyFile, `${developmentWallets().settler.privateKey}\n`)
+  writeFileSync(headersFile, headers)
+  return facilitator === undefined
+    ? { SEXTON_SETTLING_KEY_FILE: keyFile }
+    : { SEXTON_FACILITATOR_HEADERS_FILE: headersFile }
+}
+
+function withFacilitator(file: EcosystemFile, { facilitator }: X402Options): EcosystemFile {
+  const { payment } = file
+  if (payment === undefined || facilitator === undefined) return file
+  return { ...file, payment: { ...payment, settle: { facilitator } } }
+}
+
+/** The leader has said that payments can be settled. */
+export function untilOffered({ api }: Pick<World, 'api'>): Promise<true> {
+  return eventually(async () => {
+    const { status } = await api.get('/api/sessions/topup')
+    return status === 402 ? true : undefined
+  }, SEALED_MS)
 }
 
 /**
@@ -96,10 +125,24 @@ export function untilSealed(base: ChainClient, txHash: Hex): Promise<Hex> {
 
 const SEALED_MS = 50_000
 
+type Payer = ConstructorParameters<typeof ExactEvmScheme>[0]
+
 /** `fetch` as the stock client wraps it, with its own spending limits. */
-export function payingFetch(account: PrivateKeyAccount): typeof fetch {
+export function payingFetch(account: Payer): typeof fetch {
   const client = new x402Client().register('eip155:8453', new ExactEvmScheme(account))
   return wrapFetchWithPayment(fetch, client) as typeof fetch
+}
+
+/** A client of version 1 alone does not look at headers of version 2, so it is shown none. */
+export function olderFetch(account: PrivateKeyAccount): typeof fetch {
+  const client = new x402Client().registerV1('base', new ExactEvmSchemeV1(account))
+  const withoutHeader: typeof fetch = async (input, init) => {
+    const answer = await fetch(input, init)
+    const headers = new Headers(answer.headers)
+    headers.delete('PAYMENT-REQUIRED')
+    return new Response(answer.body, { status: answer.status, headers })
+  }
+  return wrapFetchWithPayment(withoutHeader, client) as typeof fetch
 }
 
 /** GET as the stock client for axios does it; it rejects any answer but 2xx. */

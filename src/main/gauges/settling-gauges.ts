@@ -1,21 +1,18 @@
 import type { GaugeReading } from '#api/metrics.ts'
-import type { Payment } from '#ecosystem/ecosystem.ts'
 import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
-import type { Availability } from '#x402/offers/availability.ts'
+import { type Readiness, readPublished } from '#x402/facilitators/readiness.ts'
+import { gasOfDay } from '#x402/settling/gas-days.ts'
 import { countOpenIntents } from '#x402/settling/intent-store.ts'
-import { gasOfDay } from '#x402/settling/settler-store.ts'
 import type { SettlingRpc } from '#x402/settling/settling-rpc.ts'
-import type { SettlingSigner } from '#x402/settling/settling-signer.ts'
 
 export interface SettlingGaugeDeps {
   readonly engine: Pick<Engine, 'read'>
   readonly clock: Clock
-  readonly payment: Pick<Payment, 'chain'>
   readonly rpc: Pick<SettlingRpc, 'balance'>
-  readonly signer: Pick<SettlingSigner, 'address'>
-  readonly availability: Availability
-  readonly gasPerDayGwei: bigint
+  readonly readiness: Readiness
+  /** Undefined where another service settles. */
+  readonly gasPerDayGwei: bigint | undefined
   readonly outcomes: Readonly<Record<string, number>>
 }
 
@@ -51,23 +48,25 @@ export function settlingGauges(
       return { oldest: Math.max(0, ...ages) }
     }),
     gauge('gas_gwei', 'Gas of the UTC day: reserved or paid, and the budget', readGas),
-    gauge('wallet_gwei', 'Balance of the settling wallet', async ({ rpc, signer }) => ({
-      balance: Number((await rpc.balance(signer.address)) / WEI_PER_GWEI),
-    })),
+    gauge('wallet_gwei', 'Balance of the settling wallet', readWallet),
     gauge(
       'offers_shown',
       '1 while payments are offered and can be settled, else 0',
       async (deps) => ({
-        now: Number(await deps.availability.isAvailable()),
+        now: Number(await deps.readiness.isReady()),
       }),
     ),
   ]
 }
 
 async function readGas(deps: SettlingGaugeDeps): Promise<Readonly<Record<string, number>>> {
-  const { engine, signer, payment, clock } = deps
-  const name = { chainId: payment.chain.id, settler: signer.address }
-  const today = startOfDay(unixNow(clock))
-  const used = await gasOfDay({ run: engine.read }, name, today)
-  return { used: Number(used), ceiling: Number(deps.gasPerDayGwei) }
+  const { engine, clock, gasPerDayGwei } = deps
+  if (gasPerDayGwei === undefined) return {}
+  const used = await gasOfDay({ run: engine.read }, startOfDay(unixNow(clock)))
+  return { used: Number(used), ceiling: Number(gasPerDayGwei) }
+}
+
+async function readWallet(deps: SettlingGaugeDeps): Promise<Readonly<Record<string, number>>> {
+  const wallet = (await readPublished({ run: deps.engine.read }))?.wallet ?? null
+  return wallet === null ? {} : { balance: Number((await deps.rpc.balance(wallet)) / WEI_PER_GWEI) }
 }

@@ -84,8 +84,8 @@ export const WRITES: Readonly<Record<StoreName, Readonly<Record<string, Writes>>
     webhooks: { serve: ALL, verify: ['update', 'delete'] },
     x402_collected: { serve: ADDED },
     x402_intents: { serve: CHANGED, verify: ['update', 'delete'] },
-    x402_replaced: { serve: ADDED, verify: ADDED },
-    x402_settlers: { serve: CHANGED, verify: CHANGED },
+    x402_facilitator: { verify: CHANGED },
+    x402_gas: { serve: CHANGED, verify: CHANGED },
     x402_sign_ins: { serve: CHANGED, verify: ['delete'] },
   },
 }

@@ -1,13 +1,12 @@
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { LeaseName } from '#jobs/leader.ts'
 import type { Job } from '#jobs/run-jobs.ts'
 import type { Engine } from '#store/engine.ts'
 import type { Settings } from '../settings.ts'
+import { type SettlingFacts, settlingOf } from '../settling.ts'
 import type { Stores } from '../stores.ts'
 
 /** What decides which jobs an installation has. */
-export interface JobFacts {
-  readonly ecosystem: Pick<Ecosystem, 'payment'>
+export interface JobFacts extends SettlingFacts {
   readonly settings: Pick<Settings, 'settling' | 'signingKeys'>
 }
 
@@ -18,6 +17,8 @@ interface ListedJob extends Job {
 }
 
 const isPaid = ({ ecosystem }: JobFacts) => ecosystem.payment !== null
+
+const isSettled = (facts: JobFacts) => settlingOf(facts) !== undefined
 
 /** All that is done again and again. Opened in `open-jobs.ts` and `open-index-jobs.ts`. */
 const JOBS = [
@@ -30,12 +31,28 @@ const JOBS = [
     isWanted: isPaid,
   },
   {
+    name: 'x402-send',
+    lead: 'verifier',
+    everySeconds: 0.2,
+    budgetSeconds: 30,
+    whileFailing: 'x402 payments are not settled, and answered 402 or 503',
+    isWanted: isSettled,
+  },
+  {
     name: 'x402',
     lead: 'verifier',
     everySeconds: 1,
     budgetSeconds: 60,
     whileFailing: 'x402 payments whose request ended early are credited late',
-    isWanted: (facts) => isPaid(facts) && facts.settings.settling !== undefined,
+    isWanted: isSettled,
+  },
+  {
+    name: 'x402-offers',
+    lead: 'verifier',
+    everySeconds: 5,
+    budgetSeconds: 60,
+    whileFailing: 'x402 payments are not offered',
+    isWanted: isSettled,
   },
   {
     name: 'webhooks',

@@ -4,13 +4,20 @@ import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import type { JobDeps } from './job-deps.ts'
 import { type JobOf, jobsOf } from './job-list.ts'
 import { createRetention } from './retention.ts'
-import { openFinishing, openVerifying } from './settle-payments.ts'
+import { openSettling, openVerifying, type SettlingJobs } from './settle-payments.ts'
 
 type Run = OpenJob['run']
 
-const OPEN: Readonly<Record<JobOf<'verifier'>, (deps: JobDeps) => Run | Promise<Run>>> = {
+interface OpenDeps extends JobDeps {
+  /** The jobs of payments that share a facilitator. */
+  settling(): Promise<SettlingJobs>
+}
+
+const OPEN: Readonly<Record<JobOf<'verifier'>, (deps: OpenDeps) => Run | Promise<Run>>> = {
   payments: openVerifying,
-  x402: openFinishing,
+  'x402-send': async ({ settling }) => (await settling()).send,
+  x402: async ({ settling }) => (await settling()).finish,
+  'x402-offers': async ({ settling }) => (await settling()).publish,
   async webhooks(deps) {
     // Lazy: only a service that signs needs it.
     const { openSending } = await import('./send-webhooks.ts')
@@ -33,7 +40,15 @@ const OPEN: Readonly<Record<JobOf<'verifier'>, (deps: JobDeps) => Run | Promise<
 }
 
 export function openJobs(deps: JobDeps): Promise<readonly OpenJob[]> {
+  let opened: Promise<SettlingJobs> | undefined
+  const settling = () => {
+    opened ??= openSettling(deps)
+    return opened
+  }
   return Promise.all(
-    jobsOf('verifier', deps).map(async (job) => ({ ...job, run: await OPEN[job.name](deps) })),
+    jobsOf('verifier', deps).map(async (job) => ({
+      ...job,
+      run: await OPEN[job.name]({ ...deps, settling }),
+    })),
   )
 }

@@ -35,16 +35,26 @@ export function openVerifying(deps: JobDeps): () => Promise<void> {
   }
 }
 
-/** Ends x402 payments that requests left open. Lazy: only settling needs it. */
-export async function openFinishing(deps: JobDeps): Promise<() => Promise<void>> {
+export interface SettlingJobs {
+  send(): Promise<void>
+  finish(): Promise<void>
+  publish(): Promise<void>
+}
+
+/** Settles x402 payments. Lazy: only a service that settles loads a facilitator. */
+export async function openSettling(deps: JobDeps): Promise<SettlingJobs> {
   const payment = paymentOf(deps)
   const { stores, clock, logger } = deps
-  const [{ finishPayments }, { openSettlingRpc }] = await Promise.all([
-    import('#x402/settling/finish-payments.ts'),
-    import('#x402/settling/settling-rpc.ts'),
-  ])
+  const [{ finishPayments, sendReserved }, { PaymentSender }, { openSettlingRpc }, facilitators] =
+    await Promise.all([
+      import('#x402/settling/finish-payments.ts'),
+      import('#x402/settling/send-payments.ts'),
+      import('#x402/settling/settling-rpc.ts'),
+      import('../open-facilitator.ts'),
+    ])
+  const { createPublisher } = await import('#x402/facilitators/publish-readiness.ts')
   const failures: unknown[] = []
-  const finishing = {
+  const common = {
     engine: stores.accounts,
     clock,
     newId: randomUUID,
@@ -53,11 +63,26 @@ export async function openFinishing(deps: JobDeps): Promise<() => Promise<void>>
     keys,
     report: (error: unknown) => void failures.push(error),
   }
-  return async () => {
-    failures.length = 0
-    const credited = await finishPayments(finishing)
-    if (credited > 0) logger.info({ credited }, 'x402 payments were finished')
-    if (failures.length > 0) throw new AggregateError(failures, 'some payments are not finished')
+  const facilitator = await facilitators.openFacilitator({ ...deps, ...common })
+  const settling = { ...common, facilitator }
+  const sender = new PaymentSender(settling)
+  deps.onEnd(() => sender.end())
+  const publish = createPublisher(settling)
+  const failed = () => {
+    const errors = failures.splice(0)
+    if (errors.length > 0) throw new AggregateError(errors, 'some payments are not settled')
+  }
+  return {
+    send: () => sendReserved({ ...settling, sender }),
+    async finish() {
+      const credited = await finishPayments({ ...settling, sender })
+      if (credited > 0) logger.info({ credited }, 'x402 payments were finished')
+      failed()
+    },
+    async publish() {
+      await publish()
+      await facilitator.countReceipts?.()
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 import { signInOffer } from '../sign-in/sign-in-offer.ts'
 import type { X402Deps } from '../x402-deps.ts'
-import { paymentRequiredHeader } from './offer.ts'
+import { errorText, paymentRequiredHeader } from './offer.ts'
 
 type Deps = Pick<
   X402Deps,
@@ -27,7 +27,7 @@ export function callOfferHeader(
       amounts: deps.amounts,
       resourceUrl,
       ...(withSignIn && { extensions: signInOffer(deps, resourceUrl) }),
-      ...(error !== undefined && { error }),
+      ...(error !== undefined && { error: errorText(error) }),
     })
   }
   for (const part of [target, path]) {

@@ -1,14 +1,14 @@
-import { showAddress } from '#domain/address.ts'
+import { type Address, showAddress } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
 import { currentPayTo, type OfferDeps } from '#payments/offers.ts'
+import { FAULTS, isFault } from '../faults.ts'
+import type { Scheme } from '../schemes/scheme.ts'
+import { SCHEMES } from '../schemes/schemes.ts'
 
 /** For clock differences and slow blocks. */
 const OFFER_SECONDS = 300
-
-/** EIP-3009. */
-const PRIMARY_TYPE = 'TransferWithAuthorization'
 
 export interface OfferInput {
   /** Ascending: clients take the first within their limit. */
@@ -33,22 +33,43 @@ export function paymentRequiredHeader(deps: Deps, input: OfferInput): string {
       description: describe(deps, input.amounts),
       mimeType: 'application/json',
     },
-    accepts: input.amounts.map((amount) => ({
-      scheme: 'exact',
-      network: networkOf(deps.payment.chain.id),
-      amount: String(amount),
-      asset: showAddress(deps.payment.asset),
-      payTo: showAddress(currentPayTo(deps)),
-      maxTimeoutSeconds: OFFER_SECONDS,
-      // Clients pay before they are served. Some look the type up elsewhere if it is missing.
-      extra: { ...deps.payment.domain, paymentFlow: 'upfront', primaryType: PRIMARY_TYPE },
-    })),
+    accepts: input.amounts.flatMap((amount) =>
+      SCHEMES.map((scheme) =>
+        requirementsOf(scheme, { payment: deps.payment, amount, payTo: currentPayTo(deps) }),
+      ),
+    ),
     ...(input.extensions !== undefined && { extensions: input.extensions }),
   }
   return toBase64(offer)
 }
 
-export function networkOf(chainId: number): string {
+/** A code, with its words where it has some. */
+export function errorText(code: string): string {
+  return isFault(code) ? `${code}: ${FAULTS[code]}` : code
+}
+
+/** An x402 v2 PaymentRequirements: one of our offers, and what a facilitator settles. */
+export function requirementsOf(
+  scheme: Pick<Scheme, 'name' | 'extra'>,
+  input: {
+    readonly payment: OfferDeps['payment']
+    readonly amount: MicroUsd
+    readonly payTo: Address
+  },
+) {
+  const { payment, amount, payTo } = input
+  return {
+    scheme: scheme.name,
+    network: networkOf(payment.chain.id),
+    amount: String(amount),
+    asset: showAddress(payment.asset),
+    payTo: showAddress(payTo),
+    maxTimeoutSeconds: OFFER_SECONDS,
+    extra: { ...scheme.extra(payment) },
+  }
+}
+
+export function networkOf(chainId: number): `eip155:${number}` {
   return `eip155:${chainId}`
 }
 

@@ -5,7 +5,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import fc from 'fast-check'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import type { Address } from '#domain/address.ts'
-import { isSignedByPayer } from './authorization.ts'
+import { digestOf, isSignedByKey } from '../schemes/exact/authorization.ts'
 import { toBase64 } from './offer.ts'
 import { type PaymentPayload, readPayment } from './payment-payload.ts'
 
@@ -38,19 +38,24 @@ test('what a stock client signs is read and found signed by its wallet', async (
   const header = encodePaymentSignatureHeader(payload)
   const payment = readPayment({ 'payment-signature': header })
   assert.ok(typeof payment !== 'string', String(payment))
-  const { authorization, signature } = payment
+  const { authorization } = payment
   assert.equal(authorization.from, account.address.toLowerCase())
   assert.equal(authorization.value, 100_000n)
-  assert.ok(isSignedByPayer({ chainId: 8453, asset: ASSET, domain }, authorization, signature))
+  const digest = digestOf({ chainId: 8453, asset: ASSET, domain }, authorization)
+  assert.ok(isSignedByKey(digest, payment))
 })
 
 test('a signature in another domain, for another chain or over other values is none of the payer', async () => {
-  const { authorization, signature } = read((await stockPayload()).payload)
+  const payment = read((await stockPayload()).payload)
+  const { authorization } = payment
   const asset = { chainId: 8453, asset: ASSET, domain }
   const other = { ...asset, domain: { ...domain, name: 'USDC' } }
-  assert.ok(!isSignedByPayer(other, authorization, signature))
-  assert.ok(!isSignedByPayer({ ...asset, chainId: 1 }, authorization, signature))
-  assert.ok(!isSignedByPayer(asset, { ...authorization, value: 1n }, signature))
+  for (const digest of [
+    digestOf(other, authorization),
+    digestOf({ ...asset, chainId: 1 }, authorization),
+    digestOf(asset, { ...authorization, value: 1n }),
+  ])
+    assert.ok(!isSignedByKey(digest, payment))
 })
 
 test('two payments in one request are no payment', async () => {

@@ -1,12 +1,13 @@
 import type { Hash } from '#domain/address.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
+import { FAULTS, type PaymentFault } from '../faults.ts'
 import { networkOf, toBase64 } from './offer.ts'
 import type { PaymentPayload } from './payment-payload.ts'
 
 export interface Receipted {
   readonly payload: Pick<PaymentPayload, 'version' | 'authorization'> | undefined
   readonly transaction: Hash | null
-  readonly errorReason?: string
+  readonly errorReason?: PaymentFault | 'settlement_pending'
 }
 
 /** A SettleResponse; the header depends on the version. */
@@ -22,6 +23,8 @@ export function paymentResponseHeaders(
     ...(payload !== undefined && { payer: payload.authorization.from }),
     ...(payload !== undefined && { amount: String(payload.authorization.value) }),
     ...(errorReason !== undefined && { errorReason }),
+    ...(errorReason !== undefined &&
+      errorReason !== 'settlement_pending' && { errorMessage: FAULTS[errorReason] }),
   }
   return { [isOlder ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE']: toBase64(receipt) }
 }

@@ -4,7 +4,6 @@ import { eachEngine } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { finishPayments } from './finish-payments.ts'
-import { insertIntent } from './intent-store.ts'
 import { settlingHarness } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
@@ -16,16 +15,15 @@ for (const change of [{ payTo: [{ address: OTHER, since: '2026-11-23' }] }, { as
     `a payment sent before the file's ${Object.keys(change)[0]} was replaced is credited`,
     async ({ engine }) => {
       const harness = settlingHarness(engine)
-      const { chain, authorize, deps } = harness
+      const { chain, authorize, leading } = harness
       const authorization = authorize(1, 3_600)
       chain.fund(authorization.from, 1_000_000n)
       const intent = harness.intentOf(authorization, 'intent-1')
-      await engine.write((connection) => insertIntent(connection, intent))
-      assert.equal((await harness.settling.submit(intent)).kind, 'submitted')
-      const payment = { ...deps.payment, ...change }
+      await harness.submit(intent)
+      const payment = { ...leading.payment, ...change }
       for (let n = 0; n < 10; n += 1) {
         chain.mine()
-        await finishPayments({ ...deps, payment })
+        await finishPayments({ ...leading, payment })
       }
       assert.deepEqual(await harness.credits(), ['bucket:192.0.2.1'])
       assert.deepEqual(await harness.states(), ['credited'])

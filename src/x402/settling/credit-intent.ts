@@ -2,6 +2,7 @@ import { bucketAccount, keyAccount } from '#ledger/account.ts'
 import { unixNow } from '#lib/time.ts'
 import { creditDeposit } from '#payments/credit.ts'
 import type { Connection } from '#store/engine.ts'
+import type { PaymentFault } from '../faults.ts'
 import type { CreditDeps } from '../x402-deps.ts'
 import type { Intent } from './intent.ts'
 import { lockIntent, setCredited, setIntentStatus } from './intent-store.ts'
@@ -19,7 +20,12 @@ export interface Credited {
 export async function creditIntent(
   connection: Connection,
   deps: Pick<CreditDeps, 'keys' | 'newId' | 'clock'>,
-  input: { readonly intent: Intent; readonly paid: Extract<Settlement, { kind: 'paid' }> },
+  input: {
+    readonly intent: Intent
+    readonly paid: Extract<Settlement, { kind: 'paid' }>
+    /** With the call or top-up that it was made for. */
+    readonly isServed: boolean
+  },
 ): Promise<Credited | undefined> {
   const { deposit } = input.paid
   const intent = await lockIntent(connection, input.intent.id)
@@ -39,7 +45,12 @@ export async function creditIntent(
     nowUnix: unixNow(deps.clock),
   })
   if (created)
-    await setCredited(connection, { id: intent.id, txHash: deposit.txHash, creditId: id })
+    await setCredited(connection, {
+      id: intent.id,
+      txHash: deposit.txHash,
+      creditId: id,
+      isServed: input.isServed,
+    })
   else await setIntentStatus(connection, { id: intent.id, from: intent.status, to: 'claimed' })
   return created ? { key } : undefined
 }
@@ -47,7 +58,11 @@ export async function creditIntent(
 export function endIntent(
   connection: Connection,
   intent: Intent,
-  input: { readonly to: 'abandoned' | 'failed'; readonly lookUnix: number | undefined },
+  input: {
+    readonly to: 'abandoned' | 'failed'
+    readonly lookUnix: number | undefined
+    readonly reason: PaymentFault | undefined
+  },
 ): Promise<boolean> {
   return setIntentStatus(connection, { id: intent.id, from: intent.status, ...input })
 }

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
-import type { Engine } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import type { Authorization } from '../offers/authorization.ts'
-import { insertIntent } from './intent-store.ts'
+import type { Authorization } from '../schemes/scheme.ts'
 import { CONFIRMATIONS, type SettlingHarness, settlingHarness } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
@@ -32,16 +29,9 @@ onBoth(
   },
 )
 
-/** Signs and sends a payment as a request does that is killed before it sees a receipt. */
-async function submit(
-  harness: SettlingHarness,
-  engine: Engine,
-  authorization: Authorization,
-): Promise<void> {
-  const id = `intent-${BigInt(authorization.nonce)}`
-  const intent = harness.intentOf(authorization, id)
-  await engine.write((tx) => insertIntent(tx, intent))
-  assert.equal((await harness.settling.submit(intent)).kind, 'submitted')
+/** Sends a payment for a request that is killed before it sees an outcome. */
+function submit(harness: SettlingHarness, authorization: Authorization): Promise<void> {
+  return harness.submit(harness.intentOf(authorization, `intent-${BigInt(authorization.nonce)}`))
 }
 
 /** Passes of the finisher while blocks come. */
@@ -55,82 +45,13 @@ async function pass({ chain, finish }: SettlingHarness, blocks = 1): Promise<voi
 const MINUTES_10 = 300
 
 onBoth(
-  'a payment that ends before the node took it leaves no nonce out: it is sent until it is used up, and later ones settle',
-  async ({ engine }) => {
-    const harness = settlingHarness(engine)
-    const { chain, authorize, states, credits, audit } = harness
-    const [short, long, later] = [authorize(1, 20), authorize(2, 3_600), authorize(3, 3_600)]
-    for (const { from } of [short, long, later]) chain.fund(from, 1_000_000n)
-    chain.refusesSending = true
-    await submit(harness, engine, short)
-    await submit(harness, engine, long)
-    await pass(harness, 60)
-    assert.deepEqual(await states(), ['failed', 'submitted'])
-    chain.refusesSending = false
-    await submit(harness, engine, later)
-    await pass(harness, 10)
-    assert.equal(chain.settlerCount, 3)
-    assert.deepEqual(await states(), ['failed', 'credited', 'credited'])
-    assert.deepEqual(await credits(), ['bucket:192.0.2.2', 'bucket:192.0.2.3'])
-    assert.deepEqual(await audit(), [])
-  },
-)
-
-onBoth(
-  'a nonce whose payment has ended and for which gas became too dear is raised by the next payment',
-  async ({ engine }) => {
-    const harness = settlingHarness(engine)
-    const { chain, authorize, states } = harness
-    const [short, later] = [authorize(1, 20), authorize(2, 3_600)]
-    for (const { from } of [short, later]) chain.fund(from, 1_000_000n)
-    chain.baseFee = 5_000_000n
-    await submit(harness, engine, short)
-    chain.baseFee = 50_000_000n
-    await pass(harness, 60)
-    assert.deepEqual(await states(), ['failed'])
-    await submit(harness, engine, later)
-    await pass(harness, 5)
-    assert.equal(chain.settlerCount, 2)
-    assert.deepEqual(await states(), ['failed', 'credited'])
-  },
-)
-
-onBoth(
-  'gas is given back only after the nonce is used up, and then all but what it was',
-  async ({ engine }) => {
-    const harness = settlingHarness(engine)
-    const { chain, authorize, states, audit } = harness
-    const authorization = authorize(1)
-    chain.fund(authorization.from, 1_000_000n)
-    chain.refusesSending = true
-    await submit(harness, engine, authorization)
-    const reserved = await gasOf(engine)
-    chain.mine(1, [[{ kind: 'cancel', authorization }]])
-    await pass(harness, 10)
-    assert.deepEqual(await states(), ['failed'])
-    assert.equal(await gasOf(engine), reserved)
-    chain.refusesSending = false
-    await pass(harness, 2)
-    assert.equal(await gasOf(engine), reserved, 'not deep yet')
-    await pass(harness, CONFIRMATIONS + 2)
-    assert.equal(await gasOf(engine), 600n)
-    assert.deepEqual(await audit(), [])
-  },
-)
-
-async function gasOf(engine: Engine): Promise<bigint> {
-  const [row] = await engine.read(sql`select gas_gwei from x402_settlers`)
-  return BigInt(String(row?.gas_gwei))
-}
-
-onBoth(
   'a node that lags when the authorization ends does not end a payment that was made',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
     const { chain, authorize, finish, states } = harness
     const authorization = authorize(1, 20)
     chain.fund(authorization.from, 1_000_000n)
-    await submit(harness, engine, authorization)
+    await submit(harness, authorization)
     chain.mine(100)
     chain.lagBlocks = 100
     for (let n = 0; n < 3; n += 1) await finish()
@@ -145,14 +66,15 @@ onBoth(
   'a transaction that moved nothing and that a reorg replaces by one that does is credited',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
-    const { chain, authorize, states, credits } = harness
+    const { chain, authorize, states, credits, faults } = harness
     const authorization = authorize(1)
-    await submit(harness, engine, authorization)
+    faults.verifies = 'everything'
+    await submit(harness, authorization)
     await pass(harness, 1)
     assert.deepEqual(await states(), ['submitted'], 'no reverted one is final at once')
     chain.reorg(1)
     chain.fund(authorization.from, 1_000_000n)
-    await pass(harness, 3)
+    await pass(harness, 20)
     assert.deepEqual(await states(), ['credited'])
     assert.deepEqual(await credits(), ['bucket:192.0.2.1'])
   },
@@ -162,9 +84,10 @@ onBoth(
   'a payment that failed and that somebody else sends before its end is credited without being asked for',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
-    const { chain, authorize, states, credits, audit } = harness
+    const { chain, authorize, states, credits, audit, faults } = harness
     const authorization = authorize(1, 600)
-    await submit(harness, engine, authorization)
+    faults.verifies = 'everything'
+    await submit(harness, authorization)
     await pass(harness, CONFIRMATIONS + 3)
     assert.deepEqual(await states(), ['failed'])
     chain.fund(authorization.from, 1_000_000n)
@@ -215,12 +138,12 @@ onBoth(
   'a payment that somebody else sent long after it came is found by a node that takes small ranges',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
-    const { chain, authorize, states } = harness
+    const { chain, authorize, states, faults } = harness
     const authorization = authorize(1, 3_600)
     chain.fund(authorization.from, 1_000_000n)
     chain.logBlocksMax = 500
-    chain.refusesSending = true
-    await submit(harness, engine, authorization)
+    faults.sends = false
+    await submit(harness, authorization)
     chain.mine(1_200)
     chain.mine(1, [[{ kind: 'use', authorization }]])
     await pass(harness, 2)

@@ -1,11 +1,13 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Address, Hash } from '#domain/address.ts'
-import type { Signature } from '#domain/signature.ts'
-import type { Authorization } from '../offers/authorization.ts'
+import type { PaymentFault } from '../faults.ts'
+import type { Signed } from '../schemes/scheme.ts'
 
 /**
- * `reserved`: nothing sent. `submitted`: signed and stored. `credited`: done. Ended without money:
- * `abandoned` before sending, `failed` after, `claimed` if a prepayment has the deposit. Abandoned
- * and failed ones are still credited if others send the authorization.
+ * `reserved`: no facilitator was asked to send it. `submitted`: one was; only the chain says what
+ * became of it. `credited`: done. Ended without money: `abandoned` before, `failed` after it was
+ * submitted, `claimed` if a prepayment has the deposit. Abandoned and failed ones are still credited
+ * if others send the authorization.
  */
 export type IntentStatus =
   | 'reserved'
@@ -16,37 +18,45 @@ export type IntentStatus =
   | 'claimed'
 
 export type Payee =
-  | { readonly kind: 'key'; readonly publicId: string; readonly wallet: Address }
+  | {
+      readonly kind: 'key'
+      readonly publicId: string
+      readonly wallet: Address
+      /** False where somebody else pays for it: anyone may. */
+      readonly isOwn: boolean
+    }
   | { readonly kind: 'bucket'; readonly bucket: string }
 
 /** One per authorization, forever. */
-export interface Intent {
+export interface Intent extends Signed {
   readonly id: string
+  readonly scheme: string
   readonly chainId: number
   readonly asset: Address
-  readonly authorization: Authorization
-  readonly signature: Signature
   readonly payee: Payee
   readonly status: IntentStatus
   readonly createdUnix: number
   /** Head when reserved; its transfer cannot be older. */
   readonly fromBlock: number
+  /** A facilitator's word until the status is `credited`. */
   readonly txHash: Hash | null
-  /** The newest that we signed; its nonce must be used up in any case. */
-  readonly raw: `0x${string}` | null
-  readonly ownHash: Hash | null
-  readonly settler: Address | null
-  readonly txNonce: number | null
-  readonly reservedGwei: bigint
-  readonly gasDay: number
+  /** Why it ended without money. Null: it was used before, and no node shows by what. */
+  readonly reason: PaymentFault | null
+  /** The payment's own call was answered, or its top-up. */
+  readonly isServed: boolean
 }
 
-export const UNSIGNED = {
-  txHash: null,
-  raw: null,
-  ownHash: null,
-  settler: null,
-  txNonce: null,
-  reservedGwei: 0n,
-  gasDay: 0,
-} as const
+export function samePayee(one: Payee, other: Payee): boolean {
+  return nameOfPayee(one) === nameOfPayee(other)
+}
+
+/** The nonce alone is public as soon as the payment is. */
+export function sameSigned(one: Signed, other: Signed): boolean {
+  return (
+    one.signature === other.signature && isDeepStrictEqual(one.authorization, other.authorization)
+  )
+}
+
+function nameOfPayee(payee: Payee): string {
+  return payee.kind === 'key' ? `key ${payee.publicId}` : `bucket ${payee.bucket}`
+}

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { getSelector } from 'ox/AbiEvent'
 import { encodeData, from } from 'ox/AbiFunction'
 import { proveLogs } from '#chain/proofs/prove-logs.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockRef, Log } from '#domain/chain.ts'
 import type { Deposit } from '#domain/deposit.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
+import { schemeOf } from '../schemes/schemes.ts'
 import type { CreditDeps } from '../x402-deps.ts'
 import type { Intent } from './intent.ts'
 
@@ -13,7 +13,7 @@ type Deps = Pick<CreditDeps, 'rpc' | 'payment'>
 
 export type Settlement =
   | { readonly kind: 'paid'; readonly deposit: Deposit }
-  | { readonly kind: 'unpaid'; readonly blockNumber: number }
+  | { readonly kind: 'unpaid'; readonly blockNumber: number; readonly sender: Address }
   /** Not sealed, or its block left the chain. */
   | { readonly kind: 'unknown' }
 
@@ -30,7 +30,7 @@ export async function readSettlement(
   const { blockNumber } = receipt
   // Some assets return false instead of reverting: only the log proves a payment.
   if (!receipt.succeeded || findDeposit(deps, intent, receipt.logs, header) === undefined)
-    return { kind: 'unpaid', blockNumber }
+    return { kind: 'unpaid', blockNumber, sender: receipt.from }
   const logs = (await provenLogs(deps, intent, header)).filter((log) => log.txHash === txHash)
   const deposit = findDeposit(deps, intent, logs, header)
   if (deposit === undefined) return { kind: 'unknown' }
@@ -39,12 +39,14 @@ export async function readSettlement(
 
 function provenLogs(
   { rpc, payment }: Deps,
-  { asset, authorization }: Intent,
+  intent: Intent,
   ref: BlockRef,
 ): Promise<readonly Log[]> {
+  const { asset, authorization } = intent
+  const { used } = schemeOf(intent).events
   return proveLogs({
     ref,
-    filter: { addresses: [asset], topics: [[TRANSFER_TOPIC, AUTHORIZATION_USED]] },
+    filter: { addresses: [asset], topics: [[TRANSFER_TOPIC, used]] },
     how: payment.proof,
     provenBlock: rpc.provenBlock,
     witnesses: rpc.witnesses,
@@ -61,14 +63,15 @@ function findDeposit(
   const { asset, authorization } = intent
   const paying = payingLogs(deps, intent, logs)
   const { from, to, value, nonce } = authorization
+  const { events } = schemeOf(intent)
   const used = logs.find(
     ({ address, topics }) =>
       address === asset &&
-      topics[0] === AUTHORIZATION_USED &&
+      topics[0] === events.used &&
       topics[1] === toTopic(from) &&
       topics[2] === nonce,
   )
-  // It directly follows its AuthorizationUsed log; others of the same amount do not count.
+  // It directly follows the log of its use; others of the same amount do not count.
   const position = paying.findIndex(
     ({ logIndex, topics, data }) =>
       used !== undefined &&
@@ -112,24 +115,11 @@ function payingLogs<L extends Omit<Log, 'timestamp'>>(
   )
 }
 
-/** `(address indexed authorizer, bytes32 indexed nonce)`, EIP-3009. */
-export const AUTHORIZATION_USED: Hash = getSelector(
-  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
-)
-
-export const AUTHORIZATION_CANCELED: Hash = getSelector(
-  'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
-)
-
-const authorizationState = from(
-  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
-)
 const balanceOf = from('function balanceOf(address account) view returns (uint256)')
 
 /** By anyone, or cancelled. Throws if the node lacks block `at`. */
 export async function isUsed(deps: Deps, intent: Intent, at?: number): Promise<boolean> {
-  const { from: payer, nonce } = intent.authorization
-  const data = encodeData(authorizationState, [payer, nonce])
+  const data = schemeOf(intent).events.stateCall(intent.authorization)
   const call = { to: intent.asset, data, ...(at !== undefined && { at }) }
   return BigInt(await deps.rpc.call(call)) === 1n
 }
@@ -140,9 +130,11 @@ export async function holdsEnough(deps: Deps, intent: Intent): Promise<boolean> 
   return BigInt(await deps.rpc.call({ to: intent.asset, data })) >= value
 }
 
-export type Use =
-  | { readonly kind: 'used'; readonly txHash: Hash }
-  | { readonly kind: 'cancelled'; readonly blockNumber: number }
+export interface Use {
+  readonly txHash: Hash
+  readonly isCancelled: boolean
+  readonly blockNumber: number
+}
 
 /** Undefined proves nothing: the node may lag. */
 export async function findUse(
@@ -151,7 +143,8 @@ export async function findUse(
   headNumber: number,
 ): Promise<Use | undefined> {
   const { from: payer, nonce } = intent.authorization
-  const topics = [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], toTopic(payer), nonce]
+  const { used, cancelled } = schemeOf(intent).events
+  const topics = [[used, cancelled], toTopic(payer), nonce]
   let fromBlock = Math.max(0, intent.fromBlock - USE_BLOCKS)
   for (let page = 0; page < PAGES_MAX && fromBlock <= headNumber; page += 1) {
     const toBlock = Math.min(headNumber, fromBlock + PAGE_BLOCKS - 1)
@@ -159,8 +152,7 @@ export async function findUse(
     const [found] = await deps.rpc.logs(query)
     if (found !== undefined) {
       const { topics: named, txHash, blockNumber } = found
-      const isCancelled = named[0] === AUTHORIZATION_CANCELED
-      return isCancelled ? { kind: 'cancelled', blockNumber } : { kind: 'used', txHash }
+      return { txHash, isCancelled: named[0] === cancelled, blockNumber }
     }
     fromBlock = toBlock + 1
   }

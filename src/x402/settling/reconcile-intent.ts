@@ -1,14 +1,17 @@
+import type { Address } from '#domain/address.ts'
 import type { CreditDeps } from '../x402-deps.ts'
 import type { Intent } from './intent.ts'
 import { findUse, isUsed, readSettlement, type Settlement } from './read-settlement.ts'
-import { knownHashes } from './transaction-store.ts'
 
 export type Verdict =
   | Extract<Settlement, { kind: 'paid' }>
-  /** Final only if deep. */
-  | { readonly kind: 'cancelled'; readonly isDeep: boolean }
-  | { readonly kind: 'used' }
-  /** Moved nothing; others may still send the authorization. */
+  /** Cancelled, or used without a deposit for us. Final only if deep. */
+  | { readonly kind: 'spent'; readonly isDeep: boolean }
+  /** No node shows by what. `isPast`: it has expired in a deep block. */
+  | { readonly kind: 'used'; readonly isPast: boolean }
+  /** Our transaction, in a shallow block: another one would probably revert too. */
+  | { readonly kind: 'reverting' }
+  /** In a deep block; anyone can still submit the authorization. */
   | { readonly kind: 'reverted' }
   /** Unused at a deep block. */
   | { readonly kind: 'expired' }
@@ -16,44 +19,58 @@ export type Verdict =
 
 export const MARGIN_SECONDS = 60
 
-type Deps = Pick<CreditDeps, 'engine' | 'rpc' | 'payment'>
+type Deps = Pick<CreditDeps, 'rpc' | 'payment'> & {
+  /** Ours. Another facilitator's transaction that reverts ends nothing: it may send one more. */
+  readonly wallet?: Address | undefined
+}
 
 /**
- * Our transactions first, then any other. Ending without money needs a deep block: a lagging node
- * must not end a payment that succeeds.
+ * The named transaction first, then any other. Ending without money needs a deep block: a lagging
+ * node must not end a payment that succeeds.
  */
 export async function reconcileIntent(deps: Deps, intent: Intent): Promise<Verdict> {
   let unpaidAt: number | undefined
-  for (const txHash of await knownHashes({ run: deps.engine.read }, intent)) {
-    const settlement = await readSettlement(deps, intent, txHash)
+  if (intent.txHash !== null) {
+    const settlement = await readSettlement(deps, intent, intent.txHash)
     if (settlement.kind === 'paid') return settlement
-    if (settlement.kind === 'unpaid') unpaidAt = settlement.blockNumber
+    if (settlement.kind === 'unpaid' && settlement.sender === deps.wallet)
+      unpaidAt = settlement.blockNumber
   }
   // Before the state, so that a use in between is not missed.
   const head = await deps.rpc.header('latest')
   if (head === undefined) return { kind: 'open' }
-  if (await isUsed(deps, intent)) return findOther(deps, intent, head.number)
-  if (unpaidAt === undefined && BigInt(head.timestamp) < intent.authorization.validBefore)
-    return { kind: 'open' }
-  const deep = await deps.rpc.header(Math.max(0, head.number - deps.payment.confirmations))
-  if (deep === undefined) return { kind: 'open' }
+  const isUsedNow = await isUsed(deps, intent)
+  const other = isUsedNow ? await findOther(deps, intent, head.number) : undefined
+  if (other !== undefined) return other
   const { validBefore } = intent.authorization
-  const isPast = BigInt(deep.timestamp) >= validBefore + BigInt(MARGIN_SECONDS)
-  const isReverted = unpaidAt !== undefined && unpaidAt <= deep.number
-  if (!isPast && !isReverted) return { kind: 'open' }
-  if (await isUsed(deps, intent, deep.number)) return { kind: 'used' }
+  const open = { kind: unpaidAt === undefined ? 'open' : 'reverting' } as const
+  if (!isUsedNow && unpaidAt === undefined && BigInt(head.timestamp) < validBefore) return open
+  const deep = await deps.rpc.header(Math.max(0, head.number - deps.payment.confirmations))
+  const isPast =
+    deep !== undefined && BigInt(deep.timestamp) >= validBefore + BigInt(MARGIN_SECONDS)
+  if (isUsedNow) return { kind: 'used', isPast }
+  const isReverted = unpaidAt !== undefined && deep !== undefined && unpaidAt <= deep.number
+  if (!isPast && !isReverted) return open
+  if (await isUsed(deps, intent, deep.number)) return { kind: 'used', isPast }
   return { kind: isPast ? 'expired' : 'reverted' }
 }
 
-async function findOther(deps: Deps, intent: Intent, headNumber: number): Promise<Verdict> {
+/** Undefined if no node shows it. */
+async function findOther(
+  deps: Deps,
+  intent: Intent,
+  headNumber: number,
+): Promise<Verdict | undefined> {
   const use = await findUse(deps, intent, headNumber)
-  if (use === undefined) return { kind: 'used' }
-  if (use.kind === 'cancelled')
-    return { kind: 'cancelled', isDeep: use.blockNumber <= headNumber - deps.payment.confirmations }
-  const other = await readSettlement(deps, intent, use.txHash)
-  return other.kind === 'paid' ? other : { kind: 'used' }
+  if (use === undefined) return undefined
+  const deepNumber = headNumber - deps.payment.confirmations
+  if (use.isCancelled) return { kind: 'spent', isDeep: use.blockNumber <= deepNumber }
+  const settlement = await readSettlement(deps, intent, use.txHash)
+  if (settlement.kind === 'unpaid')
+    return { kind: 'spent', isDeep: settlement.blockNumber <= deepNumber }
+  return settlement.kind === 'paid' ? settlement : undefined
 }
 
 export function isOver(verdict: Verdict): boolean {
-  return verdict.kind === 'expired' || (verdict.kind === 'cancelled' && verdict.isDeep)
+  return verdict.kind === 'expired' || (verdict.kind === 'spent' && verdict.isDeep)
 }

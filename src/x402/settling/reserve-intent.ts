@@ -1,27 +1,40 @@
-import type { Address } from '#domain/address.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
+import type { Reads } from '#payments/reads.ts'
 import type { Connection } from '#store/engine.ts'
+import { lockGasDay } from './gas-days.ts'
 import type { Intent } from './intent.ts'
-import { countOpenBefore, findIntent, insertIntent } from './intent-store.ts'
-import { lockSettler } from './settler-store.ts'
+import {
+  countOpenBefore,
+  findIntent,
+  hasRevertedSince,
+  insertIntent,
+  type Reserved,
+} from './intent-store.ts'
 
 /** Nodes' default of pending transactions per account. */
 const OPEN_MAX = 64
 
+/** Cheaper than the signature of a payment that would have to come again. */
+export async function isCrowded(reads: Reads, input: Reserved): Promise<boolean> {
+  return (await countOpenBefore(reads, input)).all >= OPEN_MAX
+}
+
 /**
- * `busy`: the payer has another open payment (one balance could back many that fail at our cost),
- * or too many are open. Nothing is stored.
+ * `busy`: another payment by this wallet is open (its funds could back many that fail at our cost), or
+ * one for the caller's own balance, or too many. `waits`: its last one reverted at our cost. Nothing is stored then.
  */
 export async function reserveIntent(
   connection: Connection,
-  input: { readonly intent: Intent; readonly settler: Address },
-): Promise<'reserved' | 'used' | 'busy'> {
-  const { intent, settler } = input
-  const { chainId, asset, authorization } = intent
+  intent: Intent,
+): Promise<'reserved' | 'used' | 'busy' | 'waits'> {
+  const { chainId, asset, authorization, createdUnix } = intent
   // Serialises reservations across replicas.
-  await lockSettler(connection, { chainId, settler })
+  await lockGasDay(connection, startOfDay(createdUnix))
   const { from, nonce } = authorization
   if ((await findIntent(connection, { chainId, asset, from, nonce })) !== undefined) return 'used'
+  const sinceUnix = createdUnix - DAY_SECONDS
+  if (await hasRevertedSince(connection, { payer: from, sinceUnix })) return 'waits'
   const open = await countOpenBefore(connection, intent)
-  if (open.ofPayer > 0 || open.all >= OPEN_MAX) return 'busy'
+  if (open.ofCaller > 0 || open.all >= OPEN_MAX) return 'busy'
   return (await insertIntent(connection, intent)) ? 'reserved' : 'used'
 }

@@ -1,13 +1,13 @@
 import { decodeData, getSelector, from as parseFunction } from 'ox/AbiFunction'
 import { keccak256 } from 'ox/Hash'
-import { deserialize } from 'ox/TxEnvelopeEip1559'
 import type { ProvenBlock, SourceLog } from '#chain/chain-source.ts'
 import { EndpointError } from '#chain/endpoints/endpoint-error.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockRef } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
-import type { Authorization } from '../offers/authorization.ts'
-import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED, toTopic } from './read-settlement.ts'
+import { exact } from '../schemes/exact/exact.ts'
+import type { Authorization } from '../schemes/scheme.ts'
+import { toTopic } from './read-settlement.ts'
 import { type LogQuery, NodeRefusal, NodeUnreachable, type SettlingRpc } from './settling-rpc.ts'
 
 export interface Act {
@@ -30,26 +30,29 @@ interface Block {
   readonly transactions: Transaction[]
 }
 
+interface Sent {
+  readonly txHash: Hash
+  readonly authorization: Authorization
+}
+
 const STRANGER: Address = `0x${'99'.repeat(20)}`
 
 /**
- * In memory, with a faulty node. One asset, one settling wallet, two-second blocks; accepts every
- * signature.
+ * In memory, with a faulty node. One asset, one facilitator's wallet, two-second blocks; accepts
+ * every signature.
  */
 export class ScriptedChain {
-  baseFee = 5_000_000n
   lagBlocks = 0
-  refusesSending = false
   provesNothing = false
   isDown = false
   hidesLogs = false
   logBlocksMax = Number.POSITIVE_INFINITY
-  readonly sent: `0x${string}`[] = []
+  readonly sent: Hash[] = []
   readonly #asset: Address
   readonly #settler: Address
   readonly #funds = new Map<Address, bigint>()
   #blocks: Block[]
-  #pool: `0x${string}`[] = []
+  #pool: Sent[] = []
   #forks = 0
   #asked = 0
 
@@ -69,10 +72,6 @@ export class ScriptedChain {
 
   get blockNumber(): number {
     return this.#blocks.length - 1
-  }
-
-  get settlerCount(): number {
-    return this.#count(this.#blocks)
   }
 
   fund(payer: Address, amount: bigint): void {
@@ -101,12 +100,14 @@ export class ScriptedChain {
   }
 
   readonly rpc: SettlingRpc = {
-    gasPrice: () => this.#answer(() => ({ baseFee: this.baseFee, tip: 1_000_000n })),
-    balance: () => this.#answer(() => 10n ** 18n),
-    transactionCount: (_, at) => this.#answer(() => this.#count(this.#until(at))),
+    gasPrice: () => Promise.reject(new Error('only facilitators pay gas')),
+    balance: () => Promise.reject(new Error('only facilitators pay gas')),
+    transactionCount: () => Promise.reject(new Error('only facilitators send')),
+    send: () => Promise.reject(new Error('only facilitators send')),
+    code: () => this.#answer(() => '0x'),
     call: ({ data, at }) => this.#answer(() => this.#call(data, this.#until(at))),
-    send: (raw) => this.#answer(() => this.#take(raw)),
     receipt: (txHash) => this.#answer(() => this.#receipt(txHash)),
+    transaction: (txHash) => this.#answer(() => this.#transaction(txHash)),
     header: (at) =>
       this.#answer(() => this.#header(at === 'latest' ? this.#blocks.length - 1 : at)),
     logs: (query) => this.#answer(() => this.#logs(query)),
@@ -134,23 +135,18 @@ export class ScriptedChain {
     return this.#blocks.slice(0, at + 1)
   }
 
-  #count(blocks: readonly Block[]): number {
-    return blocks
-      .flatMap(({ transactions }) => transactions)
-      .filter(({ from }) => from === this.#settler).length
-  }
-
   #call(data: Hash, blocks: readonly Block[]): Hash {
     if (data.startsWith(getSelector(STATE))) {
       const [payer, nonce] = decodeData(STATE, data)
       return toWord(isUsed(blocks, lower(payer), nonce) ? 1n : 0n)
     }
-    if (data.startsWith(getSelector(BALANCE)))
-      return toWord(this.#balance(blocks, lower(decodeData(BALANCE, data)[0])))
-    const timestamp = blocks.at(-1)?.timestamp ?? 0
-    if (!this.#succeeds(blocks, readTransfer(data), timestamp))
-      throw new NodeRefusal(3, 'execution reverted')
-    return toWord(1n)
+    return toWord(this.#balance(blocks, lower(decodeData(BALANCE, data)[0])))
+  }
+
+  /** Whether it would move the money now. */
+  wouldSucceed(authorization: Authorization): boolean {
+    const blocks = this.#until()
+    return this.#succeeds(blocks, authorization, blocks.at(-1)?.timestamp ?? 0)
   }
 
   #balance(blocks: readonly Block[], payer: Address): bigint {
@@ -169,26 +165,21 @@ export class ScriptedChain {
     )
   }
 
-  #take(raw: `0x${string}`): void {
-    this.sent.push(raw)
-    if (this.refusesSending) throw new NodeRefusal(-32_005, 'too many requests')
-    if (this.#pool.includes(raw)) throw new NodeRefusal(-32_000, 'already known')
-    if (read(raw).nonce < this.settlerCount) throw new NodeRefusal(-32_000, 'nonce too low')
-    this.#pool.push(raw)
+  /** Takes a transfer into the mempool. */
+  send(authorization: Authorization): Hash {
+    const txHash = keccak256(toWord(BigInt(7_000_000_000 + this.sent.length)))
+    this.sent.push(txHash)
+    this.#pool.push({ txHash, authorization })
+    return txHash
   }
 
   #runPool(block: Block): void {
-    const waiting = this.#pool.toSorted((a, b) => read(a).nonce - read(b).nonce)
-    for (const raw of waiting) {
-      const { nonce, maxFeePerGas, data } = read(raw)
-      if (nonce !== this.settlerCount || maxFeePerGas < this.baseFee) continue
-      this.#pool = this.#pool.filter((each) => each !== raw)
-      const authorization = readTransfer(data)
+    for (const { txHash, authorization } of this.#pool) {
       const succeeded = this.#succeeds(this.#blocks, authorization, block.timestamp)
       const parts = succeeded ? partsOfAct({ kind: 'use', authorization }) : []
-      const txHash = keccak256(raw)
       block.transactions.push({ txHash, from: this.#settler, succeeded, parts })
     }
+    this.dropPool()
   }
 
   #runOther(block: Block, acts: readonly Act[]): void {
@@ -209,6 +200,13 @@ export class ScriptedChain {
       return { from, succeeded, blockNumber, blockHash, logs, paidWei: 600_000_000_000n }
     }
     return undefined
+  }
+
+  #transaction(txHash: Hash): Awaited<ReturnType<SettlingRpc['transaction']>> {
+    const receipt = this.#receipt(txHash)
+    if (receipt !== undefined) return { from: receipt.from, isSealed: true }
+    const isPending = this.#pool.some((each) => each.txHash === txHash)
+    return isPending ? { from: this.#settler, isSealed: false } : undefined
   }
 
   #header(number: number): Awaited<ReturnType<SettlingRpc['header']>> {
@@ -260,10 +258,6 @@ export class ScriptedChain {
 
 const STATE = parseFunction('function authorizationState(address, bytes32) view returns (bool)')
 const BALANCE = parseFunction('function balanceOf(address) view returns (uint256)')
-const TRANSFER = parseFunction(
-  'function transferWithAuthorization(address, address, uint256, uint256, uint256, bytes32, bytes)',
-)
-
 function partsOf(blocks: readonly Block[]): readonly Part[] {
   return blocks.flatMap(({ transactions }) => transactions.flatMap(({ parts }) => parts))
 }
@@ -278,20 +272,10 @@ function isUsed(blocks: readonly Block[], payer: Address, nonce: Hash): boolean 
 function partsOfAct({ kind, authorization }: Act): Part[] {
   const { from, to, value, nonce } = authorization
   const moved = { topics: [TRANSFER_TOPIC, toTopic(from), toTopic(to)], data: toWord(value) }
-  const ended = kind === 'cancel' ? AUTHORIZATION_CANCELED : AUTHORIZATION_USED
+  const ended = kind === 'cancel' ? exact.events.cancelled : exact.events.used
   const noted: Part = { topics: [ended, toTopic(from), nonce], data: '0x' }
   if (kind === 'transfer') return [moved]
   return kind === 'cancel' ? [noted] : [noted, moved]
-}
-
-function readTransfer(data: Hash): Authorization {
-  const [from, to, value, validAfter, validBefore, nonce] = decodeData(TRANSFER, data)
-  return { from: lower(from), to: lower(to), value, validAfter, validBefore, nonce }
-}
-
-function read(raw: `0x${string}`) {
-  const { nonce = 0n, maxFeePerGas = 0n, data = '0x' } = deserialize(`0x02${raw.slice(4)}`)
-  return { nonce: Number(nonce), maxFeePerGas, data }
 }
 
 function lower(address: Address): Address {

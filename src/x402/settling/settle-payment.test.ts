@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
+import { isRefusal } from '#domain/refusal.ts'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { toBase64 } from '../offers/offer.ts'
+import { PaymentReceiver } from '../payment-receiver.ts'
+import { exact } from '../schemes/exact/exact.ts'
 import { word } from '../x402-harness.ts'
 import { insertIntent } from './intent-store.ts'
-import { payer, type SettlingHarness, settlingHarness } from './settling-harness.ts'
-import { NodeRefusal } from './settling-rpc.ts'
+import { joinPayment } from './settle-payment.ts'
+import { inputOf, payer, type SettlingHarness, settlingHarness } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const PENDING = { kind: 'pending', transaction: null } as const
@@ -29,7 +33,7 @@ onBoth(
     await finish()
     assert.deepEqual(await states(), ['abandoned'])
     chain.hidesLogs = false
-    chain.mine(3)
+    chain.mine(6)
     await finish()
     assert.deepEqual(await states(), ['credited'])
     assert.deepEqual(await credits(), ['bucket:192.0.2.1'])
@@ -38,19 +42,22 @@ onBoth(
 )
 
 onBoth(
-  'a payment whose simulation was refused by a node that is lost then is pending',
+  'a payment that does not verify while the node is lost is refused, and nothing is sent',
   async ({ engine }) => {
-    const harness = settlingHarness(engine)
-    const { chain, authorize, settle } = harness
-    const { call } = chain.rpc
+    const { chain, authorize, settle, faults, states } = settlingHarness(engine)
+    faults.verifies = 'nothing'
+    const { header } = chain.rpc
     Object.assign(chain.rpc, {
-      call: (input: Parameters<typeof call>[0]) => {
-        const answer = call(input)
+      header: (at: Parameters<typeof header>[0]) => {
+        const answer = header(at)
         chain.isDown = true
         return answer
       },
     })
-    assert.deepEqual(await settle(authorize(1)), PENDING)
+    const outcome = await settle(authorize(1))
+    assert.deepEqual(outcome, { kind: 'rejected', reason: 'settlement_unavailable' })
+    assert.deepEqual(await states(), ['abandoned'])
+    assert.equal(chain.sent.length, 0)
   },
 )
 
@@ -58,36 +65,22 @@ onBoth(
   'a refusal that the chain does not explain is asked about once more: a node may lag, a block may have come',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
-    const { chain, authorize, settle, states } = harness
-    const { call } = chain.rpc
-    let refusals = 1
-    Object.assign(chain.rpc, {
-      call: (input: Parameters<typeof call>[0]) => {
-        if (input.from === undefined || refusals === 0) return call(input)
-        refusals -= 1
-        return Promise.reject(new NodeRefusal(3, 'execution reverted'))
-      },
-    })
-    const first = authorize(1)
-    chain.fund(first.from, 1_000_000n)
-    const settling = settle(first)
+    const { chain, authorize, settle, faults } = harness
+    faults.verifies = 'nothing'
+    const authorization = authorize(1)
+    chain.fund(authorization.from, 1_000_000n)
+    const settling = settle(authorization)
+    setTimeout(() => {
+      faults.verifies = 'rightly'
+    }, 500)
     await untilSent(harness, 1)
     chain.mine()
     assert.equal((await settling).kind, 'settled')
-
-    refusals = 2
-    assert.deepEqual(await settle({ ...authorize(2), from: first.from }), {
-      kind: 'rejected',
-      reason: 'invalid_transaction_state',
-    })
-    assert.equal(refusals, 0)
-    assert.equal(chain.sent.length, 1)
-    assert.deepEqual(await states(), ['credited', 'abandoned'])
   },
 )
 
 onBoth(
-  'a payment that the store could not give up at once is pending, and keeps no other of its payer out',
+  'a payment that the store could not give up at once is given up by the next try',
   async ({ engine }) => {
     let writes = 0
     const failing: Engine = {
@@ -99,18 +92,41 @@ onBoth(
         return engine.write(work, onCommitted)
       },
     }
-    const { chain, authorize, settle, states } = settlingHarness(failing)
-    const { call } = chain.rpc
-    Object.assign(chain.rpc, {
-      call: (input: Parameters<typeof call>[0]) =>
-        input.from === undefined
-          ? call(input)
-          : Promise.reject(new NodeRefusal(3, 'execution reverted')),
-    })
+    const { authorize, settle, states } = settlingHarness(failing)
+    const outcome = await settle(authorize(1))
+    assert.deepEqual(outcome, { kind: 'rejected', reason: 'insufficient_funds' })
+    assert.deepEqual(await states(), ['abandoned'])
+  },
+)
+
+onBoth(
+  'a payment that no leader takes in time is given up by its request, and never sent',
+  async ({ engine }) => {
+    const { chain, authorize, request, states, whileLeading } = settlingHarness(engine)
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
-    assert.deepEqual(await settle(authorization), PENDING)
+    const outcome = await request(authorization)
+    assert.deepEqual(outcome, { kind: 'rejected', reason: 'settlement_unavailable' })
+    await whileLeading(new Promise((resolve) => setTimeout(resolve, 50)))
     assert.deepEqual(await states(), ['abandoned'])
+    assert.equal(chain.sent.length, 0)
+  },
+)
+
+onBoth(
+  'a leader whose clock is ahead settles what others have just reserved',
+  async ({ engine }) => {
+    const harness = settlingHarness(engine)
+    const { chain, authorize, deps, request, whileLeading, time } = harness
+    const authorization = authorize(1)
+    chain.fund(authorization.from, 1_000_000n)
+    const { clock } = deps
+    Object.assign(harness.settling, { clock: () => clock() - time.aheadSeconds * 1_000 })
+    time.aheadSeconds = 13
+    const settling = whileLeading(request(authorization))
+    await untilSent(harness, 1)
+    chain.mine()
+    assert.equal((await settling).kind, 'settled')
   },
 )
 
@@ -126,13 +142,13 @@ onBoth(
     const leading = harness.settle(first)
     await untilSent(harness, 1)
     for (const authorization of later)
-      assert.deepEqual(await replica.settle(authorization), PENDING)
+      assert.deepEqual(await replica.request(authorization), PENDING)
     assert.equal(chain.sent.length, 1)
     chain.mine()
     assert.equal((await leading).kind, 'settled')
     assert.deepEqual(await states(), ['credited'])
     for (const [n, authorization] of later.entries()) {
-      const settling = replica.settle(authorization)
+      const settling = harness.whileLeading(replica.request(authorization))
       await untilSent(harness, n + 2)
       chain.mine()
       assert.equal((await settling).kind, 'settled')
@@ -146,22 +162,79 @@ onBoth('of many payments of one payer at the same moment one is sent', async (st
   const { chain, authorize } = harness
   const from = payer(1)
   chain.fund(from, 100_000n)
-  const all = Array.from({ length: 10 }, (_, n) =>
-    (n % 2 === 0 ? harness : replica).settle({ ...authorize(n + 1), from }),
+  const all = Promise.all(
+    Array.from({ length: 10 }, (_, n) =>
+      (n % 2 === 0 ? harness : replica).request({ ...authorize(n + 1), from }),
+    ),
   )
+  const leading = harness.whileLeading(all)
   await untilSent(harness, 1)
   chain.mine()
-  const kinds = (await Promise.all(all)).map(({ kind }) => kind).sort()
+  const kinds = (await leading).map(({ kind }) => kind).sort()
   assert.deepEqual(kinds, [...Array(9).fill('pending'), 'settled'])
   assert.equal(chain.sent.length, 1)
 })
 
-onBoth('before the settling wallet wait no more than nodes hold', async ({ engine }) => {
-  const { chain, authorize, intentOf, settle, states } = settlingHarness(engine)
+onBoth('no more payments are open than nodes hold of one wallet', async ({ engine }) => {
+  const { chain, authorize, intentOf, request, states } = settlingHarness(engine)
   for (let n = 1; n <= 64; n += 1)
     await engine.write((tx) => insertIntent(tx, intentOf(authorize(n), `intent-${word(n)}`)))
   chain.fund(payer(65), 1_000_000n)
-  assert.deepEqual(await settle(authorize(65)), PENDING)
-  assert.equal(chain.sent.length, 0)
+  assert.deepEqual(await request(authorize(65)), PENDING)
   assert.equal((await states()).length, 64)
 })
+
+onBoth(
+  'a payment shown twice at once is sent once and serves one request; for another balance it is used',
+  async ({ engine }) => {
+    const harness = settlingHarness(engine)
+    const { chain, authorize, settle, settling, credits } = harness
+    const authorization = authorize(1)
+    chain.fund(authorization.from, 1_000_000n)
+    const leading = settle(authorization)
+    await untilSent(harness, 1)
+    const joining = joinPayment(settling, inputOf(authorization))
+    const other = { ...inputOf(authorization), payee: inputOf(authorize(2)).payee }
+    assert.deepEqual(await joinPayment(settling, other), { kind: 'used' })
+    chain.mine()
+    assert.equal((await leading).kind, 'settled')
+    assert.deepEqual(await joining, { kind: 'used' })
+    assert.equal(chain.sent.length, 1)
+    assert.deepEqual(await credits(), ['bucket:192.0.2.1'])
+  },
+)
+
+onBoth(
+  'a payment whose request ended before it was settled serves one request that shows it again',
+  async ({ engine }) => {
+    const harness = settlingHarness(engine)
+    const { chain, authorize, intentOf, submit, finish, settling, audit } = harness
+    const authorization = authorize(1)
+    chain.fund(authorization.from, 1_000_000n)
+    await submit(intentOf(authorization, 'intent-1'))
+    chain.mine(7)
+    await finish()
+    const again = () => joinPayment(settling, inputOf(authorization))
+    const credited = { kind: 'credited', transaction: chain.sent[0], id: 'intent-1' }
+    const input = inputOf(authorization)
+    const forged = { ...input, payload: { ...input.payload, signature: '0x00' as const } }
+    assert.deepEqual(await joinPayment(settling, forged), { kind: 'used' })
+    const receiver = new PaymentReceiver(settling)
+    const { accepted, network, scheme } = input.payload
+    const payload = exact.write(input.payload)
+    const header = { x402Version: 2, accepted: { ...accepted, network, scheme }, payload }
+    const headers = { 'payment-signature': toBase64(header) }
+    assert.equal(await receiver.screen({ headers }), 'credited')
+    const outcome = await again()
+    assert.deepEqual(outcome, credited, 'looking at it takes nothing')
+    assert.ok(outcome.kind === 'credited')
+    const taken = [await receiver.takeServed(outcome), await receiver.takeServed(outcome)]
+    assert.deepEqual(
+      taken.map((each) => each?.kind),
+      [undefined, 'refusal'],
+    )
+    assert.deepEqual(await again(), { kind: 'used' })
+    assert.ok(isRefusal(await receiver.screen({ headers })))
+    assert.deepEqual(await audit(), [])
+  },
+)

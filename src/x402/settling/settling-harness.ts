@@ -1,8 +1,11 @@
 import type { Address } from '#domain/address.ts'
+import { sleep } from '#lib/sleep.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import type { Authorization } from '../offers/authorization.ts'
+import type { Facilitator } from '../facilitators/facilitator.ts'
 import type { PaymentPayload } from '../offers/payment-payload.ts'
+import { exact } from '../schemes/exact/exact.ts'
+import type { Authorization } from '../schemes/scheme.ts'
 import type { X402Deps } from '../x402-deps.ts'
 import {
   ASSET,
@@ -15,20 +18,19 @@ import {
   word,
 } from '../x402-harness.ts'
 import { creditIntent } from './credit-intent.ts'
-import { finishPayments } from './finish-payments.ts'
+import { finishPayments, sendReserved } from './finish-payments.ts'
 import type { Intent } from './intent.ts'
-import { openIntents } from './intent-store.ts'
+import { insertIntent, openIntents } from './intent-store.ts'
 import { ScriptedChain } from './scripted-chain.ts'
+import { PaymentSender } from './send-payments.ts'
 import { type SettleOutcome, settlePayment } from './settle-payment.ts'
-import { keySigner } from './settling-signer.ts'
-import { createSubmitter } from './submit-intent.ts'
 
 export const CONFIRMATIONS = 3
 
 /** The wallet with a number. */
 export const payer = (n: number): Address => `0x${n.toString(16).padStart(40, '0')}`
 
-const PAYMENT: X402Deps['payment'] = {
+export const PAYMENT: X402Deps['payment'] = {
   chain: {
     id: CHAIN_ID,
     name: 'base',
@@ -50,59 +52,123 @@ const PAYMENT: X402Deps['payment'] = {
   payTo: [{ address: PAY_TO, since: '2026-01-01' }],
 }
 
+/** What a facilitator does wrong. */
+export interface Faults {
+  verifies: 'rightly' | 'everything' | 'nothing' | 'with an error'
+  sends: boolean
+  says: 'the truth' | 'failed' | 'settled' | 'nothing'
+}
+
+const WALLET: Address = `0x${'5e'.repeat(20)}`
+
+function scriptedFacilitator(chain: ScriptedChain, faults: Faults): Facilitator {
+  const read = ({ payload }: { readonly payload: unknown }) => {
+    const signed = exact.read(payload)
+    if (typeof signed === 'string') throw new Error(signed)
+    return signed.authorization
+  }
+  return {
+    wallet: WALLET,
+    isReady: async () => true,
+    client: {
+      async verify(payment) {
+        if (faults.verifies === 'with an error') throw new Error('429')
+        if (faults.verifies !== 'rightly') return { isValid: faults.verifies === 'everything' }
+        return { isValid: chain.wouldSucceed(read(payment)) }
+      },
+      async settle(payment) {
+        const sent = faults.sends ? chain.send(read(payment)) : word(404)
+        if (faults.says === 'nothing') throw new Error('the connection is lost')
+        const success = faults.says !== 'failed'
+        return { success, transaction: success ? sent : '', network: `eip155:${CHAIN_ID}` }
+      },
+    },
+  }
+}
+
 export type SettlingHarness = ReturnType<typeof settlingHarness>
 
-/** Payments that are settled on a scripted chain; the clock is the chain's unless a test moves it. */
+interface HarnessOptions {
+  readonly chain?: ScriptedChain
+  readonly ids?: string
+  readonly confirmations?: number
+}
+
+/**
+ * Payments on a scripted chain, settled by a scripted facilitator; the clock is the chain's unless a
+ * test moves it.
+ */
 export function settlingHarness(
   engine: Engine,
   /** A second replica has the chain of the first and ids of its own. */
-  options: { readonly chain?: ScriptedChain; readonly ids?: string } = {},
+  options: HarnessOptions = {},
 ) {
-  const signer = keySigner({
-    privateKey: word(7),
-    chainId: CHAIN_ID,
-    asset: ASSET,
-    recipients: [PAY_TO],
-  })
   const chain =
-    options.chain ??
-    new ScriptedChain({ asset: ASSET, settler: signer.address, startUnix: NOON_UNIX })
+    options.chain ?? new ScriptedChain({ asset: ASSET, settler: WALLET, startUnix: NOON_UNIX })
   const time = { aheadSeconds: 0 }
   const reports: unknown[] = []
   const clock = () => (chain.nowUnix + time.aheadSeconds) * 1000
   const deps: X402Deps = {
-    ...{ engine, clock, signer },
+    ...{ engine, clock },
     newId: countingIds(options.ids ?? 'id'),
     rpc: chain.rpc,
-    payment: PAYMENT,
+    payment: { ...PAYMENT, confirmations: options.confirmations ?? CONFIRMATIONS },
+    readiness: { isReady: async () => true },
     pricePerCall: 100n,
     amounts: [100_000n, 1_000_000n],
-    gasPerDayGwei: 10_000_000n,
-    etherUsd: 5_000,
     keys: { lockSuccessor: async (_, publicId) => publicId, keysOf: async () => [] },
     publicBaseUrl: 'http://127.0.0.1',
     recoveries: { refusal: () => undefined, failed: () => undefined },
     report: (error) => void reports.push(error),
   }
-  const submit = createSubmitter(deps)
-  const settling = { ...deps, submit, availability: { isAvailable: async () => true } }
+  const faults: Faults = { verifies: 'rightly', sends: true, says: 'the truth' }
+  const leading = { ...deps, facilitator: scriptedFacilitator(chain, faults) }
+  const sender = new PaymentSender(leading)
+  const settling = { ...deps, waitMs: WAIT_MS }
+  /** The leader's job, while some work goes on. */
+  const whileLeading = async <T>(work: Promise<T>): Promise<T> => {
+    const isDone = { value: false }
+    const done = work.finally(() => Object.assign(isDone, { value: true }))
+    while (!isDone.value) {
+      await sendReserved({ ...leading, sender })
+      await sleep(2)
+    }
+    await sender.end()
+    return done
+  }
+  /** In a process that does not lead. */
+  const request = async (authorization: Authorization): Promise<SettleOutcome> => {
+    const outcome = await settlePayment(settling, inputOf(authorization))
+    if (outcome.kind === 'settled')
+      await engine.write((connection) =>
+        creditIntent(connection, deps, { ...outcome, isServed: true }),
+      )
+    return outcome
+  }
   return {
-    ...{ chain, deps, settling, time, reports },
+    ...{ chain, deps, settling, leading: { ...leading, sender }, time, reports, faults },
+    ...{ whileLeading },
     ...paymentsAt(chain),
     ...readsOf(engine),
+    request,
     /** Settles one for the bucket of its number. */
-    async settle(authorization: Authorization): Promise<SettleOutcome> {
-      const outcome = await settlePayment(settling, {
-        payload: payloadOf(authorization),
-        payee: newIntent(numberOf(authorization)).payee,
-      })
-      if (outcome.kind === 'settled')
-        await engine.write((connection) => creditIntent(connection, deps, outcome))
-      return outcome
+    settle: (authorization: Authorization) => whileLeading(request(authorization)),
+    /** Has one sent as for a request that is killed before it sees an outcome. */
+    async submit(intent: Intent): Promise<void> {
+      await engine.write((connection) => insertIntent(connection, intent))
+      sender.start(intent)
+      await sender.end()
     },
-    finish: () => finishPayments(deps),
+    async finish() {
+      const credited = await finishPayments({ ...leading, sender })
+      await sender.end()
+      return credited
+    },
   }
 }
+
+/** A request in a test does not wait long. */
+const WAIT_MS = 3_000
 
 function countingIds(prefix: string): () => string {
   let ids = 0
@@ -150,10 +216,16 @@ function readsOf(engine: Engine) {
   }
 }
 
+/** For the bucket of its number. */
+export function inputOf(authorization: Authorization) {
+  const { payee } = newIntent(numberOf(authorization))
+  return { payload: payloadOf(authorization), payee }
+}
+
 function payloadOf(authorization: Authorization): PaymentPayload {
   const accepted = { amount: String(authorization.value), asset: ASSET, payTo: PAY_TO }
   const network = `eip155:${CHAIN_ID}`
-  return { version: 2, network, accepted, authorization, signature: SIGNATURE }
+  return { version: 2, scheme: 'exact', network, accepted, authorization, signature: SIGNATURE }
 }
 
 function numberOf({ nonce }: Authorization): number {

@@ -11,12 +11,12 @@ export class NodeUnreachable extends Error {
   override readonly name = 'NodeUnreachable'
 }
 
-/** JSON-RPC 2.0, 5.1. */
+/** JSON-RPC 2.0, 5.1. The cause is the failure of a node that was asked before. */
 export class NodeRefusal extends Error {
   override readonly name = 'NodeRefusal'
   readonly code: number
-  constructor(code: number, message: string) {
-    super(message)
+  constructor(code: number, message: string, options?: ErrorOptions) {
+    super(message, options)
     this.code = code
   }
 }
@@ -28,6 +28,11 @@ export interface Receipt {
   readonly blockHash: Hash
   readonly logs: readonly SourceLog[]
   readonly paidWei: bigint
+}
+
+export interface Transaction {
+  readonly from: Address
+  readonly isSealed: boolean
 }
 
 export interface LogQuery {
@@ -42,6 +47,9 @@ export interface CallInput {
   readonly from?: Address
   readonly to: Address
   readonly data: Hash
+  readonly gas?: bigint
+  /** Code that the simulation finds at addresses. Some nodes refuse it. */
+  readonly codes?: Readonly<Record<Address, Hash>>
   readonly at?: number
 }
 
@@ -49,10 +57,14 @@ export interface SettlingRpc {
   /** Wei per gas; `tip` is the node's proposal. */
   gasPrice(): Promise<{ readonly baseFee: bigint; readonly tip: bigint }>
   balance(account: Address): Promise<bigint>
-  transactionCount(account: Address, at?: number): Promise<number>
+  transactionCount(account: Address, at: 'latest' | 'pending'): Promise<number>
+  /** `0x` without a contract. */
+  code(account: Address): Promise<Hash>
   call(input: CallInput): Promise<Hash>
   send(raw: `0x${string}`): Promise<void>
   receipt(txHash: Hash): Promise<Receipt | undefined>
+  /** Sealed, or in the node's mempool. */
+  transaction(txHash: Hash): Promise<Transaction | undefined>
   header(blockNumber: number | 'latest'): Promise<BlockHeader | undefined>
   logs(query: LogQuery): Promise<readonly SourceLog[]>
   /** Throws EndpointError `unproven`. */
@@ -80,13 +92,20 @@ export function openSettlingRpc(chain: {
     },
     balance: async (account) => wei(await ask('eth_getBalance', account, 'latest')),
     transactionCount: async (account, at) =>
-      Number(wei(await ask('eth_getTransactionCount', account, toBlock(at)))),
-    call: async ({ at, ...input }) => parseBytes(await ask('eth_call', input, toBlock(at))),
+      Number(wei(await ask('eth_getTransactionCount', account, at))),
+    code: async (account) => parseBytes(await ask('eth_getCode', account, 'latest')),
+    call: async ({ at, gas, codes, ...input }) => {
+      const call = { ...input, ...(gas !== undefined && { gas: `0x${gas.toString(16)}` }) }
+      const overrides = Object.entries(codes ?? {}).map(([address, code]) => [address, { code }])
+      const state = codes === undefined ? [] : [Object.fromEntries(overrides)]
+      return parseBytes(await ask('eth_call', call, toBlock(at), ...state))
+    },
     send: async (raw) => {
       await ask('eth_sendRawTransaction', raw)
     },
     receipt: async (txHash) =>
       parseReceipt(await ask('eth_getTransactionReceipt', txHash), chain.id),
+    transaction: async (txHash) => parseTransaction(await ask('eth_getTransactionByHash', txHash)),
     header: async (block) => parseBlock(await ask('eth_getBlockByNumber', toBlock(block), false)),
     logs: async ({ address, topics, fromBlock, toBlock: last }) => {
       const filter = { address, topics, fromBlock: toBlock(fromBlock), toBlock: toBlock(last) }
@@ -134,7 +153,10 @@ async function askInTurn(posts: readonly Post[], call: Call): Promise<unknown> {
     try {
       return await askOne(post, call)
     } catch (error) {
-      if (error instanceof NodeRefusal) throw error
+      if (error instanceof NodeRefusal)
+        throw last === undefined
+          ? error
+          : new NodeRefusal(error.code, error.message, { cause: last })
       last = error
     }
   }
@@ -173,6 +195,14 @@ function member(value: unknown, name: string): unknown {
 
 function toBlock(block: number | 'latest' = 'latest'): string {
   return block === 'latest' ? block : `0x${block.toString(16)}`
+}
+
+function parseTransaction(value: unknown): Transaction | undefined {
+  if (value === null) return undefined
+  return {
+    from: parseBytes(member(value, 'from')),
+    isSealed: (member(value, 'blockNumber') ?? null) !== null,
+  }
 }
 
 function parseReceipt(value: unknown, chainId: number): Receipt | undefined {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { eachEngine } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { insertIntent } from './intent-store.ts'
 import { settlingHarness } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
@@ -16,8 +15,7 @@ onBoth(
     chain.fund(payment.from, 1_000_000n)
     chain.provesNothing = true
     const intent = harness.intentOf(payment, 'intent-1')
-    await engine.write((tx) => insertIntent(tx, intent))
-    await harness.settling.submit(intent)
+    await harness.submit(intent)
     for (let n = 0; n < 200; n += 1) chain.mine()
     time.aheadSeconds = 3 * 86_400
     for (let n = 0; n < 3; n += 1) await finish()

@@ -2,7 +2,17 @@ import type { MicroUsd } from '#domain/money.ts'
 import { multiplyDivide } from '#lib/decimal.ts'
 import { greater, lesser } from '#lib/lesser.ts'
 import type { SettlingRpc } from '../settling/settling-rpc.ts'
-import { type Fees, TRANSFER_GAS } from '../settling/settling-signer.ts'
+
+export interface Fees {
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+}
+
+/**
+ * USDC takes up to 103,000, a contract wallet with a few owners 50,000 more. Simulations have no more
+ * either, so that a wallet cannot spend more than they show.
+ */
+export const TRANSFER_GAS = 200_000n
 
 /** A zero tip is dropped when the mempool is full. */
 const TIP_MIN = 1_000_000n

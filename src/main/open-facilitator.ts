@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises'
+import { parseHash } from '#domain/address.ts'
+import type { EmbeddedDeps } from '#x402/facilitators/embedded-facilitator.ts'
+import type { Facilitator } from '#x402/facilitators/facilitator.ts'
+import { OFFERS } from './offered-amounts.ts'
+import { SettingsError } from './settings-error.ts'
+import { type SettlingFacts, settlingOf } from './settling.ts'
+
+type Deps = SettlingFacts & Pick<EmbeddedDeps, 'engine' | 'clock' | 'rpc' | 'payment' | 'report'>
+
+/** In the leader's process. Throws SettingsError without a private key. */
+export async function openFacilitator(deps: Deps): Promise<Facilitator> {
+  const settling = settlingOf(deps)
+  if (settling === undefined) throw new Error('a job of settlements, but nothing settles them')
+  if (settling.kind === 'facilitator') {
+    const { httpFacilitator } = await import('#x402/facilitators/http-facilitator.ts')
+    return httpFacilitator({ ...deps, ...settling })
+  }
+  const { embeddedFacilitator } = await import('#x402/facilitators/embedded-facilitator.ts')
+  return embeddedFacilitator({
+    ...deps,
+    privateKey: await readKey(settling.keyFile),
+    gasPerDayGwei: BigInt(settling.gasPerDayGwei),
+    etherUsd: settling.etherUsd,
+    amounts: OFFERS,
+  })
+}
+
+async function readKey(file: string): Promise<`0x${string}`> {
+  const name = 'SEXTON_SETTLING_KEY_FILE'
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new SettingsError(`${name}: the file cannot be read`, { cause })
+  })
+  const privateKey = parseHash(text.trim())
+  if (privateKey === undefined)
+    throw new SettingsError(`${name}: the file must contain a private key, 0x and 64 hex digits`)
+  return privateKey
+}

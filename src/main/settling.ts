@@ -1,0 +1,45 @@
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Settings } from './settings.ts'
+import { SettingsError } from './settings-error.ts'
+
+/** Who settles x402 payments. */
+export type Settling =
+  | {
+      readonly kind: 'wallet'
+      readonly keyFile: string
+      readonly gasPerDayGwei: number
+      readonly etherUsd: number
+    }
+  | {
+      readonly kind: 'facilitator'
+      readonly url: string
+      readonly headersFile: string | undefined
+    }
+
+export interface SettlingFacts {
+  readonly ecosystem: Pick<Ecosystem, 'payment'>
+  readonly settings: Pick<Settings, 'settling'>
+}
+
+/** Undefined where payments are not settled. Throws SettingsError if the file and the settings disagree. */
+export function settlingOf({ ecosystem, settings }: SettlingFacts): Settling | undefined {
+  const { payment } = ecosystem
+  const { keyFile, headersFile } = settings.settling ?? {}
+  if (payment === null && keyFile !== undefined)
+    throw new SettingsError(
+      'SEXTON_SETTLING_KEY_FILE: the ecosystem file has no "payment"; add it, or unset the variable',
+    )
+  const url = payment?.settle?.facilitator
+  if (url !== undefined && keyFile !== undefined)
+    throw new SettingsError(
+      'SEXTON_SETTLING_KEY_FILE: the ecosystem file names a facilitator in "payment.settle"; keep one of them',
+    )
+  if (url === undefined && headersFile !== undefined)
+    throw new SettingsError(
+      'SEXTON_FACILITATOR_HEADERS_FILE: the ecosystem file names no facilitator in "payment.settle"; add it, or unset the variable',
+    )
+  if (url !== undefined) return { kind: 'facilitator', url, headersFile }
+  if (settings.settling === undefined || keyFile === undefined) return undefined
+  const { gasPerDayGwei, etherUsd } = settings.settling
+  return { kind: 'wallet', keyFile, gasPerDayGwei, etherUsd }
+}

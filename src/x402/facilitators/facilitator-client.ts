@@ -1,0 +1,102 @@
+import type { FacilitatorClient } from '@x402/core/server'
+import { isObject, type JsonObject } from '#lib/json.ts'
+
+type Client = Pick<FacilitatorClient, 'verify' | 'settle'> & {
+  /** Kinds of payments that it settles. */
+  supported(): Promise<readonly JsonObject[]>
+}
+
+/** Settlements include the wait for a block. The chain shows what an answer that comes later says. */
+const TIMEOUT_MS = 15_000
+
+const BODY_BYTES_MAX = 65_536
+
+const EXCERPT_LENGTH = 200
+
+interface Input {
+  readonly url: string
+  headers(): Promise<Readonly<Record<string, string>>>
+}
+
+/**
+ * The three calls of a facilitator (x402 v2, section 7). Unlike the library's client it follows no
+ * redirect with a key and a signed payment, reads no endless body, and shows no key in an error.
+ */
+export function facilitatorClient(input: Input): Client {
+  return {
+    async verify(paymentPayload, paymentRequirements) {
+      const answer = await ask(input, 'verify', { paymentPayload, paymentRequirements })
+      if (typeof answer.isValid !== 'boolean') throw new Error('/verify: no isValid in the answer')
+      return { isValid: answer.isValid }
+    },
+    async settle(paymentPayload, paymentRequirements) {
+      const answer = await ask(input, 'settle', { paymentPayload, paymentRequirements })
+      const { success, transaction, errorReason } = answer
+      if (typeof success !== 'boolean') throw new Error('/settle: no success in the answer')
+      return {
+        success,
+        transaction: typeof transaction === 'string' ? transaction : '',
+        network: paymentRequirements.network,
+        ...(typeof errorReason === 'string' && {
+          errorReason: errorReason.slice(0, EXCERPT_LENGTH),
+        }),
+      }
+    },
+    async supported() {
+      const { kinds } = await ask(input, 'supported')
+      return Array.isArray(kinds) ? kinds.filter(isObject) : []
+    },
+  }
+}
+
+async function ask(
+  { url, headers }: Input,
+  path: 'verify' | 'settle' | 'supported',
+  body?: object,
+): Promise<JsonObject> {
+  const keys = await headers()
+  try {
+    const response = await fetch(`${url.replace(/\/+$/, '')}/${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { ...keys, 'Content-Type': 'application/json' },
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      ...(body !== undefined && { body: JSON.stringify({ x402Version: 2, ...body }) }),
+    })
+    const text = masked(await readText(response), keys)
+    if (!response.ok) throw new Error(`HTTP ${response.status}: ${text.slice(0, EXCERPT_LENGTH)}`)
+    const answer: unknown = JSON.parse(text)
+    if (!isObject(answer)) throw new Error('the answer is not a JSON object')
+    return answer
+  } catch (error) {
+    // Without its cause, which may show the headers.
+    throw new Error(`the facilitator's /${path} failed: ${masked(messageOf(error), keys)}`)
+  }
+}
+
+async function readText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length
+    if (bytes > BODY_BYTES_MAX) throw new Error(`the answer exceeds ${BODY_BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
+}
+
+/** Also parts: services repeat a token without its `Bearer`. */
+function masked(text: string, keys: Readonly<Record<string, string>>): string {
+  const secrets = Object.values(keys)
+    .flatMap((value) => [value, ...value.split(/\s+/)])
+    .filter((secret) => secret.length >= SECRET_LENGTH_MIN)
+  return secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text)
+}
+
+/** Shorter words would mask ordinary text. */
+const SECRET_LENGTH_MIN = 8

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import type { Address } from '#domain/address.ts'
+import type { Caller } from '#domain/caller.ts'
+import { payerBucket } from '#ledger/account.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
+import { accountsMigrations } from '#main/stores.ts'
+import { sql } from '#store/sql.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { CallPayments, openPaymentOfCaller } from '../pay-for-call.ts'
+import { PaymentReceiver } from '../payment-receiver.ts'
+import { signedInCaller } from '../sign-in/signed-in.ts'
+import { CALLER } from '../x402-harness.ts'
+import type { Payee } from './intent.ts'
+import { reserveIntent } from './reserve-intent.ts'
+import { payer, settlingHarness } from './settling-harness.ts'
+
+const onBoth = eachEngine(startPostgres, accountsMigrations)
+
+const WALLET: Address = `0x${'11'.repeat(20)}`
+const KEY = { kind: 'key', publicId: 'aaaaaaaa', wallet: WALLET } as const
+const HOLDER: Caller = {
+  ...KEY,
+  kind: 'keyed',
+  identity: 'key:s_aaaaaaaa',
+  bucket: `wallet:${WALLET}`,
+  tier: 'free',
+  dailyQuota: 1,
+}
+
+onBoth(
+  "a stranger's payment for a key holds up neither the calls nor the payments of its holder",
+  async ({ engine }) => {
+    const { authorize, intentOf, deps } = settlingHarness(engine)
+    const reserve = (n: number, payee: Payee) =>
+      engine.write((tx) => reserveIntent(tx, { ...intentOf(authorize(n), `intent-${n}`), payee }))
+    assert.equal(await reserve(1, { ...KEY, isOwn: false }), 'reserved')
+    assert.equal(await openPaymentOfCaller(deps, HOLDER), undefined)
+    assert.equal(await reserve(2, { ...KEY, isOwn: true }), 'reserved')
+    assert.equal((await openPaymentOfCaller(deps, HOLDER))?.id, 'intent-2')
+    assert.equal(await reserve(3, { ...KEY, isOwn: true }), 'busy')
+    assert.equal(await reserve(4, { ...KEY, isOwn: false }), 'reserved')
+  },
+)
+
+onBoth(
+  'a signed-in wallet is asked for no second payment while one for its balance, its address or by itself is open',
+  async ({ engine }) => {
+    for (const [n, payee] of [
+      { kind: 'bucket', bucket: payerBucket(payer(90)) } as const,
+      { kind: 'bucket', bucket: CALLER.bucket } as const,
+      undefined,
+    ].entries()) {
+      const { authorize, intentOf, settling } = settlingHarness(engine)
+      const wallet = payer(90)
+      const intent = intentOf(authorize(n + 1), `intent-${n}`)
+      const { authorization } = intent
+      const from = payee === undefined ? wallet : authorization.from
+      const open = { ...intent, authorization: { ...authorization, from } }
+      await engine.write((tx) => reserveIntent(tx, { ...open, payee: payee ?? intent.payee }))
+      const calls = new (class extends CallPayments<string> {
+        override async signedIn() {
+          return signedInCaller(wallet)
+        }
+      })({
+        ...settling,
+        receiver: new PaymentReceiver(settling),
+        settlements: settling.recoveries,
+        admitCredited: async () => 'admitted',
+        undoIfCommitted: () => undefined,
+        canPay: async () => false,
+        quotaBody: () => ({}),
+      })
+      const offered = await calls.offer(CALLER, {
+        ...{ requestId: 'r', headers: {}, addressBucket: CALLER.bucket, target: '/api/stats' },
+        signal: new AbortController().signal,
+      })
+      assert.ok(offered.kind === 'refusal')
+      assert.equal(offered.code, 'settlement_pending')
+      await engine.write((tx) => tx.run(sql`update x402_intents set status = 'abandoned'`))
+    }
+  },
+)

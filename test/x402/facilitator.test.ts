@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { encodeData, from as parseFunction } from 'ox/AbiFunction'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { accounts } from '#devnet/addresses.ts'
+import { auditService } from '../audit-service.ts'
+import { eventually } from '../world.ts'
+import { newVisitor, type Seen, signPayment, untilBalance, type Visitor } from './raw-payment.ts'
+import {
+  type Fault,
+  type FaultOfPayer,
+  type ReferenceFacilitator,
+  startFacilitator,
+} from './reference-facilitator.ts'
+import {
+  mintOpened,
+  newPayer,
+  olderFetch,
+  passBlocks,
+  payingAxios,
+  payingFetch,
+  startX402World,
+  type X402World,
+} from './x402-world.ts'
+
+const FUNDS = 5_000_000n
+const PATH = '/api/burns/total'
+const TOPUP = '/api/sessions/topup'
+
+const FAULTS: readonly Fault[] = ['frozen', 'slow', 'cut', '429', '500', 'HTML', 'half a body']
+
+const ALL = [...FAULTS, 'a lie'] as const
+
+/** A payment with a fault of its own. */
+interface Case {
+  readonly name: string
+  readonly visitor: Visitor
+  readonly account: PrivateKeyAccount
+  readonly header: string
+}
+
+interface Asked {
+  readonly unverified: readonly Case[]
+  readonly lost: readonly Case[]
+  readonly unmade: readonly Case[]
+  readonly poor: readonly Case[]
+  readonly answers: ReadonlyMap<Case, Seen>
+}
+
+describe('payments through a facilitator that is another service', () => {
+  let facilitator: ReferenceFacilitator
+  let world: X402World
+  let paidBefore: bigint
+  let asked: Asked
+
+  before(async () => {
+    facilitator = await startFacilitator()
+    world = await startX402World({
+      facilitator: facilitator.url,
+      headers: 'Authorization: Bearer of-the-operator\n',
+      environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32' },
+      change(file) {
+        const chain = file.chains.find(({ name }) => name === 'base')
+        facilitator.follow(chain?.rpcUrls[0] ?? '')
+        return file
+      },
+    })
+    paidBefore = await received(world)
+  })
+  after(async () => {
+    await world.stop()
+    await facilitator.stop()
+  })
+
+  const prepare = async (faults: readonly FaultOfPayer[], funds = FUNDS): Promise<Case[]> => {
+    const cases: Case[] = []
+    for (const fault of faults) {
+      const account = await newPayer(world.base, funds)
+      facilitator.faults.set(account.address.toLowerCase(), fault)
+      const { header } = await signPayment(account)
+      cases.push({ name: fault.fault, account, header, visitor: await newVisitor(world) })
+    }
+    return cases
+  }
+
+  /** Each fault at its step, all at the same time. */
+  const askAll = async (): Promise<Asked> => {
+    const unverified = await prepare(ALL.map((fault) => ({ step: 'verify', fault, isDone: true })))
+    const lost = await prepare(ALL.map((fault) => ({ step: 'settle', fault, isDone: true })))
+    const unmade = await prepare(ALL.map((fault) => ({ step: 'settle', fault, isDone: false })))
+    const poor = await prepare([{ step: 'verify', fault: 'a lie', isDone: false }], 0n)
+    const all = [...unverified, ...lost, ...unmade, ...poor]
+    const seen = await Promise.all(all.map(({ visitor, header }) => visitor.get(PATH, header)))
+    facilitator.faults.clear()
+    const answers = new Map(
+      all.flatMap((each, n) => (seen[n] === undefined ? [] : [[each, seen[n]]])),
+    )
+    return { unverified, lost, unmade, poor, answers }
+  }
+
+  test('stock clients pay by GET and POST, in both versions, with and without a key', async () => {
+    const { base, origin, devnet } = world
+    const { authorization } = await mintOpened(world, devnet.wallets.holder)
+    const from = { 'X-Forwarded-For': '203.0.113.1' }
+    for (const headers of [authorization, from]) {
+      assert.equal((await world.api.get('/api/stats', headers)).status, 200, 'the free call')
+      const payer = await newPayer(base, FUNDS)
+      const paid = await payingFetch(payer)(`${origin}${PATH}`, { headers })
+      assert.equal(paid.status, 200, await paid.clone().text())
+      const posted = await payingFetch(payer)(`${origin}${TOPUP}`, { method: 'POST', headers })
+      assert.equal(posted.status, 200, await posted.clone().text())
+      const older = await olderFetch(payer)(`${origin}${TOPUP}`, { method: 'POST', headers })
+      assert.equal(older.status, 200, await older.clone().text())
+      const axios = await payingAxios(payer, `${origin}${TOPUP}`, headers)
+      assert.equal(axios.status, 200)
+      assert.equal((await world.api.get('/api/usage', headers)).body.prepaidBalanceUsd, 0.3999)
+    }
+    assert.equal(facilitator.seen.headers.authorization, 'Bearer of-the-operator')
+  })
+
+  test('a facilitator that cannot verify moves nothing: 402 without an offer, and the payer may sign another', async () => {
+    asked = await askAll()
+    for (const each of asked.unverified) {
+      const { name, account, visitor, header } = each
+      const seen = asked.answers.get(each)
+      assert.equal(seen?.status, 402, `${name}: ${seen?.text}`)
+      assert.equal((await visitor.get(PATH, header)).status, 409, name)
+      const next = await visitor.get(PATH, (await signPayment(account)).header)
+      assert.equal(next.status, 200, `${name}: ${next.text}`)
+    }
+  })
+
+  test('a settlement whose answer is lost or a lie is found on the chain, served and credited once', async () => {
+    for (const each of asked.lost) {
+      const { name, visitor, header } = each
+      const seen = asked.answers.get(each)
+      assert.equal(seen?.status, 200, `${name}: ${seen?.text}`)
+      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999, name)
+      assert.equal((await visitor.get(PATH, header)).status, 409, name)
+    }
+  })
+
+  test('a settlement that was not made is 503, also for an unpaid call, never 402; a later try makes it, and it serves its call', async () => {
+    for (const each of [...asked.unmade, ...asked.poor])
+      assertPending(asked.answers.get(each), each.name)
+    for (const { visitor, name } of asked.unmade) assertPending(await visitor.get(PATH), name)
+    world.now.ms += 31_000
+    for (const { visitor, header, name } of asked.unmade) {
+      await untilBalance(visitor, 0.1)
+      const served = await visitor.get(PATH, header)
+      assert.equal(served.status, 200, `${name}: ${served.text}`)
+      assert.equal((await visitor.get(PATH, header)).status, 409, name)
+      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999, name)
+    }
+  })
+
+  test('a payer without the money whom the facilitator lets pass is 503 while the authorization runs', async () => {
+    for (const { visitor } of asked.poor) {
+      assertPending(await visitor.get(PATH))
+      assert.equal((await visitor.usage()).prepaidBalanceUsd, 0)
+    }
+  })
+
+  test('a facilitator that is gone hides the offer', async () => {
+    const visitor = await newVisitor(world)
+    const untilShown = (isShown: boolean) =>
+      eventually(async () => {
+        const { headers } = await visitor.get(PATH)
+        return headers.has('payment-required') === isShown ? true : undefined
+      }, 90_000)
+    await untilShown(true)
+    await facilitator.stop()
+    await untilShown(false)
+  })
+
+  test('each payment moved its money once, and the audit finds nothing', async () => {
+    await passBlocks(world.base, 3)
+    const settled = 8 + 3 * ALL.length
+    assert.equal((await received(world)) - paidBefore, BigInt(settled) * 100_000n)
+    assert.deepEqual(await auditService(world), [])
+  })
+})
+
+function assertPending(seen: Seen | undefined, name = ''): void {
+  assert.ok(seen?.status === 503, `${name}: ${seen?.text}`)
+  assert.equal(seen.body.error, 'settlement_pending', name)
+  assert.ok(Number(seen.headers.get('retry-after')) > 0, name)
+}
+
+const balanceOf = parseFunction('function balanceOf(address) view returns (uint256)')
+
+async function received({ base }: X402World): Promise<bigint> {
+  const data = encodeData(balanceOf, [accounts.payTo])
+  const call = { to: base.addresses.usdc, data }
+  return BigInt(String(await base.rpc.send({ method: 'eth_call', params: [call, 'latest'] })))
+}
