@@ -16,7 +16,7 @@ interface Waiting {
   end(isTurn: boolean): void
 }
 
-/** Whose calls work at once, by bucket. */
+/** Counts whose calls work at once, by bucket. */
 export class Turns {
   readonly #working = new Map<string, number>()
   readonly #waiting = new Map<string, Waiting[]>()

@@ -60,7 +60,7 @@ export interface Settings {
     readonly mint: GuardSetting
     readonly claim: GuardSetting
   }
-  /** Of x402 payments; undefined if neither file is set. */
+  /** Who settles x402 payments; undefined if neither file is set. */
   readonly settling: SettlingSetting | undefined
   /** PEM file of the keys that sign statements and webhooks. */
   readonly signingKeys: string | undefined

@@ -28,7 +28,7 @@ export interface ClaimState {
 }
 
 interface Facts {
-  /** Of its transaction, with reversed ones. */
+  /** The credits of its transaction, reversed ones too. */
   readonly credits: readonly Credit[]
   readonly provenPayers: ReadonlySet<Address>
   /** Settles an x402 payment, credited separately. */
@@ -88,7 +88,7 @@ function verified(own: readonly Credit[], confirmations: number): ClaimState {
   }
 }
 
-/** By chain time too, so that claims do not expire while the index is behind. */
+/** The chain's time counts too, so that claims do not expire while the index is behind. */
 function unseen(claim: Claim, { known, nowUnix }: Facts): ClaimStatus {
   if (claim.wasCredited) return 'reversed'
   if (known === undefined || !known.isComplete) return 'pending'

@@ -169,7 +169,7 @@ export async function newestClaims(
   return found.map(toClaim)
 }
 
-/** In the order of their opening. */
+/** Lists claims in the order of their opening. */
 export async function uncreditedClaims(
   reads: Reads,
   { after, limit }: { readonly after: ClaimPlace; readonly limit: number },

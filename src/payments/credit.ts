@@ -223,7 +223,7 @@ async function lockBalances(
   return locked
 }
 
-/** With reversed ones. */
+/** Reads reversed credits too. */
 export async function creditsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
   if (txHashes.length === 0) return []
   const found = await reads.run(sql`

@@ -10,7 +10,7 @@ import {
 } from './open-postgres.ts'
 import { transact } from './transaction.ts'
 
-/** Of connections that do not count as use. */
+/** Names connections that do not count as use. */
 export const COPIER = 'sexton copy'
 
 /** Sorting a large table takes minutes, and the other side of a copy waits that long. */

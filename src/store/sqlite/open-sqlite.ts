@@ -109,14 +109,24 @@ export function openSqlite(options: SqliteOptions): Engine {
   }
 }
 
-/** Lets the event loop turn once the thread may have been busy for so long. */
-function turnsOfEventLoop(busyMs: number): () => Promise<void> {
-  let turnedMs = 0
-  return async () => {
-    if (performance.now() - turnedMs < busyMs) return
-    for (let turn = 0; turn < TURNS; turn += 1) await setImmediate()
-    turnedMs = performance.now()
+/** Lets the event loop turn once reads have followed each other for so long. */
+function turnsOfEventLoop(busyMs: number): () => Promise<void> | undefined {
+  let sinceMs: number | undefined
+  const end = () => {
+    sinceMs = undefined
   }
+  return () => {
+    const nowMs = performance.now()
+    if (sinceMs === undefined) {
+      sinceMs = nowMs
+      void setImmediate().then(end)
+    }
+    return nowMs - sinceMs < busyMs ? undefined : passTurns()
+  }
+}
+
+async function passTurns(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn += 1) await setImmediate()
 }
 
 /** `committing` runs in the commit's turn: if synchronous, no read comes between. */

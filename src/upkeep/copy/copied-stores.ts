@@ -10,7 +10,7 @@ import type { StoreState } from '#store/stream-table.ts'
 import { UpkeepError } from '../upkeep-error.ts'
 import type { CopiedTables } from './copy-tables.ts'
 
-/** In foreign-key order. Leases belong to processes, not to the accounts. */
+/** Tables stand in foreign-key order. Leases belong to processes, not to the accounts. */
 export const ACCOUNT_TABLES = [
   'wallets',
   'keys',

@@ -18,7 +18,7 @@ export interface BackupFile {
 /** A data folder or a database, to be served. */
 export interface StoresPlace {
   readonly kind: 'stores'
-  /** Without a password. */
+  /** Shows no password. */
   readonly name: string
   readonly dataFolder: string
   readonly register: StoreSetting

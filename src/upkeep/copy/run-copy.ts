@@ -9,7 +9,7 @@ import { placeOf, storesIn } from './place.ts'
 import { restore } from './restore.ts'
 
 export interface CopyOptions {
-  /** Without it, the stores of the settings. */
+  /** Unless given, the stores of the settings. */
   readonly from?: string | undefined
   readonly to?: string | undefined
   /** Data folder or URL of the accounts that a restore replaces. */

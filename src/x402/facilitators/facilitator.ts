@@ -5,10 +5,10 @@ import type { Address } from '#domain/address.ts'
 export interface Facilitator {
   /** The library's interface. What it says is a hint; the chain decides. */
   readonly client: Pick<FacilitatorClient, 'verify' | 'settle'>
-  /** Of ours, which pays the gas. */
+  /** The address of our own wallet, which pays the gas. */
   readonly wallet: Address | undefined
   /** Whether it could settle a payment of the smallest offer now. */
   isReady(): Promise<boolean>
-  /** Of what our wallet has sent, for the day's gas. */
+  /** Reads what our wallet has sent, for the day's gas. */
   countReceipts?(): Promise<void>
 }

@@ -31,7 +31,7 @@ export function createPublisher(deps: Deps): () => Promise<void> {
   }
 }
 
-/** By any scheme that is offered. */
+/** Ready if any offered scheme is. */
 async function canAnyonePay(deps: Deps): Promise<boolean> {
   try {
     const ways = await Promise.all(SCHEMES.map((scheme) => scheme.proveWays(deps)))

@@ -56,9 +56,9 @@ export class SettlingWallet {
   readonly address: Address
   readonly #deps: Deps
   readonly #oneByOne = new Mutex()
-  /** By call data. */
+  /** What was sent, by call data. */
   readonly #sent = new LRUCache<Hash, Sent>({ max: SENT_MAX })
-  /** By hash, until one of the call's transactions is sealed, or another with the nonce. */
+  /** Calls by hash, until one of the call's transactions is sealed, or another with the nonce. */
   readonly #uncounted = new LRUCache<Hash, Uncounted>({ max: SENT_MAX })
   #counted = { latest: -1, sinceMs: 0 }
 
