@@ -1,0 +1,72 @@
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import type { EventFact } from '#indexer/events/event.ts'
+import { storeEvents } from '#indexer/events/store-events.ts'
+import { showCursor } from '#indexer/feed/cursor.ts'
+import { readEnd } from '#indexer/feed/read-feed.ts'
+import { type CommitDeps, transact } from '#indexer/transaction.ts'
+import { openStore } from '#main/stores.ts'
+import type { Engine } from '#store/engine.ts'
+import { commitDepsOf } from '#test/stepped-index.ts'
+import { benchChain, benchEcosystem } from '../index/bench-ecosystem.ts'
+
+const BURNS_A_BLOCK = 500
+
+/** The head of the small chain is far below. */
+const FIRST_BLOCK = 10_000_000
+
+const BURNS = { name: 'burns', byAccount: false }
+
+/** Adds burns at the head, block by block, each final 64 blocks later; gives the ends of the feed. */
+export async function fillFeed(
+  place: { readonly folder: string; readonly databaseUrl: string | undefined },
+  changes: number,
+): Promise<{ readonly first: string; readonly last: number }> {
+  const { folder, databaseUrl } = place
+  const engine = await openStore(
+    `${folder}/data`,
+    'register',
+    databaseUrl === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url: databaseUrl },
+  )
+  try {
+    const ecosystem = parseEcosystem('bench', benchEcosystem(['http://127.0.0.1:9']))
+    const deps = await commitDepsOf(engine, ecosystem)
+    const first = await endOf(engine)
+    const blocks = Math.floor(changes / (BURNS_A_BLOCK + 1))
+    for (let block = 0; block < blocks; block += 1) await commit(deps, FIRST_BLOCK + block)
+    return { first: showCursor(first), last: (await endOf(engine)).sequence }
+  } finally {
+    await engine.close()
+  }
+}
+
+async function endOf(engine: Engine) {
+  const end = await engine.snapshot(readEnd)
+  if (end === undefined) throw new Error('the register has no feed')
+  return end
+}
+
+function commit(deps: CommitDeps, block: number): Promise<void> {
+  const finalizedNumber = block - 64
+  const feeding = { finalizedBefore: finalizedNumber - 1 }
+  return transact(
+    deps,
+    async () => ({ chainId: benchChain.id, finalizedNumber, isOlder: false, feeding }),
+    (change) =>
+      storeEvents(
+        change,
+        BURNS,
+        Array.from({ length: BURNS_A_BLOCK }, (_, index) => burnAt(block, index)),
+      ),
+  )
+}
+
+function burnAt(blockNumber: number, logIndex: number): EventFact {
+  const hash: `0x${string}` = `0x${(blockNumber * 1_000 + logIndex).toString(16).padStart(64, '0')}`
+  const log = {
+    ...{ chainId: benchChain.id, blockNumber, blockHash: hash, txHash: hash },
+    ...{ txIndex: logIndex, logIndex, timestamp: 1_700_000_000 + 2 * (blockNumber - FIRST_BLOCK) },
+  }
+  const account: `0x${string}` = `0x${hash.slice(-40)}`
+  const fact = { kind: 'burn', token: 'GRAVE', account, amount: 10n ** 18n, detail: null }
+  return { ...fact, counted: true, log: log as EventFact['log'] }
+}
