@@ -44,6 +44,7 @@ type SentCall = Omit<RpcCall, 'params'> & Partial<RpcCall>
 export interface RpcRequest {
   readonly body: string
   readonly calls: readonly RpcCall[]
+  readonly isBatch: boolean
   /** JSON of the answers: a list for a batch, else the only one. */
   answerWith(answers: readonly object[]): string
 }
@@ -51,9 +52,11 @@ export interface RpcRequest {
 export async function readRpcRequest(incoming: IncomingMessage): Promise<RpcRequest> {
   const body = (await readBody(incoming)).toString('utf8')
   const asked: SentCall | readonly SentCall[] = JSON.parse(body)
+  const isBatch = Array.isArray(asked)
   return {
     body,
     calls: [asked].flat().map((call) => ({ params: [], ...call })),
-    answerWith: (answers) => JSON.stringify(Array.isArray(asked) ? answers : answers[0]),
+    isBatch,
+    answerWith: (answers) => JSON.stringify(isBatch ? answers : answers[0]),
   }
 }

@@ -18,9 +18,8 @@ import type { Connection, Engine } from '#store/engine.ts'
 import { webhooksChecks } from '#webhooks/webhooks-checks.ts'
 import { depositCheck } from '#x402/deposit-check.ts'
 import { x402Checks } from '#x402/x402-checks.ts'
-import { constraintChecks } from './audit-constraints.ts'
-import { guardChecks } from './audit-guards.ts'
 import { moveChecks } from './audit-moves.ts'
+import { guardsAreOn, schemaCheck } from './audit-schema.ts'
 import { secretCheck } from './audit-secrets.ts'
 
 export interface AccountsAuditDeps {
@@ -32,10 +31,6 @@ export interface AccountsAuditDeps {
   note(line: string): void
 }
 
-export function storeChecks(dialect: Engine['dialect']): readonly Check[] {
-  return [...rowChecks(dialect), ...schemaChecks(dialect)]
-}
-
 export function rowChecks(dialect: Engine['dialect']): readonly Check[] {
   return [
     ...ledgerChecks,
@@ -44,11 +39,8 @@ export function rowChecks(dialect: Engine['dialect']): readonly Check[] {
     ...webhooksChecks,
     ...moveChecks,
     secretCheck(dialect),
+    ...(dialect === 'postgres' ? [guardsAreOn] : []),
   ]
-}
-
-export function schemaChecks(dialect: Engine['dialect']): readonly Check[] {
-  return [...guardChecks(dialect), ...constraintChecks(dialect)]
 }
 
 export function accountsChecks(deps: {
@@ -62,7 +54,7 @@ export function accountsChecks(deps: {
 }): readonly Check[] {
   const { dialect } = deps
   return [
-    ...storeChecks(dialect),
+    ...rowChecks(dialect),
     ...paymentsChecks({
       ...deps,
       verifyPayerProof: (proof) => verifyPayerProof(deps, proof),
@@ -98,28 +90,32 @@ function nameOf({ check, subject }: Found): string {
 async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
   const { payment, service } = deps.ecosystem
   const { accounts, register } = deps.stores
+  const { dialect } = accounts
   const reads = payment && { register, payment, file: filePartsOf(deps.ecosystem) }
   const deposits: DepositIndex = {
     canonical: async (query) => (reads === null ? undefined : readDeposits(reads, query)),
   }
   const checks = accountsChecks({
     ...deps,
-    dialect: accounts.dialect,
+    dialect,
     deposits,
     chainId: payment?.chain.id ?? null,
     blockHash: reads === null ? async () => undefined : blockHashes(reads, deps.clock),
     serviceName: service.name,
   })
-  return accounts.snapshot(async (connection) => {
-    const differences: Found[] = []
-    for (const check of checks) {
-      const list = await check.run(connection)
-      if (list.length === 0) deps.note(check.name)
-      for (const each of list) differences.push({ check: check.name, ...each })
-    }
-    await noteOpenMoney(deps, connection, deposits)
-    return differences
+  const differences: Found[] = []
+  const run = async (check: Check, connection: Connection) => {
+    const list = await check.run(connection)
+    if (list.length === 0) deps.note(check.name)
+    for (const each of list) differences.push({ check: check.name, ...each })
+  }
+  await accounts.snapshot(async (connection) => {
+    for (const check of checks) await run(check, connection)
   })
+  const onSchema = (connection: Connection) => run(schemaCheck(dialect), connection)
+  await (dialect === 'sqlite' ? accounts.snapshot(onSchema) : accounts.write(onSchema))
+  await accounts.snapshot((connection) => noteOpenMoney(deps, connection, deposits))
+  return differences
 }
 
 /** Noted though nothing differs. */

@@ -1,23 +1,11 @@
-import assert from 'node:assert/strict'
 import type { Address, Hash } from '#domain/address.ts'
-import type { Connection, Row } from '#store/engine.ts'
+import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
-import { CLAIM_TTL_SECONDS, type Claim, TRUSTS, type Trust } from './claim.ts'
+import { CLAIM_TTL_SECONDS, type Claim, claims, TRUSTS } from './claim.ts'
 import type { Reads } from './reads.ts'
 
-const COLUMNS = sql`id, public_id, tx_hash, owner, payer_address, by_owner, trust,
-  claimed_micro_usd, created_unix, opened_unix, was_credited`
-
-export interface NewClaim {
-  readonly id: string
-  readonly publicId: string
-  readonly txHash: Hash
-  readonly owner: Address
-  readonly payerAddress: Address
-  readonly byOwner: boolean
-  readonly trust: Trust
-  readonly claimedMicroUsd: bigint
+export interface NewClaim extends Omit<Claim, 'createdUnix' | 'openedUnix' | 'wasCredited'> {
   readonly nowUnix: number
 }
 
@@ -32,8 +20,8 @@ export async function insertClaim(
     values (${claim.id}, ${claim.publicId}, ${claim.txHash}, ${claim.owner},
       ${claim.payerAddress}, ${claim.byOwner ? 1 : 0}, ${TRUSTS.indexOf(claim.trust)},
       ${claim.claimedMicroUsd}, ${claim.nowUnix}, ${claim.nowUnix})
-    on conflict (public_id, tx_hash) do nothing returning ${COLUMNS}`)
-  return row && toClaim(row)
+    on conflict (public_id, tx_hash) do nothing returning ${claims.columns}`)
+  return row && claims.read(row)
 }
 
 export async function lockClaim(
@@ -42,8 +30,8 @@ export async function lockClaim(
 ): Promise<Claim | undefined> {
   const [row] = await connection.run(sql`
     update claims set id = id
-    where public_id = ${input.publicId} and tx_hash = ${input.txHash} returning ${COLUMNS}`)
-  return row && toClaim(row)
+    where public_id = ${input.publicId} and tx_hash = ${input.txHash} returning ${claims.columns}`)
+  return row && claims.read(row)
 }
 
 export async function lockClaimById(
@@ -51,13 +39,13 @@ export async function lockClaimById(
   id: string,
 ): Promise<Claim | undefined> {
   const [row] = await connection.run(sql`
-    update claims set id = id where id = ${id} returning ${COLUMNS}`)
-  return row && toClaim(row)
+    update claims set id = id where id = ${id} returning ${claims.columns}`)
+  return row && claims.read(row)
 }
 
 export async function findClaimById(reads: Reads, id: string): Promise<Claim | undefined> {
-  const [row] = await reads.run(sql`select ${COLUMNS} from claims where id = ${id}`)
-  return row && toClaim(row)
+  const [row] = await reads.run(sql`select ${claims.columns} from claims where id = ${id}`)
+  return row && claims.read(row)
 }
 
 export async function findClaimByTx(
@@ -69,7 +57,7 @@ export async function findClaimByTx(
   },
 ): Promise<Claim | undefined> {
   const [row] = await reads.run(sql`
-    select ${COLUMNS} from claims where tx_hash = ${input.txHash}
+    select ${claims.columns} from claims where tx_hash = ${input.txHash}
     order by case when exists (
         select 1 from credits where claim_id = claims.id and reversed_unix is null) then 0
       when was_credited = 1 then 1 else 2 end,
@@ -78,7 +66,7 @@ export async function findClaimByTx(
       case when opened_unix > ${input.nowUnix - CLAIM_TTL_SECONDS} then 0 else 1 end,
       created_unix, id
     limit 1`)
-  return row && toClaim(row)
+  return row && claims.read(row)
 }
 
 function isOfSender(senders: readonly Address[]): Sql {
@@ -155,8 +143,8 @@ export async function readProvenPayers(
 export async function claimsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Claim[]> {
   if (txHashes.length === 0) return []
   const found = await reads.run(sql`
-    select ${COLUMNS} from claims where tx_hash in (${join(txHashes)}) order by created_unix, id`)
-  return found.map(toClaim)
+    select ${claims.columns} from claims where tx_hash in (${join(txHashes)}) order by created_unix, id`)
+  return found.map(claims.read)
 }
 
 export async function newestClaims(
@@ -164,9 +152,9 @@ export async function newestClaims(
   { nowUnix, limit }: { readonly nowUnix: number; readonly limit: number },
 ): Promise<Claim[]> {
   const found = await reads.run(sql`
-    select ${COLUMNS} from claims where opened_unix > ${nowUnix - CLAIM_TTL_SECONDS}
+    select ${claims.columns} from claims where opened_unix > ${nowUnix - CLAIM_TTL_SECONDS}
     order by opened_unix desc, id desc limit ${limit}`)
-  return found.map(toClaim)
+  return found.map(claims.read)
 }
 
 /** Lists claims in the order of their opening. */
@@ -175,10 +163,10 @@ export async function uncreditedClaims(
   { after, limit }: { readonly after: ClaimPlace; readonly limit: number },
 ): Promise<Claim[]> {
   const found = await reads.run(sql`
-    select ${COLUMNS} from claims
+    select ${claims.columns} from claims
     where was_credited = 0 and (opened_unix, id) > (${after.openedUnix}, ${after.id})
     order by opened_unix, id limit ${limit}`)
-  return found.map(toClaim)
+  return found.map(claims.read)
 }
 
 /** Claims with a credit that a reorg took and that is not credited again, the newest first. */
@@ -187,10 +175,10 @@ export async function reversedClaims(
   { limit }: { readonly limit: number },
 ): Promise<Claim[]> {
   const found = await reads.run(sql`
-    select ${COLUMNS} from claims where id in (
+    select ${claims.columns} from claims where id in (
       select claim_id from credits where reversed_unix is not null and restored = 0)
     order by opened_unix desc, id desc limit ${limit}`)
-  return found.map(toClaim)
+  return found.map(claims.read)
 }
 
 export type ClaimPlace = Pick<Claim, 'openedUnix' | 'id'>
@@ -207,26 +195,4 @@ export async function countOpenClaims(
     where was_credited = 0 and opened_unix > ${nowUnix - CLAIM_TTL_SECONDS}`)
   if (row === undefined) return { count: 0, oldestUnix: null }
   return { count: column.integer(row, 'claims'), oldestUnix: column.integerOrNull(row, 'oldest') }
-}
-
-function toTrust(row: Row): Trust {
-  const trust = TRUSTS[column.integer(row, 'trust')]
-  assert(trust !== undefined, 'trust is not a known one')
-  return trust
-}
-
-function toClaim(row: Row): Claim {
-  return {
-    id: column.text(row, 'id'),
-    publicId: column.text(row, 'public_id'),
-    txHash: column.hex(row, 'tx_hash'),
-    owner: column.hex(row, 'owner'),
-    payerAddress: column.hex(row, 'payer_address'),
-    byOwner: column.flag(row, 'by_owner'),
-    trust: toTrust(row),
-    claimedMicroUsd: column.amount(row, 'claimed_micro_usd'),
-    createdUnix: column.integer(row, 'created_unix'),
-    openedUnix: column.integer(row, 'opened_unix'),
-    wasCredited: column.flag(row, 'was_credited'),
-  }
 }

@@ -1,27 +1,28 @@
-import type { Address, Hash } from '#domain/address.ts'
-import type { MicroUsd } from '#domain/money.ts'
+import { codecOf, column, type RowOf } from '#store/row.ts'
 
 /** Who stands behind a claim, ascending. */
 export const TRUSTS = ['none', 'payer', 'owner'] as const
 
 export type Trust = (typeof TRUSTS)[number]
 
-/** A hint that a transaction pays for a key; proves nothing by itself. */
-export interface Claim {
-  readonly id: string
-  readonly publicId: string
-  readonly txHash: Hash
-  readonly owner: Address
-  readonly payerAddress: Address
-  readonly byOwner: boolean
-  readonly trust: Trust
-  readonly claimedMicroUsd: MicroUsd
-  readonly createdUnix: number
+export const claims = codecOf({
+  id: column.text,
+  publicId: column.text,
+  txHash: column.hex,
+  owner: column.hex,
+  payerAddress: column.hex,
+  byOwner: column.flag,
+  trust: column.placeIn(TRUSTS),
+  claimedMicroUsd: column.amount,
+  createdUnix: column.integer,
   /** Awaited for a day from here. */
-  readonly openedUnix: number
+  openedUnix: column.integer,
   /** Perhaps before a reorg: the money returns there. */
-  readonly wasCredited: boolean
-}
+  wasCredited: column.flag,
+})
+
+/** A hint that a transaction pays for a key; proves nothing by itself. */
+export type Claim = RowOf<typeof claims>
 
 /** Most likely replaced by then; posting again reopens it. */
 export const CLAIM_TTL_SECONDS = 86_400

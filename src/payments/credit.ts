@@ -13,28 +13,30 @@ import {
 import { lockBalance, readBalances } from '#ledger/balance.ts'
 import { type Posting, post, readPostings } from '#ledger/post.ts'
 import { lesser } from '#lib/lesser.ts'
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
+import type { Connection } from '#store/engine.ts'
+import { codecOf, column, type RowOf } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
 import type { KeyBook } from './payments-deps.ts'
 import type { Reads } from './reads.ts'
 
-export interface Credit {
-  readonly id: string
-  readonly account: string
-  readonly owner: Address
-  readonly claimId: string | null
-  readonly chainId: number
-  readonly txHash: Hash
-  readonly positionInTx: number
-  readonly blockNumber: number
-  readonly blockHash: Hash
-  readonly logIndex: number
-  readonly payerAddress: Address
-  readonly microUsd: MicroUsd
-  readonly createdUnix: number
-  readonly reversedUnix: number | null
-}
+const credits = codecOf({
+  id: column.text,
+  account: column.text,
+  owner: column.hex,
+  claimId: column.textOrNull,
+  chainId: column.integer,
+  txHash: column.hex,
+  positionInTx: column.integer,
+  blockNumber: column.integer,
+  blockHash: column.hex,
+  logIndex: column.integer,
+  payerAddress: column.hex,
+  microUsd: column.amount,
+  createdUnix: column.integer,
+  reversedUnix: column.integerOrNull,
+})
+
+export type Credit = RowOf<typeof credits>
 
 /** How much of a locked balance belongs to the credit. */
 export type ShareOf = (
@@ -44,9 +46,6 @@ export type ShareOf = (
 
 /** Hundreds of such credits stay below 2^53. */
 export const CREDIT_MAX: MicroUsd = 10n ** 13n
-
-const COLUMNS = sql`id, account, owner, claim_id, chain_id, tx_hash, position_in_tx, block_number,
-  block_hash, log_index, payer_address, micro_usd, created_unix, reversed_unix`
 
 interface NewCredit {
   readonly id: string
@@ -227,9 +226,9 @@ async function lockBalances(
 export async function creditsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
   if (txHashes.length === 0) return []
   const found = await reads.run(sql`
-    select ${COLUMNS} from credits where tx_hash in (${join(txHashes)})
+    select ${credits.columns} from credits where tx_hash in (${join(txHashes)})
     order by chain_id, tx_hash, position_in_tx, created_unix, id`)
-  return found.map(toCredit)
+  return found.map(credits.read)
 }
 
 export async function liveCreditsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
@@ -239,9 +238,9 @@ export async function liveCreditsOf(reads: Reads, txHashes: readonly Hash[]): Pr
 
 export async function unsettledCredits(reads: Reads, chainId: number): Promise<Credit[]> {
   const found = await reads.run(sql`
-    select ${COLUMNS} from credits where chain_id = ${chainId} and reversed_unix is null and settled = 0
+    select ${credits.columns} from credits where chain_id = ${chainId} and reversed_unix is null and settled = 0
     order by block_number, id`)
-  return found.map(toCredit)
+  return found.map(credits.read)
 }
 
 /** Their blocks are old enough to stay. */
@@ -250,27 +249,10 @@ export async function settleCredits(connection: Connection, ids: readonly string
 }
 
 export async function readCredits(reads: Reads, condition: Sql): Promise<Credit[]> {
-  const found = await reads.run(sql`select ${COLUMNS} from credits where ${condition} order by id`)
-  return found.map(toCredit)
-}
-
-function toCredit(row: Row): Credit {
-  return {
-    id: column.text(row, 'id'),
-    account: column.text(row, 'account'),
-    owner: column.hex(row, 'owner'),
-    claimId: column.textOrNull(row, 'claim_id'),
-    chainId: column.integer(row, 'chain_id'),
-    txHash: column.hex(row, 'tx_hash'),
-    positionInTx: column.integer(row, 'position_in_tx'),
-    blockNumber: column.integer(row, 'block_number'),
-    blockHash: column.hex(row, 'block_hash'),
-    logIndex: column.integer(row, 'log_index'),
-    payerAddress: column.hex(row, 'payer_address'),
-    microUsd: column.amount(row, 'micro_usd'),
-    createdUnix: column.integer(row, 'created_unix'),
-    reversedUnix: column.integerOrNull(row, 'reversed_unix'),
-  }
+  const found = await reads.run(
+    sql`select ${credits.columns} from credits where ${condition} order by id`,
+  )
+  return found.map(credits.read)
 }
 
 export async function readReceivables(

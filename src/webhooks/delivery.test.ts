@@ -1,44 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { assertSound, bodyOf } from '#access/access-harness.ts'
-import { type EngineTest, eachEngine, onSqlite } from '#ledger/each-engine.ts'
+import { bodyOf } from '#access/access-harness.ts'
+import { eachEngine } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import {
-  createWebhookWorld,
-  type FeedWorld,
-  startFeedWorld,
-  type WebhookWorld,
-} from '#test/webhooks/webhook-world.ts'
+import { testsOnFeed } from '#test/webhooks/tests-on-feed.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
-const onOne: EngineTest = (name, work) => void test(name, () => onSqlite(accountsMigrations, work))
-let feed: FeedWorld
-before(async () => {
-  feed = await startFeedWorld()
-})
-after(() => feed.end())
-
-function guarantee(name: string, work: (world: WebhookWorld) => Promise<void>, on = onOne): void {
-  on(name, async ({ engine }) => {
-    const world = createWebhookWorld(feed, engine)
-    try {
-      await work(world)
-      assert.deepEqual(world.reported, [])
-    } finally {
-      await world.end()
-    }
-    await assertSound(engine)
-  })
-}
+const guarantee = testsOnFeed()
 
 guarantee(
   'events come signed, in order, and cost one call each',
-  async (world) => {
+  async (world, feed) => {
     const key = await world.access.mint()
     const receiver = await world.receiver()
     await world.webhook(key, receiver, { kind: 'burn' })
@@ -62,7 +38,7 @@ guarantee(
 
 guarantee(
   'a receiver that is away for an hour gets all of it, in order, charged once',
-  async (world) => {
+  async (world, feed) => {
     const key = await world.access.mint()
     const receiver = await world.receiver()
     const id = await world.webhook(key, receiver, { kind: 'burn' })
@@ -85,28 +61,31 @@ guarantee(
   },
 )
 
-guarantee('without quota and balance events wait, and come once there is money', async (world) => {
-  const key = await world.access.mint()
-  const receiver = await world.receiver()
-  const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
-  await world.access.admit(key.secret, 9)
-  await feed.burn(3)
-  await world.deliver()
-  assert.equal(receiver.events.length, 1)
-  const { state, lastAnswer } = await world.show(key, webhookId)
-  assert.deepEqual([state, lastAnswer?.answer], ['unfunded', 'payment_required'])
-  await world.access.fund(key.publicId, 100n)
-  world.now.ms += MINUTE_MS
-  await world.deliver()
-  assert.equal(receiver.events.length, 2)
-  assert.deepEqual(await world.counted(key), { used: 10, paid: 1 })
-  for (let hour = 0; hour < 14; hour += 1, world.now.ms += HOUR_MS) await world.deliver()
-  assert.equal(receiver.events.length, 3, 'the quota of the next day pays')
-})
+guarantee(
+  'without quota and balance events wait, and come once there is money',
+  async (world, feed) => {
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
+    await world.access.admit(key.secret, 9)
+    await feed.burn(3)
+    await world.deliver()
+    assert.equal(receiver.events.length, 1)
+    const { state, lastAnswer } = await world.show(key, webhookId)
+    assert.deepEqual([state, lastAnswer?.answer], ['unfunded', 'payment_required'])
+    await world.access.fund(key.publicId, 100n)
+    world.now.ms += MINUTE_MS
+    await world.deliver()
+    assert.equal(receiver.events.length, 2)
+    assert.deepEqual(await world.counted(key), { used: 10, paid: 1 })
+    for (let hour = 0; hour < 14; hour += 1, world.now.ms += HOUR_MS) await world.deliver()
+    assert.equal(receiver.events.length, 3, 'the quota of the next day pays')
+  },
+)
 
 guarantee(
   'what was in flight as the money ran out comes again once there is money, and is paid once',
-  async (world) => {
+  async (world, feed) => {
     const key = await world.access.mint()
     const [receiver, other] = [await world.receiver(), await world.receiver()]
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
@@ -134,7 +113,7 @@ guarantee(
 
 guarantee(
   'a webhook follows its key through a rotation, and ends with its revocation',
-  async (world) => {
+  async (world, feed) => {
     const key = await world.access.mint()
     const receiver = await world.receiver()
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
@@ -178,7 +157,7 @@ guarantee(
   onBoth,
 )
 
-guarantee('one stuck receiver of many delays nobody else', async (world) => {
+guarantee('one stuck receiver of many delays nobody else', async (world, feed) => {
   const key = await world.access.mint()
   await world.access.fund(key.publicId, 10_000n)
   const stuck = await world.receiver()
@@ -204,7 +183,7 @@ guarantee('one stuck receiver of many delays nobody else', async (world) => {
 
 guarantee(
   'what a receiver asked for holds, also while the wallet cannot pay, which is no failure',
-  async (world) => {
+  async (world, feed) => {
     const key = await world.access.mint()
     const [receiver, other] = [await world.receiver(), await world.receiver()]
     await world.webhook(key, receiver, { kind: 'burn' })
@@ -228,7 +207,7 @@ guarantee(
   onBoth,
 )
 
-guarantee('410 disables, and a new challenge goes on at the same event', async (world) => {
+guarantee('410 disables, and a new challenge goes on at the same event', async (world, feed) => {
   const key = await world.access.mint()
   const receiver = await world.receiver()
   const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
@@ -246,28 +225,31 @@ guarantee('410 disables, and a new challenge goes on at the same event', async (
   assert.deepEqual([ids.length, new Set(ids).size], [3, 2])
 })
 
-guarantee('a reset of the feed is told, for free, and what follows it comes', async (world) => {
-  const key = await world.access.mint()
-  const receiver = await world.receiver()
-  const id = await world.webhook(key, receiver, { kind: 'burn', chain: 'base' })
-  await feed.reset()
-  await feed.burn()
-  await world.deliver()
-  const [reset] = receiver.events
-  assert.deepEqual(
-    receiver.events.map(({ type, webhookId, url }) => [type, webhookId, url]),
-    ['feed.reset', 'burn.add'].map((type) => [type, id, receiver.url]),
-  )
-  assert.deepEqual(
-    [reset?.data.chain, reset?.data.fromBlock, reset?.data.toBlock],
-    ['base', 0, null],
-  )
-  assert.deepEqual(await world.counted(key), { used: 1, paid: 0 })
-})
+guarantee(
+  'a reset of the feed is told, for free, and what follows it comes',
+  async (world, feed) => {
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    const id = await world.webhook(key, receiver, { kind: 'burn', chain: 'base' })
+    await feed.reset()
+    await feed.burn()
+    await world.deliver()
+    const [reset] = receiver.events
+    assert.deepEqual(
+      receiver.events.map(({ type, webhookId, url }) => [type, webhookId, url]),
+      ['feed.reset', 'burn.add'].map((type) => [type, id, receiver.url]),
+    )
+    assert.deepEqual(
+      [reset?.data.chain, reset?.data.fromBlock, reset?.data.toBlock],
+      ['base', 0, null],
+    )
+    assert.deepEqual(await world.counted(key), { used: 1, paid: 0 })
+  },
+)
 
 guarantee(
   'after a rebuilt register or a lost commit a reset says since when to read, free and once',
-  async (world) => {
+  async (world, feed) => {
     const key = await world.access.mint()
     const receiver = await world.receiver()
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
@@ -293,7 +275,7 @@ guarantee(
 
 guarantee(
   'two deliverers at once lose nothing, charge nothing twice, and what comes twice has one id',
-  async (world) => {
+  async (world, feed) => {
     const key = await world.access.mint()
     const receiver = await world.receiver()
     await world.webhook(key, receiver, { kind: 'burn' })
@@ -316,23 +298,26 @@ guarantee(
   onBoth,
 )
 
-guarantee('a webhook that fails for a week is disabled with its cursor kept', async (world) => {
-  const key = await world.access.mint()
-  const receiver = await world.receiver()
-  const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
-  await feed.burn()
-  receiver.behave = (response) => response.writeHead(302, { location: receiver.url }).end()
-  for (let hour = 0; hour < 172; hour += 2, world.now.ms += 2 * HOUR_MS) await world.deliver()
-  const { state, reason, lastAnswer } = await world.show(key, webhookId)
-  assert.deepEqual([state, reason, lastAnswer?.answer], ['disabled', 'failing', '302'])
-  receiver.behave = (response) => response.writeHead(204).end()
-  await world.call(key, 'challengeWebhook', { webhookId })
-  await world.deliver()
-  assert.equal(new Set(receiver.events.map(({ id }) => id)).size, 1)
-  assert.deepEqual(await world.counted(key), { used: 1, paid: 0 })
-})
+guarantee(
+  'a webhook that fails for a week is disabled with its cursor kept',
+  async (world, feed) => {
+    const key = await world.access.mint()
+    const receiver = await world.receiver()
+    const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
+    await feed.burn()
+    receiver.behave = (response) => response.writeHead(302, { location: receiver.url }).end()
+    for (let hour = 0; hour < 172; hour += 2, world.now.ms += 2 * HOUR_MS) await world.deliver()
+    const { state, reason, lastAnswer } = await world.show(key, webhookId)
+    assert.deepEqual([state, reason, lastAnswer?.answer], ['disabled', 'failing', '302'])
+    receiver.behave = (response) => response.writeHead(204).end()
+    await world.call(key, 'challengeWebhook', { webhookId })
+    await world.deliver()
+    assert.equal(new Set(receiver.events.map(({ id }) => id)).size, 1)
+    assert.deepEqual(await world.counted(key), { used: 1, paid: 0 })
+  },
+)
 
-guarantee('a daily cap holds, and the rest comes the next day', async (world) => {
+guarantee('a daily cap holds, and the rest comes the next day', async (world, feed) => {
   const key = await world.access.mint()
   const receiver = await world.receiver()
   const { url } = receiver
@@ -347,7 +332,7 @@ guarantee('a daily cap holds, and the rest comes the next day', async (world) =>
   assert.equal(receiver.events.length, 3)
 })
 
-guarantee('dust below the least amount neither comes nor costs', async (world) => {
+guarantee('dust below the least amount neither comes nor costs', async (world, feed) => {
   const key = await world.access.mint()
   const [receiver, other] = [await world.receiver(), await world.receiver()]
   await world.webhook(key, receiver, { kind: 'burn', leastAmount: '1.5' })
@@ -360,7 +345,7 @@ guarantee('dust below the least amount neither comes nor costs', async (world) =
 
 guarantee(
   'a reorg retracts what came, and finalized webhooks get it when it is final',
-  async (world) => {
+  async (world, feed) => {
     const key = await world.access.mint()
     await world.access.fund(key.publicId, 10_000n)
     const [receiver, patient] = [await world.receiver(), await world.receiver()]

@@ -1,38 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
 import { bodyOf } from '#access/access-harness.ts'
-import { onSqlite } from '#ledger/each-engine.ts'
-import { accountsMigrations } from '#main/stores.ts'
 import { sql } from '#store/sql.ts'
-import {
-  createWebhookWorld,
-  type FeedWorld,
-  startFeedWorld,
-  type WebhookWorld,
-} from '#test/webhooks/webhook-world.ts'
+import { testsOnFeed } from '#test/webhooks/tests-on-feed.ts'
 import { readStart } from './challenge.ts'
 
-let feed: FeedWorld
-before(async () => {
-  feed = await startFeedWorld()
-})
-after(() => feed.end())
+const guarantee = testsOnFeed()
 
-function guarantee(name: string, work: (world: WebhookWorld) => Promise<void>): void {
-  test(name, () =>
-    onSqlite(accountsMigrations, async ({ engine }) => {
-      const world = createWebhookWorld(feed, engine)
-      try {
-        await work(world)
-        assert.deepEqual(world.reported, [])
-      } finally {
-        await world.end()
-      }
-    }),
-  )
-}
-
-guarantee('a reset reaches back to every event that did not come', async (world) => {
+guarantee('a reset reaches back to every event that did not come', async (world, feed) => {
   const key = await world.access.mint()
   const receiver = await world.receiver()
   world.now.ms += 1_000 * 3_600_000
@@ -62,7 +36,7 @@ guarantee('a made-up place in a range is a cursor that is lost', async (world) =
   )
 })
 
-guarantee('a challenge waits until there is a feed', async (world) => {
+guarantee('a challenge waits until there is a feed', async (world, feed) => {
   const key = await world.access.mint()
   const receiver = await world.receiver()
   const { url } = receiver
@@ -77,7 +51,7 @@ guarantee('a challenge waits until there is a feed', async (world) => {
   assert.deepEqual(await states(), [{ state: 'active' }])
 })
 
-guarantee('a cursor moves past what does not match, and is stored in bulk', async (world) => {
+guarantee('a cursor moves past what does not match, and is stored in bulk', async (world, feed) => {
   const key = await world.access.mint()
   const receiver = await world.receiver()
   const webhookId = await world.webhook(key, receiver, { kind: 'dig' })
@@ -89,7 +63,7 @@ guarantee('a cursor moves past what does not match, and is stored in bulk', asyn
   assert.equal(receiver.events.length, 0)
 })
 
-guarantee('a webhook far behind keeps what a pass has read for it', async (world) => {
+guarantee('a webhook far behind keeps what a pass has read for it', async (world, feed) => {
   const key = await world.access.mint()
   const webhookId = await world.webhook(key, await world.receiver(), { kind: 'dig' })
   const deliverer = world.deliverer()

@@ -1,15 +1,9 @@
 import { type Retained, START } from '#jobs/retained.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
+import { column, columnOf } from '#store/row.ts'
 import { inNames, join, type SqlValue, sql } from '#store/sql.ts'
-import {
-  columnOf,
-  FAILING_MAX_SECONDS,
-  toWebhook,
-  WEBHOOK_COLUMNS,
-  type Webhook,
-} from './webhook.ts'
+import { FAILING_MAX_SECONDS, type Webhook, webhooks } from './webhook.ts'
 
 type Reads = Pick<Connection, 'run'>
 
@@ -19,9 +13,9 @@ export async function listWebhooks(
   publicIds: readonly string[],
 ): Promise<readonly Webhook[]> {
   const found = await reads.run(sql`
-    select ${WEBHOOK_COLUMNS} from webhooks
+    select ${webhooks.columns} from webhooks
     where public_id ${inNames(publicIds)} order by created_unix, id`)
-  return found.map(toWebhook)
+  return found.map(webhooks.read)
 }
 
 /** Locks the wallet, so that two registrations at once are counted one after the other. */
@@ -52,8 +46,8 @@ export async function lockWebhook(
   id: string,
 ): Promise<Webhook | undefined> {
   const [row] = await connection.run(sql`
-    update webhooks set id = id where id = ${id} returning ${WEBHOOK_COLUMNS}`)
-  return row && toWebhook(row)
+    update webhooks set id = id where id = ${id} returning ${webhooks.columns}`)
+  return row && webhooks.read(row)
 }
 
 /** Changes nothing and returns false unless its cursor, state and challenge are as they were read. */
@@ -78,12 +72,12 @@ export async function dueWebhooks(
   { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
 ): Promise<readonly Webhook[]> {
   const found = await reads.run(sql`
-    select ${WEBHOOK_COLUMNS} from (
-      select ${WEBHOOK_COLUMNS}, row_number() over (partition by wallet order by due_ms, id) as turn
+    select ${webhooks.columns} from (
+      select ${webhooks.columns}, row_number() over (partition by wallet order by due_ms, id) as turn
       from webhooks
       where due_ms is not null and (due_ms <= ${nowMs} or due_ms > ${nowMs + DUE_AHEAD_MAX_MS})
     ) as due order by turn, due_ms, id limit ${limit}`)
-  return found.map(toWebhook)
+  return found.map(webhooks.read)
 }
 
 /** A call of its wallet could not be paid. What receivers asked for holds. */

@@ -1,14 +1,12 @@
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { join, type Sql } from '#store/sql.ts'
+import { codecOf, column, type RowOf } from '#store/row.ts'
 
 export const STATES = ['unverified', 'active', 'unfunded', 'failing', 'disabled', 'ended'] as const
 
 export type WebhookState = (typeof STATES)[number]
 
-/** Members of a webhook, and how each is read from the column of its name. */
-const MEMBERS = {
+export const webhooks = codecOf({
   id: column.text,
   /** The key that registered it; its newest rotation pays. */
   publicId: column.text,
@@ -43,10 +41,10 @@ const MEMBERS = {
   answer: column.textOrNull,
   answerUnix: column.integerOrNull,
   createdUnix: column.integer,
-} as const
+})
 
 /** A cursor on the feed whose changes are pushed to a URL. */
-export type Webhook = { readonly [M in keyof typeof MEMBERS]: ReturnType<(typeof MEMBERS)[M]> }
+export type Webhook = RowOf<typeof webhooks>
 
 export const WEBHOOKS_PER_WALLET_MAX = 20
 
@@ -56,22 +54,4 @@ export const FAILING_MAX_SECONDS = 7 * DAY_SECONDS
 /** It gets no events, and waits for a challenge. */
 export function mayBeChallenged({ state }: Webhook): boolean {
   return state === 'unverified' || state === 'disabled' || state === 'ended'
-}
-
-export const WEBHOOK_COLUMNS = join(Object.keys(MEMBERS).map(columnOf))
-
-/** Columns are named as the members. */
-export function columnOf(member: string): Sql {
-  return { kind: 'sql', parts: [nameOf(member)], values: [] }
-}
-
-function nameOf(member: string): string {
-  return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-}
-
-export function toWebhook(row: Row): Webhook {
-  const members = Object.entries(MEMBERS)
-  return Object.fromEntries(
-    members.map(([member, read]) => [member, read(row, nameOf(member))]),
-  ) as Webhook
 }

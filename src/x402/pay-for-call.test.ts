@@ -14,7 +14,7 @@ import { sleep } from '#lib/sleep.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
-import { openCutAtCommit } from '#test/cut-at-commit.ts'
+import { openCutConnection } from '#test/cut-connection.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { toBase64 } from './offers/offer.ts'
 import { CallPayments } from './pay-for-call.ts'
@@ -163,10 +163,10 @@ test('PostgreSQL: a paid call is undone if its connection is cut at COMMIT', asy
   const url = await server.createDatabase()
   const engine = openPostgres({ url, schema: 'accounts' })
   await engine.migrate(accountsMigrations)
-  const way = await openCutAtCommit(url)
+  const way = await openCutConnection(url, { after: ['commit'], is: 'answered' })
   const cut = openPostgres({ url: way.url, schema: 'accounts' })
   try {
-    await payAndHearNothing(engine, cut, way.cutNext)
+    await payAndHearNothing(engine, cut, way.arm)
     assert.equal(way.cuts(), 1)
   } finally {
     await Promise.all([engine.close(), cut.close()])

@@ -11,9 +11,11 @@ import { lockSuccessor, publicIdsOf } from '#access/keys/key-store.ts'
 import type { AdmissionReceipt } from '#access/meter/admission.ts'
 import { undo } from '#access/meter/meter-harness.ts'
 import { accountsChecks } from '#audit/audit-accounts.ts'
+import { schemaCheck } from '#audit/audit-schema.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal } from '#domain/refusal.ts'
+import type { Check } from '#ledger/check.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import { unixNow } from '#lib/time.ts'
 import { createRetention } from '#main/jobs/retention.ts'
@@ -23,7 +25,7 @@ import { paymentsRoutes } from '#payments/prepay-routes.ts'
 import { createVerifier } from '#payments/verifier.ts'
 import { Waker } from '#payments/waker.ts'
 import type { Outcome } from '#route/route.ts'
-import { type Engine, StoreError } from '#store/engine.ts'
+import { type Connection, type Engine, StoreError } from '#store/engine.ts'
 import { shareOf } from '#x402/sign-in/bucket-shares.ts'
 
 /** A key with its secret. */
@@ -89,6 +91,10 @@ export function createMoneyWorld(
     async audit() {
       const { dialect } = engine
       const found: string[] = []
+      const run = async (check: Check, connection: Connection) => {
+        for (const { subject, detail } of await check.run(connection))
+          found.push(`${check.name}: ${subject}: ${detail}`)
+      }
       for (const check of accountsChecks({
         dialect,
         deposits: chain,
@@ -98,8 +104,8 @@ export function createMoneyWorld(
         serviceName: SERVICE_NAME,
         clock,
       }))
-        for (const { subject, detail } of await engine.snapshot(check.run))
-          found.push(`${check.name}: ${subject}: ${detail}`)
+        await engine.snapshot((connection) => run(check, connection))
+      await engine.write((connection) => run(schemaCheck(dialect), connection))
       return found
     },
   }

@@ -3,11 +3,12 @@ import { test } from 'node:test'
 import { migrateStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
+import { type Moment, openCutConnection } from '#test/cut-connection.ts'
 import { createMoneyWorld } from '#test/money/money-world.ts'
 import { ACCOUNT_TABLES, copiedAccounts, copiedRegister } from '#upkeep/copy/copied-stores.ts'
 import { proveTables, unequalTables } from '#upkeep/copy/copy-tables.ts'
 import { copy, liveIn, openPlace, PAIRS, setUpPlaces, type TestPlace } from './copy-world.ts'
-import { type Moment, openWatch, runSexton } from './run-sexton.ts'
+import { runSexton } from './run-sexton.ts'
 
 const { newPlace } = setUpPlaces()
 
@@ -129,7 +130,8 @@ for (const [when, moment] of Object.entries(MOMENTS))
     const [old, fresh] = [await newPlace('SQLite'), await newPlace('PostgreSQL')]
     await (await liveIn(old)).engine.close()
     let kill = () => undefined as unknown
-    const watch = await openWatch(fresh.text, moment, () => kill())
+    const watch = await openCutConnection(fresh.text, moment, () => kill())
+    watch.arm()
     const flags = ['copy', '--from', old.text, '--to', watch.url]
     const { signal } = await runSexton(flags, {}, (child) => {
       kill = () => child.kill('SIGKILL')

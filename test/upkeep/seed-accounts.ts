@@ -15,6 +15,8 @@ export interface SeededAccounts {
   readonly freeDays: number
   /** Before today, on which every key made paid calls. */
   readonly paidDays: number
+  /** Granted to each key beside what it paid. */
+  readonly microUsd?: bigint
 }
 
 export interface SeededKey {
@@ -28,7 +30,7 @@ const PAID_A_DAY = 5n
 /** Wallets of one key each, with money that was granted and days of usage; the audit finds nothing. */
 export async function seedAccounts(
   engine: Engine,
-  { keys, freeDays, paidDays }: SeededAccounts,
+  { keys, freeDays, paidDays, microUsd = 1_000_000n }: SeededAccounts,
 ): Promise<readonly SeededKey[]> {
   const nowUnix = Math.floor(Date.now() / 1000)
   const today = startOfDay(nowUnix)
@@ -45,7 +47,7 @@ export async function seedAccounts(
       await tx.run(sql`
         insert into used_messages (digest, wallet, action, used_unix)
         values (${digest}, ${wallet}, 'mint', ${createdUnix})`)
-      const granted = 1_000_000n + BigInt(paidDays) * PAID_A_DAY * PRICE
+      const granted = microUsd + BigInt(paidDays) * PAID_A_DAY * PRICE
       const grant = { id: publicId, publicId, microUsd: granted, reason: 'a test', createdUnix }
       await postGrant(tx, grant)
       await seedDays(tx, { wallet, account: keyAccount(publicId), today, freeDays, paidDays })

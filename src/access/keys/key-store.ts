@@ -3,7 +3,7 @@ import type { KeyLimits } from '#domain/key-limits.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { restoredSince } from '#ledger/restored-since.ts'
 import type { Connection, Engine, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
+import { codecOf, column, type RowOf } from '#store/row.ts'
 import { inNames, join, type Sql, sql } from '#store/sql.ts'
 import { padded } from '../padded.ts'
 import { limitsText, parseLimits } from './limits.ts'
@@ -11,23 +11,23 @@ import { usableFromMs } from './message.ts'
 import { type NewSecret, newSecret, type SecretDeps } from './secret.ts'
 import type { SignedMessage } from './signed-message.ts'
 
-export interface Key {
-  readonly publicId: string
-  readonly wallet: Address
-  readonly label: string | null
-  readonly createdUnix: number
-  readonly revokedUnix: number | null
+const keys = codecOf({
+  publicId: column.text,
+  wallet: column.hex,
+  label: column.textOrNull,
+  createdUnix: column.integer,
+  revokedUnix: column.integerOrNull,
   /** Its calls are the wallet's minus those of the other keys. */
-  readonly isFirst: boolean
-  readonly limits: KeyLimits | undefined
-}
+  isFirst: column.flag,
+  limits: (row, name) => parseLimits(column.textOrNull(row, name)),
+})
+
+export type Key = RowOf<typeof keys>
 
 const ACTIVE_KEYS_MAX = 10
 
 /** Ten collisions in a row mean broken randomness. */
 const DRAWS_MAX = 10
-
-const COLUMNS = sql`public_id, wallet, label, created_unix, revoked_unix, is_first, limits`
 
 export async function findKeysByDigest(
   engine: Engine,
@@ -35,31 +35,31 @@ export async function findKeysByDigest(
 ): Promise<Map<string, Key>> {
   if (digests.length === 0) return new Map()
   const found = await engine.read(sql`
-    select secret_digest, ${COLUMNS} from keys where secret_digest in (${join(padded(digests))})`)
-  return new Map(found.map((row) => [column.text(row, 'secret_digest'), toKey(row)]))
+    select secret_digest, ${keys.columns} from keys where secret_digest in (${join(padded(digests))})`)
+  return new Map(found.map((row) => [column.text(row, 'secret_digest'), keys.read(row)]))
 }
 
 export async function findKey(
   reads: { run(statement: Sql): Promise<readonly Row[]> },
   publicId: string,
 ): Promise<Key | undefined> {
-  return first(reads.run(sql`select ${COLUMNS} from keys where public_id = ${publicId}`))
+  return first(reads.run(sql`select ${keys.columns} from keys where public_id = ${publicId}`))
 }
 
 /** Prevents revocation and rotation until the transaction ends. */
 export async function lockKey(connection: Connection, publicId: string): Promise<Key | undefined> {
   return first(
     connection.run(sql`
-      update keys set public_id = public_id where public_id = ${publicId} returning ${COLUMNS}`),
+      update keys set public_id = public_id where public_id = ${publicId} returning ${keys.columns}`),
   )
 }
 
 /** Newest first, with revoked ones. */
 export async function listKeys(connection: Connection, wallet: Address): Promise<Key[]> {
   const found = await connection.run(sql`
-    select ${COLUMNS} from keys where wallet = ${wallet}
+    select ${keys.columns} from keys where wallet = ${wallet}
     order by created_unix desc, public_id limit ${LISTED_MAX}`)
-  return found.map(toKey)
+  return found.map(keys.read)
 }
 
 const LISTED_MAX = 500
@@ -107,7 +107,7 @@ function tryInsert(
       values (${made.publicId}, ${made.digest}, ${input.wallet}, ${input.label}, ${input.nowUnix},
         ${null}, case when exists (select 1 from keys where wallet = ${input.wallet}) then 0 else 1 end,
         ${limitsText(input.limits)})
-      on conflict (public_id) do nothing returning ${COLUMNS}`),
+      on conflict (public_id) do nothing returning ${keys.columns}`),
   )
 }
 
@@ -169,9 +169,9 @@ export async function newestKeys(
       from line join keys on keys.public_id = line.newest
       where keys.successor is not null and line.depth < ${ROTATIONS_MAX}
     )
-    select origin, ${COLUMNS} from line join keys on keys.public_id = line.newest
+    select origin, ${keys.columns} from line join keys on keys.public_id = line.newest
     where successor is null`)
-  return new Map(found.map((row) => [column.text(row, 'origin'), toKey(row)]))
+  return new Map(found.map((row) => [column.text(row, 'origin'), keys.read(row)]))
 }
 
 /** A key and those that it replaced. */
@@ -227,17 +227,5 @@ export async function useMessage(
 
 async function first(found: Promise<readonly Row[]>): Promise<Key | undefined> {
   const [row] = await found
-  return row && toKey(row)
-}
-
-function toKey(row: Row): Key {
-  return {
-    publicId: column.text(row, 'public_id'),
-    wallet: column.hex(row, 'wallet'),
-    label: column.textOrNull(row, 'label'),
-    createdUnix: column.integer(row, 'created_unix'),
-    revokedUnix: column.integerOrNull(row, 'revoked_unix'),
-    isFirst: column.flag(row, 'is_first'),
-    limits: parseLimits(column.textOrNull(row, 'limits')),
-  }
+  return row && keys.read(row)
 }

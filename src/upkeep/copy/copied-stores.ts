@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { storeChecks } from '#audit/audit-accounts.ts'
+import { rowChecks } from '#audit/audit-accounts.ts'
+import { schemaCheck } from '#audit/audit-schema.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { accountsMigrations } from '#main/stores.ts'
@@ -42,12 +43,12 @@ export const copiedAccounts: CopiedTables = {
 
 /** The tables and columns that accounts of an older version have. */
 export function accountsAt(migrations: readonly Migration[]): CopiedTables {
-  const { columns } = buildSchema(migrations)
+  const columns = buildSchema(migrations)
   return { tables: ACCOUNT_TABLES.filter((table) => columns.has(table)), migrations }
 }
 
 export function copiedRegister(): CopiedTables {
-  const tables = [...buildSchema(registerMigrations).columns.keys()]
+  const tables = [...buildSchema(registerMigrations).keys()]
   return {
     tables: tables.filter((table) => table !== 'leases'),
     migrations: registerMigrations,
@@ -60,7 +61,7 @@ export async function differencesIn({
   dialect,
 }: StoreState): Promise<readonly string[]> {
   const lines: string[] = []
-  for (const check of storeChecks(dialect))
+  for (const check of [...rowChecks(dialect), schemaCheck(dialect)])
     for (const { subject, detail } of await check.run(connection))
       lines.push(`${check.name}: ${subject}: ${detail}`)
   return lines

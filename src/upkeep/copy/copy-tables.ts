@@ -73,7 +73,7 @@ async function readTables(
   copied: CopiedTables,
   take: Take,
 ): Promise<TableProofs> {
-  const { columns } = buildSchema(copied.migrations)
+  const columns = buildSchema(copied.migrations)
   const proofs = new Map<string, TableProof>()
   for (const table of copied.tables)
     proofs.set(

@@ -1,57 +1,17 @@
-import { type ApiLine, lineFor, ratioOf } from './api-row.ts'
-import type { ExactResult } from './check-exact.ts'
-import { type CallerKind, CONTESTANTS, type ContestantId } from './contestant.ts'
-import type { OpenLoopLine } from './run-open-loop.ts'
+import { atLeast, atMost, median, type Promised } from '../report.ts'
+import { CONTESTANTS, type ContestantId } from './contestants.ts'
+import type { Load, Measured } from './measure.ts'
 
-/** Everything that one run of the benchmark measured. */
-export interface ApiResults {
-  readonly bodyBytes: number
-  readonly lines: readonly ApiLine[]
-  readonly openLoop: readonly OpenLoopLine[]
-  /** Whether the databases shared the cores of server and generator. */
-  readonly sharesCores: boolean
-  readonly exact?: ExactResult
+/** What each competitor showed with the same callers and connections, one after the other. */
+export interface Round extends Pick<Load, 'callers' | 'connections'> {
+  readonly measured: ReadonlyMap<ContestantId, Measured>
 }
 
-/** One figure that the project promises. */
-export interface Promised {
-  readonly text: string
-  readonly measured: number
-  readonly limit: number
-  readonly atMost: boolean
-}
-
-const CALLERS: readonly CallerKind[] = ['keyed', 'anonymous']
-
-/** What is promised at a number of connections, as ratios within a round. */
-interface Bars {
-  readonly connections: number
-  readonly ofFastify: number
-  readonly cpuTimes: number
-  /** With a core for the database alone, and where it shares the cores of server and generator. */
-  readonly postgres: number
-  readonly postgresSharing: number
-  readonly redis: number
-}
-
-const BARS: readonly Bars[] = [
-  {
-    connections: 64,
-    ofFastify: 0.55,
-    cpuTimes: 1.8,
-    postgres: 0.4,
-    postgresSharing: 0.22,
-    redis: 1.1,
-  },
-  {
-    connections: 512,
-    ofFastify: 0.68,
-    cpuTimes: 1.6,
-    postgres: 0.55,
-    postgresSharing: 0.45,
-    redis: 1.2,
-  },
-]
+/** What is promised at a number of connections. */
+const BARS = [
+  { connections: 64, ofFastify: 0.55, cpu: 1.8, redis: 1.1, postgres: 0.4, sharing: 0.22 },
+  { connections: 512, ofFastify: 0.68, cpu: 1.6, redis: 1.2, postgres: 0.55, sharing: 0.45 },
+] as const
 const DURABLE_REDIS = 1
 const DURABLE_POSTGRES = 3
 const PAID_SHARE = 0.75
@@ -59,65 +19,59 @@ const P99_TIMES = 3
 /** The generator had room to spare. */
 const LOAD_SHARE = 0.95
 
-/** The promised figures that a run can tell; those it did not measure are left out. */
-export function promisedFigures(results: ApiResults): readonly Promised[] {
-  return [
-    ...CALLERS.flatMap((callers) => BARS.flatMap((bars) => callerFigures(results, callers, bars))),
-    ...exactFigures(results.exact),
-  ].filter(({ measured }) => !Number.isNaN(measured))
+/** `sharesCores`: the databases have no core of their own. */
+export function promisedFigures(
+  rounds: readonly Round[],
+  sharesCores: boolean,
+): readonly Promised[] {
+  return (['keyed', 'anonymous'] as const).flatMap((callers) =>
+    BARS.flatMap((bars) => {
+      const same = rounds.filter(
+        (each) => each.callers === callers && each.connections === bars.connections,
+      )
+      return barsOf(same, bars, sharesCores).map(({ text, ...figure }) => ({
+        ...figure,
+        text: `${text}, ${callers}, ${bars.connections} connections`,
+      }))
+    }),
+  )
 }
 
-function callerFigures(results: ApiResults, callers: CallerKind, bars: Bars): readonly Promised[] {
-  const { connections } = bars
-  const at = (id: ContestantId) => lineFor(results.lines, id, callers, connections)
-  const name = (text: string) => `${text}, ${callers}, ${connections} connections`
-  const ours = at('c')
-  const fastify = at('b')
+function barsOf(
+  rounds: readonly Round[],
+  bars: (typeof BARS)[number],
+  sharesCores: boolean,
+): readonly Promised[] {
   const times = (id: ContestantId, least: number) =>
-    atLeast(name(`SQLite by ${CONTESTANTS[id]}`), rate(ours, at(id)), least)
-  const postgres = results.sharesCores ? bars.postgresSharing : bars.postgres
+    atLeast(`SQLite by ${CONTESTANTS[id]}`, ratio(rounds, ['c', id], rate), least)
+  const postgres = sharesCores ? bars.sharing : bars.postgres
+  const loads = rounds.flatMap(({ measured }) => measured.get('b')?.loadShare ?? [])
   return [
     times('b', bars.ofFastify),
-    atMost(name('processor time by bare Fastify'), cpu(ours, fastify), bars.cpuTimes),
-    atMost(name('p99 of SQLite by bare Fastify'), p99(ours, fastify), P99_TIMES),
+    atMost('processor time by bare Fastify', ratio(rounds, ['c', 'b'], cpu), bars.cpu),
+    atMost('p99 of SQLite by bare Fastify', ratio(rounds, ['c', 'b'], p99), P99_TIMES),
     times('e3', DURABLE_REDIS),
     times('e2', bars.redis),
     times('f', DURABLE_POSTGRES),
-    atLeast(name('PostgreSQL by bare Fastify'), rate(at('d'), fastify), postgres),
-    atLeast(name('paid by free calls'), rate(at('g'), ours), PAID_SHARE),
-    atMost(name('core used by the generator'), at('a')?.loadShare ?? Number.NaN, LOAD_SHARE),
+    atLeast('PostgreSQL by bare Fastify', ratio(rounds, ['d', 'b'], rate), postgres),
+    atLeast('paid by free calls', ratio(rounds, ['g', 'c'], rate), PAID_SHARE),
+    atMost('core used by the generator', median(loads), LOAD_SHARE),
   ]
 }
 
-function exactFigures(exact: ExactResult | undefined): readonly Promised[] {
-  if (exact === undefined) return []
-  return [
-    atMost('two replicas: calls over quota and money', Math.abs(exact.overAdmitted), 0),
-    atMost('two replicas: answers not counted, or the reverse', Math.abs(exact.miscounted), 0),
-    atMost('two replicas: calls debited wrongly', Math.abs(exact.misdebited), 0),
-  ]
-}
+const rate = (each: Measured) => each.requestsPerSecond
+const cpu = (each: Measured) => each.cpuMicroseconds
+const p99 = (each: Measured) => each.p99Ms
 
-function rate(line: ApiLine | undefined, other: ApiLine | undefined): number {
-  return ratioOf(line?.rounds ?? [], other?.rounds ?? [], (row) => row.requestsPerSecond)
-}
-
-function cpu(line: ApiLine | undefined, other: ApiLine | undefined): number {
-  return ratioOf(line?.rounds ?? [], other?.rounds ?? [], (row) => row.cpuMicroseconds)
-}
-
-function p99(line: ApiLine | undefined, other: ApiLine | undefined): number {
-  return ratioOf(line?.rounds ?? [], other?.rounds ?? [], (row) => row.p99Ms)
-}
-
-function atMost(text: string, measured: number, limit: number): Promised {
-  return { text, measured, limit, atMost: true }
-}
-
-function atLeast(text: string, measured: number, limit: number): Promised {
-  return { text, measured, limit, atMost: false }
-}
-
-export function holds({ measured, limit, atMost: most }: Promised): boolean {
-  return most ? measured <= limit : measured >= limit
+/** The median of each round's ratio, because a slow moment of the machine hits both of a round. */
+function ratio(
+  rounds: readonly Round[],
+  [one, other]: readonly [ContestantId, ContestantId],
+  read: (each: Measured) => number,
+): number {
+  const ratios = rounds.flatMap(({ measured }) => {
+    const [ours, theirs] = [measured.get(one), measured.get(other)]
+    return ours === undefined || theirs === undefined ? [] : [read(ours) / read(theirs)]
+  })
+  return median(ratios)
 }

@@ -1,181 +1,196 @@
-import { writeFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
-import { startPostgres, type TestPostgres } from '#test/postgres.ts'
-import type { BenchRow } from './bench-row.ts'
-import { type ChainServer, type ServerOptions, startChainServer } from './chain-server.ts'
-import { PONDER_LINES } from './install-ponder.ts'
-import { type BenchResults, CHAINS, holds, promisedFigures, WHO } from './must-show.ts'
-import { printResults } from './print-results.ts'
-import { median, quantile } from './quantiles.ts'
-import { compareReads, paceStats } from './read-latency.ts'
-import { runPonder } from './run-ponder.ts'
-import { runRaw } from './run-raw.ts'
-import { runSexton, type SextonRun } from './run-sexton.ts'
-import { summarise } from './summarise.ts'
+import { Command } from 'commander'
+import { startPostgres } from '#test/postgres.ts'
+import { readNumber } from '#test/program-options.ts'
+import { atLeast, atMost, median, printTable, reportPromised, say, short } from '../report.ts'
+import { type ChainServer, startChainServer } from './chain-server.ts'
+import type { Figures } from './figures.ts'
+import { runRaw } from './raw-client.ts'
+import { PONDER_LINES, runPonder } from './run-ponder.ts'
+import { runSexton } from './run-sexton.ts'
+import type { ServeOptions } from './serve-chain.ts'
 
-const text = { type: 'string' } as const
-const flag = { type: 'boolean' } as const
-const { values } = parseArgs({
-  options: {
-    logs: { ...text, default: '1000000' },
-    repeat: { ...text, default: '3' },
-    /** 0 leaves the big chain and the read endpoints out. */
-    big: { ...text, default: '10000000' },
-    small: { ...text, default: '10000' },
-    'rival-logs': { ...text, default: '20000' },
-    seed: { ...text, default: '1' },
-    'skip-rivals': flag,
-    'skip-postgres': flag,
-    'skip-slow': flag,
-    json: text,
-  },
-})
+interface Options {
+  readonly logs: number
+  readonly big: number
+  readonly rivalLogs: number
+  readonly repeat: number
+  readonly postgres: boolean
+}
 
+const options = new Command('node tools/bench/index/bench.ts')
+  .description('Sexton, Ponder and a raw client read the same synthetic chains, in turns.')
+  .option(
+    '--logs <count>',
+    'of the main chain and of the one behind latency',
+    readNumber,
+    1_000_000,
+  )
+  .option('--big <count>', 'of the big chain, read once; 0 leaves it out', readNumber, 10_000_000)
+  .option('--rival-logs <count>', 'of Ponder’s chain; 0 leaves Ponder out', readNumber, 20_000)
+  .option('--repeat <count>', 'runs of each; figures are medians', readNumber, 3)
+  .option('--no-postgres', 'leaves PostgreSQL out')
+  .parse()
+  .opts<Options>()
+
+/** Answers of a few megabytes are parsed fastest. */
+const RAW_BLOCKS = 4_000
 /** The lower bound is the better of one request at a time and a few. */
 const RAW_IN_FLIGHT = [1, 4]
-const SLOW = { latency: 50, 'max-range': 2_000 } as const
-/** A dashboard's pace; in a backfill of seconds it gives hundreds of answers. */
-const STATS_EVERY_MS = 5
-const IDLE_MS = 5_000
+const SLOW = { latency: 50, maxRange: 2_000 }
 
-/** Every chain of a run ends at the same moment. */
-const endUnix = Math.floor(Date.now() / 1000)
-const rows: BenchRow[] = []
-const results = await measureAll()
-process.stdout.write(`${printResults(results)}\n`)
-if (values.json !== undefined) await writeFile(values.json, JSON.stringify(results, null, 2))
-process.exitCode = promisedFigures(results).every(holds) ? 0 : 1
-
-async function measureAll(): Promise<BenchResults> {
-  const postgres = values['skip-postgres'] ? undefined : await startPostgres({ durable: true })
-  try {
-    const stats = await measureMain(postgres)
-    const reads = values.big === '0' ? undefined : await measureBig()
-    return { lines: summarise(rows), stats, ...(reads !== undefined && { reads }) }
-  } finally {
-    await postgres?.stop()
-  }
-}
+const endUnix = Math.floor(Date.now() / 1_000)
+const runs = new Map<string, Figures[]>()
+await measureAll()
+printLines()
+process.exitCode = reportPromised(promised()) ? 0 : 1
 
 /** The competitors by turns, so that a slow moment of the machine hits all of them. */
-async function measureMain(postgres: TestPostgres | undefined) {
-  const main = await makeChain(values.logs, {})
-  const slow = values['skip-slow'] ? undefined : await makeChain(values.logs, SLOW)
-  const rival = values['skip-rivals']
-    ? undefined
-    : await makeChain(values['rival-logs'], { 'full-bloom': true })
+async function measureAll(): Promise<void> {
+  const { logs, rivalLogs, big } = options
+  await onChain({ logs }, measureMain, options.repeat)
+  await onChain({ logs, ...SLOW }, measureSlow, options.repeat)
+  if (rivalLogs > 0) await onChain({ logs: rivalLogs }, measureRivals, options.repeat)
+  if (big > 0) await onChain({ logs: big }, measureBig, 1)
+}
+
+async function onChain(
+  chain: Partial<ServeOptions>,
+  measure: (server: ChainServer) => Promise<void>,
+  repeat: number,
+): Promise<void> {
+  say(`making a chain of ${chain.logs} logs`)
+  const server = await startChainServer({ endUnix, ...chain })
   try {
-    for (let run = 0; run < Number(values.repeat); run += 1) {
-      for (const inFlight of RAW_IN_FLIGHT) await raw(main, CHAINS.main, { inFlight })
-      await sexton(WHO.sqlite, CHAINS.main, { server: main })
-      if (postgres !== undefined)
-        await sexton(WHO.postgres, CHAINS.main, {
-          server: main,
-          databaseUrl: await postgres.createDatabase(),
-        })
-      if (slow !== undefined) await measureSlow(slow)
-      if (rival !== undefined) await measureRivals(rival)
-    }
-    return await measureStats(main)
+    for (let run = 0; run < repeat; run += 1) await measure(server)
   } finally {
-    for (const server of [main, slow, rival]) await server?.stop()
+    await server.stop()
   }
 }
 
+async function measureMain(server: ChainServer): Promise<void> {
+  await measureRaw('main', server)
+  add('main', 'sexton, SQLite', await runSexton(server))
+  if (!options.postgres) return
+  const postgres = await startPostgres({ durable: true })
+  try {
+    add('main', 'sexton, PostgreSQL', await runSexton(server, await postgres.createDatabase()))
+  } finally {
+    await postgres.stop()
+  }
+}
+
+/** The raw client has as many requests in flight as Sexton had. */
 async function measureSlow(server: ChainServer): Promise<void> {
-  const { counts } = await sexton(WHO.sqlite, CHAINS.slow, { server })
-  const inFlight = Math.max(1, counts.inFlightMax)
-  const options = { inFlight, blocksMax: SLOW['max-range'] }
-  // One name for all of them, so that the figure is the median of as many runs as the other one's.
-  await raw(server, CHAINS.slow, options, 'raw, as many in flight')
+  const figures = await runSexton(server)
+  add('slow', 'sexton, SQLite', figures)
+  const inFlight = Math.max(1, figures.counts.inFlightMax)
+  add('slow', 'raw', await runRaw(server, { inFlight, blocksMax: SLOW.maxRange }))
 }
 
 async function measureRivals(server: ChainServer): Promise<void> {
-  await raw(server, CHAINS.rival, { inFlight: 1 })
-  await sexton(WHO.sqlite, CHAINS.rival, { server })
+  await measureRaw('rival', server)
+  add('rival', 'sexton, SQLite', await runSexton(server))
   for (const line of PONDER_LINES)
     try {
-      add(`ponder ${line}, PGlite`, CHAINS.rival, await runPonder(server, line))
+      add('rival', `ponder ${line}, PGlite`, await runPonder(server, line))
     } catch (error) {
       // A rival that fails has no figure; ours must not go with it.
-      say(error instanceof Error ? error.message : String(error))
+      say(`ponder ${line} failed: ${error}`)
     }
 }
 
-/** p99 of `/api/stats` while the index reads history, and at the same pace afterwards: medians of the runs. */
-async function measureStats(server: ChainServer) {
-  const backfills: number[] = []
-  const idles: number[] = []
-  const everyMs = STATS_EVERY_MS
-  for (let run = 0; run < Number(values.repeat); run += 1)
-    await runSexton({
-      server,
-      whileIndexing: async (service, signal) => {
-        backfills.push(quantile(await paceStats(service, { everyMs, signal }), 0.99))
-      },
-      whileReady: async (service) => {
-        const signal = AbortSignal.timeout(IDLE_MS)
-        idles.push(quantile(await paceStats(service, { everyMs, signal }), 0.99))
-      },
-    })
-  return { backfill: median(backfills), idle: median(idles) }
+async function measureBig(server: ChainServer): Promise<void> {
+  await measureRaw('big', server)
+  add('big', 'sexton, SQLite', await runSexton(server))
 }
 
-/** The big chain, and how the size of the history shows in the read endpoints. */
-async function measureBig() {
-  const big = await makeChain(values.big, {})
-  const small = await makeChain(values.small, {})
-  let reads: BenchResults['reads']
-  try {
-    for (const inFlight of RAW_IN_FLIGHT) await raw(big, CHAINS.big, { inFlight })
-    await sexton(WHO.sqlite, CHAINS.big, {
-      server: big,
-      whileReady: async (bigService) => {
-        await runSexton({
-          server: small,
-          whileReady: async (smallService) => {
-            await sleep(1_000)
-            const [ofSmall = {}, ofBig = {}] = await compareReads([smallService, bigService])
-            reads = { small: ofSmall, big: ofBig }
-          },
-        })
-      },
-    })
-    return reads
-  } finally {
-    await big.stop()
-    await small.stop()
-  }
+async function measureRaw(chain: string, server: ChainServer): Promise<void> {
+  for (const inFlight of RAW_IN_FLIGHT)
+    add(
+      chain,
+      `raw, ${inFlight} in flight`,
+      await runRaw(server, { inFlight, blocksMax: RAW_BLOCKS }),
+    )
 }
 
-async function makeChain(logs: string, options: ServerOptions): Promise<ChainServer> {
-  say(`making a chain of ${logs} logs`)
-  return startChainServer({ logs, seed: values.seed, 'end-unix': endUnix, ...options })
+function add(chain: string, who: string, figures: Figures): void {
+  const name = `${chain}: ${who}`
+  runs.set(name, [...(runs.get(name) ?? []), figures])
+  say(`${name}: ${figures.logs} logs in ${figures.seconds.toFixed(2)} s`)
 }
 
-async function raw(
-  server: ChainServer,
-  chain: string,
-  options: Parameters<typeof runRaw>[1],
-  who = `raw, ${options.inFlight} in flight`,
-) {
-  const run = await runRaw(server, options)
-  const { wanted } = await server.truth()
-  add(who, chain, { ...run, logs: wanted })
+/** The median of a competitor's runs; NaN without any. */
+function of(name: string, read: (figures: Figures) => number | undefined): number {
+  return median((runs.get(name) ?? []).map((each) => read(each) ?? Number.NaN))
 }
 
-async function sexton(who: string, chain: string, run: SextonRun) {
-  const result = await runSexton(run)
-  add(who, chain, result)
-  return result
+function rate(name: string): number {
+  return of(name, ({ logs, seconds }) => logs / seconds)
 }
 
-function add(who: string, chain: string, run: Omit<BenchRow, 'who' | 'chain'>): void {
-  rows.push({ ...run, who, chain })
-  say(`${who} on ${chain}: ${run.logs} logs in ${run.seconds.toFixed(2)} s`)
+/** The fastest raw client on a chain: the lower bound. */
+function rawRate(chain: string): number {
+  const names = [...runs.keys()].filter((name) => name.startsWith(`${chain}: raw`))
+  return Math.max(...names.map(rate))
 }
 
-function say(line: string): void {
-  process.stderr.write(`${line}\n`)
+function printLines(): void {
+  const head = ['run', 'logs', 'runs', 's', 'events/s', 'x raw', 'CPU s', 'peak MB', 'requests']
+  const rows = [...runs].map(([name, list]) => [
+    name,
+    short(list[0]?.logs),
+    String(list.length),
+    short(of(name, ({ seconds }) => seconds)),
+    short(rate(name)),
+    short(rawRate(name.split(':')[0] ?? '') / rate(name)),
+    short(of(name, (each) => each.cpuSeconds)),
+    short(of(name, (each) => each.peakMegabytes)),
+    short(of(name, ({ counts }) => counts.requests)),
+    short(of(name, ({ counts }) => counts.inFlightMax)),
+    short(of(name, (each) => each.usefulSeconds)),
+    short(of(name, (each) => each.restartSeconds)),
+  ])
+  printTable([...head, 'in flight', 'useful s', 'restart s'], rows)
+}
+
+function promised() {
+  const ours = (chain: string) => `${chain}: sexton, SQLite`
+  const main = rate(ours('main'))
+  const ponders = [...runs.keys()].filter((name) => name.includes('ponder'))
+  const ponder = Math.max(...ponders.map(rate))
+  return [
+    atMost('cold, times the raw lower bound', rawRate('main') / main, 2),
+    atLeast('cold on SQLite, events/s', main, 200_000),
+    atLeast('cold on PostgreSQL, events/s', rate('main: sexton, PostgreSQL'), 80_000),
+    atLeast('times the faster Ponder', main / ponder, 100),
+    requests(ours('main')),
+    atMost('50 ms and 2,000 blocks: times raw', rawRate('slow') / rate(ours('slow')), 2),
+    atLeast('big: times the rate of main', rate(ours('big')) / main, 0.8),
+    atMost(
+      'big: peak MB',
+      of(ours('big'), (each) => each.peakMegabytes),
+      400,
+    ),
+    atMost(
+      'big: seconds to the first useful answer',
+      of(ours('big'), (each) => each.usefulSeconds),
+      3,
+    ),
+    atMost(
+      'big: seconds of a restart',
+      of(ours('big'), (each) => each.restartSeconds),
+      0.5,
+    ),
+    requests(ours('big')),
+  ]
+}
+
+/** One for 6,000 logs, and those for the head and for polls. */
+function requests(name: string) {
+  const limit = Math.floor(of(name, ({ logs }) => logs) / 6_000) + 20
+  return atMost(
+    `requests without proofs of payments, ${name}`,
+    of(name, ({ counts }) => counts.requests),
+    limit,
+  )
 }

@@ -8,8 +8,9 @@ import {
   parseAbiParameters,
   toHex,
 } from 'viem'
-import { benchAddresses, benchChain, benchEcosystem } from './bench-ecosystem.ts'
-import { dataStart, eventKinds, KIND, topicStart } from './event-kinds.ts'
+import { benchAddresses as at, benchChain, benchEcosystem } from './bench-ecosystem.ts'
+import { wordOf } from './chain-life.ts'
+import { eventKinds } from './event-kinds.ts'
 import type { SyntheticChain } from './synthetic-chain.ts'
 
 const abi = parseAbi([
@@ -27,98 +28,66 @@ const abi = parseAbi([
   'function DOMAIN_SEPARATOR() view returns (bytes32)',
 ])
 
-type Name = (typeof abi)[number]['name']
-
 const FEED_DECIMALS = 8
 /** What the tokens that are not followed are said to have; nobody checks it. */
 const OTHER_SUPPLY = 10n ** 27n
 
-const at = benchAddresses
 const file = benchEcosystem([])
-const contracts: ReadonlySet<string> = new Set(
-  eventKinds.map((kind) => kind.address).concat(at.weth),
-)
-
-/** The code of an address: some where the ecosystem has a contract, else none. */
-export function codeAnswer(address: string): Hex {
-  return contracts.has(address.toLowerCase()) ? '0x6080' : '0x'
-}
 
 /** What a contract answers at a block; undefined where the call reverts. */
 export function callAnswer(
   chain: SyntheticChain,
-  call: { readonly to: string; readonly data: Hex },
+  call: { readonly to: Hex; readonly data?: Hex; readonly input?: Hex },
   block: number,
 ): Hex | undefined {
-  const asked = decode(call.data)
+  const asked = decode(call.data ?? call.input ?? '0x')
   if (asked === undefined) return undefined
+  const { functionName, args } = asked
   const to = call.to.toLowerCase()
-  const [first] = asked.args
-  const result =
-    to === at.gravePair || to === at.cryptPair
-      ? pairResult(chain, to === at.gravePair ? 'grave' : 'crypt', asked.name)
-      : to === at.feed
-        ? feedResult(chain, asked.name)
-        : tokenResult(chain, { address: to, name: asked.name, owner: String(first), block })
+  const owner = String(args?.[0]).toLowerCase()
+  const result = {
+    ...tokenResults(chain, { token: to, owner, block }),
+    ...(to === at.gravePair && pairResults(chain, 'grave')),
+    ...(to === at.cryptPair && pairResults(chain, 'crypt')),
+    ...(to === at.feed && feedResults(chain)),
+  }[functionName]
   if (result === undefined) return undefined
-  return encodeFunctionResult({ abi, functionName: asked.name, result: result as never })
+  const value = typeof result === 'function' ? result() : result
+  return encodeFunctionResult({ abi, functionName, result: value as never })
 }
 
-function decode(data: Hex): { readonly name: Name; readonly args: readonly unknown[] } | undefined {
+function decode(data: Hex) {
   try {
-    const { functionName, args } = decodeFunctionData({ abi, data })
-    return { name: functionName, args: args ?? [] }
+    return decodeFunctionData({ abi, data })
   } catch {
     return undefined
   }
 }
 
-function pairResult(chain: SyntheticChain, pair: 'grave' | 'crypt', name: Name): unknown {
-  const tokens = [at[pair], at.weth].sort()
-  if (name === 'token0') return tokens[0]
-  if (name === 'token1') return tokens[1]
-  if (name === 'getReserves') return [...chain.life.reserves[pair], 0]
-  return name === 'decimals' ? 18 : undefined
+type Results = Readonly<Record<string, unknown>>
+
+function pairResults({ life }: SyntheticChain, name: 'grave' | 'crypt'): Results {
+  const [token0, token1] = [at[name], at.weth].sort()
+  return { token0, token1, getReserves: [...life.reserves[name], 0], decimals: 18 }
 }
 
-function feedResult({ life, blocks }: SyntheticChain, name: Name): unknown {
-  const answer = BigInt(life.answer)
-  const time = BigInt(blocks.timeOf(blocks.head))
-  if (name === 'decimals') return FEED_DECIMALS
-  if (name === 'latestAnswer') return answer
-  return name === 'latestRoundData' ? [1n, answer, time, time, 1n] : undefined
+function feedResults(chain: SyntheticChain): Results {
+  const { answer } = chain.life
+  const time = BigInt(chain.timeOf(chain.head))
+  const latestRoundData = [1n, answer, time, time, 1n]
+  return { decimals: FEED_DECIMALS, latestAnswer: answer, latestRoundData }
 }
 
-function tokenResult(
-  chain: SyntheticChain,
-  call: {
-    readonly address: string
-    readonly name: Name
-    readonly owner: string
-    readonly block: number
-  },
-): unknown {
-  const token = file.tokens.find(
-    (each) => each.addresses[benchChain.name]?.toLowerCase() === call.address,
-  )
-  if (token === undefined) return undefined
-  switch (call.name) {
-    case 'decimals':
-      return token.decimals
-    case 'symbol':
-      return token.symbol
-    case 'name':
-      return token.name
-    case 'version':
-      return file.payment.domain.version
-    case 'DOMAIN_SEPARATOR':
-      return call.address === at.usdc ? domainSeparator() : undefined
-    case 'totalSupply':
-      return supplyAt(chain, call.address, call.block)
-    case 'balanceOf':
-      return balanceAt(chain, call)
-    default:
-      return undefined
+function tokenResults(chain: SyntheticChain, asked: Asked): Results {
+  const address = ({ addresses }: (typeof file.tokens)[number]) => addresses[benchChain.name]
+  const token = file.tokens.find((each) => address(each)?.toLowerCase() === asked.token)
+  if (token === undefined) return {}
+  const { decimals, symbol, name } = token
+  return {
+    ...{ decimals, symbol, name, version: file.payment.domain.version },
+    DOMAIN_SEPARATOR: asked.token === at.usdc ? domainSeparator() : undefined,
+    totalSupply: () => supplyAt(chain, asked),
+    balanceOf: () => balanceNow(chain, asked) - movedAfter(chain, asked),
   }
 }
 
@@ -126,59 +95,50 @@ function tokenResult(
 function domainSeparator(): Hex {
   const { name, version } = file.payment.domain
   const type = 'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
-  const words = [type, name, version].map((text) => keccak256(toHex(text)))
-  const [typeHash = '0x', nameHash = '0x', versionHash = '0x'] = words
+  const hashOf = (text: string) => keccak256(toHex(text))
   return keccak256(
     encodeAbiParameters(parseAbiParameters('bytes32, bytes32, bytes32, uint256, address'), [
-      typeHash,
-      nameHash,
-      versionHash,
+      ...([hashOf(type), hashOf(name), hashOf(version)] as const),
       BigInt(benchChain.id),
       at.usdc,
     ]),
   )
 }
 
-function lifeOf({ life }: SyntheticChain, address: string) {
-  if (address === at.grave) return { token: life.grave, kind: KIND.graveTransfer }
-  if (address === at.crypt) return { token: life.crypt, kind: KIND.cryptTransfer }
-  return undefined
+interface Asked {
+  readonly token: string
+  readonly owner: string
+  readonly block: number
 }
 
-function supplyAt(chain: SyntheticChain, address: string, block: number): bigint {
-  const known = lifeOf(chain, address)
-  if (known === undefined) return OTHER_SUPPLY
-  const now = known.token.minted - known.token.burnedToZero
-  return now + movedAfter(chain, { kind: known.kind, address: at.zero, block })
+function lifeOf({ life }: SyntheticChain, token: string) {
+  if (token === at.grave) return life.tokens.grave
+  return token === at.crypt ? life.tokens.crypt : undefined
 }
 
-function balanceAt(
-  chain: SyntheticChain,
-  call: { readonly address: string; readonly owner: string; readonly block: number },
-): bigint {
-  const known = lifeOf(chain, call.address)
-  const index = chain.accounts.indexOf(call.owner)
-  if (known === undefined || index === undefined || index === chain.accounts.zero) return 0n
-  const { kind } = known
-  const moved = movedAfter(chain, { kind, address: call.owner.toLowerCase(), block: call.block })
-  return known.token.balanceOf(index) - moved
+function supplyAt(chain: SyntheticChain, asked: Asked): bigint {
+  const supply = lifeOf(chain, asked.token)?.supply
+  if (supply === undefined) return OTHER_SUPPLY
+  return supply + movedAfter(chain, { ...asked, owner: at.zero })
 }
 
-/** What an address received less what it sent in the blocks above one. */
-function movedAfter(
-  { blocks, logs }: SyntheticChain,
-  input: { readonly kind: number; readonly address: string; readonly block: number },
-): bigint {
-  const kind = eventKinds[input.kind]
-  const digits = input.address.slice(2)
+function balanceNow(chain: SyntheticChain, { token, owner }: Asked): bigint {
+  if (token === at.usdc) return owner === at.payTo ? chain.life.sums.payment : 0n
+  const life = lifeOf(chain, token)
+  if (owner === at.dead) return life?.dead ?? 0n
+  return life?.balances[chain.life.holders.get(wordOf(owner)) ?? -1] ?? 0n
+}
+
+/** What an address received less what it sent in the blocks above one; of USDC only payments count. */
+function movedAfter(chain: SyntheticChain, { token, owner, block }: Asked): bigint {
+  const { logs } = chain
+  const word = `0x${wordOf(owner)}`
   let moved = 0n
-  for (let log = blocks.firstLog(input.block + 1); log < logs.count; log += 1) {
-    if (kind === undefined || logs.kindNumber(log) !== input.kind) continue
-    const sent = logs.text(log, topicStart(1) + 24, 40) === digits
-    const received = logs.text(log, topicStart(2) + 24, 40) === digits
-    if (sent === received) continue
-    const amount = BigInt(`0x${logs.text(log, dataStart(kind), 64)}`)
-    moved += received ? amount : -amount
+  for (let log = chain.firstLog(block + 1); log < logs.count; log += 1) {
+    if (eventKinds[logs.kindOf(log)]?.address !== token) continue
+    const { topics, data } = JSON.parse(logs.read([[log, log]]).toString('latin1'))
+    if (topics[2] === word) moved += BigInt(data)
+    if (topics[1] === word && token !== at.usdc) moved -= BigInt(data)
   }
   return moved
 }

@@ -1,24 +1,38 @@
-import { type AccountTable, TREASURY_INDEX } from './account-table.ts'
-import { benchAddresses } from './bench-ecosystem.ts'
-import { dataStart, eventKinds, KIND, topicStart } from './event-kinds.ts'
-import { writeWord32, writeWord48 } from './hex-writer.ts'
-import type { LogStore } from './log-store.ts'
-import type { RandomWords } from './random-words.ts'
-import { TokenLife } from './token-life.ts'
-import { fromWide, toWide, type Wide } from './wide-balances.ts'
+import { hash } from 'node:crypto'
+import { benchAddresses as at } from './bench-ecosystem.ts'
+import { eventKinds, type KindName } from './event-kinds.ts'
+import { randomOf } from './random.ts'
+import { type Account, TokenLife, TREASURY, type Transfer, zipf } from './token-life.ts'
+
+/** What a log says, as words of 64 digits. */
+export interface LogArguments {
+  readonly kind: KindName
+  /** Without topic 0. */
+  readonly topics: readonly string[]
+  readonly data: string
+}
+
+/** One holder for so many logs. */
+const LOGS_PER_HOLDER = 10
+const HOLDERS_MIN = 10
 
 /** Shares of the logs in thousandths, added up; what is left are payments to the operator. */
-const UNTIL = {
-  transfer: 959,
-  claim: 979,
-  dig: 981,
-  sync: 991,
-  distribution: 994,
-  answer: 999,
-} as const
+const UNTIL: readonly (readonly [KindName, number])[] = [
+  ['grave', 671],
+  ['crypt', 959],
+  ['claim', 979],
+  ['dig', 981],
+  ['graveSync', 986],
+  ['cryptSync', 991],
+  ['distribution', 994],
+  ['answer', 999],
+]
 
-/** Three of ten transfers are of the second token. */
-const CRYPT_SHARE = 0.3
+/** The ecosystem begins with two mints, two moves to the treasury and three prices. */
+export const FOUNDING: readonly KindName[] = [
+  ...(['grave', 'crypt', 'grave', 'crypt'] as const),
+  ...(['answer', 'graveSync', 'cryptSync'] as const),
+]
 
 const MINTED = 10n ** 27n
 const DOLLARS_PER_ETHER = 3_000
@@ -26,192 +40,155 @@ const TOKENS_IN_POOL = 20_000_000
 const ETHER_IN_POOL = 500
 /** A swap moves a price by up to this share, up or down. */
 const SWAP_SHARE = 0.004
+/** Base units up to which amounts are drawn. */
+const MOST = { usdc: 2 ** 31, weth: 2 ** 48, dig: 2 ** 53, payment: 2 ** 27 }
 
-/** How many of something there were and what they came to. */
-export interface Tally {
-  count: number
-  amount: bigint
-}
-
-/** What happens on the chain: writes the next log's arguments and keeps the state behind it. */
+/** What happens on the chain: the next log's arguments, and the state behind it. */
 export class ChainLife {
-  /** The ecosystem begins with these logs: two mints, two moves to the treasury, three prices. */
-  readonly foundingLogs = 7
-  readonly grave: TokenLife
-  readonly crypt: TokenLife
-  readonly claims = { usdc: tally(), weth: tally() }
-  readonly distributions = tally()
-  readonly digs = tally()
-  readonly payments = tally()
-  readonly logsByKind = new Float64Array(eventKinds.length)
-  /** The newest data of each pool and of the feed, as `eth_call` answers with it. */
+  readonly tokens: Readonly<Record<'grave' | 'crypt', TokenLife>>
+  readonly counts = new Map<KindName, number>()
+  /** Of claims by token, of digs and of payments. */
+  readonly sums = { usdc: 0n, weth: 0n, dig: 0n, payment: 0n }
   readonly reserves = { grave: [0n, 0n], crypt: [0n, 0n] }
   ethUsd = DOLLARS_PER_ETHER
-  readonly #accounts: AccountTable
-  readonly #random: RandomWords
-  readonly #amount: Wide = { high: 0, low: 0 }
+  /** Addresses of holders as words, and back. */
+  readonly words: readonly string[]
+  readonly holders: ReadonlyMap<string, number>
+  readonly #random: () => number
   readonly #pools = {
     grave: { tokens: TOKENS_IN_POOL, ether: ETHER_IN_POOL },
     crypt: { tokens: TOKENS_IN_POOL, ether: ETHER_IN_POOL },
   }
 
-  constructor(accounts: AccountTable, random: RandomWords, logs: number) {
-    this.#accounts = accounts
-    this.#random = random
-    this.grave = new TokenLife(accounts, random, logs)
-    this.crypt = new TokenLife(accounts, random, logs)
-  }
-
-  writeNext(logs: LogStore, timeUnix: number): void {
-    const draw = this.#random.below(1_000)
-    if (draw < UNTIL.transfer) this.#transfer(logs, timeUnix)
-    else if (draw < UNTIL.claim) this.#claim(logs)
-    else if (draw < UNTIL.dig) this.#dig(logs)
-    else if (draw < UNTIL.sync) this.#sync(logs, this.#random.below(2) === 0 ? 'grave' : 'crypt')
-    else if (draw < UNTIL.distribution) this.#distribution(logs)
-    else if (draw < UNTIL.answer) this.#answer(logs, timeUnix)
-    else this.#payment(logs)
-  }
-
-  writeFounding(logs: LogStore, index: number, timeUnix: number): void {
-    const { zero } = this.#accounts
-    const amount = toWide(index < 2 ? MINTED : MINTED / 20n)
-    const [from, to] = index < 2 ? [zero, 0] : [0, TREASURY_INDEX]
-    if (index === 4) this.#answer(logs, timeUnix)
-    else if (index > 4) this.#sync(logs, index === 5 ? 'grave' : 'crypt')
-    else this.#move(logs, { crypt: index % 2 === 1, from, to, amount, timeUnix })
-  }
-
-  /** USDC between strangers: of the right contract and event, but of no recipient asked for. */
-  writeNoise(logs: LogStore): void {
-    this.#random48(2 ** 40)
-    this.#write(logs, KIND.noise, [this.#holder(), this.#holder()])
-  }
-
-  #transfer(logs: LogStore, timeUnix: number): void {
-    const crypt = this.#random.unit() < CRYPT_SHARE
-    const { from, to } = (crypt ? this.crypt : this.grave).draw(this.#amount)
-    this.#move(logs, { crypt, from, to, amount: this.#amount, timeUnix })
-  }
-
-  #move(
-    logs: LogStore,
-    move: {
-      readonly crypt: boolean
-      readonly from: number
-      readonly to: number
-      readonly amount: Wide
-      readonly timeUnix: number
-    },
-  ): void {
-    const { crypt, from, to, amount } = move
-    const life = crypt ? this.crypt : this.grave
-    life.move(move)
-    this.#amount.high = amount.high
-    this.#amount.low = amount.low
-    this.#write(logs, crypt ? KIND.cryptTransfer : KIND.graveTransfer, [from, to])
-  }
-
-  #claim(logs: LogStore): void {
-    const isUsdc = this.#random.unit() < 0.6
-    this.#random48(isUsdc ? 2 ** 31 : 2 ** 48)
-    count(isUsdc ? this.claims.usdc : this.claims.weth, this.#amount)
-    const token = isUsdc ? this.#accounts.usdc : this.#accounts.weth
-    this.#write(logs, KIND.claim, [this.#holder(), token])
-  }
-
-  #distribution(logs: LogStore): void {
-    this.#random48(2 ** 40)
-    count(this.distributions, this.#amount)
-    this.#write(logs, KIND.distribution, [this.#accounts.usdc])
-  }
-
-  #dig(logs: LogStore): void {
-    this.#amount.high = 1 + this.#random.below(2 ** 24)
-    this.#amount.low = this.#random.word48()
-    count(this.digs, this.#amount)
-    const { view, start } = this.#write(logs, KIND.dig, [this.#holder()])
-    writeWord32(view, start + topicStart(2) + 56, this.digs.count)
-  }
-
-  #payment(logs: LogStore): void {
-    this.#random48(2 ** 27)
-    count(this.payments, this.#amount)
-    this.#write(logs, KIND.payment, [this.#holder(), this.#accounts.payTo])
-  }
-
-  #sync(logs: LogStore, name: 'grave' | 'crypt'): void {
-    const pool = this.#pools[name]
-    const step = 1 + (this.#random.unit() - 0.5) * 2 * SWAP_SHARE
-    pool.tokens *= step
-    pool.ether /= step
-    const token = toUnits(pool.tokens, this.#random)
-    const ether = toUnits(pool.ether, this.#random)
-    const tokenFirst = benchAddresses[name] < benchAddresses.weth
-    const [first, second] = tokenFirst ? [token, ether] : [ether, token]
-    this.reserves[name] = [fromWide(first), fromWide(second)]
-    const kind = name === 'grave' ? KIND.graveSync : KIND.cryptSync
-    this.#amount.high = first.high
-    this.#amount.low = first.low
-    const { view, start } = this.#write(logs, kind, [])
-    this.#writeAmount(view, start + (kindOf(kind).data + 64), second)
-  }
-
-  #answer(logs: LogStore, timeUnix: number): void {
-    this.ethUsd *= 1 + (this.#random.unit() - 0.5) * 2 * SWAP_SHARE
-    this.#amount.high = 0
-    this.#amount.low = timeUnix
-    const { view, start } = this.#write(logs, KIND.answer, [])
-    writeWord48(view, start + topicStart(1) + 52, this.answer)
-    writeWord32(view, start + topicStart(2) + 56, this.logsByKind[KIND.answer] ?? 0)
+  constructor({ logs, seed }: { readonly logs: number; readonly seed: number }) {
+    const count = Math.max(HOLDERS_MIN, Math.floor(logs / LOGS_PER_HOLDER))
+    this.words = Array.from({ length: count }, (_, index) =>
+      index === TREASURY ? wordOf(at.treasury) : holderWord(seed, index),
+    )
+    this.holders = new Map(this.words.map((word, index) => [word, index]))
+    this.#random = randomOf(seed)
+    this.tokens = {
+      grave: new TokenLife(count, this.#random, logs),
+      crypt: new TokenLife(count, this.#random, logs),
+    }
   }
 
   /** The feed's newest answer, with 8 decimals. */
-  get answer(): number {
-    return Math.round(this.ethUsd * 1e8)
+  get answer(): bigint {
+    return BigInt(Math.round(this.ethUsd * 1e8))
   }
 
-  #holder(): number {
-    return this.#random.zipf(this.#accounts.holders)
+  found(index: number, timeUnix: number): LogArguments {
+    const kind = FOUNDING[index] ?? 'answer'
+    const isMint = index < 2
+    return this.#say(kind, timeUnix, {
+      from: isMint ? 'zero' : 0,
+      to: isMint ? 0 : TREASURY,
+      amount: isMint ? MINTED : MINTED / 20n,
+    })
   }
 
-  #random48(limit: number): void {
-    this.#amount.high = 0
-    this.#amount.low = 1 + (this.#random.word48() % (limit - 1))
+  next(timeUnix: number): LogArguments {
+    const draw = this.#random() * 1_000
+    const [kind] = UNTIL.find(([, until]) => draw < until) ?? ['payment' as const]
+    return this.#say(kind, timeUnix)
   }
 
-  /** Begins a log with accounts as its indexed arguments and the drawn amount as its data. */
-  #write(logs: LogStore, kind: number, accounts: readonly number[]) {
-    this.logsByKind[kind] = (this.logsByKind[kind] ?? 0) + 1
-    const log = logs.begin(kind)
-    for (let index = 0; index < accounts.length; index += 1)
-      this.#accounts.write(log.view, log.start + topicStart(index + 1) + 24, accounts[index] ?? 0)
-    this.#writeAmount(log.view, log.start + kindOf(kind).data, this.#amount)
-    return log
+  noise(timeUnix: number): LogArguments {
+    return this.#say('noise', timeUnix)
   }
 
-  #writeAmount(view: DataView, at: number, { high, low }: Wide): void {
-    writeWord48(view, at + 40, high)
-    writeWord48(view, at + 52, low)
+  #say(kind: KindName, timeUnix: number, founding?: Transfer): LogArguments {
+    this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1)
+    switch (kind) {
+      case 'grave':
+      case 'crypt':
+        return this.#transfer(kind, timeUnix, founding)
+      case 'claim': {
+        const token = this.#random() < 0.6 ? 'usdc' : 'weth'
+        return log(kind, [this.#holder(), wordOf(at[token])], this.#amount(token))
+      }
+      case 'distribution':
+        return log(kind, [wordOf(at.usdc)], this.#draw(MOST.usdc))
+      case 'dig':
+        return log(kind, [this.#holder(), word(this.countOf(kind))], this.#amount('dig'))
+      case 'graveSync':
+      case 'cryptSync':
+        return this.#sync(kind)
+      case 'answer':
+        this.ethUsd *= this.#step()
+        return log(kind, [word(this.answer), word(this.countOf(kind))], timeUnix)
+      case 'payment':
+        return log(kind, [this.#holder(), wordOf(at.payTo)], this.#amount('payment'))
+      case 'noise':
+        return log(kind, [this.#holder(), this.#holder()], this.#draw(MOST.usdc))
+    }
+  }
+
+  countOf(kind: KindName): number {
+    return this.counts.get(kind) ?? 0
+  }
+
+  #transfer(kind: 'grave' | 'crypt', timeUnix: number, founding?: Transfer): LogArguments {
+    const token = this.tokens[kind]
+    const transfer = founding ?? token.draw()
+    token.move(transfer, timeUnix)
+    return log(kind, [this.#wordOf(transfer.from), this.#wordOf(transfer.to)], transfer.amount)
+  }
+
+  #sync(kind: 'graveSync' | 'cryptSync'): LogArguments {
+    const name = kind === 'graveSync' ? 'grave' : 'crypt'
+    const pool = this.#pools[name]
+    const step = this.#step()
+    pool.tokens *= step
+    pool.ether /= step
+    const [token, ether] = [toUnits(pool.tokens), toUnits(pool.ether)]
+    this.reserves[name] = at[name] < at.weth ? [token, ether] : [ether, token]
+    return { kind, topics: [], data: this.reserves[name].map(word).join('') }
+  }
+
+  #step(): number {
+    return 1 + (this.#random() - 0.5) * 2 * SWAP_SHARE
+  }
+
+  #amount(of: keyof typeof MOST): bigint {
+    const amount = this.#draw(MOST[of])
+    this.sums[of] += amount
+    return amount
+  }
+
+  #draw(most: number): bigint {
+    return BigInt(1 + Math.floor(this.#random() * (most - 1)))
+  }
+
+  #holder(): string {
+    return this.words[zipf(this.#random, this.words.length)] ?? ''
+  }
+
+  #wordOf(account: Account): string {
+    return typeof account === 'number' ? (this.words[account] ?? '') : wordOf(at[account])
   }
 }
 
-const layouts = eventKinds.map((kind) => ({ data: dataStart(kind) }))
-
-function kindOf(kind: number): { readonly data: number } {
-  return layouts[kind] ?? { data: 0 }
+function log(kind: KindName, topics: readonly string[], data: bigint | number): LogArguments {
+  return { kind, topics, data: word(data) }
 }
 
-function tally(): Tally {
-  return { count: 0, amount: 0n }
+export function wordOf(address: string): string {
+  return address.slice(2).padStart(64, '0')
 }
 
-function count(into: Tally, amount: Wide): void {
-  into.count += 1
-  into.amount += fromWide(amount)
+function holderWord(seed: number, index: number): string {
+  return hash('sha256', `${seed} holder ${index}`).slice(0, 40).padStart(64, '0')
 }
 
-/** Whole tokens as base units of 18 decimals; the digits that a double lacks are random. */
-function toUnits(tokens: number, random: RandomWords): Wide {
-  return { high: Math.floor((tokens * 1e18) / 2 ** 48), low: random.word48() }
+function word(value: bigint | number): string {
+  return value.toString(16).padStart(64, '0')
 }
+
+/** Whole tokens as base units of 18 decimals. */
+function toUnits(tokens: number): bigint {
+  return BigInt(Math.floor(tokens * 1e6)) * 10n ** 12n
+}
+
+export const kindNumbers = new Map(eventKinds.map(({ name }, number) => [name, number]))

@@ -1,36 +1,33 @@
+import { readJson } from '../bench-process.ts'
 import type { ChainTruth, TokenTruth } from './chain-truth.ts'
-import type { SextonProcess } from './sexton-process.ts'
 
 type Figures = Readonly<Record<string, unknown>>
 
-/** Whether the windows of the last 24 hours, 7 and 30 days are right: the first useful answer. */
-export async function windowsAreRight(sexton: SextonProcess, truth: ChainTruth): Promise<boolean> {
-  const answer = await sexton.get('/api/burns/total')
-  if (answer?.status !== 200) return false
-  return differences(windowsOf(answer.body.data), expectedWindows(truth.grave)).length === 0
+const WINDOWS = ['last24h', 'last7d', 'last30d'] as const
+
+/** Whether the burns of 24 hours, 7 and 30 days are right: the first useful answer. */
+export async function windowsAreRight(url: string, truth: ChainTruth): Promise<boolean> {
+  const answer = await readJson(`${url}/api/burns/total`)
+  return differences(windowsOf(answer?.data), windowsOf(truth.grave)).length === 0
 }
 
 /** Compares what the API says with what the chain's makers know; throws on any difference. */
-export async function checkFigures(sexton: SextonProcess, truth: ChainTruth): Promise<void> {
-  const [stats, burns, crypt, dividends] = await Promise.all(
-    ['/api/stats', '/api/burns/total', '/api/burns/total?token=CRYPT', '/api/dividends/total'].map(
-      async (path) => (await sexton.get(path))?.body.data,
-    ),
-  )
-  const secondary = stats?.tokens?.find((each: Figures) => each.symbol === 'CRYPT')
+export async function checkFigures(url: string, truth: ChainTruth): Promise<void> {
+  const read = async (path: string) => (await readJson(url + path))?.data
+  const stats = await read('/api/stats')
+  const dividends = await read('/api/dividends/total')
+  const crypt = stats?.tokens?.find((each: Figures) => each.symbol === 'CRYPT')
   const amountOf = (symbol: string) =>
     stats?.lifetimeDividends?.find((each: Figures) => each.token === symbol)?.amountRaw
   const found = {
-    ...prefixed('grave', tokenFigures(stats, burns)),
-    ...prefixed('crypt', windowsOf(crypt)),
-    'crypt.totalBurned': crypt?.totalBurnedRaw,
-    'crypt.burnCount': crypt?.burnCount,
-    'crypt.holderCount': secondary?.holderCount,
+    ...burnsOf('grave', await read('/api/burns/total')),
+    ...burnsOf('crypt', await read('/api/burns/total?token=CRYPT')),
+    supply: stats?.totalSupplyRaw,
+    circulating: stats?.circulatingSupplyRaw,
+    holders: `${stats?.holderCount} ${crypt?.holderCount}`,
     claims: dividends?.payoutCount,
-    usdc: amountOf('USDC'),
-    weth: amountOf('WETH'),
-    digs: stats?.graveDigs?.count,
-    dug: stats?.graveDigs?.totalClaimedRaw,
+    claimed: `${amountOf('USDC')} ${amountOf('WETH')}`,
+    digs: `${stats?.graveDigs?.count} ${stats?.graveDigs?.totalClaimedRaw}`,
   }
   const wrong = differences(found, expectedFigures(truth))
   if (wrong.length > 0) throw new Error(`the figures are wrong:\n${wrong.join('\n')}`)
@@ -38,52 +35,29 @@ export async function checkFigures(sexton: SextonProcess, truth: ChainTruth): Pr
 
 function expectedFigures({ grave, crypt, claims, digs }: ChainTruth): Figures {
   return {
-    'grave.totalSupply': grave.totalSupplyRaw,
-    'grave.circulating': grave.circulatingRaw,
-    'grave.totalBurned': grave.totalBurnedRaw,
-    'grave.burnCount': grave.burnCount,
-    'grave.holderCount': grave.holderCount,
-    ...prefixed('grave', expectedWindows(grave)),
-    ...prefixed('crypt', expectedWindows(crypt)),
-    'crypt.totalBurned': crypt.totalBurnedRaw,
-    'crypt.burnCount': crypt.burnCount,
-    'crypt.holderCount': crypt.holderCount,
+    ...burnsOf('grave', grave),
+    ...burnsOf('crypt', crypt),
+    supply: grave.totalSupplyRaw,
+    circulating: grave.circulatingRaw,
+    holders: `${grave.holderCount} ${crypt.holderCount}`,
     claims: claims.count,
-    usdc: claims.usdcRaw,
-    weth: claims.wethRaw,
-    digs: digs.count,
-    dug: digs.claimedRaw,
+    claimed: `${claims.usdcRaw} ${claims.wethRaw}`,
+    digs: `${digs.count} ${digs.claimedRaw}`,
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are compared member by member.
-function tokenFigures(stats: any, burns: any): Figures {
-  return {
-    totalSupply: stats?.totalSupplyRaw,
-    circulating: stats?.circulatingSupplyRaw,
-    totalBurned: stats?.totalBurnedRaw,
-    burnCount: burns?.burnCount,
-    holderCount: stats?.holderCount,
-    ...windowsOf(burns),
-  }
-}
+type Burns = Partial<Pick<TokenTruth, (typeof WINDOWS)[number] | 'totalBurnedRaw' | 'burnCount'>>
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are compared member by member.
-function windowsOf(burns: any): Figures {
-  const windows = ['last24h', 'last7d', 'last30d'].flatMap((name) => [
-    [name, burns?.[name]?.burnedRaw],
-    [`${name}.count`, burns?.[name]?.burnCount],
-  ])
-  return Object.fromEntries(windows)
-}
-
-function expectedWindows({ last24h, last7d, last30d }: TokenTruth): Figures {
-  return windowsOf({ last24h, last7d, last30d })
-}
-
-function prefixed(prefix: string, figures: Figures): Figures {
+function burnsOf(token: string, burns: Burns | undefined): Figures {
+  const figures = { total: burns?.totalBurnedRaw, count: burns?.burnCount, ...windowsOf(burns) }
   return Object.fromEntries(
-    Object.entries(figures).map(([name, value]) => [`${prefix}.${name}`, value]),
+    Object.entries(figures).map(([name, value]) => [`${token}.${name}`, value]),
+  )
+}
+
+function windowsOf(burns: Burns | undefined): Figures {
+  return Object.fromEntries(
+    WINDOWS.map((name) => [name, `${burns?.[name]?.burnedRaw} ${burns?.[name]?.burnCount}`]),
   )
 }
 

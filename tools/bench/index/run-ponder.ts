@@ -1,25 +1,21 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { rm } from 'node:fs/promises'
+import { cp, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { freePort } from '#lib/free-port.ts'
+import { cpuSeconds, peakMegabytes, readJson, startProcess } from '../bench-process.ts'
+import { installPackages } from '../install-packages.ts'
 import { benchAddresses } from './bench-ecosystem.ts'
-import { type ChainServer, startChainServer } from './chain-server.ts'
+import type { ChainServer } from './chain-server.ts'
 import type { ChainTruth } from './chain-truth.ts'
-import { installPonder, PONDER_LINES, type PonderLine } from './install-ponder.ts'
-import { cpuSeconds, peakMegabytes } from './process-figures.ts'
-import type { ServerCounts } from './server-counts.ts'
+import type { Figures } from './figures.ts'
 
-export interface PonderResult {
-  readonly logs: number
-  /** From the start of the process until its /ready says 200. */
-  readonly seconds: number
-  readonly cpuSeconds: number
-  readonly peakMegabytes: number
-  readonly counts: ServerCounts
-}
+/** The two lines of Ponder on npm: 1.0.0 is the older code (0.10), 0.17.7 the newer. */
+export const PONDER_LINES = ['1.0.0', '0.17.7'] as const
+
+/** What Ponder wants beside itself. */
+const BESIDE = ['viem@2.57.1', 'hono@4']
+
+/** Some registries lack the version that the newer line names; its release before has what Ponder imports. */
+const OVERRIDES = { '@ponder/utils': '0.2.18' }
 
 /** The newer line starts each URL at 20 requests a second; listed so often, pacing does not bind. */
 const URLS_LISTED = 30
@@ -29,110 +25,71 @@ const POLL_MS = 100
 const READY_TIMEOUT_MS = 15 * 60_000
 /** The blocks that are not final come after /ready, one at a time. */
 const HEAD_TIMEOUT_MS = 120_000
-const OUTPUT_CHARACTERS_MAX = 4_000
-
-if (import.meta.main) await main()
-
-async function main(): Promise<void> {
-  const text = { type: 'string' } as const
-  const { values } = parseArgs({ options: { logs: text, line: text } })
-  const server = await startChainServer({ logs: values.logs ?? '20000', 'full-bloom': true })
-  try {
-    for (const line of PONDER_LINES.filter(
-      (each) => values.line === undefined || each === values.line,
-    ))
-      process.stdout.write(`${line} ${JSON.stringify(await runPonder(server, line))}\n`)
-  } finally {
-    await server.stop()
-  }
-}
 
 /** Lets a fresh Ponder on its embedded PGlite index a chain; throws when its figures are wrong. */
-export async function runPonder(server: ChainServer, line: PonderLine): Promise<PonderResult> {
-  const folder = await installPonder(line)
-  await rm(join(folder, '.ponder'), { recursive: true, force: true })
+export async function runPonder(
+  server: ChainServer,
+  line: (typeof PONDER_LINES)[number],
+): Promise<Figures> {
+  const folder = await installLine(line)
   const truth = await server.truth()
-  await server.resetCounts()
-  const port = await freePort()
-  const startedMs = performance.now()
-  const child = startPonder(folder, { port, url: server.url, line })
-  const output = keepOutput(child)
-  const exited = once(child, 'exit')
-  const url = `http://127.0.0.1:${port}`
+  await server.counts()
+  const ponder = startProcess({ folder, port: await freePort(), ...commandOf(line, server.url) })
   try {
-    await until(child, READY_TIMEOUT_MS, async () => (await fetch(`${url}/ready`)).status === 200)
-    const seconds = (performance.now() - startedMs) / 1000
-    const counts = await server.counts()
+    const isReady = async () =>
+      (await fetch(`${ponder.url}/ready`).catch(() => undefined))?.status === 200
+    await ponder.until(isReady, { timeoutMs: READY_TIMEOUT_MS, pollMs: POLL_MS })
     const figures = {
-      cpuSeconds: await cpuSeconds(child.pid ?? 0),
-      peakMegabytes: await peakMegabytes(child.pid ?? 0),
+      logs: truth.logs,
+      seconds: (performance.now() - ponder.startedMs) / 1_000,
+      counts: await server.counts(),
+      cpuSeconds: await cpuSeconds(ponder.pid),
+      peakMegabytes: await peakMegabytes(ponder.pid),
     }
-    await until(child, HEAD_TIMEOUT_MS, async () => isRight(url, truth))
-    return { logs: truth.wanted, seconds, ...figures, counts }
-  } catch (cause) {
-    throw new Error(`ponder ${line} failed:\n${output.text}`, { cause })
+    const isWhole = () => isRight(ponder.url, truth)
+    await ponder.until(isWhole, { timeoutMs: HEAD_TIMEOUT_MS, pollMs: POLL_MS })
+    return figures
   } finally {
-    child.kill('SIGKILL')
-    await exited
+    await ponder.kill()
   }
 }
 
-function startPonder(
-  folder: string,
-  input: { readonly port: number; readonly url: string; readonly line: PonderLine },
-): ChildProcess {
+/** Gives the folder of an app without data. */
+async function installLine(line: string): Promise<string> {
+  const install = (overrides: Readonly<Record<string, string>>) =>
+    installPackages(`ponder-${line}`, [`ponder@${line}`, ...BESIDE], overrides)
+  const folder = await install({}).catch(() => install(OVERRIDES))
+  await rm(join(folder, '.ponder'), { recursive: true, force: true })
+  await mkdir(join(folder, 'src/api'), { recursive: true })
+  const files = {
+    schema: 'ponder.schema.ts',
+    config: 'ponder.config.ts',
+    handlers: 'src/index.ts',
+    api: 'src/api/index.ts',
+  }
+  for (const [from, to] of Object.entries(files))
+    await cp(join(import.meta.dirname, 'rivals', `ponder-${from}.mjs`), join(folder, to))
+  return folder
+}
+
+function commandOf(line: string, url: string) {
   const { grave, crypt, distributor, graveyard } = benchAddresses
-  const chain = {
-    url: input.url,
-    addresses: { tokens: [grave, crypt], distributor, graveyard },
-    isOld: input.line === '1.0.0',
-    urlsListed: URLS_LISTED,
-  }
-  const program = join(folder, 'node_modules/ponder/dist/esm/bin/ponder.js')
-  const flags = ['--schema', 'bench', '--port', String(input.port), '--hostname', '127.0.0.1']
-  return spawn(process.execPath, [program, 'start', ...flags], {
-    cwd: folder,
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder,
-      PONDER_TELEMETRY_DISABLED: 'true',
-      BENCH_CHAIN: JSON.stringify(chain),
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-}
-
-function keepOutput(child: ChildProcess): { text: string } {
-  const output = { text: '' }
-  for (const stream of [child.stdout, child.stderr])
-    stream?.setEncoding('utf8').on('data', (text: string) => {
-      output.text = (output.text + text).slice(-OUTPUT_CHARACTERS_MAX)
-    })
-  return output
-}
-
-async function until(
-  child: ChildProcess,
-  timeoutMs: number,
-  isDone: () => Promise<boolean>,
-): Promise<void> {
-  const endMs = performance.now() + timeoutMs
-  while (!(await isDone().catch(() => false))) {
-    if (child.exitCode !== null) throw new Error(`it ended with code ${child.exitCode}`)
-    if (performance.now() > endMs) throw new Error(`not done after ${timeoutMs / 1000} s`)
-    await sleep(POLL_MS)
+  const addresses = { tokens: [grave, crypt], distributor, graveyard }
+  const chain = { url, addresses, isOld: line === '1.0.0', urlsListed: URLS_LISTED }
+  const program = 'node_modules/ponder/dist/esm/bin/ponder.js'
+  return {
+    command: [process.execPath, program, 'start', '--schema', 'bench', '--hostname', '127.0.0.1'],
+    environment: { PONDER_TELEMETRY_DISABLED: 'true', BENCH_CHAIN: JSON.stringify(chain) },
   }
 }
 
-async function isRight(url: string, truth: ChainTruth): Promise<boolean> {
-  const answer = await fetch(`${url}/figures`)
-  const found = (await answer.json()) as Readonly<Record<string, unknown>>
-  const burned = BigInt(truth.grave.totalBurnedRaw) + BigInt(truth.crypt.totalBurnedRaw)
+async function isRight(url: string, { grave, crypt, claims, digs }: ChainTruth): Promise<boolean> {
+  const found = await readJson(`${url}/figures`)
   return (
-    found.burns === truth.grave.burnCount + truth.crypt.burnCount &&
-    found.burned === String(burned) &&
-    found.claims === truth.claims.count &&
-    found.digs === truth.digs.count &&
+    found?.burns === grave.burnCount + crypt.burnCount &&
+    found.burned === String(BigInt(grave.totalBurnedRaw) + BigInt(crypt.totalBurnedRaw)) &&
+    found.claims === claims.count &&
+    found.digs === digs.count &&
     found.debtors === 0
   )
 }

@@ -1,6 +1,5 @@
-import { type AccountTable, TREASURY_INDEX } from './account-table.ts'
-import type { RandomWords } from './random-words.ts'
-import { fromWide, type Wide, WideBalances } from './wide-balances.ts'
+/** Holder 0 has everything at first; holder 1 is what the ecosystem file calls the treasury. */
+export const TREASURY = 1
 
 /** One transfer of a thousand is a burn to the zero address, ten more go to the dead address. */
 const BURNS_TO_ZERO = 0.001
@@ -10,85 +9,74 @@ const BURN_SHARE = 0.01
 /** So many senders send everything they have. */
 const EVERYTHING = 0.05
 
-/** A burn as the register sums it up. */
-export interface BurnFact {
+export type Account = number | 'zero' | 'dead'
+
+export interface Transfer {
+  readonly from: Account
+  readonly to: Account
+  readonly amount: bigint
+}
+
+interface Burn {
   readonly timeUnix: number
   readonly amount: bigint
 }
 
-export interface Transfer extends Ends {
-  readonly amount: Wide
-  readonly timeUnix: number
-}
-
-export interface Ends {
-  readonly from: number
-  readonly to: number
-}
-
 /** One token: who holds how much, and what was burned when. */
 export class TokenLife {
-  readonly burns: BurnFact[] = []
-  minted = 0n
-  burnedToZero = 0n
-  readonly #balances: WideBalances
-  readonly #accounts: AccountTable
-  readonly #random: RandomWords
+  readonly burns: Burn[] = []
+  readonly balances: bigint[]
+  dead = 0n
+  supply = 0n
+  readonly #random: () => number
   readonly #logs: number
 
-  constructor(accounts: AccountTable, random: RandomWords, logs: number) {
-    this.#accounts = accounts
+  constructor(holders: number, random: () => number, logs: number) {
+    this.balances = new Array<bigint>(holders).fill(0n)
     this.#random = random
     this.#logs = logs
-    this.#balances = new WideBalances(accounts.owners)
   }
 
-  balanceOf(index: number): bigint {
-    return index < this.#accounts.owners ? this.#balances.of(index) : 0n
-  }
-
-  /** Accounts that hold something; the treasury and the burn addresses are none. */
-  countHolders(): number {
-    let holders = 0
-    for (let index = 0; index < this.#accounts.holders; index += 1)
-      if (index !== TREASURY_INDEX && this.#balances.holds(index)) holders += 1
-    return holders
-  }
-
-  /** Draws who sends how much to whom; the amount goes to `amount`. */
-  draw(amount: Wide): Ends {
-    const drawn = this.#random.zipf(this.#accounts.holders)
-    const chance = this.#random.unit()
+  /** Draws who sends how much to whom. Holder 0 stands in for those who have nothing yet. */
+  draw(): Transfer {
+    const chance = this.#random()
     const isBurn = chance < BURNS_TO_ZERO + BURNS_TO_DEAD
-    let from = this.#balances.holds(drawn) ? drawn : 0
-    this.#drawAmount(amount, from, isBurn)
-    if (amount.high === 0 && amount.low === 0) {
-      from = 0
-      this.#drawAmount(amount, from, isBurn)
-    }
-    return { from, to: this.#receiver(chance) }
+    const drawn = zipf(this.#random, this.balances.length)
+    const amount = this.#share(drawn, isBurn)
+    const receiver = isBurn ? 'dead' : zipf(this.#random, this.balances.length)
+    const to = chance < BURNS_TO_ZERO ? 'zero' : receiver
+    if (amount > 0n) return { from: drawn, to, amount }
+    return { from: 0, to, amount: this.#share(0, isBurn) }
   }
 
-  move({ from, to, amount, timeUnix }: Transfer): void {
-    const { zero, dead } = this.#accounts
-    if (from === zero) this.minted += fromWide(amount)
-    else this.#balances.subtract(from, amount)
-    if (to === zero) this.burnedToZero += fromWide(amount)
-    else this.#balances.add(to, amount)
-    if (to === zero || to === dead) this.burns.push({ timeUnix, amount: fromWide(amount) })
+  move({ from, to, amount }: Transfer, timeUnix: number): void {
+    if (from === 'zero') this.supply += amount
+    else this.#add(from, -amount)
+    if (to === 'zero') this.supply -= amount
+    else this.#add(to, amount)
+    if (to === 'zero' || to === 'dead') this.burns.push({ timeUnix, amount })
   }
 
-  /** The first holder serves those who have nothing yet, so each time only with a little. */
-  #drawAmount(amount: Wide, from: number, isBurn: boolean): void {
-    const draw = this.#random.unit()
-    const isAll = !isBurn && from > TREASURY_INDEX && this.#random.unit() < EVERYTHING
-    const part = from === 0 ? draw / this.#logs : draw * draw * (isBurn ? BURN_SHARE : 0.5)
-    this.#balances.share(amount, from, { share: isAll ? 1 : part, low: this.#random.word48() })
+  /** Each time only a little of holder 0's. */
+  #share(from: number, isBurn: boolean): bigint {
+    const held = this.balances[from] ?? 0n
+    const draw = this.#random()
+    if (from === 0) return part(held, draw / this.#logs)
+    if (!isBurn && from > TREASURY && this.#random() < EVERYTHING) return held
+    return part(held, draw * draw * (isBurn ? BURN_SHARE : 0.5))
   }
 
-  #receiver(chance: number): number {
-    if (chance < BURNS_TO_ZERO) return this.#accounts.zero
-    if (chance < BURNS_TO_ZERO + BURNS_TO_DEAD) return this.#accounts.dead
-    return this.#random.zipf(this.#accounts.holders)
+  #add(account: number | 'dead', amount: bigint): void {
+    if (account === 'dead') this.dead += amount
+    else this.balances[account] = (this.balances[account] ?? 0n) + amount
   }
+}
+
+function part(amount: bigint, share: number): bigint {
+  return (amount * BigInt(Math.floor(share * 2 ** 52))) >> 52n
+}
+
+/** A rank below `count`; rank r comes about 1/(r + 1) as often as rank 0 (Zipf's law). */
+export function zipf(random: () => number, count: number): number {
+  return Math.min(count, Math.floor(Math.exp(random() * Math.log(count + 1)))) - 1
 }

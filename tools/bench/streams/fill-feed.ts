@@ -8,6 +8,7 @@ import { openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { benchChain, benchEcosystem } from '../index/bench-ecosystem.ts'
+import type { SextonPlace } from '../start-sexton.ts'
 
 const BURNS_A_BLOCK = 500
 
@@ -18,10 +19,9 @@ const BURNS = { name: 'burns', byAccount: false }
 
 /** Adds burns at the head, block by block, each final 64 blocks later; gives the ends of the feed. */
 export async function fillFeed(
-  place: { readonly folder: string; readonly databaseUrl: string | undefined },
+  { folder, databaseUrl }: SextonPlace,
   changes: number,
 ): Promise<{ readonly first: string; readonly last: number }> {
-  const { folder, databaseUrl } = place
   const engine = await openStore(
     `${folder}/data`,
     'register',

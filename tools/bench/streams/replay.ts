@@ -7,11 +7,8 @@ import { Command } from 'commander'
 import { startPostgres } from '#test/postgres.ts'
 import { type EngineName, engineOption, readNumber } from '#test/program-options.ts'
 import { withClient } from '#test/with-client.ts'
-import { pinPostgres } from '../api/pin-postgres.ts'
-import { PROGRAM } from '../api/run-open-loop.ts'
-import { makeRegister } from '../api/sexton-register.ts'
-import { startService } from '../api/sexton-service.ts'
-import { peakMegabytes } from '../index/process-figures.ts'
+import { peakMegabytes } from '../bench-process.ts'
+import { makeRegister, startSexton, untilServed } from '../start-sexton.ts'
 import { fillFeed } from './fill-feed.ts'
 import type { Replayed, ReplayInput } from './replay-readers.ts'
 
@@ -40,28 +37,31 @@ const SERVICE_CORE = 0
 const LOAD_CORE = 1
 const QUOTA = 1_000_000_000
 const READERS = join(import.meta.dirname, 'replay-readers.ts')
+const HONEST = join(import.meta.dirname, '../open-loop-load.ts')
 const SETTLE_SECONDS = 2
 
+// This process waits, and the databases that it starts stay on its core.
+await promisify(execFile)('taskset', ['-a', '-c', '-p', String(LOAD_CORE), String(process.pid)])
 const postgres = values.engine === 'postgres' ? await startPostgres({ own: true }) : undefined
 const folder = await mkdtemp(join(tmpdir(), 'sexton-bench-replay-'))
 try {
   const databaseUrl = await postgres?.createDatabase()
-  await makeRegister(folder, databaseUrl)
-  const { first, last } = await fillFeed({ folder, databaseUrl }, values.changes)
-  if (databaseUrl !== undefined) {
+  const place = { folder, databaseUrl }
+  await makeRegister(place)
+  const { first, last } = await fillFeed(place, values.changes)
+  if (databaseUrl !== undefined)
     await withClient(databaseUrl, async (client) => {
       await client.query('vacuum analyze')
       await client.query('checkpoint')
     })
-    await pinPostgres(databaseUrl, LOAD_CORE)
-  }
   // Else the system writes the fill to the disk while calls wait for their commits.
   await promisify(execFile)('sync')
   print(`${values.engine}: ${last} changes`)
   const quotas = { anonymous: QUOTA, free: QUOTA, premium: QUOTA }
-  const service = await startService({ folder, databaseUrl, core: SERVICE_CORE, quotas })
+  const service = await startSexton({ ...place, role: 'serve', core: SERVICE_CORE, quotas })
   const port = Number(new URL(service.url).port)
   try {
+    await untilServed(service)
     await honest(service.url, 2)
     print(`no replay: ${show(await honest(service.url, values.seconds))}`)
     for (const finality of ['latest', 'finalized'] as const)
@@ -105,7 +105,7 @@ async function honest(url: string, seconds: number): Promise<Waits> {
     ...{ url: `${url}/api/burns?limit=10`, perSecond: values.perSecond, seconds },
     connections: 32,
   }
-  const { refused, ...waits } = await run([process.execPath, PROGRAM], load)
+  const { refused, ...waits } = await run([process.execPath, HONEST], load)
   if (refused > 0) print(`${refused} honest calls were refused`)
   return waits
 }

@@ -4,9 +4,6 @@ const { headers, body } = JSON.parse(process.env.BENCH_ANSWER)
 /** Headers that Node writes by itself. */
 const NODE_OWN = ['connection', 'keep-alive', 'date', 'content-length']
 
-/** Names and values in turn. */
-export const HEADER_LIST = headers.filter(([name]) => !NODE_OWN.includes(name.toLowerCase())).flat()
-
 export const BODY = body
 
 /** Where the servers of the benchmark differ only in what they count, this is what they say. */

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 
 /**
  * Sends requests at a fixed rate, whether or not earlier ones are answered, and measures each from the moment
- * it was due: an answer that holds up the next ones counts for all of them. Run by `runOpenLoop`.
+ * it was due: an answer that holds up the next ones counts for all of them.
  */
 const { url, perSecond, seconds, connections, secretsFile } = JSON.parse(
   process.argv[2] ?? '{}',

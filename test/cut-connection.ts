@@ -1,35 +1,53 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A TCP proxy to PostgreSQL that can cut the connection at a commit. */
-export interface CutAtCommit {
+/** A place in what a process asks of the database. */
+export interface Moment {
+  /** Words of statements that one connection sends in this order; the moment is at the last. */
+  readonly after: readonly string[]
+  readonly is: 'asked' | 'answered'
+}
+
+/** A TCP proxy to PostgreSQL that cuts a connection at a moment, each time that it is armed. */
+export interface CutConnection {
   readonly url: string
-  /** Forwards the next commit, then cuts the connection when the server responds. */
-  cutNext(): void
+  arm(): void
   cuts(): number
   close(): Promise<void>
 }
 
-/** Starts the proxy on a free port. */
-export async function openCutAtCommit(url: string): Promise<CutAtCommit> {
+/** `onCut` is called before the connection is cut. */
+export async function openCutConnection(
+  url: string,
+  { after, is }: Moment,
+  onCut: () => void = () => undefined,
+): Promise<CutConnection> {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
   let isArmed = false
   let cuts = 0
   const entry = createServer((near) => {
     const far = connect(Number(port), hostname)
+    let seen = 0
     let isDoomed = false
+    const cut = () => {
+      if (near.destroyed) return
+      cuts += 1
+      onCut()
+      near.destroy()
+    }
     near.on('data', (bytes) => {
-      if (isArmed && bytes.includes('commit')) {
+      while (isArmed && seen < after.length && bytes.includes(after[seen] ?? '')) seen += 1
+      if (isArmed && seen === after.length) {
         isArmed = false
         isDoomed = true
       }
-      far.write(bytes)
+      if (isDoomed && is === 'asked') cut()
+      else far.write(bytes)
     })
     far.on('data', (bytes) => {
-      if (!isDoomed) return void near.write(bytes)
-      cuts += 1
-      near.destroy()
+      if (isDoomed) cut()
+      else near.write(bytes)
     })
     for (const [one, other] of [
       [near, far],
@@ -47,7 +65,7 @@ export async function openCutAtCommit(url: string): Promise<CutAtCommit> {
   if (typeof address === 'object' && address !== null) through.port = String(address.port)
   return {
     url: through.href,
-    cutNext() {
+    arm() {
       isArmed = true
     },
     cuts: () => cuts,

@@ -1,39 +1,25 @@
-import { accessGuards } from '#access/access-migrations.ts'
 import { type Check, DIFFERENCES_MAX } from '#ledger/check.ts'
-import { ledgerGuards, upkeepGuards } from '#ledger/ledger-guards.ts'
-import { paymentsGuards } from '#payments/payments-guards.ts'
+import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
-import type { Guard } from '#store/guard.ts'
-import { missingGuards } from '#store/missing-guards.ts'
+import { lackingParts } from '#store/lacking-parts.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { x402Guards } from '#x402/x402-guards.ts'
 
-export const accountsGuards: readonly Guard[] = [
-  ...ledgerGuards,
-  ...accessGuards,
-  ...paymentsGuards,
-  ...x402Guards,
-  ...upkeepGuards,
-]
-
-export function guardChecks(dialect: Engine['dialect']): readonly Check[] {
-  return [
-    {
-      name: 'the database guards every row that must not change',
-      async run(connection) {
-        const missing = await missingGuards({ connection, dialect }, accountsGuards)
-        return missing
-          .map((subject) => ({ subject, detail: 'trigger disabled, changed or missing' }))
-          .slice(0, DIFFERENCES_MAX)
-      },
+/** Runs within a transaction that may write, though nothing is written. */
+export function schemaCheck(dialect: Engine['dialect']): Check {
+  return {
+    name: 'tables, keys and guards are those of a new store',
+    async run(connection) {
+      const lacking = await lackingParts({ connection, dialect }, accountsMigrations)
+      return lacking
+        .map((subject) => ({ subject, detail: 'changed, disabled or missing' }))
+        .slice(0, DIFFERENCES_MAX)
     },
-    ...(dialect === 'postgres' ? [GUARDS_ARE_ON] : []),
-  ]
+  }
 }
 
 /** A session with `replica` skips every trigger. */
-const GUARDS_ARE_ON: Check = {
+export const guardsAreOn: Check = {
   name: 'no database or role setting disables the guards',
   async run(connection) {
     const found = await connection.run(sql`
