@@ -32,7 +32,16 @@ function reader(chain: DevnetChain): PublicClient {
   return createPublicClient({ transport: http(chain.rpcUrl) })
 }
 
+const histories = new Map<DevnetChain, ReturnType<typeof readHistory>>()
+
+/** Decoding it takes seconds, so it is done once, before anything is added. */
 function historyOf(chain: DevnetChain) {
+  const history = histories.get(chain) ?? readHistory(chain)
+  histories.set(chain, history)
+  return history
+}
+
+function readHistory(chain: DevnetChain) {
   return reader(chain).getLogs({ events, fromBlock: 0n, toBlock: 'latest' })
 }
 

@@ -5,8 +5,8 @@ import { adoptFile } from '#indexer/adopted-file/adopt-file.ts'
 import { readAdoption } from '#indexer/adopted-file/tables.ts'
 import { writeBackfill } from '#indexer/backfill/backfill-row.ts'
 import { noteForgotten } from '#indexer/forgotten-chains.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { sql } from '#store/sql.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import {
   adopt,
   GENESIS_UNIX,

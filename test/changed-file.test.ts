@@ -8,10 +8,10 @@ import { accounts } from '#devnet/addresses.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { ChangedFileError, mayLead } from '#indexer/adopted-file/may-lead.ts'
 import { readIndexStatus } from '#indexer/status.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { readReadiness } from '#main/gauges/read-readiness.ts'
 import { readHoldings, readTiers } from '#statistics/holdings.ts'
 import { sql } from '#store/sql.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import {
   adopt,
   GENESIS_UNIX,

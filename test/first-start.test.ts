@@ -5,6 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { nodeEnvironment } from './node-environment.ts'
+import { copySharedHistory } from './start-own-devnet.ts'
 
 const PROGRAM = join(import.meta.dirname, '../src/cli/sexton.mjs')
 const WARN = 40
@@ -15,8 +17,9 @@ const STOP_MS_MAX = 30_000
 test('the first start prints no warning and JSON alone on stdout, and Ctrl+C ends it', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'sexton-'))
   context.after(() => rm(folder, { recursive: true, force: true }))
+  await copySharedHistory(join(folder, 'chains'))
   const child = spawn(process.execPath, [PROGRAM, 'start', '--data', folder, '--port', '0'], {
-    env: { PATH: process.env.PATH, LOG_FORMAT: 'json', SEXTON_METRICS_PORT: 'off' },
+    env: { ...nodeEnvironment, LOG_FORMAT: 'json', SEXTON_METRICS_PORT: 'off' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   context.after(() => child.kill('SIGKILL'))

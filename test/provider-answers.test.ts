@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { onSqlite } from '#ledger/each-engine.ts'
 import { type BuiltChain, beginChain } from '#test/chain-builder/built-chain.ts'
 import type { WireForm } from '#test/chain-builder/faults.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
@@ -13,6 +12,7 @@ import { grave, holder } from '#test/local-addresses.ts'
 import { isLongVersion } from '#test/long-version.ts'
 import { readSums } from '#test/older-history-harness.ts'
 import { differenceOf } from '#test/stepped-index.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
 
 const wireForms: readonly WireForm[] = ['identity', 'gzip', 'br', 'zstd', 'chunked']
 const caps = [10, 200, 2_000, 10_000] as const

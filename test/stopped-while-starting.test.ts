@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freePort } from '#lib/free-port.ts'
 import { localFile } from '#main/roles/local-chains.ts'
+import { nodeEnvironment } from './node-environment.ts'
 import { eventually } from './world.ts'
 
 /** The service is up by then, and asked to end. */
@@ -23,7 +24,7 @@ test('who asks the service to end while it still waits for its chains is heard',
   writeFileSync(file, JSON.stringify(localFile(port, { base: silent, ethereum: silent })))
   const child = spawn(process.execPath, ['src/cli/sexton.mjs', 'start'], {
     env: {
-      PATH: process.env.PATH,
+      ...nodeEnvironment,
       PORT: String(port),
       SEXTON_DATA: folder,
       SEXTON_ECOSYSTEM: file,

@@ -3,7 +3,6 @@ import { type ChainName, chainIds } from '#devnet/addresses.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import type { LocalFile } from '#ecosystem/ecosystems/local.ts'
-import { readinessOf } from '#main/gauges/readiness-harness.ts'
 import type { Engine } from '#store/engine.ts'
 import {
   type BlockPlan,
@@ -14,6 +13,7 @@ import {
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
 import { followChains } from '#test/hostile-tokens/follow-chains.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { readinessOf } from '#test/readiness-harness.ts'
 import type { ReadBody } from './recompute/compare-figures.ts'
 import { dataRoutesOf, readRoute } from './route-reader.ts'
 

@@ -16,6 +16,7 @@ export async function consoleInputs(): Promise<readonly string[]> {
     'client/src/*.ts',
     'src/site/chart/*.ts',
     'tools/build-console.ts',
+    'package-lock.json',
   ]
   return Array.fromAsync(glob(files, { cwd: ROOT }))
 }

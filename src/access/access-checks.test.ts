@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import { eachEngine, unguarded } from '#ledger/each-engine.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { createRetention } from '#main/jobs/retention.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { ConstraintError } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
+import { assertSound, createHarness, type Harness } from '#test/access/access-harness.ts'
+import { undo } from '#test/access/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine, unguarded } from '#test/store/each-engine.ts'
 import { accessChecks } from './access-checks.ts'
-import { assertSound, createHarness, type Harness } from './access-harness.ts'
 import { accessGuards } from './access-migrations.ts'
-import { undo } from './meter/meter-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 

@@ -3,8 +3,14 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
+import {
+  GOOD_KEY,
+  type Harness,
+  harnessParts,
+  NOON_MS,
+  startHarness,
+} from '#test/http/pipeline-harness.ts'
 import { createAccessLog } from './access-log.ts'
-import { GOOD_KEY, type Harness, harnessParts, NOON_MS, startHarness } from './pipeline-harness.ts'
 
 const lines: string[] = []
 const last = () => JSON.parse(lines.at(-1) ?? 'null')

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Type } from '#lib/type.ts'
 import { defineRoute } from '#route/route.ts'
-import { startLines } from './lines-harness.ts'
-import { harnessParts, NOON_MS } from './pipeline-harness.ts'
+import { startLines } from '#test/http/lines-harness.ts'
+import { harnessParts, NOON_MS } from '#test/http/pipeline-harness.ts'
 
 const stream = defineRoute({
   ...{

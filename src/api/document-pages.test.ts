@@ -6,8 +6,8 @@ import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { Type } from '#lib/type.ts'
 import { serviceFactsOf } from '#main/service-facts-of.ts'
 import { answer, defineRoute, type Outcome } from '#route/route.ts'
+import { NOON_MS } from '#test/http/pipeline-harness.ts'
 import { documentPages } from './document-pages.ts'
-import { NOON_MS } from './pipeline-harness.ts'
 
 test('while a route refuses, the document has the examples of the others and is built once in ten seconds', async () => {
   const facts = serviceFactsOf(parseEcosystem('local', localEcosystem), {

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
+import { refuse } from '#domain/refusal.ts'
+import { sleep } from '#lib/sleep.ts'
+import { answer } from '#route/route.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
 import {
   type Harness as Accounts,
   createHarness,
   HARNESS_MIGRATIONS,
-} from '#access/access-harness.ts'
-import { refuse } from '#domain/refusal.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
-import { sleep } from '#lib/sleep.ts'
-import { answer } from '#route/route.ts'
-import { type Engine, StoreError } from '#store/engine.ts'
+} from '#test/access/access-harness.ts'
+import { type Harness, NOON_MS, startHarness } from '#test/http/pipeline-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import type { ProvenPayment } from './call-payment.ts'
 import type { ApiDeps } from './create-api.ts'
 import { noFigures } from './figures.ts'
-import { type Harness, NOON_MS, startHarness } from './pipeline-harness.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 

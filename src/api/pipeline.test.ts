@@ -10,7 +10,7 @@ import {
   harnessParts,
   PAYMENT_BODY,
   startHarness,
-} from './pipeline-harness.ts'
+} from '#test/http/pipeline-harness.ts'
 import { staticPage } from './static-page.ts'
 
 const withKey = { authorization: `Bearer ${GOOD_KEY}` }

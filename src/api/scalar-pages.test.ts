@@ -5,8 +5,8 @@ import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { serviceFactsOf } from '#main/service-facts-of.ts'
 import { launchChromium } from '#test/chromium.ts'
+import { type Harness, harnessParts, NOON_MS, startHarness } from '#test/http/pipeline-harness.ts'
 import { documentPages } from './document-pages.ts'
-import { type Harness, harnessParts, NOON_MS, startHarness } from './pipeline-harness.ts'
 
 /** Drawing the page takes about two seconds on a free machine. */
 const DRAWN_TIMEOUT_MS = 30_000

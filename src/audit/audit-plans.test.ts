@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { onSqlite } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
 import { accountsChecks } from './audit-accounts.ts'
 
 const checks = accountsChecks({

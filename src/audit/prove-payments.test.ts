@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { ChainIndex } from '#indexer/chain-index.ts'
 import { readIndexStatus } from '#indexer/status.ts'
-import { onSqlite } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
@@ -12,6 +11,7 @@ import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { holder, usdc } from '#test/local-addresses.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
 import { provePayments } from './prove-payments.ts'
 
 const payTo = localEcosystemAt({}).payment?.payTo[0]?.address ?? holder

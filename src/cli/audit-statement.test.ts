@@ -9,6 +9,7 @@ import { after, test } from 'node:test'
 import { parseSigningKeys } from '#lib/signing-keys.ts'
 import { signStatement } from '#statements/sign-statement.ts'
 import type { Statement } from '#statements/statement-shape.ts'
+import { nodeEnvironment } from '#test/node-environment.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'sexton-statement-'))
 after(() => rm(folder, { recursive: true }))
@@ -56,7 +57,7 @@ async function audit(text: string, ...parameters: readonly string[]) {
   await writeFile(file, text)
   const program = join(import.meta.dirname, 'sexton.mjs')
   const child = spawn(process.execPath, [program, 'audit', '--statement', file, ...parameters], {
-    env: { PATH: process.env.PATH, SEXTON_DATA: join(folder, 'none'), LOG_FORMAT: 'pretty' },
+    env: { ...nodeEnvironment, SEXTON_DATA: join(folder, 'none'), LOG_FORMAT: 'pretty' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const output = { text: '' }

@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { nodeEnvironment } from '#test/node-environment.ts'
 
 const program = join(import.meta.dirname, 'sexton.mjs')
 const ecosystem = join(import.meta.dirname, '../ecosystem/ecosystems/local.ts')
@@ -24,7 +25,7 @@ describe('the command line', () => {
   function run(parameters: readonly string[], environment: Record<string, string> = {}) {
     const child = spawn(process.execPath, [program, ...parameters], {
       env: {
-        PATH: process.env.PATH,
+        ...nodeEnvironment,
         SEXTON_DATA: folder,
         SEXTON_ECOSYSTEM: ecosystem,
         ...environment,

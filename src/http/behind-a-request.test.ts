@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GENEROUS, startLines } from '#api/lines-harness.ts'
+import { GENEROUS, startLines } from '#test/http/lines-harness.ts'
 
 const POST =
   'POST /api/echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{"text":"a"}'

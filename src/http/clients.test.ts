@@ -4,11 +4,11 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import axios from 'axios'
-import { get, KEYED, startLines, THING } from '#api/lines-harness.ts'
-import { NOON_MS, startHarness } from '#api/pipeline-harness.ts'
 import { nextMidnight } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import { answer, defineRoute } from '#route/route.ts'
+import { get, KEYED, startLines, THING } from '#test/http/lines-harness.ts'
+import { NOON_MS, startHarness } from '#test/http/pipeline-harness.ts'
 
 /** A route whose body may be empty, as those that pay and revoke. */
 const optional = defineRoute({

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { GENEROUS, get, KEYED, startLines, THING } from '#api/lines-harness.ts'
 import { answer } from '#route/route.ts'
+import { GENEROUS, get, KEYED, startLines, THING } from '#test/http/lines-harness.ts'
 
 test('G7: the bytes of a request are a request only between two requests', async (context) => {
   const { world, open, anonymous } = await startLines(context)

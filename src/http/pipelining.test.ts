@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { GENEROUS, get, KEYED, startLines, THING } from '#api/lines-harness.ts'
 import { answer } from '#route/route.ts'
+import { GENEROUS, get, KEYED, startLines, THING } from '#test/http/lines-harness.ts'
 
 /** An answer without what differs from call to call. */
 const steady = (text: string) =>

@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { GOOD_KEY, type Harness, startHarness } from '#api/pipeline-harness.ts'
 import { answer } from '#route/route.ts'
+import { GOOD_KEY, type Harness, startHarness } from '#test/http/pipeline-harness.ts'
 
 describe('the HTTP server', () => {
   let world: Harness

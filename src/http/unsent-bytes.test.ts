@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { GENEROUS, get, startLines } from '#api/lines-harness.ts'
 import type { Page } from '#api/outside-routes.ts'
 import { staticPage } from '#api/static-page.ts'
 import { answer } from '#route/route.ts'
+import { GENEROUS, get, startLines } from '#test/http/lines-harness.ts'
 import type { UnsentLimits } from './unsent-bytes.ts'
 
 /** More than the kernel takes for one socket. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GENEROUS, get, startLines, THING } from '#api/lines-harness.ts'
+import { GENEROUS, get, startLines, THING } from '#test/http/lines-harness.ts'
 
 const UPGRADE = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
 const BODY = 'Content-Type: application/json\r\nContent-Length: 12\r\n'

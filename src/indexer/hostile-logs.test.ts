@@ -5,7 +5,6 @@ import { readDeposits } from '#datasets/deposits/queries.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { indexGauges } from '#main/gauges/index-gauges.ts'
 import { readMappingAnomalies } from '#main/mappings.ts'
 import type { Engine } from '#store/engine.ts'
@@ -13,6 +12,7 @@ import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { unindexedTransfer } from '#test/hostile-tokens/hostile-logs.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import {
   baseWith,
   GENESIS_UNIX,

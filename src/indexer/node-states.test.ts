@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import type { EndpointStatus } from '#chain/chain-source.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { systemClock } from '#lib/time.ts'
-import { readinessOf } from '#main/gauges/readiness-harness.ts'
 import type { Engine } from '#store/engine.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { readinessOf } from '#test/readiness-harness.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { createNodeStates } from './node-states.ts'
 
 const onEngines = eachEngine(startPostgres, registerMigrations)

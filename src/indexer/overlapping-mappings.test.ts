@@ -7,11 +7,11 @@ import { filePartsOf } from '#datasets/file-parts.ts'
 import { accounts, addresses, burnAddress } from '#devnet/addresses.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import type { LocalFile } from '#ecosystem/ecosystems/local.ts'
-import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { type Chance, chanceOf } from '#test/simulation/chance.ts'
 import { differenceOf } from '#test/stepped-index.ts'
+import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { baseWith, inTokenWorld, oldBaseWith, type TokenWorld } from '#test/token-world.ts'
 
 const both = eachEngine(startPostgres, registerMigrations)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { forgetReadable, noteCompared, noteUnknown, readUnknown } from './unknown-figures.ts'
 
 const contract = `0x${'1'.repeat(40)}` as const

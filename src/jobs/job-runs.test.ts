@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { eventually } from '#test/world.ts'
 import { jobRunsMigration, keepJobRuns, readJobStates } from './job-runs.ts'
 import { Leader, leaseMigration } from './leader.ts'

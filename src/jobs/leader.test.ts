@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { eachEngine } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { fencedBy, LEASE_MS, Leader, LeaseLostError, leaseMigration } from './leader.ts'
 
 const onBoth = eachEngine(startPostgres, [leaseMigration(1)])

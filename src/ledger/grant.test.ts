@@ -4,7 +4,7 @@ import { ConstraintError, type Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { createMoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { eachEngine } from './each-engine.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { type Grant, postGrant } from './grant.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)

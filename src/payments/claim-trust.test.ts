@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
-import { startPostgres } from '#test/postgres.ts'
-import { hash } from './fake-chain.ts'
+import { hash } from '#test/payments/fake-chain.ts'
 import {
   ALICE_KEY,
   ALICE_KEY_2,
@@ -15,7 +13,9 @@ import {
   type Harness,
   mallory,
   wallet,
-} from './payments-harness.ts'
+} from '#test/payments/payments-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 const withPayments = audited(onBoth)

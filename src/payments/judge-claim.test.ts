@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { CHAIN_ID, hash } from '#test/payments/fake-chain.ts'
+import { ALICE_KEY, alice, wallet } from '#test/payments/payments-harness.ts'
 import type { Claim } from './claim.ts'
 import { stateOf } from './claim-state.ts'
-import { CHAIN_ID, hash } from './fake-chain.ts'
 import { type Evidence, judgeClaim } from './judge-claim.ts'
-import { ALICE_KEY, alice, wallet } from './payments-harness.ts'
 
 const claim: Claim = {
   id: 'claim',

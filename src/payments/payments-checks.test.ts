@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
-import { eachEngine, unguarded } from '#ledger/each-engine.ts'
 import { ledgerGuards } from '#ledger/ledger-guards.ts'
 import { ConstraintError } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
-import { startPostgres } from '#test/postgres.ts'
-import { paymentsGuards } from './payments-guards.ts'
 import {
   ALICE_KEY_2,
   createHarness,
@@ -12,7 +9,10 @@ import {
   type Harness,
   MALLORY_KEY,
   mallory,
-} from './payments-harness.ts'
+} from '#test/payments/payments-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine, unguarded } from '#test/store/each-engine.ts'
+import { paymentsGuards } from './payments-guards.ts'
 import { readSuspense } from './suspense.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { moveWholeBalance } from '#access/keys/move-whole-balance.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
-import { startPostgres } from '#test/postgres.ts'
-import { readReceivables } from './credit.ts'
-import { hash } from './fake-chain.ts'
+import { hash } from '#test/payments/fake-chain.ts'
 import {
   ALICE_KEY,
   ALICE_KEY_2,
@@ -12,7 +9,10 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   mallory,
-} from './payments-harness.ts'
+} from '#test/payments/payments-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
+import { readReceivables } from './credit.ts'
 import { WATCH_BLOCKS } from './reverse-lost.ts'
 
 const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))

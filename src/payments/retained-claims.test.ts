@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { createPruning } from '#jobs/retained.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { DAY_SECONDS, unixNow } from '#lib/time.ts'
 import { sql } from '#store/sql.ts'
-import { startPostgres } from '#test/postgres.ts'
-import { hash } from './fake-chain.ts'
+import { hash } from '#test/payments/fake-chain.ts'
 import {
   ALICE_KEY,
   ALICE_KEY_2,
@@ -13,7 +11,9 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   wallet,
-} from './payments-harness.ts'
+} from '#test/payments/payments-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { RETAINED_CLAIMS } from './retained-claims.ts'
 
 const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
-import { eachEngine } from '#ledger/each-engine.ts'
+import { hash } from '#test/payments/fake-chain.ts'
+import {
+  ALICE_KEY,
+  audited,
+  createHarness,
+  HARNESS_MIGRATIONS,
+} from '#test/payments/payments-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { hash } from './fake-chain.ts'
-import { ALICE_KEY, audited, createHarness, HARNESS_MIGRATIONS } from './payments-harness.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 
 const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 

@@ -9,8 +9,8 @@ import { units } from '#devnet/units.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { createContract, creationOf, fillPool, sendCall } from '#test/deployed-ecosystem.ts'
 import { startPlainChain } from '#test/plain-chain.ts'
+import { draftFor } from '#test/setup/draft-harness.ts'
 import { checkFile } from './check-file.ts'
-import { draftFor } from './discover/draft-harness.ts'
 
 const DAY = 86_400
 const chain = await startPlainChain(1_700_000_000)

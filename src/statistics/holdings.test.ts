@@ -6,11 +6,11 @@ import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { addresses } from '#devnet/addresses.ts'
 import type { Address } from '#domain/address.ts'
 import { shareTiers, walletTiers } from '#domain/tier.ts'
-import { onSqlite } from '#ledger/each-engine.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { oneTokenEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
 import { readTiers } from './holdings.ts'
 
 const START_UNIX = 1_700_000_000

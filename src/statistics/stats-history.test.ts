@@ -4,8 +4,8 @@ import { registerMigrations } from '#datasets/datasets.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import type { LocalFile } from '#ecosystem/ecosystems/local.ts'
-import { onSqlite } from '#ledger/each-engine.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
 import { baseWith, inTokenWorld } from '#test/token-world.ts'
 
 test('the value of a day is the number nearest to its exact figure', () =>

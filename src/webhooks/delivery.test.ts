@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { bodyOf } from '#access/access-harness.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { sql } from '#store/sql.ts'
+import { bodyOf } from '#test/access/access-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { testsOnFeed } from '#test/webhooks/tests-on-feed.ts'
 
 const MINUTE_MS = 60_000

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { bodyOf } from '#access/access-harness.ts'
 import { sql } from '#store/sql.ts'
+import { bodyOf } from '#test/access/access-harness.ts'
 import { testsOnFeed } from '#test/webhooks/tests-on-feed.ts'
 import { readStart } from './challenge.ts'
 

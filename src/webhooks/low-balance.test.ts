@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { bearer, bodyOf } from '#access/access-harness.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
+import { bearer, bodyOf } from '#test/access/access-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { createWebhookWorld, type FeedWorld, startFeedWorld } from '#test/webhooks/webhook-world.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)

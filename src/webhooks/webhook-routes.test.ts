@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { bodyOf, codeOf, type Minted, type Secret } from '#access/access-harness.ts'
 import { buildMessage } from '#access/keys/message.ts'
-import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { sql } from '#store/sql.ts'
+import { bodyOf, codeOf, type Minted, type Secret } from '#test/access/access-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { createWebhookWorld, type FeedWorld, startFeedWorld } from '#test/webhooks/webhook-world.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)

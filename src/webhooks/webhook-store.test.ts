@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { START } from '#jobs/retained.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import type { WebhookState } from './webhook.ts'
 import { countOfWallet, insertWebhook, RETAINED_WEBHOOKS } from './webhook-store.ts'
 

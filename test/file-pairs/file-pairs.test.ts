@@ -1,6 +1,6 @@
 import { registerMigrations } from '#datasets/datasets.ts'
-import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { liveThroughFiles } from './live-through-files.ts'
 
 /** A few pairs per test run; `main.ts --pairs 300` searches longer. */

@@ -1,9 +1,9 @@
 import { after, before, test } from 'node:test'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { chanceOf } from '#test/simulation/chance.ts'
 import { seedRandom } from '#test/simulation/seeded-random.ts'
+import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { combinationOf } from './combinations.ts'
 import { liveThroughTokens } from './live-through-tokens.ts'
 

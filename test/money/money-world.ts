@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import {
-  bearer,
-  bodyOf,
-  createHarness,
-  type Harness,
-  SERVICE_NAME,
-} from '#access/access-harness.ts'
 import { lockSuccessor, publicIdsOf } from '#access/keys/key-store.ts'
 import type { AdmissionReceipt } from '#access/meter/admission.ts'
-import { undo } from '#access/meter/meter-harness.ts'
 import { accountsChecks } from '#audit/audit-accounts.ts'
 import { schemaCheck } from '#audit/audit-schema.ts'
 import type { Address } from '#domain/address.ts'
@@ -19,13 +11,21 @@ import type { Check } from '#ledger/check.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import { unixNow } from '#lib/time.ts'
 import { createRetention } from '#main/jobs/retention.ts'
-import { CHAIN_ID, FakeChain, hash, type Transfer } from '#payments/fake-chain.ts'
-import { CONFIRMATIONS } from '#payments/payments-harness.ts'
 import { paymentsRoutes } from '#payments/prepay-routes.ts'
 import { createVerifier } from '#payments/verifier.ts'
 import { Waker } from '#payments/waker.ts'
 import type { Outcome } from '#route/route.ts'
 import { type Connection, type Engine, StoreError } from '#store/engine.ts'
+import {
+  bearer,
+  bodyOf,
+  createHarness,
+  type Harness,
+  SERVICE_NAME,
+} from '#test/access/access-harness.ts'
+import { undo } from '#test/access/meter-harness.ts'
+import { CHAIN_ID, FakeChain, hash, type Transfer } from '#test/payments/fake-chain.ts'
+import { CONFIRMATIONS } from '#test/payments/payments-harness.ts'
 import { shareOf } from '#x402/sign-in/bucket-shares.ts'
 
 /** A key with its secret. */

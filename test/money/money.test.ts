@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { bodyOf, newWallet } from '#access/access-harness.ts'
 import type { AdmissionReceipt } from '#access/meter/admission.ts'
-import { onSqlite } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
+import { bodyOf, newWallet } from '#test/access/access-harness.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
 import { createMoneyWorld, type HeldKey, type MoneyWorld } from './money-world.ts'
 import { StatementBook } from './statement-book.ts'
 
@@ -188,17 +188,24 @@ test('SQLite: whatever is done with money, every promise of the accounts holds a
 })
 
 let server: TestPostgres
+let migratedUrl: string
 before(async () => {
   server = await startPostgres()
+  migratedUrl = await server.createDatabase()
+  const engine = openPostgres({ url: migratedUrl, schema: 'accounts' })
+  await engine.migrate(accountsMigrations)
+  await engine.close()
 })
 after(() => server.stop())
 
 test('PostgreSQL: whatever is done with money, every promise of the accounts holds', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 40 }), async (steps) => {
-      const engine = openPostgres({ url: await server.createDatabase(), schema: 'accounts' })
+      const engine = openPostgres({
+        url: await server.createDatabase(migratedUrl),
+        schema: 'accounts',
+      })
       try {
-        await engine.migrate(accountsMigrations)
         await play(engine, steps, false)
       } finally {
         await engine.close()

@@ -6,11 +6,11 @@ import { keyAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
 import { parseSigningKeys } from '#lib/signing-keys.ts'
 import { DAY_SECONDS, HOUR_SECONDS, startOfDay, unixNow } from '#lib/time.ts'
-import { CHAIN_ID } from '#payments/fake-chain.ts'
 import type { Outcome } from '#route/route.ts'
 import { statementRoute } from '#statements/statement-route.ts'
 import type { Statement } from '#statements/statement-shape.ts'
 import type { Engine } from '#store/engine.ts'
+import { CHAIN_ID } from '#test/payments/fake-chain.ts'
 import type { HeldKey, MoneyWorld } from './money-world.ts'
 
 const { privateKey } = generateKeyPairSync('ed25519')

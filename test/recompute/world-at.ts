@@ -83,6 +83,12 @@ export function halfUp(dividend: bigint, divisor: bigint): bigint {
 
 /** US dollars per token that value an event: those of the block before, on another chain of the second before. */
 export function priceBefore(world: WorldAt, token: Ticker, event: Place): bigint | null {
+  const { chain, blockNumber, unix } = event
+  const name = `price of ${token} before ${chain} ${blockNumber} ${unix}`
+  return once(world, name, () => findPriceBefore(world, token, event))
+}
+
+function findPriceBefore(world: WorldAt, token: Ticker, event: Place): bigint | null {
   if (token === 'USDC') return PRICE_ONE
   const own = world.prices.findLast(
     (move) =>

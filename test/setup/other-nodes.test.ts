@@ -10,6 +10,7 @@ import { sleep } from '#lib/sleep.ts'
 import { burnAndDig, type DeployedEcosystem, deployEcosystem } from '../deployed-ecosystem.ts'
 import { countTransfers, countWords } from '../independent-count.ts'
 import { isLongVersion } from '../long-version.ts'
+import { nodeEnvironment } from '../node-environment.ts'
 import { type RunningNode, startNode } from '../node-programs.ts'
 import { deployPlainToken } from '../plain-token.ts'
 
@@ -237,7 +238,7 @@ async function startService(folder: string) {
 function run(folder: string, parameters: readonly string[]) {
   const child: ChildProcess = spawn(process.execPath, [PROGRAM, ...parameters], {
     cwd: folder,
-    env: { PATH: process.env.PATH, SEXTON_METRICS_PORT: 'off', PORT: '0', LOG_FORMAT: 'json' },
+    env: { ...nodeEnvironment, SEXTON_METRICS_PORT: 'off', PORT: '0', LOG_FORMAT: 'json' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const texts = { printed: '', errors: '' }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { nodeEnvironment } from '#test/node-environment.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -19,11 +20,7 @@ export async function runSexton(
 ): Promise<Ended> {
   const child = spawn(process.execPath, ['src/cli/sexton.mjs', ...flags], {
     cwd: ROOT,
-    env: {
-      PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-      ...environment,
-    },
+    env: { ...nodeEnvironment, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   onChild(child)

@@ -5,8 +5,8 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { assertSound } from '#access/access-harness.ts'
 import { accountsMigrations, openStore } from '#main/stores.ts'
+import { assertSound } from '#test/access/access-harness.ts'
 import type { Doom } from './kills/doomed-deliverer.ts'
 import {
   assertQueued,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { assertSound } from '#access/access-harness.ts'
-import { type EngineTest, onSqlite } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
+import { assertSound } from '#test/access/access-harness.ts'
+import { type EngineTest, onSqlite } from '#test/store/each-engine.ts'
 import {
   createWebhookWorld,
   type FeedWorld,

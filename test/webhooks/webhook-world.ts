@@ -3,7 +3,6 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bearer, bodyOf, createHarness, type Harness, type Secret } from '#access/access-harness.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { resetAll } from '#indexer/feed/write-feed.ts'
@@ -13,6 +12,13 @@ import type { Outcome, Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import {
+  bearer,
+  bodyOf,
+  createHarness,
+  type Harness,
+  type Secret,
+} from '#test/access/access-harness.ts'
 import { Delivery, type DeliveryDeps } from '#webhooks/delivery.ts'
 import { webhookRoutes } from '#webhooks/webhook-routes.ts'
 import { webhooksChecks } from '#webhooks/webhooks-checks.ts'

@@ -52,7 +52,7 @@ function rank(file: string): number {
   return found < 0 ? slowTests.length : found
 }
 
-/** What the project's files import; type-only imports do not count. */
+/** What the project's files import. */
 class Imports {
   readonly #root: string
   readonly #direct = new Map<string, Promise<readonly string[]>>()
@@ -82,7 +82,8 @@ class Imports {
 
 const importPattern = /^(?:import|export)\s+(?!type\s)[^'"]*?from '([^']+)'|import\('([^']+)'\)/gm
 
-async function readImports(path: string): Promise<readonly string[]> {
+/** What a file imports, as written there; type-only imports do not count. */
+export async function readImports(path: string): Promise<readonly string[]> {
   const text = await readFile(path, 'utf8').catch(() => '')
   return [...text.matchAll(importPattern)].flatMap(([, name, lazy]) => name ?? lazy ?? [])
 }

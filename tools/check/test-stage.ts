@@ -4,9 +4,14 @@ import { once } from 'node:events'
 import { access, chmod, constants, mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { SHARED_POSTGRES, startPostgres } from '#test/postgres.ts'
 import { SHARED_CHAINS } from '#test/start-own-devnet.ts'
-import { buildConsole } from '../build-console.ts'
+import { refreshConsole } from '../build-console.ts'
+import { bundlePackages } from './bundle-packages.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const PRELOADED = pathToFileURL(join(import.meta.dirname, 'short-imports.mjs')).href
 
 /** Marks every process of a run, whatever its group and parent. */
 const RUN_MARK = 'TEST_RUN'
@@ -15,11 +20,14 @@ const RUN_MARK = 'TEST_RUN'
 export async function openTestStage({ needsPostgres }: { readonly needsPostgres: boolean }) {
   const id = randomUUID()
   const folder = await mkdtemp(join(tmpdir(), 'sexton-test-run-'))
-  await buildConsole()
+  await refreshConsole()
   const leftovers = watchLeftovers(`${RUN_MARK}=${id}`, folder)
   process.env[RUN_MARK] = id
   process.env[SHARED_CHAINS] = folder
-  process.env.NODE_COMPILE_CACHE = await compiledFolder(folder)
+  const cache = await cacheFolder(folder)
+  process.env.NODE_COMPILE_CACHE = cache
+  process.env.TEST_PACKAGES = await bundlePackages(ROOT, cache)
+  process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import ${PRELOADED}`
   // Whatever a test leaves behind goes with the run. PostgreSQL runs as another user below root.
   process.env.TMPDIR = join(folder, 'tmp')
   await mkdir(process.env.TMPDIR)
@@ -34,9 +42,9 @@ export async function openTestStage({ needsPostgres }: { readonly needsPostgres:
   }
 }
 
-/** Modules compiled in earlier runs; those of this run alone where the installation is read-only. */
-async function compiledFolder(folder: string): Promise<string> {
-  const kept = join(import.meta.dirname, '../../node_modules/.cache/sexton')
+/** Modules compiled and bundled in earlier runs; those of this run alone where the installation is read-only. */
+async function cacheFolder(folder: string): Promise<string> {
+  const kept = join(ROOT, 'node_modules/.cache/sexton')
   try {
     await mkdir(kept, { recursive: true })
     await access(kept, constants.W_OK)

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { parseAddress } from '#domain/address.ts'
 import { DEFAULT_QUOTAS } from '#domain/tier.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
-import { startPostgres } from '#test/postgres.ts'
 import {
   bearer,
   createHarness,
   HARNESS_MIGRATIONS,
   type Harness,
   newWallet,
-} from '../access-harness.ts'
+} from '#test/access/access-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { createCallers } from './callers.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { parseAddress } from '#domain/address.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
-import { startPostgres } from '#test/postgres.ts'
 import {
   bearer,
   bodyOf,
@@ -10,7 +8,9 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   newWallet,
-} from '../access-harness.ts'
+} from '#test/access/access-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 

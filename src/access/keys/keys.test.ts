@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseAddress } from '#domain/address.ts'
-import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import { startPostgres } from '#test/postgres.ts'
 import {
   audited,
   bearer,
@@ -15,7 +13,9 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   newWallet,
-} from '../access-harness.ts'
+} from '#test/access/access-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { MeteringUnavailable } from '../meter/admission.ts'
 import { countRotations, lockSuccessor, publicIdsOf, ROTATIONS_MAX } from './key-store.ts'
 

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eachEngine } from '#ledger/each-engine.ts'
 import type { Outcome } from '#route/route.ts'
-import { startPostgres } from '#test/postgres.ts'
 import {
   audited,
   bearer,
@@ -12,7 +10,9 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   type Minted,
-} from '../access-harness.ts'
+} from '#test/access/access-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { refuseUse } from './limits.ts'
 
 const onBoth = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { keyAccount } from '#ledger/account.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { sql } from '#store/sql.ts'
+import {
+  audited,
+  bodyOf,
+  HARNESS_MIGRATIONS,
+  type Harness,
+  type Shown,
+} from '#test/access/access-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { audited, bodyOf, HARNESS_MIGRATIONS, type Harness, type Shown } from '../access-harness.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 
 const withAccess = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { sql } from '#store/sql.ts'
-import { startPostgres } from '#test/postgres.ts'
 import {
   audited,
   bearer,
@@ -10,7 +8,9 @@ import {
   HARNESS_MIGRATIONS,
   newWallet,
   type Shown,
-} from '../access-harness.ts'
+} from '#test/access/access-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 
 const withAccess = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 

@@ -2,14 +2,20 @@ import assert from 'node:assert/strict'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { keyAccount } from '#ledger/account.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
+import {
+  audited,
+  bearer,
+  codeOf,
+  HARNESS_MIGRATIONS,
+  type Harness,
+} from '#test/access/access-harness.ts'
+import { undo } from '#test/access/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { audited, bearer, codeOf, HARNESS_MIGRATIONS, type Harness } from '../access-harness.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import type { AdmissionReceipt } from '../meter/admission.ts'
-import { undo } from '../meter/meter-harness.ts'
 
 /** Locks are counted over the whole server. */
 const startOwn = () => startPostgres({ own: true })

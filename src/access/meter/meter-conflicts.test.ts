@@ -4,11 +4,11 @@ import { Client } from 'pg'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'
+import { assertSound } from '#test/access/access-harness.ts'
+import { anonymous, count, MIGRATIONS, meterOf } from '#test/access/meter-harness.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { eventually } from '#test/world.ts'
-import { assertSound } from '../access-harness.ts'
 import { MeteringUnavailable } from './admission.ts'
-import { anonymous, count, MIGRATIONS, meterOf } from './meter-harness.ts'
 
 let server: TestPostgres
 before(async () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { sleep } from '#lib/sleep.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
+import { anonymous, MIGRATIONS, meterOf } from '#test/access/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { MeteringUnavailable } from './admission.ts'
-import { anonymous, MIGRATIONS, meterOf } from './meter-harness.ts'
 import { endUnknownBatch, recordBatch } from './meter-statements.ts'
 
 const onBoth = eachEngine(startPostgres, MIGRATIONS)

@@ -2,11 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Caller } from '#domain/caller.ts'
-import { onSqlite } from '#ledger/each-engine.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
-import type { Admission } from './admission.ts'
-import { accountOf } from './decide-batch.ts'
 import {
   anonymous,
   assertSound,
@@ -18,7 +15,10 @@ import {
   PRICE,
   sources,
   undo,
-} from './meter-harness.ts'
+} from '#test/access/meter-harness.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
+import type { Admission } from './admission.ts'
+import { accountOf } from './decide-batch.ts'
 
 type Step =
   | { readonly do: 'calls'; readonly callers: readonly number[] }

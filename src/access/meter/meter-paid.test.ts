@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Caller } from '#domain/caller.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
-import { startPostgres } from '#test/postgres.ts'
-import type { Admission, Meter } from './admission.ts'
 import {
   anonymous,
   assertSound,
@@ -15,7 +12,10 @@ import {
   meterOf,
   sources,
   undo,
-} from './meter-harness.ts'
+} from '#test/access/meter-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
+import type { Admission, Meter } from './admission.ts'
 
 const onBoth = eachEngine(startPostgres, MIGRATIONS)
 

@@ -5,11 +5,11 @@ import { sleep } from '#lib/sleep.ts'
 import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'
+import { assertSound } from '#test/access/access-harness.ts'
+import { anonymous, MIGRATIONS, NOON, PRICE } from '#test/access/meter-harness.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
-import { assertSound } from '../access-harness.ts'
 import { MeteringUnavailable } from './admission.ts'
 import { createMeter } from './meter.ts'
-import { anonymous, MIGRATIONS, NOON, PRICE } from './meter-harness.ts'
 
 /** Short, so that a retry comes soon; the servers of this file are idle. */
 const LOCK_TIMEOUT_MS = 300

@@ -7,9 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { sleep } from '#lib/sleep.ts'
 import type { Engine } from '#store/engine.ts'
-import { type HeldDisk, heldDisk } from '#store/sqlite/log-sync-harness.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { type Admission, type Meter, MeteringUnavailable } from './admission.ts'
 import {
   anonymous,
   assertSound,
@@ -18,7 +16,9 @@ import {
   MIGRATIONS,
   meterOf,
   sources,
-} from './meter-harness.ts'
+} from '#test/access/meter-harness.ts'
+import { type HeldDisk, heldDisk } from '#test/store/log-sync-harness.ts'
+import { type Admission, type Meter, MeteringUnavailable } from './admission.ts'
 
 interface World extends HeldDisk {
   readonly engine: Engine

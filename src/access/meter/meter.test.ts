@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { DAY_SECONDS, nextMidnight } from '#lib/time.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import { startPostgres } from '#test/postgres.ts'
-import { ConnectionCut, MeteringUnavailable } from './admission.ts'
 import {
   anonymous,
   assertSound,
@@ -19,7 +16,10 @@ import {
   NOON,
   sources,
   undo,
-} from './meter-harness.ts'
+} from '#test/access/meter-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
+import { ConnectionCut, MeteringUnavailable } from './admission.ts'
 
 const onBoth = eachEngine(startPostgres, MIGRATIONS)
 

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { isRefusal } from '#domain/refusal.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
-import { startPostgres } from '#test/postgres.ts'
 import {
   audited,
   bearer,
@@ -10,10 +8,12 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   type Secret,
-} from '../access-harness.ts'
+} from '#test/access/access-harness.ts'
+import { undo } from '#test/access/meter-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import type { Admission } from './admission.ts'
 import { admitCredited } from './admit-credited.ts'
-import { undo } from './meter-harness.ts'
 
 const onBoth = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { onSqlite } from '#ledger/each-engine.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
-import { MIGRATIONS, NOON, PRICE } from './meter-harness.ts'
+import { MIGRATIONS, NOON, PRICE } from '#test/access/meter-harness.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
 import { UnknownCommits } from './unknown-commits.ts'
 
 test('however many commits are unknown, a store that stays away is asked and reported once a second', async (context) => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPruning } from '#jobs/retained.ts'
-import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { RETAINED_USAGE, ROWS_PER_PAGE } from './retained-usage.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)

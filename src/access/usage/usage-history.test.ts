@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
 import { bucketAccount, chainInAccount } from '#ledger/account.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { post } from '#ledger/post.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { sql } from '#store/sql.ts'
-import { startPostgres } from '#test/postgres.ts'
-import { accessChecks } from '../access-checks.ts'
 import {
   assertSound,
   bearer,
@@ -15,8 +12,11 @@ import {
   createHarness,
   HARNESS_MIGRATIONS,
   type Harness,
-} from '../access-harness.ts'
-import { undo } from '../meter/meter-harness.ts'
+} from '#test/access/access-harness.ts'
+import { undo } from '#test/access/meter-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
+import { accessChecks } from '../access-checks.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 

@@ -6,12 +6,12 @@ import { proveHolders } from '#datasets/holders/proof/prove-holders.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import type { LocalFile } from '#ecosystem/ecosystems/local.ts'
-import { eachEngine, onSqlite } from '#ledger/each-engine.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { bridgesOn } from '#test/hostile-tokens/bridges.ts'
 import { bridgeLog } from '#test/hostile-tokens/hostile-logs.ts'
 import { openSource } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { baseWith, inTokenWorld, oldBaseWith, type TokenWorld } from '#test/token-world.ts'
 
 const both = eachEngine(startPostgres, registerMigrations)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Address } from '#domain/address.ts'
 import type { Change } from '#indexer/dataset.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { registerMigrations } from '../datasets.ts'
 import { foldHolders } from './fold-holders.ts'
 

@@ -5,7 +5,6 @@ import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { calls } from '#devnet/calls.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
-import { onSqlite } from '#ledger/each-engine.ts'
 import { HOUR_SECONDS } from '#lib/time.ts'
 import { deployContract, transact } from '#test/deploy-contract.ts'
 import {
@@ -15,6 +14,7 @@ import {
   startIndexer,
 } from '#test/indexed-ecosystem.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
 
 const devnet = await startOwnDevnet()
 after(() => devnet.stop())

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { type LivelyBlock, live, livelyBlocks } from '#test/chain-builder/random-life.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
+import { isLongVersion } from '#test/long-version.ts'
 import {
   type Around,
   base,
@@ -27,7 +28,8 @@ import { differenceOf } from '#test/stepped-index.ts'
 import { readIndexStatus } from '../status.ts'
 import { readBackfill } from './backfill-row.ts'
 
-const runs = Number(process.env.RANDOM_RUNS ?? 12)
+/** A few in every run of the tests; a failure tells its seed. */
+const runs = Number(process.env.RANDOM_RUNS ?? (isLongVersion ? 100 : 4))
 
 const history: fc.Arbitrary<readonly LivelyBlock[]> = fc
   .array(livelyBlocks, { minLength: 8, maxLength: 14 })

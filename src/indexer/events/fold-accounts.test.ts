@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { fromStored } from '#lib/stored-integer.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import type { EventFact } from './event.ts'
 import { revertEvents, STORE_EVENTS } from './store-events.ts'
 

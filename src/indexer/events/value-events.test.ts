@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
-import { onSqlite } from '#ledger/each-engine.ts'
 import type { Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
@@ -11,6 +10,7 @@ import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { advanceAll, commitDepsOf, differenceOf, stepIndex } from '#test/stepped-index.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
 
 const { distributor, ethUsdFeed, weth } = addresses.base
 const genesisUnix = 1_700_000_000

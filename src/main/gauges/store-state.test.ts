@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { accountsMigrations } from '../stores.ts'
 import { stateOfRegister, watchAccounts } from './store-state.ts'
 

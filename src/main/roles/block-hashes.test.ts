@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashHeader } from '#chain/proofs/hash-header.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
-import { onSqlite } from '#ledger/each-engine.ts'
 import type { BlockHashAt } from '#payments/deposit.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { Refusal, type ScriptedNode, startScriptedNode } from '#test/scripted-node.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
 import { blockHashes } from './block-hashes.ts'
 
 const NUMBER = 5

@@ -13,7 +13,7 @@ import {
   sendCall,
 } from '#test/deployed-ecosystem.ts'
 import { startPlainChain } from '#test/plain-chain.ts'
-import { draftFor } from './draft-harness.ts'
+import { draftFor } from '#test/setup/draft-harness.ts'
 
 const chain = await startPlainChain(1_700_000_000)
 after(() => chain.stop())

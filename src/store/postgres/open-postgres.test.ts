@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startPostgres } from '#test/postgres.ts'
-import { describeEngine } from '../conformance.ts'
+import { describeEngine } from '#test/store/conformance.ts'
 import { LockTimeoutError, type Migration } from '../engine.ts'
 import { sql } from '../sql.ts'
 import { openPostgres } from './open-postgres.ts'

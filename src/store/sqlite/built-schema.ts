@@ -10,10 +10,20 @@ export interface BuiltColumn {
   readonly isKey: boolean
 }
 
-/** Columns by table, of a store migrated in memory. */
-export function buildSchema(
-  migrations: readonly Migration[],
-): ReadonlyMap<string, readonly BuiltColumn[]> {
+type BuiltSchema = ReadonlyMap<string, readonly BuiltColumn[]>
+
+const built = new WeakMap<readonly Migration[], BuiltSchema>()
+
+/** Columns by table, of a store migrated in memory once in a process. */
+export function buildSchema(migrations: readonly Migration[]): BuiltSchema {
+  const known = built.get(migrations)
+  if (known !== undefined) return known
+  const schema = build(migrations)
+  built.set(migrations, schema)
+  return schema
+}
+
+function build(migrations: readonly Migration[]): BuiltSchema {
   const database = new DatabaseSync(':memory:')
   try {
     for (const migration of migrations) database.exec(statementsOf(migration, 'sqlite'))

@@ -31,7 +31,7 @@ async function withEngine(work: (opened: Opened) => Promise<void>): Promise<void
     file,
     durability: 'normal',
     bulk: true,
-    ownThread: pathToFileURL(join(import.meta.dirname, 'writer-harness.ts')),
+    ownThread: pathToFileURL(join(import.meta.dirname, '../../../test/store/writer-harness.ts')),
   })
   await engine.migrate([{ id: 1, name: 'things', sql: 'create table things (text text)' }])
   const logBytes = () => statSync(`${file}-wal`).size

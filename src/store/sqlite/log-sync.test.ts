@@ -4,10 +4,10 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { type HeldDisk, heldDisk, turn, until } from '#test/store/log-sync-harness.ts'
 import { type Engine, StoreError } from '../engine.ts'
 import { column } from '../row.ts'
 import { sql } from '../sql.ts'
-import { type HeldDisk, heldDisk, turn, until } from './log-sync-harness.ts'
 import { openSqlite } from './open-sqlite.ts'
 
 interface World extends HeldDisk {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { describeEngine } from '../conformance.ts'
+import { describeEngine } from '#test/store/conformance.ts'
 import { type Connection, StoreError } from '../engine.ts'
 import { sql } from '../sql.ts'
 import { openSqlite, type SqliteOptions } from './open-sqlite.ts'
@@ -16,7 +16,7 @@ const KINDS: Readonly<Record<string, Omit<SqliteOptions, 'file'>>> = {
   'SQLite that writes on a thread of its own': {
     durability: 'normal',
     bulk: true,
-    ownThread: pathToFileURL(join(import.meta.dirname, 'writer-harness.ts')),
+    ownThread: pathToFileURL(join(import.meta.dirname, '../../../test/store/writer-harness.ts')),
   },
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Address } from '#domain/address.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { finishPayments } from './finish-payments.ts'
 import { settlingHarness } from './settling-harness.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import type { Authorization } from '../schemes/scheme.ts'
 import { CONFIRMATIONS, type SettlingHarness, settlingHarness } from './settling-harness.ts'
 

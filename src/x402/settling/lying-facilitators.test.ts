@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { finishPayments } from './finish-payments.ts'
 import { CONFIRMATIONS, type SettlingHarness, settlingHarness } from './settling-harness.ts'
 

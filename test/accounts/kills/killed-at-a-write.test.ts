@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { KillOutcome, KillStage } from '#test/kill-stage.ts'
 import { findStrace } from '#test/strace.ts'
-import { type KillOutcome, type KillStage, prepareKillStage } from './kill-stage.ts'
+import { prepareAccountsKills } from './accounts-kills.ts'
 
 let stage: KillStage | undefined
 after(() => stage?.stop())
 
-/** `kill-at-every-write.ts` kills at each of them. */
+/** `test/kill-at-every-write.ts` kills at each of them. */
 test('whatever was acknowledged is there after kill -9 at a write of the accounts, and the audit finds nothing', async () => {
-  stage = await prepareKillStage(await findStrace())
+  stage = await prepareAccountsKills(await findStrace())
   const writes = (await stage.count(['pwrite64'])).get('pwrite64') ?? 0
   assert.ok(writes > 50, `a story of ${writes} writes`)
   const at = Math.round(writes / 2)

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { nodeEnvironment } from '#test/node-environment.ts'
 
 /** A role of Sexton as a process of its own. */
 export interface RoleProcess {
@@ -69,7 +70,7 @@ export function startRole(start: RoleStart): RoleProcess {
   const child = spawn(program, words, {
     cwd: project,
     env: {
-      PATH: process.env.PATH,
+      ...nodeEnvironment,
       MALLOC_ARENA_MAX: '1',
       MALLOC_MMAP_THRESHOLD_: '262144',
       PORT: String(port),

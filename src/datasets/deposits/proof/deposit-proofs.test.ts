@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { writeBackfill } from '#indexer/backfill/backfill-row.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { applyProof } from './deposit-proofs.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)

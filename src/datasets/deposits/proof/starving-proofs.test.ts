@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { registerMigrations } from '#datasets/datasets.ts'
 import { accounts } from '#devnet/addresses.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import { toStored } from '#lib/stored-integer.ts'
 import { rows, sql } from '#store/sql.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { DepositProver } from './prove-deposits.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)

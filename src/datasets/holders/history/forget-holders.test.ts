@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Change } from '#indexer/dataset.ts'
-import { eachEngine } from '#ledger/each-engine.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
 import type { Sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
 import { registerMigrations } from '../../datasets.ts'
 import { forgetHolders } from './forget-holders.ts'
 

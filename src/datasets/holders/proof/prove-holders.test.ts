@@ -5,7 +5,6 @@ import { registerMigrations } from '#datasets/datasets.ts'
 import { showAddress } from '#domain/address.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { ChainIndex } from '#indexer/chain-index.ts'
-import { onSqlite } from '#ledger/each-engine.ts'
 import { toStored } from '#lib/stored-integer.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -15,6 +14,7 @@ import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { grave, holder, operator } from '#test/local-addresses.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
 import { proveHolders } from './prove-holders.ts'
 
 /** Mints in block 2, moves in block 5, mints in block 20; mints and burns in blocks that are not final. */

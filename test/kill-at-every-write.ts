@@ -1,20 +1,32 @@
-import { Command } from 'commander'
-import { type KillOptions, withKillOptions } from '#test/program-options.ts'
-import { findStrace, type WriteCall, writeCalls } from '#test/strace.ts'
-import { prepareKillStage } from './kills/kill-stage.ts'
+import { Argument, Command, Option } from 'commander'
+import { prepareAccountsKills } from './accounts/kills/accounts-kills.ts'
+import { readNumber } from './program-options.ts'
+import { prepareRegisterKills } from './simulation/kills/register-kills.ts'
+import { findStrace, type WriteCall, writeCalls } from './strace.ts'
 
-const values = withKillOptions(
-  new Command('node test/accounts/kill-at-every-write.ts').description(
-    'Kills a service with SIGKILL at one write of its accounts after another, while a key is minted, paid for, used, rotated and revoked; starts it again, looks for all that it had acknowledged, and audits it. Ends with 1 when a promise was broken.',
-  ),
-)
+const stages = { accounts: prepareAccountsKills, register: prepareRegisterKills }
+
+interface Options {
+  readonly every: number
+  readonly from: number
+  readonly call?: WriteCall
+}
+
+const program = new Command('node test/kill-at-every-write.ts')
+  .description(
+    'Kills a process with SIGKILL at one write of a store after another and starts it again. accounts: a service, while a key is minted, paid for, used, rotated and revoked; all that it had acknowledged must be there, and the audit is clean. register: an index, during a small backfill; the register must equal that of an uninterrupted run. Ends with 1 when a promise was broken.',
+  )
+  .addArgument(new Argument('<store>').choices(Object.keys(stages)))
+  .option('--every <count>', 'kills at every so many writes only', readNumber, 1)
+  .option('--from <write>', 'the first of them', readNumber, 1)
+  .addOption(new Option('--call <call>', 'writes by this system call only').choices(writeCalls))
   .parse()
-  .opts<KillOptions>()
+const values = program.opts<Options>()
 
 process.on('SIGTERM', () => process.exit(1))
 process.on('SIGINT', () => process.exit(1))
 
-const stage = await prepareKillStage(await findStrace())
+const stage = await stages[program.args[0] as keyof typeof stages](await findStrace())
 try {
   const totals = await stage.count(writeCalls)
   let isGood = true

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { type Meter, type MeterFigures, MeteringUnavailable } from '#access/meter/admission.ts'
+import { type ApiDeps, createApi } from '#api/create-api.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { HttpServer } from '#http/server.ts'
@@ -14,7 +15,6 @@ import {
   type PaymentRequired,
   type Route,
 } from '#route/route.ts'
-import { type ApiDeps, createApi } from './create-api.ts'
 
 /** 2026-11-21T12:00:00Z */
 export const NOON_MS = 1_795_262_400_000

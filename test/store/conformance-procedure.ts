@@ -1,5 +1,5 @@
-import type { Procedure } from './engine.ts'
-import { sql } from './sql.ts'
+import type { Procedure } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
 
 export const RAISE: Procedure<ReadonlyMap<string, bigint>> = {
   name: 'raise counters',

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
+import type { ApiDeps } from '#api/create-api.ts'
 import { answer } from '#route/route.ts'
-import type { ApiDeps } from './create-api.ts'
-import { GOOD_KEY, startHarness } from './pipeline-harness.ts'
+import { GOOD_KEY, startHarness } from '#test/http/pipeline-harness.ts'
 
 export const get = (target = '/api/thing', more = '') =>
   `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -53,10 +53,23 @@ export async function onSqlite(
   const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
   const file = join(folder, 'accounts.sqlite')
   try {
+    await makeFile(file, migrations)
     await onStore(() => openSqlite({ file, durability: 'full' }), migrations, work)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Migrating takes longer than most tests, so it happens once for all tests of a file. */
+const migratedFiles = new Map<readonly Migration[], Buffer>()
+
+async function makeFile(file: string, migrations: readonly Migration[]): Promise<void> {
+  const migrated = migratedFiles.get(migrations)
+  if (migrated !== undefined) return writeFileSync(file, migrated, { mode: 0o600 })
+  const engine = openSqlite({ file, durability: 'normal' })
+  await engine.migrate(migrations)
+  await engine.close()
+  migratedFiles.set(migrations, readFileSync(file))
 }
 
 async function onStore(

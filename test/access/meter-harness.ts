@@ -1,4 +1,9 @@
 import assert from 'node:assert/strict'
+import { accessMigrations } from '#access/access-migrations.ts'
+import type { Admission, AdmissionReceipt, Meter } from '#access/meter/admission.ts'
+import { accountOf } from '#access/meter/decide-batch.ts'
+import { createMeter } from '#access/meter/meter.ts'
+import { undoBatch } from '#access/meter/undo-batch.ts'
 import type { Caller } from '#domain/caller.ts'
 import { chainInAccount } from '#ledger/account.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
@@ -6,11 +11,6 @@ import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { post } from '#ledger/post.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
-import { accessMigrations } from '../access-migrations.ts'
-import type { Admission, AdmissionReceipt, Meter } from './admission.ts'
-import { accountOf } from './decide-batch.ts'
-import { createMeter } from './meter.ts'
-import { undoBatch } from './undo-batch.ts'
 
 export const NOON = startOfDay(1_795_000_000) + DAY_SECONDS / 2
 export const PRICE = 100n

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toStored } from '#lib/stored-integer.ts'
-import { RAISE } from './conformance-procedure.ts'
-import { ConstraintError, type Engine, type Migration } from './engine.ts'
-import { eachRow, type PackedRows } from './packed-rows.ts'
-import { column } from './row.ts'
-import { join, rows, sql } from './sql.ts'
+import { ConstraintError, type Engine, type Migration } from '#store/engine.ts'
+import { eachRow, type PackedRows } from '#store/packed-rows.ts'
+import { column } from '#store/row.ts'
+import { join, rows, sql } from '#store/sql.ts'
+import { RAISE } from '#test/store/conformance-procedure.ts'
 
 const MIGRATIONS: readonly Migration[] = [
   {

@@ -4,8 +4,8 @@ import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { systemClock } from '#lib/time.ts'
+import { readReadiness } from '#main/gauges/read-readiness.ts'
 import type { Engine } from '#store/engine.ts'
-import { readReadiness } from './read-readiness.ts'
 
 /** The readiness of a process that shares the register; its accounts are in the same store. */
 export function readinessOf(register: Engine, ecosystem: Ecosystem): Promise<Readiness> {

@@ -5,39 +5,48 @@ import { compareRegisters, type RegisterDifference } from '#indexer/compare-regi
 import { type ChainStatus, readIndexStatus } from '#indexer/status.ts'
 import type { Engine } from '#store/engine.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import type { KillOutcome, KillStage } from '#test/kill-stage.ts'
 import { countTraced, readTrace, type WriteCall } from '#test/strace.ts'
 import { type IndexPlace, type IndexProcess, startIndexProcess } from './index-process.ts'
-import type { KillWorld } from './kill-world.ts'
+import { type KillWorld, makeKillWorld } from './kill-world.ts'
 
 /** The last blocks are read within milliseconds; a loaded machine gets this long. */
 const WHOLE_MS = 10_000
 
-export interface KillDeps {
+const SEED = 1
+
+interface KillDeps {
   readonly strace: string
   readonly world: KillWorld
 }
 
-/** A call at which the index is to die, counted from 1 in its life. */
-export interface Kill {
-  readonly call: WriteCall
-  readonly at: number
-}
-
-/** What a kill came to. */
-export interface KillOutcome {
-  /** False when the run ended by itself before it made so many calls. */
-  readonly killed: boolean
-  /** Where the register differs from an uninterrupted run's after the restart, in words. */
-  readonly difference: string | undefined
+/** An index that reads a small history, and what it makes of it without any interruption. */
+export async function prepareRegisterKills(strace: string): Promise<KillStage> {
+  const world = await makeKillWorld(SEED)
+  const deps = { strace, world }
+  try {
+    const reference = await indexUninterrupted(deps)
+    return {
+      count: (calls) => countCalls(deps, calls),
+      kill: (call, at) => killAndCompare(deps, { reference, call, at }),
+      async stop() {
+        await reference.close()
+        await world.stop()
+      },
+    }
+  } catch (error) {
+    await world.stop()
+    throw error
+  }
 }
 
 /** Kills an index at one write, lets another go on from there, and compares what came of it. */
-export async function killAndCompare(
+async function killAndCompare(
   deps: KillDeps,
-  input: { readonly reference: Engine; readonly kill: Kill },
+  input: { readonly reference: Engine; readonly call: WriteCall; readonly at: number },
 ): Promise<KillOutcome> {
   const { world } = deps
-  const { call, at } = input.kill
+  const { call, at } = input
   const place = world.makePlace(`${call}-${at}`)
   for (const chain of world.chains) chain.rewind()
   const first = startIndexProcess(deps, place, { kind: 'kill', call, at })
@@ -46,11 +55,11 @@ export async function killAndCompare(
   await endWhole(deps, place)
   const difference = await differenceFrom(input.reference, world, place)
   await rm(place.folder, { recursive: true })
-  return { killed: signal === 'SIGKILL', difference }
+  return { killed: signal === 'SIGKILL', broken: difference === undefined ? [] : [difference] }
 }
 
-/** Indexes without any interruption what the chains are in the end; the caller closes the register. */
-export async function indexUninterrupted(deps: KillDeps): Promise<Engine> {
+/** Indexes without any interruption what the chains are in the end. */
+async function indexUninterrupted(deps: KillDeps): Promise<Engine> {
   const place = deps.world.makePlace('uninterrupted')
   for (const chain of deps.world.chains) chain.finish()
   await endWhole(deps, place)
@@ -58,7 +67,7 @@ export async function indexUninterrupted(deps: KillDeps): Promise<Engine> {
 }
 
 /** How often a run that is not killed makes a call. */
-export async function countCalls(
+async function countCalls(
   deps: KillDeps,
   calls: readonly WriteCall[],
 ): Promise<ReadonlyMap<WriteCall, number>> {

@@ -2,36 +2,12 @@ import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { mintUsdc } from '#devnet/actions.ts'
 import { openStore } from '#main/stores.ts'
-import {
-  countTraced,
-  readTrace,
-  sqliteFiles,
-  type Tracing,
-  tracedBy,
-  type WriteCall,
-} from '#test/strace.ts'
+import type { KillStage } from '#test/kill-stage.ts'
+import { countTraced, readTrace, sqliteFiles, type Tracing, tracedBy } from '#test/strace.ts'
 import { type AccountsWorld, startAccountsWorld } from '../world/accounts-world.ts'
 import { makeOwner, mintSoon } from '../world/owner.ts'
 import { checkStory } from './check-story.ts'
-import { type KeyStory, liveStory, type Step } from './key-story.ts'
-
-/** A service that can be killed at a chosen write of its accounts, as often as one likes. */
-export interface KillStage {
-  /** How often the service makes each call in a whole story. */
-  count(calls: readonly WriteCall[]): Promise<ReadonlyMap<WriteCall, number>>
-  /** Kills it at one call, starts it again and audits it. */
-  kill(call: WriteCall, at: number): Promise<KillOutcome>
-  stop(): Promise<void>
-}
-
-export interface KillOutcome {
-  /** False when the story ended before so many calls. */
-  readonly killed: boolean
-  /** The step that it was in; undefined before the first and after the last. */
-  readonly step: Step | undefined
-  /** Broken promises in words. */
-  readonly broken: readonly string[]
-}
+import { type KeyStory, liveStory } from './key-story.ts'
 
 const MICRO_USD = 1_000_000n
 const PAID_ALREADY = { anonymous: 100, free: 1, premium: 1 }
@@ -41,7 +17,7 @@ const preload = join(import.meta.dirname, '../world/later-clock.ts')
 const LATER = { nodeFlags: ['--import', preload], environment: { CLOCK_AHEAD_MS: '60000' } }
 
 /** Makes chains, an owner with one key, and a payment that nobody claimed, all of it indexed. */
-export async function prepareKillStage(strace: string): Promise<KillStage> {
+export async function prepareAccountsKills(strace: string): Promise<KillStage> {
   const world = await startAccountsWorld({ quotas: PAID_ALREADY })
   try {
     return await stageIn(world, strace)

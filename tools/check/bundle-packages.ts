@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { glob, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { readImports } from './select-tests.ts'
+
+/** Packages of many small modules: reading them is most of what a test process does before its tests. */
+const PACKAGES =
+  /^(@ethereumjs\/mpt|@modelcontextprotocol\/sdk|@x402|fast-check|jose|ox|typebox|viem)(\/|$)/
+
+/** By this a package that is CommonJS asks Node for its modules. */
+const REQUIRE = `import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);`
+
+/**
+ * Bundles what the project imports of these packages, so that they share their modules, and returns the
+ * folder; `short-imports.mjs` leads imports there. It is kept until a package or an import changes.
+ */
+export async function bundlePackages(root: string, cache: string): Promise<string> {
+  const names = await importedNames(root)
+  const lock = await readFile(join(root, 'package-lock.json'), 'utf8')
+  const own = await readFile(import.meta.filename, 'utf8')
+  const key = createHash('sha256')
+    .update(JSON.stringify([names, lock, own]))
+    .digest('hex')
+  const folder = join(cache, `packages-${key.slice(0, 16)}`)
+  const isMade = await readFile(join(folder, 'names.json')).then(
+    () => true,
+    () => false,
+  )
+  if (!isMade) await makeBundle({ root, folder, names })
+  return folder
+}
+
+async function importedNames(root: string): Promise<readonly string[]> {
+  const found = new Set<string>()
+  for await (const file of glob('{src,devnet,test,tools,examples}/**/*.ts', { cwd: root }))
+    for (const name of await readImports(join(root, file))) if (PACKAGES.test(name)) found.add(name)
+  return [...found].sort()
+}
+
+/** In one step: another run may make it at the same time. */
+async function makeBundle(input: {
+  readonly root: string
+  readonly folder: string
+  readonly names: readonly string[]
+}): Promise<void> {
+  const { root, folder, names } = input
+  const { build } = await import('esbuild')
+  const draft = `${folder}.${process.pid}`
+  const fileOf = (name: string) => name.replace(/[^\w.-]/g, '_')
+  await mkdir(draft, { recursive: true })
+  await build({
+    absWorkingDir: root,
+    entryPoints: Object.fromEntries(names.map((name) => [fileOf(name), name])),
+    outdir: draft,
+    outExtension: { '.js': '.mjs' },
+    chunkNames: 'chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node26',
+    banner: { js: REQUIRE },
+    logLevel: 'warning',
+  })
+  const urls = names.map((name) => [name, pathToFileURL(join(folder, `${fileOf(name)}.mjs`)).href])
+  await writeFile(join(draft, 'names.json'), JSON.stringify(Object.fromEntries(urls)))
+  await rename(draft, folder).catch(() => rm(draft, { recursive: true }))
+}
