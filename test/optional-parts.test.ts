@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { OPTIONAL_PARTS } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { welcome } from '#main/roles/welcome.ts'
 import { assertLintFree } from './assert-lint-free.ts'
@@ -10,8 +11,6 @@ import { eventually, mintKey, startWorld, type World } from './world.ts'
 /** Ecosystems with missing parts, on a real chain and over HTTP. */
 
 const NOBODY = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
-
-const ALL_PARTS = ['burns', 'dividends', 'graveDigs', 'payment', 'gate', 'premium']
 
 /** The smallest file: a service, a chain and a token. */
 function minimal({ service, chains, tokens }: EcosystemFile): EcosystemFile {
@@ -34,7 +33,7 @@ describe('an ecosystem of one chain and one token', () => {
     for (const [path, expected] of Object.entries(EMPTY)) {
       const { status, body, text } = await world.api.get(path)
       assert.equal(status, 200, text)
-      assert.deepEqual(body.meta.notConfigured, ALL_PARTS, path)
+      assert.deepEqual(body.meta.notConfigured, OPTIONAL_PARTS, path)
       assert.deepEqual(pick(body.data, expected), expected, path)
     }
   })
@@ -60,7 +59,7 @@ describe('an ecosystem of one chain and one token', () => {
 
   test('/api/meta lists only configured parts', async () => {
     const { body } = await world.api.get('/api/meta')
-    assert.deepEqual(body.notConfigured, ALL_PARTS)
+    assert.deepEqual(body.notConfigured, OPTIONAL_PARTS)
     assert.equal(body.pricing, null)
     assert.deepEqual(body.metrics, ['supply', 'holders', 'price', 'marketCap'])
     assert.deepEqual(

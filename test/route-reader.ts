@@ -1,11 +1,11 @@
 import { BlockClock } from '#chain/block-clock.ts'
 import { AnswerCache } from '#datasets/answer-cache.ts'
-import { datasetRoutes } from '#datasets/dataset-routes.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#indexer/status.ts'
+import { kindRoutes } from '#kinds/endpoints.ts'
 import { type Clock, systemClock } from '#lib/time.ts'
 import type { Outcome, Route } from '#route/route.ts'
 import { newlyMinted } from '#statistics/newly-minted.ts'
@@ -40,7 +40,7 @@ export function dataRoutesOf(input: {
     priceAt: priceAt({ prices }),
     mintedOf: newlyMinted,
   }
-  return [...datasetRoutes(deps), statsRoute(deps), statsHistoryRoute(deps)]
+  return [...kindRoutes(deps), statsRoute(deps), statsHistoryRoute(deps)]
 }
 
 /** Answers a GET of a path with its query as the route does, headers and metering aside. */

@@ -1,3 +1,6 @@
+import { priceKinds } from '#ecosystem/price-kinds.ts'
+import { eventKinds } from '#kinds/kinds.ts'
+
 /** What a field means, and the value that a missing one stands for. */
 export interface FieldMeaning {
   readonly meaning: string
@@ -7,8 +10,18 @@ export interface FieldMeaning {
 
 const says = (meaning: string, value?: unknown): FieldMeaning => ({ meaning, default: value })
 
+const ofEvents = eventKinds.flatMap(({ part, meaning, meanings }) => [
+  [part, says(meaning)],
+  ...Object.entries(meanings).map(([name, text]) => [`${part}[].${name}`, says(text)]),
+])
+
+const ofPrices = priceKinds.flatMap(({ meanings }) =>
+  Object.entries(meanings).map(([name, text]) => [`tokens[].price.${name}`, says(text)]),
+)
+
 /** By path; `<events>` is any list of events, `<tier>` any tier. */
 export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
+  ...Object.fromEntries([...ofEvents, ...ofPrices]),
   service: says('The service as its callers see it.'),
   'service.name': says(
     'The title of signed messages, of the page and of the documents. A new name ends messages signed for the old one.',
@@ -79,13 +92,6 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   'tokens[].price.minLiquidityUsd': says(
     'While the pool holds less, counting both sides, there is no price: a nearly empty pool states any price. Uniswap only.',
   ),
-  'tokens[].price.decimals': says('Compared with the feed.'),
-  'tokens[].price.staleAfterSeconds': says(
-    'The age at which an answer of the feed is no price any more. Without it 90,000, which fits feeds that are updated daily.',
-  ),
-  'tokens[].price.index': says('The place of the token itself in `coins()`, from 0.'),
-  'tokens[].price.quoteIndex': says('The place of `quote` in `coins()`.'),
-  'tokens[].price.usd': says('Dollars for one token, at all times.'),
   'tokens[].bridges': says(
     'Bridges that mint and burn the token. Mints and burns beside their events are moves between chains: neither burned nor newly minted.',
   ),
@@ -111,11 +117,6 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   'supply.nonCirculating[].address': says('The address.'),
   'supply.nonCirculating[].label': says('What it is, for readers of the file.'),
 
-  burns: says(
-    'Events that count as burns. On `Transfer` of a listed token: transfers to the zero address and to `supply.burnAddresses`.',
-  ),
-  dividends: says('Events that pay holders, or put money into a pot for them.'),
-  graveDigs: says('Claims of buried tokens.'),
   '<events>[].chain': says('The chain of the contract.'),
   '<events>[].address': says('The contract that emits the event.'),
   '<events>[].event': says('The event, as Solidity writes it.'),
@@ -129,18 +130,6 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   '<events>[].tokenArgument': says(
     "The argument that holds the token's address, instead of `token`. The token must be listed.",
   ),
-  'burns[].from': says('The argument that holds the wallet whose tokens are burned.'),
-  'burns[].to': says(
-    'The argument that holds the receiver. Without it, every event is a burn to the zero address.',
-  ),
-  'dividends[].kind': says(
-    '`claim`: paid to a wallet, and counted. `distribution`: put into the pot; shown, not counted.',
-  ),
-  'dividends[].recipient': says(
-    'The argument that holds the wallet that is paid. Required for `claim`.',
-  ),
-  'graveDigs[].digger': says('The argument that holds the wallet that digs.'),
-  'graveDigs[].graveId': says("The argument that holds the grave's id."),
 
   payment: says(
     'How calls beyond the quota are paid. Without it they are refused with 429 until 00:00 UTC.',

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { TSchema } from 'typebox'
 import { shareTiers, tiers } from '#domain/tier.ts'
 import { ecosystemFile } from '#ecosystem/ecosystem-file.ts'
-import { eventKinds } from '#ecosystem/event-kinds.ts'
 import { priceKinds } from '#ecosystem/price-kinds.ts'
+import { eventKinds } from '#kinds/kinds.ts'
 import { type FieldMeaning, fieldMeanings } from './field-meanings.ts'
 
 export const referencePath = join(import.meta.dirname, '../docs/ecosystem-file.md')

@@ -3,13 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { drawArchitecture, picturePath, readLayers, tablesOf } from './picture.ts'
-import { house } from './tidy/house.ts'
+import { house, layerOf } from './tidy/house.ts'
 import { readTree } from './tidy/read-tree.ts'
 
 const root = join(import.meta.dirname, '..')
 const layers = readLayers(await readFile(join(root, 'docs/architecture.md'), 'utf8'))
 const files = (await readTree(root)).filter(({ path }) => path.startsWith('src/'))
-const layerOf = (path: string) => path.split('/')[1] ?? ''
 
 test('the picture of the architecture is up to date', async () => {
   const picture = drawArchitecture(layers)

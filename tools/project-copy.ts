@@ -5,7 +5,8 @@ import type { TestContext } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '..')
 const COPIED = [
-  ...['src', 'devnet', 'contracts', 'tools', 'docs', 'deploy', 'examples', 'client', 'console'],
+  ...['src', 'test', 'devnet', 'contracts', 'tools', 'docs', 'deploy', 'examples'],
+  ...['client', 'console'],
   ...['package.json', 'package-lock.json', 'tsconfig.json', '.npmrc', 'README.md', 'LICENSE'],
 ]
 

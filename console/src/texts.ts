@@ -45,8 +45,8 @@ export const texts = {
     digs: 'Graves dug',
     dividends: 'Dividends paid',
     empty: 'Nothing entered yet',
-    emptyMore: (blocks: string) =>
-      `${blocks} hold no burn, claim or dig. The first one appears here by itself.`,
+    emptyMore: (blocks: string, events: string) =>
+      `${blocks} hold no ${events}. The first one appears here by itself.`,
   },
   burns: {
     title: 'Burned, day by day',
@@ -76,8 +76,6 @@ export const texts = {
       holders: 'Holders',
       price: 'Price',
       marketCap: 'Market cap',
-      dividends: 'Dividends a day',
-      graveDigs: 'Graves dug a day',
     },
     none: 'No figures yet',
     noPrice: 'No price right now',
@@ -89,11 +87,7 @@ export const texts = {
     note: 'Written as blocks arrive.',
     struck: 'If a chain replaces a block, its entries are struck out, not erased.',
     newest: 'Newest',
-    all: [
-      ['All burns', '/api/burns/recent'],
-      ['claims', '/api/dividends/recent'],
-      ['digs', '/api/grave-digs'],
-    ],
+    all: 'All',
     columns: {
       ago: 'Ago',
       what: 'What',
@@ -104,10 +98,6 @@ export const texts = {
       chain: 'Chain',
       finality: 'Finality',
     },
-    burn: 'Burned',
-    claim: 'Dividend claimed',
-    distribution: 'Dividend put in',
-    dig: (grave: string | null) => (grave === null ? 'Grave dug' : `Grave dug, no. ${grave}`),
     replaced: (block: string) => `block ${block} was replaced`,
     finality: {
       latest: 'newest, may still change',

@@ -1,3 +1,4 @@
+import { joinWords } from '#lib/join-words.ts'
 import type { ServiceFacts } from './service-facts.ts'
 
 /** Markdown introduction of the documentation; its headings are anchors. */
@@ -13,8 +14,7 @@ export function describeService(facts: ServiceFacts): string {
 
 function subjectsOf({ eventKinds, notConfigured }: ServiceFacts): string {
   const configured = eventKinds.filter(({ part }) => !notConfigured.includes(part))
-  const subjects = [...configured.map(({ noun }) => noun), 'holders', 'prices']
-  return `${subjects.slice(0, -1).join(', ')} and ${subjects.at(-1)}`
+  return joinWords([...configured.map(({ noun }) => noun), 'holders', 'prices'], 'and')
 }
 
 function quickStart({ publicBaseUrl, keyPrefix, gate, notConfigured }: ServiceFacts): string {

@@ -3,7 +3,7 @@ import { notConfiguredSchema } from '#datasets/meta.ts'
 import { tiers } from '#domain/tier.ts'
 import { named, Type } from '#lib/type.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
-import { METRICS, PART_OF_METRIC } from '#statistics/metrics.ts'
+import { metrics } from '#statistics/metrics.ts'
 import type { ServiceFacts } from './service-facts.ts'
 
 const chain = named('Chain', {
@@ -122,13 +122,13 @@ export function metaRoute(deps: MetaDeps): Route {
 }
 
 function metaOf(facts: ServiceFacts) {
-  const missing = new Set(facts.notConfigured)
+  const missing = new Set<string>(facts.notConfigured)
   return {
     service: facts.name,
     version: facts.version,
     chains: facts.chains,
     tokens: facts.tokens,
-    metrics: METRICS.filter((metric) => !missing.has(PART_OF_METRIC[metric] ?? '')),
+    metrics: [...metrics].filter(([, { part = '' }]) => !missing.has(part)).map(([name]) => name),
     tiers: facts.tiers,
     limits: {
       limitMaximum: 100,

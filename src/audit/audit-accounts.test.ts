@@ -9,7 +9,7 @@ import { createMoneyWorld, type MoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite, unguarded } from '#test/store/each-engine.ts'
 import { auditAccounts } from './audit-accounts.ts'
-import { guardsAreOn } from './audit-schema.ts'
+import { guardSettingChecks } from './audit-schema.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 /** Functions behind triggers and settings of roles are there only. */
@@ -202,6 +202,8 @@ onPostgres(
       [engine, [`every role in ${row?.name}`]],
       [replica(), [`every role in ${row?.name}`, 'this session']],
     ] as const) {
+      const [guardsAreOn] = guardSettingChecks('postgres')
+      assert.ok(guardsAreOn !== undefined)
       const found = await here.snapshot(guardsAreOn.run)
       assert.deepEqual(
         found.map((each) => each.subject),

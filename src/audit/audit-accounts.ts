@@ -19,7 +19,7 @@ import { webhooksChecks } from '#webhooks/webhooks-checks.ts'
 import { depositCheck } from '#x402/deposit-check.ts'
 import { x402Checks } from '#x402/x402-checks.ts'
 import { moveChecks } from './audit-moves.ts'
-import { guardsAreOn, schemaCheck } from './audit-schema.ts'
+import { guardSettingChecks, schemaCheck } from './audit-schema.ts'
 import { secretCheck } from './audit-secrets.ts'
 
 export interface AccountsAuditDeps {
@@ -39,7 +39,7 @@ export function rowChecks(dialect: Engine['dialect']): readonly Check[] {
     ...webhooksChecks,
     ...moveChecks,
     secretCheck(dialect),
-    ...(dialect === 'postgres' ? [guardsAreOn] : []),
+    ...guardSettingChecks(dialect),
   ]
 }
 

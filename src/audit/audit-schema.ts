@@ -1,9 +1,8 @@
 import { type Check, DIFFERENCES_MAX } from '#ledger/check.ts'
 import { accountsMigrations } from '#main/stores.ts'
+import { dialectOf } from '#store/dialects.ts'
 import type { Engine } from '#store/engine.ts'
 import { lackingParts } from '#store/lacking-parts.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
 
 /** Runs within a transaction that may write, though nothing is written. */
 export function schemaCheck(dialect: Engine['dialect']): Check {
@@ -18,23 +17,17 @@ export function schemaCheck(dialect: Engine['dialect']): Check {
   }
 }
 
-/** A session with `replica` skips every trigger. */
-export const guardsAreOn: Check = {
-  name: 'no database or role setting disables the guards',
-  async run(connection) {
-    const found = await connection.run(sql`
-      select coalesce(rolname, 'every role') || ' in '
-          || coalesce(datname, 'every database') as subject
-      from pg_db_role_setting
-        left join pg_roles on pg_roles.oid = setrole
-        left join pg_database on pg_database.oid = setdatabase
-      where 'session_replication_role=replica' = any (setconfig)
-        and (setdatabase = 0 or datname = current_database())
-      union all
-      select 'this session' where current_setting('session_replication_role') = 'replica'`)
-    return found.map((row) => ({
-      subject: column.text(row, 'subject'),
-      detail: 'sets session_replication_role = replica, which disables triggers',
-    }))
-  },
+export function guardSettingChecks(dialect: Engine['dialect']): readonly Check[] {
+  const { guardsOff } = dialectOf({ dialect })
+  if (guardsOff === undefined) return []
+  return [
+    {
+      name: 'no database or role setting disables the guards',
+      run: async (connection) =>
+        (await guardsOff(connection)).map((subject) => ({
+          subject,
+          detail: 'sets session_replication_role = replica, which disables triggers',
+        })),
+    },
+  ]
 }

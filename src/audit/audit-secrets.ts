@@ -1,4 +1,6 @@
 import type { Check } from '#ledger/check.ts'
+import type { Dialect } from '#store/dialect.ts'
+import { dialectOf } from '#store/dialects.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
@@ -8,14 +10,15 @@ import { type Sql, sql } from '#store/sql.ts'
  * is read or shown.
  */
 export function secretCheck(dialect: Engine['dialect']): Check {
+  const of = dialectOf({ dialect })
   return {
     name: 'no row holds a secret',
     async run(connection) {
       const differences = []
-      for (const place of await textColumns(connection, dialect)) {
+      for (const place of await textColumns(connection, of)) {
         const [row] = await connection.run(sql`
           select count(*) as found from ${plain(place.table)}
-          where ${holdsSecret(dialect, place.column)}`)
+          where ${of.contains(plain(place.column), SECRET)}`)
         const found = row === undefined ? 0 : column.integer(row, 'found')
         if (found > 0)
           differences.push({
@@ -33,18 +36,8 @@ interface Place {
   readonly column: string
 }
 
-async function textColumns(
-  connection: Connection,
-  dialect: Engine['dialect'],
-): Promise<readonly Place[]> {
-  const found = await connection.run(
-    dialect === 'sqlite'
-      ? sql`select tables.name as place, columns.name as name
-          from sqlite_master as tables join pragma_table_info(tables.name) as columns
-          where tables.type = 'table' and lower(columns.type) = 'text' order by 1, 2`
-      : sql`select table_name as place, column_name as name from information_schema.columns
-          where table_schema = current_schema() and data_type = 'text' order by 1, 2`,
-  )
+async function textColumns(connection: Connection, of: Dialect): Promise<readonly Place[]> {
+  const found = await connection.run(of.textColumns)
   return found.map((row) => ({
     table: column.text(row, 'place'),
     column: column.text(row, 'name'),
@@ -53,10 +46,7 @@ async function textColumns(
 
 const HEX = '[0-9a-f]'
 
-function holdsSecret(dialect: Engine['dialect'], name: string): Sql {
-  if (dialect === 'postgres') return sql`${plain(name)} ~ ${`[a-z0-9]_${HEX}{8}_${HEX}{32}`}`
-  return sql`${plain(name)} glob ${`*[a-z0-9]_${HEX.repeat(8)}_${HEX.repeat(32)}*`}`
-}
+const SECRET = `[a-z0-9]_${HEX.repeat(8)}_${HEX.repeat(32)}`
 
 /** Quotes a column's name, which was read from the catalogue. */
 function plain(name: string): Sql {

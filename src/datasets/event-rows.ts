@@ -156,8 +156,6 @@ function hashOf(filters: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(filters)).digest('hex').slice(0, 16)
 }
 
-export type ToRow = (event: ListedEvent, status: IndexStatus, ecosystem: Ecosystem) => object
-
 export function eventMembers(event: ListedEvent, status: IndexStatus, ecosystem: Ecosystem) {
   const token = ecosystem.tokens.find((each) => each.symbol === event.token)
   assert(token !== undefined, 'an event of an unknown token')

@@ -1,7 +1,7 @@
 import type { Static, TInteger, TOptional } from 'typebox'
 import { type ShareTier, shareTiers, type Tier, tiers } from '#domain/tier.ts'
+import { eventLists } from '#kinds/kinds.ts'
 import { Type } from '#lib/type.ts'
-import { eventLists } from './event-kinds.ts'
 import { addressText, chainName, closed, decimalText, symbol } from './fields.ts'
 import { priceSchema } from './price-kinds.ts'
 import { bridge } from './resolve-bridges.ts'

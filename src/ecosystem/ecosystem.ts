@@ -1,8 +1,8 @@
 import type { Address } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { type Quotas, type ShareTier, shareTiers } from '#domain/tier.ts'
+import { type EventSources, eventKinds } from '#kinds/kinds.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
-import { type EventSources, eventKinds } from './event-kinds.ts'
 import type { EventSource } from './event-source.ts'
 import type { Chain, PricedToken } from './priced-token.ts'
 

@@ -1,6 +1,7 @@
-import { type Holding, storeNow } from '#jobs/leader.ts'
+import type { Holding } from '#jobs/leader.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
+import { dialectOf } from '#store/dialects.ts'
 import type { Connection, Engine, Migration, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
@@ -56,7 +57,7 @@ async function noteRun(
   const at = (ms: number | undefined) =>
     ms === undefined
       ? sql`cast(null as bigint)`
-      : sql`${storeNow(engine.dialect, clock())} - ${Math.round(performance.now() - ms)}`
+      : sql`${dialectOf(engine).now(clock())} - ${Math.round(performance.now() - ms)}`
   await connection.run(sql`
     insert into job_runs (name, first_ms, succeeded_ms, failed_ms, failure)
     values (${name}, ${at(firstMs)}, ${at(succeededMs)}, ${at(failedMs)}, ${failure ?? null})
@@ -80,7 +81,7 @@ export async function readJobStates(
   { engine, clock }: StoreDeps,
   jobs: readonly Job[],
 ): Promise<readonly JobState[]> {
-  const now = storeNow(engine.dialect, clock())
+  const now = dialectOf(engine).now(clock())
   const rows = await engine.read(sql`
     select name, ${now} - succeeded_ms as succeeded_ago, ${now} - failed_ms as failed_ago, failure,
       ${now} - coalesce(succeeded_ms, first_ms) as waiting_ago from job_runs`)

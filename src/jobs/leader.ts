@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
+import { dialectOf } from '#store/dialects.ts'
 import { type Connection, type Engine, type Migration, StoreError } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import { sql } from '#store/sql.ts'
 
 export const leaseMigration = (id: number): Migration => ({
   id,
@@ -108,7 +109,7 @@ export class Leader {
 
   /** Checks and renews within a transaction. Throws LeaseLostError. */
   async hold(connection: Connection): Promise<void> {
-    const now = storeNow(this.#engine.dialect, this.#clock())
+    const now = dialectOf(this.#engine).now(this.#clock())
     const rows = await connection.run(sql`
       update leases set expires_at_ms = ${now} + ${LEASE_MS}
       where name = ${this.#name} and holder = ${this.#holder} and epoch = ${this.#epoch ?? 0}
@@ -131,7 +132,7 @@ export class Leader {
   }
 
   async #acquire(): Promise<number | undefined> {
-    const now = storeNow(this.#engine.dialect, this.#clock())
+    const now = dialectOf(this.#engine).now(this.#clock())
     const rows = await this.#engine.write((connection) =>
       connection.run(sql`
         insert into leases (name, holder, epoch, expires_at_ms)
@@ -166,16 +167,6 @@ export function fencedBy(leader: Holding, engine: Engine): Engine {
   }
 }
 
-/**
- * The store's clock (the server's or the machine's), so that a holder's wrong clock cannot change
- * leases.
- */
-export function storeNow(dialect: Engine['dialect'], nowMs: number): Sql {
-  return dialect === 'postgres'
-    ? sql`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
-    : sql`${nowMs}`
-}
-
 /** Unix milliseconds. */
 export async function leaseEnd(
   connection: Connection,
@@ -193,7 +184,7 @@ export async function isLeaseHeld(
     readonly nowMs: number
   },
 ): Promise<boolean> {
-  const now = storeNow(input.dialect, input.nowMs)
+  const now = dialectOf(input).now(input.nowMs)
   const rows = await connection.run(sql`
     select name from leases where name = ${input.name}
       and expires_at_ms >= ${now} and expires_at_ms <= ${now} + ${END_MAX_MS}`)

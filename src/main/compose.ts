@@ -6,7 +6,6 @@ import { describeGate } from '#api/describe-service.ts'
 import type { GaugeReading, Metrics } from '#api/metrics.ts'
 import { AnswerCache } from '#datasets/answer-cache.ts'
 import type { DataDeps } from '#datasets/data-route.ts'
-import { datasetRoutes } from '#datasets/dataset-routes.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
 import { filePartsOf } from '#datasets/file-parts.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
@@ -16,6 +15,7 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { readIndexStatus } from '#indexer/status.ts'
+import { kindRoutes } from '#kinds/endpoints.ts'
 import { type Clock, nextMidnight, unixNow } from '#lib/time.ts'
 import type { DepositIndex } from '#payments/deposit.ts'
 import { paymentRequiredBody } from '#payments/offers.ts'
@@ -240,7 +240,7 @@ function dataRoutes(data: Data): readonly Route[] {
   return [
     statsRoute(data),
     statsHistoryRoute(data),
-    ...datasetRoutes({
+    ...kindRoutes({
       ...data,
       priceAt: priceAt(data),
       mintedOf: newlyMinted,

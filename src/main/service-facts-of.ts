@@ -5,7 +5,7 @@ import { showAddress } from '#domain/address.ts'
 import { toUsd } from '#domain/money.ts'
 import { tiers } from '#domain/tier.ts'
 import { type Ecosystem, notConfigured, type Payment } from '#ecosystem/ecosystem.ts'
-import { eventKinds } from '#ecosystem/event-kinds.ts'
+import { eventKinds } from '#kinds/kinds.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { toDate } from '#lib/time.ts'
 

@@ -7,10 +7,10 @@ import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { DecodeError } from '#ecosystem/event-arguments.ts'
 import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { EcosystemError, type Problem } from '#ecosystem/problem.ts'
-import { repeatedBurns } from '#ecosystem/repeated-burns.ts'
 import { makeEventReader, selectorsOf } from '#indexer/decode-event.ts'
 import { ProofError } from '#indexer/proof-error.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
+import { mappingWarnings } from '#kinds/kinds.ts'
 import type { Clock } from '#lib/time.ts'
 import { type Mapping, mappingsOf } from '#main/mappings.ts'
 import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
@@ -39,7 +39,7 @@ export async function checkFile(
   })
   if (ecosystem instanceof EcosystemError)
     return { file, errors: ecosystem.problems, warnings: [], unchecked: [] }
-  const repeated = repeatedBurns(ecosystem).map((message) => ({ field: 'burns', message }))
+  const repeated = mappingWarnings(ecosystem)
   if (offline) return { file, errors: [], warnings: repeated, unchecked: [] }
   const sourceOf = openSources(ecosystem)
   const steps = [

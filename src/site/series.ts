@@ -1,3 +1,4 @@
+import { cards } from '#kinds/cards.ts'
 import { type Ask, AskRefused } from '#route/ask-routes.ts'
 import { isNotReady, rowsOf } from './lasting-ask.ts'
 
@@ -17,14 +18,12 @@ export interface SnapshotSeries {
 
 export const SNAPSHOT_DAYS = 90
 
-export const PAGE_METRICS = [
-  'supply',
-  'holders',
-  'price',
-  'marketCap',
-  'dividends',
-  'graveDigs',
-] as const
+const PAGE_METRICS: readonly string[] = [
+  ...['supply', 'holders', 'price', 'marketCap'],
+  ...cards
+    .flatMap(({ charts }) => charts.filter((each) => each.isOnPage))
+    .map((each) => each.metric),
+]
 
 interface Day {
   readonly dateUnix: number

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Incoming } from '#http/exchange.ts'
+import { cards } from '#kinds/cards.ts'
 import { Type } from '#lib/type.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import { type Parameters, parsed } from '#route/parameter.ts'
@@ -228,8 +229,8 @@ describe('pages', () => {
   const routesWith = (data: object) => [
     route('getMeta', () => ({ service: 'Sexton' })),
     ...['getStats', 'getBurnTotals'].map((name) => route(name, () => ({ ...body, data }))),
-    ...['getDailyBurns', 'rankGraveDiggers', 'listPayouts', 'listGraveDigs'].map((name) =>
-      route(name, () => body),
+    ...['getDailyBurns', 'rankGraveDiggers', ...cards.map(({ list }) => list.operationId)].map(
+      (name) => route(name, () => body),
     ),
     route('listBurns', () => ({ ...body, data: [{ id: 'a burn', timestampUnix: 1 }] })),
     route('getStatsHistory', () => ({ data: { points: [] } })),

@@ -47,7 +47,7 @@ describe('the snapshot', () => {
     }
     const ask: Ask = async (operationId, query = {}) => {
       asked.push(operationId)
-      return answers[operationId]?.(query)
+      return answers[operationId]?.(query) ?? { data: [] }
     }
     snapshot = sharedSnapshot({ ask, clock: () => nowMs, chains: ['base'], timeoutMs: 20 })
   })

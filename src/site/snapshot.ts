@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { cards } from '#kinds/cards.ts'
 import type { Clock } from '#lib/time.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Ask } from '#route/ask-routes.ts'
@@ -159,15 +160,10 @@ interface Entry {
 
 /** The newest of all kinds together: no further than each list goes, so that none is missing. */
 async function newestOf(ask: Ask): Promise<readonly unknown[]> {
-  const kinds = [
-    { kind: 'burn', operationId: 'listBurns' },
-    { kind: 'payout', operationId: 'listPayouts' },
-    { kind: 'dig', operationId: 'listGraveDigs' },
-  ]
   const lists = await Promise.all(
-    kinds.map(async ({ kind, operationId }) => {
-      const rows = await rowsOf<Entry>(ask, operationId, { limit: String(ROWS) })
-      return rows.map((entry) => ({ entry: kind, ...entry }))
+    cards.map(async ({ noun, list }) => {
+      const rows = await rowsOf<Entry>(ask, list.operationId, { limit: String(ROWS) })
+      return rows.map((entry) => ({ entry: noun, ...entry }))
     }),
   )
   return lists

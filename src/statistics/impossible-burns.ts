@@ -1,8 +1,8 @@
 import { readTotalSupply } from '#datasets/holders/queries.ts'
 import { isTracked } from '#domain/token.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
-import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import { sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
+import { BURNS } from '#kinds/burns/kind.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'
 

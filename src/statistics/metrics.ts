@@ -14,40 +14,16 @@ import { firstDay } from '#datasets/prices/queries.ts'
 import { areHoldersKnown } from '#datasets/unknown.ts'
 import { toUsdPriceExact, toValueExact } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
-import type { OptionalPart, PricedToken } from '#ecosystem/ecosystem.ts'
-import { BURNS } from '#ecosystem/event-kinds/burns.ts'
-import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
-import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
+import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import type { EventMetric } from '#ecosystem/event-kinds/event-kind.ts'
 import type { Cut } from '#indexer/cut.ts'
 import { NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
 import { firstEventDay, readEventDays } from '#indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf, unpricedOf } from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
+import { type EventPart, eventKinds } from '#kinds/kinds.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'
-
-export const METRICS = [
-  'supply',
-  'burned',
-  'burnedCumulative',
-  'holders',
-  'price',
-  'marketCap',
-  'dividends',
-  'dividendsCumulative',
-  'graveDigs',
-] as const
-
-export type MetricName = (typeof METRICS)[number]
-
-/** The optional part of the ecosystem that a metric counts. */
-export const PART_OF_METRIC: Readonly<Partial<Record<MetricName, OptionalPart>>> = {
-  burned: 'burns',
-  burnedCumulative: 'burns',
-  dividends: 'dividends',
-  dividendsCumulative: 'dividends',
-  graveDigs: 'graveDigs',
-}
 
 export interface MetricSource {
   readonly connection: Connection
@@ -61,6 +37,10 @@ type Values = readonly (string | null)[]
 
 /** Values are exact decimal strings, null when unknown. */
 export interface Metric {
+  /** The optional part of the ecosystem that it counts. */
+  readonly part?: EventPart
+  /** Whether it is the state at the end of a day, not the sum of the day. */
+  readonly isStock: boolean
   readonly unit: 'token' | 'usd' | 'count'
   readonly dataset: string
   /** Whether it counts every token if none is requested. */
@@ -71,38 +51,46 @@ export interface Metric {
   unpriced?(source: MetricSource, days: readonly SeriesDay[]): Promise<readonly number[]>
 }
 
-export const metrics: Readonly<Record<MetricName, Metric>> = {
+const ofStock = {
   supply: ofTracked(
     stock('token', async (source, days) =>
       shown('token', source, await supplyValues(source, days)),
     ),
   ),
-  burned: flow(BURNS, 'token', (sums) => sums.amount),
-  burnedCumulative: cumulative(BURNS, 'token', (sums) => sums.amount),
   holders: ofTracked(stock('count', holderValues)),
   price: {
     ...stock('usd', pricesExact),
     dataset: PRICES,
-    firstUnix: ({ connection, token }) => firstDay(connection, token?.symbol ?? ''),
+    firstUnix: ({ connection, token }: MetricSource) => firstDay(connection, token?.symbol ?? ''),
   },
   marketCap: ofTracked(stock('usd', marketCapValues)),
-  dividends: {
-    ...flow(DIVIDENDS, 'usd', dollarsOf),
-    overAllTokens: true,
-    unpriced: async (source, days) => (await daySums(DIVIDENDS, source, days)).map(unpricedOf),
-  },
-  dividendsCumulative: {
-    ...cumulative(DIVIDENDS, 'usd', dollarsOf),
-    overAllTokens: true,
-    unpriced: async (source, days) => (await sumsUntil(DIVIDENDS, source, days)).map(unpricedOf),
-  },
-  graveDigs: flow(GRAVE_DIGS, 'count', (sums) => BigInt(sums.events)),
 }
+
+const PICK: Readonly<Record<Metric['unit'], (sums: Sums) => bigint | null>> = {
+  token: ({ amount }) => amount,
+  usd: dollarsOf,
+  count: ({ events }) => BigInt(events),
+}
+
+const ofEvents = eventKinds.flatMap(({ part, dataset, metrics: own }) =>
+  own.map((each) => [each.name, { ...eventMetric(dataset, each), part }] as const),
+)
+
+const all: readonly (readonly [string, Metric])[] = [...Object.entries(ofStock), ...ofEvents]
+const isAmount = ({ unit }: Metric) => Number(unit === 'token')
+
+/** By name, amounts of a token first. */
+export const metrics: ReadonlyMap<string, Metric> = new Map(
+  all.toSorted(([, a], [, b]) => isAmount(b) - isAmount(a)),
+)
+
+export const METRICS: readonly string[] = [...metrics.keys()]
 
 function stock(unit: Metric['unit'], values: Metric['values']): Metric {
   return {
     unit,
     dataset: HOLDERS,
+    isStock: true,
     overAllTokens: false,
     firstUnix: ({ connection, token }) => firstSupplyDay(connection, token?.symbol ?? ''),
     values,
@@ -122,26 +110,20 @@ function ofTracked(metric: Metric): Metric {
   }
 }
 
-function flow(dataset: string, unit: Metric['unit'], pick: (sums: Sums) => bigint | null): Metric {
+function eventMetric(dataset: string, { unit, isCumulative = false }: EventMetric): Metric {
+  const sumsOf = isCumulative ? sumsUntil : daySums
+  const pick = PICK[unit]
   return {
     unit,
     dataset,
-    overAllTokens: false,
+    isStock: isCumulative,
+    overAllTokens: unit === 'usd',
     firstUnix: ({ connection, token }) => firstEventDay(connection, dataset, token?.symbol),
     values: async (source, days) =>
-      shown(unit, source, (await daySums(dataset, source, days)).map(pick)),
-  }
-}
-
-function cumulative(
-  dataset: string,
-  unit: Metric['unit'],
-  pick: (sums: Sums) => bigint | null,
-): Metric {
-  return {
-    ...flow(dataset, unit, pick),
-    values: async (source, days) =>
-      shown(unit, source, (await sumsUntil(dataset, source, days)).map(pick)),
+      shown(unit, source, (await sumsOf(dataset, source, days)).map(pick)),
+    ...(unit === 'usd' && {
+      unpriced: async (source, days) => (await sumsOf(dataset, source, days)).map(unpricedOf),
+    }),
   }
 }
 

@@ -1,6 +1,6 @@
-import { readUnminted } from '#datasets/burns/unminted.ts'
 import { supplyAt } from '#datasets/holders/queries.ts'
 import type { Cut } from '#indexer/cut.ts'
+import { readUnminted } from '#kinds/burns/unminted.ts'
 import type { Connection } from '#store/engine.ts'
 
 /** Excludes what bridges minted and mints undone in their own transaction. */

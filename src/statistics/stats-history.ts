@@ -8,7 +8,9 @@ import { nullable, unixTime } from '#datasets/wire.ts'
 import { named, Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import type { Route } from '#route/route.ts'
-import { METRICS, type Metric, type MetricName, type MetricSource, metrics } from './metrics.ts'
+import { METRICS, type Metric, type MetricSource, metrics } from './metrics.ts'
+
+type NamedMetric = Metric & { readonly name: string }
 
 const pointShape = named('StatsPoint', {
   date: Type.String({ format: 'date' }),
@@ -31,16 +33,18 @@ const historyShape = named('StatsHistory', {
   points: Type.Array(pointShape),
 })
 
-const metricParameter: Parameter<MetricName> = {
+const namesOf = (isStock: boolean) =>
+  METRICS.filter((name) => metrics.get(name)?.isStock === isStock).join(', ')
+
+const metricParameter: Parameter<NamedMetric> = {
   in: 'query',
-  description:
-    'Which series. Stock metrics (supply, burnedCumulative, holders, price, marketCap, dividendsCumulative) are the state at the end of the day, flow metrics (burned, dividends, graveDigs) the sum of the day.',
+  description: `Which series. Stock metrics (${namesOf(true)}) are the state at the end of the day, flow metrics (${namesOf(false)}) the sum of the day.`,
   schema: Type.Enum([...METRICS], { default: 'supply' }),
   example: 'supply',
   parse(raw = 'supply') {
-    const metric = METRICS.find((each) => each === raw)
+    const metric = metrics.get(raw)
     return metric
-      ? parsed(metric, metric)
+      ? parsed({ ...metric, name: raw }, raw)
       : { ok: false, reason: 'is not a metric of this service', allowed: METRICS }
   },
 }
@@ -61,25 +65,25 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
       period: periodParameter,
       token: tokenParameter(tokens, undefined),
     },
-    datasets: ({ metric }) => [metrics[metric].dataset],
+    datasets: ({ metric }) => [metric.dataset],
     data: historyShape,
     csv: {
       row: pointShape,
       rows: (data) => (data as { readonly points: readonly object[] }).points,
     },
     async read({ connection, status, cut, parameters: { metric, period, ...asked } }) {
-      const token = asked.token ?? (metrics[metric].overAllTokens ? undefined : primary)
+      const token = asked.token ?? (metric.overAllTokens ? undefined : primary)
       // Days that were kept while figures were known must not outlive that.
       const isKnown = token === undefined || areHoldersKnown(status, token)
-      const series = `${metric} ${token?.symbol ?? ''} ${isKnown}`
+      const series = `${metric.name} ${token?.symbol ?? ''} ${isKnown}`
       const points = await kept.last(
         { series, period, connection, status, cut },
-        pointsOf(metrics[metric], { connection, deps, token, status, cut }),
+        pointsOf(metric, { connection, deps, token, status, cut }),
       )
       const data = {
-        metric,
+        metric: metric.name,
         token: token?.symbol ?? 'all',
-        unit: metrics[metric].unit,
+        unit: metric.unit,
         period: period === 'all' ? 'all' : `${period}d`,
         points,
       }

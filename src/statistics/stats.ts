@@ -1,10 +1,10 @@
 import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
 import { HOLDERS } from '#datasets/dataset-names.ts'
-import { addDollars, valueNow } from '#datasets/dividends/value-now.ts'
 import { circulatingOf, holdersAt, supplyAt, totalSupplyOf } from '#datasets/holders/queries.ts'
 import type { DollarPrices } from '#datasets/prices/price-book.ts'
 import { PRICE_GAPS } from '#datasets/prices/price-paths.ts'
 import { areHoldersKnown, areTransfersReadable } from '#datasets/unknown.ts'
+import { addDollars, valueNow } from '#datasets/value-now.ts'
 import {
   amounts,
   amountText,
@@ -21,9 +21,6 @@ import { showAddress } from '#domain/address.ts'
 import { toUsdPrice, toUsdPriceExact, toValueExact, valueAt } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
-import { BURNS } from '#ecosystem/event-kinds/burns.ts'
-import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
-import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
 import type { Cut } from '#indexer/cut.ts'
 import { addSums, NOTHING } from '#indexer/events/event.ts'
 import {
@@ -34,6 +31,9 @@ import {
   unpricedOf,
 } from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
+import { BURNS } from '#kinds/burns/kind.ts'
+import { DIVIDENDS } from '#kinds/dividends/kind.ts'
+import { GRAVE_DIGS } from '#kinds/grave-digs/kind.ts'
 import { formatDecimal, percentage, shareOf } from '#lib/decimal.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'

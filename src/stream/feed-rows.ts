@@ -1,33 +1,38 @@
-import { toBurnRow } from '#datasets/burns/routes.ts'
-import { toPayoutRow } from '#datasets/dividends/routes.ts'
-import { placeMembers, type ToRow } from '#datasets/event-rows.ts'
-import { toDigRow } from '#datasets/grave-digs/routes.ts'
+import { placeMembers } from '#datasets/event-rows.ts'
+import { toListRow } from '#datasets/list-route.ts'
 import { toUsdPrice, toUsdPriceExact } from '#domain/money.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { BURNS } from '#ecosystem/event-kinds/burns.ts'
-import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
-import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
 import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import type { FeedEvent } from '#indexer/feed/changes.ts'
 import type { Cursor } from '#indexer/feed/cursor.ts'
 import { type FeedChange, type PageInput, readPage } from '#indexer/feed/read-feed.ts'
 import { PRICES_OF_FEED } from '#indexer/feed/read-range.ts'
 import { type IndexStatus, readIndexStatus } from '#indexer/status.ts'
+import { kindLists } from '#kinds/endpoints.ts'
+import { eventKinds } from '#kinds/kinds.ts'
 import type { Connection } from '#store/engine.ts'
-import { type Decimal, type Filter, KINDS, type StreamKind } from './stream-parameters.ts'
+import { type Decimal, type Filter, PRICE } from './stream-parameters.ts'
 
 /** Datasets whose rows a list shows. */
-const LISTED: readonly string[] = [BURNS, DIVIDENDS, GRAVE_DIGS]
+const LISTED: readonly string[] = eventKinds.map(({ dataset }) => dataset)
 
-const toRow: Readonly<Record<string, ToRow>> = {
-  [BURNS]: toBurnRow,
-  [DIVIDENDS]: toPayoutRow,
-  [GRAVE_DIGS]: toDigRow,
+interface Place {
+  readonly status: IndexStatus
+  readonly ecosystem: Ecosystem
+}
+
+const toRow: Readonly<Record<string, (event: FeedEvent, at: Place) => object>> = {
+  ...Object.fromEntries(
+    kindLists.map((list) => [
+      list.kind.dataset,
+      (event: FeedEvent, at: Place) => toListRow(list, event, at),
+    ]),
+  ),
   [PRICES_OF_FEED]: toPriceRow,
 }
 
 /** Shows a price with the place of its log, unless a reorg restored it. */
-function toPriceRow(event: FeedEvent | Parameters<ToRow>[0], status: IndexStatus): object {
+function toPriceRow(event: FeedEvent, { status }: Place): object {
   const price = event.detail === null ? null : BigInt(event.detail)
   const usd = price === null ? null : toUsdPrice(price)
   const usdExact = price === null ? null : toUsdPriceExact(price)
@@ -36,15 +41,15 @@ function toPriceRow(event: FeedEvent | Parameters<ToRow>[0], status: IndexStatus
   return { ...place, id: `${place.id}:${event.token}`, token: event.token, usd, usdExact }
 }
 
-function kindOf({ dataset, kind }: FeedEvent): StreamKind | undefined {
-  if (dataset === BURNS) return 'burn'
-  if (dataset === GRAVE_DIGS) return 'dig'
-  return KINDS.find((each) => each === kind)
+const streamedBy = new Map(eventKinds.map(({ dataset, streamed }) => [dataset, streamed]))
+
+function kindOf({ dataset, kind }: FeedEvent): string | undefined {
+  return dataset === PRICES_OF_FEED ? PRICE : streamedBy.get(dataset)?.[kind]
 }
 
 export interface Shown {
   readonly change: FeedChange
-  readonly kind: StreamKind | undefined
+  readonly kind: string | undefined
   /** Its data, written once for all readers; undefined for what the file no longer has. */
   readonly json: (() => string) | undefined
   /** The token's decimals; prices have no amount. */
@@ -90,10 +95,7 @@ export async function readShown(
 
 const NOTHING = { kind: undefined, json: undefined, decimals: undefined }
 
-function show(
-  { status, ecosystem }: Pick<ShownDeps, 'ecosystem'> & { readonly status: IndexStatus },
-  change: FeedChange,
-): Shown {
+function show({ status, ecosystem }: Place, change: FeedChange): Shown {
   const { op, event } = change
   const { chainId, blockNumber, token } = event
   const chain = status.chains.find((each) => each.chain.id === chainId)?.chain
@@ -112,8 +114,8 @@ function show(
   const toOwn = toRow[event.dataset]
   if (kind === undefined || known === undefined || toOwn === undefined)
     return { ...NOTHING, change, kind }
-  const json = once(() => ({ kind, row: toOwn(event, status, ecosystem) }))
-  return { change, kind, json, decimals: kind === 'price' ? undefined : known.decimals }
+  const json = once(() => ({ kind, row: toOwn(event, { status, ecosystem }) }))
+  return { change, kind, json, decimals: kind === PRICE ? undefined : known.decimals }
 }
 
 function once(data: () => object): () => string {

@@ -3,16 +3,21 @@ import type { Address } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { CURSOR_PATTERN, type Cursor, parseCursor } from '#indexer/feed/cursor.ts'
+import { eventKinds } from '#kinds/kinds.ts'
+import { joinWords } from '#lib/join-words.ts'
 import { Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import type { RequestHeaders } from '#route/route.ts'
 
-export const KINDS = ['burn', 'claim', 'distribution', 'dig', 'price'] as const
+export const PRICE = 'price'
 
-export type StreamKind = (typeof KINDS)[number]
+export const KINDS: readonly string[] = [
+  ...new Set(eventKinds.flatMap(({ streamed }) => Object.values(streamed))),
+  PRICE,
+]
 
 export interface Filter {
-  readonly kind: StreamKind | undefined
+  readonly kind: string | undefined
   readonly token: PricedToken | undefined
   readonly chain: Chain | undefined
   readonly address: Address | undefined
@@ -23,24 +28,28 @@ export interface Filter {
   readonly leastUsd: Decimal | undefined
 }
 
-const kindParameter: Parameter<StreamKind | undefined> = {
+const kindParameter: Parameter<string | undefined> = {
   in: 'query',
   description: 'Only events of this kind, or `all`.',
   schema: Type.Enum([...KINDS, 'all'], { default: 'all' }),
   example: 'burn',
   parse(raw = 'all') {
     if (raw === 'all') return parsed(undefined, 'all')
-    const kind = KINDS.find((each) => each === raw)
-    return kind === undefined
-      ? { ok: false, reason: 'is not a kind of event', allowed: [...KINDS, 'all'] }
-      : parsed(kind, kind)
+    return KINDS.includes(raw)
+      ? parsed(raw, raw)
+      : { ok: false, reason: 'is not a kind of event', allowed: [...KINDS, 'all'] }
   },
 }
+
+const deeds = joinWords(
+  eventKinds.map(({ deed }) => deed),
+  'or',
+)
 
 const walletParameter: Parameter<Address | undefined> = {
   ...addressParameter,
   in: 'query',
-  description: 'Only events of this wallet, which burned, was paid or dug; without prices.',
+  description: `Only events of this wallet, which ${deeds}; without prices.`,
   parse: (raw) => (raw === undefined ? parsed(undefined, null) : addressParameter.parse(raw)),
 }
 

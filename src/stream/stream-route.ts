@@ -1,11 +1,9 @@
-import { burnRow } from '#datasets/burns/routes.ts'
 import type { DataDeps } from '#datasets/data-route.ts'
-import { payoutRow } from '#datasets/dividends/routes.ts'
 import { eventProperties } from '#datasets/event-rows.ts'
-import { digRow } from '#datasets/grave-digs/routes.ts'
 import { notReadYet } from '#datasets/rereading.ts'
 import { nullable, priceNumber, priceText } from '#datasets/wire.ts'
 import { isRefusal, refuse } from '#domain/refusal.ts'
+import { kindLists } from '#kinds/endpoints.ts'
 import { named, Type } from '#lib/type.ts'
 import { defineRoute, type Route } from '#route/route.ts'
 import type { FeedHub } from './feed-hub.ts'
@@ -31,7 +29,7 @@ const priceRow = named('PriceChange', {
 
 const streamEvent = named('StreamEvent', {
   kind: Type.Enum([...KINDS]),
-  row: Type.Union([burnRow, payoutRow, digRow, priceRow]),
+  row: Type.Union([...kindLists.map(({ row }) => row), priceRow]),
 })
 
 const description = `Server-sent events, in the order in which the index stored them. \

@@ -1,3 +1,5 @@
+import { basename } from 'node:path'
+
 /**
  * The house: each folder is a layer, and beside it stand the layers that it may import.
  * `lib` and `domain` are open to every layer but `lib`, which stands alone.
@@ -85,6 +87,16 @@ const topFolders: readonly string[] = [
   'tools',
 ]
 
+/** A kind of event is one folder of `src/kinds/`: each of its files belongs to a layer. */
+const kindFileLayers: Readonly<Record<string, string>> = {
+  'kind.ts': 'ecosystem',
+  'kinds.ts': 'ecosystem',
+  'known-events.ts': 'ecosystem',
+  'repeated-burns.ts': 'ecosystem',
+  'card.ts': 'site',
+  'cards.ts': 'site',
+}
+
 /** What a layer may import besides itself, in words for the mend. */
 export function allowedImports(layer: string): readonly string[] | 'everything' {
   const listed = house[layer] ?? []
@@ -105,6 +117,7 @@ export function mayImport(from: string, to: string): boolean {
  */
 export function layerOf(path: string): string | undefined {
   const [top = '', second = ''] = path.split('/')
+  if (top === 'src' && second === 'kinds') return kindFileLayers[basename(path)] ?? 'datasets'
   if (top === 'src') return path.split('/').length > 2 ? second : 'src'
   return topFolders.includes(top) ? top : undefined
 }

@@ -31,7 +31,7 @@ test('a layer that imports one not listed is told, with file, line and what it m
 })
 
 test('what a neighbour may import gives no right to it', () => {
-  assert.equal(layersOf('src/api/stats.ts', '#datasets/burns/queries.ts').length, 0)
+  assert.equal(layersOf('src/api/stats.ts', '#kinds/burns/queries.ts').length, 0)
   assert.equal(layersOf('src/api/stats.ts', '#store/sql.ts').length, 1)
 })
 
@@ -87,7 +87,7 @@ test('a dataset that imports its sibling is told, types too', () => {
   const text = `import type {\n  Row,\n} from '../dividends/tables.ts'\n`
   const [breach] = siblingBreaches([sourceFile('src/datasets/burns/queries.ts', text)])
   assert.equal(breach?.line, 3)
-  const own = importing('src/datasets/burns/queries.ts', './tables.ts', '#datasets/burns/a.ts')
+  const own = importing('src/datasets/burns/queries.ts', './tables.ts', '#kinds/burns/a.ts')
   assert.equal(siblingBreaches([own]).length, 0)
 })
 

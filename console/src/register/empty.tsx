@@ -1,6 +1,13 @@
 import type { ChainStatus } from 'sexton-client'
+import { cards } from '#kinds/cards.ts'
+import { joinWords } from '#lib/join-words.ts'
 import { count } from '../parts/format.ts'
 import { texts } from '../texts.ts'
+
+const NOUNS = joinWords(
+  cards.map(({ noun }) => noun),
+  'or',
+)
 
 /** Ruled lines where entries will be. */
 export function Empty({ blocks }: { readonly blocks: readonly ChainStatus[] }) {
@@ -13,7 +20,7 @@ export function Empty({ blocks }: { readonly blocks: readonly ChainStatus[] }) {
       <div class="body">
         <div class="lines" aria-hidden="true" />
         <h2 id="empty">{texts.headline.empty}</h2>
-        {read !== '' && <p class="quiet">{texts.headline.emptyMore(read)}</p>}
+        {read !== '' && <p class="quiet">{texts.headline.emptyMore(read, NOUNS)}</p>}
       </div>
     </section>
   )

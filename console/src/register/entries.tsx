@@ -1,4 +1,6 @@
 import type { Chain } from 'sexton-client'
+import { cards } from '#kinds/cards.ts'
+import type { EventCard } from '#site/event-card.ts'
 import { age, amount, count, shortAddress, usd } from '../parts/format.ts'
 import { useNow } from '../parts/now.ts'
 import type { Entry } from '../state/types.ts'
@@ -39,10 +41,10 @@ export function Entries({ newest, struck, chains }: EntriesProps) {
         <h3 class="sub">
           {t.newest}{' '}
           <span class="note">
-            {t.all.map(([name, path], index) => (
+            {cards.map(({ noun, list }, index) => (
               <>
-                {index > 0 && ', '}
-                <a href={`/try#${path}`}>{name}</a>
+                {index === 0 ? `${t.all} ` : ', '}
+                <a href={`/try#${list.path}`}>{noun}s</a>
               </>
             ))}
           </span>
@@ -90,9 +92,10 @@ function Row(props: {
   readonly isStruck: boolean
 }) {
   const { entry, now, tone, isStruck } = props
-  const who = whoOf(entry)
-  const what =
-    entry.explorerUrl === null ? whatOf(entry) : <a href={entry.explorerUrl}>{whatOf(entry)}</a>
+  const card = cards.find(({ noun }) => noun === entry.entry)
+  const who = whoOf(entry, card)
+  const words = card?.what(entry)
+  const what = entry.explorerUrl === null ? words : <a href={entry.explorerUrl}>{words}</a>
   return (
     <tr class={isStruck ? 'struck' : ''}>
       <td class="ago">{age(now - entry.timestampUnix)}</td>
@@ -119,15 +122,9 @@ function Row(props: {
   )
 }
 
-function whatOf(entry: Entry): string {
-  if (entry.entry === 'burn') return t.burn
-  if (entry.entry === 'dig') return t.dig(entry.graveId)
-  return entry.kind === 'claim' ? t.claim : t.distribution
-}
-
-function whoOf(entry: Entry): string | null {
-  if (entry.entry === 'burn') return entry.from
-  return entry.entry === 'dig' ? entry.digger : entry.recipient
+function whoOf(entry: Entry, card: EventCard | undefined): string | null {
+  const wallet = entry[card?.wallet ?? '']
+  return typeof wallet === 'string' ? wallet : null
 }
 
 /** Empty, half, full circle. */

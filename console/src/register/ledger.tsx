@@ -44,7 +44,8 @@ export function Ledger({ figures, missing }: LedgerProps) {
     setDay(undefined)
     setPeriod(next)
   }
-  const calls = Object.keys(figures.series.burned).length + 7
+  const { burned, metrics } = figures.series
+  const calls = Object.keys(burned).length + Object.keys(metrics).length + 1
   return (
     <SelectionContext.Provider value={selection}>
       <BurnChart {...shown} day={selection.day}>

@@ -1,3 +1,4 @@
+import { cards } from '#kinds/cards.ts'
 import { dayName } from '#site/chart/format.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
@@ -11,39 +12,44 @@ import type { Period } from './use-series.ts'
 const DAY_SECONDS = 86_400
 const t = texts.ledger
 
-type Name = keyof typeof t.names
+/** How a figure is shown on the scale, and alone. */
+const FORMATS = {
+  token: { scale: short, big: count },
+  count: { scale: short, big: count },
+  usd: { scale: dollars, big: usd },
+}
 
-/** `part`: what must be configured for it. */
-const METRICS = [
-  { name: 'supply', chart: 'supply', marks: 'line', scale: short, big: count },
-  { name: 'holders', chart: 'holders', marks: 'line', scale: short, big: count },
-  { name: 'price', chart: 'price', marks: 'line', scale: dollars, big: price },
-  { name: 'marketCap', chart: 'market-cap', marks: 'line', scale: dollars, big: usd },
-  {
-    name: 'dividends',
-    chart: 'dividends',
-    marks: 'bars',
-    scale: dollars,
-    big: usd,
-    part: 'dividends',
-  },
-  {
-    name: 'graveDigs',
-    chart: 'grave-digs',
-    marks: 'bars',
-    scale: short,
-    big: count,
-    part: 'graveDigs',
-  },
-] as const satisfies readonly {
-  readonly name: Name
+interface Metric {
+  readonly metric: string
   /** In the address of the picture. */
-  readonly chart: string
+  readonly name: string
+  readonly title: string
   readonly marks: 'line' | 'bars'
   readonly scale: (value: number) => string
   readonly big: (value: number) => string
+  /** What must be configured for it. */
   readonly part?: string
-}[]
+}
+
+const { names } = t
+
+const METRICS: readonly Metric[] = [
+  { metric: 'supply', name: 'supply', title: names.supply, marks: 'line', ...FORMATS.token },
+  { metric: 'holders', name: 'holders', title: names.holders, marks: 'line', ...FORMATS.count },
+  { metric: 'price', name: 'price', title: names.price, marks: 'line', scale: dollars, big: price },
+  {
+    metric: 'marketCap',
+    name: 'market-cap',
+    title: names.marketCap,
+    marks: 'line',
+    ...FORMATS.usd,
+  },
+  ...cards.flatMap(({ part, charts }) =>
+    charts
+      .filter((each) => each.isOnPage)
+      .map((each) => ({ ...each, part, ...FORMATS[each.unit] })),
+  ),
+]
 
 export interface MultiplesProps extends ShownDays {
   readonly period: Period
@@ -51,7 +57,7 @@ export interface MultiplesProps extends ShownDays {
 }
 
 export function Multiples(props: MultiplesProps) {
-  const shown = METRICS.filter((metric) => !('part' in metric) || !props.missing.has(metric.part))
+  const shown = METRICS.filter(({ part }) => part === undefined || !props.missing.has(part))
   return (
     <section class="row" aria-labelledby="ledger">
       <div class="margin">
@@ -61,16 +67,16 @@ export function Multiples(props: MultiplesProps) {
       </div>
       <div class="body multiples">
         {shown.map((metric) => (
-          <Multiple key={metric.name} {...props} metric={metric} />
+          <Multiple key={metric.metric} {...props} metric={metric} />
         ))}
       </div>
     </section>
   )
 }
 
-function Multiple(props: MultiplesProps & { readonly metric: (typeof METRICS)[number] }) {
+function Multiple(props: MultiplesProps & { readonly metric: Metric }) {
   const { series, from, to, day, metric, period } = props
-  const values = sinceFirst(series.metrics[metric.name] ?? [], metric.marks).slice(from, to)
+  const values = sinceFirst(series.metrics[metric.metric] ?? [], metric.marks).slice(from, to)
   const at = day ?? values.length - 1
   const value = values[at] ?? null
   const unixOf = (index: number) => series.fromUnix + (from + index) * DAY_SECONDS
@@ -78,7 +84,7 @@ function Multiple(props: MultiplesProps & { readonly metric: (typeof METRICS)[nu
   return (
     <figure>
       <figcaption>
-        <span class="t">{t.names[metric.name]}</span>
+        <span class="t">{metric.title}</span>
         <span class="c">
           {day === undefined ? noteOf(metric.marks, values) : dayName(unixOf(at))}
         </span>
@@ -86,7 +92,7 @@ function Multiple(props: MultiplesProps & { readonly metric: (typeof METRICS)[nu
       </figcaption>
       {isKnown ? (
         <Plot
-          label={t.names[metric.name]}
+          label={metric.title}
           valueText={`${dayName(unixOf(at), true)}: ${value === null ? '—' : metric.big(value)}`}
           height={112}
           marks={metric.marks}
@@ -96,18 +102,18 @@ function Multiple(props: MultiplesProps & { readonly metric: (typeof METRICS)[nu
         />
       ) : (
         <p class="none">
-          {metric.name === 'price' || metric.name === 'marketCap' ? t.noPrice : t.none}
+          {metric.metric === 'price' || metric.metric === 'marketCap' ? t.noPrice : t.none}
         </p>
       )}
       <ChartLinks
         path="/api/stats/history"
-        metric={metric.name}
-        chart={metric.chart}
+        metric={metric.metric}
+        chart={metric.name}
         period={period}
       />
       {isKnown && (
         <DataTable
-          columns={[texts.burns.day, t.names[metric.name]]}
+          columns={[texts.burns.day, metric.title]}
           rows={values
             .map((each, index) => [
               new Date(unixOf(index) * 1000).toISOString().slice(0, 10),

@@ -1,13 +1,4 @@
-import type {
-  Burn,
-  BurnTotals,
-  GraveDig,
-  Leader,
-  Meta,
-  Payout,
-  Service,
-  Stats,
-} from 'sexton-client'
+import type { BurnTotals, DividendClaim, Leader, Meta, Service, Stats } from 'sexton-client'
 
 /** One value a day, oldest first, today last. */
 export type Days = readonly (number | null)[]
@@ -21,10 +12,8 @@ export interface Series {
   readonly metrics: Readonly<Record<string, Days>>
 }
 
-export type Entry =
-  | ({ readonly entry: 'burn' } & Burn)
-  | ({ readonly entry: 'payout' } & Payout)
-  | ({ readonly entry: 'dig' } & GraveDig)
+/** A row of a kind of event, with the noun of its card; the other members are the kind's own. */
+export type Entry = DividendClaim & { readonly entry: string; readonly [member: string]: unknown }
 
 export interface Figures {
   readonly meta: Meta

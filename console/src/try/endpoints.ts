@@ -1,3 +1,5 @@
+import { cards } from '#kinds/cards.ts'
+
 /** What the builder offers: the metered endpoints with their parameters. */
 export interface Endpoint {
   readonly path: string
@@ -8,14 +10,9 @@ export interface Endpoint {
 export const ENDPOINTS: readonly Endpoint[] = [
   { path: '/api/stats', parameters: {} },
   { path: '/api/stats/history', parameters: { metric: 'supply', period: '7d', token: '' } },
-  { path: '/api/burns', parameters: { period: '7d', chain: '', token: '' } },
-  { path: '/api/burns/total', parameters: { token: '' } },
-  { path: '/api/burns/recent', parameters: { limit: '5', chain: '', token: '', cursor: '' } },
-  { path: '/api/dividends/total', parameters: {} },
-  { path: '/api/dividends/recent', parameters: { limit: '5', chain: '', token: '', cursor: '' } },
-  { path: '/api/dividends/{address}', parameters: { address: '', limit: '5', token: '' } },
-  { path: '/api/grave-digs', parameters: { limit: '5', chain: '', cursor: '' } },
-  { path: '/api/grave-digs/leaderboard', parameters: { limit: '10', token: '' } },
+  ...cards.flatMap(({ requests }) =>
+    Object.entries(requests).map(([path, parameters]) => ({ path, parameters })),
+  ),
   { path: '/api/usage', parameters: {} },
 ]
 

@@ -3,7 +3,7 @@ import type { Address } from '#domain/address.ts'
 import type { EventSource } from '../event-source.ts'
 import type { Resolver } from '../resolver.ts'
 
-/** A kind of event that an operator can map; its endpoints are in `datasets/`. */
+/** A kind of event that an operator can map; its folder is `kinds/<kind>/`. */
 export interface EventKind<Part extends string, Mapping extends TSchema> {
   /** The list in the operator's file, and in `meta.notConfigured`. */
   readonly part: Part
@@ -15,11 +15,44 @@ export interface EventKind<Part extends string, Mapping extends TSchema> {
   readonly tag: { readonly name: string; readonly description: string }
   /** A request worth trying first. */
   example(chain: string): string
+  /** Names in the stream and in webhooks, by the kind of a row. */
+  readonly streamed: Readonly<Record<string, string>>
+  /** What the wallet of an event did, such as `was paid`. */
+  readonly deed: string
+  /** Series of `/api/stats/history`. */
+  readonly metrics: readonly EventMetric[]
   /** Keeps sums by account. */
   readonly byAccount: boolean
   readonly mapping: Mapping
+  /** What the reference of the file says of the list, and of members that other kinds lack. */
+  readonly meaning: string
+  readonly meanings: Readonly<Record<string, string>>
+  /** What `sexton init` looks for. */
+  readonly known: readonly KnownEvent[]
   /** Undefined after a problem. `entry` has the shape of `mapping`. */
   resolve(context: MappingContext, entry: Static<Mapping>): EventSource | undefined
+  /** Mappings that are valid, but hardly meant. */
+  warnings?(sources: readonly EventSource[]): readonly string[]
+}
+
+/** An event as contracts emit it, and how it is mapped. */
+export interface KnownEvent {
+  /** Omits `event` and `indexed`, which differs between contracts. */
+  readonly signature: string
+  /** Members that the chain does not tell; most name arguments. */
+  readonly mapping: {
+    readonly amount: string
+    readonly tokenArgument?: string
+    readonly [member: string]: string | undefined
+  }
+}
+
+export interface EventMetric {
+  readonly name: string
+  /** What is summed: amounts of a token, dollars at the event, or events. */
+  readonly unit: 'token' | 'usd' | 'count'
+  /** Whether a day shows the sum up to its end, not its own. */
+  readonly isCumulative?: boolean
 }
 
 export interface MappingContext {

@@ -32,6 +32,11 @@ export const chainlink = definePriceKind({
       description: 'the age at which an answer is no price any more',
     }),
   },
+  meanings: {
+    decimals: 'Compared with the feed.',
+    staleAfterSeconds:
+      'The age at which an answer of the feed is no price any more. Without it 90,000, which fits feeds that are updated daily.',
+  },
   resolve(context, { decimals, staleAfterSeconds = STALE_AFTER_SECONDS, ...price }) {
     const contract = resolveContract(context, price)
     if (contract === undefined) return null

@@ -41,6 +41,10 @@ const place = Type.Integer({
 export const curve = definePriceKind({
   kind: 'curve',
   fields: { ...poolFields, index: place, quoteIndex: place },
+  meanings: {
+    index: 'The place of the token itself in `coins()`, from 0.',
+    quoteIndex: 'The place of `quote` in `coins()`.',
+  },
   resolve(context, { quote, index, quoteIndex, ...price }) {
     const contract = resolveContract(context, price)
     if (index === quoteIndex)

@@ -7,6 +7,7 @@ import { definePriceKind } from './price-kind.ts'
 export const fixed = definePriceKind({
   kind: 'fixed',
   fields: { usd: decimalText },
+  meanings: { usd: 'Dollars for one token, at all times.' },
   resolve({ resolver, field }, { usd }) {
     if (parseDecimal(usd, PRICE_DECIMALS) === undefined)
       resolver.problems.add(`${field}.usd`, `has more than ${PRICE_DECIMALS} decimals`)

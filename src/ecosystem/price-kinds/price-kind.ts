@@ -14,6 +14,8 @@ export interface PriceKind<
   readonly fields: Fields
   /** Like `fields`, but may be left out. */
   readonly options: Options
+  /** What the reference of the file says of fields that other kinds lack. */
+  readonly meanings?: Readonly<Record<string, string>>
   /** Null after a problem. */
   resolve(context: PriceContext, price: PriceEntry<Fields, Options>): Resolved | null
 }
@@ -44,6 +46,7 @@ export function definePriceKind<
   return {
     ...kind,
     options: kind.options ?? ({} as Options),
+    meanings: kind.meanings ?? {},
     resolve: (context: PriceContext, price: unknown) =>
       kind.resolve(context, price as PriceEntry<Fields, Options>),
   }

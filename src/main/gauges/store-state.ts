@@ -1,5 +1,6 @@
 import { registerMigrations } from '#datasets/datasets.ts'
 import type { Clock } from '#lib/time.ts'
+import { dialectOf } from '#store/dialects.ts'
 import type { Engine, Migration } from '#store/engine.ts'
 import { CLOSED_ID } from '#store/migrate.ts'
 import { column } from '#store/row.ts'
@@ -43,7 +44,7 @@ export function watchAccounts(engine: Engine, clock: Clock, role: Role): () => P
       (await missingRights(engine, 'accounts', role)) ??
       (await missingMigration(engine, accountsMigrations))
     if (missing !== undefined) return missing
-    if (await isReadOnly(engine)) return 'is read-only'
+    if (await dialectOf(engine).isReadOnly(engine)) return 'is read-only'
     return (await canWrite(engine)) ? 'ok' : 'refuses what the meter writes'
   }
   return () => {
@@ -52,12 +53,6 @@ export function watchAccounts(engine: Engine, clock: Clock, role: Role): () => P
       asked = { atMs: nowMs, state: look().catch(() => UNREACHABLE) }
     return asked.state
   }
-}
-
-async function isReadOnly(engine: Engine): Promise<boolean> {
-  if (engine.dialect === 'sqlite') return false
-  const [row] = await engine.read(sql`show transaction_read_only`)
-  return row?.transaction_read_only === 'on'
 }
 
 class Undone extends Error {}

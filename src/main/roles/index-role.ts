@@ -8,7 +8,6 @@ import { filePartsOf } from '#datasets/file-parts.ts'
 import { proveStartBlocks } from '#datasets/holders/proof/prove-start-blocks.ts'
 import { makeDollarPrices } from '#datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
-import { repeatedBurns } from '#ecosystem/repeated-burns.ts'
 import type { OnChangedFile } from '#indexer/adopted-file/may-lead.ts'
 import { proveEcosystem } from '#indexer/prove-ecosystem.ts'
 import type { ChainReport } from '#indexer/run-chain.ts'
@@ -17,6 +16,7 @@ import { readIndexStatus } from '#indexer/status.ts'
 import { keepJobRuns } from '#jobs/job-runs.ts'
 import { fencedBy, Leader } from '#jobs/leader.ts'
 import { type JobRuns, runJobs } from '#jobs/run-jobs.ts'
+import { mappingWarnings } from '#kinds/kinds.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { type IndexProgress, makeChainReport } from '../gauges/index-progress.ts'
@@ -38,7 +38,7 @@ export interface IndexRole {
 /** Checks the ecosystem file against the chains first. */
 export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promise<void> {
   const { ecosystem, register, clock, logger } = role
-  for (const warning of repeatedBurns(ecosystem)) logger.warn(warning)
+  for (const { message } of mappingWarnings(ecosystem)) logger.warn(message)
   const sources = openSources(ecosystem, logger)
   const sourceOf = (chain: Chain): ChainSource => {
     const source = sources.get(chain.id)

@@ -1,6 +1,6 @@
 import type { Devnet } from '#devnet/start-devnet.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { eventKinds } from '#ecosystem/event-kinds.ts'
+import { eventKinds } from '#kinds/kinds.ts'
 
 /** Ready to paste. */
 export function welcome(input: {

@@ -87,9 +87,7 @@ test('a payout without a token argument names the token that its transactions mo
   const known = {
     part: 'dividends',
     signature: 'RewardPaid(address account, uint256 amount)',
-    kind: 'claim',
-    recipient: 'account',
-    amount: 'amount',
+    mapping: { kind: 'claim', recipient: 'account', amount: 'amount' },
   } as const
   const payout = {
     address: addressOf('5'),

@@ -1,5 +1,6 @@
 import { type Address, showAddress } from '#domain/address.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { type EventPart, eventKinds } from '#kinds/kinds.ts'
 import { SetupError } from './chain-view.ts'
 import { draftBridges } from './draft-bridges.ts'
 import { deadAddresses, draftBurns, type Question } from './draft-burns.ts'
@@ -165,33 +166,24 @@ function listPayouts(
   found: readonly Findings[],
   tokens: Tokens,
   notes: Map<string, string>,
-): Pick<EcosystemFile, 'dividends' | 'graveDigs'> {
-  const dividends: NonNullable<EcosystemFile['dividends']> = []
-  const graveDigs: NonNullable<EcosystemFile['graveDigs']> = []
-  for (const { entry, payouts } of found)
-    for (const payout of payouts) {
-      const common = {
-        chain: entry.name,
-        address: showAddress(payout.address),
-        event: payout.event,
-      }
+): Pick<EcosystemFile, EventPart> {
+  const lists = eventKinds.map(({ part }) => {
+    const own = found.flatMap(({ entry, payouts }) =>
+      payouts.filter(({ known }) => known.part === part).map((payout) => ({ entry, payout })),
+    )
+    const entries = own.map(({ entry, payout }, index) => {
+      const { known, address, event } = payout
+      notes.set(`${part}[${index}]`, describePayout(payout))
       const token = payout.tokens.flatMap((each) => tokens.symbolOf(entry.name, each) ?? [])[0]
-      const { known } = payout
-      const list = known.part === 'dividends' ? dividends : graveDigs
-      notes.set(`${known.part}[${list.length}]`, describePayout(payout))
-      if (known.part === 'dividends') {
-        const { part: _, signature: __, ...members } = known
-        const named = members.tokenArgument === undefined && token ? { token } : {}
-        dividends.push({ ...common, ...named, ...members })
-      } else {
-        const { part: _, signature: __, ...members } = known
-        graveDigs.push({ ...common, ...(token && { token }), ...members })
+      return {
+        ...{ chain: entry.name, address: showAddress(address), event },
+        ...(known.mapping.tokenArgument === undefined && token && { token }),
+        ...known.mapping,
       }
-    }
-  return {
-    ...(dividends.length > 0 && { dividends }),
-    ...(graveDigs.length > 0 && { graveDigs }),
-  }
+    })
+    return [part, entries] as const
+  })
+  return Object.fromEntries(lists.filter(([, entries]) => entries.length > 0))
 }
 
 function describePayout({ count, lastBlock, from, until }: Payout): string {

@@ -6,11 +6,11 @@ import { isObject } from '#lib/json.ts'
 import { scanBack } from '../scan-back.ts'
 import { toTopic } from './burn-habits.ts'
 import type { ChainView } from './chain-view.ts'
-import { declare, eventsByTopic, type KnownEvent } from './known-events.ts'
+import { declare, eventsByTopic, type Known } from './known-events.ts'
 
 export interface Payout {
   readonly address: Address
-  readonly known: KnownEvent
+  readonly known: Known
   /** Has `indexed` where the contract has it. */
   readonly event: string
   /** Tokens that it moves, as its argument or the transfers of its transactions show. */
@@ -58,7 +58,7 @@ async function toPayout(view: ChainView, logs: readonly SourceLog[]) {
   return { address, known, event, tokens, count: logs.length, lastBlock }
 }
 
-function argumentsOf(known: KnownEvent, log: SourceLog) {
+function argumentsOf(known: Known, log: SourceLog) {
   try {
     const { event } = declare(known, log.topics)
     const [topic0 = '0x', ...rest] = log.topics
@@ -72,31 +72,34 @@ function argumentsOf(known: KnownEvent, log: SourceLog) {
 async function tokensOf(
   view: ChainView,
   input: {
-    readonly known: KnownEvent
+    readonly known: Known
     readonly samples: readonly Readonly<Record<string, unknown>>[]
     readonly logs: readonly SourceLog[]
   },
 ): Promise<readonly Address[]> {
   const { known, samples, logs } = input
-  const named = 'tokenArgument' in known ? known.tokenArgument : undefined
+  const named = known.mapping.tokenArgument
   if (named !== undefined)
     return unique(samples.map((args) => parseAddress(String(args[named]).toLowerCase())))
   const paid = await Promise.all(logs.slice(-SAMPLES).map((log) => tokenPaid(view, known, log)))
   return unique(paid)
 }
 
-async function tokenPaid({ node }: ChainView, known: KnownEvent, log: SourceLog) {
-  const amount = argumentsOf(known, log)?.[known.amount]
+async function tokenPaid({ node }: ChainView, known: Known, log: SourceLog) {
+  const amount = argumentsOf(known, log)?.[known.mapping.amount]
   const receipt = await node.ask('eth_getTransactionReceipt', log.txHash)
   const all = isObject(receipt) && Array.isArray(receipt.logs) ? receipt.logs : []
-  const transfer = all.find(
-    (each) =>
-      isObject(each) &&
-      Array.isArray(each.topics) &&
-      each.topics[0] === TRANSFER_TOPIC &&
-      each.topics[1] === toTopic(log.address) &&
-      BigInt(String(each.data)) === amount,
-  )
+  const transferAt = (place: 1 | 2) =>
+    all.find(
+      (each) =>
+        isObject(each) &&
+        Array.isArray(each.topics) &&
+        each.topics[0] === TRANSFER_TOPIC &&
+        each.topics[place] === toTopic(log.address) &&
+        BigInt(String(each.data)) === amount,
+    )
+  // What the contract pays out, else what is put into it.
+  const transfer = transferAt(1) ?? transferAt(2)
   return transfer && parseAddress(String(transfer.address).toLowerCase())
 }
 

@@ -1,19 +1,23 @@
+import { cards } from '#kinds/cards.ts'
 import type { Ask } from '#route/ask-routes.ts'
+import type { EventChart } from '../event-card.ts'
 import type { Chart } from './draw-chart.ts'
 import { ageOf, dollars, short } from './format.ts'
 
-/** Names of charts as in their addresses; each reads one metric, burns one list a chain. */
-const METRIC_CHARTS = {
-  supply: { metric: 'supply', title: 'Circulating supply', marks: 'line' },
-  holders: { metric: 'holders', title: 'Holders', marks: 'line' },
-  price: { metric: 'price', title: 'Price', marks: 'line' },
-  'market-cap': { metric: 'marketCap', title: 'Market cap', marks: 'line' },
-  dividends: { metric: 'dividends', title: 'Dividends a day', marks: 'bars' },
-  'grave-digs': { metric: 'graveDigs', title: 'Grave digs a day', marks: 'bars' },
-  'total-burned': { metric: 'burnedCumulative', title: 'Burned to date', marks: 'line' },
-} as const
+type MetricChart = Pick<EventChart, 'name' | 'metric' | 'title' | 'marks'>
 
-export const CHART_NAMES: readonly string[] = ['burns', ...Object.keys(METRIC_CHARTS)]
+/** Charts by their name in addresses; each reads one metric, burns one list a chain. */
+const METRIC_CHARTS: readonly MetricChart[] = [
+  { name: 'supply', metric: 'supply', title: 'Circulating supply', marks: 'line' },
+  { name: 'holders', metric: 'holders', title: 'Holders', marks: 'line' },
+  { name: 'price', metric: 'price', title: 'Price', marks: 'line' },
+  { name: 'market-cap', metric: 'marketCap', title: 'Market cap', marks: 'line' },
+  ...cards.flatMap(({ charts }) => charts),
+]
+
+const byName = new Map(METRIC_CHARTS.map((each) => [each.name, each]))
+
+export const CHART_NAMES: readonly string[] = ['burns', ...byName.keys()]
 
 /** The route that a chart reads first. */
 export function routeOfChart(name: string): 'getDailyBurns' | 'getStatsHistory' {
@@ -56,8 +60,9 @@ export async function readChart(
   name: string,
   query: ChartQuery,
 ): Promise<Chart> {
-  if (name === 'burns') return readBurns(deps, query)
-  const { metric, title, marks } = METRIC_CHARTS[name as keyof typeof METRIC_CHARTS]
+  const chart = byName.get(name)
+  if (chart === undefined) return readBurns(deps, query)
+  const { metric, title, marks } = chart
   const { data, meta } = (await deps.ask('getStatsHistory', { ...query, metric })) as HistoryBody
   const values = data.points.map(({ value }) => value)
   const format = data.unit === 'usd' ? dollars : short

@@ -1,5 +1,5 @@
 import type { ProgressBoard } from '#main/role-context.ts'
-import type { Sql } from '#store/sql.ts'
+import { dialectOf } from '#store/dialects.ts'
 import type { StoreState } from '#store/stream-table.ts'
 import { UpkeepError } from '../upkeep-error.ts'
 import {
@@ -36,11 +36,12 @@ export async function copyStore(
     progress.update(name, done, total)
   }
   const copied = { tables, migrations, onRows }
-  const isPostgres = target.dialect === 'postgres'
-  if (isPostgres)
-    await onEach(target, tables, (table) => `alter table ${table} disable trigger user`)
-  const read = await copyTables(source, target.connection, copied)
-  if (isPostgres) await settle(target, tables)
+  const { connection } = target
+  const { beforeCopy, afterCopy } = dialectOf(target)
+  await beforeCopy(connection, tables)
+  const read = await copyTables(source, connection, copied)
+  // The audit checks the rows, and that the guards are on again.
+  await afterCopy(connection, tables)
   const unequal = unequalTables(read, await proveTables(target, copied))
   if (unequal.length > 0) throw new UpkeepError(`the copies differ in ${unequal.join(', ')}`)
   return read
@@ -52,26 +53,4 @@ export async function requireEmpty(target: StoreState, tables: readonly string[]
     throw new UpkeepError(
       `the target has rows in "${table}"; name a new folder or an empty database`,
     )
-}
-
-/**
- * Deferred constraints are checked before anything depends on the commit. Guards are off while rows
- * arrive, which halves the time; the audit checks the rows and that the guards are on again.
- */
-async function settle(target: StoreState, tables: readonly string[]): Promise<void> {
-  await target.connection.run(plain('set constraints all immediate'))
-  await onEach(target, tables, (table) => `alter table ${table} enable trigger user`)
-  await onEach(target, tables, (table) => `analyze ${table}`)
-}
-
-async function onEach(
-  { connection }: StoreState,
-  tables: readonly string[],
-  statement: (table: string) => string,
-): Promise<void> {
-  for (const table of tables) await connection.run(plain(statement(table)))
-}
-
-function plain(text: string): Sql {
-  return { kind: 'sql', parts: [text], values: [] }
 }

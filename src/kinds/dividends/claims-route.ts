@@ -1,24 +1,15 @@
-import { type Address, showAddress } from '#domain/address.ts'
-import type { MicroUsd } from '#domain/money.ts'
-import { isRefusal } from '#domain/refusal.ts'
-import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
-import { dollarsOf, unpricedOf } from '#indexer/events/sum-windows.ts'
-import { named, Type } from '#lib/type.ts'
-import type { Route } from '#route/route.ts'
-import type { Connection } from '#store/engine.ts'
-import { type DataDeps, dataRoute } from '../data-route.ts'
+import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
 import {
-  accountOf,
   checkList,
   eventMembers,
   eventRow,
   type ListValues,
   listParameters,
   readEventPage,
-  type ToRow,
-} from '../event-rows.ts'
-import { addressParameter } from '../parameters.ts'
-import type { PriceAt } from '../price-at.ts'
+} from '#datasets/event-rows.ts'
+import { addressParameter } from '#datasets/parameters.ts'
+import type { PriceAt } from '#datasets/price-at.ts'
+import { type ValuedSums, valueNow } from '#datasets/value-now.ts'
 import {
   addressText,
   amounts,
@@ -29,24 +20,16 @@ import {
   unpricedCount,
   usdOf,
   usdOrNull,
-} from '../wire.ts'
+} from '#datasets/wire.ts'
+import { type Address, showAddress } from '#domain/address.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import { dollarsOf, unpricedOf } from '#indexer/events/sum-windows.ts'
+import { DIVIDENDS } from '#kinds/dividends/kind.ts'
+import { named, Type } from '#lib/type.ts'
+import type { Route } from '#route/route.ts'
+import type { Connection } from '#store/engine.ts'
 import { type ClaimSummary, readClaimSummary, summarizeClaims } from './queries.ts'
-import { type DividendDeps, dividendTotals } from './total-route.ts'
-import { type ValuedSums, valueNow } from './value-now.ts'
-
-export const payoutRow = eventRow('Payout', {
-  kind: Type.Enum(['claim', 'distribution'], {
-    description:
-      '`claim`: paid to a wallet; `distribution`: put into the pot, which the totals do not count',
-  }),
-  recipient: nullable(addressText),
-})
-
-export const toPayoutRow: ToRow = (event, status, ecosystem) => ({
-  ...eventMembers(event, status, ecosystem),
-  kind: event.kind,
-  recipient: accountOf(event),
-})
 
 const claimRow = eventRow('DividendClaim', {})
 
@@ -75,40 +58,7 @@ const claimsShape = named('WalletClaims', {
   claims: Type.Array(claimRow),
 })
 
-export function dividendRoutes(deps: DividendDeps): readonly Route[] {
-  return [dividendTotals(deps), recentPayouts(deps), walletClaims(deps)]
-}
-
-function recentPayouts(deps: DataDeps): Route {
-  return dataRoute(deps, {
-    path: '/api/dividends/recent',
-    operationId: 'listPayouts',
-    tag: 'Dividends',
-    summary: 'Latest payout events',
-    description:
-      'Claims and distributions of every chain, newest first. Events with amount 0 are not listed.',
-    parameters: listParameters(deps.ecosystem),
-    datasets: () => [DIVIDENDS],
-    data: Type.Array(payoutRow),
-    paged: true,
-    asOf: true,
-    csv: { row: payoutRow, rows: (data) => data as readonly object[] },
-    refusals: ['invalid_cursor'],
-    check: (values, point) => checkList({ dataset: DIVIDENDS, values }, point),
-    async read({ connection, parameters, ...at }) {
-      const found = await readEventPage(connection, {
-        ...at,
-        dataset: DIVIDENDS,
-        values: parameters,
-      })
-      if (isRefusal(found)) return found
-      const data = found.events.map((event) => toPayoutRow(event, at.status, deps.ecosystem))
-      return { data, page: found.page }
-    },
-  })
-}
-
-function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
+export function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
   const symbols = deps.ecosystem.tokens.map((token) => token.symbol)
   return dataRoute(deps, {
     path: '/api/dividends/{address}',

@@ -1,30 +1,9 @@
-import { valueAt } from '#domain/money.ts'
-import { isRefusal } from '#domain/refusal.ts'
-import type { PricedToken } from '#ecosystem/ecosystem.ts'
-import { BURNS } from '#ecosystem/event-kinds/burns.ts'
-import type { Cut } from '#indexer/cut.ts'
-import { sumTotals, sumWindows, type TokenSums, totalOf } from '#indexer/events/sum-windows.ts'
-import type { IndexStatus } from '#indexer/status.ts'
-import { percentage, shareOf } from '#lib/decimal.ts'
-import { named, Type } from '#lib/type.ts'
-import type { Route } from '#route/route.ts'
-import type { Connection } from '#store/engine.ts'
-import { type DataDeps, dataRoute } from '../data-route.ts'
-import { HOLDERS } from '../dataset-names.ts'
+import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
+import { HOLDERS } from '#datasets/dataset-names.ts'
+import { tokenParameter } from '#datasets/parameters.ts'
+import type { PriceAt } from '#datasets/price-at.ts'
+import { areHoldersKnown, areTransfersReadable } from '#datasets/unknown.ts'
 import {
-  accountOf,
-  checkList,
-  eventMembers,
-  eventRow,
-  listParameters,
-  readEventPage,
-  type ToRow,
-} from '../event-rows.ts'
-import { tokenParameter } from '../parameters.ts'
-import type { PriceAt } from '../price-at.ts'
-import { areHoldersKnown, areTransfersReadable } from '../unknown.ts'
-import {
-  addressText,
   amounts,
   amountText,
   nullable,
@@ -32,8 +11,18 @@ import {
   unixTime,
   usdOf,
   usdOrNull,
-} from '../wire.ts'
-import { burnedMembers, burnSums, dailyBurns } from './daily-route.ts'
+} from '#datasets/wire.ts'
+import { valueAt } from '#domain/money.ts'
+import type { PricedToken } from '#ecosystem/ecosystem.ts'
+import type { Cut } from '#indexer/cut.ts'
+import { sumTotals, sumWindows, type TokenSums, totalOf } from '#indexer/events/sum-windows.ts'
+import type { IndexStatus } from '#indexer/status.ts'
+import { BURNS } from '#kinds/burns/kind.ts'
+import { percentage, shareOf } from '#lib/decimal.ts'
+import { named, Type } from '#lib/type.ts'
+import type { Route } from '#route/route.ts'
+import type { Connection } from '#store/engine.ts'
+import { burnedMembers, burnSums } from './daily-route.ts'
 import { firstAndLastBurn } from './queries.ts'
 
 const totalShape = named('BurnTotals', {
@@ -65,30 +54,13 @@ const totalShape = named('BurnTotals', {
   ),
 })
 
-export const burnRow = eventRow('Burn', {
-  from: addressText,
-  method: Type.Enum(['burn', 'transfer'], {
-    description: '`burn`: to the zero address; `transfer`: to a burn address',
-  }),
-})
-
-export const toBurnRow: ToRow = (event, status, ecosystem) => ({
-  ...eventMembers(event, status, ecosystem),
-  from: accountOf(event),
-  method: event.kind,
-})
-
 export interface BurnDeps extends DataDeps {
   readonly priceAt: PriceAt
   /** Newly minted. */
   mintedOf(connection: Connection, symbol: string, cut?: Cut): Promise<bigint>
 }
 
-export function burnRoutes(deps: BurnDeps): readonly Route[] {
-  return [dailyBurns(deps), burnTotals(deps), recentBurns(deps)]
-}
-
-function burnTotals(deps: BurnDeps): Route {
+export function burnTotals(deps: BurnDeps): Route {
   return dataRoute(deps, {
     path: '/api/burns/total',
     operationId: 'getBurnTotals',
@@ -176,29 +148,4 @@ function extreme<Name extends string>(
 function toWindow(found: readonly TokenSums[], token: PricedToken) {
   const sums = totalOf(found, (each) => each.token === token.symbol)
   return burnedMembers(sums, token.decimals)
-}
-
-function recentBurns(deps: DataDeps): Route {
-  return dataRoute(deps, {
-    path: '/api/burns/recent',
-    operationId: 'listBurns',
-    tag: 'Burns',
-    summary: 'Latest burns',
-    description:
-      'Burn transactions of every chain, newest first, with the counted amount. Events with amount 0 are not listed.',
-    parameters: listParameters(deps.ecosystem),
-    datasets: () => [BURNS],
-    data: Type.Array(burnRow),
-    paged: true,
-    asOf: true,
-    csv: { row: burnRow, rows: (data) => data as readonly object[] },
-    refusals: ['invalid_cursor'],
-    check: (values, point) => checkList({ dataset: BURNS, values }, point),
-    async read({ connection, parameters, ...at }) {
-      const found = await readEventPage(connection, { ...at, dataset: BURNS, values: parameters })
-      if (isRefusal(found)) return found
-      const data = found.events.map((event) => toBurnRow(event, at.status, deps.ecosystem))
-      return { data, page: found.page }
-    },
-  })
 }

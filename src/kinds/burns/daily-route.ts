@@ -1,19 +1,27 @@
 import type { Static } from 'typebox'
+import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
+import { type SeriesDay, valuesAtDayEnds } from '#datasets/day-rows.ts'
+import { KeptDays } from '#datasets/kept-days.ts'
+import { chainParameter, periodParameter, tokenParameter } from '#datasets/parameters.ts'
+import {
+  amounts,
+  amountText,
+  rawText,
+  unixTime,
+  unpricedCount,
+  usdOf,
+  usdOrNull,
+} from '#datasets/wire.ts'
 import type { Chain, PricedToken } from '#ecosystem/ecosystem.ts'
-import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import type { Cut } from '#indexer/cut.ts'
 import { addSums, NOTHING, type Sums, takeSums } from '#indexer/events/event.ts'
 import { readEventDays } from '#indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf, unpricedOf } from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
+import { BURNS } from '#kinds/burns/kind.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { type DataDeps, dataRoute } from '../data-route.ts'
-import { type SeriesDay, valuesAtDayEnds } from '../day-rows.ts'
-import { KeptDays } from '../kept-days.ts'
-import { chainParameter, periodParameter, tokenParameter } from '../parameters.ts'
-import { amounts, amountText, rawText, unixTime, unpricedCount, usdOf, usdOrNull } from '../wire.ts'
 import { firstAndLastBurn } from './queries.ts'
 
 const dayRow = named('BurnDay', {

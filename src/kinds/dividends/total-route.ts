@@ -1,5 +1,17 @@
+import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
+import type { PriceAt } from '#datasets/price-at.ts'
+import { type ValuedSums, valueNow } from '#datasets/value-now.ts'
+import {
+  addressText,
+  amounts,
+  amountText,
+  nullable,
+  rawText,
+  unpricedCount,
+  usdOf,
+  usdOrNull,
+} from '#datasets/wire.ts'
 import { showAddress } from '#domain/address.ts'
-import { DIVIDENDS } from '#ecosystem/event-kinds/dividends.ts'
 import type { Cut } from '#indexer/cut.ts'
 import { NOTHING, type Sums } from '#indexer/events/event.ts'
 import {
@@ -11,23 +23,11 @@ import {
   unpricedOf,
 } from '#indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#indexer/status.ts'
+import { DIVIDENDS } from '#kinds/dividends/kind.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { type DataDeps, dataRoute } from '../data-route.ts'
-import type { PriceAt } from '../price-at.ts'
-import {
-  addressText,
-  amounts,
-  amountText,
-  nullable,
-  rawText,
-  unpricedCount,
-  usdOf,
-  usdOrNull,
-} from '../wire.ts'
 import { countRecipients, countRecipientsBefore } from './queries.ts'
-import { type ValuedSums, valueNow } from './value-now.ts'
 
 export type DividendDeps = DataDeps & { readonly priceAt: PriceAt }
 

@@ -1,5 +1,5 @@
-import { BURNS } from '#ecosystem/event-kinds/burns.ts'
 import type { CutBlock } from '#indexer/cut.ts'
+import { BURNS } from '#kinds/burns/kind.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, sql } from '#store/sql.ts'

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keccak256 } from 'ox/Hash'
 import { fromString } from 'ox/Hex'
-import type { EcosystemFile } from '../ecosystem-file.ts'
-import localEcosystem from '../ecosystems/local.ts'
-import { parseEcosystem } from '../load-ecosystem.ts'
-import { repeatedBurns } from '../repeated-burns.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { repeatedBurns } from '#kinds/burns/repeated-burns.ts'
 
 const [burn] = localEcosystem.burns
 const zero = '0x0000000000000000000000000000000000000000'
@@ -14,6 +15,8 @@ const stranger = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const burned = 'event Burned(address indexed from, uint256 value)'
 
 type Burn = NonNullable<EcosystemFile['burns']>[number]
+
+const warningsOf = ({ burns }: Ecosystem) => repeatedBurns(burns)
 
 function withBurns(burns: readonly Burn[]) {
   return parseEcosystem('mine', { ...localEcosystem, burns })
@@ -53,16 +56,16 @@ test('a custom burn event counts as mapped', () => {
 })
 
 test('mappings that can match the same burn are reported', () => {
-  const both = repeatedBurns(withBurns([plain(), plain({ event: burned })]))
+  const both = warningsOf(withBurns([plain(), plain({ event: burned })]))
   assert.match(
     both[0] ?? '',
     /^burns\[1\] and burns\[0\] may count the same burns of GRAVE on base/,
   )
-  const twice = repeatedBurns(withBurns([plain(), plain({ where: { to: zero } })]))
+  const twice = warningsOf(withBurns([plain(), plain({ where: { to: zero } })]))
   assert.match(twice[0] ?? '', /^burns\[1\] and burns\[0\] match the same logs/)
   const apart = [plain({ where: { to: zero } }), plain({ where: { to: dead } })]
-  assert.deepEqual(repeatedBurns(withBurns(apart)), [])
-  assert.deepEqual(repeatedBurns(parseEcosystem('local', localEcosystem)), [])
+  assert.deepEqual(warningsOf(withBurns(apart)), [])
+  assert.deepEqual(warningsOf(parseEcosystem('local', localEcosystem)), [])
 })
 
 const event =

@@ -1,12 +1,8 @@
 import { TRANSFER_TOPIC } from '#domain/token.ts'
-import type { EventSource } from './event-source.ts'
+import type { EventSource } from '#ecosystem/event-source.ts'
 
 /** Warnings about burn mappings that can match the same burn, one line per pair. */
-export function repeatedBurns({
-  burns,
-}: {
-  readonly burns: readonly EventSource[]
-}): readonly string[] {
+export function repeatedBurns(burns: readonly EventSource[]): readonly string[] {
   return burns.flatMap((burn, index) =>
     burns.slice(index + 1).flatMap((other, offset) => {
       const names = `burns[${index + 1 + offset}] and burns[${index}]`

@@ -1,7 +1,7 @@
 import type { Address } from '#domain/address.ts'
-import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
 import { type Cut, withinCut } from '#indexer/cut.ts'
 import type { Accounts } from '#indexer/events/accounts-at.ts'
+import { GRAVE_DIGS } from '#kinds/grave-digs/kind.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'

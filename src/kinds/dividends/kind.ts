@@ -1,9 +1,10 @@
+import { argument } from '#ecosystem/event-arguments.ts'
+import { defineEventKind } from '#ecosystem/event-kinds/event-kind.ts'
+import { requireArguments, resolveEvent } from '#ecosystem/event-kinds/resolve-event.ts'
+import { resolveToken } from '#ecosystem/event-kinds/resolve-token.ts'
+import { argumentName, closed, mapping } from '#ecosystem/fields.ts'
 import { Type } from '#lib/type.ts'
-import { argument } from '../event-arguments.ts'
-import { argumentName, closed, mapping } from '../fields.ts'
-import { defineEventKind } from './event-kind.ts'
-import { requireArguments, resolveEvent } from './resolve-event.ts'
-import { resolveToken } from './resolve-token.ts'
+import { knownEvents } from './known-events.ts'
 
 export const DIVIDENDS = 'dividends'
 
@@ -17,6 +18,12 @@ export const dividends = defineEventKind({
   noun: 'dividends',
   tag: { name: 'Dividends', description: 'Payouts to holders, in every reward token' },
   example: () => '/api/dividends/recent?limit=3',
+  streamed: { claim: 'claim', distribution: 'distribution' },
+  deed: 'was paid',
+  metrics: [
+    { name: 'dividends', unit: 'usd' },
+    { name: 'dividendsCumulative', unit: 'usd', isCumulative: true },
+  ],
   byAccount: true,
   mapping: Type.Object(
     {
@@ -28,6 +35,12 @@ export const dividends = defineEventKind({
     },
     closed,
   ),
+  meaning: 'Events that pay holders, or put money into a pot for them.',
+  meanings: {
+    kind: '`claim`: paid to a wallet, and counted. `distribution`: put into the pot; shown, not counted.',
+    recipient: 'The argument that holds the wallet that is paid. Required for `claim`.',
+  },
+  known: knownEvents,
   resolve(context, { kind, amount, recipient, ...dividend }) {
     const { resolver, field } = context
     const mapped = resolveEvent(context, dividend)

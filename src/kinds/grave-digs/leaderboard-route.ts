@@ -1,45 +1,23 @@
-import { showAddress } from '#domain/address.ts'
-import { valueAt } from '#domain/money.ts'
-import { isRefusal } from '#domain/refusal.ts'
-import { GRAVE_DIGS } from '#ecosystem/event-kinds/grave-digs.ts'
-import { sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
-import { percentage } from '#lib/decimal.ts'
-import { named, Type } from '#lib/type.ts'
-import type { Route } from '#route/route.ts'
-import { type DataDeps, dataRoute } from '../data-route.ts'
-import {
-  accountOf,
-  checkList,
-  eventMembers,
-  eventRow,
-  listParameters,
-  readEventPage,
-  type ToRow,
-} from '../event-rows.ts'
-import { limitParameter, tokenParameter } from '../parameters.ts'
-import type { PriceAt } from '../price-at.ts'
+import { type DataDeps, dataRoute } from '#datasets/data-route.ts'
+import { limitParameter, tokenParameter } from '#datasets/parameters.ts'
+import type { PriceAt } from '#datasets/price-at.ts'
 import {
   addressText,
   amounts,
   amountText,
-  nullable,
   rawText,
   unixTime,
   usdOf,
   usdOrNull,
-} from '../wire.ts'
+} from '#datasets/wire.ts'
+import { showAddress } from '#domain/address.ts'
+import { valueAt } from '#domain/money.ts'
+import { sumTotals, totalOf } from '#indexer/events/sum-windows.ts'
+import { GRAVE_DIGS } from '#kinds/grave-digs/kind.ts'
+import { percentage } from '#lib/decimal.ts'
+import { named, Type } from '#lib/type.ts'
+import type { Route } from '#route/route.ts'
 import { type Leader, rank, readLeaderboard, readLeadersBefore } from './queries.ts'
-
-export const digRow = eventRow('GraveDig', {
-  digger: addressText,
-  graveId: nullable(Type.String()),
-})
-
-export const toDigRow: ToRow = (event, status, ecosystem) => ({
-  ...eventMembers(event, status, ecosystem),
-  digger: accountOf(event),
-  graveId: event.detail,
-})
 
 const leaderRow = named('Leader', {
   rank: Type.Integer({ minimum: 1 }),
@@ -54,40 +32,7 @@ const leaderRow = named('Leader', {
   lastDigUnix: unixTime,
 })
 
-export function graveDigRoutes(deps: DataDeps & { readonly priceAt: PriceAt }): readonly Route[] {
-  return [recentDigs(deps), leaderboard(deps)]
-}
-
-function recentDigs(deps: DataDeps): Route {
-  return dataRoute(deps, {
-    path: '/api/grave-digs',
-    operationId: 'listGraveDigs',
-    tag: 'Grave digs',
-    summary: 'Recent grave digs',
-    description:
-      'Grave dig claims of every chain, newest first. Events with amount 0 are not listed.',
-    parameters: listParameters(deps.ecosystem),
-    datasets: () => [GRAVE_DIGS],
-    data: Type.Array(digRow),
-    paged: true,
-    asOf: true,
-    csv: { row: digRow, rows: (data) => data as readonly object[] },
-    refusals: ['invalid_cursor'],
-    check: (values, point) => checkList({ dataset: GRAVE_DIGS, values }, point),
-    async read({ connection, parameters, ...at }) {
-      const found = await readEventPage(connection, {
-        ...at,
-        dataset: GRAVE_DIGS,
-        values: parameters,
-      })
-      if (isRefusal(found)) return found
-      const data = found.events.map((event) => toDigRow(event, at.status, deps.ecosystem))
-      return { data, page: found.page }
-    },
-  })
-}
-
-function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
+export function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
   return dataRoute(deps, {
     path: '/api/grave-digs/leaderboard',
     operationId: 'rankGraveDiggers',

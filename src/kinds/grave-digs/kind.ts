@@ -1,10 +1,10 @@
+import { argument } from '#ecosystem/event-arguments.ts'
+import { defineEventKind } from '#ecosystem/event-kinds/event-kind.ts'
+import { requireArguments, resolveEvent } from '#ecosystem/event-kinds/resolve-event.ts'
+import { resolveToken } from '#ecosystem/event-kinds/resolve-token.ts'
+import { argumentName, closed, mapping } from '#ecosystem/fields.ts'
 import { toStoredText } from '#lib/stored-text.ts'
 import { Type } from '#lib/type.ts'
-import { argument } from '../event-arguments.ts'
-import { argumentName, closed, mapping } from '../fields.ts'
-import { defineEventKind } from './event-kind.ts'
-import { requireArguments, resolveEvent } from './resolve-event.ts'
-import { resolveToken } from './resolve-token.ts'
 
 export const GRAVE_DIGS = 'grave-digs'
 
@@ -15,6 +15,9 @@ export const graveDigs = defineEventKind({
   noun: 'grave digs',
   tag: { name: 'Grave digs', description: 'Claims of buried tokens' },
   example: () => '/api/grave-digs/leaderboard?limit=5',
+  streamed: { dig: 'dig' },
+  deed: 'dug',
+  metrics: [{ name: 'graveDigs', unit: 'count' }],
   byAccount: true,
   mapping: Type.Object(
     {
@@ -26,6 +29,21 @@ export const graveDigs = defineEventKind({
     },
     closed,
   ),
+  meaning: 'Claims of buried tokens.',
+  meanings: {
+    digger: 'The argument that holds the wallet that digs.',
+    graveId: "The argument that holds the grave's id.",
+  },
+  known: ['GraveDug', 'GraveDig'].flatMap((name) => [
+    {
+      signature: `${name}(address digger, uint256 amount)`,
+      mapping: { digger: 'digger', amount: 'amount' },
+    },
+    {
+      signature: `${name}(address digger, uint256 graveId, uint256 amount)`,
+      mapping: { digger: 'digger', graveId: 'graveId', amount: 'amount' },
+    },
+  ]),
   resolve(context, { digger, amount, graveId, ...dig }) {
     const mapped = resolveEvent(context, dig)
     if (mapped === undefined) return undefined

@@ -1,11 +1,15 @@
 import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { argument } from '#ecosystem/event-arguments.ts'
+import { defineEventKind, type MappingContext } from '#ecosystem/event-kinds/event-kind.ts'
+import {
+  type MappedEvent,
+  requireArguments,
+  resolveEvent,
+} from '#ecosystem/event-kinds/resolve-event.ts'
+import type { EventSource } from '#ecosystem/event-source.ts'
+import { argumentName, closed, mapping } from '#ecosystem/fields.ts'
 import { Type } from '#lib/type.ts'
-import { argument } from '../event-arguments.ts'
-import type { EventSource } from '../event-source.ts'
-import { argumentName, closed, mapping } from '../fields.ts'
-import { isTransferOfToken } from '../repeated-burns.ts'
-import { defineEventKind, type MappingContext } from './event-kind.ts'
-import { type MappedEvent, requireArguments, resolveEvent } from './resolve-event.ts'
+import { isTransferOfToken, repeatedBurns } from './repeated-burns.ts'
 
 export const BURNS = 'burns'
 
@@ -16,6 +20,12 @@ export const burns = defineEventKind({
   noun: 'burns',
   tag: { name: 'Burns', description: 'Tokens permanently taken out of circulation' },
   example: (chain) => `/api/burns?period=7d&chain=${chain}`,
+  streamed: { burn: 'burn', transfer: 'burn' },
+  deed: 'burned',
+  metrics: [
+    { name: 'burned', unit: 'token' },
+    { name: 'burnedCumulative', unit: 'token', isCumulative: true },
+  ],
   byAccount: false,
   mapping: Type.Object(
     {
@@ -27,6 +37,14 @@ export const burns = defineEventKind({
     },
     closed,
   ),
+  meaning:
+    'Events that count as burns. On `Transfer` of a listed token: transfers to the zero address and to `supply.burnAddresses`.',
+  meanings: {
+    from: 'The argument that holds the wallet whose tokens are burned.',
+    to: 'The argument that holds the receiver. Without it, every event is a burn to the zero address.',
+  },
+  known: [],
+  warnings: repeatedBurns,
   resolve(context, burn) {
     const { resolver, field } = context
     const mapped = resolveEvent(context, burn)

@@ -4,8 +4,8 @@ import type { Cut } from '#indexer/cut.ts'
 import type { Sums } from '#indexer/events/event.ts'
 import type { IndexStatus } from '#indexer/status.ts'
 import type { Connection } from '#store/engine.ts'
-import type { DataDeps } from '../data-route.ts'
-import type { PriceAt } from '../price-at.ts'
+import type { DataDeps } from './data-route.ts'
+import type { PriceAt } from './price-at.ts'
 
 export interface ValuedSums extends Sums {
   readonly token: PricedToken

@@ -1,0 +1,5 @@
+/** Such as `burned, was paid or dug`. */
+export function joinWords(words: readonly string[], last: 'and' | 'or'): string {
+  if (words.length < 2) return words.join('')
+  return `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`
+}

@@ -1,0 +1,27 @@
+/** How the page shows events of a kind; also loaded by the browser. */
+export interface EventCard {
+  /** The kind's list in the ecosystem file. */
+  readonly part: string
+  /** One event, such as `claim`; also its name in the snapshot. */
+  readonly noun: string
+  /** Where the newest rows come from. */
+  readonly list: { readonly operationId: string; readonly path: string }
+  readonly charts: readonly EventChart[]
+  /** What the request builder offers: first values by path; empty ones are left out. */
+  readonly requests: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** The member of a row that names the wallet. */
+  readonly wallet: string
+  /** Says what happened, such as `Dividend claimed`. */
+  what(row: Readonly<Record<string, unknown>>): string
+}
+
+export interface EventChart {
+  /** Name of the picture at `/charts/`. */
+  readonly name: string
+  readonly metric: string
+  readonly title: string
+  readonly marks: 'line' | 'bars'
+  readonly unit: 'token' | 'usd' | 'count'
+  /** Whether the page shows it among the small charts. */
+  readonly isOnPage: boolean
+}

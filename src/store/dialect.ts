@@ -1,0 +1,33 @@
+import type { Connection, Engine, Migration, Row } from './engine.ts'
+import type { Sql } from './sql.ts'
+
+/** What else the engines do differently, besides how they open, commit and insert. */
+export interface Dialect {
+  /**
+   * The store's clock (the server's or the machine's) in Unix milliseconds, so that a holder's wrong clock
+   * cannot change leases.
+   */
+  now(nowMs: number): Sql
+  /** Selects the columns of type text, as `place` and `name`. */
+  readonly textColumns: Sql
+  /** Whether a text contains plain characters and classes such as `[0-9a-f]`. */
+  contains(text: Sql, pattern: string): Sql
+  isReadOnly(engine: Pick<Engine, 'read'>): Promise<boolean>
+  /** The rights that the engine's user lacks. */
+  missingRights(engine: Pick<Engine, 'read'>, wanted: WantedRights): Promise<readonly string[]>
+  /** Tables, constraints, indexes and triggers, as `name` and `text`. */
+  schemaParts(connection: Connection): Promise<readonly Row[]>
+  /** Those of a newly migrated store; takes a transaction that may write, and leaves nothing. */
+  freshParts(connection: Connection, migrations: readonly Migration[]): Promise<readonly Row[]>
+  /** Settings that disable all guards; absent where there are none. */
+  guardsOff?(connection: Connection): Promise<readonly string[]>
+  /** Around the filling of empty tables in one transaction. */
+  beforeCopy(connection: Connection, tables: readonly string[]): Promise<void>
+  afterCopy(connection: Connection, tables: readonly string[]): Promise<void>
+}
+
+export interface WantedRights {
+  readonly schema: string
+  /** Pairs of a table and a right. */
+  readonly rights: readonly (readonly [table: string, right: string])[]
+}
