@@ -772,7 +772,7 @@ export type StatementMovement = {
   readonly blockNumber?: number
   /** In the block. */
   readonly logIndex?: number
-  /** In the receipt; survives reorgs. */
+  /** Among the transaction's transfers to `payTo`; survives reorgs. */
   readonly positionInTx?: number
   readonly payerAddress?: string
   /** The whole transfer; more than amountMicroUsd where it repaid a debt. */

@@ -40,7 +40,7 @@ export function capturedExamples(facts: NamedFacts): CapturedExamples {
   return JSON.parse(text)
 }
 
-/** Short names are replaced only where they stand as such. */
+/** A symbol is replaced only as a whole JSON string, the prefix of keys only before `_`. */
 function patternOf([name, theirs]: [Name, string]): string {
   const text = theirs.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   if (name === 'service') return `(?<=")${text}(?=: )`

@@ -12,8 +12,8 @@ Recomputes the register from the chains and checks every invariant of the accoun
 and can run while the service does. Exit code: 0 when all agrees, 1 when anything differs, 2 when the
 audit could not run (for example because the local chains of "sexton start" are stopped).
 
-With --statement it checks one statement of charges, JSON or CSV, instead: signature, digest and arithmetic,
-and where the data folder or SEXTON_DATABASE_URL has accounts, that ledger and chain agree.
+With --statement it checks one statement of charges (the JSON answer or its JWS) instead: signature and
+arithmetic, and where the data folder or SEXTON_DATABASE_URL has accounts, that ledger and chain agree.
 
 Examples:
   sexton audit

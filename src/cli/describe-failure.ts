@@ -32,6 +32,9 @@ function describe(error: unknown): Failure {
   if (code === 'EADDRINUSE')
     return { text: `${error.message}: stop the other process, or set another PORT`, exitCode: 2 }
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL')
-    return { text: `${error.message}: choose another HOST, PORT or SEXTON_DATA`, exitCode: 2 }
+    return {
+      text: `${error.message}: choose another HOST or PORT, or a folder that may be written`,
+      exitCode: 2,
+    }
   return { text: error.message || error.name, exitCode: 1 }
 }

@@ -141,7 +141,7 @@ const STAND_IN: Omit<Chain, 'name'> = {
   proofs: 'deposits',
 }
 
-/** Whether an invalid entry has this name, or no readable one. */
+/** Whether an entry that was left out as invalid has this name, or none that can be read. */
 function isAmong(left: readonly unknown[] = [], member: string, name: string): boolean {
   return left.some((entry) => {
     const own = Object.entries(Object(entry)).find(([key]) => key === member)?.[1]

@@ -138,7 +138,7 @@ export class Door {
     if (!connection.begin(reply.raw)) return false
     // Node drops bytes behind an upgrade, so the next read may start mid-request.
     if (raw.headers.upgrade !== undefined) connection.end()
-    // Synchronous: bytes right behind it may break the connection.
+    // At once, because bytes that follow the request may break the connection.
     if (!hasBody(raw)) connection.answering(reply.raw)
     return true
   }

@@ -18,7 +18,7 @@ export interface ChainIndexDeps extends BackfillerDeps {
   onRead?: ReadDeps['onRead']
 }
 
-/** Then a chain that stays shorter on another branch has reorganised. */
+/** After so many polls a chain that stays shorter on another branch has reorganised. */
 const FORKED_POLLS = 5
 
 /**

@@ -24,7 +24,7 @@ import {
 } from './transaction.ts'
 import { forgetReadable } from './unknown-figures.ts'
 
-/** All or nothing. */
+/** Stores new blocks of the head, all or nothing. */
 export async function commitBlocks(
   deps: CommitDeps,
   input: {
@@ -39,7 +39,7 @@ export async function commitBlocks(
   const to = input.headers.at(-1)
   assert(to !== undefined, 'a commit needs the block it ends with')
   await moveHead(deps, { ...input, to }, async (change) => {
-    // First, because known prices depend on it.
+    // The position moves first: which prices count as known depends on it.
     await movePosition(change.connection, { ...change, to, tip: input.tip })
     await applyStaged(change, staged)
     await storeAnomalies(change.connection, anomalies)

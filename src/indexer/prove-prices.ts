@@ -14,7 +14,7 @@ type SourceOf = (chain: Chain) => ChainSource
 
 /**
  * Compares each pool and feed with the file, all at once. A source is accepted if one of its events
- * was read; a promise gives a warning where not all blocks could be searched for one.
+ * was read; a promise gives a warning where not all blocks could be searched for an event.
  */
 export function provePrices(
   { tokens }: Ecosystem,

@@ -48,7 +48,7 @@ function pinSource(source: ChainSource, status: ChainStatus): ChainSource {
 type CatchUpDeps = Parameters<typeof rebuildIndex>[0] & { readonly source: ChainSource }
 
 async function catchUp(deps: CatchUpDeps, status: ChainStatus): Promise<void> {
-  // Heights are pinned, so tags are known.
+  // The other register says which blocks are final, so no depth needs to be assumed.
   const chain = { ...status.chain, finality: 'tag' as const }
   const total = status.blockNumber
   const onRead = ({ number }: { readonly number: number }) =>

@@ -55,7 +55,7 @@ interface Turn {
   leaderUntilMs: number | undefined
 }
 
-/** False during a store outage. */
+/** Whether this process was elected; false too while the store fails. */
 async function tryToLead(deps: IndexerDeps, turn: Turn): Promise<boolean> {
   const { register: engine, file, onChangedFile = 'reread' } = deps
   try {

@@ -38,7 +38,7 @@ export interface Stall {
   readonly detail: string
 }
 
-/** Whether the data is at fault, such as balances that transfers do not explain. */
+/** Whether the store refused what was read, or reading it failed. */
 export function isUnusable(stall: Stall | undefined): boolean {
   return stall?.reason === 'unusable_data'
 }
@@ -141,7 +141,7 @@ export class StallNote {
 /** Undefined if neither chain nor nodes are at fault. */
 function stallOf(error: unknown): Stall | undefined {
   const detail = error instanceof Error ? error.message : String(error)
-  // It will repeat.
+  // The store refuses the same data again.
   if (error instanceof ConstraintError) return { reason: 'unusable_data', detail }
   if (error instanceof StoreError) return undefined
   if (error instanceof DeepReorgError) return { reason: 'deep_reorg', detail }

@@ -85,7 +85,7 @@ export async function noteUnknown(
     values ${rows(list)} on conflict (chain_id, dataset, contract, reason) do nothing`)
 }
 
-/** No contract has a balance below zero, so the figures differ while one is stored. */
+/** Notes tokens with a stored balance below zero, which no contract has. */
 export async function noteOverdrawn(
   connection: Connection,
   input: {

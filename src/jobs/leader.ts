@@ -62,7 +62,7 @@ export class Leader {
     this.#name = deps.name
   }
 
-  /** Measured by a clock that nobody sets and that runs on while the process is stopped. */
+  /** Whether the lease still holds, measured by a clock that nobody sets and that runs on while the process is stopped. */
   get leads(): boolean {
     return this.#epoch !== undefined && performance.now() < this.#untilMs
   }

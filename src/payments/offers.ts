@@ -88,7 +88,7 @@ function describe(
   return [used, ...ways, ...(settles ? [atOnce] : [])].join(' ')
 }
 
-/** Payments to older wallets still count. */
+/** The wallet to pay today; payments to older ones still count. */
 export function currentPayTo(deps: Pick<OfferDeps, 'payment' | 'clock'>) {
   const today = toDate(unixNow(deps.clock))
   const listed = deps.payment.payTo

@@ -31,7 +31,9 @@ export const Movement = named('StatementMovement', {
   txHash: Type.Optional(Type.String()),
   blockNumber: Type.Optional(Type.Integer()),
   logIndex: Type.Optional(Type.Integer({ description: 'In the block.' })),
-  positionInTx: Type.Optional(Type.Integer({ description: 'In the receipt; survives reorgs.' })),
+  positionInTx: Type.Optional(
+    Type.Integer({ description: "Among the transaction's transfers to `payTo`; survives reorgs." }),
+  ),
   payerAddress: Type.Optional(Type.String()),
   depositMicroUsd: Type.Optional(
     MicroUsd('The whole transfer; more than amountMicroUsd where it repaid a debt.'),

@@ -1,6 +1,6 @@
 import type { Channel, Migration } from './engine.ts'
 
-/** `payload` is an expression on `new`, such as a column of a row. */
+/** A trigger that notifies on PostgreSQL. `payload` is an expression on `new`, such as a column. */
 export function notificationMigration(input: {
   readonly id: number
   readonly name: string

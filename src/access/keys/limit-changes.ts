@@ -116,7 +116,7 @@ function parseOrigin(text: string): string | undefined {
     : undefined
 }
 
-/** A network in its usual form, such as 192.0.2.0/24. */
+/** Reads an address or a network in its usual form, such as 192.0.2.0/24; undefined if it is none. */
 function parseAddresses(text: string): string | undefined {
   const [address = '', bits, ...rest] = text.split('/')
   const version = isIP(address)

@@ -141,7 +141,10 @@ const PAID: BulkInsert = {
   conflict: 'on conflict (day, bucket) do update set paid = usage_days.paid + excluded.paid',
 }
 
-/** Needs the lock on the wallet's row. First keys have no row: theirs is the remainder. */
+/**
+ * Needs the lock on the wallet's row. A wallet's first key has no row: its calls are the wallet's less those
+ * of the other keys.
+ */
 export async function addKeyUnits(
   connection: Connection,
   day: number,

@@ -86,7 +86,7 @@ function grouped(
   return groups.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Offset by a count that only rises. */
+/** The guard lets `used` fall only by what `returned` rises by. */
 async function undoUnits(
   connection: Connection,
   input: { readonly bucket: string; readonly day: number } & UsageDay,

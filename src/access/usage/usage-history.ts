@@ -48,7 +48,7 @@ export function usageHistoryRoute(deps: HistoryDeps): Route {
       const { caller } = input
       const { days, format } = input.parameters
       if (caller.kind === 'anonymous' && days > ANONYMOUS_DAYS_MAX) return refuseDays()
-      const statement = await readStatement(deps, { caller, days, nowUnix: unixNow(deps.clock) })
+      const statement = await readUsage(deps, { caller, days, nowUnix: unixNow(deps.clock) })
       const headers = { 'Cache-Control': 'no-store' }
       if (!wantsCsv(input, format))
         return answer(200, showHistory(caller.identity, statement), { headers })
@@ -65,8 +65,8 @@ function refuseDays(): Refusal {
   })
 }
 
-/** One snapshot, so that days, balance and pace agree. */
-async function readStatement(deps: HistoryDeps, input: HistoryInput) {
+/** Reads days, balance and pace in one snapshot, so that they agree. */
+async function readUsage(deps: HistoryDeps, input: HistoryInput) {
   const { caller, nowUnix } = input
   const account = accountOf(caller)
   const read = async (connection: Connection) => {

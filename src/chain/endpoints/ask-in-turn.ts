@@ -32,7 +32,7 @@ export async function askInTurn<T>(
   }
 }
 
-/** Timeouts took long already. */
+/** Whether another round may help; not after a timeout, which took long already. */
 function mayPass(error: RpcError): boolean {
   if (!(error instanceof EndpointError)) return false
   return ['too-fast', 'unreachable', 'malformed', 'cut-off'].includes(error.kind)

@@ -134,7 +134,7 @@ async function lastBlock(deps: Asked, chain: Chain, unix: number): Promise<Posit
   return lastBefore(clock, { chain, unix, later: oldest, onAsk })
 }
 
-/** One question may overdraw the budget, so that it is never answered in part. */
+/** The caller's budget is checked before a question, which may overdraw it but is never answered in part. */
 function clockOf(deps: Asked, chain: Chain): Promise<BlockClock> {
   const refusal = deps.nodeBudget.refusal(deps.bucket)
   if (refusal !== undefined) throw new BudgetSpentError(refusal)

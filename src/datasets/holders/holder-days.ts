@@ -8,7 +8,7 @@ export interface HolderDay {
   readonly holds: boolean
 }
 
-/** Returns each day with a movement, oldest first. */
+/** Returns each day with a movement, and whether anything is held at its end, oldest first. */
 export function dayEnds(
   movement: Movement,
   balanceBefore: bigint,

@@ -90,7 +90,7 @@ export function firstBrokenDay(cut: Cut): number {
   return startOfDay(Math.min(...[...cut.values()].map(({ unix }) => unix)))
 }
 
-/** Net change per UTC day. */
+/** The change of the number of holders per UTC day. */
 export async function readHolderDays(
   connection: Connection,
   token: string,

@@ -62,7 +62,7 @@ export const contractFields = {
   },
 }
 
-/** Undefined after a problem. */
+/** Undefined for an unknown chain; a wrong address is reported and stands as the zero address. */
 export function resolveContract(
   { resolver, field }: PriceContext,
   price: { readonly chain: string; readonly address: string },

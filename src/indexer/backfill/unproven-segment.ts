@@ -149,7 +149,7 @@ export class UnprovenSegment {
   }
 }
 
-/** The node must be on the stored blocks' branch. */
+/** Asks for headers together with those of `known`; throws if the node has other blocks there. */
 async function askBranch(
   source: ChainSource,
   numbers: readonly number[],

@@ -36,7 +36,7 @@ const VALUE_MAX = 2n ** 256n - 1n
 
 const EVENTS_MAX = 20_000
 
-/** Null before a token's first price, undefined while unread blocks may change it. */
+/** Null before a token's first price or above the most, undefined while unread blocks may change it. */
 export async function valuesOf(
   connection: Connection,
   book: PriceBook,
@@ -158,7 +158,7 @@ async function unvalue(
   }
 }
 
-/** Databases have no infinite integers. */
+/** The end of a range as an integer, which in a database is never infinite. */
 function finite(unix: number): number {
   return Math.max(-1, Math.min(unix, Number.MAX_SAFE_INTEGER))
 }

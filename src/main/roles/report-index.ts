@@ -4,7 +4,7 @@ import type { Proof } from '#datasets/holders/proof/proof-row.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { CHAIN_PART, type PartChange } from '#indexer/adopted-file/file-part.ts'
 
-/** The effect of an edit, one line per part. */
+/** Logs what an edit of the ecosystem file leads to, a line for each part. */
 export function reportAdopted(
   { ecosystem, logger }: { readonly ecosystem: Ecosystem; readonly logger: Pick<Logger, 'info'> },
   changes: readonly PartChange[],

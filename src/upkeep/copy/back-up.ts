@@ -79,7 +79,7 @@ async function fill(
   })
 }
 
-/** As one file that needs no log, on the disk before its name stands. */
+/** Gives the finished backup its name: one file without a log, on the disk before the name stands. */
 function keep(part: string, file: string): void {
   const database = new DatabaseSync(part)
   database.exec('pragma journal_mode = delete')

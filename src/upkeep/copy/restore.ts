@@ -120,15 +120,18 @@ async function withBackup<T>(
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'sexton-restore-'))
   const copy = join(folder, 'backup.sqlite')
-  await copyFile(file, copy)
-  const backup = openSqlite({ file: copy, durability: 'normal' })
   try {
-    await proveBackup(backup, facts, file)
-    await backup.write(reopenStore)
-    await backup.migrate(accountsMigrations)
-    return await work(backup)
+    await copyFile(file, copy)
+    const backup = openSqlite({ file: copy, durability: 'normal' })
+    try {
+      await proveBackup(backup, facts, file)
+      await backup.write(reopenStore)
+      await backup.migrate(accountsMigrations)
+      return await work(backup)
+    } finally {
+      await backup.close()
+    }
   } finally {
-    await backup.close()
     await rm(folder, { recursive: true, force: true })
   }
 }

@@ -56,7 +56,7 @@ interface TokenOutcome extends Pick<Outcome, 'verdict' | 'detail'> {
   readonly contract: Address
 }
 
-/** One token that cannot be asked must not hide another. */
+/** Compares a token with its contract. A token that cannot be asked must not hide another. */
 async function proveToken(
   source: ChainSource,
   blockNumber: number,
