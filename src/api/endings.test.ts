@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { refuse } from '#domain/refusal.ts'
 import { sleep } from '#lib/sleep.ts'
 import { answer } from '#route/route.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
 import {
   type Harness as Accounts,
   createHarness,
   HARNESS_MIGRATIONS,
 } from '#test/access/access-harness.ts'
 import { type Harness, NOON_MS, startHarness } from '#test/http/pipeline-harness.ts'
+import type { Moment } from '#test/killed-at-commit.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { eachEngine } from '#test/store/each-engine.ts'
+import { eachEngine, type OpenStore } from '#test/store/each-engine.ts'
 import type { ProvenPayment } from './call-payment.ts'
 import type { ApiDeps } from './create-api.ts'
 import { noFigures } from './figures.ts'
@@ -22,6 +27,7 @@ const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 interface World {
   readonly api: Harness
   readonly accounts: Accounts
+  readonly opened: OpenStore
   readonly store: { isLost: boolean; isDown: boolean }
 }
 
@@ -79,6 +85,39 @@ async function resetWhileWorking(world: World): Promise<undefined> {
   await sleep(100)
   resolve()
   await sleep(100)
+  return undefined
+}
+
+/**
+ * A day's row that finds no room. SQLite's own limit is real; PostgreSQL raises the error that a
+ * failed write raises (`test/accounts/break-stores.ts` makes its writes fail).
+ */
+async function fillDisk({ engine }: OpenStore): Promise<void> {
+  await engine.write(async (connection) => {
+    if (engine.dialect === 'sqlite') {
+      await connection.run(sql`create table filler (bytes blob)`)
+      await connection.run(sql`create trigger needs_room before insert on usage_days
+        begin insert into filler values (zeroblob(1000000)); end`)
+      await connection.run(sql`pragma max_page_count = 1`)
+    } else {
+      await connection.run(sql`create function needs_room() returns trigger
+        language plpgsql as 'begin raise disk_full; end'`)
+      await connection.run(sql`create trigger needs_room before insert on usage_days
+        for each row execute function needs_room()`)
+    }
+  })
+}
+
+const killed = (moment: Moment) => async (world: World) => {
+  const { engine, at } = world.opened
+  const program = join(import.meta.dirname, '../../test/killed-at-commit.ts')
+  const child = spawn(process.execPath, [program, engine.dialect, at, moment], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exit = once(child, 'exit')
+  const [origin] = await once(child.stdout, 'data')
+  await assert.rejects(fetch(`${origin}/api/thing`))
+  assert.deepEqual(await exit, [null, 'SIGKILL'])
   return undefined
 }
 
@@ -214,6 +253,27 @@ const ENDINGS: readonly Ending[] = [
       return status
     },
   },
+  {
+    end: '503 of a full disk',
+    status: 503,
+    charged: 0,
+    async act(world) {
+      await fillDisk(world.opened)
+      return ask(world)
+    },
+  },
+  {
+    end: 'its process killed before the commit',
+    status: undefined,
+    charged: 0,
+    act: killed('before the commit'),
+  },
+  {
+    end: 'its process killed between commit and answer',
+    status: undefined,
+    charged: 1,
+    act: killed('after the commit'),
+  },
   { end: 'a reset while it works', status: undefined, charged: 0, act: resetWhileWorking },
   {
     end: 'three pipelined calls',
@@ -247,8 +307,8 @@ const ENDINGS: readonly Ending[] = [
 ]
 
 for (const { end, status, charged, more, act } of ENDINGS)
-  onBoth(`a call that ends with ${end} is charged ${charged}`, ({ engine }) =>
-    inWorld(engine, more, async (world) => {
+  onBoth(`a call that ends with ${end} is charged ${charged}`, (opened) =>
+    inWorld(opened, more, async (world) => {
       assert.equal(await act(world), status)
       await turn()
       assert.equal(await chargedTo(world), charged)
@@ -259,9 +319,9 @@ for (const [words, outcome, status, posted] of [
   ['whose work is done', async () => answer(200, {}), 200, ['credit and call']],
   ['whose work fails', async () => refuse('data_not_ready', 'x'), 503, ['credit']],
 ] as const)
-  onBoth(`of a paid call ${words}, ${posted[0]} is posted once`, ({ engine }) => {
+  onBoth(`of a paid call ${words}, ${posted[0]} is posted once`, (opened) => {
     const posts: string[] = []
-    return inWorld(engine, { settle: settle(posts) }, async (world) => {
+    return inWorld(opened, { settle: settle(posts) }, async (world) => {
       await useUp(world)
       // The first exhausted call tells that the next one must be settled before its work.
       assert.equal(await ask(world), 200)
@@ -273,16 +333,16 @@ for (const [words, outcome, status, posted] of [
   })
 
 async function inWorld(
-  engine: Engine,
+  opened: OpenStore,
   more: Partial<ApiDeps> | undefined,
   work: (world: World) => Promise<void>,
 ): Promise<void> {
   const store = { isLost: false, isDown: false }
-  const accounts = createHarness(breakable(engine, store))
+  const accounts = createHarness(breakable(opened.engine, store))
   const { meter, identify, anonymous } = accounts.access
   const api = await startHarness({ meter, identify, anonymous, ...more })
   try {
-    await work({ api, accounts, store })
+    await work({ api, accounts, opened, store })
   } finally {
     await api.server.stop()
   }

@@ -15,6 +15,8 @@ export interface TestServer {
 
 export interface OpenStore {
   readonly engine: Engine
+  /** Its file or URL. */
+  readonly at: string
   /** SQLite reuses the engine: two in one process would deadlock. */
   replica(): Engine
 }
@@ -41,7 +43,10 @@ export function eachEngine(
     if (!dialects.includes('postgres')) return
     test(`PostgreSQL: ${guarantee}`, async () => {
       const url = await server.createDatabase(migratedUrl)
-      await onStore(() => openPostgres({ url, schema: 'accounts' }), migrations, work)
+      await onStore(url, (at) => openPostgres({ url: at, schema: 'accounts' }), {
+        migrations,
+        work,
+      })
     })
   }
 }
@@ -54,7 +59,7 @@ export async function onSqlite(
   const file = join(folder, 'accounts.sqlite')
   try {
     await makeFile(file, migrations)
-    await onStore(() => openSqlite({ file, durability: 'full' }), migrations, work)
+    await onStore(file, (at) => openSqlite({ file: at, durability: 'full' }), { migrations, work })
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -73,20 +78,26 @@ async function makeFile(file: string, migrations: readonly Migration[]): Promise
 }
 
 async function onStore(
-  open: () => Engine,
-  migrations: readonly Migration[],
-  work: (store: OpenStore) => Promise<void>,
+  at: string,
+  open: (at: string) => Engine,
+  {
+    migrations,
+    work,
+  }: {
+    readonly migrations: readonly Migration[]
+    readonly work: (store: OpenStore) => Promise<void>
+  },
 ): Promise<void> {
   const engines: Engine[] = []
   const another = () => {
-    const engine = open()
+    const engine = open(at)
     engines.push(engine)
     return engine
   }
   try {
     const engine = another()
     await engine.migrate(migrations)
-    await work({ engine, replica: () => (engine.dialect === 'sqlite' ? engine : another()) })
+    await work({ engine, at, replica: () => (engine.dialect === 'sqlite' ? engine : another()) })
   } finally {
     for (const engine of engines) await engine.close()
   }

@@ -1,0 +1,36 @@
+import type { Engine } from '#store/engine.ts'
+import { openPostgres } from '#store/postgres/open-postgres.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { createHarness } from '#test/access/access-harness.ts'
+import { startHarness } from '#test/http/pipeline-harness.ts'
+
+export type Moment = 'before the commit' | 'after the commit'
+
+/** A program: prints the URL of a service that kills itself at this moment of its first call. */
+async function main(dialect = '', at = '', moment = ''): Promise<void> {
+  const engine =
+    dialect === 'sqlite'
+      ? openSqlite({ file: at, durability: 'full' })
+      : openPostgres({ url: at, schema: 'accounts' })
+  const { meter, identify, anonymous } = createHarness(killedAt(engine, moment)).access
+  const { origin } = await startHarness({ meter, identify, anonymous })
+  process.stdout.write(origin)
+}
+
+function killedAt(engine: Engine, moment: string): Engine {
+  const die = () => process.kill(process.pid, 'SIGKILL')
+  return {
+    ...engine,
+    async write(work) {
+      const result = await engine.write(async (connection) => {
+        const done = await work(connection)
+        if (moment === ('before the commit' satisfies Moment)) die()
+        return done
+      })
+      die()
+      return result
+    },
+  }
+}
+
+await main(...process.argv.slice(2))
