@@ -15,12 +15,16 @@ export async function recordBatch(
   connection: Connection,
   { id, day }: { readonly id: BatchId; readonly day: number },
 ): Promise<void> {
-  const recorded = await connection.run(sql`
-    insert into meters (meter, batch, day) values (${id.meter}, ${id.number}, ${day})
-    on conflict (meter) do update set batch = excluded.batch, day = excluded.day, given_up = 0
-      where meters.batch < excluded.batch
-    returning batch`)
+  const recorded = await connection.insert(RECORDED, [[id.meter, id.number, day]])
   if (recorded.length === 0) throw new StoreError('the batch was given up')
+}
+
+const RECORDED: BulkInsert = {
+  table: 'meters',
+  columns: { meter: 'text', batch: 'bigint', day: 'bigint' },
+  conflict: `on conflict (meter) do update set
+    batch = excluded.batch, day = excluded.day, given_up = 0 where meters.batch < excluded.batch
+    returning batch`,
 }
 
 /**
