@@ -28,7 +28,9 @@ export interface Callers {
   forgetAll(): void
 }
 
-/** Revocation must hold on every replica within a second. */
+type KeyedCaller = Caller & { readonly kind: 'keyed' }
+
+/** Revocation and a new tier must hold on every replica within a second. */
 const KEY_TTL_MS = 500
 
 /** Bounds memory under a flood of bad secrets. */
@@ -36,30 +38,24 @@ const HELD_MAX = 20_000
 
 /** A bad Authorization header never falls back to anonymous. */
 export function createCallers(deps: CallersDeps): Callers {
-  const keys = new TtlCache<Found>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
+  const keyed = new TtlCache<KeyedCaller | undefined>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
   const find = gather((digests) => findKeysByDigest(deps.engine, digests))
-  const lookUp = (digest: string) => orUnavailable(keys.get(digest, () => read(deps, find, digest)))
   const tierOf = createTiers(deps)
+  const reading = { ...deps, find, tierOf }
   const anonymous = (bucket: string) => anonymousCaller(deps, bucket)
   return {
     anonymous,
     tierOf,
-    forget: (digest) => keys.forget(digest),
-    forgetAll: () => keys.forgetAll(),
+    forget: (digest) => keyed.forget(digest),
+    forgetAll: () => keyed.forgetAll(),
     async identify(headers, addressBucket) {
       const { authorization } = headers
       if (authorization === undefined) return anonymous(addressBucket)
       const secret = bearerSecret(authorization)
       if (secret === undefined || !isSecret(deps.keyPrefix, secret)) return refuseKey()
       const digest = secretDigest(secret)
-      const { key, readMs } = await lookUp(digest)
-      if (!isActive(key)) return refuseKey()
-      const tier = await tierOf(key.wallet)
-      // The key may have been revoked while the tier was read.
-      const isOld = Math.abs(deps.clock() - readMs) >= KEY_TTL_MS
-      const newest = isOld ? (await lookUp(digest)).key : key
-      if (!isActive(newest)) return refuseKey()
-      return refuseExpired(newest, deps.clock()) ?? keyedCaller(deps, newest, tier)
+      const caller = await orUnavailable(keyed.get(digest, () => read(reading, digest)))
+      return caller === undefined ? refuseKey() : (refuseExpired(caller, deps.clock()) ?? caller)
     },
   }
 }
@@ -74,7 +70,7 @@ function refuseKey(): Refusal {
   return refuse('invalid_api_key', 'the API key is malformed, unknown or revoked')
 }
 
-function refuseExpired({ limits }: Key, nowMs: number): Refusal | undefined {
+function refuseExpired({ limits }: KeyedCaller, nowMs: number): Refusal | undefined {
   const end = limits?.expiresUnix
   if (end === undefined || nowMs < end * 1000) return undefined
   return refuse(
@@ -83,18 +79,21 @@ function refuseExpired({ limits }: Key, nowMs: number): Refusal | undefined {
   )
 }
 
-interface Found {
-  readonly key: Key | undefined
-  readonly readMs: number
+interface Reading extends CallersDeps {
+  find(digest: string): Promise<Key | undefined>
+  tierOf(wallet: Address): Promise<WalletTier>
 }
 
-async function read(
-  { clock }: CallersDeps,
-  find: (digest: string) => Promise<Key | undefined>,
-  digest: string,
-): Promise<Found> {
-  const readMs = clock()
-  return { key: await find(digest), readMs }
+/** Undefined for a key that is unknown or revoked. */
+async function read(deps: Reading, digest: string): Promise<KeyedCaller | undefined> {
+  const readMs = deps.clock()
+  const key = await deps.find(digest)
+  if (!isActive(key)) return undefined
+  const tier = await deps.tierOf(key.wallet)
+  // The key may have been revoked while the tier was read.
+  const isOld = Math.abs(deps.clock() - readMs) >= KEY_TTL_MS
+  const newest = isOld ? await deps.find(digest) : key
+  return isActive(newest) ? keyedCaller(deps, newest, tier) : undefined
 }
 
 async function orUnavailable<T>(looking: Promise<T>): Promise<T> {
@@ -124,7 +123,7 @@ export function keyedCaller(
   deps: Pick<CallersDeps, 'keyPrefix' | 'quotas'>,
   key: Key,
   tier: WalletTier,
-): Caller & { readonly kind: 'keyed' } {
+): KeyedCaller {
   return {
     kind: 'keyed',
     identity: `key:${deps.keyPrefix}_${key.publicId}`,

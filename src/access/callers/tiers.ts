@@ -7,7 +7,6 @@ import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
 import { padded } from '../padded.ts'
 import { gather } from './gather.ts'
-import { TtlCache } from './ttl-cache.ts'
 
 export interface TiersDeps {
   readonly engine: Engine
@@ -15,9 +14,6 @@ export interface TiersDeps {
   /** Judges by what the wallet holds; undefined while the index cannot. */
   readonly judgeTier: (wallet: Address) => Promise<WalletTier | undefined>
 }
-
-/** A new tier must hold on every replica within a second. */
-const TIER_TTL_MS = 700
 
 /** Bounds memory; other wallets are read again. */
 const HELD_MAX = 20_000
@@ -35,11 +31,10 @@ interface Word {
  * after a restart. Unknown wallets count as free.
  */
 export function createTiers(deps: TiersDeps): (wallet: Address) => Promise<WalletTier> {
-  const tiers = new TtlCache<WalletTier>({ ...deps, max: HELD_MAX, ttlMs: TIER_TTL_MS })
   const words = new LRUCache<Address, Word>({ max: HELD_MAX })
   const recall = gather((wallets: readonly Address[]) => readWords(deps, wallets))
   const judging = { ...deps, words, recall }
-  return (wallet) => tiers.get(wallet, () => judge(judging, wallet))
+  return (wallet) => judge(judging, wallet)
 }
 
 type Words = LRUCache<Address, Word>
