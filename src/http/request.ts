@@ -59,11 +59,21 @@ export function isCanonical(path: string): boolean {
   return path.startsWith('/')
 }
 
-type Query = ReadonlyMap<string, readonly string[]>
+export type Query = ReadonlyMap<string, readonly string[]>
 
 export const NO_QUERY: Query = new Map()
 
 const NO_PATH: Readonly<Record<string, string>> = Object.freeze({})
+
+/** Random per process, plus a counter. */
+export function requestIds(randomBytes: (size: number) => Buffer): () => string {
+  const prefix = randomBytes(4).toString('hex')
+  let count = 0
+  return () => {
+    count += 1
+    return `${prefix}-${count.toString(36)}`
+  }
+}
 
 export class ServerIncoming implements Incoming {
   readonly startedMs = performance.now()

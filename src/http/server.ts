@@ -5,7 +5,7 @@ import { Door, type DoorDeps, PATH_PARAMETER_MAX } from './door.ts'
 import type { Endpoint } from './exchange.ts'
 import { readJsonBodies } from './json-body.ts'
 import { SocketRefuser } from './refuse-socket.ts'
-import { BODY_BYTES_MAX, parseQuery } from './request.ts'
+import { BODY_BYTES_MAX, parseQuery, type Query } from './request.ts'
 import { UNSENT_LIMITS, UnsentBytes, type UnsentLimits } from './unsent-bytes.ts'
 
 export interface ServerDeps extends DoorDeps {
@@ -43,7 +43,7 @@ export function createServer(deps: ServerDeps): HttpServer {
   const sockets = new SocketRefuser({ ...deps, connections })
   const app = openFastify(deps, door, sockets)
   readJsonBodies(app)
-  app.addHook('onRequest', (request, reply) => door.enter(request, reply))
+  app.addHook('onRequest', door.enter.bind(door))
   app.setErrorHandler<FastifyError>((error, request, reply) => door.failed(error, request, reply))
   for (const endpoint of deps.endpoints) addEndpoint(app, door, endpoint)
   sockets.watch(app.server)
@@ -60,16 +60,6 @@ export function createServer(deps: ServerDeps): HttpServer {
       door.stopping.abort()
       await app.close()
     },
-  }
-}
-
-/** Random per process, plus a counter. */
-export function requestIds(randomBytes: (size: number) => Buffer): () => string {
-  const prefix = randomBytes(4).toString('hex')
-  let count = 0
-  return () => {
-    count += 1
-    return `${prefix}-${count.toString(36)}`
   }
 }
 
@@ -93,11 +83,10 @@ function openFastify(deps: ServerDeps, door: Door, sockets: SocketRefuser): Fast
     schemaController: {
       compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler },
     },
-    genReqId: () => deps.newRequestId(),
+    genReqId: deps.newRequestId,
     routerOptions: {
       // Read only by `ServerIncoming`, as a Map.
-      querystringParser: (text) =>
-        parseQuery(text) as ReturnType<typeof parseQuery> & Record<string, never>,
+      querystringParser: parseQuery as (text: string) => Query & Record<string, never>,
       maxParamLength: PATH_PARAMETER_MAX,
     },
     frameworkErrors: (_error, request, reply) => void door.misread(request, reply),
@@ -113,6 +102,6 @@ function addEndpoint(app: FastifyInstance, door: Door, endpoint: Endpoint): void
   app.route({
     method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
     url: endpoint.path.replace(/\{([^}]+)\}/g, ':$1'),
-    handler: (request, reply) => door.answer(endpoint, request, reply),
+    handler: door.answer.bind(door, endpoint),
   })
 }
