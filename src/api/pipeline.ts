@@ -2,7 +2,7 @@ import { refuseUse } from '#access/keys/limits.ts'
 import type { Admission, Meter } from '#access/meter/admission.ts'
 import { refuseSpending } from '#access/meter/spending-caps.ts'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
-import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
 import { matchesEtag } from '#http/etag.ts'
 import type { Endpoint, Incoming, Outgoing } from '#http/exchange.ts'
 import type { PaymentRequired, Prepared, RequestFacts, Route } from '#route/route.ts'
@@ -165,7 +165,7 @@ async function chargedByMinute(
   const identify = async () => {
     if (headers.authorization === undefined) return facts.payer
     const caller = await deps.identify(headers, facts.addressBucket)
-    return isRefusal(caller) ? caller : (refuseByLimits(facts, caller) ?? caller)
+    return caller.kind === 'refusal' ? caller : (refuseByLimits(facts, caller) ?? caller)
   }
   const failed = (error: unknown) => reportFailure(deps, error, facts.requestId)
   return { ...outgoing, stream: chargeMinutes(deps, { facts, identify, failed, open }) }
@@ -211,7 +211,7 @@ async function identify(deps: PipelineDeps, exchange: Exchange): Promise<Refusal
   if (route.open === true || incoming.headers.authorization === undefined) return undefined
   exchange.identifiedMs = deps.clock()
   const caller = await deps.identify(incoming.headers, addressBucket)
-  if (isRefusal(caller)) return caller
+  if (caller.kind === 'refusal') return caller
   exchange.caller = caller
   exchange.payer = caller
   return refuseByLimits(exchange, caller)
@@ -256,7 +256,7 @@ function parse(
     path: incoming.path,
     body: incoming.body ?? {},
   })
-  if (isRefusal(prepared)) return prepared
+  if (prepared.kind === 'refusal') return prepared
   exchange.prepared = prepared
   return prepared.check(exchange)
 }

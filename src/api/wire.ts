@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { UsageFigures } from '#domain/caller.ts'
-import { isRefusal, type Refusal } from '#domain/refusal.ts'
+import type { Refusal } from '#domain/refusal.ts'
 import type { Incoming, Outgoing } from '#http/exchange.ts'
 import { toProblem } from '#http/problem.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
@@ -33,7 +33,7 @@ export function toWire(
   asked: Asked,
   ending: Ending,
 ): Outgoing {
-  if (isRefusal(ending)) return refusalWire(deps, asked, ending)
+  if (ending.kind === 'refusal') return refusalWire(deps, asked, ending)
   if (ending.kind === 'not-modified') {
     const { etag, cacheControl = CACHED } = ending
     return { status: 304, headers: ['ETag', etag, 'Cache-Control', cacheControl], body: '' }

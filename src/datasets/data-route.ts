@@ -95,8 +95,9 @@ export function dataRoute<P extends Parameters>(
     },
     check(input) {
       const asked = input.parameters as ValuesOf<P> & Common
+      const mixed = refuseMixed(asked)
+      if (mixed !== undefined) return mixed
       const point = pointOf(asked)
-      if (isRefusal(point)) return point
       const wrong = check?.(asked, point)
       if (wrong !== undefined || typeof point === 'string') return wrong
       const recent = async () => (await deps.answers.state())?.status
@@ -105,7 +106,6 @@ export function dataRoute<P extends Parameters>(
     async handle(input) {
       const asked = input.parameters as ValuesOf<P> & Common
       const point = pointOf(asked)
-      if (isRefusal(point)) return point
       const asCsv = csv !== undefined && wantsCsv(input, asked.format)
       const make = async () => {
         const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
@@ -132,22 +132,25 @@ interface PointParameters {
   readonly finality?: 'latest' | 'finalized'
 }
 
-export function pointOf(parameters: PointParameters): Point | Refusal {
-  const { asOfBlock, asOfUnix, finality = 'latest' } = parameters
-  if (asOfBlock === undefined && asOfUnix === undefined) return finality
+/** A question names one point in time. */
+export function refuseMixed(parameters: PointParameters): Refusal | undefined {
+  const { asOfBlock, asOfUnix, finality } = parameters
+  if (asOfBlock === undefined && asOfUnix === undefined) return undefined
   const points = {
     ...(asOfBlock && { asOfBlock }),
     ...(asOfUnix !== undefined && { asOfUnix }),
     ...(finality === 'finalized' && { finality }),
   }
   const [name = '', ...others] = Object.keys(points)
-  if (others.length > 0) {
-    const reason = `cannot be combined with ${others.join(' and ')}`
-    const errors = [{ in: 'query', name, reason } as const]
-    return refuse('invalid_parameter', `${name} ${reason}`, { errors })
-  }
+  if (others.length === 0) return undefined
+  const reason = `cannot be combined with ${others.join(' and ')}`
+  const errors = [{ in: 'query', name, reason } as const]
+  return refuse('invalid_parameter', `${name} ${reason}`, { errors })
+}
+
+export function pointOf({ asOfBlock, asOfUnix, finality = 'latest' }: PointParameters): Point {
   if (asOfBlock !== undefined) return { kind: 'blocks', named: asOfBlock }
-  return { kind: 'moment', unix: asOfUnix ?? 0 }
+  return asOfUnix === undefined ? finality : { kind: 'moment', unix: asOfUnix }
 }
 
 interface Common extends PointParameters {

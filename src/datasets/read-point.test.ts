@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { isRefusal } from '#domain/refusal.ts'
 import { sql } from '#store/sql.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
-import { pointOf } from './data-route.ts'
+import { pointOf, refuseMixed } from './data-route.ts'
 import { registerMigrations } from './datasets.ts'
 import { statementwise } from './read-point.ts'
 
@@ -27,5 +26,5 @@ test('the newest figures are asked for unless a point is named, and one point on
   assert.equal(pointOf({}), 'latest')
   assert.equal(pointOf({ finality: 'finalized' }), 'finalized')
   assert.deepEqual(pointOf({ asOfUnix: 0, finality: 'latest' }), { kind: 'moment', unix: 0 })
-  assert.ok(isRefusal(pointOf({ asOfUnix: 0, asOfBlock: [] })))
+  assert.equal(refuseMixed({ asOfUnix: 0, asOfBlock: [] })?.code, 'invalid_parameter')
 })

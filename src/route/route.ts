@@ -1,13 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
-import {
-  isRefusal,
-  type Refusal,
-  type RefusalCode,
-  type RefusalDetail,
-  refuse,
-} from '#domain/refusal.ts'
+import { type Refusal, type RefusalCode, type RefusalDetail, refuse } from '#domain/refusal.ts'
 import { BROKEN_BODY } from '#http/json-body.ts'
 import type { Effective, Parameter, Parameters, Parsed, ValuesOf } from './parameter.ts'
 
@@ -116,6 +110,7 @@ export interface RawInput {
 }
 
 export interface Prepared {
+  readonly kind: 'prepared'
   readonly effective: Readonly<Record<string, Effective>>
   check(facts: Pick<RequestFacts, 'headers'>): Refusal | undefined | Promise<Refusal | undefined>
   run(facts: RequestFacts & { readonly caller: Caller }): Outcome | Promise<Outcome>
@@ -140,7 +135,7 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
       if (raw.body === BROKEN_BODY)
         return refuse('invalid_json', 'the body is not valid JSON, or has a forbidden member name')
       const values = parseParameters(parameters, raw, otherFormat(parameters, raw))
-      if (isRefusal(values)) return values
+      if (values.kind === 'refusal') return values
       if (checkBody !== undefined && !checkBody.Check(raw.body))
         return refuseBody(checkBody.Errors(raw.body)[1])
       const { effective } = values
@@ -151,6 +146,7 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
         body: raw.body as Static<B>,
       }
       return {
+        kind: 'prepared',
         effective,
         check: ({ headers }) => check?.({ parameters: input.parameters, headers }),
         run: (facts) => handle(new Input<P, B>(facts, input)),
@@ -229,7 +225,7 @@ export function parseParameters(
   }
   const [first] = errors
   if (first !== undefined) return refuse(code, `${first.name} ${first.reason}`, { errors })
-  return { parameters: values, effective }
+  return { kind: 'parsed', parameters: values, effective } as const
 }
 
 function repeatedOrEmpty(given: readonly string[]): Parsed<unknown> | undefined {
