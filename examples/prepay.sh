@@ -2,11 +2,11 @@
 # Buys prepaid balance by hand: mints a key, sends USDC, registers the transfer, calls with the key.
 #   PRIVATE_KEY=0x… sh examples/prepay.sh
 # API: the service. ETH_RPC_URL: a node of the payment chain. TIMEOUT: seconds to wait for the credit.
-# CAST=cast uses Foundry's own cast; on the local chains set ETH_GAS_PRICE=0.
+# CAST=cast uses Foundry's own cast, with the wallet of ETH_KEYSTORE and ETH_PASSWORD; on the local chains set ETH_GAS_PRICE=0.
 set -eu
 api=${API:-http://localhost:4020}
 rpc=${ETH_RPC_URL:-http://127.0.0.1:8545}
-cast=${CAST:-node $(dirname "$0")/cast.ts}
+cast=${CAST:-node $(dirname "$0")/cast.js}
 usd=${USD:-0.1}
 timeout=${TIMEOUT:-300}
 
@@ -20,7 +20,7 @@ post() { get --header 'Content-Type: application/json' --data "$2" "$1"; }
 field() { node -pe "JSON.parse(require('fs').readFileSync(0, 'utf8'))$1"; }
 ask_node() { post "$rpc" "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$1\",\"params\":$2}" | field .result; }
 
-wallet=$($cast wallet address --private-key "$PRIVATE_KEY")
+wallet=$($cast wallet address)
 base_units=$(node -pe "Math.round($usd * 1e6)")
 
 # 1. Check the chain and the balance before paying anything.
@@ -42,7 +42,7 @@ held=$(ask_node eth_call "[{\"to\":\"$asset\",\"data\":\"$question\"},\"latest\"
 
 # 2. A key: sign the text that the service returns.
 message=$(get "$api/api/keys/message?address=$wallet&action=mint" | field .message)
-signature=$($cast wallet sign --private-key "$PRIVATE_KEY" "$message")
+signature=$($cast wallet sign "$message")
 quoted=$(node -pe 'JSON.stringify(process.argv[1])' "$message")
 minted=$(post "$api/api/keys" \
   "{\"ownerAddress\":\"$wallet\",\"signature\":\"$signature\",\"message\":$quoted}")
@@ -51,7 +51,7 @@ secret=$(echo "$minted" | field .secret)
 echo "key $public_id"
 
 # 3. The payment: an ordinary transfer of USDC (six decimals) to the service's wallet.
-tx=$($cast send --private-key "$PRIVATE_KEY" --rpc-url "$rpc" --json \
+tx=$($cast send --rpc-url "$rpc" --json \
   "$asset" 'transfer(address,uint256)' "$pay_to" "$base_units" | field .transactionHash)
 echo "transaction $tx"
 

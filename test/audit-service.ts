@@ -1,7 +1,23 @@
 import pino from 'pino'
 import { auditAll } from '#audit/audit.ts'
+import { auditAccounts } from '#audit/audit-accounts.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { sleep } from '#lib/sleep.ts'
+import { openStores } from '#main/stores.ts'
 import type { World } from './world.ts'
+
+/** The accounts alone, where the register is not what is tested. */
+export async function auditAccountsOf({ settings, file }: World): Promise<readonly string[]> {
+  const stores = await openStores(settings)
+  try {
+    return await auditAccounts({
+      ...{ stores, ecosystem: parseEcosystem('local.ts', file), clock: Date.now },
+      ...{ pause: () => sleep(2_000), note: () => undefined },
+    })
+  } finally {
+    await stores.close()
+  }
+}
 
 /** Runs the operator's audit on a running world; gives the differences it names. */
 export async function auditService(world: World): Promise<readonly string[]> {

@@ -41,6 +41,18 @@ test('the package holds what it runs and no TypeScript but types', async () => {
   )
 })
 
+test('the examples run from the package, with what it depends on', async (context) => {
+  const { folder } = await install(context)
+  const examples = join(folder, 'node_modules/sexton/examples')
+  const privateKey = `0x${'11'.repeat(32)}`
+  const agent = [join(examples, 'agent.js'), 'http://127.0.0.1:9/api/stats']
+  const env = { ...environment, PRIVATE_KEY: privateKey }
+  const failed = await run(process.execPath, agent, { env }).catch((error) => error)
+  assert.match(failed.stderr, /fetch failed/, 'everything that it imports is there')
+  const cast = [join(examples, 'cast.js'), 'wallet', 'address']
+  assert.match((await run(process.execPath, cast, { env })).stdout, /^0x[0-9a-fA-F]{40}\n$/)
+})
+
 test('the package starts in an empty folder, on local chains where anvil is installed', async (context) => {
   const { folder, program } = await install(context)
   const start = ['start', '--port', '0']

@@ -590,6 +590,7 @@ export type Prepayment = {
   /** As claimed; once verified, what the chain shows. */
   readonly amountUsd: number
   readonly verified: boolean
+  /** What it means and what to do: /problems/{message}. */
   readonly message:
     | 'pending_verification'
     | 'verified'
@@ -1757,7 +1758,7 @@ export type PrepayInput = {
   readonly amountUsd: number
   /** Required if the payer does not own the key. */
   readonly payerMessage?: string
-  /** EIP-191 signature of payerMessage by the payer. */
+  /** EIP-191 signature of payerMessage by the payer, or what a deployed contract wallet accepts (ERC-1271). */
   readonly payerSignature?: string
 }
 

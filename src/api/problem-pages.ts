@@ -4,6 +4,7 @@ import { REFUSALS, refuse } from '#domain/refusal.ts'
 import { preferredType } from '#http/accept.ts'
 import { escapeMarkup } from '#lib/markup.ts'
 import { PACKAGE_ROOT } from '#lib/package-root.ts'
+import { PREPAYMENT_MESSAGES } from '#payments/prepayment-record.ts'
 import type { Page } from './outside-routes.ts'
 import { staticPage } from './static-page.ts'
 
@@ -24,14 +25,16 @@ export function problemStyle(): Page {
   })
 }
 
-/** GET /problems/{code}, the `type` of every error body. */
+const CODES = new Set([...Object.keys(REFUSALS), ...PREPAYMENT_MESSAGES])
+
+/** GET /problems/{code}: the `type` of every error body, and what a prepayment's message means. */
 export function problemPage(): Page {
   const pages = new Map<string, Promise<string>>()
   return {
     path: '/problems/{code}',
     async read(incoming) {
       const code = incoming.path.code ?? ''
-      if (!Object.hasOwn(REFUSALS, code)) return refuse('not_found', 'unknown error code')
+      if (!CODES.has(code)) return refuse('not_found', 'unknown error code')
       const text = await remembered(pages, code)
       const type = preferredType(incoming.headers.accept, [MARKDOWN, HTML])
       const headers = ['Content-Type', type, 'Cache-Control', CACHED]

@@ -1,11 +1,12 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Problem } from '#ecosystem/problem.ts'
-import type { ExitCode, RoleContext } from '#main/role-context.ts'
+import { chosenEcosystem, type ExitCode, type RoleContext } from '#main/role-context.ts'
 import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
 interface Options extends RoleOptions {
   readonly offline: boolean
   readonly json: boolean
+  readonly listing: boolean
 }
 
 const EXAMPLES = `
@@ -16,17 +17,47 @@ something could not be checked.
 Examples:
   sexton check
   sexton check --ecosystem my.json --offline
+  sexton check --listing
 `
 
 export function checkCommand(process: NodeJS.Process): Command {
   return roleCommand('check')
     .description('check the ecosystem file, alone and against the chains')
     .option('--offline', 'the file alone', false)
+    .addOption(
+      new Option('--listing', 'show instead what discovery lists of x402 facilitators show')
+        .default(false)
+        .conflicts(['offline', 'json']),
+    )
     .option('--json', 'print one JSON object', false)
     .addHelpText('after', EXAMPLES)
     .action((options: Options) =>
-      runRole(process, (context) => runCheck(context, options), options),
+      runRole(
+        process,
+        (context) => (options.listing ? showListing(context) : runCheck(context, options)),
+        options,
+      ),
     )
+}
+
+async function showListing(context: RoleContext): Promise<ExitCode> {
+  const [{ listingOf }, { settlingOf }, ecosystem] = await Promise.all([
+    import('#main/listing.ts'),
+    import('#main/settling.ts'),
+    chosenEcosystem(context.settings),
+  ])
+  const { payment } = ecosystem
+  if (payment === null) {
+    context.say('not listed: the ecosystem file has no "payment"')
+    return 1
+  }
+  if (settlingOf({ ...context, ecosystem })?.kind !== 'facilitator') {
+    context.say('not listed: payments are not settled by a facilitator')
+    return 1
+  }
+  const listing = listingOf(ecosystem, { ...context, payment })
+  context.process.stdout.write(`${JSON.stringify(listing, null, 2)}\n`)
+  return 0
 }
 
 async function runCheck(

@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { localFile } from '#main/roles/local-chains.ts'
 import { nodeEnvironment } from '#test/node-environment.ts'
 
 const program = join(import.meta.dirname, 'sexton.mjs')
@@ -85,6 +86,27 @@ describe('the command line', () => {
       /the audit could not read the database \(PostgreSQL: .*ECONNREFUSED/,
     )
     assert.doesNotMatch(output.errors + output.text, /horse/)
+  })
+
+  it('a listing is shown only where a facilitator settles, and by itself', async () => {
+    const nowhere = { base: 'http://127.0.0.1:9', ethereum: 'http://127.0.0.1:9' }
+    const unsettled = localFile(4020, nowhere)
+    const settle = { facilitator: 'https://facilitator.example' }
+    const settled = { ...unsettled, payment: { ...unsettled.payment, settle } }
+    const list = async (content: object, ...more: string[]) => {
+      const file = join(folder, 'listed.json')
+      await writeFile(file, JSON.stringify(content))
+      const { child, output } = run(['check', '--listing', '--ecosystem', file, ...more])
+      return { code: await ended(child), ...output }
+    }
+    const none = await list(unsettled)
+    assert.equal(none.code, 1, none.errors)
+    assert.match(none.text + none.errors, /not listed: payments are not settled by a facilitator/)
+    const listed = await list(settled)
+    assert.equal(listed.code, 0, listed.errors)
+    assert.ok(JSON.parse(listed.text).accepts.length > 0)
+    for (const option of ['--json', '--offline'])
+      assert.equal((await list(settled, option)).code, 2)
   })
 
   it('an unknown command is 2 and names the one that was meant', async () => {

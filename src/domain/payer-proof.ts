@@ -1,5 +1,8 @@
 import type { Address, Hash } from './address.ts'
 
+/** `day` where several owners sign one after another; `ignored` for stored proofs. */
+export type Freshness = 'required' | 'day' | 'ignored'
+
 /** A payer's consent that a transaction of theirs pays for another's key. */
 export interface PayerProof {
   readonly payerAddress: Address
@@ -8,6 +11,7 @@ export interface PayerProof {
   readonly publicId: string
   readonly message: string
   readonly signature: string
-  /** `ignored` for stored proofs. */
-  readonly freshness: 'required' | 'ignored'
+  /** The contract is asked apart, when the proof is posted. */
+  readonly byContract: boolean
+  readonly freshness: Freshness
 }

@@ -4,6 +4,7 @@ import { type Access, type CreateAccessDeps, createAccess } from '#access/create
 import type { KeyChange } from '#access/keys/authorise.ts'
 import { describeGate } from '#api/describe-service.ts'
 import type { GaugeReading, Metrics } from '#api/metrics.ts'
+import type { WalletNode } from '#chain/contract-signature.ts'
 import { AnswerCache } from '#datasets/answer-cache.ts'
 import type { DataDeps } from '#datasets/data-route.ts'
 import { readDeposits } from '#datasets/deposits/queries.ts'
@@ -17,6 +18,7 @@ import type { FileParts } from '#indexer/adopted-file/file-part.ts'
 import { readIndexStatus } from '#indexer/status.ts'
 import { kindRoutes } from '#kinds/endpoints.ts'
 import { type Clock, nextMidnight, unixNow } from '#lib/time.ts'
+import { ContractProofs } from '#payments/contract-proofs.ts'
 import type { DepositIndex } from '#payments/deposit.ts'
 import { paymentRequiredBody } from '#payments/offers.ts'
 import { paymentsRoutes } from '#payments/prepay-routes.ts'
@@ -47,7 +49,6 @@ import type { Stores } from './stores.ts'
 import { VERSION } from './version.ts'
 
 export interface Composed extends ServeInput {
-  /** Wakes requests that wait for a prepayment. */
   /** Wakes those who wait for a prepayment. */
   onPaymentsSettled(): void
 }
@@ -350,11 +351,17 @@ function composePayments(
       confirmations: payment.confirmations,
       findKey: access.findKey,
       verifyPayerProof: access.verifyPayerProof,
+      contractProofs: new ContractProofs(() => walletNodes(payment), clock),
       deposits,
       isReserved: settlesIntent,
       waker,
     }),
   }
+}
+
+async function walletNodes({ chain: { id, rpcUrls } }: Payment): Promise<readonly WalletNode[]> {
+  const { openSettlingRpc } = await import('#x402/settling/settling-rpc.ts')
+  return rpcUrls.map((url) => openSettlingRpc({ id, rpcUrls: [url] }))
 }
 
 function quotaExceeded(clock: Clock): Refusal {

@@ -1,12 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { parseHash } from '#domain/address.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EmbeddedDeps } from '#x402/facilitators/embedded-facilitator.ts'
 import type { Facilitator } from '#x402/facilitators/facilitator.ts'
+import { listingOf } from './listing.ts'
 import { OFFERS } from './offered-amounts.ts'
 import { SettingsError } from './settings-error.ts'
 import { type SettlingFacts, settlingOf } from './settling.ts'
 
-type Deps = SettlingFacts & Pick<EmbeddedDeps, 'engine' | 'clock' | 'rpc' | 'payment' | 'report'>
+type Deps = SettlingFacts &
+  Pick<EmbeddedDeps, 'engine' | 'clock' | 'rpc' | 'payment' | 'report'> & {
+    readonly ecosystem: Pick<Ecosystem, 'service' | 'pricePerCall'>
+  }
 
 /** In the leader's process. Throws SettingsError without a private key. */
 export async function openFacilitator(deps: Deps): Promise<Facilitator> {
@@ -14,7 +19,8 @@ export async function openFacilitator(deps: Deps): Promise<Facilitator> {
   if (settling === undefined) throw new Error('a job of settlements, but nothing settles them')
   if (settling.kind === 'facilitator') {
     const { httpFacilitator } = await import('#x402/facilitators/http-facilitator.ts')
-    return httpFacilitator({ ...deps, ...settling })
+    const { accepts: _, ...listing } = listingOf(deps.ecosystem, deps)
+    return httpFacilitator({ ...deps, ...settling, listing })
   }
   const { embeddedFacilitator } = await import('#x402/facilitators/embedded-facilitator.ts')
   return embeddedFacilitator({

@@ -126,7 +126,8 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_SETTLING_KEY_FILE: 'file with the private key of the wallet that settles x402 payments',
   SEXTON_FACILITATOR_HEADERS_FILE:
     'file with lines of "Name: value", sent to the facilitator of the ecosystem file to authenticate',
-  SEXTON_SETTLING_GAS_PER_DAY: 'gas budget per UTC day in gwei (default 10000000: 0.01 ether)',
+  SEXTON_SETTLING_GAS_PER_DAY:
+    'what settlements of a UTC day may cost at most, in gwei (default 40000000: 0.04 ether)',
   SEXTON_SETTLING_ETHER_USD:
     'assumed price of ether in US dollars, to bound gas costs (default 5000)',
 }
@@ -220,7 +221,7 @@ function readStandbys(read: Read): NonNullable<Settings['registerReads']> {
 function readSettling(read: Read): Settings['settling'] {
   const keyFile = read<string | undefined>('SEXTON_SETTLING_KEY_FILE', undefined, text)
   const gwei = parseNumber({ minimum: 1, maximum: 999_999_999 })
-  const gasPerDayGwei = read('SEXTON_SETTLING_GAS_PER_DAY', 10_000_000, gwei)
+  const gasPerDayGwei = read('SEXTON_SETTLING_GAS_PER_DAY', 40_000_000, gwei)
   const etherUsd = read('SEXTON_SETTLING_ETHER_USD', 5_000, count)
   const headers = 'SEXTON_FACILITATOR_HEADERS_FILE'
   const headersFile = read<string | undefined>(headers, undefined, text)

@@ -108,6 +108,18 @@ export async function reopenClaim(
   await connection.run(sql`update claims set opened_unix = ${nowUnix} where id = ${id}`)
 }
 
+export async function findProof(
+  reads: Reads,
+  named: { readonly publicId: string; readonly txHash: Hash; readonly payerAddress: Address },
+): Promise<{ readonly message: string; readonly signature: string } | undefined> {
+  const [row] = await reads.run(sql`
+    select message, signature from claim_proofs join claims on claims.id = claim_proofs.claim_id
+    where claims.public_id = ${named.publicId} and claims.tx_hash = ${named.txHash}
+      and claim_proofs.payer_address = ${named.payerAddress} and claim_proofs.by_contract = 1`)
+  if (row === undefined) return undefined
+  return { message: column.text(row, 'message'), signature: column.text(row, 'signature') }
+}
+
 export async function insertProof(
   connection: Connection,
   proof: {
@@ -115,11 +127,13 @@ export async function insertProof(
     readonly payerAddress: Address
     readonly message: string
     readonly signature: string
+    readonly byContract: boolean
   },
 ): Promise<boolean> {
   const stored = await connection.run(sql`
-    insert into claim_proofs (claim_id, payer_address, message, signature)
-    values (${proof.claimId}, ${proof.payerAddress}, ${proof.message}, ${proof.signature})
+    insert into claim_proofs (claim_id, payer_address, message, signature, by_contract)
+    values (${proof.claimId}, ${proof.payerAddress}, ${proof.message}, ${proof.signature},
+      ${proof.byContract ? 1 : 0})
     on conflict (claim_id, payer_address) do nothing returning claim_id`)
   return stored.length === 1
 }

@@ -24,10 +24,7 @@ export type WalletOf = (connection: Connection, publicId: string) => Promise<Add
 export function creditChecks(deps: CreditCheckDeps): readonly Check[] {
   return [
     canonicalCheck(deps),
-    pagedCheck(
-      'each credit of a claim was paid by the owner of its key or a payer who signed',
-      (page) => checkPayers(page, { ...deps, walletOf: remembered(deps.walletOf) }),
-    ),
+    payersCheck(deps),
     pagedCheck('a credit of a claim is on a key of the wallet that owns the claimed key', (page) =>
       checkAccounts(page, remembered(deps.walletOf)),
     ),
@@ -173,13 +170,32 @@ function compare(credit: Credit, deposit: Deposit | undefined): readonly Differe
   return []
 }
 
-async function checkPayers(
-  { connection, chosen }: Page,
-  deps: Pick<CreditCheckDeps, 'verifyPayerProof' | 'walletOf'>,
-): Promise<Difference[]> {
+function payersCheck(deps: CreditCheckDeps): Check {
+  const name = 'each credit of a claim was paid by the owner of its key or a payer who signed'
+  return {
+    name,
+    async run(connection) {
+      const byContract: string[] = []
+      const asking = { ...deps, walletOf: remembered(deps.walletOf), byContract }
+      const paged = pagedCheck(name, (page) => checkPayers(page, asking))
+      const differences = await paged.run(connection)
+      if (byContract.length > 0)
+        deps.note(
+          `${byContract.length} credits rest on proofs of contract wallets that cannot be asked again: ${byContract.slice(0, NAMED_MAX).join(', ')}`,
+        )
+      return differences
+    },
+  }
+}
+
+interface PayersDeps extends Pick<CreditCheckDeps, 'verifyPayerProof' | 'walletOf'> {
+  readonly byContract: string[]
+}
+
+async function checkPayers({ connection, chosen }: Page, deps: PayersDeps): Promise<Difference[]> {
   const paid = await connection.run(sql`
     select credits.id, credits.chain_id, credits.tx_hash, credits.payer_address, claims.public_id,
-      claim_proofs.message, claim_proofs.signature
+      claim_proofs.message, claim_proofs.signature, claim_proofs.by_contract
     from credits join claims on claims.id = credits.claim_id
       left join claim_proofs on claim_proofs.claim_id = claims.id
         and claim_proofs.payer_address = credits.payer_address
@@ -194,16 +210,14 @@ async function checkPayers(
   return differences
 }
 
-async function isPaidRightly(
-  connection: Connection,
-  deps: Pick<CreditCheckDeps, 'verifyPayerProof' | 'walletOf'>,
-  row: Row,
-): Promise<boolean> {
+async function isPaidRightly(connection: Connection, deps: PayersDeps, row: Row): Promise<boolean> {
   const payerAddress = column.hex(row, 'payer_address')
   const publicId = column.text(row, 'public_id')
   if ((await deps.walletOf(connection, publicId)) === payerAddress) return true
   const message = column.textOrNull(row, 'message')
   if (message === null) return false
+  const byContract = column.integer(row, 'by_contract') === 1
+  if (byContract) deps.byContract.push(column.text(row, 'id'))
   const refusal = await deps.verifyPayerProof({
     payerAddress,
     chainId: column.integer(row, 'chain_id'),
@@ -211,6 +225,7 @@ async function isPaidRightly(
     publicId,
     message,
     signature: column.text(row, 'signature'),
+    byContract,
     freshness: 'ignored',
   })
   return refusal === undefined

@@ -3,6 +3,7 @@ import type { PayerProof } from '#domain/payer-proof.ts'
 import type { Refusal } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
+import type { ContractProofs } from './contract-proofs.ts'
 import type { DepositIndex } from './deposit.ts'
 import type { Waker } from './waker.ts'
 
@@ -27,6 +28,7 @@ export interface PaymentsDeps {
     publicId: string,
   ) => Promise<{ readonly wallet: Address; readonly revokedUnix: number | null } | undefined>
   readonly verifyPayerProof: VerifyPayerProof
+  readonly contractProofs: ContractProofs
   readonly deposits: DepositIndex
   readonly isReserved?: IsReserved
   readonly waker: Waker

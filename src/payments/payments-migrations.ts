@@ -106,4 +106,9 @@ export const paymentsMigrations: readonly Migration[] = [
     },
   },
   { id: 1305, name: 'guard of credited claims', sql: guardsSql([creditedClaimsGuard]) },
+  {
+    id: 1306,
+    name: 'proofs by contract wallets',
+    sql: 'alter table claim_proofs add column by_contract smallint not null default 0',
+  },
 ]

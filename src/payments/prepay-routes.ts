@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { type Address, type Hash, parseAddress, parseHash } from '#domain/address.ts'
+import { type Hash, parseAddress, parseHash } from '#domain/address.ts'
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { sleep } from '#lib/sleep.ts'
@@ -7,13 +7,14 @@ import { unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import { type Parameter, parsed, parseInteger } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
+import type { checkProof } from './check-proof.ts'
 import type { Claim, Trust } from './claim.ts'
 import { type ClaimState, isOpen, readClaimState } from './claim-state.ts'
 import { findClaimById, findClaimByTx } from './claim-store.ts'
 import type { PaymentsDeps } from './payments-deps.ts'
 import { PrepaymentRecord, toPrepaymentRecord } from './prepayment-record.ts'
 import { readKnown } from './read-known.ts'
-import { type CheckedClaim, registerClaim } from './register-claim.ts'
+import { type CheckedClaim, type Proof, registerClaim } from './register-claim.ts'
 
 const PrepayBody = Type.Object(
   {
@@ -33,8 +34,9 @@ const PrepayBody = Type.Object(
     ),
     payerSignature: Type.Optional(
       Type.String({
-        maxLength: 256,
-        description: 'EIP-191 signature of payerMessage by the payer.',
+        maxLength: 4_098,
+        description:
+          'EIP-191 signature of payerMessage by the payer, or what a deployed contract wallet accepts (ERC-1271).',
       }),
     ),
   },
@@ -81,9 +83,10 @@ function postPrepayRoute(deps: PaymentsDeps): Route {
       'key_revoked',
       'not_key_owner',
       'rate_limited',
+      'data_not_ready',
     ],
-    async handle({ body, caller }) {
-      const checked = await check(deps, body, caller)
+    async handle({ body, caller, signal }) {
+      const checked = await check(deps, { body, caller, signal })
       if (isRefusal(checked)) return checked
       const registered = await registerClaim(deps, checked)
       if (isRefusal(registered)) return registered
@@ -97,9 +100,9 @@ function postPrepayRoute(deps: PaymentsDeps): Route {
 
 async function check(
   deps: PaymentsDeps,
-  body: PrepayInput,
-  caller: Caller,
+  input: { readonly body: PrepayInput; readonly caller: Caller; readonly signal: AbortSignal },
 ): Promise<CheckedClaim | Refusal> {
+  const { body, caller, signal } = input
   const payerAddress = parseAddress(body.payerAddress)
   if (payerAddress === undefined)
     return refuse(
@@ -119,7 +122,13 @@ async function check(
     )
   if (key.revokedUnix !== null)
     return refuse('key_revoked', `the key ${publicId} is revoked; name another one`)
-  const proof = await checkProof(deps, body, { payerAddress, txHash })
+  const { payerMessage: message, payerSignature: signature } = body
+  if ((message === undefined) !== (signature === undefined))
+    return refuse('invalid_body', 'payerMessage and payerSignature must be sent together')
+  const proof =
+    message === undefined || signature === undefined
+      ? undefined
+      : await checkPosted(deps, { publicId, txHash, payerAddress, message, signature }, signal)
   if (isRefusal(proof)) return proof
   return {
     publicId,
@@ -132,29 +141,15 @@ async function check(
   }
 }
 
-function trustOf(caller: Caller, proof: CheckedClaim['proof']): Trust {
-  if (caller.kind === 'keyed') return 'owner'
-  return proof === undefined ? 'none' : 'payer'
+/** Loaded for the first proof. */
+async function checkPosted(...posted: Parameters<typeof checkProof>) {
+  const loaded = await import('./check-proof.ts')
+  return loaded.checkProof(...posted)
 }
 
-async function checkProof(
-  deps: PaymentsDeps,
-  body: PrepayInput,
-  known: { readonly payerAddress: Address; readonly txHash: Hash },
-): Promise<CheckedClaim['proof'] | Refusal> {
-  const { payerMessage: message, payerSignature: signature } = body
-  if (message === undefined && signature === undefined) return undefined
-  if (message === undefined || signature === undefined)
-    return refuse('invalid_body', 'payerMessage and payerSignature must be sent together')
-  const refused = await deps.verifyPayerProof({
-    ...known,
-    chainId: deps.chainId,
-    publicId: body.apiKeyPublicId,
-    message,
-    signature,
-    freshness: 'required',
-  })
-  return refused ?? { message, signature }
+function trustOf(caller: Caller, proof: Proof | undefined): Trust {
+  if (caller.kind === 'keyed') return 'owner'
+  return proof === undefined ? 'none' : 'payer'
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

@@ -5,7 +5,7 @@ import { named, Type } from '#lib/type.ts'
 import type { Claim } from './claim.ts'
 import type { ClaimState, ClaimStatus } from './claim-state.ts'
 
-const MESSAGES: Readonly<Record<ClaimStatus, string>> = {
+const MESSAGE_OF: Readonly<Record<ClaimStatus, string>> = {
   pending: 'pending_verification',
   confirming: 'pending_verification',
   verified: 'verified',
@@ -15,7 +15,14 @@ const MESSAGES: Readonly<Record<ClaimStatus, string>> = {
   reversed: 'reverted_by_reorg',
 }
 
-const oneOf = (values: readonly string[]) => Type.Union(values.map((value) => Type.Literal(value)))
+/** Each has a page at /problems/{message}. */
+export const PREPAYMENT_MESSAGES: readonly string[] = [...new Set(Object.values(MESSAGE_OF))]
+
+const oneOf = (values: readonly string[], options = {}) =>
+  Type.Union(
+    values.map((value) => Type.Literal(value)),
+    options,
+  )
 
 /** Without balances, so anyone may read it. */
 export const PrepaymentRecord = named('Prepayment', {
@@ -23,8 +30,10 @@ export const PrepaymentRecord = named('Prepayment', {
   txHash: Type.String(),
   amountUsd: Type.Number({ description: 'As claimed; once verified, what the chain shows.' }),
   verified: Type.Boolean(),
-  message: oneOf([...new Set(Object.values(MESSAGES))]),
-  status: oneOf(Object.keys(MESSAGES)),
+  message: oneOf(PREPAYMENT_MESSAGES, {
+    description: 'What it means and what to do: /problems/{message}.',
+  }),
+  status: oneOf(Object.keys(MESSAGE_OF)),
   apiKeyPublicId: Type.String(),
   payerAddress: Type.String(),
   creditedUsd: Type.Union([Type.Number(), Type.Null()]),
@@ -43,7 +52,7 @@ export function toPrepaymentRecord(claim: Claim, state: ClaimState, requiredConf
     txHash: claim.txHash,
     amountUsd: toUsd(credited ?? claim.claimedMicroUsd),
     verified: status === 'verified',
-    message: MESSAGES[status],
+    message: MESSAGE_OF[status],
     status,
     apiKeyPublicId: claim.publicId,
     payerAddress: showAddress(state.payerAddress),

@@ -8,13 +8,19 @@ import { awaitedByOwner, insertClaim, insertProof, lockClaim, updateClaim } from
 import type { PaymentsDeps } from './payments-deps.ts'
 import { readKnown } from './read-known.ts'
 
+export interface Proof {
+  readonly message: string
+  readonly signature: string
+  readonly byContract: boolean
+}
+
 export interface CheckedClaim {
   readonly publicId: string
   readonly txHash: Hash
   readonly owner: Address
   readonly payerAddress: Address
   readonly claimedMicroUsd: bigint
-  readonly proof: { readonly message: string; readonly signature: string } | undefined
+  readonly proof: Proof | undefined
   /** `owner`: posted with an owner's key; `payer`: with a payer's proof. */
   readonly trust: Trust
 }

@@ -7,7 +7,7 @@ import type { PaymentsDeps } from '#payments/payments-deps.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { defineRoute, type Outcome, type RequestFacts, type Route } from '#route/route.ts'
 import type { PaymentFault } from './faults.ts'
-import { DISCOVERY } from './offers/discovery.ts'
+import { DISCOVERY, TOPUP_PATH } from './offers/discovery.ts'
 import { errorText, paymentRequiredHeader, TopupOfferBody, topupOfferBody } from './offers/offer.ts'
 import { carriesPayment } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
@@ -26,8 +26,6 @@ export interface TopupDeps extends SettleDeps {
   readonly findKey: PaymentsDeps['findKey']
 }
 
-const PATH = '/api/sessions/topup'
-
 export function topupRoutes(deps: TopupDeps): readonly Route[] {
   return [topupRoute(deps, 'GET'), topupRoute(deps, 'POST')]
 }
@@ -35,7 +33,7 @@ export function topupRoutes(deps: TopupDeps): readonly Route[] {
 function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
   return defineRoute({
     method,
-    path: PATH,
+    path: TOPUP_PATH,
     operationId: method === 'GET' ? 'getTopup' : 'topup',
     tag: 'Payment',
     summary: 'Buy prepaid balance with an x402 payment',
@@ -196,7 +194,7 @@ async function offer(
     )
   const offered = {
     amounts: [input.amount],
-    resourceUrl: `${deps.publicBaseUrl}${PATH}?${queryOf(input)}`,
+    resourceUrl: `${deps.publicBaseUrl}${TOPUP_PATH}?${queryOf(input)}`,
     extensions: DISCOVERY,
     ...(error !== undefined && { error: errorText(error) }),
   }

@@ -11,6 +11,7 @@ import type { Check } from '#ledger/check.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import { unixNow } from '#lib/time.ts'
 import { createRetention } from '#main/jobs/retention.ts'
+import { ContractProofs } from '#payments/contract-proofs.ts'
 import { paymentsRoutes } from '#payments/prepay-routes.ts'
 import { createVerifier } from '#payments/verifier.ts'
 import { Waker } from '#payments/waker.ts'
@@ -25,7 +26,7 @@ import {
 } from '#test/access/access-harness.ts'
 import { undo } from '#test/access/meter-harness.ts'
 import { CHAIN_ID, FakeChain, hash, type Transfer } from '#test/payments/fake-chain.ts'
-import { CONFIRMATIONS } from '#test/payments/payments-harness.ts'
+import { CONFIRMATIONS, NO_CONTRACTS } from '#test/payments/payments-harness.ts'
 import { shareOf } from '#x402/sign-in/bucket-shares.ts'
 
 /** A key with its secret. */
@@ -153,6 +154,7 @@ function paymentActions(
     confirmations: CONFIRMATIONS,
     findKey: access.access.findKey,
     verifyPayerProof: access.access.verifyPayerProof,
+    contractProofs: new ContractProofs(async () => [NO_CONTRACTS], clock),
     waker,
   }
   const verify = createVerifier({

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import type { WalletNode } from '#chain/contract-signature.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, refuse } from '#domain/refusal.ts'
@@ -10,6 +11,7 @@ import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { spendCalls } from '#ledger/spend.ts'
 import { startOfDay } from '#lib/time.ts'
+import { ContractProofs } from '#payments/contract-proofs.ts'
 import type { WalletOf } from '#payments/credit-checks.ts'
 import { paymentsChecks } from '#payments/payments-checks.ts'
 import type { KeyBook, PaymentsDeps, VerifyPayerProof } from '#payments/payments-deps.ts'
@@ -33,9 +35,13 @@ export function proofOf(payer: Address, tx: string, publicId: string) {
   return { payerMessage: `${CHAIN_ID} ${hash(tx)} ${publicId}`, payerSignature: payer }
 }
 
+/** A node of a chain without contract wallets. */
+export const NO_CONTRACTS: WalletNode = { code: async () => '0x', call: async () => '0x' }
+
 const verifyPayerProof: VerifyPayerProof = async (proof) => {
   const text = `${proof.chainId} ${proof.txHash} ${proof.publicId}`
-  if (proof.message === text && proof.signature === proof.payerAddress) return undefined
+  const isSigned = proof.byContract || proof.signature === proof.payerAddress
+  if (proof.message === text && isSigned) return undefined
   return refuse('invalid_signature', 'not signed by the payer')
 }
 
@@ -73,6 +79,8 @@ export interface Harness {
   readonly chain: FakeChain
   readonly engine: Engine
   readonly now: { ms: number }
+  /** There are no contract wallets unless a test puts other nodes there. */
+  readonly nodes: WalletNode[]
   readonly keys: Map<string, HeldKey>
   readonly waker: Waker
   /** Mines a block with one transfer, of a dollar from Alice unless more is said. */
@@ -119,12 +127,13 @@ export function audited(onEngines: EngineTest): PaymentsTest {
 }
 
 export function createHarness(engine: Engine): Harness {
-  const { now, chain, keys, waker, deps, verify, checks, notes } = wire(engine)
+  const { now, nodes, chain, keys, waker, deps, verify, checks, notes } = wire(engine)
   const harness: Harness = {
     checkNames: checks.map((check) => check.name),
     chain,
     engine,
     now,
+    nodes,
     keys,
     waker,
     pay: (tx, amount = 1_000_000n, from = alice) => chain.mine([{ tx, from, amount }]),
@@ -163,6 +172,7 @@ export function createHarness(engine: Engine): Harness {
 /** The parts that a test holds in its hands, and those that work on them. */
 function wire(engine: Engine) {
   const now = { ms: START_MS }
+  const nodes: WalletNode[] = [NO_CONTRACTS]
   const chain = new FakeChain()
   const waker = new Waker(async () => chain.height, assert.ifError)
   const keys = new Map<string, HeldKey>([
@@ -179,6 +189,7 @@ function wire(engine: Engine) {
     chainId: CHAIN_ID,
     findKey: async (publicId) => keys.get(publicId),
     verifyPayerProof,
+    contractProofs: new ContractProofs(async () => nodes, shared.clock),
   }
   const verify = createVerifier({
     ...shared,
@@ -196,7 +207,7 @@ function wire(engine: Engine) {
     blockHash: (number) => chain.blockHash(number),
     note: (line) => void notes.push(line),
   })
-  return { now, chain, waker, keys, deps, verify, checks, notes }
+  return { now, nodes, chain, waker, keys, deps, verify, checks, notes }
 }
 
 function keyBook(keys: ReadonlyMap<string, HeldKey>): KeyBook {

@@ -8,6 +8,7 @@ import { untilSealed, type X402World } from './x402-world.ts'
 export interface WalletSigner {
   readonly address: Hex
   signTypedData(message: object): Promise<Hex>
+  signMessage(message: string): Promise<Hex>
 }
 
 /** A wallet that is a contract of `contracts/src`, and its owner's signatures in its own format. */
@@ -39,5 +40,6 @@ function walletAt(address: Hex, owner: PrivateKeyAccount): WalletSigner {
       )
       return concatHex(['0x01', signed])
     },
+    signMessage: async (message) => concatHex(['0x01', await owner.signMessage({ message })]),
   }
 }

@@ -2,13 +2,22 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { sleep } from '#lib/sleep.ts'
 import { findDebianProgram } from '../debian-program.ts'
-import { fundWallet, mintOpened, passBlocks, startX402World, type X402World } from './x402-world.ts'
+import {
+  fundWallet,
+  heldBy,
+  mintOpened,
+  passBlocks,
+  startX402World,
+  type X402World,
+} from './x402-world.ts'
 
 const CURL = {
   names: ['curl'],
@@ -16,6 +25,47 @@ const CURL = {
 } as const
 
 const folder = join(import.meta.dirname, '../../examples')
+
+test('an agent signs in for nobody but the service that it asks', async (context) => {
+  let calls = 0
+  let [domain, uri] = ['', '']
+  const offered = (origin: string) => ({
+    ...{ x402Version: 2, resource: { url: `${origin}/data` }, accepts: [] },
+    extensions: {
+      'sign-in-with-x': { info: { domain, uri, version: '1', nonce: 'a'.repeat(16) } },
+    },
+  })
+  const service = createServer((request, response) => {
+    const origin = `http://${request.headers.host}`
+    if (request.url === '/api/meta') return void response.end(JSON.stringify(META))
+    calls += 1
+    const header = Buffer.from(JSON.stringify(offered(origin))).toString('base64')
+    response.writeHead(402, { 'PAYMENT-REQUIRED': header }).end()
+  })
+  service.listen(0, '127.0.0.1')
+  await once(service, 'listening')
+  context.after(() => service.close())
+  const { port } = service.address() as AddressInfo
+  const host = `127.0.0.1:${port}`
+  const agent = [join(folder, 'agent.js'), `http://${host}/data`]
+  for (const foreign of [
+    ['bank.example', `http://${host}/data`],
+    [host, 'https://bank.example/data'],
+  ] as const) {
+    ;[domain, uri] = foreign
+    calls = 0
+    const env = { PRIVATE_KEY: generatePrivateKey() }
+    const { code, output } = await run(process.execPath, agent, env)
+    assert.equal(code, 1, output)
+    assert.match(output, /asks for a sign-in at .*bank\.example/)
+    assert.equal(calls, 1, 'it sent nothing signed')
+  }
+})
+
+const META = {
+  chains: [{ name: 'base', chainId: 8453 }],
+  pricing: { network: 'base', asset: `0x${'11'.repeat(20)}` },
+}
 
 describe('the examples', () => {
   let world: X402World
@@ -32,13 +82,13 @@ describe('the examples', () => {
     assert.equal((await api.get('/api/stats')).status, 200)
     assert.equal((await api.get('/api/stats')).status, 402)
     const url = `http://localhost:${new URL(origin).port}/api/burns/total`
-    for (const balance of [0.0999, 0.0998]) {
-      const { code, output } = await run(process.execPath, [join(folder, 'agent.ts'), url], {
+    for (let call = 0; call < 2; call += 1) {
+      const { code, output } = await run(process.execPath, [join(folder, 'agent.js'), url], {
         PRIVATE_KEY: privateKey,
       })
       assert.equal(code, 0, output)
       assert.ok(JSON.parse(output).data.totalBurned)
-      assert.equal((await api.get('/api/usage')).body.prepaidBalanceUsd, balance)
+      assert.equal(await heldBy(base, to), 100_000n)
     }
   })
 
@@ -156,7 +206,7 @@ describe('the examples', () => {
     // The transfer is signed by a wallet that does not own the key.
     writeFileSync(
       astray,
-      `[ "$1" = send ] && { shift 3; set -- send --private-key ${payer} "$@"; }\nexec node ${join(folder, 'cast.ts')} "$@"\n`,
+      `[ "$1" = send ] && export PRIVATE_KEY=${payer}\nexec node ${join(folder, 'cast.js')} "$@"\n`,
     )
     const ended = new AbortController()
     const running = byHand({ CAST: `sh ${astray}`, TIMEOUT: '60' }).finally(() => ended.abort())

@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { encodeData, from as parseFunction } from 'ox/AbiFunction'
+import { decodePaymentResponseHeader } from '@x402/core/http'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { accounts } from '#devnet/addresses.ts'
 import { auditService } from '../audit-service.ts'
 import { eventually } from '../world.ts'
-import { newVisitor, type Seen, signPayment, untilBalance, type Visitor } from './raw-payment.ts'
+import { deployWallet, undeployedWallet } from './contract-wallet.ts'
+import {
+  newVisitor,
+  type Seen,
+  signPayment,
+  untilSettledAgain,
+  type Visitor,
+} from './raw-payment.ts'
 import {
   type Fault,
   type FaultOfPayer,
@@ -13,6 +20,8 @@ import {
   startFacilitator,
 } from './reference-facilitator.ts'
 import {
+  fundWallet,
+  heldBy,
   mintOpened,
   newPayer,
   olderFetch,
@@ -65,22 +74,22 @@ describe('payments through a facilitator that is another service', () => {
         return file
       },
     })
-    paidBefore = await received(world)
+    paidBefore = await heldBy(world.base, accounts.payTo)
   })
   after(async () => {
     await world.stop()
     await facilitator.stop()
   })
 
-  const prepare = async (faults: readonly FaultOfPayer[], funds = FUNDS): Promise<Case[]> => {
-    const cases: Case[] = []
-    for (const fault of faults) {
-      const account = await newPayer(world.base, funds)
-      facilitator.faults.set(account.address.toLowerCase(), fault)
-      const { header } = await signPayment(account)
-      cases.push({ name: fault.fault, account, header, visitor: await newVisitor(world) })
-    }
-    return cases
+  const prepare = (faults: readonly FaultOfPayer[], funds = FUNDS): Promise<Case[]> => {
+    return Promise.all(
+      faults.map(async (fault) => {
+        const account = await newPayer(world.base, funds)
+        facilitator.faults.set(account.address.toLowerCase(), fault)
+        const { header } = await signPayment(account)
+        return { name: fault.fault, account, header, visitor: await newVisitor(world) }
+      }),
+    )
   }
 
   /** Each fault at its step, all at the same time. */
@@ -118,6 +127,31 @@ describe('payments through a facilitator that is another service', () => {
     assert.equal(facilitator.seen.headers.authorization, 'Bearer of-the-operator')
   })
 
+  test('a contract wallet pays by the stock client, and is refused in a word where it is not deployed', async () => {
+    const owner = await newPayer(world.base, 0n)
+    const wallet = await deployWallet(world, owner)
+    await fundWallet(world.base, { to: wallet.address, amount: FUNDS })
+    const visitor = await newVisitor(world)
+    const url = `${world.origin}${PATH}`
+    const paid = await payingFetch(wallet)(url, { headers: visitor.from })
+    assert.equal(paid.status, 200, await paid.clone().text())
+    assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999)
+    const { header } = await signPayment(undeployedWallet(owner))
+    const refused = await (await newVisitor(world)).get(PATH, header)
+    assert.equal(refused.status, 402)
+    const { errorReason } = decodePaymentResponseHeader(
+      refused.headers.get('payment-response') ?? '',
+    )
+    assert.equal(errorReason, 'invalid_exact_evm_payload_undeployed_smart_wallet')
+  })
+
+  test('the facilitator learns from a payment what its list of services shows', () => {
+    const listed = JSON.parse(JSON.stringify(facilitator.seen.listed))
+    assert.equal(new URL(listed.resourceUrl).pathname, TOPUP)
+    assert.equal(listed.serviceName, 'Sexton')
+    assert.deepEqual(listed.discoveryInfo.input.queryParams, { usd: '0.1' })
+  })
+
   test('a facilitator that cannot verify moves nothing: 402 without an offer, and the payer may sign another', async () => {
     asked = await askAll()
     for (const each of asked.unverified) {
@@ -144,9 +178,8 @@ describe('payments through a facilitator that is another service', () => {
     for (const each of [...asked.unmade, ...asked.poor])
       assertPending(asked.answers.get(each), each.name)
     for (const { visitor, name } of asked.unmade) assertPending(await visitor.get(PATH), name)
-    world.now.ms += 31_000
     for (const { visitor, header, name } of asked.unmade) {
-      await untilBalance(visitor, 0.1)
+      await untilSettledAgain(world, visitor, 0.1)
       const served = await visitor.get(PATH, header)
       assert.equal(served.status, 200, `${name}: ${served.text}`)
       assert.equal((await visitor.get(PATH, header)).status, 409, name)
@@ -175,8 +208,11 @@ describe('payments through a facilitator that is another service', () => {
 
   test('each payment moved its money once, and the audit finds nothing', async () => {
     await passBlocks(world.base, 3)
-    const settled = 8 + 3 * ALL.length
-    assert.equal((await received(world)) - paidBefore, BigInt(settled) * 100_000n)
+    const settled = 9 + 3 * ALL.length
+    assert.equal(
+      (await heldBy(world.base, accounts.payTo)) - paidBefore,
+      BigInt(settled) * 100_000n,
+    )
     assert.deepEqual(await auditService(world), [])
   })
 })
@@ -185,12 +221,4 @@ function assertPending(seen: Seen | undefined, name = ''): void {
   assert.ok(seen?.status === 503, `${name}: ${seen?.text}`)
   assert.equal(seen.body.error, 'settlement_pending', name)
   assert.ok(Number(seen.headers.get('retry-after')) > 0, name)
-}
-
-const balanceOf = parseFunction('function balanceOf(address) view returns (uint256)')
-
-async function received({ base }: X402World): Promise<bigint> {
-  const data = encodeData(balanceOf, [accounts.payTo])
-  const call = { to: base.addresses.usdc, data }
-  return BigInt(String(await base.rpc.send({ method: 'eth_call', params: [call, 'latest'] })))
 }

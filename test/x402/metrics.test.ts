@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setAutomine } from '#devnet/actions.ts'
-import { eventually } from '../world.ts'
 import { newVisitor, signPayment, untilBalance } from './raw-payment.ts'
 import { newPayer, passBlocks, startX402World, type X402World } from './x402-world.ts'
 
@@ -27,7 +26,7 @@ describe('the metrics of x402 payments', () => {
     const before = await read()
     assert.equal(before.get('payments settled'), 0)
     assert.equal(before.get('gas_gwei used'), 0)
-    assert.equal(before.get('gas_gwei ceiling'), 10_000_000)
+    assert.equal(before.get('gas_gwei ceiling'), 40_000_000)
     assert.equal(before.get('offers_shown now'), 1)
     const visitor = await newVisitor(world)
     const { header } = await signPayment(await newPayer(world.base, 5_000_000n))
@@ -43,14 +42,7 @@ describe('the metrics of x402 payments', () => {
     assert.equal(after.get('payments rejected'), 2)
     assert.equal(after.get('payments pending'), 0)
     const spent = (before.get('wallet_gwei balance') ?? 0) - (after.get('wallet_gwei balance') ?? 0)
-    const reserved = after.get('gas_gwei used') ?? 0
-    assert.ok(reserved > spent, 'set aside until the nonce is used up for good')
-    await passBlocks(world.base, 3)
-    // Both are rounded to whole gwei.
-    await eventually(async () => {
-      const counted = (await read()).get('gas_gwei used') ?? 0
-      return Math.abs(counted - spent) <= 1 ? true : undefined
-    }, 20_000)
+    assert.ok((after.get('gas_gwei used') ?? 0) > spent, 'counted as the most that it may cost')
   })
 
   test('show a payment that is open, and that it is open no more', async () => {

@@ -3,10 +3,13 @@ import { after, before, describe, test } from 'node:test'
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import { transfer } from '#devnet/actions.ts'
+import { accounts } from '#devnet/addresses.ts'
 import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
 import { PAYMENT } from '#x402/settling/settling-harness.ts'
 import { auditService } from '../audit-service.ts'
 import { eitherEngine } from '../long-version.ts'
+import { eventually } from '../world.ts'
 import { deployWallet, undeployedWallet, type WalletSigner } from './contract-wallet.ts'
 import { newVisitor, OFFER, type Seen, signAt, signPayment, toHeader } from './raw-payment.ts'
 import {
@@ -17,6 +20,7 @@ import {
   payingAxios,
   payingFetch,
   proxiedWorlds,
+  untilSealed,
   type X402World,
 } from './x402-world.ts'
 
@@ -105,6 +109,49 @@ for (const engine of eitherEngine)
         const { header } = await signPayment(signer as WalletSigner)
         assertRefused(await other.get('/api/stats', header), reason)
       }
+    })
+
+    test(`${engine}: a transfer from a wallet that is a contract is credited by its signed proof`, async () => {
+      const { api, base, devnet } = world
+      const key = await mintOpened(world, devnet.wallets.holder)
+      const safe = await deployWallet(world, await newPayer(base, 0n))
+      await fundWallet(base, { to: safe.address, amount: 1_000_000n })
+      const sent = { token: 'usdc', from: safe.address, to: accounts.payTo } as const
+      const txHash = await untilSealed(base, await transfer(base, { ...sent, amount: 500_000n }))
+      const claim = { apiKeyPublicId: key.publicId, txHash, payerAddress: safe.address }
+      const post = (more: object = {}) =>
+        api.post('/api/sessions/prepay', { ...claim, amountUsd: 0.5, ...more })
+      assert.equal((await post()).status, 201)
+      await passBlocks(base, 12)
+      const read = async (message: string) =>
+        eventually(async () => {
+          const { body } = await api.get(`/api/sessions/prepay/${txHash}`)
+          return body.message === message ? body : undefined
+        }, 30_000)
+      await read('payer_not_linked')
+      const query = `action=link-payer&publicId=${key.publicId}&txHash=${txHash}`
+      const textFor = async (address: string) =>
+        (await api.get(`/api/keys/message?${query}&address=${address}`)).body.message
+      const payerMessage = await textFor(safe.address)
+      const forged = { payerMessage, payerSignature: `0x01${'11'.repeat(65)}` }
+      assert.equal((await post(forged)).body.error, 'invalid_signature')
+      const counterfactual = undeployedWallet(await newPayer(base, 0n))
+      const text = await textFor(counterfactual.address)
+      const refused = await post({
+        payerAddress: counterfactual.address,
+        payerMessage: text,
+        payerSignature: await counterfactual.signMessage(text),
+      })
+      assert.match(
+        refused.body.detail,
+        /a contract wallet posts its proof once the transfer is seen/,
+      )
+      const proven = await post({
+        payerMessage,
+        payerSignature: await safe.signMessage(payerMessage),
+      })
+      assert.equal(proven.status, 200, proven.text)
+      assert.equal((await read('verified')).creditedUsd, 0.5)
     })
 
     test(`${engine}: an authorization that begins now pays, however addresses are written, and without extra`, async () => {

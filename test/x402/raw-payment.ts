@@ -4,7 +4,7 @@ import { encodeFunctionData, type Hex, type PrivateKeyAccount, parseAbi, toHex }
 import { accounts } from '#devnet/addresses.ts'
 import { sendTransaction } from '#devnet/chain-client.ts'
 import { eventually } from '../world.ts'
-import { untilSealed, type X402World } from './x402-world.ts'
+import { untilOffered, untilSealed, type X402World } from './x402-world.ts'
 
 /** What we offer on the local chain; a test changes parts of it. */
 export const OFFER = {
@@ -157,6 +157,22 @@ export async function untilBalance(
     async () => ((await visitor.usage()).prepaidBalanceUsd === balance ? true : undefined),
     HANG_MS,
   )
+}
+
+/** A payment that the chain does not show is settled again after 30 seconds: the clock hurries. */
+export async function untilSettledAgain(
+  { api, now }: Pick<X402World, 'api' | 'now'>,
+  visitor: Pick<Visitor, 'usage'>,
+  balance: number,
+): Promise<void> {
+  let seconds = 60
+  await eventually(async () => {
+    if ((await visitor.usage()).prepaidBalanceUsd === balance) return true
+    if (seconds > 0) now.ms += 1_000
+    seconds -= 1
+    return undefined
+  }, HANG_MS)
+  await untilOffered({ api })
 }
 
 /** Waits until so many transactions of the settling wallet wait for a block. */

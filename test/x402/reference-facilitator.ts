@@ -5,6 +5,7 @@ import { x402Facilitator } from '@x402/core/facilitator'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { toFacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
+import { extractDiscoveryInfo } from '@x402/extensions/bazaar'
 import { createWalletClient, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
@@ -34,8 +35,8 @@ export interface ReferenceFacilitator {
   readonly url: string
   /** By payer, in lower case. */
   readonly faults: Map<string, FaultOfPayer>
-  /** Headers of the last request. */
-  readonly seen: { headers: IncomingMessage['headers'] }
+  /** Of the last request: its headers, and what it adds to a list of services. */
+  readonly seen: { headers: IncomingMessage['headers']; listed: unknown }
   readonly settled: string[]
   follow(rpcUrl: string): void
   stop(): Promise<void>
@@ -56,7 +57,7 @@ const SLOW_MS = 12_000
 export async function startFacilitator(): Promise<ReferenceFacilitator> {
   const facilitator = new x402Facilitator()
   const faults = new Map<string, FaultOfPayer>()
-  const seen: ReferenceFacilitator['seen'] = { headers: {} }
+  const seen: ReferenceFacilitator['seen'] = { headers: {}, listed: undefined }
   const settled: string[] = []
   const server = createServer((request, response) => {
     seen.headers = request.headers
@@ -66,6 +67,7 @@ export async function startFacilitator(): Promise<ReferenceFacilitator> {
     if (request.url === '/supported') return send(response, facilitator.getSupported())
     const step = request.url === '/verify' ? 'verify' : 'settle'
     const { paymentPayload, paymentRequirements } = await read(request)
+    seen.listed = extractDiscoveryInfo(paymentPayload, paymentRequirements)
     const payer = payerOf(paymentPayload)
     const fault = faults.get(payer)
     const run = async () => {

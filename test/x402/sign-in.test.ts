@@ -12,9 +12,16 @@ import {
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { reorg, setAutomine } from '#devnet/actions.ts'
-import { auditService } from '../audit-service.ts'
+import { auditAccountsOf } from '../audit-service.ts'
 import { eitherEngine } from '../long-version.ts'
-import { newVisitor, type Seen, signPayment, untilBalance, type Visitor } from './raw-payment.ts'
+import {
+  newVisitor,
+  type Seen,
+  signPayment,
+  untilBalance,
+  untilSettledAgain,
+  type Visitor,
+} from './raw-payment.ts'
 import { mintOpened, newPayer, passBlocks, proxiedWorlds, type X402World } from './x402-world.ts'
 
 const FUNDS = 5_000_000n
@@ -129,7 +136,7 @@ for (const engine of eitherEngine)
       assert.equal((await home.usage()).prepaidBalanceUsd, 0.1)
       await setAutomine(base, true)
       await passBlocks(base, 1)
-      await untilBalance(collected, 0.1)
+      await untilSettledAgain(world, collected, 0.1)
       assert.equal((await home.usage()).prepaidBalanceUsd, 0.1)
     })
 
@@ -179,7 +186,7 @@ for (const engine of eitherEngine)
 
     test('the audit finds nothing', async () => {
       await passBlocks(world.base, 3)
-      assert.deepEqual(await auditService(world), [])
+      assert.deepEqual(await auditAccountsOf(world), [])
     })
   })
 

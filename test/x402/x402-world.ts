@@ -7,12 +7,15 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { ExactEvmSchemeV1 } from '@x402/evm/exact/v1/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import axios from 'axios'
+import { encodeData, from as parseFunction } from 'ox/AbiFunction'
 import type { Hex } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { mine, mintUsdc, setAutomine } from '#devnet/actions.ts'
 import type { ChainClient } from '#devnet/chain-client.ts'
 import { developmentWallets, type Wallet } from '#devnet/wallets.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { Mutex } from '#lib/mutex.ts'
+import { eitherEngine } from '../long-version.ts'
 import { startPostgres } from '../postgres.ts'
 import { eventually, type MintedKey, mintKey, startWorld, type World } from '../world.ts'
 
@@ -87,18 +90,23 @@ export function untilOffered({ api }: Pick<World, 'api'>): Promise<true> {
  * tests are declared: the PostgreSQL server ends with them.
  */
 export async function proxiedWorlds() {
-  const postgres = await startPostgres()
-  after(() => postgres.stop())
+  const postgres = eitherEngine.includes('PostgreSQL') ? await startPostgres() : undefined
+  after(() => postgres?.stop())
   return async (
     engine: 'SQLite' | 'PostgreSQL',
     options: Pick<X402Options, 'change'> = {},
-  ): Promise<X402World> =>
-    startX402World({
+  ): Promise<X402World> => {
+    const databaseUrl = engine === 'PostgreSQL' ? await postgres?.createDatabase() : undefined
+    return startX402World({
       ...options,
       environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32' },
-      ...(engine === 'PostgreSQL' && { databaseUrl: await postgres.createDatabase() }),
+      ...(databaseUrl !== undefined && { databaseUrl }),
     })
+  }
 }
+
+/** A node gives two transactions of one account that come at once the same nonce. */
+const funding = new Mutex()
 
 /** A new wallet that holds some USDC (base units), on a chain that seals each transaction at once. */
 export async function newPayer(base: ChainClient, amount: bigint): Promise<PrivateKeyAccount> {
@@ -112,7 +120,15 @@ export async function fundWallet(
   base: ChainClient,
   input: { readonly to: Hex; readonly amount: bigint },
 ): Promise<void> {
-  await untilSealed(base, await mintUsdc(base, input))
+  await untilSealed(base, await funding.run(() => mintUsdc(base, input)))
+}
+
+const balanceOf = parseFunction('function balanceOf(address) view returns (uint256)')
+
+/** USDC in base units. */
+export async function heldBy({ addresses, rpc }: ChainClient, account: Hex): Promise<bigint> {
+  const call = { to: addresses.usdc, data: encodeData(balanceOf, [account]) }
+  return BigInt(String(await rpc.send({ method: 'eth_call', params: [call, 'latest'] })))
 }
 
 /** A node takes a transaction before it seals it, also where it seals each at once. */

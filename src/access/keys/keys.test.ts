@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseAddress } from '#domain/address.ts'
+import type { PayerProof } from '#domain/payer-proof.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import {
@@ -269,8 +270,9 @@ withAccess('a payer proof binds payer, chain, transaction and key', async (harne
     message: signed.message,
     signature: signed.signature,
     freshness: 'required' as const,
+    byContract: false,
   }
-  const verify = async (change: Partial<typeof good>) =>
+  const verify = async (change: Partial<PayerProof>) =>
     (await harness.access.verifyPayerProof({ ...good, ...change }))?.code
   assert.equal(await verify({}), undefined)
   assert.equal(await verify({ chainId: 1 }), 'message_wrong_action')
@@ -279,6 +281,9 @@ withAccess('a payer proof binds payer, chain, transaction and key', async (harne
   assert.equal(await verify({ payerAddress: `0x${'11'.repeat(20)}` }), 'message_address_mismatch')
   harness.now.ms += 600_000
   assert.equal(await verify({}), 'message_expired')
+  assert.equal(await verify({ byContract: true, freshness: 'day' }), undefined)
+  harness.now.ms += 86_400_000
+  assert.equal(await verify({ byContract: true, freshness: 'day' }), 'message_expired')
   assert.equal(await harness.access.verifyPayerProof({ ...good, freshness: 'ignored' }), undefined)
 })
 

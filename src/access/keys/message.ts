@@ -1,5 +1,6 @@
 import { type Address, parseAddress, parseHash } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
+import type { Freshness } from '#domain/payer-proof.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 import { parseInstant } from './parse-instant.ts'
@@ -65,6 +66,8 @@ const MESSAGE_BYTES_MAX = 512
 /** Enough to sign on a phone; limits the use of stolen signatures. */
 const AGE_MAX_MS = 5 * 60_000
 
+const DAY_MS = 86_400_000
+
 /** Clock skew of wallets. */
 const AHEAD_MAX_MS = 60_000
 
@@ -100,8 +103,7 @@ export function parseMessage(
 export interface Expected {
   readonly action: Action
   readonly address: Address
-  /** `ignored` for stored proofs. */
-  readonly freshness: 'required' | 'ignored'
+  readonly freshness: Freshness
 }
 
 export function checkMessage(
@@ -117,16 +119,24 @@ export function checkMessage(
     )
   if (message.action !== expected.action)
     return refuse('message_wrong_action', `the message is for the action "${message.action}"`)
-  const isRequired = expected.freshness === 'required'
-  if (isRequired && !isFresh(issuedMs(message.values), deps.clock()))
-    return refuse('message_expired', 'Issued must be within the last 5 minutes')
+  const { freshness } = expected
+  const ageMaxMs = freshness === 'day' ? DAY_MS : AGE_MAX_MS
+  const isOld = !isFresh(issuedMs(message.values), { nowMs: deps.clock(), ageMaxMs })
+  if (isOld && freshness !== 'ignored')
+    return refuse(
+      'message_expired',
+      `Issued must be within the last ${freshness === 'day' ? 'day' : '5 minutes'}`,
+    )
   if (parseAddress(message.values.address ?? '') !== expected.address)
     return refuse('message_address_mismatch', 'the message is for another address')
   return message.values
 }
 
-function isFresh(atMs: number, nowMs: number): boolean {
-  return atMs >= nowMs - AGE_MAX_MS && atMs <= nowMs + AHEAD_MAX_MS
+function isFresh(
+  atMs: number,
+  { nowMs, ageMaxMs }: { readonly nowMs: number; readonly ageMaxMs: number },
+): boolean {
+  return atMs >= nowMs - ageMaxMs && atMs <= nowMs + AHEAD_MAX_MS
 }
 
 /** The first moment at which the message is accepted. */

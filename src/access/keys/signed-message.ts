@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Address, parseAddress } from '#domain/address.ts'
+import type { Freshness } from '#domain/payer-proof.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { parseSignature, recoverSigner } from '#domain/signature.ts'
 import type { Clock } from '#lib/time.ts'
@@ -22,7 +23,7 @@ export interface SignedMessage {
 export function checkSigned(
   deps: { readonly serviceName: string; readonly clock: Clock },
   input: SignedInput,
-  expected: { readonly action: Action; readonly freshness: 'required' | 'ignored' },
+  expected: { readonly action: Action; readonly freshness: Freshness },
 ): SignedMessage | Refusal {
   const wallet = parseAddress(input.ownerAddress)
   if (wallet === undefined) return refuse('invalid_address', 'the wallet address is not valid')

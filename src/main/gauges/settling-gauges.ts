@@ -47,7 +47,11 @@ export function settlingGauges(
       const ages = open.map(({ oldestUnix }) => unixNow(deps.clock) - oldestUnix)
       return { oldest: Math.max(0, ...ages) }
     }),
-    gauge('gas_gwei', 'Gas of the UTC day: reserved or paid, and the budget', readGas),
+    gauge(
+      'gas_gwei',
+      'Gas of the UTC day: what its transactions may cost at most, and the budget',
+      readGas,
+    ),
     gauge('wallet_gwei', 'Balance of the settling wallet', readWallet),
     gauge(
       'offers_shown',

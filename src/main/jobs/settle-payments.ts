@@ -79,10 +79,7 @@ export async function openSettling(deps: JobDeps): Promise<SettlingJobs> {
       if (credited > 0) logger.info({ credited }, 'x402 payments were finished')
       failed()
     },
-    async publish() {
-      await publish()
-      await facilitator.countReceipts?.()
-    },
+    publish,
   }
 }
 

@@ -37,10 +37,5 @@ export async function embeddedFacilitator(deps: EmbeddedDeps): Promise<Facilitat
   for (const scheme of SCHEMES)
     client.register(networkOf(payment.chain.id), await scheme.embed(signer))
   const isAvailable = createAvailability({ ...deps, wallet: wallet.address })
-  return {
-    client,
-    wallet: wallet.address,
-    isReady: isAvailable,
-    countReceipts: () => wallet.countReceipts(),
-  }
+  return { client, wallet: wallet.address, isReady: isAvailable }
 }

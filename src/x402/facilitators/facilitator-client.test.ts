@@ -11,7 +11,11 @@ async function clientOf(t: TestContext, listener: RequestListener) {
   await new Promise((resolve) => server.once('listening', resolve))
   t.after(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return facilitatorClient({ url, headers: async () => ({ Authorization: `Bearer ${KEY}` }) })
+  return facilitatorClient({
+    url,
+    listing: {},
+    headers: async () => ({ Authorization: `Bearer ${KEY}` }),
+  })
 }
 
 test('neither the key nor a payment follows a redirect', async (t) => {

@@ -15,6 +15,8 @@ const EXCERPT_LENGTH = 200
 
 interface Input {
   readonly url: string
+  /** `resource` and `extensions` of a payment. */
+  readonly listing: object
   headers(): Promise<Readonly<Record<string, string>>>
 }
 
@@ -24,12 +26,14 @@ interface Input {
  */
 export function facilitatorClient(input: Input): Client {
   return {
-    async verify(paymentPayload, paymentRequirements) {
+    async verify(payload, paymentRequirements) {
+      const paymentPayload = { ...payload, ...input.listing }
       const answer = await ask(input, 'verify', { paymentPayload, paymentRequirements })
       if (typeof answer.isValid !== 'boolean') throw new Error('/verify: no isValid in the answer')
       return { isValid: answer.isValid }
     },
-    async settle(paymentPayload, paymentRequirements) {
+    async settle(payload, paymentRequirements) {
+      const paymentPayload = { ...payload, ...input.listing }
       const answer = await ask(input, 'settle', { paymentPayload, paymentRequirements })
       const { success, transaction, errorReason } = answer
       if (typeof success !== 'boolean') throw new Error('/settle: no success in the answer')

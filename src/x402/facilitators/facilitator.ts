@@ -9,6 +9,4 @@ export interface Facilitator {
   readonly wallet: Address | undefined
   /** Whether it could settle a payment of the smallest offer now. */
   isReady(): Promise<boolean>
-  /** Reads what our wallet has sent, for the day's gas. */
-  countReceipts?(): Promise<void>
 }

@@ -5,29 +5,27 @@ import { SCHEMES } from '../schemes/schemes.ts'
 import type { Facilitator } from './facilitator.ts'
 import { facilitatorClient } from './facilitator-client.ts'
 
-/** How long a list of kinds is believed. */
-const SUPPORTED_MS = 10_000
-
 /** Any x402 facilitator, by its HTTP interface. */
 export function httpFacilitator(input: {
   readonly url: string
   readonly headersFile: string | undefined
   readonly payment: Payment
+  /** Sent with each payment: by it the facilitator lists the service. */
+  readonly listing: object
   report(error: unknown): void
 }): Facilitator {
   const { url, headersFile, payment, report } = input
   const client = facilitatorClient({
     url,
+    listing: input.listing,
     // Read for each request, so that a token can be replaced.
     headers: async () =>
       headersFile === undefined ? {} : parseHeaders(await readFile(headersFile, 'utf8')),
   })
-  let supportedUntilMs = 0
   return {
     client,
     wallet: undefined,
     async isReady() {
-      if (performance.now() < supportedUntilMs) return true
       try {
         const kinds = await client.supported()
         const network = networkOf(payment.chain.id)
@@ -38,7 +36,6 @@ export function httpFacilitator(input: {
         )
         if (!isSupported)
           throw new Error(`the facilitator does not settle scheme exact on ${network}`)
-        supportedUntilMs = performance.now() + SUPPORTED_MS
         return true
       } catch (error) {
         report(error)

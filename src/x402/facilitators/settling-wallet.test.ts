@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { parseTransaction } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { Hash } from '#domain/address.ts'
+import { NodeRefusal } from '#chain/node-refusal.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { gasOfDay } from '../settling/gas-days.ts'
-import { NodeRefusal } from '../settling/settling-rpc.ts'
 import { ASSET, CHAIN_ID, NOON_UNIX, word } from '../x402-harness.ts'
 import { SettlingWallet } from './settling-wallet.ts'
 
@@ -17,9 +16,8 @@ const DAY_UNIX = NOON_UNIX - 43_200
 /** A wallet whose node takes what it is sent, unless a test says otherwise. */
 function walletOn(engine: Engine, gasPerDayGwei = 1_000_000n) {
   const node = {
-    ...{ latest: 4, pending: 4, baseFee: 5_000_000n, nowMs: NOON_UNIX * 1_000, asked: 0 },
+    ...{ latest: 4, pending: 4, baseFee: 5_000_000n, nowMs: NOON_UNIX * 1_000 },
     refusal: undefined as Error | undefined,
-    sealed: undefined as Hash | undefined,
     raws: [] as `0x${string}`[],
   }
   const wallet = new SettlingWallet({
@@ -31,12 +29,6 @@ function walletOn(engine: Engine, gasPerDayGwei = 1_000_000n) {
     rpc: {
       gasPrice: async () => ({ baseFee: node.baseFee, tip: 1_000_000n }),
       transactionCount: async (_, at) => node[at],
-      async receipt(txHash) {
-        node.asked += 1
-        if (txHash !== node.sealed) return undefined
-        const block = { blockNumber: 1, blockHash: word(1), logs: [] }
-        return { ...block, from: ASSET, succeeded: true, paidWei: 600_000_000_000n }
-      },
       async send(raw) {
         if (node.refusal !== undefined) throw node.refusal
         node.raws.push(raw)
@@ -44,7 +36,7 @@ function walletOn(engine: Engine, gasPerDayGwei = 1_000_000n) {
     },
   })
   return {
-    ...{ node, wallet },
+    node,
     send: (n: number) => wallet.send(word(n)),
     sent: () => node.raws.map((raw) => parseTransaction(raw)),
     nonces: () => node.raws.map((raw) => parseTransaction(raw).nonce),
@@ -119,41 +111,32 @@ onBoth(
 )
 
 onBoth(
-  "nothing is sent over the day's gas; a receipt frees what the transaction did not cost",
+  "nothing is sent over the day's gas, counted as the most that transactions may cost",
   async ({ engine }) => {
     // 200,000 gas at 0.011 gwei are 2,200 gwei.
-    const { node, wallet, send, nonces, gas } = walletOn(engine, 4_400n)
-    const txHash = await send(1)
+    const { send, nonces, gas } = walletOn(engine, 4_400n)
+    await send(1)
     await send(2)
     await assert.rejects(send(3), /gas is used up/)
     assert.equal(await gas(), 4_400n)
-    node.sealed = txHash
-    for (let n = 0; n < 2; n += 1) await wallet.countReceipts()
-    assert.equal(await gas(), 2_800n)
-    Object.assign(node, { baseFee: 1_000_000n, latest: 5, pending: 6 })
-    await send(3)
-    assert.deepEqual(nonces(), [4, 5, 6])
+    assert.deepEqual(nonces(), [4, 5])
   },
 )
 
-onBoth(
-  'a refused transfer costs nothing and leaves no gap; a lost answer keeps its nonce',
-  async ({ engine }) => {
-    const { node, send, nonces, gas } = walletOn(engine)
-    node.refusal = new NodeRefusal(-32_000, 'insufficient funds for gas')
-    await assert.rejects(send(1), /insufficient funds/)
-    assert.equal(await gas(), 0n)
-    node.refusal = new Error('the connection is lost')
-    assert.match(await send(2), /^0x[0-9a-f]{64}$/)
-    node.refusal = undefined
-    await send(3)
-    await send(2)
-    assert.deepEqual(nonces(), [5, 4])
-  },
-)
+onBoth('a refused transfer leaves no gap; a lost answer keeps its nonce', async ({ engine }) => {
+  const { node, send, nonces } = walletOn(engine)
+  node.refusal = new NodeRefusal(-32_000, 'insufficient funds for gas')
+  await assert.rejects(send(1), /insufficient funds/)
+  node.refusal = new Error('the connection is lost')
+  assert.match(await send(2), /^0x[0-9a-f]{64}$/)
+  node.refusal = undefined
+  await send(3)
+  await send(2)
+  assert.deepEqual(nonces(), [5, 4])
+})
 
 onBoth(
-  'a refusal that proves nothing keeps the gas counted and the nonce taken: another node may have the transaction',
+  'a refusal that proves nothing keeps the nonce taken: another node may have the transaction',
   async ({ engine }) => {
     const { node, send, gas } = walletOn(engine, 6_600n)
     const lost = { cause: new Error('the first node does not answer') }
@@ -170,24 +153,6 @@ onBoth(
     await assert.rejects(send(4), /gas is used up/)
   },
 )
-
-onBoth('receipts are asked for until the nonce is used, not for ever', async ({ engine }) => {
-  const { node, wallet, send } = walletOn(engine)
-  const sealed = await send(1)
-  await send(1)
-  await send(2)
-  Object.assign(node, { sealed, latest: 6, pending: 6 })
-  const asked = async () => {
-    node.asked = 0
-    await wallet.countReceipts()
-    return node.asked
-  }
-  assert.equal(await asked(), 3)
-  assert.equal(await asked(), 1, 'the replaced one went with its call')
-  node.nowMs += 60_000
-  assert.equal(await asked(), 1)
-  assert.equal(await asked(), 0)
-})
 
 onBoth('no gas price over 100 gwei is signed, whatever a node says', async ({ engine }) => {
   const { node, send, gas } = walletOn(engine)

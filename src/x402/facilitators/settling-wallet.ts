@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { keccak256 } from 'ox/Hash'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import { NodeRefusal } from '#chain/node-refusal.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import { greater } from '#lib/lesser.ts'
 import { Mutex } from '#lib/mutex.ts'
 import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
-import { addGas, returnGas } from '../settling/gas-days.ts'
-import { NodeRefusal, type SettlingRpc } from '../settling/settling-rpc.ts'
+import { addGas } from '../settling/gas-days.ts'
+import type { SettlingRpc } from '../settling/settling-rpc.ts'
 import { costMax, type Fees, readGasPrice, TRANSFER_GAS, toGwei } from './gas-price.ts'
 
 /** 100 gwei; never sign more, whatever a node says. */
@@ -26,7 +27,7 @@ interface Deps {
   /** The leader's: no other process may send. */
   readonly engine: Engine
   readonly clock: Clock
-  readonly rpc: Pick<SettlingRpc, 'gasPrice' | 'transactionCount' | 'send' | 'receipt'>
+  readonly rpc: Pick<SettlingRpc, 'gasPrice' | 'transactionCount' | 'send'>
   readonly account: Pick<PrivateKeyAccount, 'address' | 'signTransaction'>
   readonly chainId: number
   readonly asset: Address
@@ -36,15 +37,6 @@ interface Deps {
 interface Sent {
   readonly nonce: number
   readonly fees: Fees
-  readonly atMs: number
-  readonly day: number
-  /** Counted so far, for all transactions with this nonce. */
-  readonly gwei: bigint
-}
-
-interface Uncounted {
-  readonly data: Hash
-  readonly nonce: number
   readonly atMs: number
 }
 
@@ -58,8 +50,6 @@ export class SettlingWallet {
   readonly #oneByOne = new Mutex()
   /** What was sent, by call data. */
   readonly #sent = new LRUCache<Hash, Sent>({ max: SENT_MAX })
-  /** Calls by hash, until one of the call's transactions is sealed, or another with the nonce. */
-  readonly #uncounted = new LRUCache<Hash, Uncounted>({ max: SENT_MAX })
   #counted = { latest: -1, sinceMs: 0 }
 
   constructor(deps: Deps) {
@@ -70,29 +60,6 @@ export class SettlingWallet {
   /** Throws if nothing was sent, for example over the day's gas. */
   send(data: Hash): Promise<Hash> {
     return this.#oneByOne.run(() => this.#sendNext(data))
-  }
-
-  /** Counts what sealed transactions have cost, instead of the most that they could. */
-  async countReceipts(): Promise<void> {
-    const { rpc, clock, engine } = this.#deps
-    if (this.#uncounted.size === 0) return
-    const latest = await rpc.transactionCount(this.address, 'latest')
-    for (const [txHash, { data, nonce, atMs }] of [...this.#uncounted.entries()]) {
-      if (!this.#uncounted.has(txHash)) continue
-      const receipt = await rpc.receipt(txHash)
-      const isReplaced = nonce < latest && clock() - atMs >= STUCK_MS
-      if (receipt === undefined) {
-        if (isReplaced) this.#uncounted.delete(txHash)
-        continue
-      }
-      const sent = this.#sent.get(data)
-      this.#sent.delete(data)
-      for (const [other, call] of [...this.#uncounted.entries()])
-        if (call.data === data) this.#uncounted.delete(other)
-      if (sent === undefined) continue
-      const less = { day: sent.day, gwei: sent.gwei - toGwei(receipt.paidWei) }
-      await engine.write((connection) => returnGas(connection, less))
-    }
   }
 
   async #sendNext(data: Hash): Promise<Hash> {
@@ -108,19 +75,14 @@ export class SettlingWallet {
     const fees = raised(price, before?.fees ?? (isTaken ? price : undefined))
     if (fees.maxFeePerGas > FEE_PER_GAS_MAX)
       throw new Error('the gas price exceeds the limit of 100 gwei')
-    const day = startOfDay(unixNow(this.#deps.clock))
-    const gwei = toGwei(costMax(fees))
-    await this.#count(day, gwei)
+    await this.#count(toGwei(costMax(fees)))
     const raw = await account.signTransaction({
       ...{ type: 'eip1559', chainId, nonce, to: asset, data, gas: TRANSFER_GAS },
       maxFeePerGas: fees.maxFeePerGas,
       maxPriorityFeePerGas: fees.maxPriorityFeePerGas,
     })
-    const txHash = await this.#broadcast(raw, { day, gwei })
-    const counted = before?.day === day ? before.gwei + gwei : gwei
-    const atMs = this.#deps.clock()
-    this.#sent.set(data, { nonce, fees, atMs, day, gwei: counted })
-    this.#uncounted.set(txHash, { data, nonce, atMs })
+    const txHash = await this.#broadcast(raw)
+    this.#sent.set(data, { nonce, fees, atMs: this.#deps.clock() })
     return txHash
   }
 
@@ -154,26 +116,21 @@ export class SettlingWallet {
     return new Set(young.map(({ nonce }) => nonce))
   }
 
-  /** In the leader's transaction: a process that lost its lease sends nothing more. */
-  async #count(day: number, gwei: bigint): Promise<void> {
-    const { engine, gasPerDayGwei: ceilingGwei } = this.#deps
+  /** The most that it may cost. In the leader's transaction: a process that lost its lease sends nothing more. */
+  async #count(gwei: bigint): Promise<void> {
+    const { engine, clock, gasPerDayGwei: ceilingGwei } = this.#deps
+    const day = startOfDay(unixNow(clock))
     const fits = await engine.write((connection) => addGas(connection, { day, gwei, ceilingGwei }))
     if (!fits) throw new Error("the day's gas is used up")
   }
 
   /** Only a refusal by the node that was asked first, for such a reason, proves that none took it. */
-  async #broadcast(
-    raw: `0x${string}`,
-    counted: { readonly day: number; readonly gwei: bigint },
-  ): Promise<Hash> {
+  async #broadcast(raw: `0x${string}`): Promise<Hash> {
     try {
       await this.#deps.rpc.send(raw)
     } catch (error) {
       const isFirst = error instanceof NodeRefusal && error.cause === undefined
-      if (isFirst && NEVER_TAKEN.test(error.message)) {
-        await this.#deps.engine.write((connection) => returnGas(connection, counted))
-        throw error
-      }
+      if (isFirst && NEVER_TAKEN.test(error.message)) throw error
     }
     return keccak256(raw)
   }

@@ -21,6 +21,8 @@ const OUTPUT = {
   required: ['type'],
 } as const
 
+export const TOPUP_PATH = '/api/sessions/topup'
+
 /**
  * The x402 extension by which directories learn how to call a resource (Bazaar). On the top-up
  * alone: unpaid, it always answers 402, which their probes expect.

@@ -25,7 +25,11 @@ type Deps = Pick<OfferDeps, 'payment' | 'pricePerCall' | 'clock'>
  * well-formed.
  */
 export function paymentRequiredHeader(deps: Deps, input: OfferInput): string {
-  const offer = {
+  return toBase64(paymentRequired(deps, input))
+}
+
+export function paymentRequired(deps: Deps, input: OfferInput) {
+  return {
     x402Version: 2,
     error: input.error ?? 'payment_required',
     resource: {
@@ -40,7 +44,6 @@ export function paymentRequiredHeader(deps: Deps, input: OfferInput): string {
     ),
     ...(input.extensions !== undefined && { extensions: input.extensions }),
   }
-  return toBase64(offer)
 }
 
 /** A code, with its words where it has some. */

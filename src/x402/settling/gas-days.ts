@@ -3,7 +3,7 @@ import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-/** Gas of a UTC day in gwei: the most that transactions may cost, or what their receipts say. */
+/** Gas of a UTC day in gwei: the most that its transactions may cost. */
 export async function gasOfDay(reads: Reads, day: number): Promise<bigint> {
   const [row] = await reads.run(sql`select gwei from x402_gas where day = ${day}`)
   return row === undefined ? 0n : column.amount(row, 'gwei')
@@ -26,11 +26,4 @@ export async function addGas(
   if ((await lockGasDay(connection, day)) + gwei > ceilingGwei) return false
   await connection.run(sql`update x402_gas set gwei = gwei + ${gwei} where day = ${day}`)
   return true
-}
-
-export async function returnGas(
-  connection: Connection,
-  { day, gwei }: { readonly day: number; readonly gwei: bigint },
-): Promise<void> {
-  await connection.run(sql`update x402_gas set gwei = gwei - ${gwei} where day = ${day}`)
 }

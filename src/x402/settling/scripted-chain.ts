@@ -2,13 +2,14 @@ import { decodeData, getSelector, from as parseFunction } from 'ox/AbiFunction'
 import { keccak256 } from 'ox/Hash'
 import type { ProvenBlock, SourceLog } from '#chain/chain-source.ts'
 import { EndpointError } from '#chain/endpoints/endpoint-error.ts'
+import { NodeRefusal } from '#chain/node-refusal.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockRef } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { exact } from '../schemes/exact/exact.ts'
 import type { Authorization } from '../schemes/scheme.ts'
 import { toTopic } from './read-settlement.ts'
-import { type LogQuery, NodeRefusal, NodeUnreachable, type SettlingRpc } from './settling-rpc.ts'
+import { type LogQuery, NodeUnreachable, type SettlingRpc } from './settling-rpc.ts'
 
 export interface Act {
   readonly kind: 'use' | 'cancel' | 'transfer'
@@ -197,7 +198,7 @@ export class ScriptedChain {
       const { from, succeeded } = found
       const blockHash = this.#hash(blockNumber)
       const logs = this.#logsOf(blockNumber).filter((log) => log.txHash === txHash)
-      return { from, succeeded, blockNumber, blockHash, logs, paidWei: 600_000_000_000n }
+      return { from, succeeded, blockNumber, blockHash, logs }
     }
     return undefined
   }

@@ -1,6 +1,7 @@
 import type { ProvenBlock, SourceLog } from '#chain/chain-source.ts'
 import { callSource } from '#chain/endpoints/call-source.ts'
 import { openPost, type Post } from '#chain/endpoints/http-post.ts'
+import { NodeRefusal } from '#chain/node-refusal.ts'
 import { parseBlock, parseBytes, parseLogs } from '#chain/parse-rpc.ts'
 import type { Witness } from '#chain/proofs/prove-logs.ts'
 import type { Address, Hash } from '#domain/address.ts'
@@ -11,23 +12,12 @@ export class NodeUnreachable extends Error {
   override readonly name = 'NodeUnreachable'
 }
 
-/** JSON-RPC 2.0, 5.1. The cause is the failure of a node that was asked before. */
-export class NodeRefusal extends Error {
-  override readonly name = 'NodeRefusal'
-  readonly code: number
-  constructor(code: number, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.code = code
-  }
-}
-
 export interface Receipt {
   readonly from: Address
   readonly succeeded: boolean
   readonly blockNumber: number
   readonly blockHash: Hash
   readonly logs: readonly SourceLog[]
-  readonly paidWei: bigint
 }
 
 export interface Transaction {
@@ -51,6 +41,7 @@ export interface CallInput {
   /** Code that the simulation finds at addresses. Some nodes refuse it. */
   readonly codes?: Readonly<Record<Address, Hash>>
   readonly at?: number
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface SettlingRpc {
@@ -59,7 +50,7 @@ export interface SettlingRpc {
   balance(account: Address): Promise<bigint>
   transactionCount(account: Address, at: 'latest' | 'pending'): Promise<number>
   /** `0x` without a contract. */
-  code(account: Address): Promise<Hash>
+  code(account: Address, signal?: AbortSignal): Promise<Hash>
   call(input: CallInput): Promise<Hash>
   send(raw: `0x${string}`): Promise<void>
   receipt(txHash: Hash): Promise<Receipt | undefined>
@@ -81,7 +72,11 @@ export function openSettlingRpc(chain: {
 }): SettlingRpc {
   const posts = chain.rpcUrls.map(openPost)
   const nodes = chain.rpcUrls.map((url) => witness(chain.id, url))
-  const ask = (method: string, ...params: unknown[]) => askInTurn(posts, { method, params })
+  const askUntil =
+    (signal: AbortSignal | undefined) =>
+    (method: string, ...params: unknown[]) =>
+      askInTurn(posts, { method, params, signal })
+  const ask = askUntil(undefined)
   return {
     async gasPrice() {
       const [block, tip] = await Promise.all([
@@ -93,12 +88,13 @@ export function openSettlingRpc(chain: {
     balance: async (account) => wei(await ask('eth_getBalance', account, 'latest')),
     transactionCount: async (account, at) =>
       Number(wei(await ask('eth_getTransactionCount', account, at))),
-    code: async (account) => parseBytes(await ask('eth_getCode', account, 'latest')),
-    call: async ({ at, gas, codes, ...input }) => {
+    code: async (account, signal) =>
+      parseBytes(await askUntil(signal)('eth_getCode', account, 'latest')),
+    call: async ({ at, gas, codes, signal, ...input }) => {
       const call = { ...input, ...(gas !== undefined && { gas: `0x${gas.toString(16)}` }) }
       const overrides = Object.entries(codes ?? {}).map(([address, code]) => [address, { code }])
       const state = codes === undefined ? [] : [Object.fromEntries(overrides)]
-      return parseBytes(await ask('eth_call', call, toBlock(at), ...state))
+      return parseBytes(await askUntil(signal)('eth_call', call, toBlock(at), ...state))
     },
     send: async (raw) => {
       await ask('eth_sendRawTransaction', raw)
@@ -145,6 +141,7 @@ async function firstProof(tries: readonly (() => Promise<ProvenBlock>)[]): Promi
 interface Call {
   readonly method: string
   readonly params: readonly unknown[]
+  readonly signal?: AbortSignal | undefined
 }
 
 async function askInTurn(posts: readonly Post[], call: Call): Promise<unknown> {
@@ -163,9 +160,9 @@ async function askInTurn(posts: readonly Post[], call: Call): Promise<unknown> {
   throw new NodeUnreachable(`no node answers ${call.method}`, { cause: last })
 }
 
-async function askOne(post: Post, { method, params }: Call): Promise<unknown> {
+async function askOne(post: Post, { method, params, signal }: Call): Promise<unknown> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const answer = await post(body, { timeoutMs: CALL_TIMEOUT_MS })
+  const answer = await post(body, { timeoutMs: CALL_TIMEOUT_MS, signal })
   const parsed: unknown = JSON.parse(answer.body.toString('utf8'))
   if (typeof parsed !== 'object' || parsed === null)
     throw new Error(`${method}: the answer is not a JSON-RPC object`)
@@ -214,6 +211,5 @@ function parseReceipt(value: unknown, chainId: number): Receipt | undefined {
     blockNumber: Number(wei(member(value, 'blockNumber'))),
     blockHash: parseBytes(member(value, 'blockHash')),
     logs: parseLogs(member(value, 'logs'), chainId),
-    paidWei: wei(member(value, 'gasUsed')) * wei(member(value, 'effectiveGasPrice')),
   }
 }

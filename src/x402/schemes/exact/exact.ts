@@ -1,10 +1,10 @@
 import { getSelector } from 'ox/AbiEvent'
 import { encodeData, from as parseFunction } from 'ox/AbiFunction'
+import { askContractWallet } from '#chain/contract-signature.ts'
 import { parseAddress, parseHash, showAddress } from '#domain/address.ts'
 import { parseSignature } from '#domain/signature.ts'
 import { isObject } from '#lib/json.ts'
 import type { PaymentFault } from '../../faults.ts'
-import { NodeRefusal } from '../../settling/settling-rpc.ts'
 import type { Scheme, Signed } from '../scheme.ts'
 import { digestOf, isSignedByKey } from './authorization.ts'
 import { provePayingWays } from './ways.ts'
@@ -96,7 +96,7 @@ function parseUint(text: string): bigint | undefined {
   return value < 2n ** 256n ? value : undefined
 }
 
-/** 2 KB: the signatures of about thirty owners. */
+/** 2 KB. The gas for the check ends at fewer owners. */
 const BYTES = /^0x(?:[0-9a-f]{2}){1,2048}$/
 
 /** A key's in its usual form, with v of 27 or 28. */
@@ -106,16 +106,10 @@ function parseBytes(text: string): `0x${string}` | undefined {
   return parseSignature(hex) ?? (hex as `0x${string}`)
 }
 
-const isValidSignature = parseFunction(
-  'function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)',
-)
-
-const MAGIC_VALUE = '0x1626ba7e'
-
-/** A contract that burns more cannot pay: its transfer would fail too. */
-const WALLET_GAS = 150_000n
-
 const KEY_SIGNATURE_LENGTH = 132
+
+/** A contract that burns more could not pay either. */
+const WALLET_GAS = 150_000n
 
 async function checkSignature(
   { rpc, payment }: Parameters<Scheme['checkSignature']>[0],
@@ -124,18 +118,11 @@ async function checkSignature(
   const { chain, asset, domain } = payment
   const digest = digestOf({ chainId: chain.id, asset, domain }, signed.authorization)
   if (isSignedByKey(digest, signed)) return undefined
-  const { from } = signed.authorization
-  const { signature } = signed
-  if ((await rpc.code(from)) === '0x')
-    return signature.length > KEY_SIGNATURE_LENGTH
-      ? 'invalid_exact_evm_payload_undeployed_smart_wallet'
-      : 'invalid_exact_evm_payload_signature'
-  const data = encodeData(isValidSignature, [digest, signature])
-  try {
-    const answer = await rpc.call({ to: from, data, gas: WALLET_GAS })
-    if (answer.startsWith(MAGIC_VALUE)) return undefined
-  } catch (error) {
-    if (!(error instanceof NodeRefusal)) throw error
-  }
-  return 'invalid_exact_evm_payload_signature'
+  const { signature, authorization } = signed
+  const asked = { wallet: authorization.from, digest, signature, gas: WALLET_GAS }
+  const answer = await askContractWallet(rpc, asked)
+  if (answer === 'signed') return undefined
+  return answer === 'undeployed' && signature.length > KEY_SIGNATURE_LENGTH
+    ? 'invalid_exact_evm_payload_undeployed_smart_wallet'
+    : 'invalid_exact_evm_payload_signature'
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getSelector, from as parseFunction } from 'ox/AbiFunction'
+import { NodeRefusal } from '#chain/node-refusal.ts'
 import { PAYMENT } from '../../settling/settling-harness.ts'
-import { NodeRefusal } from '../../settling/settling-rpc.ts'
 import { NOON_UNIX } from '../../x402-harness.ts'
 import { provePayingWays } from './ways.ts'
 

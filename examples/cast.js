@@ -1,43 +1,33 @@
 import { parseArgs } from 'node:util'
-import {
-  type Abi,
-  type Address,
-  createPublicClient,
-  createWalletClient,
-  encodeFunctionData,
-  type Hex,
-  http,
-  parseAbi,
-} from 'viem'
+import { createPublicClient, createWalletClient, encodeFunctionData, http, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-/** The three commands of Foundry's `cast` that prepay.sh needs, for machines without it. */
+/** The three commands of Foundry's `cast` that prepay.sh needs; the wallet is PRIVATE_KEY's. */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    'private-key': { type: 'string' },
     'rpc-url': { type: 'string' },
     json: { type: 'boolean' },
   },
 })
-const account = privateKeyToAccount(values['private-key'] as Hex)
+const account = privateKeyToAccount(process.env.PRIVATE_KEY)
 const [command = '', ...rest] = positionals
 
 process.stdout.write(`${await run()}\n`)
 
-async function run(): Promise<string> {
+async function run() {
   const [first = '', second = '', ...more] = rest
   if (command === 'wallet' && first === 'address') return account.address
   if (command === 'wallet' && first === 'sign') return account.signMessage({ message: second })
-  if (command === 'send') return send(first as Address, second, more)
+  if (command === 'send') return send(first, second, more)
   throw new Error(`there is no command ${positionals.join(' ')}`)
 }
 
 /** Sends a call such as `transfer(address,uint256)` and waits until it is sealed. */
-async function send(to: Address, signature: string, parameters: string[]): Promise<string> {
+async function send(to, signature, parameters) {
   const transport = http(values['rpc-url'])
   const chain = createPublicClient({ transport })
-  const abi: Abi = parseAbi([`function ${signature}`] as readonly string[])
+  const abi = parseAbi([`function ${signature}`])
   const args = parameters.map((each) => (/^[0-9]+$/.test(each) ? BigInt(each) : each))
   const data = encodeFunctionData({ abi, args })
   const price = process.env.ETH_GAS_PRICE
