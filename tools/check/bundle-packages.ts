@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { glob, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { readImports } from './select-tests.ts'
 
 /** Packages of many small modules: reading them is most of what a test process does before its tests. */
@@ -63,7 +62,8 @@ async function makeBundle(input: {
     banner: { js: REQUIRE },
     logLevel: 'warning',
   })
-  const urls = names.map((name) => [name, pathToFileURL(join(folder, `${fileOf(name)}.mjs`)).href])
-  await writeFile(join(draft, 'names.json'), JSON.stringify(Object.fromEntries(urls)))
+  // Relative, since an installation may be moved.
+  const files = names.map((name) => [name, `${fileOf(name)}.mjs`])
+  await writeFile(join(draft, 'names.json'), JSON.stringify(Object.fromEntries(files)))
   await rename(draft, folder).catch(() => rm(draft, { recursive: true }))
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import * as modules from 'node:module'
 import { join } from 'node:path'
 import process from 'node:process'
+import { pathToFileURL } from 'node:url'
 
 /**
  * Preloaded into the processes and threads of a test run: leads imports of packages to their bundle, and
@@ -14,7 +15,13 @@ const folders = Object.entries(imports).map(([pattern, target]) => [
   pattern.slice(0, -1),
   root + target.slice(2, -1),
 ])
-const packages = readJson(join(process.env.TEST_PACKAGES ?? '', 'names.json'))
+const folder = process.env.TEST_PACKAGES ?? ''
+const packages = Object.fromEntries(
+  Object.entries(readJson(join(folder, 'names.json'))).map(([name, file]) => [
+    name,
+    pathToFileURL(join(folder, file)).href,
+  ]),
+)
 
 modules.registerHooks?.({
   resolve(specifier, context, next) {
