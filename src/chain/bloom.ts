@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { fromHex } from 'ox/Bytes'
 import { keccak256 } from 'ox/Hash'
 import type { BlockHeader } from '#domain/chain.ts'
@@ -23,11 +24,19 @@ export function admittedPairs(
 }
 
 function holds(bloom: Uint8Array, item: `0x${string}`): boolean {
+  return bitsOf(item).every((bit) => ((bloom[255 - (bit >> 3)] ?? 0) & (1 << (bit & 7))) !== 0)
+}
+
+/** Hashing is dear, and contracts and kinds of events come again in every block. */
+const known = new LRUCache<`0x${string}`, readonly number[]>({ max: 4_096 })
+
+function bitsOf(item: `0x${string}`): readonly number[] {
+  const before = known.get(item)
+  if (before !== undefined) return before
   const hash = keccak256(fromHex(item), { as: 'Bytes' })
-  for (const start of [0, 2, 4]) {
-    const bit = (((hash[start] ?? 0) << 8) | (hash[start + 1] ?? 0)) & 0x7ff
-    const byte = bloom[255 - (bit >> 3)] ?? 0
-    if ((byte & (1 << (bit & 7))) === 0) return false
-  }
-  return true
+  const bits = [0, 2, 4].map(
+    (start) => (((hash[start] ?? 0) << 8) | (hash[start + 1] ?? 0)) & 0x7ff,
+  )
+  known.set(item, bits)
+  return bits
 }
