@@ -1,4 +1,12 @@
-import { type Address, type GetLogsReturnType, getAddress, type PublicClient, parseAbi } from 'viem'
+import {
+  type Address,
+  type GetLogsReturnType,
+  getAddress,
+  type Log,
+  type PublicClient,
+  parseAbi,
+  parseEventLogs,
+} from 'viem'
 import { addresses, type ChainName } from '#devnet/addresses.ts'
 import type { ChainAt } from './chain-at.ts'
 import { followed, localTokens, type Ticker, tokenOf } from './local-tokens.ts'
@@ -66,7 +74,7 @@ export async function readEvents(client: PublicClient, chain: ChainAt): Promise<
   for (let from = 0; from <= chain.blockNumber; from += blocksPerRange) {
     const toBlock = BigInt(Math.min(chain.blockNumber, from + blocksPerRange - 1))
     const fromBlock = BigInt(from)
-    logs.push(...(await client.getLogs({ events: abi, strict: true, fromBlock, toBlock })))
+    logs.push(...(await client.getLogs({ fromBlock, toBlock })).flatMap(decodeOnce))
   }
   const numbers = [...new Set(logs.map((log) => log.blockNumber))]
   const blocks = await Promise.all(numbers.map((blockNumber) => client.getBlock({ blockNumber })))
@@ -78,6 +86,17 @@ export async function readEvents(client: PublicClient, chain: ChainAt): Promise<
     digs: placed.flatMap(readDig),
     prices: placed.flatMap(readPrice),
   }
+}
+
+/** By block and place: a chain is read again and again, and decoding costs more than reading. */
+const decoded = new Map<string, readonly EventLog[]>()
+
+function decodeOnce(log: Log<bigint, number, false>): readonly EventLog[] {
+  const key = `${log.blockHash} ${log.logIndex}`
+  const known =
+    decoded.get(key) ?? (parseEventLogs({ abi, logs: [log], strict: true }) as EventLog[])
+  decoded.set(key, known)
+  return known
 }
 
 // viem refuses answers of more than 10 MB.

@@ -23,7 +23,7 @@ import {
   sum,
   units,
 } from './show.ts'
-import { halfUp, holdersAt, lastMove, priceAt, supplyAt, type WorldAt } from './world-at.ts'
+import { halfUp, holdersAt, lastMove, once, priceAt, supplyAt, type WorldAt } from './world-at.ts'
 
 /** Supply and holders of a token now, by asking the contracts instead of adding events up. */
 export interface AskedFigures {
@@ -177,18 +177,21 @@ export function statsHistory(
   const token = asked.token ?? 'GRAVE'
   const events = eventsOf(world, metric, ofAll ? undefined : token)
   const firstUnix = events.at(-1)?.unix
-  const points = daysOf(world.asOfUnix, period, firstUnix).map((dateUnix) => {
-    const { day, complete } = dayMembers(world, dateUnix)
-    const until = events.filter((each) => each.unix < dateUnix + DAY)
-    const own = until.filter((each) => each.unix >= dateUnix)
-    const exact = pointOf(world, { metric, token, dateUnix, until, own })
-    const value = exact === null ? null : Number(exact)
-    const unpricedCount = !metric.startsWith('dividends')
-      ? null
-      : unpricedOf(world, metric === 'dividends' ? own : until)
-    return { ...day, value, valueExact: exact, unpricedCount, complete }
-  })
-  return { metric, token: ofAll ? 'all' : token, unit: metricUnits[metric], period, points }
+  const name = ofAll ? 'all' : token
+  const points = daysOf(world.asOfUnix, period, firstUnix).map((dateUnix) =>
+    once(world, `${metric} of ${name} ${dateUnix}`, () => {
+      const { day, complete } = dayMembers(world, dateUnix)
+      const until = events.filter((each) => each.unix < dateUnix + DAY)
+      const own = until.filter((each) => each.unix >= dateUnix)
+      const exact = pointOf(world, { metric, token, dateUnix, until, own })
+      const value = exact === null ? null : Number(exact)
+      const unpricedCount = !metric.startsWith('dividends')
+        ? null
+        : unpricedOf(world, metric === 'dividends' ? own : until)
+      return { ...day, value, valueExact: exact, unpricedCount, complete }
+    }),
+  )
+  return { metric, token: name, unit: metricUnits[metric], period, points }
 }
 
 type Events = ReturnType<typeof eventsOf>

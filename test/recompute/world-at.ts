@@ -53,7 +53,7 @@ function newestFirst<E extends Place>(events: readonly E[]): E[] {
 /** Days and periods ask for the same figures again and again; brute force is done once each. */
 const answers = new WeakMap<WorldAt, Map<string, unknown>>()
 
-function once<T>(world: WorldAt, key: string, answer: () => T): T {
+export function once<T>(world: WorldAt, key: string, answer: () => T): T {
   const known = answers.get(world) ?? new Map<string, unknown>()
   answers.set(world, known)
   if (!known.has(key)) known.set(key, answer())
@@ -107,8 +107,9 @@ export function supplyAt(world: WorldAt, token: Followed, unix: number) {
 
 function addSupply(world: WorldAt, token: Followed, unix: number) {
   const supply = { minted: 0n, total: 0n, circulating: 0n }
-  for (const { from, to, amount, ...transfer } of world.transfers) {
+  for (const transfer of world.transfers) {
     if (transfer.token !== token || transfer.unix > unix) continue
+    const { from, to, amount } = transfer
     if (from === zeroAddress) supply.minted += amount
     if (from === zeroAddress) supply.total += amount
     if (to === zeroAddress) supply.total -= amount
