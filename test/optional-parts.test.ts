@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { pino } from 'pino'
 import { OPTIONAL_PARTS } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { loadIndexThread } from '#main/roles/index-thread.ts'
+import { localFile } from '#main/roles/local-chains.ts'
+import { runService } from '#main/roles/run-service.ts'
 import { welcome } from '#main/roles/welcome.ts'
+import { readSettings } from '#main/settings.ts'
 import { assertLintFree } from './assert-lint-free.ts'
 import { auditService } from './audit-service.ts'
 import { isLongVersion } from './long-version.ts'
@@ -87,6 +95,25 @@ describe('an ecosystem of one chain and one token', () => {
     assert.deepEqual(await auditService(world), [])
   })
 
+  test('an exhausted quota is 429 until the reset, and payments change nothing', async () => {
+    const usage = async () => (await world.api.get('/api/usage')).body
+    for (let { remaining } = await usage(); remaining > 0; remaining -= 1) {
+      const answer = await fetch(`${world.origin}/api/stats`)
+      assert.equal(answer.status, 200)
+      await answer.arrayBuffer()
+    }
+    const refused = await world.api.get('/api/stats')
+    assert.equal(refused.status, 429)
+    assert.equal(refused.body.error, 'quota_exceeded')
+    assert.equal(refused.headers.get('x-ratelimit-remaining'), '0')
+    const retryAfter = Number(refused.headers.get('retry-after'))
+    const reset = Number(refused.headers.get('x-ratelimit-reset'))
+    assert.ok(Math.abs(Date.now() / 1_000 + retryAfter - reset) < 5, String(retryAfter))
+    assert.equal(refused.headers.get('payment-required'), null)
+    const { requestCount, overageCount, remaining } = await usage()
+    assert.deepEqual([requestCount, overageCount, remaining], [500, 0, 0])
+  })
+
   test('the documents are valid and mention no missing part', async () => {
     await assertLintFree(world.api.document)
     assert.equal(/"402":|PAYMENT-/.test(JSON.stringify(world.api.document)), false)
@@ -98,39 +125,22 @@ describe('an ecosystem of one chain and one token', () => {
   })
 })
 
-describe('an ecosystem without payment and gate', () => {
-  let world: World
-  before(async () => {
-    world = await startWorld({
-      change: (file) => ({ ...minimal(file), quotas: { anonymous: 2 } }),
-    })
+test('a settling key is refused without payments', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'sexton-refused-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const nowhere = 'http://127.0.0.1:9'
+  const environment = { PORT: '0', SEXTON_DATA: folder, SEXTON_METRICS_PORT: 'off' }
+  const start = runService({
+    settings: readSettings(
+      { ...environment, SEXTON_SETTLING_KEY_FILE: '/dev/null' },
+      { isTty: false },
+    ),
+    ecosystemName: 'minimal',
+    ecosystemFile: minimal(localFile(0, { base: nowhere, ethereum: nowhere })),
+    ...{ clock: Date.now, logger: pino({ level: 'silent' }), indexThread: loadIndexThread() },
+    onProgress: () => undefined,
   })
-  after(() => world.stop())
-
-  test('an exhausted quota is 429 until the reset, and payments change nothing', async () => {
-    for (let call = 0; call < 2; call += 1)
-      assert.equal((await world.api.get('/api/stats')).status, 200)
-    const refused = await world.api.get('/api/stats')
-    assert.equal(refused.status, 429)
-    assert.equal(refused.body.error, 'quota_exceeded')
-    assert.equal(refused.headers.get('x-ratelimit-remaining'), '0')
-    const retryAfter = Number(refused.headers.get('retry-after'))
-    const reset = Number(refused.headers.get('x-ratelimit-reset'))
-    assert.ok(Math.abs(Date.now() / 1_000 + retryAfter - reset) < 5, String(retryAfter))
-    assert.equal(refused.headers.get('payment-required'), null)
-    const { body } = await world.api.get('/api/usage')
-    assert.deepEqual([body.requestCount, body.overageCount, body.remaining], [2, 0, 0])
-  })
-})
-
-test('a settling key is refused without payments', async () => {
-  await assert.rejects(
-    startWorld({
-      change: minimal,
-      environment: { SEXTON_SETTLING_KEY_FILE: '/dev/null' },
-    }),
-    /SEXTON_SETTLING_KEY_FILE: the ecosystem file has no "payment"/,
-  )
+  await assert.rejects(start, /SEXTON_SETTLING_KEY_FILE: the ecosystem file has no "payment"/)
 })
 
 describe('an ecosystem of one token with its gate', () => {
