@@ -11,7 +11,6 @@ import { sendTransaction } from '#devnet/chain-client.ts'
 import { freePorts } from '#devnet/free-ports.ts'
 import { startDevnet } from '#devnet/start-devnet.ts'
 import { units } from '#devnet/units.ts'
-import { developmentMnemonic } from '#devnet/wallets.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'sexton-actions-'))
 const options = { dataFolder: folder, historyDays: 2, live: false, saved: false }
@@ -65,6 +64,9 @@ test('every contract is at its address on both chains', async () => {
     }
   }
 })
+
+/** Of anvil and hardhat; BIP-44 path m/44'/60'/0'/0/index. */
+const developmentMnemonic = 'test test test test test test test test test test test junk'
 
 test('the accounts are those of the development mnemonic, with their keys', () => {
   const names = Object.keys(accounts) as AccountName[]
