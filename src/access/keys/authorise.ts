@@ -1,13 +1,19 @@
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
-import type { Quotas } from '#domain/tier.ts'
+import type { Quotas, WalletTier } from '#domain/tier.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
-import type { Callers } from '../callers/callers.ts'
 import { findKey, type Key, useMessage } from './key-store.ts'
 import type { Action } from './message.ts'
 import { checkSigned, type SignedMessage } from './signed-message.ts'
+
+/** Callers that this process has seen, who may hold a changed key. */
+export interface KnownCallers {
+  tierOf(wallet: Address): Promise<WalletTier>
+  /** The key with this digest has changed. */
+  forget(digest: string): void
+}
 
 export interface KeyDeps {
   readonly engine: Engine
@@ -17,7 +23,7 @@ export interface KeyDeps {
   readonly serviceName: string
   readonly keyPrefix: string
   readonly quotas: Quotas
-  readonly callers: Callers
+  readonly callers: KnownCallers
   /** After the commit; what a restore must know is noted. */
   readonly onKeyChange?: ((change: KeyChange) => void) | undefined
 }
