@@ -1,9 +1,9 @@
 import pino from 'pino'
-import { auditAll } from '#audit/audit.ts'
-import { auditAccounts } from '#audit/audit-accounts.ts'
-import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { sleep } from '#lib/sleep.ts'
 import { openStores } from '#main/stores.ts'
+import { auditAll } from '#operations/audit/audit.ts'
+import { auditAccounts } from '#operations/audit/audit-accounts.ts'
 import type { World } from './world.ts'
 
 /** The accounts alone, where the register is not what is tested. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
-import { grantsSql } from '#main/grants/grants-sql.ts'
-import type { Role } from '#main/grants/rights.ts'
+import { grantsSql } from '#operations/grants/grants-sql.ts'
+import type { Role } from '#operations/grants/rights.ts'
 
 export interface DatabaseRole {
   readonly name: string

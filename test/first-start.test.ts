@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { nodeEnvironment } from './node-environment.ts'
 import { copySharedHistory } from './start-own-devnet.ts'
 
-const PROGRAM = join(import.meta.dirname, '../src/cli/sexton.mjs')
+const PROGRAM = join(import.meta.dirname, '../src/operations/cli/sexton.mjs')
 const WARN = 40
 
 /** Ten times what it may take on a quiet machine. */

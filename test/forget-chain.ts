@@ -1,6 +1,6 @@
-import { removeChain } from '#indexer/forget.ts'
-import { readFinalized } from '#indexer/positions.ts'
-import { type CommitDeps, transact } from '#indexer/transaction.ts'
+import { removeChain } from '#chains/indexer/forget.ts'
+import { readFinalized } from '#chains/indexer/positions.ts'
+import { type CommitDeps, transact } from '#chains/indexer/transaction.ts'
 
 /** Removes all that the register has of a chain, as a file with another `startBlock` does. */
 export async function forgetChain(deps: CommitDeps, chainId: number): Promise<void> {

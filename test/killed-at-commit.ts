@@ -1,7 +1,7 @@
 import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { createHarness } from '#test/access/access-harness.ts'
+import { createHarness } from '#test/callers/access-harness.ts'
 import { startHarness } from '#test/http/pipeline-harness.ts'
 
 export type Moment = 'before the commit' | 'after the commit'

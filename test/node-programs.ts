@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { freePort } from '#lib/free-port.ts'
 import { sleep } from '#lib/sleep.ts'
-import { openNode } from '#setup/node.ts'
+import { openNode } from '#operations/setup/node.ts'
 
 /** Chain nodes besides anvil, as their own packages run them. */
 

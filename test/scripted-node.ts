@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Timing } from '#chain/endpoints/timing.ts'
-import type { LogFilter } from '#chain/log-filter.ts'
+import type { Timing } from '#chains/chain/endpoints/timing.ts'
+import type { LogFilter } from '#chains/chain/log-filter.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import { type LocalServer, startLocalServer } from './rpc-server.ts'
 

@@ -22,7 +22,7 @@ test('who asks the service to end while it still waits for its chains is heard',
   const port = await freePort(0)
   const file = join(folder, 'ecosystem.json')
   writeFileSync(file, JSON.stringify(localFile(port, { base: silent, ethereum: silent })))
-  const child = spawn(process.execPath, ['src/cli/sexton.mjs', 'start'], {
+  const child = spawn(process.execPath, ['src/operations/cli/sexton.mjs', 'start'], {
     env: {
       ...nodeEnvironment,
       PORT: String(port),

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { ecosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { ecosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import { buildConsole, consoleInputs } from './build-console.ts'
 import { typeOfSchema } from './schema-types.ts'
 
@@ -9,10 +9,10 @@ const ROOT = join(import.meta.dirname, '..')
 
 /** Where the process and each of its threads begin, and what others import, below `src/`. */
 const ENTRIES = [
-  'cli/sexton.mjs',
-  'ecosystem/define-ecosystem.ts',
+  'operations/cli/sexton.mjs',
+  'chains/ecosystem/define-ecosystem.ts',
   'main/roles/index-worker.ts',
-  'chain/endpoints/logs-worker.ts',
+  'chains/chain/endpoints/logs-worker.ts',
   'main/writer-worker.ts',
 ]
 

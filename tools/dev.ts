@@ -48,7 +48,7 @@ function runWatched(port: number) {
   const paths = WATCHED.map((path) => `--watch-path=${path}`)
   const watch = ['--watch', ...paths, '--watch-preserve-output', '--import', BEFORE_START]
   const place = ['--data', DATA_FOLDER, '--ecosystem', localFilePath(DATA_FOLDER)]
-  const program = ['src/cli/sexton.mjs', 'start', '--port', String(port), ...place]
+  const program = ['src/operations/cli/sexton.mjs', 'start', '--port', String(port), ...place]
   return spawn(process.execPath, [...watch, ...program, ...process.argv.slice(2)], {
     stdio: 'inherit',
   })

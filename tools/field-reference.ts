@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TSchema } from 'typebox'
+import { ecosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
+import { priceKinds } from '#chains/ecosystem/price-kinds.ts'
+import { eventKinds } from '#chains/kinds/kinds.ts'
 import { shareTiers, tiers } from '#domain/tier.ts'
-import { ecosystemFile } from '#ecosystem/ecosystem-file.ts'
-import { priceKinds } from '#ecosystem/price-kinds.ts'
-import { eventKinds } from '#kinds/kinds.ts'
 import { type FieldMeaning, fieldMeanings } from './field-meanings.ts'
 
 export const referencePath = join(import.meta.dirname, '../docs/ecosystem-file.md')
@@ -145,11 +145,11 @@ export function drawReference(): string {
 
 const INTRODUCTION = `# Fields of the ecosystem file
 
-<!-- Written by tools/field-reference.ts from src/ecosystem/; do not edit. -->
+<!-- Written by tools/field-reference.ts from src/chains/ecosystem/; do not edit. -->
 
 Look up a field of the file that describes your chains, tokens and events;
 [operating.md](operating.md#write-the-ecosystem-file) says how to write it, and
-[local.ts](../src/ecosystem/ecosystems/local.ts) is a full example. \`[]\` stands for each entry of a list. Unknown fields
+[local.ts](../src/chains/ecosystem/ecosystems/local.ts) is a full example. \`[]\` stands for each entry of a list. Unknown fields
 are refused. A text may name environment variables as \`\${NAME}\`, such as the key in a URL.`
 
 function table(fields: readonly Field[]): string {

@@ -1,6 +1,6 @@
-import type { AbsentOperation } from '#api/create-api.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { refuse } from '#domain/refusal.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { AbsentOperation } from '#serving/api/create-api.ts'
 
 export function absentOperations(
   { payment, gate }: Pick<Ecosystem, 'payment' | 'gate'>,

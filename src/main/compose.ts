@@ -1,35 +1,44 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { gather } from '#access/callers/gather.ts'
-import { type Access, type CreateAccessDeps, createAccess } from '#access/create-access.ts'
-import type { KeyChange } from '#access/keys/authorise.ts'
-import { describeGate } from '#api/describe-service.ts'
-import type { GaugeReading, Metrics } from '#api/metrics.ts'
-import type { WalletNode } from '#chain/contract-signature.ts'
-import { AnswerCache } from '#datasets/answer-cache.ts'
-import type { DataDeps } from '#datasets/data-route.ts'
-import { readDeposits } from '#datasets/deposits/queries.ts'
-import { filePartsOf } from '#datasets/file-parts.ts'
-import { makeDollarPrices } from '#datasets/prices/price-book.ts'
+import type { KeyChange } from '#callers/keys/authorise.ts'
+import {
+  type Access,
+  type CreateAccessDeps,
+  createAccess,
+} from '#callers/metering/create-access.ts'
+import { gather } from '#callers/metering/gather.ts'
+import type { WalletNode } from '#chains/chain/contract-signature.ts'
+import { AnswerCache } from '#chains/datasets/answer-cache.ts'
+import type { DataDeps } from '#chains/datasets/data-route.ts'
+import { readDeposits } from '#chains/datasets/deposits/queries.ts'
+import { filePartsOf } from '#chains/datasets/file-parts.ts'
+import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
+import type { Chain, Ecosystem, Payment } from '#chains/ecosystem/ecosystem.ts'
+import type { FileParts } from '#chains/indexer/adopted-file/file-part.ts'
+import { readIndexStatus } from '#chains/indexer/status.ts'
+import { kindRoutes } from '#chains/kinds/endpoints.ts'
+import {
+  type HoldingsDeps,
+  readHoldings,
+  readShares,
+  readTiers,
+} from '#chains/statistics/holdings.ts'
+import { newlyMinted } from '#chains/statistics/newly-minted.ts'
+import { priceAt, statsRoute } from '#chains/statistics/stats.ts'
+import { statsHistoryRoute } from '#chains/statistics/stats-history.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
-import type { FileParts } from '#indexer/adopted-file/file-part.ts'
-import { readIndexStatus } from '#indexer/status.ts'
-import { kindRoutes } from '#kinds/endpoints.ts'
 import { type Clock, nextMidnight, unixNow } from '#lib/time.ts'
-import { ContractProofs } from '#payments/contract-proofs.ts'
-import type { DepositIndex } from '#payments/deposit.ts'
-import { paymentRequiredBody } from '#payments/offers.ts'
-import { paymentsRoutes } from '#payments/prepay-routes.ts'
-import { Waker } from '#payments/waker.ts'
+import { ContractProofs } from '#money/payments/contract-proofs.ts'
+import type { DepositIndex } from '#money/payments/deposit.ts'
+import { paymentRequiredBody } from '#money/payments/offers.ts'
+import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
+import { Waker } from '#money/payments/waker.ts'
+import { settlesIntent } from '#money/x402/settling/intent-store.ts'
 import type { Route } from '#route/route.ts'
-import { type HoldingsDeps, readHoldings, readShares, readTiers } from '#statistics/holdings.ts'
-import { newlyMinted } from '#statistics/newly-minted.ts'
-import { priceAt, statsRoute } from '#statistics/stats.ts'
-import { statsHistoryRoute } from '#statistics/stats-history.ts'
-import { streamRoute } from '#stream/stream-route.ts'
-import { settlesIntent } from '#x402/settling/intent-store.ts'
+import { describeGate } from '#serving/api/describe-service.ts'
+import type { GaugeReading, Metrics } from '#serving/api/metrics.ts'
+import { streamRoute } from '#serving/stream/stream-route.ts'
 import { absentOperations } from './absent-operations.ts'
 import { indexGauges } from './gauges/index-gauges.ts'
 import type { IndexProgress } from './gauges/index-progress.ts'
@@ -172,8 +181,8 @@ async function openSigning({ settings, ecosystem, stores, clock }: ComposeDeps) 
   if (settings.signingKeys === undefined) return undefined
   const [{ openSigningKeys }, { statementRoute }, { webhookRoutes }] = await Promise.all([
     import('./open-signing-keys.ts'),
-    import('#statements/statement-route.ts'),
-    import('#webhooks/webhook-routes.ts'),
+    import('#money/statements/statement-route.ts'),
+    import('#serving/webhooks/webhook-routes.ts'),
   ])
   const keys = await openSigningKeys(settings.signingKeys)
   const issuer = { ...ecosystem.service, payment: ecosystem.payment }
@@ -192,7 +201,7 @@ async function openMetrics(
 ) {
   if (deps.settings.metrics === undefined) return undefined
   const [{ createMetrics }, { storeGauges }] = await Promise.all([
-    import('#api/metrics.ts'),
+    import('#serving/api/metrics.ts'),
     import('./gauges/store-gauges.ts'),
   ])
   return createMetrics([...storeGauges({ ...deps, ...watched }), ...gauges])
@@ -231,8 +240,8 @@ function openBlockClocks(): Data['blockClock'] {
 
 async function openBlockClock({ id, rpcUrls }: Chain) {
   const [{ BlockClock }, { openRpcSource }] = await Promise.all([
-    import('#chain/block-clock.ts'),
-    import('#chain/rpc-source.ts'),
+    import('#chains/chain/block-clock.ts'),
+    import('#chains/chain/rpc-source.ts'),
   ])
   return new BlockClock(openRpcSource({ chainId: id, urls: rpcUrls }))
 }
@@ -360,7 +369,7 @@ function composePayments(
 }
 
 async function walletNodes({ chain: { id, rpcUrls } }: Payment): Promise<readonly WalletNode[]> {
-  const { openSettlingRpc } = await import('#x402/settling/settling-rpc.ts')
+  const { openSettlingRpc } = await import('#money/x402/settling/settling-rpc.ts')
   return rpcUrls.map((url) => openSettlingRpc({ id, rpcUrls: [url] }))
 }
 

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { KeyChange } from '#access/keys/authorise.ts'
+import type { KeyChange } from '#callers/keys/authorise.ts'
 import { compileLazily } from '#lib/compile-lazily.ts'
 import type { Clock } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'

@@ -1,7 +1,7 @@
-import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
+import type { Ecosystem, Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
-import { DISCOVERY, TOPUP_PATH } from '#x402/offers/discovery.ts'
-import { paymentRequired } from '#x402/offers/offer.ts'
+import { DISCOVERY, TOPUP_PATH } from '#money/x402/offers/discovery.ts'
+import { paymentRequired } from '#money/x402/offers/offer.ts'
 import { OFFERS } from './offered-amounts.ts'
 
 /** What a facilitator's list of services (Bazaar) shows: the offer of the top-up, with our name. */

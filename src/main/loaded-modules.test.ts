@@ -12,8 +12,8 @@ const FILES_MAX = { api: 884, index: 555, writer: 30 }
 
 /** With what it loads once the index is under way. */
 const API = [
-  '../cli/sexton.ts',
-  '../cli/start-command.ts',
+  '../operations/cli/sexton.ts',
+  '../operations/cli/start-command.ts',
   'roles/start.ts',
   'compose.ts',
   'roles/serve.ts',
@@ -79,7 +79,11 @@ describe('what a start loads', () => {
     })
 
   it('no thread loads the fetch of Node itself', () => {
-    const { own } = loadedBy(...API, 'roles/index-worker.ts', '../chain/endpoints/logs-worker.ts')
+    const { own } = loadedBy(
+      ...API,
+      'roles/index-worker.ts',
+      '../chains/chain/endpoints/logs-worker.ts',
+    )
     assert.deepEqual(
       own.filter((name) => name.includes('undici')),
       [],

@@ -1,8 +1,8 @@
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import type { EventSource } from '#ecosystem/event-source.ts'
-import { type Anomalies, readAnomalies } from '#indexer/anomalies.ts'
-import { misfitOf } from '#indexer/decode-event.ts'
-import { type EventPart, type EventSources, eventKinds } from '#kinds/kinds.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { EventSource } from '#chains/ecosystem/event-source.ts'
+import { type Anomalies, readAnomalies } from '#chains/indexer/anomalies.ts'
+import { misfitOf } from '#chains/indexer/decode-event.ts'
+import { type EventPart, type EventSources, eventKinds } from '#chains/kinds/kinds.ts'
 import type { Connection } from '#store/engine.ts'
 
 export interface Mapping {

@@ -1,5 +1,5 @@
-import { createFailureGuard } from '#access/callers/abuse-guard.ts'
-import type { NodeBudget } from '#datasets/as-of/find-blocks.ts'
+import { createFailureGuard } from '#callers/metering/abuse-guard.ts'
+import type { NodeBudget } from '#chains/datasets/as-of/find-blocks.ts'
 import { refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { parseHash } from '#domain/address.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import type { EmbeddedDeps } from '#x402/facilitators/embedded-facilitator.ts'
-import type { Facilitator } from '#x402/facilitators/facilitator.ts'
+import type { EmbeddedDeps } from '#money/x402/facilitators/embedded-facilitator.ts'
+import type { Facilitator } from '#money/x402/facilitators/facilitator.ts'
 import { listingOf } from './listing.ts'
 import { OFFERS } from './offered-amounts.ts'
 import { SettingsError } from './settings-error.ts'
@@ -18,11 +18,11 @@ export async function openFacilitator(deps: Deps): Promise<Facilitator> {
   const settling = settlingOf(deps)
   if (settling === undefined) throw new Error('a job of settlements, but nothing settles them')
   if (settling.kind === 'facilitator') {
-    const { httpFacilitator } = await import('#x402/facilitators/http-facilitator.ts')
+    const { httpFacilitator } = await import('#money/x402/facilitators/http-facilitator.ts')
     const { accepts: _, ...listing } = listingOf(deps.ecosystem, deps)
     return httpFacilitator({ ...deps, ...settling, listing })
   }
-  const { embeddedFacilitator } = await import('#x402/facilitators/embedded-facilitator.ts')
+  const { embeddedFacilitator } = await import('#money/x402/facilitators/embedded-facilitator.ts')
   return embeddedFacilitator({
     ...deps,
     privateKey: await readKey(settling.keyFile),

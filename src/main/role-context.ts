@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { loadEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
 import { localFilePath } from './roles/local-chains.ts'
 import type { Settings } from './settings.ts'

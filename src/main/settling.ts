@@ -1,4 +1,4 @@
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { Settings } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 

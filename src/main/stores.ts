@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
-import { accessMigrations } from '#access/access-migrations.ts'
-import { registerMigrations } from '#datasets/datasets.ts'
-import { jobRunsMigration } from '#jobs/job-runs.ts'
+import { accessMigrations } from '#callers/keys/access-migrations.ts'
+import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { moduleFile } from '#lib/package-root.ts'
-import { paymentsMigrations } from '#payments/payments-migrations.ts'
+import { paymentsMigrations } from '#money/payments/payments-migrations.ts'
+import { x402Migrations } from '#money/x402/x402-migrations.ts'
+import { jobRunsMigration } from '#operations/jobs/job-runs.ts'
+import { webhooksMigrations } from '#serving/webhooks/webhook-migrations.ts'
 import {
   type Connection,
   type Engine,
@@ -15,8 +17,6 @@ import {
 } from '#store/engine.ts'
 import { appliedIds, ClosedStoreError, OutdatedStoreError } from '#store/migrate.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { webhooksMigrations } from '#webhooks/webhook-migrations.ts'
-import { x402Migrations } from '#x402/x402-migrations.ts'
 import { noteRevokedKeys } from './key-notes.ts'
 import type { Settings, StoreSetting } from './settings.ts'
 import { SettingsError } from './settings-error.ts'

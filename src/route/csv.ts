@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import type { TObject } from 'typebox'
-import { preferredType } from '#http/accept.ts'
 import { Type } from '#lib/type.ts'
+import { preferredType } from '#serving/http/accept.ts'
 import { type Parameter, parsed } from './parameter.ts'
 import type { RequestFacts } from './route.ts'
 

@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import type { Caller, UsageFigures } from '#domain/caller.ts'
 import { type Refusal, type RefusalCode, type RefusalDetail, refuse } from '#domain/refusal.ts'
-import { BROKEN_BODY } from '#http/json-body.ts'
+import { BROKEN_BODY } from '#serving/http/json-body.ts'
 import type { Effective, Parameter, Parameters, Parsed, ValuesOf } from './parameter.ts'
 
 /** Lower-case names. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
+import { writeBackfill } from '#chains/indexer/backfill/backfill-row.ts'
+import { storeBlocks } from '#chains/indexer/positions.ts'
 import { isRefusal } from '#domain/refusal.ts'
-import { writeBackfill } from '#indexer/backfill/backfill-row.ts'
-import { storeBlocks } from '#indexer/positions.ts'
 import type { Route } from '#route/route.ts'
 import { live } from '#test/chain-builder/random-life.ts'
 import { forgetChain } from '#test/forget-chain.ts'
@@ -209,8 +209,8 @@ worldTest('a block that a reorg replaces while it is read is refused', async (wo
   const [base] = world.ecosystem.chains
   const { chain } = world.nodes.base
   assert.ok(index !== undefined && base !== undefined)
-  const { findBlocks } = await import('#datasets/as-of/find-blocks.ts')
-  const { stand } = await import('#datasets/as-of/stand.ts')
+  const { findBlocks } = await import('#chains/datasets/as-of/find-blocks.ts')
+  const { stand } = await import('#chains/datasets/as-of/stand.ts')
   const deps = {
     register: index.deps.engine,
     ecosystem: world.ecosystem,

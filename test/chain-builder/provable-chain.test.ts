@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openRpcSource } from '#chain/rpc-source.ts'
+import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { beginChain } from './built-chain.ts'
 import { logOf } from './log-plans.ts'

@@ -1,4 +1,4 @@
-import { registerMigrations } from '#datasets/datasets.ts'
+import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Migration } from '#store/engine.ts'
 

@@ -1,4 +1,4 @@
-import { registerMigrations } from '#datasets/datasets.ts'
+import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { liveThroughFiles } from './live-through-files.ts'

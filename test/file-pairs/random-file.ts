@@ -1,6 +1,6 @@
+import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
+import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { accounts, burnAddress } from '#devnet/addresses.ts'
-import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import type { Chance } from '#test/simulation/chance.ts'
 
 /** The chains that a file may name, and whose contracts each one has. */

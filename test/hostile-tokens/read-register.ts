@@ -1,19 +1,19 @@
-import { readDeposits } from '#datasets/deposits/queries.ts'
-import { filePartsOf } from '#datasets/file-parts.ts'
+import { readDeposits } from '#chains/datasets/deposits/queries.ts'
+import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import {
   circulatingOf,
   countHolders,
   readBalanceAt,
   readTotalSupply,
   totalSupplyOf,
-} from '#datasets/holders/queries.ts'
+} from '#chains/datasets/holders/queries.ts'
+import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { listEvents } from '#chains/indexer/events/list-events.ts'
+import { sumTotals } from '#chains/indexer/events/sum-windows.ts'
+import { readPosition } from '#chains/indexer/positions.ts'
+import { readStalls } from '#chains/indexer/stalled-chains.ts'
 import type { Address } from '#domain/address.ts'
 import { logIndexAt } from '#domain/chain.ts'
-import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
-import { listEvents } from '#indexer/events/list-events.ts'
-import { sumTotals } from '#indexer/events/sum-windows.ts'
-import { readPosition } from '#indexer/positions.ts'
-import { readStalls } from '#indexer/stalled-chains.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
 import { addEvents, FigureList, type Figures, supplyText, totalText } from './figures.ts'

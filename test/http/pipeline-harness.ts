@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import { type Meter, type MeterFigures, MeteringUnavailable } from '#access/meter/admission.ts'
-import { type ApiDeps, createApi } from '#api/create-api.ts'
+import {
+  type Meter,
+  type MeterFigures,
+  MeteringUnavailable,
+} from '#callers/metering/meter/admission.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import type { HttpServer } from '#http/server.ts'
 import { nextMidnight } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import { type Parameter, parseInteger } from '#route/parameter.ts'
@@ -15,6 +17,8 @@ import {
   type PaymentRequired,
   type Route,
 } from '#route/route.ts'
+import { type ApiDeps, createApi } from '#serving/api/create-api.ts'
+import type { HttpServer } from '#serving/http/server.ts'
 
 /** 2026-11-21T12:00:00Z */
 export const NOON_MS = 1_795_262_400_000

@@ -13,7 +13,7 @@ import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { newPayer, startX402World, type X402World } from '../x402/x402-world.ts'
 
-const PROGRAM = join(import.meta.dirname, '../../src/cli/sexton.mjs')
+const PROGRAM = join(import.meta.dirname, '../../src/operations/cli/sexton.mjs')
 const HOLDER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 /** Official client; every check below is of what it parsed and validated. */

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { lockSuccessor, publicIdsOf } from '#access/keys/key-store.ts'
-import type { AdmissionReceipt } from '#access/meter/admission.ts'
-import { accountsChecks } from '#audit/audit-accounts.ts'
-import { schemaCheck } from '#audit/audit-schema.ts'
+import { lockSuccessor, publicIdsOf } from '#callers/keys/key-store.ts'
+import type { AdmissionReceipt } from '#callers/metering/meter/admission.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal } from '#domain/refusal.ts'
@@ -11,10 +9,13 @@ import type { Check } from '#ledger/check.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import { unixNow } from '#lib/time.ts'
 import { createRetention } from '#main/jobs/retention.ts'
-import { ContractProofs } from '#payments/contract-proofs.ts'
-import { paymentsRoutes } from '#payments/prepay-routes.ts'
-import { createVerifier } from '#payments/verifier.ts'
-import { Waker } from '#payments/waker.ts'
+import { ContractProofs } from '#money/payments/contract-proofs.ts'
+import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
+import { createVerifier } from '#money/payments/verifier.ts'
+import { Waker } from '#money/payments/waker.ts'
+import { shareOf } from '#money/x402/sign-in/bucket-shares.ts'
+import { accountsChecks } from '#operations/audit/audit-accounts.ts'
+import { schemaCheck } from '#operations/audit/audit-schema.ts'
 import type { Outcome } from '#route/route.ts'
 import { type Connection, type Engine, StoreError } from '#store/engine.ts'
 import {
@@ -23,11 +24,10 @@ import {
   createHarness,
   type Harness,
   SERVICE_NAME,
-} from '#test/access/access-harness.ts'
-import { undo } from '#test/access/meter-harness.ts'
+} from '#test/callers/access-harness.ts'
+import { undo } from '#test/callers/meter-harness.ts'
 import { CHAIN_ID, FakeChain, hash, type Transfer } from '#test/payments/fake-chain.ts'
 import { CONFIRMATIONS, NO_CONTRACTS } from '#test/payments/payments-harness.ts'
-import { shareOf } from '#x402/sign-in/bucket-shares.ts'
 
 /** A key with its secret. */
 export interface HeldKey {

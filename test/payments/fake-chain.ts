@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Address, Hash } from '#domain/address.ts'
 import type { CanonicalDeposits, Deposit, DepositQuery } from '#domain/deposit.ts'
-import type { DepositIndex } from '#payments/deposit.ts'
+import type { DepositIndex } from '#money/payments/deposit.ts'
 
 export const CHAIN_ID = 8453
 export const START_MS = Date.UTC(2026, 10, 21, 12)

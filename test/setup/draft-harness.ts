@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Address as Checksummed } from 'viem'
 import { parseAddress } from '#domain/address.ts'
-import { openChains } from '#setup/discover/chain-view.ts'
-import { type Draft, draftFile } from '#setup/discover/draft-file.ts'
-import { inspectChain } from '#setup/discover/inspect-chain.ts'
+import { openChains } from '#operations/setup/discover/chain-view.ts'
+import { type Draft, draftFile } from '#operations/setup/discover/draft-file.ts'
+import { inspectChain } from '#operations/setup/discover/inspect-chain.ts'
 
 /** What `init` drafts for a token on one chain. */
 export async function draftFor(

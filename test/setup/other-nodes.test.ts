@@ -14,7 +14,7 @@ import { nodeEnvironment } from '../node-environment.ts'
 import { type RunningNode, startNode } from '../node-programs.ts'
 import { deployPlainToken } from '../plain-token.ts'
 
-const PROGRAM = join(import.meta.dirname, '../../src/cli/sexton.mjs')
+const PROGRAM = join(import.meta.dirname, '../../src/operations/cli/sexton.mjs')
 const ZERO = '0x0000000000000000000000000000000000000000'
 const DEAD = '0x000000000000000000000000000000000000dead'
 

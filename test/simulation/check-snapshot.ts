@@ -1,4 +1,4 @@
-import { BURNS } from '#kinds/burns/kind.ts'
+import { BURNS } from '#chains/kinds/burns/kind.ts'
 import type { Connection, Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'

@@ -1,4 +1,4 @@
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { Engine } from '#store/engine.ts'
 import { type RunningIndexer, startIndexer } from '#test/indexed-ecosystem.ts'
 import type { FastTime } from './fast-time.ts'

@@ -12,19 +12,19 @@ export interface Mutation {
 export const mutations: readonly Mutation[] = [
   {
     rule: 'skip the bloom check',
-    file: 'src/chain/verify-logs.ts',
+    file: 'src/chains/chain/verify-logs.ts',
     from: 'if (!explainsBloom(header, filter, logs))',
     to: 'if (!Array.isArray(logs))',
   },
   {
     rule: 'trust an empty answer',
-    file: 'src/chain/verify-logs.ts',
+    file: 'src/chains/chain/verify-logs.ts',
     from: 'if (!explainsBloom(header, filter, logs))',
     to: 'if (logs.length > 0 && !explainsBloom(header, filter, logs))',
   },
   {
     rule: 'trust a made-up log',
-    file: 'src/chain/verify-logs.ts',
+    file: 'src/chains/chain/verify-logs.ts',
     from: '      refuseForged(header, logs)\n',
     to: '      if (logs.length < 0) refuseForged(header, logs)\n',
     // The receipts give most made-up logs away, too.
@@ -32,25 +32,25 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'accept a log of another block hash',
-    file: 'src/chain/verify-logs.ts',
+    file: 'src/chains/chain/verify-logs.ts',
     from: 'if (log.blockHash !== header.hash || log.blockNumber !== header.number)',
     to: 'if (log.blockNumber < 0)',
   },
   {
     rule: 'forget the inverse fold of events',
-    file: 'src/indexer/events/store-events.ts',
+    file: 'src/chains/indexer/events/store-events.ts',
     from: '  await foldEvents(connection, { dataset, byAccount, keepHours: true }, contributions)\n',
     to: '',
   },
   {
     rule: 'forget the inverse fold of balances',
-    file: 'src/datasets/holders/dataset.ts',
+    file: 'src/chains/datasets/holders/dataset.ts',
     from: '  await moveBalances(change, undone, { before, since })\n',
     to: '  if (undone.length < 0) await moveBalances(change, undone, { before, since })\n',
   },
   {
     rule: 'move the cursor before the facts, outside their transaction',
-    file: 'src/indexer/commit.ts',
+    file: 'src/chains/indexer/commit.ts',
     from: `  await transact(
     deps,
     async (connection) => {
@@ -66,25 +66,25 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'leave the cursor where it was when blocks are taken back',
-    file: 'src/indexer/commit.ts',
+    file: 'src/chains/indexer/commit.ts',
     from: '    await movePosition(change.connection, { ...change, to: ancestor, tip: input.tip })\n',
     to: '',
   },
   {
     rule: 'ignore parent links',
-    file: 'src/chain/follow.ts',
+    file: 'src/chains/chain/follow.ts',
     from: 'if (parent !== undefined && header.parentHash !== parent)',
     to: 'if (parent !== undefined && header.number < 0)',
   },
   {
     rule: 'forget that finality never goes back',
-    file: 'src/indexer/commit.ts',
+    file: 'src/chains/indexer/commit.ts',
     from: 'Math.max(finalizedBefore, Math.min(tip',
     to: 'Math.max(0, Math.min(tip',
   },
   {
     rule: 'take final blocks back',
-    file: 'src/chain/follow.ts',
+    file: 'src/chains/chain/follow.ts',
     from: `    if (stored === undefined && !isBeforeAll) throw new DeepReorgError(number)
     const header = await deps.source.header(number)
 `,
@@ -94,13 +94,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 'read older history up to the head, before it is final',
-    file: 'src/indexer/chain-index.ts',
+    file: 'src/chains/indexer/chain-index.ts',
     from: 'const to = Math.min(outcome.tip.finalized - HISTORY_MARGIN, this.#position.number)',
     to: 'const to = Math.min(outcome.tip.head.number, this.#position.number)',
   },
   {
     rule: 'trust an empty range of whichever node gave it',
-    file: 'src/chain/endpoints/logs-fetcher.ts',
+    file: 'src/chains/chain/endpoints/logs-fetcher.ts',
     from: 'const end = isAlone ? undefined : readEnd(ask, answer)',
     to: 'const end = undefined',
     seed: 5004,

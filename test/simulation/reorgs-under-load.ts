@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toHex } from 'viem'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import { readIndexStatus } from '#chains/indexer/status.ts'
 import {
   burn,
   burnToDead,
@@ -17,8 +19,6 @@ import {
 import { accounts } from '#devnet/addresses.ts'
 import { type ChainClient, readHead } from '#devnet/chain-client.ts'
 import { units } from '#devnet/units.ts'
-import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
-import { readIndexStatus } from '#indexer/status.ts'
 import { openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { startWorld, type World } from '#test/world.ts'

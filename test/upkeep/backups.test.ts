@@ -18,7 +18,7 @@ import { readSettings } from '#main/settings.ts'
 import { migrateStore, openStores } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import { bearer, codeOf } from '#test/access/access-harness.ts'
+import { bearer, codeOf } from '#test/callers/access-harness.ts'
 import { createMoneyWorld, type HeldKey, type MoneyWorld } from '#test/money/money-world.ts'
 import { copy, liveIn, openPlace, PAIRS, setUpPlaces, type TestPlace } from './copy-world.ts'
 

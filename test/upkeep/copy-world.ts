@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { after, before } from 'node:test'
 import { readSettings } from '#main/settings.ts'
 import { migrateStore, openStore } from '#main/stores.ts'
+import { type CopyOptions, runCopy } from '#operations/copy/run-copy.ts'
 import type { Engine } from '#store/engine.ts'
 import { createMoneyWorld, type HeldKey, type MoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
-import { type CopyOptions, runCopy } from '#upkeep/copy/run-copy.ts'
 
 export type Kind = 'SQLite' | 'PostgreSQL'
 

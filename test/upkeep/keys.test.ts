@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { readKeyNotes } from '#main/key-notes.ts'
 import { accountsMigrations, migrateStore, openStore } from '#main/stores.ts'
+import { listAllKeys } from '#operations/upkeep/keys/list-keys.ts'
+import { revokeKeys } from '#operations/upkeep/keys/revoke-keys.ts'
 import { createMoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { listAllKeys } from '#upkeep/keys/list-keys.ts'
-import { revokeKeys } from '#upkeep/keys/revoke-keys.ts'
 import { runSexton } from './run-sexton.ts'
 
 let folder: string

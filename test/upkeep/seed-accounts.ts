@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { insertKey } from '#access/keys/key-store.ts'
+import { insertKey } from '#callers/keys/key-store.ts'
 import type { Address } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { keyAccount, REVENUE } from '#ledger/account.ts'

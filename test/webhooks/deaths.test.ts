@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accountsMigrations } from '#main/stores.ts'
-import { assertSound } from '#test/access/access-harness.ts'
+import { Delivery } from '#serving/webhooks/delivery.ts'
+import { assertSound } from '#test/callers/access-harness.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
-import { Delivery } from '#webhooks/delivery.ts'
 import { isLongVersion } from '../long-version.ts'
 import { DeadError, makeMortalEngine } from '../simulation/mortal-engine.ts'
 import {

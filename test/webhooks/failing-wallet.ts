@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { accountsMigrations, openStore } from '#main/stores.ts'
+import { WEBHOOKS_PER_WALLET_MAX } from '#serving/webhooks/webhook.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import { WEBHOOKS_PER_WALLET_MAX } from '#webhooks/webhook.ts'
 import { createWebhookWorld, startFeedWorld } from './webhook-world.ts'
 
 const { events } = new Command('node test/webhooks/failing-wallet.ts')

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { accountsMigrations, openStore } from '#main/stores.ts'
-import { assertSound } from '#test/access/access-harness.ts'
+import { assertSound } from '#test/callers/access-harness.ts'
 import type { Doom } from './kills/doomed-deliverer.ts'
 import {
   assertQueued,

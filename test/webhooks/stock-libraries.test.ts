@@ -9,9 +9,9 @@ import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { Webhook as SvixWebhook } from 'svix'
 import { freePort } from '#lib/free-port.ts'
 import { accountsMigrations } from '#main/stores.ts'
-import { bodyOf, type Minted } from '#test/access/access-harness.ts'
+import { secretOf } from '#serving/webhooks/webhook-secret.ts'
+import { bodyOf, type Minted } from '#test/callers/access-harness.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
-import { secretOf } from '#webhooks/webhook-secret.ts'
 import type { Received, Receiver } from './receiver.ts'
 import {
   createWebhookWorld,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { openSigningKeys } from '#main/open-signing-keys.ts'
-import { signStatement } from '#statements/sign-statement.ts'
-import type { Statement } from '#statements/statement-shape.ts'
+import { signStatement } from '#money/statements/sign-statement.ts'
+import type { Statement } from '#money/statements/statement-shape.ts'
 import { eitherEngine } from '../long-version.ts'
 import { startPostgres } from '../postgres.ts'
 import {

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import { freePort } from '#lib/free-port.ts'
 import { BUILT_PROGRAM, buildService } from '../build.ts'
 import { type BenchProcess, readJson, startProcess } from './bench-process.ts'

@@ -87,7 +87,7 @@ const topFolders: readonly string[] = [
   'tools',
 ]
 
-/** A kind of event is one folder of `src/kinds/`: each of its files belongs to a layer. */
+/** A kind of event is one folder of `src/chains/kinds/`: each of its files belongs to a layer. */
 const kindFileLayers: Readonly<Record<string, string>> = {
   'kind.ts': 'ecosystem',
   'kinds.ts': 'ecosystem',

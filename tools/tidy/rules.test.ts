@@ -21,7 +21,7 @@ const layersOf = (path: string, specifier: string) => layerBreaches([importing(p
 
 test('a layer that imports one not listed is told, with file, line and what it may import', () => {
   const [breach, ...more] = layerBreaches([
-    importing('src/ledger/entry.ts', '#lib/time.ts', '#store/sql.ts', '#access/keys.ts'),
+    importing('src/ledger/entry.ts', '#lib/time.ts', '#store/sql.ts', '#callers/metering/keys.ts'),
   ])
   assert.equal(more.length, 0)
   assert.equal(breach?.line, 3)
@@ -31,8 +31,8 @@ test('a layer that imports one not listed is told, with file, line and what it m
 })
 
 test('what a neighbour may import gives no right to it', () => {
-  assert.equal(layersOf('src/api/stats.ts', '#kinds/burns/queries.ts').length, 0)
-  assert.equal(layersOf('src/api/stats.ts', '#store/sql.ts').length, 1)
+  assert.equal(layersOf('src/serving/api/stats.ts', '#chains/kinds/burns/queries.ts').length, 0)
+  assert.equal(layersOf('src/serving/api/stats.ts', '#store/sql.ts').length, 1)
 })
 
 test('lib imports nothing, domain only lib', () => {
@@ -52,8 +52,8 @@ test('only what stands below main imports it, and only the command line and what
 test('source files import no tests, tools or local chains, but for the command line and main', () => {
   assert.equal(layersOf('src/store/engine.ts', '#test/postgres.ts').length, 1)
   assert.equal(layersOf('src/store/engine.ts', '../../tools/check.ts').length, 1)
-  assert.equal(layersOf('src/indexer/status.ts', '#devnet/rpc.ts').length, 1)
-  assert.equal(layersOf('src/cli/devnet.ts', '#devnet/rpc.ts').length, 0)
+  assert.equal(layersOf('src/chains/indexer/status.ts', '#devnet/rpc.ts').length, 1)
+  assert.equal(layersOf('src/operations/cli/devnet.ts', '#devnet/rpc.ts').length, 0)
   assert.equal(layersOf('devnet/deploy.ts', '#contracts/compile.ts').length, 0)
   assert.equal(layersOf('devnet/deploy.ts', '#store/sql.ts').length, 1)
 })
@@ -63,10 +63,11 @@ test('a test may import any layer', () => {
 })
 
 test('a set-up of tests is imported by tests and other set-ups only', () => {
-  const told = (path: string) => harnessBreaches([importing(path, '#access/access-harness.ts')])
-  assert.equal(told('src/access/keys/mint.ts').length, 1)
-  assert.equal(told('src/access/keys/mint.test.ts').length, 0)
-  assert.equal(told('src/access/meter/meter-harness.ts').length, 0)
+  const told = (path: string) =>
+    harnessBreaches([importing(path, '#callers/metering/access-harness.ts')])
+  assert.equal(told('src/callers/keys/mint.ts').length, 1)
+  assert.equal(told('src/callers/keys/mint.test.ts').length, 0)
+  assert.equal(told('src/callers/metering/meter/meter-harness.ts').length, 0)
   assert.equal(told('test/money/money-world.ts').length, 0)
 })
 
@@ -85,14 +86,24 @@ test('a folder that is no layer is told', () => {
 
 test('a dataset that imports its sibling is told, types too', () => {
   const text = `import type {\n  Row,\n} from '../dividends/tables.ts'\n`
-  const [breach] = siblingBreaches([sourceFile('src/datasets/burns/queries.ts', text)])
+  const [breach] = siblingBreaches([sourceFile('src/chains/datasets/burns/queries.ts', text)])
   assert.equal(breach?.line, 3)
-  const own = importing('src/datasets/burns/queries.ts', './tables.ts', '#kinds/burns/a.ts')
+  const own = importing(
+    'src/chains/datasets/burns/queries.ts',
+    './tables.ts',
+    '#chains/kinds/burns/a.ts',
+  )
   assert.equal(siblingBreaches([own]).length, 0)
 })
 
 test('imports across layers without # and imports without an ending are told', () => {
-  const file = importing('src/http/route.ts', '../lib/time.ts', '#lib/time', './server', './a.ts')
+  const file = importing(
+    'src/serving/http/route.ts',
+    '../lib/time.ts',
+    '#lib/time',
+    './server',
+    './a.ts',
+  )
   const rules = importFormBreaches([file]).map(({ line, mend }) => `${line} ${mend}`)
   assert.deepEqual(rules, [
     "1 import '#lib/time.ts'",
@@ -186,11 +197,15 @@ test('names that are not kebab-case, say nothing or carry a version are told', (
     'src/helpers/day.ts',
     'src/lib/key-manager.ts',
     'src/lib/misc.ts',
-    'src/api/keys-v2.ts',
+    'src/serving/api/keys-v2.ts',
   ]
   for (const path of [...bad, ...worse]) assert.equal(nameBreaches([path]).length, 1, path)
-  const good = ['src/lib/stored-integer.ts', 'src/access/mint/401.test.ts', 'src/chain/eip191.ts']
-  assert.deepEqual(nameBreaches([...good, 'src/datasets/prices/uniswap-v2.ts']), [])
+  const good = [
+    'src/lib/stored-integer.ts',
+    'src/callers/metering/mint/401.test.ts',
+    'src/chains/chain/eip191.ts',
+  ]
+  assert.deepEqual(nameBreaches([...good, 'src/chains/datasets/prices/uniswap-v2.ts']), [])
 })
 
 test('postponed work, forced types and enums are told, quotes of them are not', () => {

@@ -9,7 +9,7 @@ import {
   sums,
   xOf,
   yOf,
-} from '#site/chart/geometry.ts'
+} from '#serving/site/chart/geometry.ts'
 import type { Days } from '../state/types.ts'
 import { NO_SELECTION, SelectionContext } from './selection.ts'
 import { useWidth } from './use-width.ts'

@@ -5,7 +5,7 @@ import {
   type Usage as UsageAnswer,
   type UsageHistory,
 } from 'sexton-client'
-import { dayName } from '#site/chart/format.ts'
+import { dayName } from '#serving/site/chart/format.ts'
 import { Plot } from '../chart/plot.tsx'
 import { count, short } from '../parts/format.ts'
 import { QuotaLine } from '../parts/quota-line.tsx'

@@ -1,4 +1,4 @@
-import { cut, dollars, short } from '#site/chart/format.ts'
+import { cut, dollars, short } from '#serving/site/chart/format.ts'
 
 export { dollars, short }
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { dayName } from '#site/chart/format.ts'
+import { dayName } from '#serving/site/chart/format.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
 import { count, short } from '../parts/format.ts'

@@ -1,5 +1,5 @@
 import type { ChainStatus } from 'sexton-client'
-import { cards } from '#kinds/cards.ts'
+import { cards } from '#chains/kinds/cards.ts'
 import { joinWords } from '#lib/join-words.ts'
 import { count } from '../parts/format.ts'
 import { texts } from '../texts.ts'

@@ -1,6 +1,6 @@
 import type { Chain } from 'sexton-client'
-import { cards } from '#kinds/cards.ts'
-import type { EventCard } from '#site/event-card.ts'
+import { cards } from '#chains/kinds/cards.ts'
+import type { EventCard } from '#serving/site/event-card.ts'
 import { age, amount, count, shortAddress, usd } from '../parts/format.ts'
 import { useNow } from '../parts/now.ts'
 import type { Entry } from '../state/types.ts'

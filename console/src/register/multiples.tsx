@@ -1,5 +1,5 @@
-import { cards } from '#kinds/cards.ts'
-import { dayName } from '#site/chart/format.ts'
+import { cards } from '#chains/kinds/cards.ts'
+import { dayName } from '#serving/site/chart/format.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
 import { count, dollars, percent, price, short, usd } from '../parts/format.ts'

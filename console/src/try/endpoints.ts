@@ -1,4 +1,4 @@
-import { cards } from '#kinds/cards.ts'
+import { cards } from '#chains/kinds/cards.ts'
 
 /** What the builder offers: the metered endpoints with their parameters. */
 export interface Endpoint {

@@ -1,8 +1,8 @@
-import type { GaugeReading } from '#api/metrics.ts'
-import { type JobState, readJobStates } from '#jobs/job-runs.ts'
-import type { Job } from '#jobs/run-jobs.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import type { Clock } from '#lib/time.ts'
+import { type JobState, readJobStates } from '#operations/jobs/job-runs.ts'
+import type { Job } from '#operations/jobs/run-jobs.ts'
+import type { GaugeReading } from '#serving/api/metrics.ts'
 import type { Engine } from '#store/engine.ts'
 
 export interface JobGaugeDeps {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Chain } from '#ecosystem/ecosystem.ts'
+import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import { publicReadiness } from './read-readiness.ts'
 
 test('the public readiness numbers RPC endpoints, names no host and gives no reason of a failed job', () => {

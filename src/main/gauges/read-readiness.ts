@@ -1,15 +1,20 @@
-import type { Readiness } from '#api/health-routes.ts'
-import { readUnproven } from '#datasets/deposits/proof/deposit-proofs.ts'
-import { type Proof, readProofs } from '#datasets/holders/proof/proof-row.ts'
-import { rereadingOf } from '#datasets/rereading.ts'
-import { nameUnknown } from '#datasets/unknown.ts'
-import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
-import { NOTED_SECONDS, readNodeStates } from '#indexer/node-states.ts'
-import { isUnusable, readStalls, type Stall } from '#indexer/stalled-chains.ts'
-import { type ChainStatus, conditionOf, type IndexStatus, isIncomplete } from '#indexer/status.ts'
+import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
+import { type Proof, readProofs } from '#chains/datasets/holders/proof/proof-row.ts'
+import { rereadingOf } from '#chains/datasets/rereading.ts'
+import { nameUnknown } from '#chains/datasets/unknown.ts'
+import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { NOTED_SECONDS, readNodeStates } from '#chains/indexer/node-states.ts'
+import { isUnusable, readStalls, type Stall } from '#chains/indexer/stalled-chains.ts'
+import {
+  type ChainStatus,
+  conditionOf,
+  type IndexStatus,
+  isIncomplete,
+} from '#chains/indexer/status.ts'
+import { type ImpossibleBurns, impossibleBurns } from '#chains/statistics/impossible-burns.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { toIso, unixNow } from '#lib/time.ts'
-import { type ImpossibleBurns, impossibleBurns } from '#statistics/impossible-burns.ts'
+import type { Readiness } from '#serving/api/health-routes.ts'
 import type { Connection } from '#store/engine.ts'
 import { describeAnomalies, type MappingAnomalies, readMappingAnomalies } from '../mappings.ts'
 import type { IndexGaugeDeps } from './index-gauges.ts'

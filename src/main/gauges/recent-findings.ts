@@ -1,8 +1,8 @@
-import type { MetaDeps } from '#api/meta-route.ts'
-import { readProofs } from '#datasets/holders/proof/proof-row.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { readProofs } from '#chains/datasets/holders/proof/proof-row.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
+import type { MetaDeps } from '#serving/api/meta-route.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { readMappingAnomalies } from '../mappings.ts'
 

@@ -1,4 +1,4 @@
-import { createMetrics, type GaugeReading } from '#api/metrics.ts'
+import { createMetrics, type GaugeReading } from '#serving/api/metrics.ts'
 import type { PortSetting } from '../settings.ts'
 import { leadingGauge, type RoleState } from './index-gauges.ts'
 import { type MetricsServer, startMetricsServer } from './metrics-server.ts'

@@ -1,10 +1,10 @@
-import type { GaugeReading } from '#api/metrics.ts'
 import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
+import { type Readiness, readPublished } from '#money/x402/facilitators/readiness.ts'
+import { gasOfDay } from '#money/x402/settling/gas-days.ts'
+import { countOpenIntents } from '#money/x402/settling/intent-store.ts'
+import type { SettlingRpc } from '#money/x402/settling/settling-rpc.ts'
+import type { GaugeReading } from '#serving/api/metrics.ts'
 import type { Engine } from '#store/engine.ts'
-import { type Readiness, readPublished } from '#x402/facilitators/readiness.ts'
-import { gasOfDay } from '#x402/settling/gas-days.ts'
-import { countOpenIntents } from '#x402/settling/intent-store.ts'
-import type { SettlingRpc } from '#x402/settling/settling-rpc.ts'
 
 export interface SettlingGaugeDeps {
   readonly engine: Pick<Engine, 'read'>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { registerMigrations } from '#datasets/datasets.ts'
+import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'

@@ -1,12 +1,12 @@
-import { registerMigrations } from '#datasets/datasets.ts'
+import { registerMigrations } from '#chains/datasets/datasets.ts'
 import type { Clock } from '#lib/time.ts'
+import { missingRights } from '#operations/grants/missing-rights.ts'
+import type { Role } from '#operations/grants/rights.ts'
 import { dialectOf } from '#store/dialects.ts'
 import type { Engine, Migration } from '#store/engine.ts'
 import { CLOSED_ID } from '#store/migrate.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { missingRights } from '../grants/missing-rights.ts'
-import type { Role } from '../grants/rights.ts'
 import { accountsMigrations } from '../stores.ts'
 
 /** A probe asks every second or so, and anyone may ask. */

@@ -1,6 +1,6 @@
-import type { GaugeReading } from '#api/metrics.ts'
+import type { GaugeReading } from '#serving/api/metrics.ts'
+import { countDelivered, countStates } from '#serving/webhooks/webhook-store.ts'
 import type { Engine } from '#store/engine.ts'
-import { countDelivered, countStates } from '#webhooks/webhook-store.ts'
 
 export function webhookGauges(accounts: Engine): readonly GaugeReading[] {
   return [

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import type { Leader } from '#jobs/leader.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
+import type { Leader } from '#operations/jobs/leader.ts'
 import type { Settings } from '../settings.ts'
 import type { Stores } from '../stores.ts'
 

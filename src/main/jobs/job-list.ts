@@ -1,5 +1,5 @@
-import type { LeaseName } from '#jobs/leader.ts'
-import type { Job } from '#jobs/run-jobs.ts'
+import type { LeaseName } from '#operations/jobs/leader.ts'
+import type { Job } from '#operations/jobs/run-jobs.ts'
 import type { Engine } from '#store/engine.ts'
 import type { Settings } from '../settings.ts'
 import { type SettlingFacts, settlingOf } from '../settling.ts'

@@ -1,6 +1,6 @@
-import { readIndexStatus } from '#indexer/status.ts'
-import type { OpenJob } from '#jobs/run-jobs.ts'
+import { readIndexStatus } from '#chains/indexer/status.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
+import type { OpenJob } from '#operations/jobs/run-jobs.ts'
 import type { JobDeps } from './job-deps.ts'
 import { type JobOf, jobsOf } from './job-list.ts'
 import { createRetention } from './retention.ts'

@@ -1,10 +1,10 @@
-import { RETAINED_USAGE } from '#access/usage/retained-usage.ts'
-import { createPruning, type Retained } from '#jobs/retained.ts'
+import { RETAINED_USAGE } from '#callers/metering/usage/retained-usage.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
-import { RETAINED_CLAIMS } from '#payments/retained-claims.ts'
+import { RETAINED_CLAIMS } from '#money/payments/retained-claims.ts'
+import { RETAINED_INTENTS, RETAINED_SIGN_INS } from '#money/x402/retained-payments.ts'
+import { createPruning, type Retained } from '#operations/jobs/retained.ts'
+import { RETAINED_WEBHOOKS } from '#serving/webhooks/webhook-store.ts'
 import type { Engine } from '#store/engine.ts'
-import { RETAINED_WEBHOOKS } from '#webhooks/webhook-store.ts'
-import { RETAINED_INTENTS, RETAINED_SIGN_INS } from '#x402/retained-payments.ts'
 
 /** All that is deleted from the accounts, in this order. */
 export const RETENTION: readonly Retained[] = [

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { lockSuccessor, publicIdsOf } from '#access/keys/key-store.ts'
-import { readDeposits } from '#datasets/deposits/queries.ts'
-import { filePartsOf } from '#datasets/file-parts.ts'
-import type { Payment } from '#ecosystem/ecosystem.ts'
-import { createVerifier } from '#payments/verifier.ts'
-import { settlesIntent } from '#x402/settling/intent-store.ts'
-import { shareOf } from '#x402/sign-in/bucket-shares.ts'
+import { lockSuccessor, publicIdsOf } from '#callers/keys/key-store.ts'
+import { readDeposits } from '#chains/datasets/deposits/queries.ts'
+import { filePartsOf } from '#chains/datasets/file-parts.ts'
+import type { Payment } from '#chains/ecosystem/ecosystem.ts'
+import { createVerifier } from '#money/payments/verifier.ts'
+import { settlesIntent } from '#money/x402/settling/intent-store.ts'
+import { shareOf } from '#money/x402/sign-in/bucket-shares.ts'
 import { blockHashes } from '../roles/block-hashes.ts'
 import type { JobDeps } from './job-deps.ts'
 
@@ -47,12 +47,12 @@ export async function openSettling(deps: JobDeps): Promise<SettlingJobs> {
   const { stores, clock, logger } = deps
   const [{ finishPayments, sendReserved }, { PaymentSender }, { openSettlingRpc }, facilitators] =
     await Promise.all([
-      import('#x402/settling/finish-payments.ts'),
-      import('#x402/settling/send-payments.ts'),
-      import('#x402/settling/settling-rpc.ts'),
+      import('#money/x402/settling/finish-payments.ts'),
+      import('#money/x402/settling/send-payments.ts'),
+      import('#money/x402/settling/settling-rpc.ts'),
       import('../open-facilitator.ts'),
     ])
-  const { createPublisher } = await import('#x402/facilitators/publish-readiness.ts')
+  const { createPublisher } = await import('#money/x402/facilitators/publish-readiness.ts')
   const failures: unknown[] = []
   const common = {
     engine: stores.accounts,

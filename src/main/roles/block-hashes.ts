@@ -1,10 +1,10 @@
-import type { ChainSource } from '#chain/chain-source.ts'
-import { EndpointError } from '#chain/endpoints/endpoint-error.ts'
-import { RpcError } from '#chain/rpc-error.ts'
-import { type DepositReads, readBlockHash } from '#datasets/deposits/queries.ts'
+import type { ChainSource } from '#chains/chain/chain-source.ts'
+import { EndpointError } from '#chains/chain/endpoints/endpoint-error.ts'
+import { RpcError } from '#chains/chain/rpc-error.ts'
+import { type DepositReads, readBlockHash } from '#chains/datasets/deposits/queries.ts'
 import type { Hash } from '#domain/address.ts'
 import type { Clock } from '#lib/time.ts'
-import type { BlockHashAt } from '#payments/deposit.ts'
+import type { BlockHashAt } from '#money/payments/deposit.ts'
 
 /** Pause after a node failed to answer, since each timeout takes long. */
 const SILENT_MS = 60_000
@@ -27,7 +27,7 @@ export function blockHashes(
   }
   let opened: ReturnType<typeof open> | undefined
   const open = async () => {
-    const { openRpcSource } = await import('#chain/rpc-source.ts')
+    const { openRpcSource } = await import('#chains/chain/rpc-source.ts')
     return openRpcSource({ chainId, urls })
   }
   return async (number) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { moduleFile } from '#lib/package-root.ts'
 import { YOUNG_MB } from '#lib/thread-memory.ts'
 import type { IndexProgress } from '../gauges/index-progress.ts'

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
+import localEcosystem, { onChains } from '#chains/ecosystem/ecosystems/local.ts'
 import type { Devnet, Ports } from '#devnet/start-devnet.ts'
-import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import localEcosystem, { onChains } from '#ecosystem/ecosystems/local.ts'
 import { freePort } from '#lib/free-port.ts'
 import type { Settings } from '../settings.ts'
 

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import type { ProveDepositsDeps } from '#datasets/deposits/proof/prove-deposits.ts'
-import type { Proof } from '#datasets/holders/proof/proof-row.ts'
-import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
-import { CHAIN_PART, type PartChange } from '#indexer/adopted-file/file-part.ts'
+import type { ProveDepositsDeps } from '#chains/datasets/deposits/proof/prove-deposits.ts'
+import type { Proof } from '#chains/datasets/holders/proof/proof-row.ts'
+import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { CHAIN_PART, type PartChange } from '#chains/indexer/adopted-file/file-part.ts'
 
 /** Logs what an edit of the ecosystem file leads to, a line for each part. */
 export function reportAdopted(

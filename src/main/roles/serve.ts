@@ -1,19 +1,19 @@
 import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
-import { createProxyCheck } from '#access/callers/client-address.ts'
-import { type ApiDeps, createApi } from '#api/create-api.ts'
-import { documentPages } from '#api/document-pages.ts'
-import { type HealthDeps, healthRoutes, type Readiness } from '#api/health-routes.ts'
-import { type MetaDeps, metaRoute } from '#api/meta-route.ts'
-import type { Metrics } from '#api/metrics.ts'
-import type { PipelineDeps } from '#api/pipeline.ts'
+import { createProxyCheck } from '#callers/metering/client-address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { requestIds } from '#http/request.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Route } from '#route/route.ts'
-import { sitePages } from '#site/site-pages.ts'
+import { type ApiDeps, createApi } from '#serving/api/create-api.ts'
+import { documentPages } from '#serving/api/document-pages.ts'
+import { type HealthDeps, healthRoutes, type Readiness } from '#serving/api/health-routes.ts'
+import { type MetaDeps, metaRoute } from '#serving/api/meta-route.ts'
+import type { Metrics } from '#serving/api/metrics.ts'
+import type { PipelineDeps } from '#serving/api/pipeline.ts'
+import { requestIds } from '#serving/http/request.ts'
+import { sitePages } from '#serving/site/site-pages.ts'
 import { StoreError } from '#store/engine.ts'
 import { type MetricsServer, startMetricsServer } from '../gauges/metrics-server.ts'
 import { reportErrors } from '../report-errors.ts'
@@ -152,7 +152,7 @@ async function openLog(deps: ServeDeps, input: Pick<ServeInput, 'routes' | 'addr
   const { accessLog } = deps.settings
   if (accessLog === undefined) return undefined
   const [{ createAccessLog }, { openAccessLog }] = await Promise.all([
-    import('#api/access-log.ts'),
+    import('#serving/api/access-log.ts'),
     import('../open-access-log.ts'),
   ])
   const { write, close } = await openAccessLog(deps, accessLog)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { registerMigrations } from '#datasets/datasets.ts'
+import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { chainInAccount, keyAccount } from '#ledger/account.ts'
 import { post } from '#ledger/post.ts'
 import { spendCalls } from '#ledger/spend.ts'

@@ -1,6 +1,6 @@
-import { keepJobRuns } from '#jobs/job-runs.ts'
-import { fencedBy, Leader } from '#jobs/leader.ts'
-import { type JobRuns, runJobs } from '#jobs/run-jobs.ts'
+import { keepJobRuns } from '#operations/jobs/job-runs.ts'
+import { fencedBy, Leader } from '#operations/jobs/leader.ts'
+import { type JobRuns, runJobs } from '#operations/jobs/run-jobs.ts'
 import type { JobDeps } from '../jobs/job-deps.ts'
 import { openJobs } from '../jobs/open-jobs.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import localEcosystem from '#ecosystem/ecosystems/local.ts'
-import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
+import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { welcome } from './welcome.ts'
 
 const welcomeTo = (file: EcosystemFile) =>

@@ -1,6 +1,6 @@
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { eventKinds } from '#chains/kinds/kinds.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { eventKinds } from '#kinds/kinds.ts'
 
 /** Ready to paste. */
 export function welcome(input: {

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Leader, type LeaseName, leaseMigration } from '#jobs/leader.ts'
 import { systemClock } from '#lib/time.ts'
+import { Leader, type LeaseName, leaseMigration } from '#operations/jobs/leader.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { type Engine, type Migration, StoreError } from '../engine.ts'
 import { sql } from '../sql.ts'
@@ -29,7 +29,7 @@ async function frozenIn(options: PostgresOptions, work: string) {
   const program = `
     import { setTimeout as sleep } from 'node:timers/promises'
     import { openPostgres } from ${module('./open-postgres.ts')}
-    import { Leader } from ${module('../../jobs/leader.ts')}
+    import { Leader } from ${module('../../operations/jobs/leader.ts')}
     import { sql } from ${module('../sql.ts')}
     const engine = openPostgres(${JSON.stringify(options)})
     const held = async () => {

@@ -65,7 +65,14 @@ export function startRole(start: RoleStart): RoleProcess {
     flags = [],
     project = root,
   } = start
-  const command = [...wrapper, process.execPath, ...nodeFlags, 'src/cli/sexton.mjs', role, ...flags]
+  const command = [
+    ...wrapper,
+    process.execPath,
+    ...nodeFlags,
+    'src/operations/cli/sexton.mjs',
+    role,
+    ...flags,
+  ]
   const [program = '', ...words] = command
   const child = spawn(program, words, {
     cwd: project,

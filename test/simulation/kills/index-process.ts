@@ -38,7 +38,7 @@ export function startIndexProcess(
   place: IndexPlace,
   tracing?: Tracing,
 ): IndexProcess {
-  const command = [process.execPath, '--import', clock, 'src/cli/sexton.mjs', 'index']
+  const command = [process.execPath, '--import', clock, 'src/operations/cli/sexton.mjs', 'index']
   const [program = '', ...flags] = [...wrapper(deps.strace, place, tracing), ...command]
   const child = spawn(program, flags, {
     cwd: root,

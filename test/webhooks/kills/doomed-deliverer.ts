@@ -1,5 +1,5 @@
 import { openStore } from '#main/stores.ts'
-import { Delivery } from '#webhooks/delivery.ts'
+import { Delivery } from '#serving/webhooks/delivery.ts'
 import { localEcosystemAt } from '../../indexed-ecosystem.ts'
 import { makeMortalEngine } from '../../simulation/mortal-engine.ts'
 import { delivererDeps, hasWork, keysOf } from '../webhook-world.ts'

@@ -60,12 +60,12 @@ async function installLine(line: string): Promise<string> {
     installPackages(`ponder-${line}`, [`ponder@${line}`, ...BESIDE], overrides)
   const folder = await install({}).catch(() => install(OVERRIDES))
   await rm(join(folder, '.ponder'), { recursive: true, force: true })
-  await mkdir(join(folder, 'src/api'), { recursive: true })
+  await mkdir(join(folder, 'src/serving/api'), { recursive: true })
   const files = {
     schema: 'ponder.schema.ts',
     config: 'ponder.config.ts',
     handlers: 'src/index.ts',
-    api: 'src/api/index.ts',
+    api: 'src/serving/api/index.ts',
   }
   for (const [from, to] of Object.entries(files))
     await cp(join(import.meta.dirname, 'rivals', `ponder-${from}.mjs`), join(folder, to))

@@ -1,0 +1,242 @@
+import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
+import type { KeyLimits } from '#domain/key-limits.ts'
+import { toUsd } from '#domain/money.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import type { WalletTier } from '#domain/tier.ts'
+import { startOfDay, unixNow } from '#lib/time.ts'
+import { named, Type } from '#lib/type.ts'
+import { answer, defineRoute, type Route } from '#route/route.ts'
+import type { Connection } from '#store/engine.ts'
+import type { KeyDeps } from './authorise.ts'
+import { AUTHORITY_REFUSALS, authorise, type OwnerProof, useAuthority } from './authorise.ts'
+import { KeyRecord, toKeyRecord } from './key-record.ts'
+import {
+  countRotations,
+  insertKey,
+  type Key,
+  lockKey,
+  markRevoked,
+  ROTATIONS_MAX,
+  recordSuccessor,
+  setLabel,
+} from './key-store.ts'
+import { LabelText, parseLabel, refuseLabel } from './label.ts'
+import type { Action } from './message.ts'
+import { NewKey, SIGNED_FIELDS } from './mint.ts'
+import { moveWholeBalance } from './move-whole-balance.ts'
+import { publicIdInPath } from './parameters.ts'
+import { readPaidCalls } from './spending-caps.ts'
+import { writeOrRefuse } from './write-or-refuse.ts'
+
+export const ProofBody = Type.Object(
+  {
+    ownerAddress: Type.Optional(SIGNED_FIELDS.ownerAddress),
+    signature: Type.Optional(SIGNED_FIELDS.signature),
+    message: Type.Optional(SIGNED_FIELDS.message),
+  },
+  { additionalProperties: false },
+)
+
+export const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
+
+const OWNER = {
+  method: 'POST',
+  tag: 'Keys',
+  metered: false,
+  guard: 'mint',
+  parameters: { publicId: publicIdInPath },
+} as const
+
+export function revokeRoute(deps: KeyDeps): Route {
+  return defineRoute({
+    ...OWNER,
+    path: '/api/keys/{publicId}/revoke',
+    operationId: 'revokeKey',
+    summary: 'Revoke a key',
+    description:
+      'Send the key itself as Bearer, or the signed text of GET /api/keys/message?action=revoke. From then on the key gets 401. Its balance stays and can be moved by the wallet.',
+    body: ProofBody,
+    answers: {
+      200: {
+        description: 'The revoked key.',
+        schema: named('RevokedApiKey', { key: KeyRecord }),
+      },
+    },
+    refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
+    async handle({ parameters: { publicId }, caller, body }) {
+      const input = { action: 'revoke', publicId, caller, proof: body } as const
+      const outcome = await actOnKey(deps, input, async (connection, key, nowUnix) => {
+        const digest = await markRevoked(connection, { publicId, nowUnix })
+        return { key: { ...key, revokedUnix: key.revokedUnix ?? nowUnix }, digest }
+      })
+      if (isRefusal(outcome)) return outcome
+      if (outcome.digest !== undefined) {
+        deps.callers.forget(outcome.digest)
+        deps.onKeyChange?.({ kind: 'revoked', publicId, owner: outcome.key.wallet })
+      }
+      return answer(200, { key: toKeyRecord(deps, outcome.key, outcome.tier) }, NO_STORE)
+    },
+  })
+}
+
+export function rotateRoute(deps: KeyDeps): Route {
+  return defineRoute({
+    ...OWNER,
+    path: '/api/keys/{publicId}/rotate',
+    operationId: 'rotateKey',
+    summary: 'Replace a key',
+    description:
+      'Makes a new key with the same label, moves the balance to it and revokes the old one, all at once. Send the key itself as Bearer, or the signed text of GET /api/keys/message?action=rotate.',
+    body: ProofBody,
+    answers: { 201: { description: 'The new key with its secret.', schema: NewKey } },
+    refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked', 'key_limit_reached'],
+    async handle({ parameters: { publicId }, caller, body }) {
+      const input = { action: 'rotate', publicId, caller, proof: body } as const
+      const outcome = await actOnKey(deps, input, async (connection, old, nowUnix) => {
+        const digest = await markRevoked(connection, { publicId, nowUnix })
+        if (digest === undefined) return refuse('key_revoked', 'a revoked key cannot be rotated')
+        if ((await countRotations(connection, publicId)) >= ROTATIONS_MAX) return refuseRotation()
+        const limits = await carryLimits(connection, old, nowUnix)
+        const made = await insertKey(connection, deps, { ...old, limits, nowUnix })
+        if (isRefusal(made)) return made
+        const to = made.key.publicId
+        await recordSuccessor(connection, { publicId, successor: to })
+        await moveWholeBalance(connection, { id: `rotate:${to}`, from: publicId, to, nowUnix })
+        return { ...made, digest }
+      })
+      if (isRefusal(outcome)) return outcome
+      deps.callers.forget(outcome.digest)
+      const { publicId: successor, wallet: owner } = outcome.key
+      deps.onKeyChange?.({ kind: 'rotated', publicId, owner, successor })
+      const key = toKeyRecord(deps, outcome.key, outcome.tier)
+      return answer(201, { key, secret: outcome.secret }, NO_STORE)
+    },
+  })
+}
+
+/** Carries over the limits and what was paid so far. */
+async function carryLimits(
+  connection: Connection,
+  key: Key,
+  nowUnix: number,
+): Promise<KeyLimits | undefined> {
+  const day = startOfDay(nowUnix)
+  const paid = (await readPaidCalls(connection, day, [key])).get(key.publicId)
+  if (paid === undefined || paid.ofMonth === 0) return key.limits
+  return { ...key.limits, paidBefore: { day, ...paid } }
+}
+
+export function labelRoute(deps: KeyDeps): Route {
+  return defineRoute({
+    ...OWNER,
+    path: '/api/keys/{publicId}/label',
+    operationId: 'labelKey',
+    summary: 'Rename a key',
+    description:
+      'Sets or clears the label. Send the key itself as Bearer, or the signed text of GET /api/keys/message?action=label.',
+    body: Type.Object(
+      { ...ProofBody.properties, label: LabelText },
+      { additionalProperties: false },
+    ),
+    answers: {
+      200: { description: 'The renamed key.', schema: named('LabeledApiKey', { key: KeyRecord }) },
+    },
+    refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
+    async handle({ parameters: { publicId }, caller, body }) {
+      const { label: text, ...proof } = body
+      const label = parseLabel(text)
+      if (label === undefined) return refuseLabel()
+      const input = { action: 'label', publicId, caller, proof } as const
+      const outcome = await actOnKey(deps, input, async (connection, key) => {
+        await setLabel(connection, { publicId, label })
+        return { key: { ...key, label } }
+      })
+      if (isRefusal(outcome)) return outcome
+      return answer(200, { key: toKeyRecord(deps, outcome.key, outcome.tier) }, NO_STORE)
+    },
+  })
+}
+
+function refuseRotation(): Refusal {
+  return refuse(
+    'key_limit_reached',
+    `this key was rotated ${ROTATIONS_MAX} times, the maximum; mint a new key`,
+  )
+}
+
+/** Reads the tier first: after the commit nothing may fail, since the answer may hold a secret. */
+async function actOnKey<T>(
+  deps: KeyDeps,
+  input: {
+    readonly action: Action
+    readonly publicId: string
+    readonly caller: Caller
+    readonly proof: OwnerProof
+  },
+  act: (connection: Connection, key: Key, nowUnix: number) => Promise<T | Refusal>,
+): Promise<(T & { readonly tier: WalletTier }) | Refusal> {
+  const { action, publicId } = input
+  const authority = authorise(deps, { ...input, named: { key: publicId } })
+  if (isRefusal(authority)) return authority
+  const tier = await deps.callers.tierOf(authority.wallet)
+  const nowUnix = unixNow(deps.clock)
+  const outcome = await writeOrRefuse(deps.engine, async (connection) => {
+    const found = await useAuthority(connection, authority, { action, publicId, nowUnix })
+    if (isRefusal(found)) return found
+    // What a concurrent change wrote goes along with a rotation.
+    const key = (await lockKey(connection, publicId)) ?? found
+    return act(connection, key, nowUnix)
+  })
+  return isRefusal(outcome) ? outcome : { ...outcome, tier }
+}
+
+const Moved = named('MovedBalance', {
+  fromPublicId: Type.String(),
+  toPublicId: Type.String(),
+  movedUsd: Type.Number(),
+})
+
+export function moveBalanceRoute(deps: KeyDeps): Route {
+  return defineRoute({
+    ...OWNER,
+    path: '/api/keys/{publicId}/move-balance',
+    operationId: 'moveBalance',
+    summary: 'Move the balance of a key',
+    description:
+      'Moves the whole balance of a key, revoked or not, to an active key of the same wallet. Needs the signed text of GET /api/keys/message?action=move-balance; a key alone cannot do it.',
+    body: Type.Object(
+      {
+        ...SIGNED_FIELDS,
+        toPublicId: Type.String({ pattern: PUBLIC_ID.source, description: 'The receiving key.' }),
+      },
+      { additionalProperties: false },
+    ),
+    answers: { 200: { description: 'What was moved.', schema: Moved } },
+    refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked'],
+    async handle({ parameters: { publicId }, caller, body }) {
+      const { toPublicId, ...proof } = body
+      const action = 'move-balance'
+      if (toPublicId === publicId) return refuse('invalid_body', 'toPublicId must be another key')
+      const named = { key: publicId, to: toPublicId }
+      const authority = authorise(deps, { action, caller, proof, named })
+      if (isRefusal(authority)) return authority
+      const nowUnix = unixNow(deps.clock)
+      const message = authority.signed?.digest ?? ''
+      const moved = await writeOrRefuse(deps.engine, async (connection) => {
+        const from = await useAuthority(connection, authority, { action, publicId, nowUnix })
+        if (isRefusal(from)) return from
+        // A concurrent rotation would strand the money on a revoked key.
+        const to = await lockKey(connection, toPublicId)
+        if (to === undefined) return refuse('key_not_found', 'no key has this toPublicId')
+        if (to.wallet !== from.wallet)
+          return refuse('not_key_owner', 'the receiving key belongs to another wallet')
+        if (to.revokedUnix !== null) return refuse('key_revoked', 'the receiving key is revoked')
+        const between = { from: publicId, to: toPublicId, nowUnix }
+        return moveWholeBalance(connection, { id: message, ...between })
+      })
+      if (isRefusal(moved)) return moved
+      const shown = { fromPublicId: publicId, toPublicId, movedUsd: toUsd(moved) }
+      return answer(200, shown, NO_STORE)
+    },
+  })
+}

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { sql } from '#store/sql.ts'
+import {
+  audited,
+  bearer,
+  bodyOf,
+  codeOf,
+  HARNESS_MIGRATIONS,
+  newWallet,
+  type Shown,
+} from '#test/callers/access-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
+
+const withAccess = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
+
+withAccess('a mint gives a key that works, and its secret is stored nowhere', async (harness) => {
+  const wallet = newWallet()
+  const body = { ...(await harness.sign(wallet, 'mint')), label: 'Caf\u0065\u0301' }
+  const outcome = await harness.call('/api/keys', { body })
+  assert.equal(codeOf(outcome), 201)
+  assert.deepEqual(outcome.kind === 'answer' && outcome.headers, { 'Cache-Control': 'no-store' })
+  const { key, secret } = bodyOf<Shown>(outcome)
+  assert.match(secret, new RegExp(`^svc_${key.publicId}_[0-9a-f]{32}$`))
+  assert.deepEqual(key, {
+    publicId: key.publicId,
+    prefix: `svc_${key.publicId}`,
+    label: 'Caf\u00e9',
+    ownerAddress: wallet.address,
+    tier: 'free',
+    status: 'active',
+    createdAt: '2026-11-21T12:00:00Z',
+    dailyQuota: 10,
+  })
+  assert.ok(await harness.isUsable(secret))
+  const stored = await harness.engine.read(sql`select public_id, secret_digest, wallet from keys`)
+  assert.ok(!JSON.stringify(stored).includes(secret.slice(-32)))
+})
+
+withAccess(
+  'C1: a message mints once, also when it is posted many times at once',
+  async (harness) => {
+    const body = await harness.sign(newWallet(), 'mint')
+    const outcomes = await Promise.all(
+      Array.from({ length: 6 }, () => harness.call('/api/keys', { body })),
+    )
+    const codes = outcomes.map(codeOf).sort()
+    assert.deepEqual(codes, [201, ...Array.from({ length: 5 }, () => 'signature_already_used')])
+    const recased = { ...body, ownerAddress: body.ownerAddress.toLowerCase() }
+    const respelled = { ...body, signature: `0x${body.signature.slice(2).toUpperCase()}` }
+    for (const replay of [recased, respelled])
+      assert.equal(
+        codeOf(await harness.call('/api/keys', { body: replay })),
+        'signature_already_used',
+      )
+  },
+)
+
+withAccess('C2: a message that has grown old mints nothing', async (harness) => {
+  const body = await harness.sign(newWallet(), 'mint')
+  harness.now.ms += 300_001
+  assert.equal(codeOf(await harness.call('/api/keys', { body })), 'message_expired')
+})
+
+withAccess('C7: one wallet in two spellings is one owner', async (harness) => {
+  const { wallet } = await harness.mint()
+  const signed = await harness.sign(wallet, 'mint')
+  const lower = { ...signed, ownerAddress: signed.ownerAddress.toLowerCase() }
+  assert.equal(codeOf(await harness.call('/api/keys', { body: lower })), 201)
+  const wallets = await harness.engine.read(sql`select wallet, active_keys from wallets`)
+  assert.deepEqual(
+    wallets.map((row) => ({ ...row })),
+    [{ wallet: wallet.address.toLowerCase(), active_keys: 2 }],
+  )
+  const wrong = { ...signed, ownerAddress: `${wallet.address.slice(0, -40)}${'aB'.repeat(20)}` }
+  assert.equal(codeOf(await harness.call('/api/keys', { body: wrong })), 'invalid_address')
+})
+
+withAccess(
+  'C8: a signature for another action, or by another wallet, mints nothing',
+  async (harness) => {
+    const [owner, thief] = [newWallet(), newWallet()]
+    const listing = await harness.sign(owner, 'list')
+    assert.equal(codeOf(await harness.call('/api/keys', { body: listing })), 'message_wrong_action')
+    const theirs = await harness.sign(owner, 'mint')
+    const forged = { ...(await harness.sign(thief, 'mint')), ...{ message: theirs.message } }
+    assert.equal(
+      codeOf(await harness.call('/api/keys', { body: { ...forged, ownerAddress: owner.address } })),
+      'invalid_signature',
+    )
+    assert.equal(
+      codeOf(await harness.call('/api/keys', { body: forged })),
+      'message_address_mismatch',
+    )
+  },
+)
+
+withAccess(
+  'C9, C10, C11: a contract signature is refused, and code at a wallet changes nothing: no node is asked',
+  async (harness) => {
+    const body = await harness.sign(newWallet(), 'mint')
+    for (const signature of [`${body.signature}6492`, `0x${'00'.repeat(300)}`.slice(0, 250), '0x'])
+      assert.equal(
+        codeOf(await harness.call('/api/keys', { body: { ...body, signature } })),
+        'invalid_signature_format',
+      )
+  },
+)
+
+withAccess('C12: a message that is no text is refused', async (harness) => {
+  const body = await harness.sign(newWallet(), 'mint')
+  for (const message of [{ raw: '0x1234' }, ['a'], 1, null])
+    assert.equal(
+      codeOf(await harness.call('/api/keys', { body: { ...body, message } })),
+      'invalid_body',
+    )
+})
+
+withAccess(
+  'C13: only a proven signer learns how far below the gate the wallet is',
+  async (harness) => {
+    const tokens = [{ symbol: 'ASH', amount: '1', usd: 99.999999 }]
+    harness.holdings = { kind: 'ready', heldUsd: 99_999_999n, tokens }
+    const wallet = newWallet()
+    const body = await harness.sign(wallet, 'mint')
+    const unsigned = { ...body, signature: (await harness.sign(newWallet(), 'mint')).signature }
+    assert.equal(codeOf(await harness.call('/api/keys', { body: unsigned })), 'invalid_signature')
+    const outcome = await harness.call('/api/keys', { body })
+    assert.equal(codeOf(outcome), 'holding_gate_not_met')
+    assert.deepEqual(outcome.kind === 'refusal' && outcome.members, {
+      requiredUsd: 100,
+      heldUsd: 99.999999,
+      tokens,
+    })
+    harness.holdings = { kind: 'unavailable', message: 'the price is stale' }
+    assert.equal(codeOf(await harness.call('/api/keys', { body })), 'gate_unavailable')
+    harness.holdings = { kind: 'ready', heldUsd: 100_000_000n, tokens }
+    assert.equal(codeOf(await harness.call('/api/keys', { body })), 201)
+  },
+)
+
+withAccess('C14: a key whose answer was lost is listed and can be revoked', async (harness) => {
+  const { wallet, publicId } = await harness.mint()
+  const signed = await harness.sign(wallet, 'list')
+  const headers = {
+    'x-wallet-address': signed.ownerAddress,
+    'x-wallet-signature': signed.signature,
+    'x-wallet-message': Buffer.from(signed.message).toString('base64url'),
+  }
+  const outcome = await harness.call('/api/keys', { headers })
+  const { keys } = bodyOf<{ keys: Record<string, unknown>[] }>(outcome)
+  assert.deepEqual(
+    keys.map((key) => key.publicId),
+    [publicId],
+  )
+  assert.ok(keys.every((key) => !('secret' in key)))
+  assert.equal(codeOf(await harness.call('/api/keys', { headers })), 'signature_already_used')
+  const body = await harness.sign(wallet, 'revoke', { key: publicId })
+  const revoked = await harness.call('/api/keys/{publicId}/revoke', { path: { publicId }, body })
+  assert.equal(bodyOf<Shown>(revoked).key.status, 'revoked')
+})
+
+withAccess('a wallet has at most ten active keys, whoever races', async (harness) => {
+  const wallet = newWallet()
+  const bodies = []
+  for (let n = 0; n < 14; n += 1) {
+    bodies.push(await harness.sign(wallet, 'mint'))
+    harness.now.ms += 1_000
+  }
+  const outcomes = await Promise.all(bodies.map((body) => harness.call('/api/keys', { body })))
+  assert.equal(outcomes.filter((each) => codeOf(each) === 201).length, 10)
+  assert.equal(outcomes.filter((each) => codeOf(each) === 'key_limit_reached').length, 4)
+  const secret = outcomes.map((each) => (each.kind === 'answer' ? bodyOf<Shown>(each) : undefined))
+  const first = secret.find((each) => each !== undefined)
+  assert.ok(first !== undefined)
+  await harness.revoke({ publicId: String(first.key.publicId), secret: first.secret })
+  const refused = outcomes.findIndex((each) => codeOf(each) === 'key_limit_reached')
+  assert.equal(codeOf(await harness.call('/api/keys', { body: bodies[refused] })), 201)
+})
+
+withAccess(
+  'F3: a publicId that is taken is drawn again, also when its key is revoked',
+  async (harness) => {
+    harness.draws.push('00000001')
+    const first = await harness.mint()
+    assert.equal(first.publicId, '00000001')
+    const path = { publicId: first.publicId }
+    await harness.call('/api/keys/{publicId}/revoke', {
+      path,
+      method: 'POST',
+      ...bearer(first.secret),
+    })
+    harness.draws.push('00000001', '00000001', '00000002')
+    assert.equal((await harness.mint()).publicId, '00000002')
+  },
+)
+
+withAccess('F7: unknown members of a body are refused', async (harness) => {
+  for (const extra of ['tier', 'dailyQuota', 'publicId', '__proto__x']) {
+    const body = { ...(await harness.sign(newWallet(), 'mint')), [extra]: 'premium' }
+    assert.equal(codeOf(await harness.call('/api/keys', { body })), 'invalid_body', extra)
+  }
+})
+
+withAccess(
+  'H6: a label with controls, turned text, too many or only invisible characters is refused',
+  async (harness) => {
+    const wallet = newWallet()
+    const mint = async (label: string) => {
+      const outcome = await harness.call('/api/keys', {
+        body: { ...(await harness.sign(wallet, 'mint')), label },
+      })
+      harness.now.ms += 1_000
+      return codeOf(outcome)
+    }
+    const aSecret = `svc_0a1b2c3d_${'0'.repeat(32)}`
+    for (const label of [
+      'a\nb',
+      'a\u0000',
+      'a\u202eb',
+      '\u2066x',
+      '\ud800',
+      'x'.repeat(65),
+      '\u200b\u2060',
+      '\ufeff \u3164',
+      aSecret,
+    ])
+      assert.equal(await mint(label), 'invalid_body', JSON.stringify(label))
+    for (const label of ['', 'Büro ✝', '👩\u200d🚀', '💀'.repeat(64), "=cmd|' /C"])
+      assert.equal(await mint(label), 201)
+  },
+)

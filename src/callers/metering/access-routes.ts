@@ -1,0 +1,35 @@
+import { changeLimitsRoute, type LimitsDeps, readLimitsRoute } from '#callers/keys/change-limits.ts'
+import { type GateDeps, gateRoute } from '#callers/keys/gate-route.ts'
+import { listRoute } from '#callers/keys/list-keys.ts'
+import {
+  labelRoute,
+  moveBalanceRoute,
+  revokeRoute,
+  rotateRoute,
+} from '#callers/keys/manage-keys.ts'
+import { type MessageDeps, messageRoute } from '#callers/keys/message-route.ts'
+import { mintRoute } from '#callers/keys/mint.ts'
+import { reportLeakRoute } from '#callers/keys/report-leak.ts'
+import type { Route } from '#route/route.ts'
+import { type UsageDeps, usageRoute } from './usage/usage.ts'
+import { usageHistoryRoute } from './usage/usage-history.ts'
+
+export interface AccessDeps extends LimitsDeps, MessageDeps, UsageDeps, Omit<GateDeps, 'gate'> {}
+
+export function accessRoutes(deps: AccessDeps): readonly Route[] {
+  const { gate } = deps
+  return [
+    ...(gate === null ? [] : [mintRoute({ ...deps, gate }), gateRoute({ ...deps, gate })]),
+    listRoute(deps),
+    messageRoute(deps),
+    revokeRoute(deps),
+    rotateRoute(deps),
+    labelRoute(deps),
+    readLimitsRoute(deps),
+    changeLimitsRoute(deps),
+    moveBalanceRoute(deps),
+    reportLeakRoute(deps),
+    usageRoute(deps),
+    usageHistoryRoute(deps),
+  ]
+}

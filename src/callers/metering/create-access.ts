@@ -1,0 +1,83 @@
+import { findKey, type Key } from '#callers/keys/key-store.ts'
+import { verifyPayerProof } from '#callers/keys/payer-proof.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import type { PayerProof } from '#domain/payer-proof.ts'
+import type { Refusal } from '#domain/refusal.ts'
+import type { Route } from '#route/route.ts'
+import type { Engine } from '#store/engine.ts'
+import {
+  createFailureGuard,
+  createGuard,
+  type FailureGuard,
+  type Guard,
+  type GuardLimits,
+} from './abuse-guard.ts'
+import { type AccessDeps, accessRoutes } from './access-routes.ts'
+import { type Callers, type CallersDeps, createCallers } from './callers.ts'
+import {
+  type AddressBucket,
+  type AddressBucketDeps,
+  createAddressBucket,
+} from './client-address.ts'
+import type { SettlingMeter } from './meter/admission.ts'
+import { createMeter } from './meter/meter.ts'
+
+export interface CreateAccessDeps
+  extends CallersDeps,
+    Omit<AccessDeps, 'meter' | 'callers' | keyof CallersDeps>,
+    AddressBucketDeps {
+  readonly pricePerCall: MicroUsd
+  readonly guardLimits: GuardLimits
+  readonly admissions?: Engine | undefined
+  readonly onBatch?: (size: number) => void
+  readonly onCommit?: (seconds: number) => void
+  readonly report?: (error: unknown) => void
+}
+
+export interface Access {
+  readonly meter: SettlingMeter
+  readonly identify: Callers['identify']
+  readonly anonymous: Callers['anonymous']
+  readonly addressBucket: AddressBucket
+  readonly guard: Guard
+  /** Limits signatures that do not match their wallet. */
+  readonly recoveries: FailureGuard
+  /** Limits payments that match an offer but cannot be settled. */
+  readonly settlements: FailureGuard
+  readonly routes: readonly Route[]
+  /** Another process changed the key with this digest, or any. */
+  keyChanged(digest: string | undefined): void
+  findKey(publicId: string): Promise<Key | undefined>
+  verifyPayerProof(input: PayerProof): Promise<Refusal | undefined>
+}
+
+export function createAccess(deps: CreateAccessDeps): Access {
+  const callers = createCallers(deps)
+  const name = deps.randomBytes(16).toString('hex')
+  const meter = createMeter({ ...deps, name })
+  return {
+    meter,
+    identify: callers.identify,
+    anonymous: callers.anonymous,
+    addressBucket: createAddressBucket(deps),
+    guard: createGuard({ clock: deps.clock, limits: deps.guardLimits }),
+    recoveries: createFailureGuard({
+      clock: deps.clock,
+      limit: deps.guardLimits.mint,
+      message: 'too many wrong signatures from this address; send this again later',
+    }),
+    settlements: createFailureGuard({
+      clock: deps.clock,
+      limit: deps.guardLimits.claim,
+      message: 'too many payments from this address could not be settled; send this again later',
+    }),
+    routes: accessRoutes({
+      ...deps,
+      meter,
+      callers,
+    }),
+    keyChanged: (digest) => (digest === undefined ? callers.forgetAll() : callers.forget(digest)),
+    findKey: (publicId) => findKey({ run: deps.engine.read }, publicId),
+    verifyPayerProof: (input) => verifyPayerProof(deps, input),
+  }
+}

@@ -1,0 +1,263 @@
+import { hasCap } from '#callers/keys/limits.ts'
+import { type CapLeft, lockCaps, readCaps } from '#callers/keys/spending-caps.ts'
+import type { Caller, UsageFigures } from '#domain/caller.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { bucketAccount, keyAccount } from '#ledger/account.ts'
+import { type Spent, spendCalls } from '#ledger/spend.ts'
+import { nextMidnight } from '#lib/time.ts'
+import type { Connection } from '#store/engine.ts'
+import type { Admission, AdmissionReceipt, MeterFigures, Refused } from './admission.ts'
+import {
+  addKeyUnits,
+  addPaid,
+  type BatchId,
+  readStanding,
+  recordBatch,
+  type Standing,
+  type Taken,
+  takeUnits,
+  wantedOf,
+} from './meter-statements.ts'
+
+interface Counted {
+  readonly id: BatchId
+  readonly admits: readonly Caller[]
+  /** Unix seconds, for the whole batch. */
+  readonly day: number
+  readonly pricePerCall: MicroUsd
+}
+
+export interface Batch extends Counted {
+  readonly figures: readonly Caller[]
+}
+
+export interface Decisions {
+  readonly admissions: readonly Admission[]
+  readonly figures: readonly MeterFigures[]
+}
+
+const NOTHING_TAKEN: ReadonlyMap<string, Taken> = new Map()
+
+const NOTHING_ASKED: Standing = { days: new Map(), balances: new Map() }
+
+const NO_CAPS: ReadonlyMap<string, CapLeft> = new Map()
+
+const NOTHING_SPENT: ReadonlyMap<string, Spent> = new Map()
+
+/**
+ * One transaction, in arrival order: free units, then prepaid calls. At most four statements
+ * without payment and seven with, and for capped keys a lock each and one sum. Locks usage_days,
+ * key_days, keys, balances, spend_days in that order.
+ */
+export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
+  const { admits, figures, day } = batch
+  const taken = admits.length === 0 ? NOTHING_TAKEN : await countBatch(connection, batch)
+  const { keyUnits, beyondQuota } = shareUnits(admits, taken)
+  const asked = [...beyondQuota, ...figures, ...admits.filter(tellsLowBalance)]
+  const standing =
+    asked.length === 0
+      ? NOTHING_ASKED
+      : await readStanding(connection, day, {
+          buckets: asked.map(({ bucket }) => bucket).filter((each) => !taken.has(each)),
+          accounts: asked.map(accountOf),
+        })
+  if (keyUnits.size > 0) await addKeyUnits(connection, day, keyUnits)
+  const capped = cappedKeys(beyondQuota)
+  const caps = capped.size === 0 ? NO_CAPS : await lockCaps(connection, day, capped)
+  const shown = cappedKeys(figures)
+  const capsShown = shown.size === 0 ? NO_CAPS : await readCaps(connection, day, shown)
+  const calls = payableCalls(beyondQuota, { standing, caps }, batch.pricePerCall)
+  const spent = calls.size === 0 ? NOTHING_SPENT : await spendCalls(connection, { ...batch, calls })
+  const tally = new Tally(batch, { taken, spent, standing, caps, capsShown })
+  const admissions = admits.map((caller) => tally.admit(caller))
+  if (tally.paid.size > 0) await addPaid(connection, day, tally.paid)
+  return { admissions, figures: figures.map((caller) => tally.figures(caller)) }
+}
+
+async function countBatch(
+  connection: Connection,
+  batch: Batch,
+): Promise<ReadonlyMap<string, Taken>> {
+  const recording = recordBatch(connection, batch)
+  const taking = takeUnits(connection, batch.day, wantedOf(batch.admits))
+  // Statements must not outlive their transaction.
+  await Promise.allSettled([recording, taking])
+  await recording
+  return taking
+}
+
+interface Shares {
+  readonly keyUnits: ReadonlyMap<string, number>
+  readonly beyondQuota: readonly Caller[]
+}
+
+function shareUnits(admits: readonly Caller[], taken: ReadonlyMap<string, Taken>): Shares {
+  const shared = new Map<string, number>()
+  const keyUnits = new Map<string, number>()
+  const beyondQuota: Caller[] = []
+  for (const caller of admits) {
+    const granted = taken.get(caller.bucket)?.granted ?? 0
+    const isFree = countOne(shared, caller.bucket) <= granted
+    const key = countedKeyOf(caller)
+    if (!isFree) beyondQuota.push(caller)
+    else if (key !== null) countOne(keyUnits, key)
+  }
+  return { keyUnits, beyondQuota }
+}
+
+/** Calls of accounts that hold the price of at least one; the debit itself decides. */
+function payableCalls(
+  callers: readonly Caller[],
+  { standing: { balances }, caps }: Pick<Outcome, 'standing' | 'caps'>,
+  pricePerCall: MicroUsd,
+): ReadonlyMap<string, number> {
+  const calls = new Map<string, number>()
+  for (const account of callers.map(accountOf)) {
+    const isCapped = (calls.get(account) ?? 0) >= (caps.get(account)?.paidCalls ?? Infinity)
+    if (!isCapped && (balances.get(account) ?? 0n) >= pricePerCall) countOne(calls, account)
+  }
+  return calls
+}
+
+function cappedKeys(callers: readonly Caller[]): ReadonlySet<string> {
+  const capped = new Set<string>()
+  for (const caller of callers)
+    if (caller.kind === 'keyed' && hasCap(caller.limits)) capped.add(caller.publicId)
+  return capped
+}
+
+function tellsLowBalance(caller: Caller): boolean {
+  return caller.kind === 'keyed' && caller.limits?.lowBalanceMicroUsd !== undefined
+}
+
+function countOne(counts: Map<string, number>, name: string): number {
+  const count = (counts.get(name) ?? 0) + 1
+  counts.set(name, count)
+  return count
+}
+
+export function accountOf(caller: Caller): string {
+  return caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
+}
+
+export function countedKeyOf(caller: Caller): string | null {
+  return caller.kind === 'keyed' && caller.hasOwnCounter === true ? caller.publicId : null
+}
+
+interface Outcome {
+  /** Keyed by bucket. */
+  readonly taken: ReadonlyMap<string, Taken>
+  /** Keyed by account. */
+  readonly spent: ReadonlyMap<string, Spent>
+  readonly standing: Standing
+  /** Keyed by account. */
+  readonly caps: ReadonlyMap<string, CapLeft>
+  /** Spending caps of callers who ask for figures. */
+  readonly capsShown: ReadonlyMap<string, CapLeft>
+}
+
+interface BucketTally {
+  used: number
+  paid: number
+  unitsLeft: number
+}
+
+/** Spreads results over calls, so that each answer shows its own moment. */
+class Tally {
+  /** Keyed by bucket. */
+  readonly paid = new Map<string, number>()
+  readonly #batch: Counted
+  readonly #outcome: Outcome
+  readonly #buckets = new Map<string, BucketTally>()
+  /** Keyed by account. */
+  readonly #callsLeft = new Map<string, number>()
+  readonly #newest = new Map<string, Caller>()
+  #receipts = 0
+
+  constructor(batch: Counted, outcome: Outcome) {
+    this.#batch = batch
+    this.#outcome = outcome
+    for (const [account, { calls }] of outcome.spent) this.#callsLeft.set(account, calls)
+    for (const caller of batch.admits) this.#newest.set(caller.bucket, caller)
+  }
+
+  admit(caller: Caller): Admission {
+    const bucket = this.#bucket(caller)
+    if (bucket.unitsLeft > 0) {
+      bucket.unitsLeft -= 1
+      bucket.used += 1
+      return this.#admitted(caller, null)
+    }
+    const account = accountOf(caller)
+    const callsLeft = this.#callsLeft.get(account) ?? 0
+    if (callsLeft === 0) return this.#refused(caller, account)
+    this.#callsLeft.set(account, callsLeft - 1)
+    bucket.paid += 1
+    this.paid.set(caller.bucket, (this.paid.get(caller.bucket) ?? 0) + 1)
+    return this.#admitted(caller, account)
+  }
+
+  #refused(caller: Caller, account: string): Admission {
+    const figures = this.#usage(caller)
+    const left = this.#outcome.caps.get(account)
+    const spent = this.#outcome.spent.get(account)?.calls ?? 0
+    if (left === undefined || left.paidCalls > spent) return { kind: 'exhausted', figures }
+    return { kind: 'limited', cap: left.cap, figures }
+  }
+
+  figures(caller: Caller): MeterFigures {
+    const usage = this.#usage(caller)
+    const prepaidBalance = this.#balance(caller)
+    const refused = usage.remaining > 0 ? undefined : this.#refusal(caller, prepaidBalance)
+    return { ...usage, prepaidBalance, ...(refused !== undefined && { refused }) }
+  }
+
+  #refusal(caller: Caller, balance: MicroUsd): Refused | undefined {
+    const left = this.#outcome.capsShown.get(accountOf(caller))
+    if (left?.paidCalls === 0) return { kind: 'limited', cap: left.cap }
+    return balance < this.#batch.pricePerCall ? { kind: 'exhausted' } : undefined
+  }
+
+  #balance(caller: Caller): MicroUsd {
+    const account = accountOf(caller)
+    const { spent, standing } = this.#outcome
+    return spent.get(account)?.balance ?? standing.balances.get(account) ?? 0n
+  }
+
+  #usage(caller: Caller): UsageFigures {
+    const { used, paid } = this.#bucket(caller)
+    const { tier, dailyQuota } = this.#newest.get(caller.bucket) ?? caller
+    return {
+      tier,
+      dailyQuota,
+      requestCount: used + paid,
+      overageCount: paid,
+      remaining: Math.max(0, dailyQuota - used),
+      resetUnix: nextMidnight(this.#batch.day),
+    }
+  }
+
+  #admitted(caller: Caller, account: string | null): Admission {
+    const source: AdmissionReceipt['source'] = account === null ? 'quota' : 'prepaid'
+    const { id, day } = this.#batch
+    this.#receipts += 1
+    const name = `${id.meter}:${id.number}:${this.#receipts}`
+    const countedKey = source === 'quota' ? countedKeyOf(caller) : null
+    const receipt = { id: name, bucket: caller.bucket, day, source, account, countedKey }
+    const low = caller.kind === 'keyed' ? caller.limits?.lowBalanceMicroUsd : undefined
+    const isLow = low !== undefined && this.#balance(caller) < low
+    const figures = this.#usage(caller)
+    return { kind: 'admitted', source, receipt, figures, ...(isLow && { isBalanceLow: true }) }
+  }
+
+  #bucket({ bucket }: Caller): BucketTally {
+    const existing = this.#buckets.get(bucket)
+    if (existing !== undefined) return existing
+    const taken = this.#outcome.taken.get(bucket)
+    const { used, paid } = taken ?? this.#outcome.standing.days.get(bucket) ?? { used: 0, paid: 0 }
+    const unitsLeft = taken?.granted ?? 0
+    const tally = { used: used - unitsLeft, paid, unitsLeft }
+    this.#buckets.set(bucket, tally)
+    return tally
+  }
+}

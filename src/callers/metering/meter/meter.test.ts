@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { DAY_SECONDS, nextMidnight } from '#lib/time.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import {
+  anonymous,
+  assertSound,
+  count,
+  fund,
+  keyed,
+  MIGRATIONS,
+  many,
+  meterOf,
+  NOON,
+  sources,
+  undo,
+} from '#test/callers/meter-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
+import { ConnectionCut, MeteringUnavailable } from './admission.ts'
+
+const onBoth = eachEngine(startPostgres, MIGRATIONS)
+
+onBoth(
+  'where the tier changes within a batch, no answer shows fewer units than are taken',
+  async (store) => {
+    for (const [before, after] of [
+      [5, 7],
+      [7, 5],
+    ] as const) {
+      const meter = meterOf(store.engine)
+      const wallet = `a${after}`
+      const callers = Array.from({ length: 8 }, (_, index) =>
+        keyed(`key${after}`, index < 4 ? before : after, wallet),
+      )
+      const admissions = await Promise.all(callers.map((caller) => meter.admit(caller)))
+      assert.equal(count(admissions, 'quota'), after)
+      const units = admissions.flatMap(({ kind, figures }) =>
+        kind === 'admitted' ? [figures.dailyQuota - figures.remaining] : [],
+      )
+      assert.deepEqual(
+        units,
+        Array.from({ length: after }, (_, index) => index + 1),
+      )
+      for (const { figures } of admissions) {
+        assert.equal(figures.dailyQuota, after)
+        assert.equal(figures.tier, after > 5 ? 'premium' : 'free')
+      }
+    }
+  },
+)
+
+onBoth(
+  'two hundred calls at one remaining unit, over two keys, admit exactly one',
+  async (store) => {
+    const meters = [meterOf(store.engine), meterOf(store.replica())]
+    const meterAt = (index: number) => meters[index % 2] ?? meterOf(store.engine)
+    await many(4, meterAt, () => keyed('00000001'))
+    const admissions = await many(200, meterAt, (n) => keyed(n % 3 === 0 ? '00000001' : '00000002'))
+    assert.equal(count(admissions, 'quota'), 1)
+    assert.equal(count(admissions, 'exhausted'), 199)
+    const figures = await meterAt(0).figures(keyed('00000002'))
+    assert.deepEqual([figures.requestCount, figures.overageCount, figures.remaining], [5, 0, 0])
+  },
+)
+
+onBoth(
+  'a race at the seam pays each call once: free, then prepaid, then exhausted',
+  async (store) => {
+    const meters = [meterOf(store.engine), meterOf(store.replica())]
+    const meterAt = (index: number) => meters[index % 2] ?? meterOf(store.engine)
+    await fund(store.engine, keyed('00000001'), 1_050n)
+    const admissions = await many(120, meterAt, () => keyed('00000001'))
+    assert.equal(count(admissions, 'quota'), 5)
+    assert.equal(count(admissions, 'prepaid'), 10)
+    assert.equal(count(admissions, 'exhausted'), 105)
+    const figures = await meterAt(1).figures(keyed('00000001'))
+    assert.equal(figures.requestCount, 15)
+    assert.equal(figures.overageCount, 10)
+    assert.equal(figures.prepaidBalance, 50n)
+    await assertSound(store.engine)
+  },
+)
+
+onBoth('calls are decided in the order of arrival and each shows its own moment', async (store) => {
+  const meter = meterOf(store.engine)
+  await fund(store.engine, keyed('00000001'), 200n)
+  const admissions = await many(
+    8,
+    () => meter,
+    () => keyed('00000001'),
+  )
+  assert.deepEqual(sources(admissions), [
+    ...Array.from({ length: 5 }, () => 'quota'),
+    'prepaid',
+    'prepaid',
+    'exhausted',
+  ])
+  assert.deepEqual(
+    admissions.map((each) => each.figures.remaining),
+    [4, 3, 2, 1, 0, 0, 0, 0],
+  )
+  assert.deepEqual(
+    admissions.map((each) => each.figures.requestCount),
+    [1, 2, 3, 4, 5, 6, 7, 7],
+  )
+  assert.deepEqual(
+    admissions.map((each) => each.figures.overageCount),
+    [0, 0, 0, 0, 0, 1, 2, 2],
+  )
+})
+
+onBoth('the quota belongs to the wallet and the money to the key', async ({ engine }) => {
+  const meter = meterOf(engine)
+  await fund(engine, keyed('00000001'), 100n)
+  await many(
+    5,
+    () => meter,
+    () => keyed('00000002'),
+  )
+  assert.deepEqual(sources([await meter.admit(keyed('00000002'))]), ['exhausted'])
+  assert.deepEqual(sources([await meter.admit(keyed('00000001'))]), ['prepaid'])
+  assert.deepEqual(sources([await meter.admit(keyed('00000003', 5, 'bb'))]), ['quota'])
+})
+
+onBoth('an anonymous bucket pays from a balance of its own', async ({ engine }) => {
+  const meter = meterOf(engine)
+  const caller = anonymous('2001:db8:1:2::/64')
+  await fund(engine, caller, 100n)
+  const admissions = await many(
+    7,
+    () => meter,
+    () => caller,
+  )
+  assert.deepEqual(sources(admissions).slice(5), ['prepaid', 'exhausted'])
+  assert.deepEqual(sources([await meter.admit(anonymous('192.0.2.1'))]), ['quota'])
+})
+
+onBoth('undoing a charge gives back exactly what was taken', async ({ engine }) => {
+  const meter = meterOf(engine)
+  await fund(engine, keyed('00000001'), 300n)
+  const admissions = await many(
+    7,
+    () => meter,
+    () => keyed('00000001'),
+  )
+  const [first, last] = [admissions[0], admissions[6]]
+  assert.ok(first?.kind === 'admitted' && last?.kind === 'admitted')
+  await undo(engine, [first.receipt, last.receipt])
+  const figures = await meter.figures(keyed('00000001'))
+  assert.deepEqual(
+    [figures.requestCount, figures.overageCount, figures.remaining, figures.prepaidBalance],
+    [5, 1, 1, 200n],
+  )
+  await assertSound(engine)
+})
+
+onBoth(
+  'midnight starts a new day, and an undone charge leaves the day it was charged to',
+  async (store) => {
+    const now = { value: nextMidnight(NOON) - 1 }
+    const meter = meterOf(store.engine, now)
+    const [last] = await many(
+      5,
+      () => meter,
+      () => keyed('00000001'),
+    )
+    assert.ok(last?.kind === 'admitted')
+    assert.equal(last.figures.resetUnix, now.value + 1)
+    now.value += 1
+    const first = await meter.admit(keyed('00000001'))
+    assert.equal(first.figures.remaining, 4)
+    assert.equal(first.figures.resetUnix, now.value + DAY_SECONDS)
+    await undo(store.engine, [last.receipt])
+    assert.equal((await meter.figures(keyed('00000001'))).requestCount, 1)
+    now.value -= 1
+    assert.equal((await meter.figures(keyed('00000001'))).requestCount, 4)
+  },
+)
+
+onBoth(
+  'a tier that falls mid-day lowers the quota and never makes the rest negative',
+  async (store) => {
+    const meter = meterOf(store.engine)
+    await many(
+      8,
+      () => meter,
+      () => keyed('00000001', 10),
+    )
+    const free = keyed('00000001', 5)
+    const refused = await meter.admit(free)
+    assert.equal(refused.kind, 'exhausted')
+    assert.deepEqual([refused.figures.remaining, refused.figures.requestCount], [0, 8])
+    const premium = await meter.admit(keyed('00000001', 10))
+    assert.deepEqual([premium.kind, premium.figures.remaining], ['admitted', 1])
+  },
+)
+
+onBoth('asking for figures counts nothing and writes nothing', async ({ engine }) => {
+  const writes: unknown[] = []
+  const spied: Engine = {
+    ...engine,
+    write: (work, onCommitted) => {
+      writes.push(work)
+      return engine.write(work, onCommitted)
+    },
+  }
+  const meter = meterOf(spied)
+  const figures = await meter.figures(anonymous('192.0.2.7'))
+  assert.deepEqual(figures, {
+    tier: 'anonymous',
+    dailyQuota: 5,
+    requestCount: 0,
+    overageCount: 0,
+    remaining: 5,
+    resetUnix: nextMidnight(NOON),
+    prepaidBalance: 0n,
+  })
+  assert.deepEqual(writes, [])
+  assert.deepEqual(await engine.read(sql`select bucket from usage_days`), [])
+})
+
+onBoth('paid calls of a wallet equal the debits of its keys', async ({ engine }) => {
+  const meter = meterOf(engine)
+  await fund(engine, keyed('00000001'), 500n)
+  await fund(engine, keyed('00000002'), 700n)
+  await many(
+    40,
+    () => meter,
+    (n) => keyed(n % 2 === 0 ? '00000001' : '00000002'),
+  )
+  const [usage] = await engine.read(sql`select paid from usage_days`)
+  const [spend] = await engine.read(sql`select cast(sum(calls) as bigint) as calls from spend_days`)
+  assert.deepEqual([usage?.paid, spend?.calls], [12, 12])
+  await assertSound(engine)
+})
+
+test('a store that fails admits nobody, and every waiter learns it', async () => {
+  await onSqlite(MIGRATIONS, async ({ engine }) => {
+    const broken: Engine = { ...engine, write: () => Promise.reject(new StoreError('gone')) }
+    const meter = meterOf(broken)
+    const outcomes = await Promise.allSettled([
+      meter.admit(keyed('00000001')),
+      meter.admit(anonymous('192.0.2.1')),
+    ])
+    for (const outcome of outcomes)
+      assert.ok(outcome.status === 'rejected' && outcome.reason instanceof MeteringUnavailable)
+  })
+})
+
+test('a commit whose outcome is unknown counts as not admitted', async () => {
+  await onSqlite(MIGRATIONS, async ({ engine }) => {
+    const cut: Engine = {
+      ...engine,
+      write: async (work) => {
+        await engine.write(work)
+        throw new StoreError('connection cut during commit')
+      },
+    }
+    await assert.rejects(meterOf(cut).admit(keyed('00000001')), MeteringUnavailable)
+    const after = await meterOf(engine).figures(keyed('00000001'))
+    assert.ok(after.requestCount <= after.dailyQuota)
+  })
+})
+
+test('a call that is cut before it joins a batch is not charged', async () => {
+  await onSqlite(MIGRATIONS, async ({ engine }) => {
+    const { promise: committing, resolve: commit } = Promise.withResolvers<void>()
+    const slow: Engine = {
+      ...engine,
+      write: async (work, onCommitted) => {
+        await committing
+        return engine.write(work, onCommitted)
+      },
+    }
+    const meter = meterOf(slow)
+    const client = { isCut: false }
+    const first = meter.admit(keyed('00000001'))
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate()
+    const cut = assert.rejects(
+      meter.admit(keyed('00000001'), () => client.isCut),
+      ConnectionCut,
+    )
+    client.isCut = true
+    commit()
+    await Promise.all([first, cut])
+    assert.equal((await meter.admit(keyed('00000001'))).figures.requestCount, 2)
+  })
+})

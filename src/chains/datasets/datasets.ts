@@ -1,0 +1,44 @@
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { type AnyDataset, toAnyDataset } from '#chains/indexer/dataset.ts'
+import { makeEventDataset } from '#chains/indexer/events/event-dataset.ts'
+import { indexerMigrations } from '#chains/indexer/tables.ts'
+import { burnsDataset } from '#chains/kinds/burns/dataset.ts'
+import { unmintedMigration } from '#chains/kinds/burns/unminted.ts'
+import { leadersMigration } from '#chains/kinds/grave-digs/tables.ts'
+import { eventKinds } from '#chains/kinds/kinds.ts'
+import { jobRunsMigration } from '#operations/jobs/job-runs.ts'
+import type { Migration } from '#store/engine.ts'
+import { depositsDataset, depositsMigration } from './deposits/deposits.ts'
+import { balanceChecksMigration } from './deposits/proof/watch-balance.ts'
+import { holdersDataset } from './holders/dataset.ts'
+import { proofsMigration } from './holders/proof/proof-row.ts'
+import { holdersMigration } from './holders/tables.ts'
+import { priceSeries, pricesDataset } from './prices/dataset.ts'
+import { pricesMigration } from './prices/tables.ts'
+
+/** Listed in the order of application. */
+export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
+  const { tokens, payment } = ecosystem
+  return [
+    toAnyDataset(pricesDataset(priceSeries(tokens))),
+    toAnyDataset(holdersDataset(ecosystem)),
+    ...eventKinds.map(({ part, dataset: name, byAccount }) =>
+      part === 'burns'
+        ? toAnyDataset(burnsDataset(ecosystem))
+        : toAnyDataset(makeEventDataset({ name, part, byAccount, sources: ecosystem[part] })),
+    ),
+    toAnyDataset(depositsDataset(payment)),
+  ]
+}
+
+export const registerMigrations: readonly Migration[] = [
+  ...indexerMigrations,
+  holdersMigration,
+  proofsMigration,
+  pricesMigration,
+  depositsMigration,
+  balanceChecksMigration,
+  leadersMigration,
+  unmintedMigration,
+  jobRunsMigration(2600),
+]

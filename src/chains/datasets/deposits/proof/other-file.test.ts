@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { openRpcSource } from '#chains/chain/rpc-source.ts'
+import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { filePartsOf } from '#chains/datasets/file-parts.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { adoptFile } from '#chains/indexer/adopted-file/adopt-file.ts'
+import { isOwnRegister } from '#chains/indexer/adopted-file/is-own-register.ts'
+import { ChainIndex } from '#chains/indexer/chain-index.ts'
+import { mine, payUsdc } from '#devnet/actions.ts'
+import { accounts } from '#devnet/addresses.ts'
+import { parseAddress } from '#domain/address.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
+import { commitDepsOf } from '#test/stepped-index.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
+import { DepositProver } from './prove-deposits.ts'
+import { watchBalance } from './watch-balance.ts'
+
+const onEach = eachEngine(startPostgres, registerMigrations)
+const devnet = await startOwnDevnet({ historyDays: 1 })
+const { client, rpcUrl, chainId } = devnet.chains.base
+after(() => devnet.stop())
+for (const to of [accounts.payTo, accounts.operator])
+  await payUsdc(client, { from: accounts.holder, to, amount: 7n })
+await mine(client, { blocks: 12 })
+
+const paidTo = (payTo: string) =>
+  localEcosystemAt({ base: rpcUrl }, (file) => {
+    assert.ok(file.payment !== undefined)
+    return {
+      ...file,
+      payment: { ...file.payment, payTo: [{ address: payTo, since: '2025-01-01' }] },
+    }
+  })
+const oldFile = paidTo(accounts.payTo)
+const newFile = paidTo(accounts.operator)
+
+const readChecks = (engine: Engine) => engine.read(sql`select block_number from balance_checks`)
+
+/** Starts an indexer and makes the register adopt its file. */
+async function adopt(engine: Engine, ecosystem: Ecosystem) {
+  const { payment } = ecosystem
+  assert.ok(payment !== null)
+  const deps = await commitDepsOf(engine, ecosystem)
+  const file = filePartsOf(ecosystem)
+  await adoptFile({
+    ...deps,
+    chains: ecosystem.chains,
+    file,
+    onChangedFile: 'reread',
+    hasWaited: false,
+  })
+  const source = openRpcSource({ chainId, urls: [rpcUrl] })
+  const index = new ChainIndex({ ...deps, source }, payment.chain)
+  const news: string[] = []
+  const proving = {
+    ...{ register: engine, payment, sourceOf: () => source, clock: Date.now },
+    isOurs: (connection: Connection) => isOwnRegister(connection, file),
+    report: ({ kind }: { readonly kind: string }) => void news.push(kind),
+  }
+  const prover = new DepositProver(proving)
+  const { signal } = new AbortController()
+  return {
+    ...{ news, prover },
+    async follow() {
+      do await index.readOlder()
+      while ((await index.followOnce()).kind !== 'idle' || !index.isComplete)
+    },
+    prove: () => prover.proveStored(signal),
+    watch: () => watchBalance({ ...proving, prover }, signal),
+  }
+}
+
+onEach(
+  'a process with an outdated file writes no proofs or balances to the register',
+  async ({ engine }) => {
+    const old = await adopt(engine, oldFile)
+    await old.follow()
+    const [paid] = await engine.read(sql`select block_number, block_hash from deposits`)
+    assert.ok(paid !== undefined)
+    const young = await adopt(engine, newFile)
+    await young.follow()
+    const block = { number: Number(paid.block_number), hash: paid.block_hash as `0x${string}` }
+    await old.prover.prove(block)
+    await old.prove()
+    const found = await engine.read(sql`select distinct recipient, proof from deposits`)
+    assert.deepEqual(
+      found.map(({ recipient, proof }) => [recipient, proof]),
+      [[parseAddress(accounts.operator), null]],
+    )
+    await young.prove()
+    await old.watch()
+    assert.deepEqual(await readChecks(engine), [])
+    assert.deepEqual(old.news, [])
+    await young.watch()
+    assert.deepEqual(young.news, [])
+    assert.equal((await readChecks(engine)).length, 1)
+  },
+)
+
+onEach('a register that never adopted a file accepts proofs with any file', async ({ engine }) => {
+  const isOurs = (digest: string) =>
+    engine.write((connection) => isOwnRegister(connection, { digest }))
+  assert.equal(await isOurs('a'), true)
+  await adopt(engine, newFile)
+  assert.equal(await isOurs(filePartsOf(newFile).digest), true)
+  assert.equal(await isOurs(filePartsOf(oldFile).digest), false)
+})
+
+/** What a register with proven deposits and a checked balance keeps when another file is adopted. */
+async function leftAfter(engine: Engine, file: Ecosystem) {
+  const before = await adopt(engine, newFile)
+  await before.follow()
+  await before.prove()
+  await before.watch()
+  const stored = () => engine.read(sql`select proof from deposits`)
+  assert.equal((await readChecks(engine)).length, 1)
+  assert.ok((await stored()).length > 0)
+  await adopt(engine, file)
+  return { deposits: await stored(), checks: await readChecks(engine) }
+}
+
+onEach('a balance check is dropped when startBlock changes', async ({ engine }) => {
+  const chains = newFile.chains.map((chain) => ({ ...chain, startBlock: chain.startBlock + 1 }))
+  const file = { ...newFile, chains }
+  assert.deepEqual(await leftAfter(engine, file), { deposits: [], checks: [] })
+})
+
+onEach(
+  'deposits are read again when the file asks for another kind of proof',
+  async ({ engine }) => {
+    assert.ok(newFile.payment !== null)
+    const payment = { ...newFile.payment, proof: 'endpoints' as const }
+    const { deposits } = await leftAfter(engine, { ...newFile, payment })
+    assert.deepEqual(deposits, [])
+  },
+)

@@ -1,0 +1,112 @@
+import type { Chain, Payment } from '#chains/ecosystem/ecosystem.ts'
+import { CHAIN_PART, type FileParts } from '#chains/indexer/adopted-file/file-part.ts'
+import { readOtherParts } from '#chains/indexer/adopted-file/tables.ts'
+import { readBackfill } from '#chains/indexer/backfill/backfill-row.ts'
+import { readPosition, storedBlock } from '#chains/indexer/positions.ts'
+import type { Hash } from '#domain/address.ts'
+import { logIndexAt } from '#domain/chain.ts'
+import type { CanonicalDeposits, Deposit, DepositQuery } from '#domain/deposit.ts'
+import { chunks } from '#lib/chunks.ts'
+import type { Connection, Engine, Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { join, ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
+import { DEPOSITS } from './deposits.ts'
+
+export interface DepositReads {
+  readonly register: Engine
+  readonly payment: Payment
+  readonly file: FileParts
+}
+
+/** Undefined without a head, or while the register was built from another file. */
+export function readDeposits(
+  { register, payment, file }: DepositReads,
+  selection: DepositQuery,
+): Promise<CanonicalDeposits | undefined> {
+  const { chain } = payment
+  return register.snapshot(async (connection) => {
+    const head = await readPosition(connection, chain.id)
+    const others = await readOtherParts(connection, file)
+    const isOther = others.some(
+      ({ chainId, name }) => chainId === chain.id && [DEPOSITS, CHAIN_PART].includes(name),
+    )
+    if (head === undefined || isOther) return undefined
+    const deposits = await selectDeposits(connection, chain.id, selection)
+    const completeFromBlock = await completeFrom(connection, chain, head.number)
+    const isComplete = completeFromBlock <= chain.startBlock
+    return { head, completeFromBlock, isComplete, deposits }
+  })
+}
+
+/** A first read starts with the newest days, a re-read with nothing. */
+async function completeFrom(
+  connection: Connection,
+  { id, startBlock }: Chain,
+  headNumber: number,
+): Promise<number> {
+  const backfill = await readBackfill(connection, id)
+  if (backfill === undefined) return startBlock
+  const { datasets, newestFrom } = backfill
+  if (datasets === null) return newestFrom.number
+  return datasets.includes(DEPOSITS) ? headNumber + 1 : startBlock
+}
+
+/** Undefined outside the window of recent blocks. */
+export async function readBlockHash(
+  { register, payment }: Pick<DepositReads, 'register' | 'payment'>,
+  number: number,
+): Promise<Hash | undefined> {
+  const chainId = payment.chain.id
+  const block = await register.snapshot((reads) => storedBlock(reads, { chainId, number }))
+  return block?.hash
+}
+
+async function selectDeposits(
+  connection: Connection,
+  chainId: number,
+  selection: DepositQuery,
+): Promise<readonly Deposit[]> {
+  if ('sinceBlock' in selection)
+    return runSelection(connection, chainId, sql`block_number >= ${selection.sinceBlock}`)
+  if ('after' in selection) {
+    const { blockNumber, txHash, positionInTx } = selection.after
+    const behind = sql`(block_number, tx_hash, position_in_tx)
+      > (${blockNumber}, ${txHash}, ${positionInTx})`
+    const page = sql`order by block_number, tx_hash, position_in_tx limit ${selection.limit}`
+    return runSelection(connection, chainId, behind, page)
+  }
+  const found: Deposit[] = []
+  for (const part of chunks(selection.txHashes, ROWS_PER_STATEMENT))
+    found.push(...(await runSelection(connection, chainId, sql`tx_hash in (${join(part)})`)))
+  return found
+}
+
+async function runSelection(
+  connection: Connection,
+  chainId: number,
+  condition: Sql,
+  order: Sql = sql`order by block_number, place`,
+) {
+  const found = await connection.run(sql`
+    select chain_id, block_number, block_hash, timestamp_unix, tx_hash, place, position_in_tx,
+      sender, recipient, amount, proof
+    from deposits where chain_id = ${chainId} and ${condition}
+    ${order}`)
+  return found.map(toDeposit)
+}
+
+function toDeposit(row: Row): Deposit {
+  return {
+    chainId: column.integer(row, 'chain_id'),
+    blockNumber: column.integer(row, 'block_number'),
+    blockHash: column.hex(row, 'block_hash'),
+    timestampUnix: column.integer(row, 'timestamp_unix'),
+    txHash: column.hex(row, 'tx_hash'),
+    logIndex: logIndexAt(column.integer(row, 'place')),
+    positionInTx: column.integer(row, 'position_in_tx'),
+    from: column.hex(row, 'sender'),
+    to: column.hex(row, 'recipient'),
+    amount: column.bigint(row, 'amount'),
+    proven: column.textOrNull(row, 'proof') !== null,
+  }
+}

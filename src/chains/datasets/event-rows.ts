@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import type { TProperties } from 'typebox'
+import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
+import type { Cut } from '#chains/indexer/cut.ts'
+import {
+  type EventKey,
+  type EventPlace,
+  type ListedEvent,
+  listEvents,
+} from '#chains/indexer/events/list-events.ts'
+import { finalityOf, type IndexStatus } from '#chains/indexer/status.ts'
+import { showAddress } from '#domain/address.ts'
+import { logIndexAt } from '#domain/chain.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { toIso } from '#lib/time.ts'
+import { named, Type } from '#lib/type.ts'
+import type { Connection } from '#store/engine.ts'
+import type { Page } from './meta.ts'
+import {
+  type Cursor,
+  chainParameter,
+  cursorParameter,
+  encodeCursor,
+  limitParameter,
+  timeParameter,
+  tokenParameter,
+} from './parameters.ts'
+import type { Point } from './read-point.ts'
+import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from './wire.ts'
+
+export const eventProperties = {
+  id: Type.String({ description: '<chainId>:<txHash>:<logIndex>' }),
+  chain: Type.String(),
+  chainId: Type.Integer(),
+  blockNumber: Type.Integer(),
+  txHash: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
+  logIndex: Type.Integer(),
+  timestamp: Type.String({ format: 'date-time' }),
+  timestampUnix: unixTime,
+  finality: Type.Enum(['latest', 'safe', 'finalized']),
+  explorerUrl: Type.Union([Type.String(), Type.Null()]),
+} as const
+
+const amountProperties = {
+  token: Type.String(),
+  amount: amountText,
+  amountRaw: rawText,
+  amountUsdAtEvent: usdOrNull,
+} as const
+
+export function eventRow<P extends TProperties>(title: string, own: P) {
+  return named(title, { ...eventProperties, ...amountProperties, ...own })
+}
+
+export function listParameters(ecosystem: Ecosystem) {
+  return {
+    limit: limitParameter(20),
+    chain: chainParameter(ecosystem),
+    token: tokenParameter(ecosystem.tokens, undefined),
+    from: timeParameter('Events at or after this moment.'),
+    to: timeParameter('Events at or before this moment.'),
+    cursor: cursorParameter,
+  }
+}
+
+export interface ListValues {
+  readonly limit: number
+  readonly chain: Chain | undefined
+  readonly token: PricedToken | undefined
+  readonly from: number | undefined
+  readonly to: number | undefined
+  readonly cursor: Cursor | undefined
+}
+
+interface List {
+  readonly dataset: string
+  readonly account?: `0x${string}`
+  readonly kind?: string
+  readonly values: ListValues
+}
+
+/** Checks before anything is read, when the blocks of a cursor are not known yet. */
+export function checkList(list: List, point: Point): Refusal | undefined {
+  const { from, to, cursor } = list.values
+  if (from !== undefined && to !== undefined && to <= from)
+    return refuse('invalid_parameter', 'to must be later than from', {
+      errors: [{ in: 'query', name: 'to', reason: 'must be later than from' }],
+    })
+  if (cursor === undefined) return undefined
+  const { filters } = cursor
+  const isOwn =
+    typeof point === 'object'
+      ? filters.startsWith(boundFilters(list))
+      : filters === filtersOf(list, point === 'latest' ? undefined : point)
+  return isOwn ? undefined : OTHER_FILTERS
+}
+
+const OTHER_FILTERS = refuse(
+  'invalid_cursor',
+  'cursor was issued for other filters; repeat the request without it',
+  { errors: [{ in: 'query', name: 'cursor', reason: 'was issued for other filters' }] },
+)
+
+export async function readEventPage(
+  connection: Connection,
+  input: List & {
+    readonly status: IndexStatus
+    readonly cut?: Cut | undefined
+    /** Blocks that a cursor is bound to. */
+    readonly boundTo?: string | undefined
+  },
+): Promise<{ readonly events: readonly ListedEvent[]; readonly page: Page } | Refusal> {
+  const { limit, chain, token, from, to, cursor } = input.values
+  const { dataset, account, kind, cut, boundTo } = input
+  const filters = filtersOf(input, boundTo)
+  if (cursor !== undefined && cursor.filters !== filters) return OTHER_FILTERS
+  const { events, next } = await listEvents(connection, {
+    dataset,
+    limit,
+    chainIds: input.status.chains.map((each) => each.chain.id),
+    ...(chain && { chainId: chain.id }),
+    ...(token && { token: token.symbol }),
+    ...(account && { account }),
+    ...(kind && { kind }),
+    ...(from !== undefined && { fromUnix: from }),
+    ...(to !== undefined && { toUnix: to }),
+    ...(cursor && { after: cursor.after }),
+    cut,
+  })
+  return { events, page: { limit, count: events.length, nextCursor: cursorOf(filters, next) } }
+}
+
+/** The order belongs to it: a cursor of 0.2.0 names a log index, not a place. */
+function filtersOf(list: List, boundTo: string | undefined): string {
+  if (boundTo === undefined) return hashOf(['by place', ...askedOf(list)])
+  return boundFilters(list) + hashOf([boundTo]).slice(0, 8)
+}
+
+/** The part of a bound cursor's filters that the request alone tells. */
+function boundFilters(list: List): string {
+  return hashOf(['bound', ...askedOf(list)]).slice(0, 8)
+}
+
+function askedOf({ dataset, account, kind, values }: List): readonly unknown[] {
+  const { chain, token, from, to } = values
+  return [dataset, account, kind, chain?.name, token?.symbol, from, to]
+}
+
+function cursorOf(filters: string, next: EventKey | null): string | null {
+  return next === null ? null : encodeCursor({ filters, after: next })
+}
+
+/** Distinguishes filters; needs no secrecy. */
+function hashOf(filters: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(filters)).digest('hex').slice(0, 16)
+}
+
+export function eventMembers(event: ListedEvent, status: IndexStatus, ecosystem: Ecosystem) {
+  const token = ecosystem.tokens.find((each) => each.symbol === event.token)
+  assert(token !== undefined, 'an event of an unknown token')
+  return {
+    ...placeMembers(event, status),
+    token: token.symbol,
+    ...amounts('amount', event.amount, token.decimals),
+    amountUsdAtEvent: usdOf(event.usd),
+  }
+}
+
+export function placeMembers(event: EventPlace, status: IndexStatus) {
+  const known = status.chains.find((each) => each.chain.id === event.chainId)
+  assert(known !== undefined, 'an event of an unknown chain')
+  const { chain } = known
+  const logIndex = logIndexAt(event.place)
+  return {
+    id: `${event.chainId}:${event.txHash}:${logIndex}`,
+    chain: chain.name,
+    chainId: event.chainId,
+    blockNumber: event.blockNumber,
+    txHash: event.txHash,
+    logIndex,
+    timestamp: toIso(event.timestamp),
+    timestampUnix: event.timestamp,
+    finality: finalityOf(known, event.blockNumber),
+    explorerUrl: chain.explorerUrl === null ? null : `${chain.explorerUrl}/tx/${event.txHash}`,
+  }
+}
+
+export function accountOf(event: ListedEvent): string | null {
+  return event.account === null ? null : showAddress(event.account)
+}

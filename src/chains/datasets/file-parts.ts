@@ -1,0 +1,31 @@
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import {
+  CHAIN_PART,
+  type FilePart,
+  type FileParts,
+  toFileParts,
+} from '#chains/indexer/adopted-file/file-part.ts'
+import { allDatasets } from './datasets.ts'
+import { valuedBy } from './prices/price-book.ts'
+
+/** Returns the parts keyed by chain and dataset; those behind dollar values, by token. */
+export function filePartsOf(ecosystem: Ecosystem): FileParts {
+  const { chains, tokens } = ecosystem
+  const datasets = allDatasets(ecosystem)
+  const ofChains = chains.flatMap((chain, index): readonly FilePart[] => {
+    const { id: chainId, startBlock } = chain
+    const parts = datasets.map(({ name, builtFrom }) => ({
+      chainId,
+      name,
+      entries: builtFrom(chainId),
+    }))
+    const entries = [{ field: `chains[${index}]`, facts: { startBlock } }]
+    const own = { chainId, name: CHAIN_PART, entries }
+    return [own, ...parts.filter((part) => part.entries.length > 0)]
+  })
+  const values = tokens.map((token, index): FilePart => {
+    const facts = { decimals: token.decimals, price: valuedBy(token, tokens) }
+    return { chainId: null, name: token.symbol, entries: [{ field: `tokens[${index}]`, facts }] }
+  })
+  return toFileParts([...ofChains, ...values])
+}

@@ -1,0 +1,177 @@
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
+import type { PartEntry } from '#chains/indexer/adopted-file/file-part.ts'
+import type { Change, Dataset, Position } from '#chains/indexer/dataset.ts'
+import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
+import type { Log } from '#domain/chain.ts'
+import { isTracked, TRANSFER_TOPIC } from '#domain/token.ts'
+import { startOfDay } from '#lib/time.ts'
+import { HOLDERS } from '../dataset-names.ts'
+import {
+  type Balances,
+  forgetDeltas,
+  moveBalances,
+  readBalances,
+  storeDeltas,
+  takeDeltas,
+} from './fold-balances.ts'
+import { foldHolders, type HolderChange } from './fold-holders.ts'
+import { foldSupply } from './fold-supply.ts'
+import { forgetHolders } from './history/forget-holders.ts'
+import { type HistoryToken, openHoldersHistory } from './history/holders-history.ts'
+import { dayEnds } from './holder-days.ts'
+import { collectMovements, MISSHAPEN, type Movement, type TransferFact } from './movement.ts'
+import { noteOverdrawnTokens } from './note-overdrawn.ts'
+
+export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
+  const deployments = deploymentsOf(ecosystem)
+  const locked = new Set([...ecosystem.burnAddresses, ...ecosystem.nonCirculating])
+  const movesOn = ({ chainId }: Change) => ({ locked, tokens: historyTokens(deployments, chainId) })
+  return {
+    name: HOLDERS,
+    selectors: [...deployments.values()].map(({ chainId, address }) => ({
+      chainId,
+      address,
+      topic0: TRANSFER_TOPIC,
+    })),
+    builtFrom: (chainId) => entriesOf(deployments, locked, chainId),
+    decode: (log) => readTransfer(log, deployments),
+    apply: (change, transfers) => applyTransfers(change, transfers, movesOn(change)),
+    revert: (change, ancestor) => revertTransfers(change, ancestor, movesOn(change)),
+    forget: forgetHolders,
+    finalize: (change) => forgetDeltas(change.connection, change.chainId, change.finalizedNumber),
+    openHistory: (chainId) =>
+      openHoldersHistory({
+        chainId,
+        tokens: historyTokens(deployments, chainId),
+        locked,
+      }),
+  }
+}
+
+interface Moves {
+  /** Addresses whose balances do not circulate. */
+  readonly locked: ReadonlySet<Address>
+  readonly tokens: readonly HistoryToken[]
+}
+
+interface Deployment {
+  readonly chainId: number
+  readonly address: Address
+  readonly symbol: string
+}
+
+function deploymentsOf(ecosystem: Ecosystem): ReadonlyMap<string, Deployment> {
+  const deployments = new Map<string, Deployment>()
+  for (const token of ecosystem.tokens.filter(isTracked))
+    for (const chain of ecosystem.chains) {
+      const address = token.addresses.get(chain.name)
+      if (address !== undefined)
+        deployments.set(`${chain.id}|${address}`, {
+          chainId: chain.id,
+          address,
+          symbol: token.symbol,
+        })
+    }
+  return deployments
+}
+
+function entriesOf(
+  deployments: ReadonlyMap<string, Deployment>,
+  locked: ReadonlySet<Address>,
+  chainId: number,
+): readonly PartEntry[] {
+  const followed = [...deployments.values()].filter((each) => each.chainId === chainId)
+  if (followed.length === 0) return []
+  const tokens = followed.map(({ symbol, address }) => [symbol, address] as const)
+  return [
+    { field: 'tokens', facts: { addresses: Object.fromEntries(tokens) } },
+    { field: 'supply', facts: { burnAddressesAndNonCirculating: [...locked].sort() } },
+  ]
+}
+
+function historyTokens(
+  deployments: ReadonlyMap<string, Deployment>,
+  chainId: number,
+): readonly HistoryToken[] {
+  const all = [...deployments.values()]
+  return all
+    .filter((each) => each.chainId === chainId)
+    .map(({ symbol, address }) => {
+      const places = all.filter((each) => each.symbol === symbol)
+      return { symbol, address, isOnSeveralChains: places.length > 1 }
+    })
+}
+
+function readTransfer(
+  log: Log,
+  deployments: ReadonlyMap<string, Deployment>,
+): readonly TransferFact[] {
+  const [, from, to, ...more] = log.topics
+  if (from === undefined || to === undefined || more.length > 0 || log.data.length !== 66)
+    throw new DecodeError(MISSHAPEN)
+  const deployment = deployments.get(`${log.chainId}|${log.address}`)
+  if (deployment === undefined) return []
+  const { blockNumber, timestamp } = log
+  return [
+    {
+      token: deployment.symbol,
+      from: `0x${from.slice(26)}`,
+      to: `0x${to.slice(26)}`,
+      value: BigInt(log.data),
+      blockNumber,
+      timestamp,
+    },
+  ]
+}
+
+async function applyTransfers(
+  change: Change,
+  transfers: readonly TransferFact[],
+  { locked, tokens }: Moves,
+): Promise<void> {
+  const movements = collectMovements(transfers)
+  const before = await readBalances(change, movements)
+  const since = await foldHolders(change, holdersAfter(movements, before, locked))
+  await moveBalances(change, movements, { before, since })
+  await storeDeltas(change, movements)
+  await foldSupply(change, movements, locked)
+  await noteOverdrawnTokens(change, tokens)
+}
+
+function holdersAfter(
+  movements: readonly Movement[],
+  before: Balances,
+  locked: ReadonlySet<Address>,
+): readonly HolderChange[] {
+  return movements.filter(isHolder(locked)).map((movement) => {
+    const { token, address } = movement
+    const ends = dayEnds(movement, before.get(`${token}|${address}`) ?? 0n)
+    return { token, address, fromDay: ends[0]?.dayUnix ?? 0, ends }
+  })
+}
+
+async function revertTransfers(
+  change: Change,
+  ancestor: Position,
+  { locked, tokens }: Moves,
+): Promise<void> {
+  const undone = await takeDeltas(change, ancestor)
+  const before = await readBalances(change, undone)
+  const dayUnix = startOfDay(ancestor.timestamp)
+  const changes = undone.filter(isHolder(locked)).map((movement) => {
+    const { token, address, steps } = movement
+    let balance = before.get(`${token}|${address}`) ?? 0n
+    for (const step of steps) balance += step.received - step.sent
+    return { token, address, fromDay: dayUnix, ends: [{ dayUnix, holds: balance > 0n }] }
+  })
+  const since = await foldHolders(change, changes)
+  await moveBalances(change, undone, { before, since })
+  await foldSupply(change, undone, locked)
+  await noteOverdrawnTokens(change, tokens)
+}
+
+/** Zero and non-circulating addresses are not holders. */
+function isHolder(locked: ReadonlySet<Address>): (movement: Movement) => boolean {
+  return ({ address }) => address !== ZERO_ADDRESS && !locked.has(address)
+}

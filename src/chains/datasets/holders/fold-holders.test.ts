@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import type { Change } from '#chains/indexer/dataset.ts'
+import type { Address } from '#domain/address.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
+import type { Connection } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
+import { registerMigrations } from '../datasets.ts'
+import { foldHolders } from './fold-holders.ts'
+
+const onPostgres = eachEngine(startPostgres, registerMigrations, ['postgres'])
+
+/** So many that reading them all is dearer than looking for a few. */
+const HOLDERS = 20_000
+
+onPostgres(
+  'a fold reads the rows of wallets that moved, not of all holders',
+  async ({ engine }) => {
+    await engine.write(async (tx) => {
+      await tx.run(sql`
+      insert into balances (token, address, chain_id, balance, since_unix)
+      select 'GRAVE', '0x' || md5(cast(n as text)) || '00000000', 1, '5', 0
+      from generate_series(1, cast(${HOLDERS} as integer)) n`)
+      await tx.run(sql`
+      insert into holder_spans (token, address, chain_id, from_unix, until_unix)
+      select token, address, 2, 0, cast(${DAY_SECONDS} as bigint) from balances`)
+    })
+    await engine.read(sql`analyze`)
+    const moved = Array.from({ length: 20 }, (_, n): Address => `0x${'ab'.repeat(19)}${10 + n}`)
+    const dayUnix = 2 * DAY_SECONDS
+    const changes = moved.map((address) => ({
+      token: 'GRAVE',
+      address,
+      fromDay: dayUnix,
+      ends: [{ dayUnix, holds: true }],
+    }))
+    await engine.write(async (connection) => {
+      const change: Change = {
+        connection,
+        chainId: 1,
+        finalizedNumber: 0,
+        isOlder: false,
+        valuesOf: async () => [],
+        priceMoved: () => undefined,
+      }
+      const before = await rowsScanned(connection)
+      const since = await foldHolders(change, changes)
+      assert.equal(since.size, moved.length)
+      assert.deepEqual(await rowsScanned(connection), before)
+    })
+  },
+)
+
+/** Rows that this connection found by reading whole tables. */
+function rowsScanned(connection: Connection) {
+  return connection.run(sql`
+    select relname, seq_tup_read from pg_stat_xact_user_tables
+    where relname in ('balances', 'holder_spans') order by relname`)
+}

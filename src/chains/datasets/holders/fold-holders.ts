@@ -1,0 +1,157 @@
+import type { Change } from '#chains/indexer/dataset.ts'
+import type { Address } from '#domain/address.ts'
+import { chunks } from '#lib/chunks.ts'
+import type { Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import { inKeys } from '#store/typed-values.ts'
+import type { HoldersSince } from './fold-balances.ts'
+import {
+  type HolderDay,
+  type HolderSpan,
+  replaceDays,
+  spansOf,
+  turningDays,
+} from './holder-days.ts'
+import { HOLDER_SPANS_KEY } from './tables.ts'
+
+/** Replaces an address's day ends from `fromDay` on. */
+export interface HolderChange {
+  readonly token: string
+  readonly address: Address
+  readonly fromDay: number
+  readonly ends: readonly { readonly dayUnix: number; readonly holds: boolean }[]
+}
+
+/** A wallet on two chains is one holder. Returns since when each holds. */
+export async function foldHolders(
+  change: Change,
+  changes: readonly HolderChange[],
+): Promise<HoldersSince> {
+  const turns = new Map<string, Turns>()
+  const since = new Map<string, number>()
+  for (const part of chunks(changes, ROWS_PER_STATEMENT))
+    await foldPart(change, part, { turns, since })
+  await foldTurns(
+    change,
+    [...turns.values()].filter(({ gained, lost }) => gained !== 0 || lost !== 0),
+  )
+  return since
+}
+
+interface Turns {
+  readonly token: string
+  readonly grain: string
+  readonly bucketUnix: number
+  gained: number
+  lost: number
+}
+
+async function foldPart(
+  change: Change,
+  part: readonly HolderChange[],
+  { turns, since }: { readonly turns: Map<string, Turns>; readonly since: Map<string, number> },
+): Promise<void> {
+  const stored = Map.groupBy(await readDays(change, part), (row) => `${row.token}|${row.address}`)
+  const removed: SpanRow[] = []
+  const added: SpanRow[] = []
+  for (const each of part) {
+    const key = `${each.token}|${each.address}`
+    const before = (stored.get(key) ?? []).map(toDay)
+    const after = replaceDays(before, change.chainId, each.fromDay, each.ends)
+    const held = spansOf(before, change.chainId)
+    const holds = spansOf(after, change.chainId)
+    for (const span of minus(held.ended, holds.ended)) removed.push({ ...each, ...span })
+    for (const span of minus(holds.ended, held.ended)) added.push({ ...each, ...span })
+    if (holds.sinceUnix !== undefined) since.set(key, holds.sinceUnix)
+    countTurns(turns, each.token, turningDays(before), -1)
+    countTurns(turns, each.token, turningDays(after), 1)
+  }
+  await writeSpans(change, removed, added)
+}
+
+type SpanRow = Pick<HolderChange, 'token' | 'address'> & HolderSpan
+
+/** `holder_turns`, but per table: PostgreSQL would scan the whole view. */
+function readDays(
+  { connection }: Change,
+  wallets: readonly Pick<HolderChange, 'token' | 'address'>[],
+): Promise<readonly Row[]> {
+  const keys = wallets.map(({ token, address }) => [token, address])
+  const areTheirs = inKeys({ token: 'text', address: 'text' }, keys)
+  return connection.run(sql`
+    select token, address, chain_id, since_unix as day_unix, 1 as holds
+    from balances where since_unix is not null and ${areTheirs}
+    union all select token, address, chain_id, from_unix, 1 from holder_spans where ${areTheirs}
+    union all select token, address, chain_id, until_unix, 0 from holder_spans where ${areTheirs}`)
+}
+
+function toDay(row: Row): HolderDay {
+  return {
+    chainId: column.integer(row, 'chain_id'),
+    dayUnix: column.integer(row, 'day_unix'),
+    holds: column.flag(row, 'holds'),
+  }
+}
+
+function minus(spans: readonly HolderSpan[], others: readonly HolderSpan[]): readonly HolderSpan[] {
+  return spans.filter(
+    ({ fromUnix, untilUnix }) =>
+      !others.some((other) => other.fromUnix === fromUnix && other.untilUnix === untilUnix),
+  )
+}
+
+function countTurns(
+  turns: Map<string, Turns>,
+  token: string,
+  days: ReadonlyMap<number, 1 | -1>,
+  sign: 1 | -1,
+): void {
+  for (const [dayUnix, direction] of days)
+    for (const [grain, bucketUnix] of [
+      ['day', dayUnix],
+      ['total', 0],
+    ] as const) {
+      const key = `${token}|${grain}|${bucketUnix}`
+      const entry = turns.get(key) ?? { token, grain, bucketUnix, gained: 0, lost: 0 }
+      if (direction === 1) entry.gained += sign
+      else entry.lost += sign
+      turns.set(key, entry)
+    }
+}
+
+async function writeSpans(
+  { connection, chainId }: Change,
+  removed: readonly SpanRow[],
+  added: readonly SpanRow[],
+): Promise<void> {
+  const toKey = ({ token, address, fromUnix }: SpanRow) => [token, address, chainId, fromUnix]
+  for (const part of chunks(removed, ROWS_PER_STATEMENT))
+    await connection.run(
+      sql`delete from holder_spans where ${inKeys(HOLDER_SPANS_KEY, part.map(toKey))}`,
+    )
+  for (const part of chunks(added, ROWS_PER_STATEMENT)) {
+    const list = part.map((span) => [...toKey(span), span.untilUnix])
+    await connection.run(sql`
+      insert into holder_spans (token, address, chain_id, from_unix, until_unix)
+      values ${rows(list)}`)
+  }
+}
+
+export async function foldTurns(change: Change, turns: readonly Turns[]): Promise<void> {
+  for (const part of chunks(turns, ROWS_PER_STATEMENT)) {
+    const list = part.map((each) => [
+      each.token,
+      each.grain,
+      each.bucketUnix,
+      each.gained,
+      each.lost,
+    ])
+    await change.connection.run(sql`
+      insert into holder_buckets (token, grain, bucket_unix, gained, lost) values ${rows(list)}
+      on conflict (token, grain, bucket_unix) do update set
+        gained = holder_buckets.gained + excluded.gained,
+        lost = holder_buckets.lost + excluded.lost`)
+  }
+  await change.connection.run(sql`delete from holder_buckets where gained = 0 and lost = 0`)
+}

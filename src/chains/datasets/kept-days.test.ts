@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Chain } from '#chains/ecosystem/ecosystem.ts'
+import { forgetPosition, storeBlocks } from '#chains/indexer/positions.ts'
+import type { ChainStatus, IndexStatus } from '#chains/indexer/status.ts'
+import { METRICS } from '#chains/statistics/metrics.ts'
+import type { ChainName } from '#devnet/addresses.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
+import type { Route } from '#route/route.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { beginChain } from '#test/chain-builder/built-chain.ts'
+import { type LivelyBlock, live, livelyBlocks } from '#test/chain-builder/random-life.ts'
+import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
+import { forgetChain } from '#test/forget-chain.ts'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
+import { advanceAll, commitDepsOf, type SteppedIndex, stepIndex } from '#test/stepped-index.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
+import { registerMigrations } from './datasets.ts'
+import { KeptDays } from './kept-days.ts'
+
+/** One in every run of the tests; `RANDOM_RUNS=500` for a long search. A failure tells its seed. */
+const runs = Number(process.env.RANDOM_RUNS ?? 1)
+
+const finalDepth = 8
+const GENESIS_UNIX = 1_700_000_000
+
+test('days are shown as they are while blocks come and go and older history is read', () =>
+  inWorld(async (world) => {
+    const { node } = world.base
+    node.chain = live(node.chain, 'base', daysOf(40, 1)).addEmpty(70)
+    await follow(world)
+    node.chain = live(node.chain, 'base', daysOf(12, 2))
+    await follow(world)
+    const before = await readDigs(world)
+    node.chain = live(node.chain.fork(node.chain.head.number - 6), 'base', daysOf(7, 3))
+    await follow(world)
+    const after = await readDigs(world)
+    assert.equal(before.slice(-8).join(''), '22222222')
+    assert.equal(after.slice(-8).join(''), '23333333')
+  }))
+
+test('days of a chain that was read anew to the same block are read anew', () =>
+  inWorld(async (world) => {
+    const { chain, node } = world.base
+    const { deps } = world.index
+    node.chain = live(node.chain, 'base', daysOf(40, 1)).addEmpty(70)
+    node.faults.prunedBelow = 30
+    await advanceAll(world.index, [chain])
+    await compare(world)
+    const before = await readDigs(world)
+    node.faults.prunedBelow = 0
+    await forgetChain(deps, chain.id)
+    // Nobody asks meanwhile.
+    await advanceAll(stepIndex(deps), [chain])
+    await compare(world)
+    assert.ok((await readDigs(world)).length > before.length)
+  }))
+
+const chainName = fc.constantFrom<'base' | 'ethereum'>('base', 'ethereum')
+const lifeStep = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('grow'), chainName, blocks: livelyBlocks }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('fork'),
+      chainName,
+      depth: fc.integer({ min: 1, max: finalDepth - 1 }),
+      blocks: fc.array(livelyBlocks, { minLength: 3, maxLength: 3 }).map((each) => each.flat()),
+    }),
+  },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('index'), chainName }) },
+)
+
+test('days are shown as they are in whatever order two chains live and are read', async () => {
+  const steps = fc.array(lifeStep, { minLength: 10, maxLength: 25 })
+  await fc.assert(
+    fc.asyncProperty(steps, (taken) =>
+      inWorld(async (world) => {
+        await advanceAll(world.index, [world.base.chain])
+        for (const each of taken) await takeStep(world, each)
+      }),
+    ),
+    { numRuns: runs },
+  )
+})
+
+test('only days that may have changed are read again, and none while the index stands', () =>
+  onSqlite(registerMigrations, async ({ engine }) => {
+    const noon = startOfDay(GENESIS_UNIX) + DAY_SECONDS / 2
+    const noonOf = (day: number) => noon + day * DAY_SECONDS
+    const kept = new KeptDays<number>()
+    const read: number[][] = []
+    /** In a state of the register whose newest block is of a day, and whose oldest of two days before. */
+    const ask = async (
+      period: number | 'all',
+      today: number,
+      backfill: ChainStatus['backfill'] = null,
+    ) => {
+      await engine.write(async (connection) => {
+        await forgetPosition(connection, 8453)
+        const hash = `0x${today}` as const
+        const header = { number: 100 + today, hash, parentHash: hash, logsBloom: hash } as const
+        await storeBlocks(connection, 8453, [{ ...header, timestamp: noonOf(today - 2) }])
+      })
+      const status = statusAt(noonOf(today), backfill)
+      return engine.snapshot((connection) =>
+        kept.last(
+          { series: 'a series', period, connection, status },
+          {
+            firstUnix: async () => noon,
+            async read(days) {
+              read.push(days.map(({ dateUnix }) => (dateUnix - startOfDay(noon)) / DAY_SECONDS))
+              return read.at(-1) ?? []
+            },
+          },
+        ),
+      )
+    }
+    assert.deepEqual(await ask(2, 4), [3, 4])
+    assert.deepEqual(read.splice(0), [[0, 1, 2, 3, 4]])
+    assert.deepEqual(await ask('all', 4), [0, 1, 2, 3, 4])
+    assert.deepEqual(read.splice(0), [])
+    assert.deepEqual(await ask('all', 5), [0, 1, 2, 3, 4, 5])
+    assert.deepEqual(read.splice(0), [[2, 3, 4, 5]])
+    assert.deepEqual(await ask(7, 5), [-1, 0, 1, 2, 3, 4, 5])
+    assert.deepEqual(read.splice(0), [[-1, 0, 1, 2, 3, 4, 5]])
+    // A copy of the database that lags behind knows less than was settled.
+    assert.deepEqual(await ask(2, 2), [1, 2])
+    assert.deepEqual(read.splice(0), [[0, 1, 2]])
+    // So does one that stands at the same blocks, before the last of the older history was stored.
+    assert.deepEqual(await ask(2, 6), [5, 6])
+    read.splice(0)
+    const noBlock = { number: -1, hash: '0x', timestamp: -1 } as const
+    const newestFrom = { number: 50, timestamp: noon }
+    const older = { newestFrom, read: noBlock, folded: noBlock, datasets: null }
+    assert.deepEqual(await ask(2, 6, older), [5, 6])
+    assert.deepEqual(read.splice(0), [[0, 1, 2, 3, 4, 5, 6]])
+  }))
+
+function statusAt(asOfUnix: number, backfill: ChainStatus['backfill']): IndexStatus {
+  const [chain] = localEcosystemAt({}).chains
+  assert.ok(chain !== undefined)
+  const numbers = { blockNumber: 0, headNumber: 0, safeNumber: 0, finalizedNumber: 0 }
+  const status = { chain, blockHash: '0x', blockTimeUnix: asOfUnix, backfill }
+  return {
+    chains: [{ ...status, ...numbers, stall: null, timesForgotten: 0 }],
+    unread: [],
+    otherParts: [],
+    unknown: [],
+    asOfUnix,
+    revision: `${asOfUnix} ${backfill?.read.number}`,
+  }
+}
+
+interface Followed {
+  readonly chain: Chain
+  readonly node: ServedChain
+}
+
+interface World {
+  readonly base: Followed
+  readonly ethereum: Followed
+  readonly index: SteppedIndex
+  /** Asked all the time, so that they keep what they can. */
+  readonly routes: readonly Route[]
+  readonly freshRoutes: () => readonly Route[]
+  /** All that is asked meanwhile is of one state of the register: older history is stored beside. */
+  readonly inOneState: (work: () => Promise<void>) => Promise<void>
+}
+
+/** Two chains of which some blocks are final; nothing is read yet of the one that is behind in time. */
+async function inWorld(work: (world: World) => Promise<void>): Promise<void> {
+  const begin = (id: number, name: ChainName, days: readonly LivelyBlock[]) =>
+    serveChain(live(beginChain(id, GENESIS_UNIX), name, days), { finalDepth })
+  const nodes = [
+    await begin(8453, 'base', daysOf(12, 1)),
+    await begin(1, 'ethereum', daysOf(70, 0)),
+  ] as const
+  try {
+    await onSqlite(registerMigrations, async ({ engine }) => {
+      const ecosystem = localEcosystemAt({ base: nodes[0].url, ethereum: nodes[1].url })
+      const [base, ethereum] = ecosystem.chains
+      assert.ok(base !== undefined && ethereum !== undefined)
+      const clock = () => GENESIS_UNIX * 1000
+      let state: Connection | undefined
+      const snapshot: Engine['snapshot'] = (work) =>
+        state === undefined ? engine.snapshot(work) : work(state)
+      const register = { ...engine, snapshot }
+      const freshRoutes = () => dataRoutesOf({ register, ecosystem, clock })
+      const index = stepIndex(await commitDepsOf(engine, ecosystem))
+      await advanceAll(index, [ethereum])
+      await work({
+        base: { chain: base, node: nodes[0] },
+        ethereum: { chain: ethereum, node: nodes[1] },
+        index,
+        routes: freshRoutes(),
+        freshRoutes,
+        inOneState: (work) =>
+          engine.snapshot(async (connection) => {
+            state = connection
+            await work().finally(() => {
+              state = undefined
+            })
+          }),
+      })
+    })
+  } finally {
+    for (const node of nodes) await node.stop()
+  }
+}
+
+/** Blocks a day apart in which everything happens that a series tells of; `size` tells branches apart. */
+function daysOf(count: number, size: number): readonly LivelyBlock[] {
+  const burnAddress = 6
+  return Array.from({ length: count }, (_, day) => ({
+    secondsApart: DAY_SECONDS,
+    deeds: [
+      { kind: 'mint', who: day % 6, whom: 0, size: 50 },
+      { kind: 'moveGrave', who: day % 6, whom: burnAddress, size: 10 + size },
+      { kind: 'claim', who: 1, whom: day % 4, size: 20 + size },
+      { kind: 'answer', who: 0, whom: 1, size: 40 + (day % 9) },
+      { kind: 'sync', who: day, whom: 1, size: 30 + size },
+      ...Array.from({ length: size }, () => ({ kind: 'dig', who: 1, whom: day, size: 5 }) as const),
+    ],
+  }))
+}
+
+const QUESTIONS = [
+  '/api/burns/total',
+  '/api/burns/total?token=CRYPT',
+  '/api/dividends/total',
+  ...METRICS.flatMap((metric) => [
+    `/api/stats/history?metric=${metric}&period=all`,
+    `/api/stats/history?metric=${metric}&period=20d`,
+  ]),
+  '/api/stats/history?metric=dividendsCumulative&token=GRAVE&period=90d',
+  '/api/burns?period=all',
+  '/api/burns?period=20d&chain=base',
+]
+
+/** What is kept is what would be read. */
+async function compare({ routes, freshRoutes, inOneState }: World): Promise<void> {
+  const fresh = freshRoutes()
+  await inOneState(async () => {
+    for (const question of QUESTIONS)
+      assert.deepEqual(
+        await readRoute(routes, question),
+        await readRoute(fresh, question),
+        question,
+      )
+  })
+}
+
+/** Advances the index until nothing happens any more, and compares at each step. */
+async function follow(world: World): Promise<void> {
+  while (await world.index.advance(world.base.chain)) await compare(world)
+}
+
+async function takeStep(
+  world: World,
+  step: typeof lifeStep extends fc.Arbitrary<infer Step> ? Step : never,
+): Promise<void> {
+  const { chain, node } = world[step.chainName]
+  const { number } = node.chain.head
+  if (step.do === 'grow') node.chain = live(node.chain, step.chainName, step.blocks)
+  if (step.do === 'fork') {
+    const kept = Math.max(0, number - step.depth)
+    const fork = live(node.chain.fork(kept), step.chainName, step.blocks)
+    // A branch wins when it is not shorter.
+    node.chain = fork.addEmpty(Math.max(0, number - fork.head.number))
+  }
+  if (step.do === 'index') {
+    await world.index.advance(chain)
+    await compare(world)
+  }
+}
+
+/** How many digs there were on each day that had some. */
+async function readDigs(world: World): Promise<readonly string[]> {
+  const { data } = await readRoute(world.routes, '/api/stats/history?metric=graveDigs&period=all')
+  const { points } = data as { readonly points: readonly { readonly valueExact: string }[] }
+  return points.map(({ valueExact }) => valueExact).filter((digs) => digs !== '0')
+}

@@ -1,0 +1,98 @@
+import { LRUCache } from 'lru-cache'
+import type { Cut } from '#chains/indexer/cut.ts'
+import { readSettled, type Settled, stillHolds } from '#chains/indexer/settled.ts'
+import type { IndexStatus } from '#chains/indexer/status.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
+import type { Connection } from '#store/engine.ts'
+import { countDays, type SeriesDay, seriesDays } from './day-rows.ts'
+import type { Period } from './parameters.ts'
+
+/** Reads days of one state of the register. */
+export interface DaySource<Day> {
+  firstUnix(): Promise<number | undefined>
+  /** A day must not depend on anything after it. */
+  read(days: readonly SeriesDay[]): Promise<readonly Day[]>
+}
+
+export interface WantedDays {
+  /** Identifies the series. */
+  readonly series: string
+  readonly period: Period
+  readonly connection: Connection
+  readonly status: IndexStatus
+  readonly cut?: Cut | undefined
+}
+
+/** Days as one state of the register shows them. */
+interface Kept<Day> {
+  readonly revision: string
+  readonly settled: Settled
+  readonly firstUnix: number | undefined
+  readonly fromUnix: number
+  readonly days: readonly Day[]
+}
+
+/** About 68 series of two years. */
+const DAYS_MAX = 50_000
+
+/** Shared by all periods; when the index moves on, only unsettled days are read again. */
+export class KeptDays<Day> {
+  readonly #series = new LRUCache<string, Kept<Day>>({
+    maxSize: DAYS_MAX,
+    sizeCalculation: ({ days }) => days.length,
+  })
+
+  async last(wanted: WantedDays, source: DaySource<Day>): Promise<readonly Day[]> {
+    const { period, status } = wanted
+    if (wanted.cut !== undefined) {
+      const firstUnix = period === 'all' ? await source.firstUnix() : undefined
+      return source.read(seriesDays(period, status.asOfUnix, firstUnix))
+    }
+    const known = this.#series.get(wanted.series)
+    const kept =
+      known?.revision === status.revision && lengthOf(wanted, known.firstUnix) <= known.days.length
+        ? known
+        : await readKept(wanted, source, known)
+    if (kept !== known) this.#series.set(wanted.series, kept)
+    return kept.days.slice(-countDays(period, status.asOfUnix, kept.firstUnix))
+  }
+}
+
+async function readKept<Day>(
+  wanted: WantedDays,
+  source: DaySource<Day>,
+  known: Kept<Day> | undefined,
+): Promise<Kept<Day>> {
+  const { asOfUnix, revision } = wanted.status
+  const settled = await readSettled(wanted.connection, wanted.status)
+  const lasting = known === undefined ? undefined : lastingOf(known, settled)
+  const firstUnix = lasting?.firstUnix ?? (await source.firstUnix())
+  const length = lengthOf(wanted, firstUnix)
+  const fromUnix = startOfDay(asOfUnix) - (length - 1) * DAY_SECONDS
+  if (lasting === undefined || lasting.fromUnix > fromUnix) {
+    const days = await source.read(seriesDays(length, asOfUnix, undefined))
+    return { revision, settled, firstUnix, fromUnix, days }
+  }
+  const again = lasting.fromUnix + lasting.days.length * DAY_SECONDS
+  const days = await source.read(seriesDays('all', asOfUnix, again))
+  return { ...lasting, revision, settled, firstUnix, days: [...lasting.days, ...days] }
+}
+
+/** The whole history, or the period if longer. */
+function lengthOf({ period, status }: WantedDays, firstUnix: number | undefined): number {
+  const all = countDays('all', status.asOfUnix, firstUnix)
+  return period === 'all' ? all : Math.max(all, period)
+}
+
+/** The days that are still valid. */
+function lastingOf<Day>({ settled, ...known }: Kept<Day>, now: Settled) {
+  if (!stillHolds(settled, now)) return undefined
+  const untilUnix = startOfDay(settled.untilUnix)
+  const count = Math.max(0, (untilUnix - known.fromUnix) / DAY_SECONDS)
+  const isFirstSettled = known.firstUnix !== undefined && known.firstUnix < untilUnix
+  return {
+    fromUnix: known.fromUnix,
+    days: known.days.slice(0, count),
+    firstUnix: isFirstSettled ? known.firstUnix : undefined,
+  }
+}

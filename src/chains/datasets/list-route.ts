@@ -1,0 +1,56 @@
+import type { TObject } from 'typebox'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { ListedEvent } from '#chains/indexer/events/list-events.ts'
+import type { IndexStatus } from '#chains/indexer/status.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import { Type } from '#lib/type.ts'
+import type { Route } from '#route/route.ts'
+import { type DataDeps, dataRoute } from './data-route.ts'
+import { checkList, eventMembers, listParameters, readEventPage } from './event-rows.ts'
+
+/** The list of a kind's newest events; the stream shows the same rows. */
+export interface EventList {
+  readonly kind: { readonly dataset: string; readonly tag: { readonly name: string } }
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  readonly description: string
+  readonly row: TObject
+  /** Members of a row besides those that every event has. */
+  own(event: ListedEvent): object
+}
+
+export function listRoute(deps: DataDeps, list: EventList): Route {
+  const { kind, path, operationId, summary, description, row } = list
+  const { dataset, tag } = kind
+  return dataRoute(deps, {
+    path,
+    operationId,
+    tag: tag.name,
+    summary,
+    description,
+    parameters: listParameters(deps.ecosystem),
+    datasets: () => [dataset],
+    data: Type.Array(row),
+    paged: true,
+    asOf: true,
+    csv: { row, rows: (data) => data as readonly object[] },
+    refusals: ['invalid_cursor'],
+    check: (values, point) => checkList({ dataset, values }, point),
+    async read({ connection, parameters, ...at }) {
+      const found = await readEventPage(connection, { ...at, dataset, values: parameters })
+      if (isRefusal(found)) return found
+      const place = { status: at.status, ecosystem: deps.ecosystem }
+      const data = found.events.map((event) => toListRow(list, event, place))
+      return { data, page: found.page }
+    },
+  })
+}
+
+export function toListRow(
+  list: EventList,
+  event: ListedEvent,
+  { status, ecosystem }: { readonly status: IndexStatus; readonly ecosystem: Ecosystem },
+): object {
+  return { ...eventMembers(event, status, ecosystem), ...list.own(event) }
+}

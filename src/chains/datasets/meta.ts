@@ -1,0 +1,199 @@
+import type { Static } from 'typebox'
+import type { Position } from '#chains/chain/chain-event.ts'
+import {
+  type Chain,
+  type Ecosystem,
+  OPTIONAL_PARTS,
+  type OptionalPart,
+} from '#chains/ecosystem/ecosystem.ts'
+import type { FileParts } from '#chains/indexer/adopted-file/file-part.ts'
+import { STALL_REASONS } from '#chains/indexer/stalled-chains.ts'
+import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
+import { UNKNOWN_REASONS } from '#chains/indexer/unknown-figures.ts'
+import { toIso } from '#lib/time.ts'
+import { named, Type } from '#lib/type.ts'
+import type { Effective } from '#route/parameter.ts'
+import { rereadingOf } from './rereading.ts'
+import { nameUnknown } from './unknown.ts'
+
+const chainMeta = named('ChainStatus', {
+  chain: Type.String(),
+  chainId: Type.Integer(),
+  blockNumber: Type.Integer({ description: 'Newest indexed block' }),
+  blockTimeUnix: Type.Integer(),
+  lagSeconds: Type.Integer({ minimum: 0, description: 'Age of that block' }),
+  finalizedBlock: Type.Integer(),
+  status: Type.Enum(['live', 'syncing', 'stale']),
+  stalled: Type.Union([Type.Enum([...STALL_REASONS]), Type.Null()], {
+    description: 'Why newer blocks of the chain cannot be read; null while they can',
+  }),
+  gap: Type.Union([
+    Type.Object({
+      fromBlock: Type.Integer(),
+      toBlock: Type.Integer(),
+      untilUnix: Type.Integer({ description: 'Windows that begin later are complete' }),
+    }),
+    Type.Null(),
+  ]),
+})
+
+const rereadingMeta = named('Rereading', {
+  chain: Type.String(),
+  chainId: Type.Integer(),
+  dataset: Type.String(),
+  gap: Type.Object({
+    fromBlock: Type.Integer({ description: 'First missing block' }),
+    toBlock: Type.Union([Type.Integer(), Type.Null()]),
+  }),
+})
+
+const unknownMeta = named('UnknownFigure', {
+  chain: Type.String(),
+  chainId: Type.Integer(),
+  dataset: Type.String(),
+  token: Type.Union([Type.String(), Type.Null()]),
+  reason: Type.Enum([...UNKNOWN_REASONS], {
+    description:
+      '`unreadable`: logs of the contract could not be decoded; `differs`: unequal to what the contract itself says',
+  }),
+})
+
+export const notConfiguredSchema = Type.Array(Type.Enum([...OPTIONAL_PARTS]), {
+  description:
+    'Optional parts that this ecosystem does not configure; their endpoints return zeros and empty lists',
+})
+
+/** Nothing about the caller, because the ETag covers it. */
+export const metaSchema = Type.Object(
+  {
+    asOf: Type.String({ format: 'date-time' }),
+    asOfUnix: Type.Integer({ description: 'Time of the newest indexed block of any chain' }),
+    stale: Type.Boolean({ description: 'At least one chain is stale' }),
+    chains: Type.Array(chainMeta),
+    rereading: Type.Array(rereadingMeta, {
+      description:
+        'Datasets being read again, because the ecosystem file changed; figures include what has been read so far',
+    }),
+    unknown: Type.Array(unknownMeta, {
+      description:
+        'What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap`',
+    }),
+    notConfigured: notConfiguredSchema,
+    query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
+      description: 'Effective parameters after defaults',
+    }),
+  },
+  { title: 'Meta', additionalProperties: true },
+)
+
+const asOfProperties = {
+  asOf: Type.String({ format: 'date-time', description: 'Time of the latest of the blocks' }),
+  blocks: Type.Array(
+    named('AsOfBlock', {
+      chain: Type.String(),
+      chainId: Type.Integer(),
+      blockNumber: Type.Union([Type.Integer(), Type.Null()], {
+        description: 'Null if the chain had no block yet',
+      }),
+      blockHash: Type.Union([Type.String(), Type.Null()]),
+      blockTimeUnix: Type.Union([Type.Integer(), Type.Null()]),
+      final: Type.Boolean({
+        description: 'Once all are true, the answer never changes again',
+      }),
+    }),
+  ),
+  query: metaSchema.properties.query,
+} as const
+
+/** The `meta` of an answer as of a block. */
+export const asOfMetaSchema = Type.Object(asOfProperties, { title: 'AsOfMeta' })
+
+export interface AsOfBlock {
+  readonly chain: Chain
+  /** Null if the chain had none yet. */
+  readonly block: Position | null
+  readonly isFinal: boolean
+}
+
+export function buildAsOfMeta(
+  asOfUnix: number,
+  blocks: readonly AsOfBlock[],
+  query: Readonly<Record<string, Effective>>,
+): Static<typeof asOfMetaSchema> {
+  const shown = blocks.map(({ chain, block, isFinal }) => ({
+    chain: chain.name,
+    chainId: chain.id,
+    blockNumber: block?.number ?? null,
+    blockHash: block?.hash ?? null,
+    blockTimeUnix: block?.timestamp ?? null,
+    final: isFinal,
+  }))
+  return { asOf: toIso(asOfUnix), blocks: shown, query }
+}
+
+export const pageSchema = named('Page', {
+  limit: Type.Integer(),
+  count: Type.Integer(),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
+})
+
+export type Page = Static<typeof pageSchema>
+
+export interface MetaInput {
+  readonly notConfigured: readonly OptionalPart[]
+  readonly tokens: Ecosystem['tokens']
+  readonly query: Readonly<Record<string, Effective>>
+  readonly file: FileParts
+}
+
+export function buildMeta(
+  status: IndexStatus,
+  nowUnix: number,
+  { query, file, notConfigured, tokens }: MetaInput,
+): Static<typeof metaSchema> {
+  const chains = status.chains.map((each) => chainMetaOf(each, nowUnix))
+  return {
+    asOf: toIso(status.asOfUnix),
+    asOfUnix: status.asOfUnix,
+    stale: chains.some((each) => each.status === 'stale'),
+    chains,
+    rereading: rereadingOf(status, file).map(({ chain, dataset, fromBlock, toBlock }) => ({
+      chain: chain.name,
+      chainId: chain.id,
+      dataset,
+      gap: { fromBlock, toBlock },
+    })),
+    unknown: nameUnknown(status, tokens).map(({ detail: _, ...shown }) => shown),
+    notConfigured: [...notConfigured],
+    query,
+  }
+}
+
+function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainMeta> {
+  return {
+    chain: status.chain.name,
+    chainId: status.chain.id,
+    blockNumber: status.blockNumber,
+    blockTimeUnix: status.blockTimeUnix,
+    lagSeconds: Math.max(0, nowUnix - status.blockTimeUnix),
+    finalizedBlock: status.finalizedNumber,
+    status: conditionOf(status, nowUnix),
+    stalled: status.stall?.reason ?? null,
+    gap: gapOf(status),
+  }
+}
+
+/**
+ * Null if only datasets that build on older history are incomplete; those lack newer blocks too.
+ */
+function gapOf({ backfill }: ChainStatus) {
+  if (backfill === null || backfill.datasets !== null) return null
+  const { newestFrom, read } = backfill
+  const [fromBlock, toBlock] = [read.number + 1, newestFrom.number - 1]
+  return fromBlock > toBlock ? null : { fromBlock, toBlock, untilUnix: newestFrom.timestamp }
+}
+
+/** Changes whenever an answer's body may, except for elapsed seconds. */
+export function revisionAt(status: IndexStatus, nowUnix: number): string {
+  return [status.revision, ...status.chains.map((each) => conditionOf(each, nowUnix)[1])].join('-')
+}

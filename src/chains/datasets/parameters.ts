@@ -1,0 +1,237 @@
+import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
+import type { EventKey } from '#chains/indexer/events/list-events.ts'
+import { type Address, parseAddress, showAddress } from '#domain/address.ts'
+import { Type } from '#lib/type.ts'
+import { type Parameter, type Parsed, parsed, parseInteger } from '#route/parameter.ts'
+
+/** `all` goes back to the first day with data. */
+export type Period = number | 'all'
+
+const PERIOD_DAYS_MAX = 3_650
+
+export const periodParameter: Parameter<Period> = {
+  in: 'query',
+  description: 'How far back, in UTC days that end with today: `<n>d`, or `all`.',
+  schema: Type.String({ pattern: '^([1-9][0-9]{0,3}d|all)$', default: '30d' }),
+  example: '30d',
+  parse(raw = '30d') {
+    if (raw === 'all') return parsed('all', 'all')
+    const days = /^[1-9][0-9]{0,3}d$/.test(raw) ? Number(raw.slice(0, -1)) : Number.NaN
+    return days <= PERIOD_DAYS_MAX
+      ? parsed(days, raw)
+      : {
+          ok: false,
+          reason: 'must be <n>d from 1d to 3650d, or all',
+          minimum: 1,
+          maximum: PERIOD_DAYS_MAX,
+        }
+  },
+}
+
+export function limitParameter(normal: number): Parameter<number> {
+  const range = { minimum: 1, maximum: 100 }
+  return {
+    in: 'query',
+    description: 'Number of rows.',
+    schema: Type.Integer({ ...range, default: normal }),
+    example: 5,
+    parse: (raw) => (raw === undefined ? parsed(normal, normal) : parseInteger(raw, range)),
+  }
+}
+
+export function chainParameter(ecosystem: Ecosystem): Parameter<Chain | undefined> {
+  const allowed = [...ecosystem.chains.map((chain) => chain.name), 'all']
+  return {
+    in: 'query',
+    description: 'A chain by name, id (`8453`) or CAIP-2 (`eip155:8453`), in any case; or `all`.',
+    schema: Type.String({ default: 'all', examples: allowed }),
+    example: allowed[0] ?? 'all',
+    parse(raw = 'all'): Parsed<Chain | undefined> {
+      if (raw.toLowerCase() === 'all') return parsed(undefined, 'all')
+      const chain = findChain(ecosystem.chains, raw)
+      return chain
+        ? parsed(chain, chain.name)
+        : { ok: false, reason: 'is not a chain of this service', allowed }
+    },
+  }
+}
+
+function findChain(chains: readonly Chain[], raw: string): Chain | undefined {
+  const text = raw.toLowerCase()
+  return chains.find(({ name, id }) => [name, String(id), `eip155:${id}`].includes(text))
+}
+
+/** Undefined if absent without a default. */
+export function tokenParameter<Default extends PricedToken | undefined>(
+  tokens: readonly PricedToken[],
+  normal: Default,
+): Parameter<PricedToken | Default> {
+  const allowed = tokens.map((token) => token.symbol)
+  return {
+    in: 'query',
+    description: 'A token by symbol (any case) or by its address on any chain.',
+    schema: Type.String({ ...(normal && { default: normal.symbol }), examples: allowed }),
+    example: normal?.symbol ?? allowed[0] ?? '',
+    parse(raw): Parsed<PricedToken | Default> {
+      if (raw === undefined || (normal === undefined && raw.toLowerCase() === 'all'))
+        return parsed(normal, normal?.symbol ?? 'all')
+      const token = findToken(tokens, raw)
+      return token
+        ? parsed(token, token.symbol)
+        : { ok: false, reason: 'is not a token of this service', allowed }
+    },
+  }
+}
+
+function findToken(tokens: readonly PricedToken[], raw: string): PricedToken | undefined {
+  const address = parseAddress(raw)
+  return tokens.find((token) =>
+    address === undefined
+      ? token.symbol.toUpperCase() === raw.toUpperCase()
+      : [...token.addresses.values()].includes(address),
+  )
+}
+
+export const addressParameter: Parameter<Address> = {
+  in: 'path',
+  description: 'A wallet address; if in mixed case, with a valid EIP-55 checksum.',
+  schema: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
+  example: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+  parse(raw = '') {
+    const address = parseAddress(raw)
+    return address
+      ? parsed(address, showAddress(address))
+      : {
+          ok: false,
+          code: 'invalid_address',
+          reason: 'must be 0x and 40 hex digits, with a valid EIP-55 checksum if in mixed case',
+        }
+  },
+}
+
+/** Undefined if absent. */
+export function timeParameter(description: string): Parameter<number | undefined> {
+  return {
+    in: 'query',
+    description: `${description} Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z.`,
+    schema: Type.String({
+      pattern: '^([0-9]{1,11}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:]{8}([.][0-9]{1,3})?Z)?)$',
+    }),
+    parse(raw) {
+      if (raw === undefined) return parsed(undefined, null)
+      const unix = parseMoment(raw)
+      return unix === undefined
+        ? { ok: false, reason: 'must be Unix seconds or ISO 8601 in UTC' }
+        : parsed(unix, unix)
+    },
+  }
+}
+
+function parseMoment(raw: string): number | undefined {
+  if (/^[0-9]{1,11}$/.test(raw)) return Number(raw)
+  const iso = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(raw) ? `${raw}T00:00:00Z` : raw
+  const parts = /^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})([.][0-9]{1,3})?Z$/.exec(
+    iso,
+  )
+  if (parts === null) return undefined
+  const ms = Date.parse(`${parts[1]}Z`)
+  // Date.parse turns 31 February into March, so compare.
+  const same = !Number.isNaN(ms) && new Date(ms).toISOString() === `${parts[1]}.000Z`
+  return same ? ms / 1000 : undefined
+}
+
+export interface NamedBlock {
+  readonly chain: Chain
+  readonly number: number
+}
+
+export function asOfBlockParameter(ecosystem: Ecosystem): Parameter<readonly NamedBlock[]> {
+  const [first] = ecosystem.chains
+  return {
+    in: 'query',
+    description: `The figures as of these blocks, such as \`${first?.name}:123\`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one.`,
+    schema: Type.String({ pattern: '^[^:,]+(:[^:,]+)?:[0-9]+(,[^:,]+(:[^:,]+)?:[0-9]+)*$' }),
+    isOptional: true,
+    parse(raw = '') {
+      const blocks = raw.split(',').map((each) => parseNamedBlock(ecosystem, each))
+      const wrong = blocks.find((each) => typeof each === 'string')
+      if (wrong !== undefined)
+        return { ok: false, reason: wrong, allowed: ecosystem.chains.map(({ name }) => name) }
+      const named = blocks.filter((each) => typeof each !== 'string')
+      if (new Set(named.map(({ chain }) => chain)).size < named.length)
+        return { ok: false, reason: 'names a chain twice' }
+      const ordered = ecosystem.chains.flatMap((chain) => named.filter((at) => at.chain === chain))
+      return parsed(ordered, ordered.map(({ chain, number }) => `${chain.name}:${number}`).join())
+    },
+  }
+}
+
+/** Or what is wrong with it. */
+function parseNamedBlock({ chains }: Ecosystem, raw: string): NamedBlock | string {
+  const at = raw.lastIndexOf(':')
+  const [name, number] = [raw.slice(0, at), raw.slice(at + 1)]
+  if (at < 1 || !/^(0|[1-9][0-9]{0,14})$/.test(number))
+    return `must be <chain>:<block number>, several with a comma between, not "${raw.slice(0, 60)}"`
+  const chain = findChain(chains, name)
+  return chain === undefined
+    ? `names "${name.slice(0, 60)}", which is not a chain of this service`
+    : { chain, number: Number(number) }
+}
+
+export const asOfUnixParameter: Parameter<number> = {
+  ...timeParameter('The figures as of the last block of each chain at or before this moment.'),
+  isOptional: true,
+  parse(raw = '') {
+    const unix = parseMoment(raw)
+    return unix === undefined
+      ? { ok: false, reason: 'must be Unix seconds or ISO 8601 in UTC' }
+      : parsed(unix, unix)
+  },
+}
+
+export const finalityParameter: Parameter<'latest' | 'finalized'> = {
+  in: 'query',
+  description: '`finalized`: the figures as of the final block of each chain.',
+  schema: Type.Enum(['latest', 'finalized'], { default: 'latest' }),
+  isOptional: true,
+  parse(raw) {
+    return raw === 'latest' || raw === 'finalized'
+      ? parsed(raw, raw)
+      : { ok: false, reason: 'must be latest or finalized', allowed: ['latest', 'finalized'] }
+  },
+}
+
+/** The last row of a page and its filters. */
+export interface Cursor {
+  readonly filters: string
+  readonly after: EventKey
+}
+
+export const cursorParameter: Parameter<Cursor | undefined> = {
+  in: 'query',
+  description: 'Continues after a page: its `meta.page.nextCursor`, with the same filters.',
+  schema: Type.String({ pattern: '^[A-Za-z0-9_-]{1,200}$' }),
+  parse(raw) {
+    if (raw === undefined) return parsed(undefined, null)
+    const cursor = decodeCursor(raw)
+    return cursor
+      ? parsed(cursor, raw)
+      : { ok: false, code: 'invalid_cursor', reason: 'is not a cursor of this service' }
+  },
+}
+
+export function encodeCursor(cursor: Cursor): string {
+  const { timestamp, chainId, blockNumber, place } = cursor.after
+  const text = [cursor.filters, timestamp, chainId, blockNumber, place].join('.')
+  return Buffer.from(text).toString('base64url')
+}
+
+function decodeCursor(raw: string): Cursor | undefined {
+  const text = Buffer.from(raw, 'base64url').toString('latin1')
+  const match = /^([0-9a-f]{16})\.([0-9]{1,11})\.([0-9]{1,15})\.([0-9]{1,15})\.([0-9]{1,15})$/.exec(
+    text,
+  )
+  if (match === null || Buffer.from(text).toString('base64url') !== raw) return undefined
+  const [timestamp = 0, chainId = 0, blockNumber = 0, place = 0] = match.slice(2).map(Number)
+  return { filters: match[1] ?? '', after: { timestamp, chainId, blockNumber, place } }
+}

@@ -1,0 +1,204 @@
+import { getSelector } from 'ox/AbiEvent'
+import type { PricedToken } from '#chains/ecosystem/priced-token.ts'
+import type { PartEntry } from '#chains/indexer/adopted-file/file-part.ts'
+import type { Change, Dataset, Position } from '#chains/indexer/dataset.ts'
+import { allEnded } from '#lib/all-ended.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
+import type { BulkInsert } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import { PRICES } from '../dataset-names.ts'
+import { compilePriceReader, type PriceFact, type PriceSeries } from './decode.ts'
+import { nextPoint } from './queries.ts'
+
+export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
+  return tokens.flatMap((token) =>
+    token.prices.flatMap((source, index): readonly PriceSeries[] => {
+      if (source.chain === null) return []
+      const symbol = source.quote?.toUpperCase()
+      const quote = tokens.find((each) => each.symbol.toUpperCase() === symbol) ?? null
+      const until = token.prices.slice(index + 1).flatMap(({ chain, since }) => {
+        const isComparable = since !== null && ('unix' in since || chain?.id === source.chain.id)
+        return isComparable ? [since] : []
+      })
+      return [{ token, source, quote, until }]
+    }),
+  )
+}
+
+/** Every move of the configured pools and feeds. */
+export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact> {
+  const readers = series.map((each) => ({ ...each, read: compilePriceReader(each) }))
+  const byAddress = Map.groupBy(readers, ({ source }) => `${source.chain.id}|${source.address}`)
+  return {
+    name: PRICES,
+    selectors: series.map(({ source }) => ({
+      chainId: source.chain.id,
+      address: source.address,
+      topic0: getSelector(source.event),
+    })),
+    builtFrom: (chainId) => entriesOf(series, chainId),
+    decode: (log) =>
+      (byAddress.get(`${log.chainId}|${log.address}`) ?? []).flatMap(({ token, read }) => {
+        const reading = read(log)
+        if (reading === undefined) return []
+        const { chainId, blockNumber, txIndex, logIndex, txHash, timestamp } = log
+        const at = { chainId, blockNumber, txIndex, logIndex, txHash, timestamp }
+        return [{ symbol: token.symbol, log: at, ...reading }]
+      }),
+    apply: storePrices,
+    revert: (change, ancestor) => removePrices(change, ancestor, series),
+    forget: (change) => forgetPrices(change, series),
+  }
+}
+
+function entriesOf(series: readonly PriceSeries[], chainId: number): readonly PartEntry[] {
+  const own = series.filter(({ source }) => source.chain.id === chainId)
+  return own.map(({ token, source, quote, until }) => {
+    const { chain, kind, address } = source
+    const dates = [source.since, ...until].map((each) => each && { ...each })
+    const facts = { symbol: token.symbol, kind, address, dates, ...source.facts }
+    const field = `price of ${token.symbol}`
+    if (source.quote === null) return { field, facts }
+    const pair = [token, quote].map((each) => [
+      each?.addresses.get(chain.name) ?? null,
+      each?.decimals ?? null,
+    ])
+    return { field, facts: { ...facts, pair } }
+  })
+}
+
+async function storePrices(change: Change, facts: readonly PriceFact[]): Promise<void> {
+  change.changes?.price(facts)
+  // The last fact of a block or day wins.
+  const points = new Map(
+    facts.map((each) => [`${each.symbol}|${each.log.blockNumber}`, each] as const),
+  )
+  const days = new Map(
+    facts.map((each) => [`${each.symbol}|${startOfDay(each.log.timestamp)}`, each]),
+  )
+  const { connection } = change
+  await allEnded([
+    tellMoves(change, facts),
+    connection.insert(
+      POINTS,
+      [...points.values()].map((fact) => [fact.symbol, ...pointValues(fact)]),
+    ),
+    connection.insert(
+      DAYS,
+      [...days.values()].map((fact) => [
+        fact.symbol,
+        startOfDay(fact.log.timestamp),
+        ...pointValues(fact),
+      ]),
+    ),
+  ])
+}
+
+function pointValues({ log, price, liquidity }: PriceFact) {
+  const { chainId, blockNumber, timestamp } = log
+  return [chainId, blockNumber, timestamp, textOf(price), textOf(liquidity)] as const
+}
+
+function textOf(value: bigint | null): string | null {
+  return value === null ? null : value.toString()
+}
+
+const POINT = {
+  chain_id: 'bigint',
+  block_number: 'bigint',
+  timestamp_unix: 'bigint',
+  price: 'text',
+  liquidity: 'text',
+} as const
+
+const POINTS: BulkInsert = {
+  table: 'price_points',
+  columns: { symbol: 'text', ...POINT },
+}
+
+const DAYS: BulkInsert = {
+  table: 'price_days',
+  columns: { symbol: 'text', day_unix: 'bigint', ...POINT },
+  conflict: `on conflict (symbol, day_unix) do update set
+    chain_id = excluded.chain_id, block_number = excluded.block_number,
+    timestamp_unix = excluded.timestamp_unix,
+    price = excluded.price, liquidity = excluded.liquidity
+    where (excluded.timestamp_unix, excluded.block_number)
+      >= (price_days.timestamp_unix, price_days.block_number)`,
+}
+
+/** Events after a point are valued by it, up to the second of the next one. */
+async function tellMoves(change: Change, facts: readonly PriceFact[]): Promise<void> {
+  const groups = Map.groupBy(facts, (fact) => fact.symbol)
+  const told = [...groups].map(async ([symbol, group]) => {
+    const [first, last] = [group[0]?.log.timestamp ?? 0, group.at(-1)?.log.timestamp ?? 0]
+    const next = await nextPoint(change.connection, symbol, { unix: last + 1 })
+    change.priceMoved(symbol, { fromUnix: first, untilUnix: next ?? FOREVER })
+  })
+  await allEnded(told)
+}
+
+const FOREVER = Number.POSITIVE_INFINITY
+
+async function removePrices(
+  change: Change,
+  ancestor: Position,
+  series: readonly PriceSeries[],
+): Promise<void> {
+  // The chain no longer vouches for later moments, even if no price moved.
+  for (const { token, source } of series)
+    if (source.chain.id === change.chainId)
+      change.priceMoved(token.symbol, { fromUnix: ancestor.timestamp + 1, untilUnix: FOREVER })
+  const removed = await change.connection.run(sql`
+    delete from price_points
+    where chain_id = ${change.chainId} and block_number > ${ancestor.number}
+    returning symbol, timestamp_unix`)
+  for (const [symbol, group] of Map.groupBy(removed, (row) => column.text(row, 'symbol'))) {
+    const fromUnix = group.reduce(
+      (first, row) => Math.min(first, column.integer(row, 'timestamp_unix')),
+      FOREVER,
+    )
+    change.priceMoved(symbol, { fromUnix, untilUnix: FOREVER })
+    change.changes?.unpriced.add(symbol)
+    await closeDaysAnew(change, symbol, startOfDay(fromUnix))
+  }
+}
+
+/** Deletes in ranges, because a chain may have millions of points. */
+async function forgetPrices(
+  { connection, ...change }: Change,
+  series: readonly PriceSeries[],
+): Promise<void> {
+  const { chainId } = change
+  const found = await connection.run(sql`
+    select symbol, min(timestamp_unix) as first_unix from price_points
+    where chain_id = ${chainId} group by symbol`)
+  await connection.run(sql`delete from price_points where chain_id = ${chainId}`)
+  const own = series.filter(({ source }) => source.chain.id === chainId)
+  const symbols = [...own.map(({ token }) => token.symbol), ...found.map((row) => `${row.symbol}`)]
+  for (const symbol of new Set(symbols))
+    change.priceMoved(symbol, { fromUnix: 0, untilUnix: FOREVER })
+  for (const row of found) {
+    const firstDay = startOfDay(column.integer(row, 'first_unix'))
+    await closeDaysAnew({ connection, ...change }, column.text(row, 'symbol'), firstDay)
+  }
+}
+
+/** Computes closes again from a day on. */
+async function closeDaysAnew(change: Change, symbol: string, dayUnix: number): Promise<void> {
+  await change.connection.run(
+    sql`delete from price_days where symbol = ${symbol} and day_unix >= ${dayUnix}`,
+  )
+  await change.connection.run(sql`
+    insert into price_days
+      (symbol, day_unix, chain_id, block_number, timestamp_unix, price, liquidity)
+    select symbol, day_unix, chain_id, block_number, timestamp_unix, price, liquidity from (
+      select symbol, timestamp_unix - timestamp_unix % ${DAY_SECONDS} as day_unix, chain_id,
+        block_number, timestamp_unix, price, liquidity, row_number() over (
+          partition by timestamp_unix - timestamp_unix % ${DAY_SECONDS}
+          order by timestamp_unix desc, block_number desc
+        ) as place
+      from price_points where symbol = ${symbol} and timestamp_unix >= ${dayUnix}
+    ) as ranked where place = 1`)
+}

@@ -1,0 +1,46 @@
+import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
+import type {
+  ContractPrice,
+  PricePair,
+  PriceReading,
+  Since,
+} from '#chains/ecosystem/priced-token.ts'
+import { compileWordDecoder } from '#chains/indexer/word-decoder.ts'
+import type { Log } from '#domain/chain.ts'
+
+/** The prices of a token from one of its pools or feeds. */
+export interface PriceSeries extends PricePair {
+  readonly source: ContractPrice
+  /** When later sources of the token begin to count: a block and a day may not be in their order. */
+  readonly until: readonly Since[]
+}
+
+/** A price in quote units or dollars per whole token. */
+export interface PriceFact extends PriceReading {
+  readonly symbol: string
+  readonly log: Pick<
+    Log,
+    'chainId' | 'blockNumber' | 'txIndex' | 'logIndex' | 'txHash' | 'timestamp'
+  >
+}
+
+/** Undefined if the log has no price or does not count; throws DecodeError if it is unreadable. */
+export function compilePriceReader(series: PriceSeries): (log: Log) => PriceReading | undefined {
+  const { source, until } = series
+  const readArguments = compileWordDecoder(source.event)
+  return (log) => {
+    if (source.since !== null && !hasBegun(source.since, log)) return undefined
+    if (until.some((each) => hasBegun(each, log))) return undefined
+    const args = readArguments?.(log)
+    if (args === undefined)
+      throw new DecodeError('the log does not match the ABI of the price event')
+    return source.read(args, series)
+  }
+}
+
+export function hasBegun(
+  since: Since,
+  at: { readonly blockNumber: number; readonly timestamp: number },
+): boolean {
+  return 'block' in since ? at.blockNumber >= since.block : at.timestamp >= since.unix
+}

@@ -1,0 +1,284 @@
+import type { PricedToken, PriceSource } from '#chains/ecosystem/priced-token.ts'
+import { readBackfill, readBackfills } from '#chains/indexer/backfill/backfill-row.ts'
+import type { Cut } from '#chains/indexer/cut.ts'
+import type { TimeRange } from '#chains/indexer/events/time-range.ts'
+import type { PriceBook } from '#chains/indexer/events/value-events.ts'
+import { readPosition } from '#chains/indexer/positions.ts'
+import { showAddress } from '#domain/address.ts'
+import type { Price } from '#domain/money.ts'
+import { allEnded } from '#lib/all-ended.ts'
+import type { Json } from '#lib/json.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
+import type { Connection } from '#store/engine.ts'
+import { PRICES } from '../dataset-names.ts'
+import { averagePrice, type PriceWindow } from './average-price.ts'
+import {
+  type KnownPrice,
+  makeTokenBook,
+  pathOf,
+  type Quoted,
+  quoteAlongPath,
+  type SourcedPoint,
+  type TokenBook,
+  type UnknownPrice,
+  withFixed,
+} from './price-paths.ts'
+import {
+  dayCloses,
+  type EventMoment,
+  lastBefore,
+  lastPoint,
+  lastUpTo,
+  nextPoint,
+  type PricePoint,
+  pointsBetween,
+} from './queries.ts'
+
+/** Each along its path of pools to a feed. */
+export interface DollarPrices extends PriceBook {
+  latest(
+    connection: Connection,
+    symbol: string,
+    unix: number,
+    cut?: Cut,
+  ): Promise<LatestPrice | UnknownPrice>
+  /** Time-weighted, so that one pumped block cannot move it. */
+  average(
+    connection: Connection,
+    symbol: string,
+    window: PriceWindow,
+  ): Promise<{ readonly price: Price } | UnknownPrice>
+  closes(
+    connection: Connection,
+    symbol: string,
+    days: readonly number[],
+    cut?: Cut,
+  ): Promise<readonly (Price | null)[]>
+}
+
+export interface LatestPrice extends KnownPrice {
+  /** `<kind>:<chain>:<address>`, or `fixed`. */
+  readonly source: string
+}
+
+export function makeDollarPrices(tokens: readonly PricedToken[]): DollarPrices {
+  const book = makeTokenBook(tokens)
+  return {
+    dependents: (symbol) =>
+      tokens.flatMap((token) =>
+        [...pathOf(book, token.symbol)].some((each) => each.symbol === symbol)
+          ? [token.symbol]
+          : [],
+      ),
+    decimals: (symbol) => book.token(symbol)?.decimals ?? 0,
+    known: (connection, symbol) => knownRanges(connection, [...pathOf(book, symbol)]),
+    async pricesAt(connection, symbol, moments) {
+      const read = (token: PricedToken, at: readonly EventMoment[]) =>
+        pointsBefore(connection, token, at)
+      const quoted = await quoteAlongPath(book, symbol, { moments, read })
+      return quoted.map(priceOrNull)
+    },
+    async closes(connection, symbol, days, cut) {
+      const untilUnix = await readUntil(connection, pathOf(book, symbol))
+      const moments = days.map((day) => ({ unix: day + DAY_SECONDS - 1 }))
+      const read = (token: PricedToken, at: Closes['moments']) =>
+        closesAt(connection, token, { moments: at, cut })
+      const quoted = await quoteAlongPath(book, symbol, { moments, read })
+      return quoted.map((each, index) =>
+        (days[index] ?? 0) + DAY_SECONDS > untilUnix ? null : priceOrNull(each),
+      )
+    },
+    latest: (connection, symbol, unix, cut) => latest(connection, book, { symbol, unix, cut }),
+    average: (connection, symbol, window) => averagePrice(connection, book, { symbol, window }),
+  }
+}
+
+function priceOrNull(quoted: Quoted): Price | null {
+  return 'gap' in quoted ? null : quoted.price
+}
+
+/** What a token's dollar value depends on besides the points: once it changes, values do. */
+export function valuedBy(token: PricedToken, tokens: readonly PricedToken[]): readonly Json[] {
+  const path = [...pathOf(makeTokenBook(tokens), token.symbol)]
+  return path.flatMap(({ symbol, prices }) =>
+    prices.map((source): Json => {
+      const since = source.since === null ? null : { ...source.since }
+      if (source.chain === null) return [symbol, source.kind, source.usd, since]
+      const { kind, chain, address, floor = null, staleAfterSeconds = null } = source
+      return [symbol, kind, chain.id, address, since, floor?.toString() ?? null, staleAfterSeconds]
+    }),
+  )
+}
+
+async function pointsBefore(
+  connection: Connection,
+  token: PricedToken,
+  moments: readonly EventMoment[],
+): Promise<readonly (SourcedPoint | undefined)[]> {
+  const sorted = [...moments].sort((a, b) => a.unix - b.unix)
+  const [first, last] = [sorted[0]?.unix ?? 0, sorted.at(-1)?.unix ?? 0]
+  const [before, within] = await allEnded([
+    lastPoint(connection, token.symbol, { unix: first - 1 }),
+    pointsBetween(connection, token.symbol, { fromUnix: first, untilUnix: last }),
+  ])
+  const points = lastBefore(before === undefined ? within : [before, ...within], sorted)
+  const found = new Map(sorted.map((moment, index) => [moment, points[index]]))
+  return moments.map((moment) => withFixed(token, found.get(moment), moment.unix))
+}
+
+interface Closes {
+  readonly moments: readonly { readonly unix: number }[]
+  readonly cut: Cut | undefined
+}
+
+async function closesAt(connection: Connection, token: PricedToken, { moments, cut }: Closes) {
+  const units = moments.map(({ unix }) => unix)
+  const range = { fromUnix: startOfDay(units[0] ?? 0), untilUnix: startOfDay(units.at(-1) ?? 0) }
+  const closes = await dayCloses(connection, token.symbol, range)
+  const points = cut === undefined ? closes : await cutCloses(connection, token, { closes, cut })
+  return lastUpTo(points, units).map((point, index) => withFixed(token, point, units[index] ?? 0))
+}
+
+/** The day of the cut closes with its block. */
+async function cutCloses(
+  connection: Connection,
+  token: PricedToken,
+  { closes, cut }: { readonly closes: readonly PricePoint[]; readonly cut: Cut },
+): Promise<readonly PricePoint[]> {
+  const last = await lastPointOf(connection, token, { unix: Number.MAX_SAFE_INTEGER, cut })
+  if (last === undefined) return []
+  return [...closes.filter(({ unix }) => unix < startOfDay(last.unix)), last]
+}
+
+interface Moment {
+  readonly unix: number
+  readonly cut: Cut | undefined
+}
+
+async function lastPointOf(
+  connection: Connection,
+  { symbol, prices }: PricedToken,
+  { unix, cut }: Moment,
+): Promise<PricePoint | undefined> {
+  if (cut === undefined) return lastPoint(connection, symbol, { unix })
+  const chainIds = new Set(prices.flatMap(({ chain }) => chain?.id ?? []))
+  const points: PricePoint[] = []
+  for (const chainId of chainIds) {
+    const block = cut.get(chainId)
+    if (block === undefined) continue
+    const upTo = { unix: Math.min(unix, block.unix), block: { chainId, number: block.number } }
+    const point = await lastPoint(connection, symbol, upTo)
+    if (point !== undefined) points.push(point)
+  }
+  return points.sort((a, b) => a.unix - b.unix).at(-1)
+}
+
+async function latest(
+  connection: Connection,
+  book: TokenBook,
+  { symbol, ...at }: Moment & { readonly symbol: string },
+): Promise<LatestPrice | UnknownPrice> {
+  const path = pathOf(book, symbol)
+  // During a re-read, the newest price is outdated.
+  if ((await readUntil(connection, path)) < Number.POSITIVE_INFINITY)
+    return { gap: 'not_read', symbol }
+  let own: SourcedPoint | undefined
+  const read = async (token: PricedToken) => {
+    const point = withFixed(token, await lastPointOf(connection, token, at), at.unix)
+    if (token.symbol === symbol) own = point
+    return [point]
+  }
+  const [quoted = { gap: 'no_source', symbol } as const] = await quoteAlongPath(book, symbol, {
+    moments: [at],
+    read,
+  })
+  if ('gap' in quoted)
+    return quoted.gap === 'no_event' && (await isMissingHistory(connection, path))
+      ? { ...quoted, gap: 'not_read' }
+      : quoted
+  const asOfUnix = Number.isFinite(quoted.asOfUnix) ? quoted.asOfUnix : at.unix
+  return { price: quoted.price, asOfUnix, source: own === undefined ? '' : nameOf(own.source) }
+}
+
+function nameOf(source: PriceSource): string {
+  if (source.chain === null) return 'fixed'
+  return `${source.kind}:${source.chain.name}:${showAddress(source.address)}`
+}
+
+type Path = Iterable<Pick<PricedToken, 'symbol' | 'prices'>>
+
+function chainsOf(path: Path): ReadonlySet<number> {
+  return new Set([...path].flatMap(({ prices }) => prices.flatMap(({ chain }) => chain?.id ?? [])))
+}
+
+/** Infinite unless a re-read is running. */
+async function readUntil(connection: Connection, path: Path): Promise<number> {
+  const backfills = await readBackfills(connection)
+  const ends = [...chainsOf(path)].flatMap((chainId) => {
+    const backfill = backfills.get(chainId)
+    return backfill?.datasets?.includes(PRICES) === true ? [backfill.read.timestamp] : []
+  })
+  return Math.min(Number.POSITIVE_INFINITY, ...ends)
+}
+
+async function isMissingHistory(connection: Connection, path: Path): Promise<boolean> {
+  const backfills = await readBackfills(connection)
+  return [...chainsOf(path)].some((chainId) => backfills.has(chainId))
+}
+
+const ALWAYS: TimeRange = {
+  fromUnix: Number.NEGATIVE_INFINITY,
+  untilUnix: Number.POSITIVE_INFINITY,
+}
+
+async function knownRanges(
+  connection: Connection,
+  path: readonly PricedToken[],
+): Promise<readonly TimeRange[]> {
+  const series = path.flatMap(({ symbol, prices }) =>
+    [...chainsOf([{ symbol, prices }])].map((chainId) => ({ symbol, chainId })),
+  )
+  const own = await allEnded(series.map((each) => rangesOf(connection, each)))
+  return own.reduce<readonly TimeRange[]>(
+    (ranges, each) =>
+      ranges.flatMap((range) => each.map((other) => overlap(range, other))).filter(isRange),
+    [ALWAYS],
+  )
+}
+
+/**
+ * Moments whose last earlier price is known. During a backfill, prices are known up to `read` and in
+ * the newest days.
+ */
+async function rangesOf(
+  connection: Connection,
+  { symbol, chainId }: { readonly symbol: string; readonly chainId: number },
+): Promise<readonly TimeRange[]> {
+  const [position, backfill] = await allEnded([
+    readPosition(connection, chainId),
+    readBackfill(connection, chainId),
+  ])
+  if (position === undefined) return []
+  const { fromUnix } = ALWAYS
+  const isComplete = backfill === undefined || backfill.datasets?.includes(PRICES) === false
+  if (isComplete) return [{ fromUnix, untilUnix: position.timestamp }]
+  if (backfill.datasets !== null) return [{ fromUnix, untilUnix: backfill.read.timestamp }]
+  // The price before the first point of the newest days is unknown.
+  const newest = { unix: backfill.newestFrom.timestamp, chainId }
+  const first = await nextPoint(connection, symbol, newest)
+  return [
+    { fromUnix, untilUnix: backfill.read.timestamp },
+    { fromUnix: (first ?? Number.POSITIVE_INFINITY) + 1, untilUnix: position.timestamp },
+  ]
+}
+
+function overlap(a: TimeRange, b: TimeRange): TimeRange {
+  return {
+    fromUnix: Math.max(a.fromUnix, b.fromUnix),
+    untilUnix: Math.min(a.untilUnix, b.untilUnix),
+  }
+}
+
+function isRange(range: TimeRange): boolean {
+  return range.fromUnix <= range.untilUnix
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { accountsAfter, accountsUpTo } from '#chains/indexer/events/accounts-at.ts'
+import { readEventDays } from '#chains/indexer/events/event-days.ts'
+import { type EventQuery, listEvents } from '#chains/indexer/events/list-events.ts'
+import { sumTotals } from '#chains/indexer/events/sum-windows.ts'
+import { readLeaderboard } from '#chains/kinds/grave-digs/queries.ts'
+import type { Connection } from '#store/engine.ts'
+import { join, sql } from '#store/sql.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
+import { registerMigrations } from './datasets.ts'
+import { firstSupplyDay, readSupplyDays, readTotalSupply } from './holders/queries.ts'
+import { lastPoint } from './prices/queries.ts'
+
+const list = (filters: Partial<EventQuery>) => (connection: Connection) =>
+  listEvents(connection, { dataset: 'burns', limit: 20, chainIds: [1, 8453], ...filters })
+const cut = new Map([
+  [1, { number: 9, unix: 90 }],
+  [8453, { number: 8, unix: 90 }],
+])
+const after = { timestamp: 9, chainId: 1, blockNumber: 9, place: 0 }
+
+type Lookups = readonly (readonly [string, (connection: Connection) => Promise<unknown>, RegExp])[]
+
+/** Questions of the endpoints, and by what each is looked up: by all that narrows it down. */
+const LOOKUPS: Lookups = [
+  ['all events', list({}), /^SEARCH events USING INDEX events_newest \(dataset=\?\)$/],
+  [
+    'further events',
+    list({ after }),
+    /INDEX events_newest \(dataset=\? AND \(timestamp_unix,chain_id,block_number,place\)<\(\?,\?,\?,\?\)\)$/,
+  ],
+  [
+    'events of a token',
+    list({ token: 'GRAVE' }),
+    /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\?\)$/,
+  ],
+  [
+    'further events of a token',
+    list({ token: 'GRAVE', after }),
+    /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND .*timestamp_unix.*<.*\)$/,
+  ],
+  [
+    'events of a chain',
+    list({ chainId: 1 }),
+    /INDEX events_of_chain \(dataset=\? AND chain_id=\?\)$/,
+  ],
+  [
+    'events up to a block',
+    list({ cut }),
+    /INDEX events_of_chain \(dataset=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
+  ],
+  [
+    'further events of a token up to a block',
+    list({ token: 'GRAVE', cut, after }),
+    /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND .*timestamp_unix.*<.*\)$/,
+  ],
+  [
+    'a page of all digs up to a block',
+    (connection) => accountsUpTo(connection, { dataset: 'grave-digs', token: 'GRAVE', cut }),
+    /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
+  ],
+  [
+    'a page of all claims up to a block',
+    (connection) => accountsUpTo(connection, { dataset: 'dividends', cut }),
+    /INDEX events_of_chain \(dataset=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
+  ],
+  [
+    'digs after a block',
+    (connection) => accountsAfter(connection, { dataset: 'grave-digs', token: 'GRAVE', cut }),
+    /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix>\?\)$/,
+  ],
+  [
+    'totals up to a block',
+    (connection) => sumTotals(connection, 'burns', cut),
+    /INDEX (event_buckets_by_time \(dataset=\? AND grain=\? AND bucket_unix[<>]\?\)|events_of_chain \(dataset=\? AND chain_id=\? AND timestamp_unix>\? AND timestamp_unix<\?\))$/,
+  ],
+  [
+    'days up to a block',
+    (connection) =>
+      readEventDays(connection, { dataset: 'burns', token: 'GRAVE', fromUnix: 0, cut }),
+    /INDEX (event_buckets_by_time \(dataset=\? AND grain=\? AND bucket_unix>\?\)|events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix>\? AND timestamp_unix<\?\))$/,
+  ],
+  [
+    'a price at a block',
+    (connection) => lastPoint(connection, 'GRAVE', { unix: 90, block: { chainId: 1, number: 9 } }),
+    /INDEX price_points_by_time \(symbol=\? AND timestamp_unix<\?\)$/,
+  ],
+  [
+    'totals',
+    (connection) => sumTotals(connection, 'burns'),
+    /INDEX event_buckets_by_time \(dataset=\? AND grain=\? AND bucket_unix<\?\)$/,
+  ],
+  [
+    'supply',
+    (connection) => readTotalSupply(connection, 'GRAVE'),
+    /INDEX supply_buckets_by_time \(token=\? AND grain=\? AND bucket_unix<\?\)$/,
+  ],
+  [
+    'supply of days',
+    (connection) => readSupplyDays(connection, 'GRAVE', 86_400),
+    /INDEX supply_buckets_by_time \(token=\? AND grain=\? AND bucket_unix>\?\)$/,
+  ],
+  [
+    'the first day of a supply',
+    (connection) => firstSupplyDay(connection, 'GRAVE'),
+    /INDEX supply_buckets_by_time \(token=\? AND grain=\?\)$/,
+  ],
+  [
+    'the leaderboard',
+    (connection) => readLeaderboard(connection, { token: 'GRAVE', limit: 10 }),
+    /COVERING INDEX grave_dig_leaders \(token=\?\)$/,
+  ],
+]
+
+const LOOKUPS_OF_ACCOUNTS: Lookups = [
+  [
+    'events of an account',
+    list({ account: '0x01' }),
+    /INDEX events_of_account \(dataset=\? AND account=\?\)$/,
+  ],
+  [
+    'events of an account and a token',
+    list({ account: '0x01', token: 'GRAVE' }),
+    /INDEX events_of_account_and_token \(dataset=\? AND account=\? AND token=\?\)$/,
+  ],
+  [
+    'further events of an account and a token on a chain',
+    list({ account: '0x01', token: 'GRAVE', chainId: 1, after }),
+    /INDEX events_of_account_and_token \(dataset=\? AND account=\? AND token=\? AND \(timestamp_unix,chain_id,block_number,place\)<.*\)$/,
+  ],
+  [
+    'events of an account on a chain',
+    list({ account: '0x01', chainId: 1 }),
+    /INDEX events_of_account_and_chain \(dataset=\? AND account=\? AND chain_id=\?\)$/,
+  ],
+]
+
+for (const [name, ask, expected] of [...LOOKUPS, ...LOOKUPS_OF_ACCOUNTS])
+  test(`SQLite: ${name}: looked up by all that is asked, however long the history is`, async () => {
+    await onSqlite(registerMigrations, async ({ engine }) => {
+      const plan: string[] = []
+      await engine.snapshot((connection) =>
+        ask({
+          ...connection,
+          async run(statement) {
+            const steps = await connection.run(join([sql`explain query plan`, statement], ' '))
+            plan.push(...steps.map(({ detail }) => String(detail)))
+            return []
+          },
+        }),
+      )
+      const lookups = plan.filter((detail) => /^(SEARCH|SCAN) (?!of_chain)/.test(detail))
+      assert.ok(lookups.length > 0)
+      for (const lookup of lookups) assert.match(lookup, expected)
+    })
+  })

@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises'
+import { registerHooks } from 'node:module'
+import { extname, resolve } from 'node:path'
+import process from 'node:process'
+import { pathToFileURL } from 'node:url'
+import { moduleFile } from '#lib/package-root.ts'
+import { checkShape } from './check-shape.ts'
+import type { Ecosystem } from './ecosystem.ts'
+import { type Environment, fillIn } from './fill-in.ts'
+import { EcosystemError, Problems } from './problem.ts'
+import { resolveEcosystem } from './resolve-ecosystem.ts'
+
+/** Reads `.json`, or a module with a default export; throws EcosystemError. */
+export async function loadEcosystem(path: string): Promise<Ecosystem> {
+  return parseEcosystem(path, await loadEcosystemFile(path))
+}
+
+/**
+ * Content of the file with its variables filled in, otherwise unchecked; throws EcosystemError if
+ * unreadable or if a variable is not set.
+ */
+export async function loadEcosystemFile(
+  path: string,
+  environment: Environment = process.env,
+): Promise<unknown> {
+  const content = extname(path) === '.json' ? await readJson(path) : await readModule(path)
+  const problems = new Problems()
+  const filled = fillIn(toPlain(content), environment, problems)
+  if (problems.list.length > 0) throw new EcosystemError(path, problems.list)
+  return filled
+}
+
+/** `name` prefixes each line of the error. */
+export function parseEcosystem(name: string, value: unknown): Ecosystem {
+  const problems = new Problems()
+  const shaped = checkShape(toPlain(value), problems)
+  const ecosystem = shaped && resolveEcosystem(shaped, problems)
+  if (ecosystem === undefined) throw new EcosystemError(name, problems.list)
+  return ecosystem
+}
+
+/**
+ * Own enumerable members only, as another thread receives them: both must resolve the same file. A
+ * module may export proxies, or instances of classes.
+ */
+function toPlain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toPlain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toPlain(each)]))
+}
+
+async function readJson(path: string): Promise<unknown> {
+  const text = await readFile(path, 'utf8').catch((error: Error) =>
+    fail(
+      path,
+      `cannot be read (${error.message}); name yours in SEXTON_ECOSYSTEM, or run "sexton start" once for the local one`,
+    ),
+  )
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    return fail(path, `is not valid JSON: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+async function readModule(path: string): Promise<unknown> {
+  const { href } = pathToFileURL(resolve(path))
+  const hooks = registerResolution(href)
+  try {
+    const module = await import(href)
+    return module.default
+  } catch (error) {
+    return fail(path, `cannot be loaded: ${error instanceof Error ? error.message : error}`)
+  } finally {
+    hooks.deregister()
+  }
+}
+
+/**
+ * `import { defineEcosystem } from 'sexton'` means this package, installed beside the file or not.
+ * The file is a module, also where the package.json beside it does not say so.
+ */
+function registerResolution(file: string) {
+  const { href } = moduleFile('chains/ecosystem/define-ecosystem')
+  return registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === 'sexton') return { url: href, shortCircuit: true }
+      const found = next(specifier, context)
+      return specifier === file && file.endsWith('.ts')
+        ? { ...found, format: 'module-typescript' }
+        : found
+    },
+  })
+}
+
+function fail(path: string, message: string): never {
+  throw new EcosystemError(path, [{ field: 'file', message }])
+}

@@ -1,0 +1,34 @@
+import { type AbiFunction, decodeResult, encodeData } from 'ox/AbiFunction'
+import type { ChainSource } from '#chains/chain/chain-source.ts'
+import { EndpointError } from '#chains/chain/endpoints/endpoint-error.ts'
+import type { Address } from '#domain/address.ts'
+import { ProofError } from './proof-error.ts'
+
+/** Undefined if the contract lacks the view. Throws ProofError if no node makes the call. */
+export async function callView(
+  source: ChainSource,
+  input: {
+    readonly field: string
+    readonly address: Address
+    readonly view: AbiFunction
+    readonly args?: readonly unknown[] | undefined
+  },
+): Promise<unknown> {
+  const { field, address, view, args } = input
+  const answer = await source
+    .call(address, args === undefined ? encodeData(view) : encodeData(view, args))
+    .catch((error: unknown) => {
+      if (!(error instanceof EndpointError)) throw error
+      if (error.kind === 'reverted') return undefined
+      throw new ProofError(
+        field,
+        `cannot be checked, since ${view.name}() could not be called: ${error.message}; use an endpoint that answers eth_call`,
+      )
+    })
+  if (answer === undefined) return undefined
+  try {
+    return decodeResult(view, answer)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,143 @@
+import type { Position } from '#chains/chain/chain-event.ts'
+import type { LogColumns } from '#chains/chain/columns/log-columns.ts'
+import { UnlistedTokenError } from '#chains/ecosystem/event-arguments.ts'
+import { type Log, placeOf } from '#domain/chain.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import type { Connection } from '#store/engine.ts'
+import type { PartEntry } from './adopted-file/file-part.ts'
+import type { DatedAmount, TimeRange } from './events/time-range.ts'
+import type { Changes } from './feed/changes.ts'
+import { type Selector, selectLogs } from './select-logs.ts'
+
+export type { Position } from '#chains/chain/chain-event.ts'
+
+export interface Change {
+  readonly connection: Connection
+  readonly chainId: number
+  readonly finalizedNumber: number
+  /** Gets no hourly sums. */
+  readonly isOlder: boolean
+  /** Collects changes for the feed, which follows the head only. */
+  readonly changes?: Changes | undefined
+  /** Returns values in dollars; undefined while unread blocks may change one. */
+  valuesOf(amounts: readonly DatedAmount[]): Promise<readonly (MicroUsd | null | undefined)[]>
+  /** Events in this range must be valued again. */
+  priceMoved(symbol: string, when: TimeRange): void
+}
+
+export interface Dataset<Fact> {
+  readonly name: string
+  readonly selectors: readonly Selector[]
+  builtFrom(chainId: number): readonly PartEntry[]
+  /** Pure. Empty if the log does not match after all; throws if unreadable. */
+  decode(log: Log): readonly Fact[]
+  /** Facts come in chain order. */
+  apply(change: Change, facts: readonly Fact[]): Promise<void>
+  /** Apply, revert, apply equals apply. */
+  revert(change: Change, ancestor: Position): Promise<void>
+  /** If reverting everything leaves rows. */
+  forget?(change: Change): Promise<void>
+  /** Drops what only reverts needed. */
+  finalize?(change: Change): Promise<void>
+  /** Datasets whose facts build on all earlier ones fold history from the first block on. */
+  readonly openHistory?: (chainId: number) => HistoryFold
+}
+
+export type Store = (change: Change) => Promise<void>
+
+/** Sums history in memory, in block order, and is flushed now and then. */
+export interface HistoryFold {
+  load(connection: Connection): Promise<void>
+  /** Takes columns in chain order. */
+  take(columns: LogColumns, report: ReportLog): void
+  /**
+   * The changes since the last call, copied, to be stored once while `take` continues.
+   */
+  drain(): Store
+  /** Ends the fold: facts are then staged as for other datasets. */
+  complete(change: Change): Promise<void>
+}
+
+/** Hides the fact type, so that all datasets fit into one list. */
+export interface AnyDataset extends Omit<Dataset<never>, 'decode' | 'apply'> {
+  /** Decodes now, stores later. */
+  stage(report: ReportLog): Staged
+}
+
+export interface LogProblem {
+  /** `unlisted`: about a token that the file does not list, which anyone can cause. */
+  readonly kind: 'unreadable' | 'unlisted'
+  readonly reason: string
+}
+
+/** A log that adds no fact. */
+export type ReportLog = (log: Log, problem: LogProblem) => void
+
+export interface Staged {
+  readonly size: number
+  takeLogs(logs: readonly Log[]): void
+  takeColumns(columns: LogColumns): void
+  apply(change: Change): Promise<void>
+}
+
+export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
+  const { decode, apply, ...rest } = dataset
+  const selection = selectLogs(dataset.selectors)
+  return {
+    ...rest,
+    stage(report) {
+      const facts = new OrderedFacts<Fact>()
+      const take = (logs: readonly Log[]) => {
+        for (const log of logs) {
+          try {
+            for (const fact of decode(log)) facts.add(log, fact)
+          } catch (error) {
+            const kind = error instanceof UnlistedTokenError ? 'unlisted' : 'unreadable'
+            report(log, { kind, reason: error instanceof Error ? error.message : String(error) })
+          }
+        }
+      }
+      return {
+        get size() {
+          return facts.size
+        },
+        takeLogs: (logs) => take(selection.ofLogs(logs)),
+        takeColumns: (columns) => take(selection.ofColumns(columns)),
+        apply: (change) => (facts.size > 0 ? apply(change, facts.inOrder()) : Promise.resolve()),
+      }
+    },
+  }
+}
+
+/** Merges facts into chain order, since filters bring theirs one after another. */
+class OrderedFacts<Fact> {
+  readonly #facts: Fact[] = []
+  readonly #blocks: number[] = []
+  readonly #places: number[] = []
+  #isInOrder = true
+
+  get size(): number {
+    return this.#facts.length
+  }
+
+  add(log: Log, fact: Fact): void {
+    const [block, place] = [log.blockNumber, placeOf(log)]
+    const last = this.size - 1
+    const difference = block - (this.#blocks[last] ?? -1) || place - (this.#places[last] ?? -1)
+    if (difference < 0) this.#isInOrder = false
+    this.#facts.push(fact)
+    this.#blocks.push(block)
+    this.#places.push(place)
+  }
+
+  inOrder(): readonly Fact[] {
+    if (this.#isInOrder) return this.#facts
+    const at = (list: readonly number[], index: number) => list[index] ?? 0
+    return [...this.#facts.entries()]
+      .sort(
+        ([a], [b]) =>
+          at(this.#blocks, a) - at(this.#blocks, b) || at(this.#places, a) - at(this.#places, b),
+      )
+      .map(([, fact]) => fact)
+  }
+}

@@ -1,0 +1,183 @@
+import type { Position } from '#chains/chain/chain-event.ts'
+import { placeOf } from '#domain/chain.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { allEnded } from '#lib/all-ended.ts'
+import { toStored } from '#lib/stored-integer.ts'
+import type { BulkInsert, Procedure, Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { type SqlValue, sql } from '#store/sql.ts'
+import type { Change } from '../dataset.ts'
+import { type Contribution, type EventFact, negated } from './event.ts'
+import { type FoldedInto, foldEvents } from './fold-events.ts'
+import { LIST_COLUMNS } from './list-events.ts'
+
+interface Summed {
+  readonly name: string
+  readonly byAccount: boolean
+}
+
+export async function storeEvents(
+  change: Change,
+  { name: dataset, byAccount }: Summed,
+  facts: readonly EventFact[],
+): Promise<void> {
+  const values = await change.valuesOf(
+    facts.map(({ token, amount, log: { timestamp: unix, chainId, blockNumber } }) => ({
+      ...{ token, amount, unix, chainId, blockNumber },
+    })),
+  )
+  change.changes?.add(dataset, facts, values)
+  const into = { dataset, byAccount, keepHours: !change.isOlder }
+  await change.connection.call(STORE_EVENTS, { into, facts, values })
+}
+
+interface ValuedEvents {
+  readonly into: FoldedInto
+  readonly facts: readonly EventFact[]
+  readonly values: readonly (MicroUsd | null | undefined)[]
+}
+
+/** Runs on the writer thread, if there is one. */
+export const STORE_EVENTS: Procedure<ValuedEvents> = {
+  name: 'store events',
+  async run(connection, { into, facts, values }) {
+    await allEnded([
+      connection.insert(EVENTS, rowsOf(into.dataset, facts, values)),
+      foldEvents(connection, into, contributionsOf(facts, values)),
+    ])
+  },
+}
+
+const EVENTS: BulkInsert = {
+  table: 'events',
+  columns: {
+    dataset: 'text',
+    chain_id: 'bigint',
+    block_number: 'bigint',
+    place: 'bigint',
+    block_hash: 'text',
+    tx_hash: 'text',
+    timestamp_unix: 'bigint',
+    kind: 'text',
+    token: 'text',
+    account: 'text',
+    amount: 'text',
+    detail: 'text',
+    counted: 'bigint',
+    valued: 'bigint',
+    usd: 'text',
+  },
+}
+
+function* contributionsOf(
+  facts: readonly EventFact[],
+  values: readonly (MicroUsd | null | undefined)[],
+): Iterable<Contribution> {
+  for (const [index, fact] of facts.entries())
+    if (fact.counted) yield toContribution(fact, values[index] ?? null)
+}
+
+function* rowsOf(
+  dataset: string,
+  facts: readonly EventFact[],
+  values: readonly (MicroUsd | null | undefined)[],
+): Iterable<readonly SqlValue[]> {
+  for (const [index, fact] of facts.entries()) yield toRow(dataset, fact, values[index])
+}
+
+function toRow(
+  dataset: string,
+  fact: EventFact,
+  value: MicroUsd | null | undefined,
+): readonly SqlValue[] {
+  const { log } = fact
+  return [
+    dataset,
+    log.chainId,
+    log.blockNumber,
+    placeOf(log),
+    log.blockHash,
+    log.txHash,
+    log.timestamp,
+    fact.kind,
+    fact.token,
+    fact.account,
+    toStored(fact.amount),
+    fact.detail,
+    Number(fact.counted),
+    Number(value !== undefined),
+    value == null ? null : toStored(value),
+  ]
+}
+
+function toContribution(fact: EventFact, usd: MicroUsd | null): Contribution {
+  return {
+    chainId: fact.log.chainId,
+    token: fact.token,
+    account: fact.account,
+    timestamp: fact.log.timestamp,
+    sums: { amount: fact.amount, usd: usd ?? 0n, events: 1, priced: usd === null ? 0 : 1 },
+  }
+}
+
+export async function revertEvents(
+  change: Change,
+  { name: dataset, byAccount }: Summed,
+  ancestor: Position,
+): Promise<void> {
+  const { connection, chainId } = change
+  const removed = await connection.run(sql`
+    delete from events
+    where dataset = ${dataset} and chain_id = ${chainId} and block_number > ${ancestor.number}
+    returning ${LIST_COLUMNS}, counted`)
+  change.changes?.remove(dataset, removed)
+  const contributions = removed
+    .filter((row) => column.flag(row, 'counted'))
+    .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
+  await foldEvents(connection, { dataset, byAccount, keepHours: true }, contributions)
+}
+
+const EVENTS_MAX = 20_000
+
+/** Removes a chain's events and their share in cross-chain sums. */
+export async function forgetEvents(
+  { connection, chainId }: Change,
+  { name: dataset, byAccount }: Summed,
+): Promise<void> {
+  for (let some = EVENTS_MAX; some === EVENTS_MAX; ) {
+    const page = await connection.run(sql`
+      select block_number, place, chain_id, token, account, timestamp_unix, amount, usd, counted
+      from events where dataset = ${dataset} and chain_id = ${chainId}
+      order by block_number, place limit ${EVENTS_MAX}`)
+    some = page.length
+    const last = page.at(-1)
+    if (last === undefined) break
+    const [block, place] = [column.integer(last, 'block_number'), column.integer(last, 'place')]
+    await connection.run(sql`
+      delete from events where dataset = ${dataset} and chain_id = ${chainId}
+        and (block_number < ${block} or (block_number = ${block} and place <= ${place}))`)
+    const lost = page
+      .filter((row) => column.flag(row, 'counted'))
+      .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
+    await foldEvents(connection, { dataset, byAccount, keepHours: false }, lost)
+  }
+  await connection.run(
+    sql`delete from event_buckets where dataset = ${dataset} and chain_id = ${chainId}`,
+  )
+}
+
+export function readContribution(row: Row): Contribution {
+  const usd = column.bigintOrNull(row, 'usd')
+  return {
+    chainId: column.integer(row, 'chain_id'),
+    token: column.text(row, 'token'),
+    account: row.account === null ? null : column.hex(row, 'account'),
+    timestamp: column.integer(row, 'timestamp_unix'),
+    sums: {
+      amount: column.bigint(row, 'amount'),
+      usd: usd ?? 0n,
+      events: 1,
+      priced: usd === null ? 0 : 1,
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import { getSelector } from 'ox/AbiEvent'
+import type { ChainSource, SourceLog } from '#chains/chain/chain-source.ts'
+import { RpcError } from '#chains/chain/rpc-error.ts'
+import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
+import type { ContractPrice, PricePair, PriceReading } from '#chains/ecosystem/priced-token.ts'
+import type { Hash } from '#domain/address.ts'
+import { nameOfTopic } from './name-of-topic.ts'
+import { walkLogs } from './walk-logs.ts'
+import { compileWordDecoder } from './word-decoder.ts'
+
+export type Found =
+  | {
+      readonly kind: 'read'
+      readonly block: number
+      readonly topic0: Hash
+      readonly reading: PriceReading
+    }
+  /** Each log found is of the event, but does not fit it. */
+  | { readonly kind: 'unreadable'; readonly block: number; readonly reason: string }
+  /** None back to the chain's startBlock. */
+  | { readonly kind: 'none' }
+  /** None in the blocks searched, `from` to the head. */
+  | { readonly kind: 'unknown'; readonly from: number; readonly reason: string }
+
+/**
+ * A dozen requests reach the first block of any chain on a node without a limit. The others are for
+ * nodes that read 10,000 blocks at once, where all cover two weeks of Ethereum.
+ */
+export const REQUESTS_MAX = 24
+
+/** Keeps the answer small for the busiest pool. */
+const FIRST_BLOCKS = 100
+
+/** The newest event of a price source that states something, as the index would read it. */
+export async function findReading(
+  chain: Pick<ChainSource, 'logsInRange'>,
+  { price, pair, head }: { readonly price: ContractPrice; readonly pair: PricePair; head: number },
+): Promise<Found> {
+  const filter = { addresses: [price.address], topics: [[topicOf(price)]] }
+  const whole = { from: price.chain.startBlock, to: head }
+  let from = head + 1
+  let requests = 0
+  try {
+    for await (const { logs, left } of walkLogs(chain, {
+      ...{ ...whole, filter },
+      newestFirst: true,
+      blocks: FIRST_BLOCKS,
+    })) {
+      from = left.to + 1
+      requests += 1
+      const found = readNewest(logs, price, pair)
+      if (found !== undefined) return found
+      if (requests === REQUESTS_MAX && left.from <= left.to)
+        return { kind: 'unknown', from, reason: `${requests} requests reached no further` }
+    }
+    return { kind: 'none' }
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    return { kind: 'unknown', from, reason: error.message }
+  }
+}
+
+export function topicOf({ event }: ContractPrice): Hash {
+  return getSelector(event)
+}
+
+function readNewest(
+  logs: readonly SourceLog[],
+  price: ContractPrice,
+  pair: PricePair,
+): Found | undefined {
+  const decode = compileWordDecoder(price.event)
+  let unreadable: Found | undefined
+  for (const log of logs.toReversed()) {
+    const { blockNumber: block } = log
+    try {
+      const args = decode?.(log)
+      if (args === undefined)
+        throw new DecodeError(`it is not ${nameOfTopic(topicOf(price))} with the same "indexed"`)
+      const reading = price.read(args, pair)
+      if (reading !== undefined) return { kind: 'read', block, topic0: topicOf(price), reading }
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      unreadable ??= { kind: 'unreadable', block, reason: error.message }
+    }
+  }
+  return unreadable
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { registerMigrations } from '#chains/datasets/datasets.ts'
+import type { ChainName } from '#devnet/addresses.ts'
+import { beginChain } from '#test/chain-builder/built-chain.ts'
+import { live, livelyBlocks } from '#test/chain-builder/random-life.ts'
+import { serveChain } from '#test/chain-builder/serve-chain.ts'
+import { forgetChain } from '#test/forget-chain.ts'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { advanceAll, commitDepsOf, differenceOf, stepIndex } from '#test/stepped-index.ts'
+import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
+import { readSettled, stillHolds } from './settled.ts'
+import { type IndexStatus, readIndexStatus } from './status.ts'
+
+const onEach = eachEngine(startPostgres, registerMigrations)
+
+onEach('a chain that is forgotten leaves nothing of it, and is read anew', async ({ engine }) => {
+  const life = fc.array(livelyBlocks, { minLength: 12, maxLength: 12 })
+  const [some = [], more = []] = fc.sample(life, { numRuns: 2, seed: 7 }).map((each) => each.flat())
+  const serve = (id: number, name: ChainName, blocks: typeof some) =>
+    serveChain(live(beginChain(id, 1_700_000_000), name, blocks).addEmpty(70), { finalDepth: 4 })
+  const nodes = [await serve(8453, 'base', some), await serve(1, 'ethereum', more)]
+  const [base, ethereum] = nodes.map(({ url }) => url)
+  const ecosystem = localEcosystemAt({ base: base ?? '', ethereum: ethereum ?? '' })
+  const { chains } = ecosystem
+  const readState = () =>
+    engine.snapshot(async (reads) => {
+      const status = await readIndexStatus(reads, chains)
+      assert.ok(status !== undefined)
+      return { ...status, settled: await readSettled(reads, status) }
+    })
+  try {
+    const deps = await commitDepsOf(engine, ecosystem)
+    for (const forgotten of chains) {
+      await advanceAll(stepIndex(deps), chains)
+      const before = await readState()
+      await forgetChain(deps, forgotten.id)
+      await onSqlite(registerMigrations, async ({ engine: fresh }) => {
+        const index = stepIndex(await commitDepsOf(fresh, ecosystem))
+        const others = chains.filter((each) => each !== forgotten)
+        await advanceAll(index, others)
+        assert.equal(await differenceOf(engine, fresh), undefined)
+        await advanceAll(index, chains)
+        await advanceAll(stepIndex(deps), chains)
+        assert.equal(await differenceOf(engine, fresh), undefined)
+      })
+      const after = await readState()
+      assert.deepEqual(blocksOf(after), blocksOf(before))
+      assert.notEqual(after.revision, before.revision, 'what was known of it is no longer believed')
+      assert.ok(after.settled.untilUnix > 0)
+      assert.ok(!stillHolds(before.settled, after.settled))
+      assert.ok(stillHolds(after.settled, (await readState()).settled))
+    }
+  } finally {
+    for (const node of nodes) await node.stop()
+  }
+})
+
+function blocksOf({ chains }: IndexStatus) {
+  return chains.map(({ blockHash, finalizedNumber }) => [blockHash, finalizedNumber])
+}

@@ -1,0 +1,131 @@
+import type { ChainTip, Position } from '#chains/chain/chain-event.ts'
+import type { BlockHeader, BlockRef } from '#domain/chain.ts'
+import type { Connection, Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { rows, sql } from '#store/sql.ts'
+
+export async function readPosition(
+  connection: Connection,
+  chainId: number,
+): Promise<Position | undefined> {
+  const [row] = await connection.run(
+    sql`select number, hash, timestamp_unix from positions where chain_id = ${chainId}`,
+  )
+  return row && toPosition(row)
+}
+
+function toPosition(row: Row): Position {
+  return {
+    number: column.integer(row, 'number'),
+    hash: column.hex(row, 'hash'),
+    timestamp: column.integer(row, 'timestamp_unix'),
+  }
+}
+
+export async function readFinalized(connection: Connection, chainId: number): Promise<number> {
+  const [row] = await connection.run(
+    sql`select finalized_number from positions where chain_id = ${chainId}`,
+  )
+  return row === undefined ? 0 : column.integer(row, 'finalized_number')
+}
+
+export async function movePosition(
+  connection: Connection,
+  input: {
+    readonly chainId: number
+    readonly to: Position
+    readonly tip: ChainTip
+    /** Never decreases, even if a node lags. */
+    readonly finalizedNumber: number
+  },
+): Promise<void> {
+  const { to, tip, finalizedNumber } = input
+  // A node may lag behind the index.
+  const safe = Math.max(finalizedNumber, Math.min(tip.safe, to.number))
+  await connection.run(sql`
+    insert into positions
+      (chain_id, number, hash, timestamp_unix, head_number, safe_number, finalized_number)
+    values (${input.chainId}, ${to.number}, ${to.hash}, ${to.timestamp},
+      ${tip.head.number}, ${safe}, ${finalizedNumber})
+    on conflict (chain_id) do update set
+      number = excluded.number, hash = excluded.hash, timestamp_unix = excluded.timestamp_unix,
+      head_number = excluded.head_number, safe_number = excluded.safe_number,
+      finalized_number = excluded.finalized_number`)
+}
+
+/** Reorgs are traced by them to the common ancestor. */
+export async function storeBlocks(
+  connection: Connection,
+  chainId: number,
+  headers: readonly BlockHeader[],
+): Promise<void> {
+  const list = headers.map((header) => [
+    chainId,
+    header.number,
+    header.hash,
+    header.parentHash,
+    header.timestamp,
+  ])
+  await connection.run(sql`
+    insert into blocks (chain_id, number, hash, parent_hash, timestamp_unix) values ${rows(list)}
+    on conflict (chain_id, number) do update set
+      hash = excluded.hash, parent_hash = excluded.parent_hash,
+      timestamp_unix = excluded.timestamp_unix`)
+}
+
+export async function storedBlock(
+  connection: Connection,
+  input: { readonly chainId: number; readonly number: number },
+): Promise<BlockRef | undefined> {
+  const [row] = await connection.run(sql`
+    select number, hash from blocks
+    where chain_id = ${input.chainId} and number = ${input.number}`)
+  return row && { number: column.integer(row, 'number'), hash: column.hex(row, 'hash') }
+}
+
+/** The newest stored block up to a number or a time. */
+export async function storedUpTo(
+  connection: Connection,
+  chainId: number,
+  limit: { readonly number: number } | { readonly unix: number },
+): Promise<Position | undefined> {
+  const [row] = await connection.run(sql`
+    select number, hash, timestamp_unix from blocks
+    where chain_id = ${chainId}
+      and ${'number' in limit ? sql`number <= ${limit.number}` : sql`timestamp_unix <= ${limit.unix}`}
+    order by number desc limit 1`)
+  return row && toPosition(row)
+}
+
+/** The newest final block; nothing below it moves. */
+export async function oldestBlock(
+  connection: Connection,
+  chainId: number,
+): Promise<Position | undefined> {
+  const [row] = await connection.run(sql`
+    select number, hash, timestamp_unix from blocks
+    where chain_id = ${chainId} order by number limit 1`)
+  return row && toPosition(row)
+}
+
+export async function forgetBlocksAbove(
+  connection: Connection,
+  chainId: number,
+  number: number,
+): Promise<void> {
+  await connection.run(sql`delete from blocks where chain_id = ${chainId} and number > ${number}`)
+}
+
+/** Keeps the newest final block as the last possible ancestor. */
+export async function forgetBlocksBelow(
+  connection: Connection,
+  chainId: number,
+  number: number,
+): Promise<void> {
+  await connection.run(sql`delete from blocks where chain_id = ${chainId} and number < ${number}`)
+}
+
+export async function forgetPosition(connection: Connection, chainId: number): Promise<void> {
+  await connection.run(sql`delete from blocks where chain_id = ${chainId}`)
+  await connection.run(sql`delete from positions where chain_id = ${chainId}`)
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { type Address, encodeFunctionData, parseAbi } from 'viem'
+import type { PriceFile } from '#chains/ecosystem/price-kinds.ts'
+import { accounts } from '#devnet/addresses.ts'
+import { deployContract, transact } from '#test/deploy-contract.ts'
+import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { Refused, startLyingNode } from '#test/lying-node.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
+import { proveEcosystem } from './prove-ecosystem.ts'
+
+const devnet = await startOwnDevnet()
+after(() => devnet.stop())
+const { base, ethereum } = devnet.chains
+const { grave, weth, ethUsdFeed } = base.client.addresses
+const { gravePair } = base.client.addresses.market ?? { gravePair: '0x' }
+
+function deploy(name: string, ...values: readonly Address[]): Promise<Address> {
+  return deployContract(base.client, name, values)
+}
+
+async function act(to: Address, name: 'sync' | 'swap' | 'exchange'): Promise<void> {
+  const abi = parseAbi(['function sync()', 'function swap()', 'function exchange()'])
+  const data = encodeFunctionData({ abi, functionName: name })
+  await transact(base.client, { from: accounts.operator, to, data })
+}
+
+/** What the proof says of these prices of GRAVE; WETH's is the feed. */
+async function proofOf(prices: PriceFile | PriceFile[], url = base.rpcUrl): Promise<string> {
+  const ecosystem = localEcosystemAt({ base: url, ethereum: ethereum.rpcUrl }, (file) => ({
+    ...file,
+    gate: 'open',
+    tokens: file.tokens.map((token) =>
+      token.symbol === 'GRAVE' ? { ...token, price: prices } : token,
+    ),
+  }))
+  return proveEcosystem(ecosystem, openSource).then(
+    (warnings) => warnings.map(({ field, message }) => `warning ${field}: ${message}`).join('\n'),
+    (error: Error) => `${error.name} ${error.message}`,
+  )
+}
+
+const common = { chain: 'base', quote: 'WETH' } as const
+
+test('a pair whose Sync is not that of Uniswap v2 is refused with the events that it emits', async () => {
+  const address = await deploy('SolidlyPair', grave, weth)
+  await act(address, 'sync')
+  const said = await proofOf({ ...common, kind: 'uniswap-v2', address })
+  assert.match(said, /^ProofError tokens\[0\]\.price\.address: the contract at 0x.* on base/)
+  assert.match(said, /has not emitted Sync\(uint112,uint112\), .*"uniswap-v2" .* since block 0/)
+  assert.match(said, /\(it emits Sync\(uint256,uint256\)\); correct the kind or the address$/)
+})
+
+test('a pool of PancakeSwap v3 given as one of Uniswap v3 is refused', async () => {
+  const address = await deploy('PancakeV3Pool', grave, weth)
+  await act(address, 'swap')
+  const said = await proofOf({ ...common, kind: 'uniswap-v3', address })
+  assert.match(said, /\(it emits Swap\([^)]*int24,uint128,uint128\)\)/)
+})
+
+test('a pool of Curve v2 given as a StableSwap is refused', async () => {
+  const address = await deploy('CryptoSwapPool', weth, grave)
+  await act(address, 'exchange')
+  const said = await proofOf({ ...common, kind: 'curve', address, index: 1, quoteIndex: 0 })
+  assert.match(said, /\(it emits TokenExchange\(address,uint256,uint256,uint256,uint256\)\)/)
+})
+
+test('the proxy of a feed is refused with the address of its aggregator', async () => {
+  const address = await deploy('FeedProxy', ethUsdFeed)
+  const said = await proofOf({ kind: 'chainlink', chain: 'base', address, decimals: 8 })
+  assert.match(said, /since block 0 \(it emits nothing\); it is a proxy: write the address of its/)
+  assert.match(said, new RegExp(`aggregator, ${ethUsdFeed}$`, 'i'))
+  assert.equal(
+    await proofOf({ kind: 'chainlink', chain: 'base', address: ethUsdFeed, decimals: 8 }),
+    '',
+  )
+})
+
+test('each source of a list is proven, and named by its place', async () => {
+  const address = await deploy('SolidlyPair', grave, weth)
+  const said = await proofOf([
+    { ...common, kind: 'uniswap-v2', address: gravePair },
+    { ...common, kind: 'uniswap-v2', address, since: 1_000 },
+  ])
+  assert.match(said, /^ProofError tokens\[0\]\.price\[1\]\.address: .*\(it emits nothing\)/)
+})
+
+test('a source without an event in the blocks that a node serves is accepted with a warning', async () => {
+  const node = await startLyingNode(base.rpcUrl)
+  try {
+    node.lie = ({ method, params }, result) => {
+      if (method !== 'eth_getLogs') return result
+      const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }]
+      if (Number(toBlock) - Number(fromBlock) >= 2)
+        throw new Refused('the range is limited to 2 blocks', -32_005)
+      return []
+    }
+    const said = await proofOf({ ...common, kind: 'uniswap-v2', address: gravePair }, node.url)
+    assert.match(said, /^warning tokens\[0\]\.price: Sync\(uint112,uint112\) was not found at 0x/)
+    assert.match(
+      said,
+      /only blocks \d+ to \d+ could be searched \(24 requests reached no further\)/,
+    )
+    const asked = node.methods.filter((method) => method === 'eth_getLogs').length
+    assert.equal(asked, 3 * 24)
+  } finally {
+    await node.stop()
+  }
+})
+
+test('the proof of a source in use costs one or two requests for logs', async () => {
+  const node = await startLyingNode(base.rpcUrl)
+  try {
+    assert.equal(await proofOf({ ...common, kind: 'uniswap-v2', address: gravePair }, node.url), '')
+    const asked = node.methods.filter((method) => method === 'eth_getLogs').length
+    // GRAVE, CRYPT and WETH have one source each.
+    assert.ok(asked >= 3 && asked <= 6, String(asked))
+  } finally {
+    await node.stop()
+  }
+})
+
+test('a source out of use is looked for where the next one begins', async () => {
+  const node = await startLyingNode(base.rpcUrl)
+  try {
+    const head = Number(await base.client.rpc.send({ method: 'eth_blockNumber' }))
+    const asked: number[] = []
+    node.lie = ({ method, params }, result) => {
+      if (method !== 'eth_getLogs') return result
+      const [{ address, toBlock }] = params as [{ address: string[]; toBlock: string }]
+      if (address[0] === gravePair.toLowerCase()) asked.push(Number(toBlock))
+      return result
+    }
+    const since = head - 5
+    const said = await proofOf(
+      [
+        { ...common, kind: 'uniswap-v2', address: gravePair },
+        { kind: 'chainlink', chain: 'base', address: ethUsdFeed, decimals: 8, since },
+      ],
+      node.url,
+    )
+    assert.equal(said, '')
+    assert.equal(asked[0], since)
+  } finally {
+    await node.stop()
+  }
+})

@@ -1,0 +1,121 @@
+import type { ChainSource } from '#chains/chain/chain-source.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { AskView, Chain, ContractPrice, PricedToken } from '#chains/ecosystem/priced-token.ts'
+import type { Problem } from '#chains/ecosystem/problem.ts'
+import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
+import { showAddress } from '#domain/address.ts'
+import { callView } from './call-view.ts'
+import { type Found, findReading, REQUESTS_MAX, topicOf } from './find-reading.ts'
+import { countTopics, nameOfTopic } from './name-of-topic.ts'
+import { ProofError } from './proof-error.ts'
+import { walkLogs } from './walk-logs.ts'
+
+type SourceOf = (chain: Chain) => ChainSource
+
+/**
+ * Compares each pool and feed with the file, all at once. A source is accepted if one of its events
+ * was read; a promise gives a warning where not all blocks could be searched for an event.
+ */
+export function provePrices(
+  { tokens }: Ecosystem,
+  sourceOf: SourceOf,
+): readonly Promise<Problem | undefined>[] {
+  return tokens.flatMap((token, index) =>
+    token.prices.flatMap((price) => {
+      if (price.chain === null) return []
+      const field = priceFieldOf(token, index, price)
+      return [provePrice(sourceOf(price.chain), { tokens, token, price, field })]
+    }),
+  )
+}
+
+interface Proven {
+  readonly tokens: readonly PricedToken[]
+  readonly token: PricedToken
+  readonly price: ContractPrice
+  readonly field: string
+}
+
+async function provePrice(
+  source: ChainSource,
+  { tokens, token, price, field }: Proven,
+): Promise<Problem | undefined> {
+  const { address } = price
+  const symbol = price.quote?.toUpperCase()
+  const quote = tokens.find((each) => each.symbol.toUpperCase() === symbol) ?? null
+  const ask: AskView = (view, args) => callView(source, { field, address, view, args })
+  const problem = await price.prove(ask, { token, quote, tokens })
+  if (problem !== undefined) throw new ProofError(`${field}.${problem.field}`, problem.message)
+  const head = (await source.header('latest'))?.number ?? price.chain.startBlock
+  const pair = { token, quote }
+  const replaced = blockOfNext(token, price)
+  const before = replaced !== undefined && replaced < head ? replaced : head
+  const first = await findReading(source, { price, pair, head: before })
+  const isDone = first.kind === 'read' || before === head
+  const found = isDone ? first : await findReading(source, { price, pair, head })
+  if (found.kind === 'read') return undefined
+  if (found.kind === 'unknown') return { field, message: describeSearch(price, { ...found, head }) }
+  throw new ProofError(
+    `${field}.address`,
+    await describeMisfit(source, price, { found, ask, head }),
+  )
+}
+
+/** The block where the next source begins; events of a replaced source end near it. */
+function blockOfNext({ prices }: PricedToken, price: ContractPrice): number | undefined {
+  const next = prices[prices.indexOf(price) + 1]
+  const isBlock = next?.chain?.id === price.chain.id && next.since !== null && 'block' in next.since
+  return isBlock ? next.since.block : undefined
+}
+
+function describeSearch(
+  price: ContractPrice,
+  { from, head, reason }: Extract<Found, { kind: 'unknown' }> & { readonly head: number },
+): string {
+  const searched = from > head ? 'no block' : `blocks ${from} to ${head}`
+  return `${nameOf(price)} was not found at ${showAddress(price.address)} on ${price.chain.name}: only ${searched} could be searched (${reason}); check that the contract emits it, for without events there is no price`
+}
+
+async function describeMisfit(
+  source: ChainSource,
+  price: ContractPrice,
+  { found, ask, head }: { readonly found: Found; readonly ask: AskView; readonly head: number },
+): Promise<string> {
+  const { chain, address, kind } = price
+  const place = `the contract at ${showAddress(address)} on ${chain.name}`
+  if (found.kind === 'unreadable')
+    return `${place} emits ${nameOf(price)}, but its newest log, in block ${found.block}, cannot be read: ${found.reason}; name another source`
+  const [emitted, remedy] = await Promise.all([
+    readEmitted(source, price, head),
+    price.remedy?.(ask),
+  ])
+  return `${place} has not emitted ${nameOf(price)}, which prices of kind "${kind}" are read from, since block ${chain.startBlock} (it emits ${emitted}); ${remedy ?? 'correct the kind or the address'}`
+}
+
+const TOPICS_MAX = 5
+
+/** Names of its newest events, the most frequent first. */
+async function readEmitted(
+  source: ChainSource,
+  { chain, address }: ContractPrice,
+  head: number,
+): Promise<string> {
+  let requests = 0
+  for await (const { logs } of walkLogs(source, {
+    ...{ filter: { addresses: [address], topics: [] }, from: chain.startBlock, to: head },
+    newestFirst: true,
+    blocks: RECENT_BLOCKS,
+  })) {
+    requests += 1
+    if (logs.length > 0) return Object.keys(countTopics(logs)).slice(0, TOPICS_MAX).join(', ')
+    if (requests === REQUESTS_MAX) break
+  }
+  return 'nothing'
+}
+
+/** Fits one request to any endpoint. */
+const RECENT_BLOCKS = 1_000
+
+function nameOf(price: ContractPrice): string {
+  return nameOfTopic(topicOf(price))
+}

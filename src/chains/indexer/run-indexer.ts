@@ -1,0 +1,140 @@
+import type { ChainSource } from '#chains/chain/chain-source.ts'
+import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { sleep } from '#lib/sleep.ts'
+import type { Clock } from '#lib/time.ts'
+import { type Leader, LeaseLostError, leaseEnd } from '#operations/jobs/leader.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
+import { adoptFile } from './adopted-file/adopt-file.ts'
+import type { FileParts, PartChange } from './adopted-file/file-part.ts'
+import { mayLead, type OnChangedFile } from './adopted-file/may-lead.ts'
+import type { BackfillerDeps } from './backfill/backfiller.ts'
+import type { AnyDataset } from './dataset.ts'
+import type { PriceBook } from './events/value-events.ts'
+import { type ChainReport, runChain } from './run-chain.ts'
+
+export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
+  readonly ecosystem: Ecosystem
+  readonly register: Engine
+  readonly leader: Leader
+  readonly clock: Clock
+  readonly datasets: readonly AnyDataset[]
+  readonly prices: PriceBook
+  readonly file: FileParts
+  readonly onChangedFile?: OnChangedFile
+  sourceOf(chain: Chain): ChainSource
+  reportOf(chain: Chain): ChainReport
+  /** Called at each try with whether this process leads. */
+  onLead?(leads: boolean): void
+  onAdopted?(changes: readonly PartChange[]): void
+  onNotAdopted?(error: unknown): void
+  onOutdated?(): void
+}
+
+const STANDBY_MS = 1_000
+
+/**
+ * Standbys take over when the leader stops renewing; the epoch fences off a writer presumed dead.
+ */
+export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promise<void> {
+  const { leader } = deps
+  const turn = { leader, hasWaited: false, leaderUntilMs: undefined }
+  while (!signal.aborted) {
+    const isElected = await tryToLead(deps, turn)
+    const isLeading = isElected && (await adopt(deps, turn))
+    if (isLeading || !isElected) deps.onLead?.(isLeading)
+    if (isLeading) {
+      await lead(deps, leader, signal)
+      turn.hasWaited = true
+    } else await sleep(STANDBY_MS, signal)
+  }
+}
+
+interface Turn {
+  readonly leader: Leader
+  hasWaited: boolean
+  leaderUntilMs: number | undefined
+}
+
+/** Whether this process was elected; false too while the store fails. */
+async function tryToLead(deps: IndexerDeps, turn: Turn): Promise<boolean> {
+  const { register: engine, file, onChangedFile = 'reread' } = deps
+  try {
+    const { hasWaited } = turn
+    const input = { file, onChangedFile, hasWaited }
+    if (!(await engine.snapshot((reads) => mayLead(reads, input)))) {
+      deps.onOutdated?.()
+      return false
+    }
+    const isElected = await turn.leader.take()
+    if (!isElected) await watchLeader(engine, turn)
+    return isElected
+  } catch (error) {
+    ignoreStoreError(error)
+    return false
+  }
+}
+
+async function watchLeader(engine: Engine, turn: Turn): Promise<void> {
+  const untilMs = await engine.snapshot((reads) => leaseEnd(reads, 'index'))
+  turn.leaderUntilMs ??= untilMs
+  if (untilMs !== turn.leaderUntilMs) turn.hasWaited = true
+}
+
+/** False if it may not lead, or the store failed. */
+async function adopt(deps: IndexerDeps, { leader, hasWaited }: Turn): Promise<boolean> {
+  const { register: engine, ecosystem, onChangedFile = 'reread' } = deps
+  const { chains } = ecosystem
+  const own = { engine, leader, onChangedFile, hasWaited, tokens: symbolsOf(ecosystem), chains }
+  try {
+    const changes = await adoptFile({ ...deps, ...own })
+    if (changes === undefined) {
+      await leader.handOver()
+      return false
+    }
+    if (changes.length > 0) deps.onAdopted?.(changes)
+    return true
+  } catch (error) {
+    ignoreStoreError(error)
+    deps.onNotAdopted?.(error)
+    return false
+  }
+}
+
+function symbolsOf({ tokens }: Ecosystem): readonly string[] {
+  return tokens.map((token) => token.symbol)
+}
+
+async function lead(deps: IndexerDeps, leader: Leader, outer: AbortSignal): Promise<void> {
+  const lost = new AbortController()
+  const signal = AbortSignal.any([outer, lost.signal])
+  const { register: engine, ecosystem } = deps
+  const tokens = symbolsOf(ecosystem)
+  const runs = ecosystem.chains.map((chain) =>
+    runChain(
+      {
+        ...deps,
+        engine,
+        leader,
+        tokens,
+        source: deps.sourceOf(chain),
+        report: deps.reportOf(chain),
+      },
+      chain,
+      signal,
+    ),
+  )
+  const tasks = [...runs, leader.renew(signal)]
+  try {
+    await Promise.all(tasks)
+  } catch (error) {
+    if (!(error instanceof LeaseLostError)) throw error
+  } finally {
+    lost.abort()
+    await Promise.allSettled(tasks)
+    await leader.handOver().catch(ignoreStoreError)
+  }
+}
+
+function ignoreStoreError(error: unknown): void {
+  if (!(error instanceof StoreError)) throw error
+}

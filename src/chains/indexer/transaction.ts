@@ -1,0 +1,156 @@
+import { type Log, placeOf } from '#domain/chain.ts'
+import { allEnded } from '#lib/all-ended.ts'
+import { chunks } from '#lib/chunks.ts'
+import { toStoredText } from '#lib/stored-text.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
+import type { Holding } from '#operations/jobs/leader.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import type { AnyDataset, Change, Staged } from './dataset.ts'
+import type { TimeRange } from './events/time-range.ts'
+import { type PriceBook, unvalueEvents, valueEvents, valuesOf } from './events/value-events.ts'
+import { Changes } from './feed/changes.ts'
+import { type FedCommit, openGap, resetAll, writeFeed } from './feed/write-feed.ts'
+import type { Anomaly, Segment } from './segment.ts'
+import { noteUnknown } from './unknown-figures.ts'
+
+export interface CommitDeps {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly leader: Holding
+  readonly datasets: readonly AnyDataset[]
+  readonly prices: PriceBook
+  readonly tokens: readonly string[]
+}
+
+export function stageLogs(
+  datasets: readonly AnyDataset[],
+  logs: readonly Log[],
+): { readonly staged: readonly Staged[]; readonly anomalies: readonly Anomaly[] } {
+  const anomalies: Anomaly[] = []
+  const staged = datasets.map((dataset) => {
+    const each = dataset.stage((log, problem) =>
+      anomalies.push({ log, dataset: dataset.name, problem }),
+    )
+    each.takeLogs(logs)
+    return each
+  })
+  return { staged, anomalies }
+}
+
+export interface Transaction extends Change {
+  /** Invalidates values that depend on moved prices. */
+  settlePrices(): Promise<void>
+}
+
+export type Work = (change: Transaction) => Promise<void>
+
+/** Only the leader's; `facts` may reject. */
+export async function transact(
+  deps: CommitDeps,
+  facts: (connection: Connection) => Promise<Facts>,
+  work: Work,
+): Promise<void> {
+  await deps.engine.write(async (connection) => {
+    // Takes the lease first, so that nothing changes what is read.
+    const [, read] = await allEnded([deps.leader.hold(connection), facts(connection)])
+    const { feeding = 'none' } = read
+    const isFed = typeof feeding === 'object' && feeding.isGap !== true
+    const changes = isFed ? new Changes() : undefined
+    await work(openChange(deps, { connection, ...read, changes }))
+    await valueEvents(connection, deps.prices, deps.tokens, changes)
+    await feed(deps, connection, { ...read, feeding, changes })
+  })
+}
+
+interface AtHead extends Pick<FedCommit, 'finalizedBefore' | 'ancestor'> {
+  /** A range of history that the feed leaves out. */
+  readonly isGap?: boolean
+}
+
+/** Changes at the head are written to the feed; `anew`: rows changed otherwise. */
+export type Feeding = AtHead | 'anew' | 'none'
+
+export interface Facts extends Pick<Change, 'chainId' | 'finalizedNumber' | 'isOlder'> {
+  readonly feeding?: Feeding
+}
+
+async function feed(
+  { prices, clock }: Pick<CommitDeps, 'prices' | 'clock'>,
+  connection: Connection,
+  commit: Facts & { readonly feeding: Feeding } & Pick<Change, 'changes'>,
+): Promise<void> {
+  const { feeding, changes, chainId } = commit
+  const nowUnix = unixNow(clock)
+  if (feeding === 'anew') return resetAll(connection, nowUnix)
+  if (feeding === 'none') return
+  if (changes === undefined)
+    return openGap(connection, { chainId, from: feeding.finalizedBefore + 1 })
+  await writeFeed(connection, prices, { ...commit, ...feeding, changes, nowUnix })
+}
+
+export function openChange(
+  deps: Pick<CommitDeps, 'prices'>,
+  facts: Facts & Pick<Change, 'connection' | 'changes'>,
+): Transaction {
+  const { connection } = facts
+  const moved = new Map<string, TimeRange>()
+  return {
+    ...facts,
+    valuesOf: (amounts) => valuesOf(connection, deps.prices, amounts),
+    priceMoved(symbol, when) {
+      const before = moved.get(symbol) ?? when
+      moved.set(symbol, {
+        fromUnix: Math.min(before.fromUnix, when.fromUnix),
+        untilUnix: Math.max(before.untilUnix, when.untilUnix),
+      })
+    },
+    async settlePrices() {
+      await unvalueEvents(connection, deps.prices, moved, facts.changes)
+      moved.clear()
+    },
+  }
+}
+
+export async function applySegment(change: Transaction, segment: Segment): Promise<void> {
+  await applyStaged(change, segment.staged)
+  await storeAnomalies(change.connection, segment.anomalies)
+}
+
+/** Applies datasets in turn, because prices of one value the next. */
+export async function applyStaged(change: Transaction, staged: readonly Staged[]): Promise<void> {
+  for (const each of staged) {
+    await each.apply(change)
+    await change.settlePrices()
+  }
+}
+
+export async function storeAnomalies(
+  connection: Connection,
+  anomalies: readonly Anomaly[],
+): Promise<void> {
+  const list = anomalies.map(({ log, dataset, problem }) => [
+    log.chainId,
+    log.blockNumber,
+    placeOf(log),
+    dataset,
+    log.blockHash,
+    log.txHash,
+    log.address,
+    problem.kind,
+    toStoredText(problem.reason.slice(0, 500)),
+  ])
+  for (const part of chunks(list, ROWS_PER_STATEMENT))
+    await connection.run(sql`
+      insert into anomalies
+        (chain_id, block_number, place, dataset, block_hash, tx_hash, contract, kind, reason)
+      values ${rows(part)}`)
+  const unreadable = anomalies.filter(({ problem }) => problem.kind === 'unreadable')
+  await noteUnknown(
+    connection,
+    unreadable.map(({ log, dataset, problem }) => ({
+      ...{ chainId: log.chainId, dataset, contract: log.address, blockNumber: log.blockNumber },
+      ...{ reason: 'unreadable', detail: problem.reason.slice(0, 500) },
+    })),
+  )
+}

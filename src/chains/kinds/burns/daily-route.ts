@@ -1,0 +1,159 @@
+import type { Static } from 'typebox'
+import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
+import { type SeriesDay, valuesAtDayEnds } from '#chains/datasets/day-rows.ts'
+import { KeptDays } from '#chains/datasets/kept-days.ts'
+import { chainParameter, periodParameter, tokenParameter } from '#chains/datasets/parameters.ts'
+import {
+  amounts,
+  amountText,
+  rawText,
+  unixTime,
+  unpricedCount,
+  usdOf,
+  usdOrNull,
+} from '#chains/datasets/wire.ts'
+import type { Chain, PricedToken } from '#chains/ecosystem/ecosystem.ts'
+import type { Cut } from '#chains/indexer/cut.ts'
+import { addSums, NOTHING, type Sums, takeSums } from '#chains/indexer/events/event.ts'
+import { readEventDays } from '#chains/indexer/events/event-days.ts'
+import { dollarsOf, sumTotals, totalOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
+import type { IndexStatus } from '#chains/indexer/status.ts'
+import { BURNS } from '#chains/kinds/burns/kind.ts'
+import { named, Type } from '#lib/type.ts'
+import type { Route } from '#route/route.ts'
+import type { Connection } from '#store/engine.ts'
+import { firstAndLastBurn } from './queries.ts'
+
+const dayRow = named('BurnDay', {
+  date: Type.String({ format: 'date' }),
+  dateUnix: unixTime,
+  token: Type.String(),
+  chain: Type.String({ description: 'A chain, or `all`' }),
+  burned: amountText,
+  burnedRaw: rawText,
+  burnedUsdAtEvent: usdOrNull,
+  unpricedCount,
+  burnCount: Type.Integer(),
+  cumulative: amountText,
+  cumulativeRaw: rawText,
+  complete: Type.Boolean({ description: 'False for today' }),
+})
+
+export const burnSums = named('BurnSums', {
+  burned: amountText,
+  burnedRaw: rawText,
+  burnedUsdAtEvent: usdOrNull,
+  unpricedCount,
+  burnCount: Type.Integer(),
+})
+
+/** GET /api/burns. */
+export function dailyBurns(deps: DataDeps): Route {
+  const kept = new KeptDays<BurnDay>()
+  const parameters = {
+    period: periodParameter,
+    chain: chainParameter(deps.ecosystem),
+    token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary),
+  }
+  return dataRoute(deps, {
+    path: '/api/burns',
+    operationId: 'getDailyBurns',
+    tag: 'Burns',
+    summary: 'Daily burns',
+    description:
+      'One row per UTC day of the period, without gaps, oldest first; today is last and incomplete. Events with amount 0 are not counted.',
+    parameters,
+    datasets: () => [BURNS],
+    data: Type.Array(dayRow),
+    totals: burnSums,
+    asOf: true,
+    csv: { row: dayRow, rows: (data) => data as readonly object[] },
+    async read({ connection, status, cut, parameters: { period, chain, token } }) {
+      const series = `${token.symbol} ${chain?.name ?? ''}`
+      const source = { connection, status, token, chain, cut }
+      const days = await kept.last(
+        { series, period, connection, status, cut },
+        {
+          firstUnix: () => firstBurn(source),
+          read: (days) => readDays(source, days),
+        },
+      )
+      return {
+        data: days.map(({ row }) => row),
+        totals: burnedMembers(sumOf(days), token.decimals),
+      }
+    },
+  })
+}
+
+interface BurnDay {
+  readonly row: Static<typeof dayRow>
+  readonly burned: Sums
+  readonly burnedUntil: Sums
+}
+
+function sumOf(days: readonly BurnDay[]): Sums {
+  const [first, last] = [days[0], days.at(-1)]
+  if (first === undefined || last === undefined) return NOTHING
+  return addSums(takeSums(last.burnedUntil, first.burnedUntil), first.burned)
+}
+
+interface BurnSource {
+  readonly connection: Connection
+  readonly status: IndexStatus
+  readonly token: PricedToken
+  readonly chain: Chain | undefined
+  readonly cut: Cut | undefined
+}
+
+async function readDays(
+  { connection, token, chain, cut }: BurnSource,
+  days: readonly SeriesDay[],
+): Promise<readonly BurnDay[]> {
+  const byDay = await readEventDays(connection, {
+    dataset: BURNS,
+    token: token.symbol,
+    fromUnix: days[0]?.dateUnix ?? 0,
+    ...(chain && { chainId: chain.id }),
+    cut,
+  })
+  const totals = await sumTotals(connection, BURNS, cut)
+  const now = totalOf(
+    totals,
+    (each) => each.token === token.symbol && (!chain || each.chainId === chain.id),
+  )
+  const until = valuesAtDayEnds(days, now, (sums, day) => takeSums(sums, byDay.get(day) ?? NOTHING))
+  return days.map(({ date, dateUnix, complete }, index) => {
+    const burned = byDay.get(dateUnix) ?? NOTHING
+    const burnedUntil = until[index] ?? NOTHING
+    const row = {
+      date,
+      dateUnix,
+      token: token.symbol,
+      chain: chain?.name ?? 'all',
+      ...burnedMembers(burned, token.decimals),
+      ...amounts('cumulative', burnedUntil.amount, token.decimals),
+      complete,
+    }
+    return { row, burned, burnedUntil }
+  })
+}
+
+async function firstBurn({ connection, status, token, chain, cut }: BurnSource) {
+  const chains = status.chains.map((each) => each.chain)
+  const firsts = []
+  for (const { id } of chains.filter((each) => chain === undefined || each.id === chain.id)) {
+    const { firstUnix } = await firstAndLastBurn(connection, token.symbol, id, cut?.get(id))
+    if (firstUnix !== null) firsts.push(firstUnix)
+  }
+  return firsts.length === 0 ? undefined : Math.min(...firsts)
+}
+
+export function burnedMembers(sums: Sums, decimals: number) {
+  return {
+    ...amounts('burned', sums.amount, decimals),
+    burnedUsdAtEvent: usdOf(dollarsOf(sums)),
+    unpricedCount: unpricedOf(sums),
+    burnCount: sums.events,
+  }
+}

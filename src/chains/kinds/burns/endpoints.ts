@@ -1,0 +1,28 @@
+import { accountOf, eventRow } from '#chains/datasets/event-rows.ts'
+import { type EventList, listRoute } from '#chains/datasets/list-route.ts'
+import { addressText } from '#chains/datasets/wire.ts'
+import { burns } from '#chains/kinds/burns/kind.ts'
+import { Type } from '#lib/type.ts'
+import { dailyBurns } from './daily-route.ts'
+import { type BurnDeps, burnTotals } from './total-route.ts'
+
+const list: EventList = {
+  kind: burns,
+  path: '/api/burns/recent',
+  operationId: 'listBurns',
+  summary: 'Latest burns',
+  description:
+    'Burn transactions of every chain, newest first, with the counted amount. Events with amount 0 are not listed.',
+  row: eventRow('Burn', {
+    from: addressText,
+    method: Type.Enum(['burn', 'transfer'], {
+      description: '`burn`: to the zero address; `transfer`: to a burn address',
+    }),
+  }),
+  own: (event) => ({ from: accountOf(event), method: event.kind }),
+}
+
+export const burnEndpoints = {
+  list,
+  routes: (deps: BurnDeps) => [dailyBurns(deps), burnTotals(deps), listRoute(deps, list)],
+}

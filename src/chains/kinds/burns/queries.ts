@@ -1,0 +1,25 @@
+import type { CutBlock } from '#chains/indexer/cut.ts'
+import { BURNS } from '#chains/kinds/burns/kind.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { empty, sql } from '#store/sql.ts'
+
+/** Unix seconds; null if never burned. */
+export async function firstAndLastBurn(
+  connection: Connection,
+  token: string,
+  chainId: number,
+  upTo?: CutBlock,
+): Promise<{ readonly firstUnix: number | null; readonly lastUnix: number | null }> {
+  const ofChain = sql`from events
+    where dataset = ${BURNS} and token = ${token} and chain_id = ${chainId}
+      ${upTo === undefined ? empty : sql`and timestamp_unix <= ${upTo.unix} and block_number <= ${upTo.number}`}`
+  const [row] = await connection.run(sql`
+    select
+      (select timestamp_unix ${ofChain} order by timestamp_unix limit 1) as first_unix,
+      (select timestamp_unix ${ofChain} order by timestamp_unix desc limit 1) as last_unix`)
+  return {
+    firstUnix: row === undefined ? null : column.integerOrNull(row, 'first_unix'),
+    lastUnix: row === undefined ? null : column.integerOrNull(row, 'last_unix'),
+  }
+}

@@ -1,0 +1,156 @@
+import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
+import { HOLDERS } from '#chains/datasets/dataset-names.ts'
+import { tokenParameter } from '#chains/datasets/parameters.ts'
+import type { PriceAt } from '#chains/datasets/price-at.ts'
+import { areHoldersKnown, areTransfersReadable } from '#chains/datasets/unknown.ts'
+import {
+  amounts,
+  amountText,
+  nullable,
+  rawText,
+  unixTime,
+  usdOf,
+  usdOrNull,
+} from '#chains/datasets/wire.ts'
+import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
+import type { Cut } from '#chains/indexer/cut.ts'
+import {
+  sumTotals,
+  sumWindows,
+  type TokenSums,
+  totalOf,
+} from '#chains/indexer/events/sum-windows.ts'
+import type { IndexStatus } from '#chains/indexer/status.ts'
+import { BURNS } from '#chains/kinds/burns/kind.ts'
+import { valueAt } from '#domain/money.ts'
+import { percentage, shareOf } from '#lib/decimal.ts'
+import { named, Type } from '#lib/type.ts'
+import type { Route } from '#route/route.ts'
+import type { Connection } from '#store/engine.ts'
+import { burnedMembers, burnSums } from './daily-route.ts'
+import { firstAndLastBurn } from './queries.ts'
+
+const totalShape = named('BurnTotals', {
+  token: Type.String(),
+  totalBurned: nullable(amountText),
+  totalBurnedRaw: nullable(rawText),
+  totalBurnedUsdNow: usdOrNull,
+  pctOfMinted: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'Of everything newly minted, without bridge moves and mints undone in their transaction; null while the supply is unknown, or if bridges brought all of it',
+  }),
+  burnCount: Type.Integer(),
+  last24h: burnSums,
+  last7d: burnSums,
+  last30d: burnSums,
+  firstBurnUnix: nullable(unixTime),
+  lastBurnUnix: nullable(unixTime),
+  chains: Type.Array(
+    named('ChainBurns', {
+      chain: Type.String(),
+      chainId: Type.Integer(),
+      burned: amountText,
+      burnedRaw: rawText,
+      sharePct: Type.Number(),
+      burnCount: Type.Integer(),
+      lastBurnUnix: nullable(unixTime),
+      asOfBlock: Type.Integer(),
+    }),
+  ),
+})
+
+export interface BurnDeps extends DataDeps {
+  readonly priceAt: PriceAt
+  /** Newly minted. */
+  mintedOf(connection: Connection, symbol: string, cut?: Cut): Promise<bigint>
+}
+
+export function burnTotals(deps: BurnDeps): Route {
+  return dataRoute(deps, {
+    path: '/api/burns/total',
+    operationId: 'getBurnTotals',
+    tag: 'Burns',
+    summary: 'Total burned',
+    description:
+      'Everything ever burned of a token, with the last 24 hours, 7 and 30 days and the share of each chain; the chains add up exactly. Events with amount 0 are not counted.',
+    parameters: { token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary) },
+    datasets: () => [BURNS, HOLDERS],
+    data: totalShape,
+    asOf: true,
+    async read({ connection, status, cut, parameters: { token } }) {
+      const totals = (await sumTotals(connection, BURNS, cut)).filter(
+        ({ token: symbol }) => symbol === token.symbol,
+      )
+      const all = totalOf(totals)
+      const isReadable = areTransfersReadable(status, token)
+      const chains = await chainShares(connection, { status, token, totals, cut })
+      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix, cut)
+      const [day = [], week = [], month = []] = await sumWindows(connection, {
+        dataset: BURNS,
+        asOfUnix: status.asOfUnix,
+        cut,
+      })
+      const data = {
+        token: token.symbol,
+        ...amounts('totalBurned', isReadable ? all.amount : null, token.decimals),
+        totalBurnedUsdNow: usdOf(
+          isReadable ? price && valueAt(all.amount, token.decimals, price) : null,
+        ),
+        pctOfMinted: areHoldersKnown(status, token)
+          ? shareOf(all.amount, await deps.mintedOf(connection, token.symbol, cut))
+          : null,
+        burnCount: all.events,
+        last24h: toWindow(day, token),
+        last7d: toWindow(week, token),
+        last30d: toWindow(month, token),
+        firstBurnUnix: extreme(chains, 'firstUnix', Math.min),
+        lastBurnUnix: extreme(chains, 'lastBurnUnix', Math.max),
+        chains: chains.map(({ firstUnix, ...chain }) => chain),
+      }
+      return { data }
+    },
+  })
+}
+
+async function chainShares(
+  connection: Connection,
+  input: {
+    readonly status: IndexStatus
+    readonly token: PricedToken
+    readonly totals: readonly TokenSums[]
+    readonly cut: Cut | undefined
+  },
+) {
+  const { token, totals, cut } = input
+  const all = totalOf(totals)
+  const shares = []
+  for (const { chain, blockNumber } of input.status.chains) {
+    const sums = totalOf(totals, (each) => each.chainId === chain.id)
+    const times = await firstAndLastBurn(connection, token.symbol, chain.id, cut?.get(chain.id))
+    shares.push({
+      chain: chain.name,
+      chainId: chain.id,
+      ...amounts('burned', sums.amount, token.decimals),
+      sharePct: percentage(sums.amount, all.amount),
+      burnCount: sums.events,
+      firstUnix: times.firstUnix,
+      lastBurnUnix: times.lastUnix,
+      asOfBlock: blockNumber,
+    })
+  }
+  return shares
+}
+
+function extreme<Name extends string>(
+  chains: readonly Readonly<Record<Name, number | null>>[],
+  name: Name,
+  choose: (...values: number[]) => number,
+): number | null {
+  const known = chains.map((each) => each[name]).filter((each): each is number => each !== null)
+  return known.length === 0 ? null : choose(...known)
+}
+
+function toWindow(found: readonly TokenSums[], token: PricedToken) {
+  const sums = totalOf(found, (each) => each.token === token.symbol)
+  return burnedMembers(sums, token.decimals)
+}

@@ -1,0 +1,113 @@
+import type { Position } from '#chains/chain/chain-event.ts'
+import type { Cut } from '#chains/indexer/cut.ts'
+import type { Change } from '#chains/indexer/dataset.ts'
+import { type Contribution, NOTHING, TOTAL } from '#chains/indexer/events/event.ts'
+import { foldEvents } from '#chains/indexer/events/fold-events.ts'
+import { chunks } from '#lib/chunks.ts'
+import { toStored } from '#lib/stored-integer.ts'
+import { startOfDay } from '#lib/time.ts'
+import type { Connection, Migration, Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+
+/** What was minted but is not new, per block; summed in `event_buckets`. */
+export const unmintedMigration: Migration = {
+  id: 2500,
+  name: 'mints that are not new',
+  sql: `
+    create table unminted (
+      chain_id bigint not null,
+      block_number bigint not null,
+      token text not null,
+      timestamp_unix bigint not null,
+      amount text not null,
+      primary key (chain_id, block_number, token)
+    )`,
+}
+
+const UNMINTED = 'unminted'
+const INTO = { dataset: UNMINTED, keepHours: false, byAccount: false } as const
+
+export interface Unminted {
+  readonly chainId: number
+  readonly blockNumber: number
+  readonly token: string
+  readonly timestamp: number
+  readonly amount: bigint
+}
+
+export async function storeUnminted(
+  { connection }: Pick<Change, 'connection'>,
+  blocks: readonly Unminted[],
+): Promise<void> {
+  if (blocks.length === 0) return
+  const list = blocks.map(({ chainId, blockNumber, token, timestamp, amount }) => [
+    ...[chainId, blockNumber, token, timestamp],
+    toStored(amount),
+  ])
+  for (const part of chunks(list, ROWS_PER_STATEMENT))
+    await connection.run(sql`
+      insert into unminted (chain_id, block_number, token, timestamp_unix, amount)
+      values ${rows(part)}`)
+  await foldEvents(
+    connection,
+    INTO,
+    blocks.map((each) => contributionOf(each, 1n)),
+  )
+}
+
+export async function revertUnminted(
+  { connection, chainId }: Pick<Change, 'connection' | 'chainId'>,
+  { number }: Pick<Position, 'number'>,
+): Promise<void> {
+  const removed = await connection.run(sql`
+    delete from unminted where chain_id = ${chainId} and block_number > ${number}
+    returning chain_id, block_number, token, timestamp_unix, amount`)
+  await foldEvents(
+    connection,
+    INTO,
+    removed.map((row) => contributionOf(toUnminted(row), -1n)),
+  )
+}
+
+function toUnminted(row: Row): Unminted {
+  return {
+    chainId: column.integer(row, 'chain_id'),
+    blockNumber: column.integer(row, 'block_number'),
+    token: column.text(row, 'token'),
+    timestamp: column.integer(row, 'timestamp_unix'),
+    amount: column.bigint(row, 'amount'),
+  }
+}
+
+function contributionOf({ blockNumber: _, ...each }: Unminted, sign: 1n | -1n): Contribution {
+  return {
+    ...{ chainId: each.chainId, token: each.token, timestamp: each.timestamp, account: null },
+    sums: { ...NOTHING, amount: sign * each.amount, events: Number(sign) },
+  }
+}
+
+/** A cut means the last whole day before each chain's block, as for minted sums. */
+export async function readUnminted(
+  connection: Connection,
+  token: string,
+  cut: Cut | undefined,
+): Promise<bigint> {
+  const totals = sql`
+    select amount from event_buckets where dataset = ${UNMINTED} and token = ${token}
+      and grain = 'total' and bucket_unix <= ${TOTAL}`
+  if (cut === undefined) return sum(await connection.run(totals))
+  let amount = 0n
+  for (const [chainId, { unix }] of cut) {
+    const ofChain = sql`and chain_id = ${chainId}`
+    const later = await connection.run(sql`
+      select amount from event_buckets where dataset = ${UNMINTED} and token = ${token}
+        and grain = 'day' and bucket_unix >= ${startOfDay(unix)} ${ofChain}`)
+    amount += sum(await connection.run(sql`${totals} ${ofChain}`)) - sum(later)
+  }
+  return amount
+}
+
+function sum(found: readonly Row[]): bigint {
+  return found.reduce((total, row) => total + column.bigint(row, 'amount'), 0n)
+}

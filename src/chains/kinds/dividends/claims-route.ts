@@ -1,0 +1,142 @@
+import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
+import {
+  checkList,
+  eventMembers,
+  eventRow,
+  type ListValues,
+  listParameters,
+  readEventPage,
+} from '#chains/datasets/event-rows.ts'
+import { addressParameter } from '#chains/datasets/parameters.ts'
+import type { PriceAt } from '#chains/datasets/price-at.ts'
+import { type ValuedSums, valueNow } from '#chains/datasets/value-now.ts'
+import {
+  addressText,
+  amounts,
+  amountText,
+  nullable,
+  rawText,
+  unixTime,
+  unpricedCount,
+  usdOf,
+  usdOrNull,
+} from '#chains/datasets/wire.ts'
+import { dollarsOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
+import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
+import { type Address, showAddress } from '#domain/address.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import { named, Type } from '#lib/type.ts'
+import type { Route } from '#route/route.ts'
+import type { Connection } from '#store/engine.ts'
+import { type ClaimSummary, readClaimSummary, summarizeClaims } from './queries.ts'
+
+const claimRow = eventRow('DividendClaim', {})
+
+const claimsShape = named('WalletClaims', {
+  address: addressText,
+  summary: named('ClaimSummary', {
+    claimCount: Type.Integer(),
+    usdAtClaim: usdOrNull,
+    unpricedCount,
+    usdNow: usdOrNull,
+    unpricedNowCount: unpricedCount,
+    firstClaimUnix: nullable(unixTime),
+    lastClaimUnix: nullable(unixTime),
+    tokens: Type.Array(
+      named('TokenClaims', {
+        token: Type.String(),
+        amount: amountText,
+        amountRaw: rawText,
+        usdAtClaim: usdOrNull,
+        unpricedCount,
+        usdNow: usdOrNull,
+        claimCount: Type.Integer(),
+      }),
+    ),
+  }),
+  claims: Type.Array(claimRow),
+})
+
+export function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
+  const symbols = deps.ecosystem.tokens.map((token) => token.symbol)
+  return dataRoute(deps, {
+    path: '/api/dividends/{address}',
+    operationId: 'getWalletClaims',
+    tag: 'Dividends',
+    summary: 'Claim history of a wallet',
+    description:
+      'All claims of one wallet, newest first, with their sums. A wallet that never claimed has zeros and an empty list. Events with amount 0 are not counted.',
+    parameters: { address: addressParameter, ...listParameters(deps.ecosystem) },
+    datasets: () => [DIVIDENDS],
+    data: claimsShape,
+    paged: true,
+    asOf: true,
+    csv: { row: claimRow, rows: claimsOf },
+    refusals: ['invalid_address', 'invalid_cursor'],
+    check: (values, point) => checkList(claimsOfWallet(values), point),
+    async read({ connection, parameters, ...at }) {
+      const { address } = parameters
+      const found = await readEventPage(connection, { ...at, ...claimsOfWallet(parameters) })
+      if (isRefusal(found)) return found
+      const claims = found.events.map((event) => eventMembers(event, at.status, deps.ecosystem))
+      const show = async (reads: Connection, summary: ClaimSummary) => {
+        const valued = await valueNow(reads, { ...at, deps, sums: summary.tokens })
+        const shown = showSummary(summary, valued)
+        return { data: { address: showAddress(address), summary: shown, claims }, page: found.page }
+      }
+      const { cut } = at
+      if (cut === undefined)
+        return show(connection, await readClaimSummary(connection, address, symbols))
+      const { allEventsUpTo, AT_ONCE_MAX, eventsUpTo } = await import(
+        '#chains/indexer/events/accounts-at.ts'
+      )
+      const asked = { dataset: DIVIDENDS, account: address, cut }
+      const few = await eventsUpTo(connection, asked, AT_ONCE_MAX)
+      if (few !== undefined) return show(connection, summarizeClaims(few))
+      return {
+        rest: async (reads) => show(reads, summarizeClaims(await allEventsUpTo(reads, asked))),
+      }
+    },
+  })
+}
+
+function claimsOfWallet({ address, ...values }: ListValues & { readonly address: Address }) {
+  return { dataset: DIVIDENDS, account: address, kind: 'claim', values }
+}
+
+function showSummary(
+  summary: ClaimSummary,
+  {
+    lines,
+    usdNow,
+    unpricedNow,
+  }: {
+    readonly lines: readonly ValuedSums[]
+    readonly usdNow: MicroUsd | null
+    readonly unpricedNow: number
+  },
+) {
+  const all = { amount: 0n, events: summary.claims, ...summary }
+  return {
+    claimCount: summary.claims,
+    usdAtClaim: usdOf(dollarsOf(all)),
+    unpricedCount: unpricedOf(all),
+    usdNow: usdOf(usdNow),
+    unpricedNowCount: unpricedNow,
+    firstClaimUnix: summary.firstUnix,
+    lastClaimUnix: summary.lastUnix,
+    tokens: lines.map((line) => ({
+      token: line.token.symbol,
+      ...amounts('amount', line.amount, line.token.decimals),
+      usdAtClaim: usdOf(dollarsOf(line)),
+      unpricedCount: unpricedOf(line),
+      usdNow: usdOf(line.usdNow),
+      claimCount: line.events,
+    })),
+  }
+}
+
+function claimsOf(data: unknown): readonly object[] {
+  return (data as { readonly claims: readonly object[] }).claims
+}

@@ -1,0 +1,29 @@
+import { accountOf, eventRow } from '#chains/datasets/event-rows.ts'
+import { type EventList, listRoute } from '#chains/datasets/list-route.ts'
+import { addressText, nullable } from '#chains/datasets/wire.ts'
+import { dividends } from '#chains/kinds/dividends/kind.ts'
+import { Type } from '#lib/type.ts'
+import { walletClaims } from './claims-route.ts'
+import { type DividendDeps, dividendTotals } from './total-route.ts'
+
+const list: EventList = {
+  kind: dividends,
+  path: '/api/dividends/recent',
+  operationId: 'listPayouts',
+  summary: 'Latest payout events',
+  description:
+    'Claims and distributions of every chain, newest first. Events with amount 0 are not listed.',
+  row: eventRow('Payout', {
+    kind: Type.Enum(['claim', 'distribution'], {
+      description:
+        '`claim`: paid to a wallet; `distribution`: put into the pot, which the totals do not count',
+    }),
+    recipient: nullable(addressText),
+  }),
+  own: (event) => ({ kind: event.kind, recipient: accountOf(event) }),
+}
+
+export const dividendEndpoints = {
+  list,
+  routes: (deps: DividendDeps) => [dividendTotals(deps), listRoute(deps, list), walletClaims(deps)],
+}

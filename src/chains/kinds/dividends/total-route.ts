@@ -1,0 +1,191 @@
+import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
+import type { PriceAt } from '#chains/datasets/price-at.ts'
+import { type ValuedSums, valueNow } from '#chains/datasets/value-now.ts'
+import {
+  addressText,
+  amounts,
+  amountText,
+  nullable,
+  rawText,
+  unpricedCount,
+  usdOf,
+  usdOrNull,
+} from '#chains/datasets/wire.ts'
+import type { Cut } from '#chains/indexer/cut.ts'
+import { NOTHING, type Sums } from '#chains/indexer/events/event.ts'
+import {
+  dollarsOf,
+  sumTotals,
+  sumWindows,
+  type TokenSums,
+  totalOf,
+  unpricedOf,
+} from '#chains/indexer/events/sum-windows.ts'
+import type { IndexStatus } from '#chains/indexer/status.ts'
+import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
+import { showAddress } from '#domain/address.ts'
+import { named, Type } from '#lib/type.ts'
+import type { Route } from '#route/route.ts'
+import type { Connection } from '#store/engine.ts'
+import { countRecipients, countRecipientsBefore } from './queries.ts'
+
+export type DividendDeps = DataDeps & { readonly priceAt: PriceAt }
+
+const windowShape = named('PayoutSums', {
+  usdAtPayout: usdOrNull,
+  unpricedCount,
+  payoutCount: Type.Integer(),
+})
+
+const tokenWindowShape = named('TokenPayoutSums', {
+  amount: amountText,
+  amountRaw: rawText,
+  usdAtPayout: usdOrNull,
+  unpricedCount,
+  payoutCount: Type.Integer(),
+})
+
+const totalsShape = named('DividendTotals', {
+  totalUsdAtPayout: usdOrNull,
+  unpricedCount,
+  totalUsdNow: usdOrNull,
+  unpricedNowCount: unpricedCount,
+  payoutCount: Type.Integer(),
+  recipientCount: Type.Integer({ description: 'Distinct wallets over all chains and tokens' }),
+  last24h: windowShape,
+  last7d: windowShape,
+  last30d: windowShape,
+  tokens: Type.Array(
+    named('TokenDividends', {
+      token: Type.String(),
+      chain: Type.String(),
+      address: nullable(addressText),
+      decimals: Type.Integer(),
+      amount: amountText,
+      amountRaw: rawText,
+      usdAtPayout: usdOrNull,
+      unpricedCount,
+      usdNow: usdOrNull,
+      last24h: tokenWindowShape,
+      last7d: tokenWindowShape,
+      last30d: tokenWindowShape,
+    }),
+  ),
+})
+
+export function dividendTotals(deps: DividendDeps): Route {
+  return dataRoute(deps, {
+    path: '/api/dividends/total',
+    operationId: 'getDividendTotals',
+    tag: 'Dividends',
+    summary: 'Lifetime dividends',
+    description:
+      'Lifetime payouts over all reward tokens with their dollar values, and the last 24 hours, 7 and 30 days back from `meta.asOf`. Claims count; distributions into the pot do not, nor do events with amount 0.',
+    parameters: {},
+    datasets: () => [DIVIDENDS],
+    data: totalsShape,
+    asOf: true,
+    async read({ connection, ...at }) {
+      const { cut } = at
+      if (cut === undefined)
+        return readTotals(connection, {
+          ...at,
+          deps,
+          recipients: await countRecipients(connection),
+        })
+      const { accountsAfter, accountsUpTo } = await import('#chains/indexer/events/accounts-at.ts')
+      const asked = { dataset: DIVIDENDS, cut }
+      const later = await accountsAfter(connection, asked)
+      const symbols = deps.ecosystem.tokens.map(({ symbol }) => symbol)
+      const recipients = later && (await countRecipientsBefore(connection, later, symbols))
+      const totals = await readTotals(connection, { ...at, deps, recipients: recipients ?? 0 })
+      if (recipients !== undefined) return totals
+      return {
+        async rest(reads) {
+          const recipientCount = (await accountsUpTo(reads, asked)).size
+          return { data: { ...totals.data, recipientCount } }
+        },
+      }
+    },
+  })
+}
+
+async function readTotals(
+  connection: Connection,
+  input: {
+    readonly deps: DividendDeps
+    readonly status: IndexStatus
+    readonly cut: Cut | undefined
+    readonly recipients: number
+  },
+) {
+  const { deps, status, cut, recipients } = input
+  const totals = await sumTotals(connection, DIVIDENDS, cut)
+  const [last24h = [], last7d = [], last30d = []] = await sumWindows(connection, {
+    dataset: DIVIDENDS,
+    asOfUnix: status.asOfUnix,
+    cut,
+  })
+  const { lines, usdNow, unpricedNow } = await valueNow(connection, {
+    deps,
+    status,
+    cut,
+    sums: totals,
+  })
+  const all = totalOf(totals)
+  const data = {
+    totalUsdAtPayout: usdOf(dollarsOf(all)),
+    unpricedCount: unpricedOf(all),
+    totalUsdNow: usdOf(usdNow),
+    unpricedNowCount: unpricedNow,
+    payoutCount: all.events,
+    recipientCount: recipients,
+    last24h: toWindow(totalOf(last24h)),
+    last7d: toWindow(totalOf(last7d)),
+    last30d: toWindow(totalOf(last30d)),
+    tokens: lines.map((line) => showToken(deps, line, { last24h, last7d, last30d })),
+  }
+  return { data }
+}
+
+type Windows = Readonly<Record<'last24h' | 'last7d' | 'last30d', readonly TokenSums[]>>
+
+function showToken(
+  { ecosystem }: DividendDeps,
+  line: Omit<TokenSums, 'token'> & ValuedSums,
+  { last24h, last7d, last30d }: Windows,
+) {
+  const chain = ecosystem.chains.find((each) => each.id === line.chainId)
+  const address = line.token.addresses.get(chain?.name ?? '')
+  const { decimals, symbol } = line.token
+  const window = (sums: readonly TokenSums[]) =>
+    toTokenWindow(
+      sums.find((each) => each.token === symbol && each.chainId === line.chainId) ?? NOTHING,
+      decimals,
+    )
+  return {
+    token: symbol,
+    chain: chain?.name ?? String(line.chainId),
+    address: address === undefined ? null : showAddress(address),
+    decimals,
+    ...amounts('amount', line.amount, decimals),
+    usdAtPayout: usdOf(dollarsOf(line)),
+    unpricedCount: unpricedOf(line),
+    usdNow: usdOf(line.usdNow),
+    last24h: window(last24h),
+    last7d: window(last7d),
+    last30d: window(last30d),
+  }
+}
+
+function toWindow(sums: Sums) {
+  return {
+    usdAtPayout: usdOf(dollarsOf(sums)),
+    unpricedCount: unpricedOf(sums),
+    payoutCount: sums.events,
+  }
+}
+
+function toTokenWindow(sums: Sums, decimals: number) {
+  return { ...amounts('amount', sums.amount, decimals), ...toWindow(sums) }
+}

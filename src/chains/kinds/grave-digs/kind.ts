@@ -1,0 +1,67 @@
+import { argument } from '#chains/ecosystem/event-arguments.ts'
+import { defineEventKind } from '#chains/ecosystem/event-kinds/event-kind.ts'
+import { requireArguments, resolveEvent } from '#chains/ecosystem/event-kinds/resolve-event.ts'
+import { resolveToken } from '#chains/ecosystem/event-kinds/resolve-token.ts'
+import { argumentName, closed, mapping } from '#chains/ecosystem/fields.ts'
+import { toStoredText } from '#lib/stored-text.ts'
+import { Type } from '#lib/type.ts'
+
+export const GRAVE_DIGS = 'grave-digs'
+
+/** `account` is the digger, `detail` the grave's id if the event has one. */
+export const graveDigs = defineEventKind({
+  part: 'graveDigs',
+  dataset: GRAVE_DIGS,
+  noun: 'grave digs',
+  tag: { name: 'Grave digs', description: 'Claims of buried tokens' },
+  example: () => '/api/grave-digs/leaderboard?limit=5',
+  streamed: { dig: 'dig' },
+  deed: 'dug',
+  metrics: [{ name: 'graveDigs', unit: 'count' }],
+  byAccount: true,
+  mapping: Type.Object(
+    {
+      ...mapping,
+      digger: argumentName,
+      amount: argumentName,
+      graveId: Type.Optional(argumentName),
+      tokenArgument: Type.Optional(argumentName),
+    },
+    closed,
+  ),
+  meaning: 'Claims of buried tokens.',
+  meanings: {
+    digger: 'The argument that holds the wallet that digs.',
+    graveId: "The argument that holds the grave's id.",
+  },
+  known: ['GraveDug', 'GraveDig'].flatMap((name) => [
+    {
+      signature: `${name}(address digger, uint256 amount)`,
+      mapping: { digger: 'digger', amount: 'amount' },
+    },
+    {
+      signature: `${name}(address digger, uint256 graveId, uint256 amount)`,
+      mapping: { digger: 'digger', graveId: 'graveId', amount: 'amount' },
+    },
+  ]),
+  resolve(context, { digger, amount, graveId, ...dig }) {
+    const mapped = resolveEvent(context, dig)
+    if (mapped === undefined) return undefined
+    requireArguments(context, mapped, { amount }, 'uint256')
+    requireArguments(context, mapped, { digger }, 'address')
+    const token = resolveToken(context, mapped, dig.tokenArgument)
+    requireArguments(context, mapped, { graveId })
+    return {
+      ...mapped,
+      facts: { digger, amount, graveId: graveId ?? null, ...token.facts },
+      read: (args) => ({
+        kind: 'dig',
+        token: token.of(args),
+        account: argument.address(args, digger),
+        amount: argument.amount(args, amount),
+        detail: graveId === undefined ? null : toStoredText(String(args[graveId])),
+        counted: true,
+      }),
+    }
+  },
+})

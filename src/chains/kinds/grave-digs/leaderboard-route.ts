@@ -1,0 +1,78 @@
+import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
+import { limitParameter, tokenParameter } from '#chains/datasets/parameters.ts'
+import type { PriceAt } from '#chains/datasets/price-at.ts'
+import {
+  addressText,
+  amounts,
+  amountText,
+  rawText,
+  unixTime,
+  usdOf,
+  usdOrNull,
+} from '#chains/datasets/wire.ts'
+import { sumTotals, totalOf } from '#chains/indexer/events/sum-windows.ts'
+import { GRAVE_DIGS } from '#chains/kinds/grave-digs/kind.ts'
+import { showAddress } from '#domain/address.ts'
+import { valueAt } from '#domain/money.ts'
+import { percentage } from '#lib/decimal.ts'
+import { named, Type } from '#lib/type.ts'
+import type { Route } from '#route/route.ts'
+import { type Leader, rank, readLeaderboard, readLeadersBefore } from './queries.ts'
+
+const leaderRow = named('Leader', {
+  rank: Type.Integer({ minimum: 1 }),
+  address: addressText,
+  token: Type.String(),
+  totalClaimed: amountText,
+  totalClaimedRaw: rawText,
+  totalClaimedUsdNow: usdOrNull,
+  sharePct: Type.Number({ minimum: 0, maximum: 100 }),
+  digCount: Type.Integer(),
+  firstDigUnix: unixTime,
+  lastDigUnix: unixTime,
+})
+
+export function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
+  return dataRoute(deps, {
+    path: '/api/grave-digs/leaderboard',
+    operationId: 'rankGraveDiggers',
+    tag: 'Grave digs',
+    summary: 'Top grave diggers',
+    description:
+      'Wallets ranked by the total they claimed; equal totals by the earlier last dig, then by address. Events with amount 0 are not counted.',
+    parameters: {
+      limit: limitParameter(10),
+      token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary),
+    },
+    datasets: () => [GRAVE_DIGS],
+    data: Type.Array(leaderRow),
+    csv: { row: leaderRow, rows: (data) => data as readonly object[] },
+    asOf: true,
+    async read({ connection, status, cut, parameters: { token, limit } }) {
+      const totals = await sumTotals(connection, GRAVE_DIGS, cut)
+      const all = totalOf(totals, (each) => each.token === token.symbol)
+      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix, cut)
+      const show = (leaders: readonly Leader[]) => ({
+        data: leaders.map((leader, index) => ({
+          rank: index + 1,
+          address: showAddress(leader.address),
+          token: token.symbol,
+          ...amounts('totalClaimed', leader.amount, token.decimals),
+          totalClaimedUsdNow: usdOf(price && valueAt(leader.amount, token.decimals, price)),
+          sharePct: percentage(leader.amount, all.amount),
+          digCount: leader.digs,
+          firstDigUnix: leader.firstUnix,
+          lastDigUnix: leader.lastUnix,
+        })),
+      })
+      const ranking = { token: token.symbol, limit }
+      if (cut === undefined) return show(await readLeaderboard(connection, ranking))
+      const { accountsAfter, accountsUpTo } = await import('#chains/indexer/events/accounts-at.ts')
+      const asked = { dataset: GRAVE_DIGS, token: token.symbol, cut }
+      const later = await accountsAfter(connection, asked)
+      if (later !== undefined)
+        return show(await readLeadersBefore(connection, ranking, { cut, later }))
+      return { rest: async (reads) => show(rank(await accountsUpTo(reads, asked), limit)) }
+    },
+  })
+}

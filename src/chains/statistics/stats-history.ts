@@ -1,0 +1,111 @@
+import type { Static } from 'typebox'
+import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
+import { type DaySource, KeptDays } from '#chains/datasets/kept-days.ts'
+import { periodParameter, tokenParameter } from '#chains/datasets/parameters.ts'
+import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { areHoldersKnown } from '#chains/datasets/unknown.ts'
+import { nullable, unixTime } from '#chains/datasets/wire.ts'
+import { named, Type } from '#lib/type.ts'
+import { type Parameter, parsed } from '#route/parameter.ts'
+import type { Route } from '#route/route.ts'
+import { METRICS, type Metric, type MetricSource, metrics } from './metrics.ts'
+
+type NamedMetric = Metric & { readonly name: string }
+
+const pointShape = named('StatsPoint', {
+  date: Type.String({ format: 'date' }),
+  dateUnix: unixTime,
+  value: nullable(Type.Number({ description: 'The number nearest to `valueExact`' })),
+  valueExact: Type.Union([Type.String(), Type.Null()], {
+    description: 'The exact figure as a decimal string; null without a value',
+  }),
+  unpricedCount: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Of sums of dollars: how many of the events have no value; else null',
+  }),
+  complete: Type.Boolean({ description: 'False for today' }),
+})
+
+const historyShape = named('StatsHistory', {
+  metric: Type.Enum([...METRICS]),
+  token: Type.String({ description: 'A symbol, or `all` for dividends of every reward token' }),
+  unit: Type.Enum(['token', 'usd', 'count']),
+  period: Type.String(),
+  points: Type.Array(pointShape),
+})
+
+const namesOf = (isStock: boolean) =>
+  METRICS.filter((name) => metrics.get(name)?.isStock === isStock).join(', ')
+
+const metricParameter: Parameter<NamedMetric> = {
+  in: 'query',
+  description: `Which series. Stock metrics (${namesOf(true)}) are the state at the end of the day, flow metrics (${namesOf(false)}) the sum of the day.`,
+  schema: Type.Enum([...METRICS], { default: 'supply' }),
+  example: 'supply',
+  parse(raw = 'supply') {
+    const metric = metrics.get(raw)
+    return metric
+      ? parsed({ ...metric, name: raw }, raw)
+      : { ok: false, reason: 'is not a metric of this service', allowed: METRICS }
+  },
+}
+
+/** GET /api/stats/history. */
+export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPrices }): Route {
+  const { tokens, primary } = deps.ecosystem
+  const kept = new KeptDays<Point>()
+  return dataRoute(deps, {
+    path: '/api/stats/history',
+    operationId: 'getStatsHistory',
+    tag: 'Statistics',
+    summary: 'History of a metric',
+    description:
+      'One point per UTC day of the period, without gaps, oldest first; today is last and incomplete. Without `token`, dividends cover all reward tokens in US dollars, and every other metric covers the primary token. With `finality=finalized`, supply, holders and market cap of days that are not whole before the final blocks are those of the last whole day.',
+    parameters: {
+      metric: metricParameter,
+      period: periodParameter,
+      token: tokenParameter(tokens, undefined),
+    },
+    datasets: ({ metric }) => [metric.dataset],
+    data: historyShape,
+    csv: {
+      row: pointShape,
+      rows: (data) => (data as { readonly points: readonly object[] }).points,
+    },
+    async read({ connection, status, cut, parameters: { metric, period, ...asked } }) {
+      const token = asked.token ?? (metric.overAllTokens ? undefined : primary)
+      // Days that were kept while figures were known must not outlive that.
+      const isKnown = token === undefined || areHoldersKnown(status, token)
+      const series = `${metric.name} ${token?.symbol ?? ''} ${isKnown}`
+      const points = await kept.last(
+        { series, period, connection, status, cut },
+        pointsOf(metric, { connection, deps, token, status, cut }),
+      )
+      const data = {
+        metric: metric.name,
+        token: token?.symbol ?? 'all',
+        unit: metric.unit,
+        period: period === 'all' ? 'all' : `${period}d`,
+        points,
+      }
+      return { data, query: { token: data.token } }
+    },
+  })
+}
+
+type Point = Static<typeof pointShape>
+
+function pointsOf({ firstUnix, values, unpriced }: Metric, source: MetricSource): DaySource<Point> {
+  return {
+    firstUnix: () => firstUnix(source),
+    async read(days) {
+      const exacts = await values(source, days)
+      const counts = await unpriced?.(source, days)
+      return days.map(({ date, dateUnix, complete }, index) => {
+        const valueExact = exacts[index] ?? null
+        const value = valueExact === null ? null : Number(valueExact)
+        const unpricedCount = counts?.[index] ?? null
+        return { date, dateUnix, value, valueExact, unpricedCount, complete }
+      })
+    },
+  }
+}

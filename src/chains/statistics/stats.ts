@@ -1,0 +1,286 @@
+import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
+import { HOLDERS } from '#chains/datasets/dataset-names.ts'
+import {
+  circulatingOf,
+  holdersAt,
+  supplyAt,
+  totalSupplyOf,
+} from '#chains/datasets/holders/queries.ts'
+import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { PRICE_GAPS } from '#chains/datasets/prices/price-paths.ts'
+import { areHoldersKnown, areTransfersReadable } from '#chains/datasets/unknown.ts'
+import { addDollars, valueNow } from '#chains/datasets/value-now.ts'
+import {
+  amounts,
+  amountText,
+  nullable,
+  priceNumber,
+  priceText,
+  rawText,
+  unixTime,
+  unpricedCount,
+  usdOf,
+  usdOrNull,
+} from '#chains/datasets/wire.ts'
+import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
+import type { Cut } from '#chains/indexer/cut.ts'
+import { addSums, NOTHING } from '#chains/indexer/events/event.ts'
+import {
+  dollarsOf,
+  sumTotals,
+  type TokenSums,
+  totalOf,
+  unpricedOf,
+} from '#chains/indexer/events/sum-windows.ts'
+import type { IndexStatus } from '#chains/indexer/status.ts'
+import { BURNS } from '#chains/kinds/burns/kind.ts'
+import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
+import { GRAVE_DIGS } from '#chains/kinds/grave-digs/kind.ts'
+import { showAddress } from '#domain/address.ts'
+import { toUsdPrice, toUsdPriceExact, toValueExact, valueAt } from '#domain/money.ts'
+import { isTracked } from '#domain/token.ts'
+import { formatDecimal, percentage, shareOf } from '#lib/decimal.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
+import { named, Type } from '#lib/type.ts'
+import type { Route } from '#route/route.ts'
+import type { Connection } from '#store/engine.ts'
+import { newlyMinted } from './newly-minted.ts'
+
+export type StatsDeps = DataDeps & { readonly prices: DollarPrices }
+
+const tokenShape = named('TokenStats', {
+  symbol: Type.String(),
+  name: Type.String(),
+  role: Type.Enum(['primary', 'secondary', 'reward']),
+  decimals: Type.Integer(),
+  addresses: Type.Record(Type.String(), Type.String()),
+  totalSupply: nullable(amountText),
+  circulatingSupply: nullable(amountText),
+  totalBurned: nullable(amountText),
+  holderCount: nullable(Type.Integer()),
+  priceUsd: nullable(priceNumber),
+  priceUsdExact: nullable(priceText),
+  priceUnknown: Type.Union([Type.Enum([...PRICE_GAPS]), Type.Null()], {
+    description:
+      'Why there is no price. `no_source`: none is configured; `no_event`: its source has stated none yet; `not_read`: history is still being read; `no_liquidity`, `low_liquidity`: nothing, or too little, can be traded; `stale`: the feed is too old',
+  }),
+  marketCapUsd: usdOrNull,
+  marketCapUsdExact: nullable(priceText),
+})
+
+const statsShape = named('Stats', {
+  totalBurned: nullable(amountText),
+  totalBurnedRaw: nullable(rawText),
+  burnedPct: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'Of everything newly minted; null while the supply is unknown, or if bridges brought all of it',
+  }),
+  circulatingSupply: nullable(amountText),
+  circulatingSupplyRaw: nullable(rawText),
+  totalSupply: nullable(amountText),
+  totalSupplyRaw: nullable(rawText),
+  holderCount: nullable(Type.Integer()),
+  lifetimeDividendsUsdAtPayout: usdOrNull,
+  lifetimeDividendsUnpricedCount: unpricedCount,
+  lifetimeDividendsUsdNow: usdOrNull,
+  lifetimeDividendsUnpricedNowCount: unpricedCount,
+  lifetimeDividends: Type.Array(
+    named('LifetimeDividends', {
+      token: Type.String(),
+      amount: amountText,
+      amountRaw: rawText,
+      usdAtPayout: usdOrNull,
+      unpricedCount,
+      usdNow: usdOrNull,
+    }),
+  ),
+  prices: Type.Record(
+    Type.String(),
+    named('TokenPrice', {
+      usd: priceNumber,
+      usdExact: priceText,
+      change24hPct: nullable(Type.Number()),
+      asOfUnix: unixTime,
+      source: Type.String(),
+    }),
+  ),
+  graveDigs: named('GraveDigSums', {
+    count: Type.Integer(),
+    totalClaimed: amountText,
+    totalClaimedRaw: rawText,
+  }),
+  tokens: Type.Array(tokenShape),
+})
+
+export function statsRoute(deps: StatsDeps): Route {
+  return dataRoute(deps, {
+    path: '/api/stats',
+    operationId: 'getStats',
+    tag: 'Statistics',
+    summary: 'Current statistics',
+    description:
+      'Total burned, supply, holders, lifetime dividends, prices and grave digs as of the newest indexed block. With `finality=finalized`, supply and holders are those at the end of the last whole UTC day before the final blocks.',
+    parameters: {},
+    datasets: () => [HOLDERS, BURNS, DIVIDENDS, GRAVE_DIGS],
+    data: statsShape,
+    read: async ({ connection, status, cut }) => ({
+      data: await readStats(connection, deps, { status, cut }),
+    }),
+  })
+}
+
+interface StatsAt {
+  readonly status: IndexStatus
+  /** Supply and holders are then those of the last whole day. */
+  readonly cut: Cut | undefined
+}
+
+async function readStats(connection: Connection, deps: StatsDeps, at: StatsAt) {
+  const { cut, status } = at
+  const { primary } = deps.ecosystem
+  const burns = await sumTotals(connection, BURNS, cut)
+  const dividends = sumPerToken(await sumTotals(connection, DIVIDENDS, cut))
+  const { lines, usdNow, unpricedNow } = await valueNow(connection, {
+    ...at,
+    deps: { ...deps, priceAt: priceAt(deps) },
+    sums: dividends,
+  })
+  const digs = totalOf(await sumTotals(connection, GRAVE_DIGS, cut), ofToken(primary))
+  const burned = totalOf(burns, ofToken(primary)).amount
+  return {
+    ...amounts(
+      'totalBurned',
+      areTransfersReadable(status, primary) ? burned : null,
+      primary.decimals,
+    ),
+    ...(await readSupply(connection, primary, { ...at, burned })),
+    lifetimeDividendsUsdAtPayout: usdOf(addDollars(dividends.map(dollarsOf))),
+    lifetimeDividendsUnpricedCount: dividends.reduce((sum, each) => sum + unpricedOf(each), 0),
+    lifetimeDividendsUsdNow: usdOf(usdNow),
+    lifetimeDividendsUnpricedNowCount: unpricedNow,
+    lifetimeDividends: lines.map((line) => ({
+      token: line.token.symbol,
+      ...amounts('amount', line.amount, line.token.decimals),
+      usdAtPayout: usdOf(dollarsOf(line)),
+      unpricedCount: unpricedOf(line),
+      usdNow: usdOf(line.usdNow),
+    })),
+    prices: await readPrices(connection, deps, at),
+    graveDigs: { count: digs.events, ...amounts('totalClaimed', digs.amount, primary.decimals) },
+    tokens: await readTokens(connection, { ...at, deps, burns }),
+  }
+}
+
+async function readSupply(
+  connection: Connection,
+  token: PricedToken,
+  { status, cut, burned }: StatsAt & { readonly burned: bigint },
+) {
+  const isKnown = areHoldersKnown(status, token)
+  const supply = await supplyAt(connection, token.symbol, cut)
+  const [circulating, total] = [circulatingOf(supply), totalSupplyOf(supply)]
+  return {
+    burnedPct: isKnown ? shareOf(burned, await newlyMinted(connection, token.symbol, cut)) : null,
+    ...amounts('circulatingSupply', isKnown ? circulating : null, token.decimals),
+    ...amounts('totalSupply', isKnown ? total : null, token.decimals),
+    holderCount: isKnown ? await holdersAt(connection, token.symbol, cut) : null,
+  }
+}
+
+export function priceAt(deps: { readonly prices: DollarPrices }) {
+  return async (connection: Connection, symbol: string, unix: number, cut?: Cut) => {
+    const latest = await deps.prices.latest(connection, symbol, unix, cut)
+    return 'gap' in latest ? null : latest.price
+  }
+}
+
+function ofToken(token: PricedToken): (sums: TokenSums) => boolean {
+  return (sums) => sums.token === token.symbol
+}
+
+function sumPerToken(totals: readonly TokenSums[]) {
+  const symbols = [...new Set(totals.map((each) => each.token))].sort()
+  return symbols.map((token) => ({
+    token,
+    ...totals.filter((each) => each.token === token).reduce(addSums, NOTHING),
+  }))
+}
+
+async function readPrices(connection: Connection, deps: StatsDeps, { status, cut }: StatsAt) {
+  const prices: Record<string, unknown> = {}
+  for (const { symbol } of deps.ecosystem.tokens) {
+    const now = await deps.prices.latest(connection, symbol, status.asOfUnix, cut)
+    if ('gap' in now) continue
+    const dayBefore = status.asOfUnix - DAY_SECONDS
+    const before = await deps.prices.latest(connection, symbol, dayBefore, cut)
+    prices[symbol] = {
+      usd: toUsdPrice(now.price),
+      usdExact: toUsdPriceExact(now.price),
+      change24hPct: 'gap' in before ? null : changePct(before.price, now.price),
+      asOfUnix: now.asOfUnix,
+      source: now.source,
+    }
+  }
+  return prices
+}
+
+function changePct(before: bigint, now: bigint): number {
+  return now >= before ? percentage(now - before, before) : -percentage(before - now, before)
+}
+
+async function readTokens(
+  connection: Connection,
+  input: StatsAt & { readonly deps: StatsDeps; readonly burns: readonly TokenSums[] },
+) {
+  const { deps, status, cut, burns } = input
+  const tokens = []
+  for (const token of deps.ecosystem.tokens) {
+    const latest = await deps.prices.latest(connection, token.symbol, status.asOfUnix, cut)
+    const price = 'gap' in latest ? null : latest.price
+    tokens.push({
+      symbol: token.symbol,
+      name: token.name,
+      role: token.role,
+      decimals: token.decimals,
+      addresses: Object.fromEntries(
+        [...token.addresses].map(([chain, address]) => [chain, showAddress(address)]),
+      ),
+      ...(isTracked(token) && areHoldersKnown(status, token)
+        ? await trackedFigures(connection, token, { price, cut })
+        : NO_FIGURES),
+      totalBurned:
+        isTracked(token) && areTransfersReadable(status, token)
+          ? formatDecimal(totalOf(burns, ofToken(token)).amount, token.decimals)
+          : null,
+      priceUsd: price === null ? null : toUsdPrice(price),
+      priceUsdExact: price === null ? null : toUsdPriceExact(price),
+      priceUnknown: 'gap' in latest ? latest.gap : null,
+    })
+  }
+  return tokens
+}
+
+/** Reward tokens have only payouts indexed, not every transfer. */
+const NO_FIGURES = {
+  totalSupply: null,
+  circulatingSupply: null,
+  holderCount: null,
+  marketCapUsd: null,
+  marketCapUsdExact: null,
+}
+
+async function trackedFigures(
+  connection: Connection,
+  token: PricedToken,
+  { price, cut }: { readonly price: bigint | null; readonly cut: Cut | undefined },
+) {
+  const supply = await supplyAt(connection, token.symbol, cut)
+  const circulating = circulatingOf(supply)
+  return {
+    totalSupply: formatDecimal(totalSupplyOf(supply), token.decimals),
+    circulatingSupply: formatDecimal(circulating, token.decimals),
+    holderCount: await holdersAt(connection, token.symbol, cut),
+    marketCapUsd: usdOf(price === null ? null : valueAt(circulating, token.decimals, price)),
+    marketCapUsdExact: price === null ? null : toValueExact(circulating, token.decimals, price),
+  }
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { WalletNode } from '#chains/chain/contract-signature.ts'
+import { NodeRefusal } from '#chains/chain/node-refusal.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import { NO_CONTRACTS, wallet } from '#test/payments/payments-harness.ts'
+import { ContractProofs } from './contract-proofs.ts'
+
+const ACCEPTED = `0x1626ba7e${'0'.repeat(56)}` as const
+
+const refuses = (code: number, message: string): WalletNode => ({
+  code: async () => '0x60',
+  call: async () => Promise.reject(new NodeRefusal(code, message)),
+})
+
+const agrees: WalletNode = { code: async () => '0x60', call: async () => ACCEPTED }
+const denies: WalletNode = { ...agrees, call: async () => `0x${'f'.repeat(8)}${'0'.repeat(56)}` }
+const echoes: WalletNode = { ...agrees, call: async ({ data }) => data }
+const reverts = refuses(3, 'execution reverted')
+const burns = refuses(-32_000, 'out of gas')
+const limits = refuses(-32_005, 'too many requests')
+const silent: WalletNode = { ...agrees, code: async () => Promise.reject(new Error('timed out')) }
+
+const asked = { payerAddress: wallet('safe'), message: 'text', signature: '0x01' } as const
+const { signal } = new AbortController()
+
+async function askAt(proofs: ContractProofs) {
+  const answer = await proofs.ask(asked, signal)
+  return isRefusal(answer) ? answer.code : answer
+}
+
+const ask = (...nodes: readonly WalletNode[]) =>
+  askAt(new ContractProofs(async () => nodes, Date.now))
+
+test('a contract wallet signed if two nodes say so, or the only one, and no node denies it', async () => {
+  assert.equal(await ask(agrees), 'signed')
+  assert.equal(await ask(agrees, agrees), 'signed')
+  for (const others of [
+    [silent, agrees],
+    [agrees, silent],
+    [agrees, limits, limits],
+  ])
+    assert.equal(
+      await ask(agrees, ...others),
+      others.includes(agrees) ? 'signed' : 'data_not_ready',
+    )
+  for (const other of [silent, limits, denies, reverts, burns, NO_CONTRACTS]) {
+    assert.equal(await ask(agrees, other), 'data_not_ready')
+    assert.equal(await ask(other, agrees), 'data_not_ready')
+  }
+})
+
+test('only what a contract itself answers is a denial', async () => {
+  for (const node of [denies, echoes, reverts, burns]) assert.equal(await ask(node), 'unsigned')
+  for (const node of [silent, limits]) assert.equal(await ask(node), 'data_not_ready')
+})
+
+test('where no contract is, two nodes are asked and no more', async () => {
+  let calls = 0
+  const counted: WalletNode = {
+    ...NO_CONTRACTS,
+    code: async () => {
+      calls += 1
+      return '0x'
+    },
+  }
+  assert.equal(await ask(counted, counted, counted, counted), 'undeployed')
+  assert.equal(calls, 2)
+})
+
+test('a few askings at once and a few a minute are all that a process makes', async () => {
+  const held = Promise.withResolvers<`0x${string}`>()
+  const slow: WalletNode = { ...agrees, code: () => held.promise }
+  const now = { ms: 0 }
+  let opened = 0
+  const open = async () => {
+    opened += 1
+    return [slow]
+  }
+  const proofs = new ContractProofs(open, () => now.ms)
+  const first = Array.from({ length: 4 }, () => askAt(proofs))
+  assert.equal(await askAt(proofs), 'data_not_ready')
+  held.resolve('0x60')
+  assert.deepEqual(new Set(await Promise.all(first)), new Set(['signed']))
+  for (let n = 4; n < 20; n += 1) assert.equal(await askAt(proofs), 'signed')
+  assert.equal(await askAt(proofs), 'data_not_ready')
+  now.ms += 60_000
+  assert.equal(await askAt(proofs), 'signed')
+  assert.equal(opened, 1, 'the nodes, which keep their connections')
+})
+
+test('a caller who leaves ends the calls to the nodes', async () => {
+  const leaving = new AbortController()
+  const waits: WalletNode = {
+    ...agrees,
+    code: (_, until) =>
+      new Promise((_resolve, reject) => {
+        until?.addEventListener('abort', () => reject(until.reason))
+        leaving.abort()
+      }),
+  }
+  const proofs = new ContractProofs(async () => [waits], Date.now)
+  assert.ok(isRefusal(await proofs.ask(asked, leaving.signal)))
+})

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import type { Payment } from '#chains/ecosystem/ecosystem.ts'
+import { showAddress } from '#domain/address.ts'
+import type { Caller } from '#domain/caller.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import { type Clock, nextMidnight, toDate, toIso, unixNow } from '#lib/time.ts'
+import { Type } from '#lib/type.ts'
+
+export const PaymentRequiredBody = Type.Object(
+  {
+    x402Version: Type.Literal(1),
+    error: Type.Literal('payment_required'),
+    errorMessage: Type.String(),
+    accepts: Type.Array(
+      Type.Object(
+        {
+          scheme: Type.Literal('exact'),
+          network: Type.String({ description: 'Name of the chain to pay on.' }),
+          asset: Type.String({ description: 'Contract of the payment asset (EIP-55).' }),
+          assetSymbol: Type.String(),
+          maxAmountRequired: Type.String({ description: 'Price per call in USD.' }),
+          payTo: Type.String({ description: 'The wallet to pay (EIP-55).' }),
+          description: Type.String(),
+          docs: Type.String(),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { title: 'PaymentRequired', additionalProperties: false },
+)
+
+export interface OfferDeps {
+  readonly payment: Payment
+  readonly pricePerCall: MicroUsd
+  /** From the configuration, never from a request. */
+  readonly pricingDocsUrl: string
+  readonly clock: Clock
+}
+
+export interface WaysOn {
+  readonly minter: string | null
+  readonly settles: boolean
+}
+
+export function paymentRequiredBody(
+  deps: OfferDeps & WaysOn,
+  caller: Pick<Caller, 'kind' | 'dailyQuota'>,
+) {
+  const { payment } = deps
+  const price = formatDecimal(deps.pricePerCall, 6)
+  return {
+    x402Version: 1,
+    error: 'payment_required',
+    errorMessage: 'Daily quota exhausted and no prepaid balance.',
+    accepts: [
+      {
+        scheme: 'exact',
+        network: payment.chain.name,
+        asset: showAddress(payment.asset),
+        assetSymbol: payment.symbol,
+        maxAmountRequired: price,
+        payTo: showAddress(currentPayTo(deps)),
+        description: describe(deps, caller),
+        docs: deps.pricingDocsUrl,
+      },
+    ],
+  } as const
+}
+
+function describe(
+  deps: OfferDeps & WaysOn,
+  { kind, dailyQuota }: Pick<Caller, 'kind' | 'dailyQuota'>,
+): string {
+  const { payment, minter, settles } = deps
+  const reset = toIso(nextMidnight(unixNow(deps.clock)))
+  const owner = kind === 'keyed' ? "this key's wallet" : 'this address'
+  const used = `The ${dailyQuota} free calls of ${owner} are used up until ${reset}.`
+  const key =
+    minter === null
+      ? 'More calls need an API key with a balance; key minting is currently disabled.'
+      : `More calls need an API key with a balance: ${minter} mints one with POST /api/keys.`
+  const pay = `Send ${payment.symbol} on ${payment.chain.name} from that wallet to payTo, then POST the transaction to /api/sessions/prepay; each call costs ${formatDecimal(deps.pricePerCall, 6)} USD.`
+  const toOwnKey = pay.replace('that wallet', 'the wallet of this key')
+  const atOnce = 'x402 clients can pay immediately, even without a key, at /api/sessions/topup.'
+  const ways = kind === 'keyed' ? [toOwnKey] : minter === null ? [key] : [key, pay]
+  return [used, ...ways, ...(settles ? [atOnce] : [])].join(' ')
+}
+
+/** The wallet to pay today; payments to older ones still count. */
+export function currentPayTo(deps: Pick<OfferDeps, 'payment' | 'clock'>) {
+  const today = toDate(unixNow(deps.clock))
+  const listed = deps.payment.payTo
+  const current = listed.filter((each) => each.since <= today).at(-1) ?? listed[0]
+  assert(current !== undefined, 'the ecosystem lists a wallet to pay')
+  return current.address
+}

@@ -1,0 +1,42 @@
+import type { Clock } from '#lib/time.ts'
+import { LeaseLostError } from '#operations/jobs/leader.ts'
+import type { Engine } from '#store/engine.ts'
+import type { ShareOf } from './credit.ts'
+import type { BlockHashAt, DepositIndex } from './deposit.ts'
+import type { IsReserved, KeyBook } from './payments-deps.ts'
+
+export interface VerifierDeps {
+  /** The leader's. */
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly newId: () => string
+  readonly deposits: DepositIndex
+  /** Credits on chains of an earlier file stay untouched. */
+  readonly chainId: number
+  readonly blockHash: BlockHashAt
+  readonly keys: KeyBook
+  readonly shareOf: ShareOf
+  readonly isReserved?: IsReserved
+  readonly confirmations: number
+  /** After a credit or a reversal. */
+  readonly onChange: () => void
+}
+
+export interface Pass {
+  readonly deps: VerifierDeps
+  readonly nowUnix: number
+  readonly failures: unknown[]
+  /** By credit id; for missing logs in canonical or unknown blocks. */
+  readonly lookedAtMs: Map<string, number>
+}
+
+/** A failure does not stop the others; a lost lease does. */
+export async function attempt<T>(pass: Pass, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof LeaseLostError) throw error
+    pass.failures.push(error)
+    return undefined
+  }
+}

@@ -1,0 +1,72 @@
+import type { Deposit } from '#domain/deposit.ts'
+import { type Check, DIFFERENCES_MAX, type Difference } from '#ledger/check.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
+import { liveCreditsOf } from '#money/payments/credit.ts'
+import type { DepositIndex } from '#money/payments/deposit.ts'
+import { depositPages } from '#money/payments/suspense.ts'
+import type { Connection } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import type { Intent } from './settling/intent.ts'
+import { COLUMNS, toIntent } from './settling/intent-store.ts'
+
+/** Ended intents are looked at less and less often, but at least this often. */
+const LATE_SECONDS = 3_600
+
+/** In memory; the newest. */
+const INTENTS_MAX = 10_000
+
+/**
+ * Uncredited money in the exact amount of a payer's abandoned payment; an ordinary transfer may
+ * match too.
+ */
+export function depositCheck(deps: {
+  readonly deposits: DepositIndex
+  readonly clock: Clock
+}): Check {
+  return {
+    name: 'no abandoned x402 payment has moved money without a credit',
+    async run(connection) {
+      const intents = await givenUp(connection, unixNow(deps.clock))
+      const found: Difference[] = []
+      if (intents.length === 0) return found
+      for await (const page of depositPages(deps.deposits)) {
+        const pairs = page.flatMap((deposit) => {
+          const intent = intents.find((each) => fits(each, deposit))
+          return intent === undefined ? [] : [{ deposit, intent }]
+        })
+        const hashes = pairs.map(({ deposit }) => deposit.txHash)
+        const credited = await liveCreditsOf(connection, hashes)
+        for (const { deposit, intent } of pairs) {
+          const { txHash, positionInTx, amount } = deposit
+          if (credited.some((each) => each.txHash === txHash && each.positionInTx === positionInTx))
+            continue
+          const detail = `expected a credit of ${amount} in ${txHash}, found none`
+          found.push({ subject: `${intent.id} ${intent.status}`, detail })
+        }
+        if (found.length >= DIFFERENCES_MAX) break
+      }
+      return found.slice(0, DIFFERENCES_MAX)
+    },
+  }
+}
+
+async function givenUp(connection: Connection, nowUnix: number): Promise<Intent[]> {
+  const rows = await connection.run(sql`
+    select ${COLUMNS} from x402_intents
+    where status in ('abandoned', 'failed')
+      and (look_unix is null or look_unix < ${nowUnix - LATE_SECONDS})
+    order by created_unix desc, id desc limit ${INTENTS_MAX}`)
+  return rows.map(toIntent)
+}
+
+function fits({ authorization, chainId, fromBlock }: Intent, deposit: Deposit): boolean {
+  const { from, to, value, validBefore } = authorization
+  return (
+    deposit.chainId === chainId &&
+    deposit.from === from &&
+    deposit.to === to &&
+    deposit.amount === value &&
+    deposit.blockNumber > fromBlock &&
+    BigInt(deposit.timestampUnix) < validBefore
+  )
+}

@@ -1,0 +1,36 @@
+import { type Retained, START } from '#operations/jobs/retained.ts'
+import { sql } from '#store/sql.ts'
+
+/** Only intents that sent nothing, a day after expiry: anyone may sign payments that fail. */
+export const RETAINED_INTENTS: Retained = {
+  rows: 'x402 payments that sent nothing',
+  // Shown again within a day, it is answered "already used".
+  keepDays: 1,
+  atOnce: { sqlite: 500, postgres: 500 },
+  async deletePage(connection, { beforeUnix, limit }) {
+    const until = String(beforeUnix)
+    // Decimal strings: compare length, then text.
+    const hasEnded = sql`(length(valid_before) < ${until.length}
+      or (length(valid_before) = ${until.length} and valid_before <= ${until}))`
+    const deleted = await connection.run(sql`
+      delete from x402_intents where status = 'abandoned' and id in (
+        select id from x402_intents
+        where status = 'abandoned' and look_unix is null and ${hasEnded}
+        order by created_unix, id limit ${limit}) returning id`)
+    return { place: START, isDone: deleted.length < limit }
+  },
+}
+
+/** Bound to their first address; a day longer than they last, for replicas whose clocks lag. */
+export const RETAINED_SIGN_INS: Retained = {
+  rows: 'x402 sign-ins that ended',
+  keepDays: 1,
+  atOnce: { sqlite: 500, postgres: 500 },
+  async deletePage(connection, { beforeUnix, limit }) {
+    const deleted = await connection.run(sql`
+      delete from x402_sign_ins where (wallet, nonce) in (
+        select wallet, nonce from x402_sign_ins where until_ms <= ${beforeUnix * 1000}
+        limit ${limit}) returning wallet`)
+    return { place: START, isDone: deleted.length < limit }
+  },
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { encodeData, from } from 'ox/AbiFunction'
+import { proveLogs } from '#chains/chain/proofs/prove-logs.ts'
+import type { Address, Hash } from '#domain/address.ts'
+import type { BlockRef, Log } from '#domain/chain.ts'
+import type { Deposit } from '#domain/deposit.ts'
+import { TRANSFER_TOPIC } from '#domain/token.ts'
+import { schemeOf } from '../schemes/schemes.ts'
+import type { CreditDeps } from '../x402-deps.ts'
+import type { Intent } from './intent.ts'
+
+type Deps = Pick<CreditDeps, 'rpc' | 'payment'>
+
+export type Settlement =
+  | { readonly kind: 'paid'; readonly deposit: Deposit }
+  | { readonly kind: 'unpaid'; readonly blockNumber: number; readonly sender: Address }
+  /** Not sealed, or its block left the chain. */
+  | { readonly kind: 'unknown' }
+
+/** The transfer must be among the block's proven logs. Throws if they cannot be proven. */
+export async function readSettlement(
+  deps: Deps,
+  intent: Intent,
+  txHash: Hash,
+): Promise<Settlement> {
+  const receipt = await deps.rpc.receipt(txHash)
+  if (receipt === undefined) return { kind: 'unknown' }
+  const header = await deps.rpc.header(receipt.blockNumber)
+  if (header === undefined || header.hash !== receipt.blockHash) return { kind: 'unknown' }
+  const { blockNumber } = receipt
+  // Some assets return false instead of reverting: only the log proves a payment.
+  if (!receipt.succeeded || findDeposit(deps, intent, receipt.logs, header) === undefined)
+    return { kind: 'unpaid', blockNumber, sender: receipt.from }
+  const logs = (await provenLogs(deps, intent, header)).filter((log) => log.txHash === txHash)
+  const deposit = findDeposit(deps, intent, logs, header)
+  if (deposit === undefined) return { kind: 'unknown' }
+  return { kind: 'paid', deposit }
+}
+
+function provenLogs(
+  { rpc, payment }: Deps,
+  intent: Intent,
+  ref: BlockRef,
+): Promise<readonly Log[]> {
+  const { asset, authorization } = intent
+  const { used } = schemeOf(intent).events
+  return proveLogs({
+    ref,
+    filter: { addresses: [asset], topics: [[TRANSFER_TOPIC, used]] },
+    how: payment.proof,
+    provenBlock: rpc.provenBlock,
+    witnesses: rpc.witnesses,
+    needsSecond: () => authorization.value > payment.secondOpinion,
+  })
+}
+
+function findDeposit(
+  deps: Deps,
+  intent: Intent,
+  logs: readonly Omit<Log, 'timestamp'>[],
+  header: BlockRef & { readonly timestamp: number },
+): Deposit | undefined {
+  const { asset, authorization } = intent
+  const paying = payingLogs(deps, intent, logs)
+  const { from, to, value, nonce } = authorization
+  const { events } = schemeOf(intent)
+  const used = logs.find(
+    ({ address, topics }) =>
+      address === asset &&
+      topics[0] === events.used &&
+      topics[1] === toTopic(from) &&
+      topics[2] === nonce,
+  )
+  // It directly follows the log of its use; others of the same amount do not count.
+  const position = paying.findIndex(
+    ({ logIndex, topics, data }) =>
+      used !== undefined &&
+      logIndex === used.logIndex + 1 &&
+      topics[1] === toTopic(from) &&
+      topics[2] === toTopic(to) &&
+      BigInt(data) === value,
+  )
+  const log = paying[position]
+  if (log === undefined) return undefined
+  return {
+    chainId: deps.payment.chain.id,
+    blockNumber: header.number,
+    blockHash: header.hash,
+    timestampUnix: header.timestamp,
+    txHash: log.txHash,
+    logIndex: log.logIndex,
+    positionInTx: position,
+    from,
+    to,
+    amount: value,
+    proven: true,
+  }
+}
+
+/** Numbered as in the index. Payments signed before `asset` or `payTo` changed still count. */
+function payingLogs<L extends Omit<Log, 'timestamp'>>(
+  { payment }: Deps,
+  { asset, authorization }: Intent,
+  logs: readonly L[],
+): L[] {
+  const own = [authorization.to, ...payment.payTo.map((each) => each.address)]
+  const recipients = own.map(toTopic)
+  return logs.filter(
+    ({ address, topics, data }) =>
+      address === asset &&
+      topics[0] === TRANSFER_TOPIC &&
+      topics.length === 3 &&
+      recipients.includes(topics[2] ?? '0x') &&
+      BigInt(data) > 0n,
+  )
+}
+
+const balanceOf = from('function balanceOf(address account) view returns (uint256)')
+
+/** By anyone, or cancelled. Throws if the node lacks block `at`. */
+export async function isUsed(deps: Deps, intent: Intent, at?: number): Promise<boolean> {
+  const data = schemeOf(intent).events.stateCall(intent.authorization)
+  const call = { to: intent.asset, data, ...(at !== undefined && { at }) }
+  return BigInt(await deps.rpc.call(call)) === 1n
+}
+
+export async function holdsEnough(deps: Deps, intent: Intent): Promise<boolean> {
+  const { from: payer, value } = intent.authorization
+  const data = encodeData(balanceOf, [payer])
+  return BigInt(await deps.rpc.call({ to: intent.asset, data })) >= value
+}
+
+export interface Use {
+  readonly txHash: Hash
+  readonly isCancelled: boolean
+  readonly blockNumber: number
+}
+
+/** Undefined proves nothing: the node may lag. */
+export async function findUse(
+  deps: Deps,
+  intent: Intent,
+  headNumber: number,
+): Promise<Use | undefined> {
+  const { from: payer, nonce } = intent.authorization
+  const { used, cancelled } = schemeOf(intent).events
+  const topics = [[used, cancelled], toTopic(payer), nonce]
+  let fromBlock = Math.max(0, intent.fromBlock - USE_BLOCKS)
+  for (let page = 0; page < PAGES_MAX && fromBlock <= headNumber; page += 1) {
+    const toBlock = Math.min(headNumber, fromBlock + PAGE_BLOCKS - 1)
+    const query = { address: intent.asset, topics, fromBlock, toBlock }
+    const [found] = await deps.rpc.logs(query)
+    if (found !== undefined) {
+      const { topics: named, txHash, blockNumber } = found
+      return { txHash, isCancelled: named[0] === cancelled, blockNumber }
+    }
+    fromBlock = toBlock + 1
+  }
+  return undefined
+}
+
+/** Five minutes of an offer: 150 blocks on Base. */
+const USE_BLOCKS = 400
+
+const PAGE_BLOCKS = 500
+
+/** An authorization's hour: 1,800 blocks on Base, more elsewhere. */
+const PAGES_MAX = 40
+
+export function toTopic(address: Address): Hash {
+  assert(address.length === 42, 'an address has 20 bytes')
+  return `0x${address.slice(2).padStart(64, '0')}`
+}

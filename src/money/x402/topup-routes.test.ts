@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { decodePaymentResponseHeader } from '@x402/core/http'
+import type { Deposit } from '#domain/deposit.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import { bucketAccount } from '#ledger/account.ts'
+import { spendCalls } from '#ledger/spend.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
+import { accountsMigrations } from '#main/stores.ts'
+import { creditDeposit, liveCreditsOf, reverseCredit } from '#money/payments/credit.ts'
+import type { Outcome } from '#route/route.ts'
+import type { Engine } from '#store/engine.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
+import type { PaymentPayload } from './offers/payment-payload.ts'
+import { PaymentReceiver, type Received } from './payment-receiver.ts'
+import type { IntentStatus } from './settling/intent.ts'
+import type { SettleOutcome } from './settling/settle-payment.ts'
+import { settlingHarness } from './settling/settling-harness.ts'
+import { shareOf } from './sign-in/bucket-shares.ts'
+import { topupRoutes } from './topup-routes.ts'
+import {
+  CALLER,
+  depositOf,
+  NOON_UNIX,
+  newIntent,
+  PAY_TO,
+  PAYER,
+  SIGNATURE,
+  storePayment,
+  word,
+} from './x402-harness.ts'
+
+const onBoth = eachEngine(startPostgres, accountsMigrations)
+
+const ACCOUNT = bucketAccount(CALLER.bucket)
+const DEPOSIT: Deposit = {
+  ...depositOf({ from: PAYER, to: PAY_TO, value: 100_000n }, 1),
+  timestampUnix: NOON_UNIX,
+}
+
+/** A receiver whose payments are settled as a test says, with what the store is to say of them by then. */
+function settlingReceiver(engine: Engine) {
+  const { settling, deps, authorize } = settlingHarness(engine)
+  const authorization = { ...authorize(1), from: PAYER }
+  const payload: PaymentPayload = {
+    ...{ version: 2, scheme: 'exact', network: 'eip155:8453', accepted: undefined },
+    ...{ authorization, signature: SIGNATURE },
+  }
+  const store = (status: IntentStatus, creditId?: string) =>
+    storePayment(engine, {
+      authorization,
+      bucket: CALLER.bucket,
+      status,
+      ...(creditId !== undefined && { creditId }),
+    })
+  return {
+    deps,
+    store,
+    async credit(): Promise<void> {
+      const credit = { id: 'credit', deposit: DEPOSIT, claimId: null, keys: deps.keys, nowUnix: 3 }
+      await engine.write((tx) => creditDeposit(tx, { ...credit, account: ACCOUNT, owner: PAYER }))
+      await store('credited', credit.id)
+    },
+    /** The answer to a top-up whose payment is settled so. */
+    async topUp(outcome: SettleOutcome): Promise<Outcome> {
+      const receiver = new (class extends PaymentReceiver {
+        override async receive(): Promise<Received> {
+          return { kind: 'fresh', payload }
+        }
+        override async settle(): Promise<SettleOutcome> {
+          return outcome
+        }
+      })(settling)
+      const visitor = async () => ({ kind: 'unknown' }) as const
+      const [route] = topupRoutes({
+        ...settling,
+        receiver,
+        visitor,
+        findKey: async () => undefined,
+      })
+      const prepared = route?.prepare({ query: new Map(), path: {}, body: {} })
+      assert.ok(prepared !== undefined && !isRefusal(prepared))
+      return prepared.run({
+        requestId: 'r',
+        target: '/',
+        headers: { 'payment-signature': 'read by the receiver' },
+        addressBucket: CALLER.bucket,
+        signal: new AbortController().signal,
+        caller: CALLER,
+      })
+    },
+  }
+}
+
+function receiptOf(outcome: Outcome) {
+  const headers = 'headers' in outcome ? outcome.headers : undefined
+  return decodePaymentResponseHeader(headers?.['PAYMENT-RESPONSE'] ?? '')
+}
+
+/** Of a payment that another writer ends. */
+const SETTLED = {
+  kind: 'settled',
+  intent: newIntent(9),
+  paid: { kind: 'paid', deposit: DEPOSIT },
+} as const
+
+onBoth(
+  'a top-up whose credit was made by somebody else a moment before is told in full',
+  async ({ engine }) => {
+    const receiver = settlingReceiver(engine)
+    await receiver.credit()
+    const topup = await receiver.topUp(SETTLED)
+    assert.ok(topup.kind === 'answer')
+    const { verifiedAt, ...body } = topup.body as Readonly<Record<string, unknown>>
+    assert.deepEqual(body, {
+      txHash: DEPOSIT.txHash,
+      amountUsd: 0.1,
+      verified: true,
+      message: 'verified',
+      apiKeyPublicId: null,
+      payerAddress: PAYER,
+      creditedUsd: 0.1,
+      repaidUsd: 0,
+      prepaidBalanceUsd: 0.1,
+    })
+    assert.equal(receiptOf(topup).success, true)
+  },
+)
+
+onBoth('a top-up that repays a debt says what of it is on the balance', async ({ engine }) => {
+  const receiver = settlingReceiver(engine)
+  const { keys } = receiver.deps
+  const lost = { ...DEPOSIT, txHash: word(2), blockHash: word(2) }
+  await engine.write(async (tx) => {
+    const account = { account: ACCOUNT, owner: PAYER, claimId: null }
+    await creditDeposit(tx, { id: 'lost', deposit: lost, ...account, keys, nowUnix: 1 })
+    await spendCalls(tx, { calls: new Map([[ACCOUNT, 400]]), pricePerCall: 100n, day: DAY_SECONDS })
+    for (const credit of await liveCreditsOf(tx, [lost.txHash]))
+      await reverseCredit(tx, { credit, keys, shareOf, nowUnix: 2 })
+  })
+  await receiver.credit()
+  const topup = await receiver.topUp(SETTLED)
+  assert.ok(topup.kind === 'answer')
+  const body = topup.body as Readonly<Record<string, unknown>>
+  assert.equal(body.amountUsd, 0.1)
+  assert.equal(body.creditedUsd, 0.06)
+  assert.equal(body.repaidUsd, 0.04)
+  assert.equal(body.prepaidBalanceUsd, 0.06)
+})
+
+onBoth(
+  'a top-up whose transfer a prepayment has is 409 with a good receipt, and says so',
+  async ({ engine }) => {
+    const receiver = settlingReceiver(engine)
+    await receiver.store('claimed')
+    const topup = await receiver.topUp(SETTLED)
+    assert.ok(isRefusal(topup))
+    assert.equal(topup.code, 'payment_already_used')
+    assert.equal(topup.members?.transaction, DEPOSIT.txHash)
+    assert.equal(receiptOf(topup).success, true)
+    assert.equal(receiptOf(topup).transaction, DEPOSIT.txHash)
+  },
+)
+
+onBoth(
+  'a top-up whose end is open is 503 with the receipt that names its transaction',
+  async ({ engine }) => {
+    const receiver = settlingReceiver(engine)
+    await receiver.store('submitted')
+    for (const outcome of [SETTLED, { kind: 'pending', transaction: DEPOSIT.txHash } as const]) {
+      const topup = await receiver.topUp(outcome)
+      assert.ok(isRefusal(topup))
+      assert.equal(topup.code, 'settlement_pending')
+      const receipt = receiptOf(topup)
+      assert.equal(receipt.success, false)
+      assert.equal(receipt.errorReason, 'settlement_pending')
+      assert.equal(receipt.transaction, DEPOSIT.txHash)
+    }
+  },
+)

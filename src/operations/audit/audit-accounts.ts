@@ -1,0 +1,132 @@
+import { findKey } from '#callers/keys/key-store.ts'
+import { verifyPayerProof } from '#callers/keys/payer-proof.ts'
+import { accessChecks } from '#callers/metering/access-checks.ts'
+import { readDeposits } from '#chains/datasets/deposits/queries.ts'
+import { filePartsOf } from '#chains/datasets/file-parts.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { Check, Difference } from '#ledger/check.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import type { Clock } from '#lib/time.ts'
+import { blockHashes } from '#main/roles/block-hashes.ts'
+import type { Stores } from '#main/stores.ts'
+import { readReceivables } from '#money/payments/credit.ts'
+import type { BlockHashAt, DepositIndex } from '#money/payments/deposit.ts'
+import { paymentsChecks } from '#money/payments/payments-checks.ts'
+import { readSuspense } from '#money/payments/suspense.ts'
+import { depositCheck } from '#money/x402/deposit-check.ts'
+import { x402Checks } from '#money/x402/x402-checks.ts'
+import { webhooksChecks } from '#serving/webhooks/webhooks-checks.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { moveChecks } from './audit-moves.ts'
+import { guardSettingChecks, schemaCheck } from './audit-schema.ts'
+import { secretCheck } from './audit-secrets.ts'
+
+export interface AccountsAuditDeps {
+  readonly ecosystem: Ecosystem
+  readonly stores: Pick<Stores, 'register' | 'accounts'>
+  readonly clock: Clock
+  /** Lets a running service finish what it has begun. */
+  pause(): Promise<void>
+  note(line: string): void
+}
+
+export function rowChecks(dialect: Engine['dialect']): readonly Check[] {
+  return [
+    ...ledgerChecks,
+    ...accessChecks,
+    ...x402Checks,
+    ...webhooksChecks,
+    ...moveChecks,
+    secretCheck(dialect),
+    ...guardSettingChecks(dialect),
+  ]
+}
+
+export function accountsChecks(deps: {
+  readonly dialect: Engine['dialect']
+  readonly deposits: DepositIndex
+  readonly chainId: number | null
+  readonly blockHash: BlockHashAt
+  readonly serviceName: string
+  readonly clock: Clock
+  note(line: string): void
+}): readonly Check[] {
+  const { dialect } = deps
+  return [
+    ...rowChecks(dialect),
+    ...paymentsChecks({
+      ...deps,
+      verifyPayerProof: (proof) => verifyPayerProof(deps, proof),
+      walletOf: async (connection, publicId) => (await findKey(connection, publicId))?.wallet,
+    }),
+    depositCheck(deps),
+  ]
+}
+
+/**
+ * Returns every difference in words. The stores share no snapshot (a reorg's reversal comes with
+ * the next pass), so only subjects that differ in two looks count.
+ */
+export async function auditAccounts(deps: AccountsAuditDeps): Promise<readonly string[]> {
+  const found = await auditOnce(deps)
+  if (found.length === 0) return []
+  await deps.pause()
+  const before = new Set(found.map(nameOf))
+  const again = await auditOnce({ ...deps, note: () => undefined })
+  return again
+    .filter((each) => before.has(nameOf(each)))
+    .map((each) => `${nameOf(each)}: ${each.detail}`)
+}
+
+interface Found extends Difference {
+  readonly check: string
+}
+
+function nameOf({ check, subject }: Found): string {
+  return `${check}: ${subject}`
+}
+
+async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
+  const { payment, service } = deps.ecosystem
+  const { accounts, register } = deps.stores
+  const { dialect } = accounts
+  const reads = payment && { register, payment, file: filePartsOf(deps.ecosystem) }
+  const deposits: DepositIndex = {
+    canonical: async (query) => (reads === null ? undefined : readDeposits(reads, query)),
+  }
+  const checks = accountsChecks({
+    ...deps,
+    dialect,
+    deposits,
+    chainId: payment?.chain.id ?? null,
+    blockHash: reads === null ? async () => undefined : blockHashes(reads, deps.clock),
+    serviceName: service.name,
+  })
+  const differences: Found[] = []
+  const run = async (check: Check, connection: Connection) => {
+    const list = await check.run(connection)
+    if (list.length === 0) deps.note(check.name)
+    for (const each of list) differences.push({ check: check.name, ...each })
+  }
+  await accounts.snapshot(async (connection) => {
+    for (const check of checks) await run(check, connection)
+  })
+  const onSchema = (connection: Connection) => run(schemaCheck(dialect), connection)
+  await (dialect === 'sqlite' ? accounts.snapshot(onSchema) : accounts.write(onSchema))
+  await accounts.snapshot((connection) => noteOpenMoney(deps, connection, deposits))
+  return differences
+}
+
+/** Noted though nothing differs. */
+async function noteOpenMoney(
+  { ecosystem: { payment }, note }: AccountsAuditDeps,
+  connection: Connection,
+  deposits: DepositIndex,
+): Promise<void> {
+  const show = (amount: bigint) => `${formatDecimal(amount, 6)} ${payment?.symbol ?? 'USD'}`
+  const suspense = await readSuspense(connection, deposits)
+  note(`unclaimed deposits: ${suspense.deposits}, ${show(suspense.microUsd)} in all`)
+  for (const { wallet, microUsd } of await readReceivables(connection))
+    note(`${wallet} owes ${show(microUsd)} after a reorg`)
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import type { Address } from '#domain/address.ts'
+import { bucketAccount, keyAccount, payerAccount, REVENUE } from '#ledger/account.ts'
+import { type Entry, post } from '#ledger/post.ts'
+import { accountsMigrations } from '#main/stores.ts'
+import { creditDeposit } from '#money/payments/credit.ts'
+import { collectCredits } from '#money/x402/sign-in/collect-credits.ts'
+import type { Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { createMoneyWorld } from '#test/money/money-world.ts'
+import { hash } from '#test/payments/fake-chain.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
+import { moveChecks } from './audit-moves.ts'
+
+const onBoth = eachEngine(startPostgres, accountsMigrations)
+
+/** Two wallets: the first has a rotated key with money and another key, the second one key. */
+async function createWallets(engine: Engine) {
+  const world = createMoneyWorld(engine)
+  const old = await world.mint()
+  const other = await world.mint(old.wallet)
+  const stranger = await world.mint()
+  await world.deposit({ payer: old.wallet, key: old, amount: 5_000n })
+  await world.confirm()
+  const paid = await world.call(old, 15)
+  const key = await world.rotate(old)
+  assert.ok(key !== undefined)
+  // Money of a paid call goes on to the key that took the place of the one that called.
+  await world.undo(paid.slice(-2))
+  await world.move(key, other)
+  assert.deepEqual(await world.audit(), [])
+  return { world, old, other, stranger }
+}
+
+async function move(engine: Engine, input: Pick<Entry, 'id' | 'reference'> & MoveInput) {
+  const { from, to, microUsd, ...entry } = input
+  const postings = [
+    { account: from, microUsd: -microUsd },
+    { account: to, microUsd },
+  ]
+  const outcome = await engine.write((tx) =>
+    post(tx, { ...entry, kind: 'move', createdUnix: 1, postings }),
+  )
+  assert.equal(outcome, 'created')
+}
+
+interface MoveInput {
+  readonly from: string
+  readonly to: string
+  readonly microUsd: bigint
+}
+
+onBoth('the audit names money that moved to another wallet or without a cause', async (store) => {
+  const { engine } = store
+  const { world, old, other, stranger } = await createWallets(engine)
+  const rich = keyAccount(other.publicId)
+  const payer = `0x${'aa'.repeat(20)}`
+  const thefts: Record<string, MoveInput> = {
+    'move:x': { from: rich, to: keyAccount(stranger.publicId), microUsd: 1n },
+    'move:y': { from: REVENUE, to: rich, microUsd: 2n },
+    'move:z': { from: rich, to: keyAccount(old.publicId), microUsd: 3n },
+    [`move:rotate:${old.publicId}`]: { from: rich, to: keyAccount(old.publicId), microUsd: 4n },
+    'move:refund:x': { from: rich, to: keyAccount(old.publicId), microUsd: 5n },
+    'collect:x': { from: rich, to: payerAccount(payer), microUsd: 6n },
+    'collect:y': { from: payerAccount(payer), to: bucketAccount('192.0.2.1'), microUsd: 1n },
+  }
+  await world.wait(40 * 3_600)
+  for (const [id, input] of Object.entries(thefts))
+    await move(engine, { id, reference: payer, ...input })
+  const [check] = moveChecks
+  assert.ok(check !== undefined)
+  const found = await engine.snapshot(check.run)
+  assert.deepEqual(found.map((each) => each.subject).sort(), Object.keys(thefts).sort())
+})
+
+onBoth('the audit names a move whose message was signed by nobody', async ({ engine }) => {
+  const { world } = await createWallets(engine)
+  await engine.write(async (tx) => {
+    const trigger = 'used_messages_never_change'
+    const on = engine.dialect === 'sqlite' ? '' : ' on used_messages'
+    await tx.run({ kind: 'sql', parts: [`drop trigger ${trigger}${on}`], values: [] })
+    await tx.run(sql`update used_messages set action = 'list' where action = 'move-balance'`)
+  })
+  const found = await world.audit()
+  assert.ok(found.some((each) => each.startsWith('money moves within one wallet only')))
+})
+
+onBoth(
+  'what a wallet collected is a move with a cause, as long as it paid for it',
+  async (store) => {
+    const { engine } = store
+    const [check] = moveChecks
+    assert.ok(check !== undefined)
+    const payer: Address = `0x${'aa'.repeat(20)}`
+    const keys = { lockSuccessor: async (_: unknown, id: string) => id, keysOf: async () => [] }
+    const deposit = {
+      chainId: 8453,
+      blockNumber: 1,
+      blockHash: hash('block'),
+      timestampUnix: 1,
+      txHash: hash('payment'),
+      logIndex: 0,
+      positionInTx: 0,
+      from: payer,
+      to: payer,
+      amount: 100_000n,
+      proven: true,
+    }
+    const account = bucketAccount('192.0.2.1')
+    const credit = { id: 'c', deposit, account, owner: payer, claimId: null, keys, nowUnix: 1 }
+    await engine.write((tx) => creditDeposit(tx, credit))
+    await engine.write((tx) =>
+      collectCredits(tx, { newId: () => 'one' }, { wallet: payer, nowUnix: 2 }),
+    )
+    assert.deepEqual(await engine.snapshot(check.run), [])
+    const trigger = 'x402_collected_stay'
+    const on = engine.dialect === 'sqlite' ? '' : ' on x402_collected'
+    await engine.write(async (tx) => {
+      await tx.run({ kind: 'sql', parts: [`drop trigger ${trigger}${on}`], values: [] })
+      await tx.run(sql`delete from x402_collected`)
+    })
+    const [wrong] = await engine.snapshot(check.run)
+    assert.equal(wrong?.subject, 'collect:one')
+  },
+)

@@ -1,0 +1,119 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { allDatasets, registerMigrations } from '#chains/datasets/datasets.ts'
+import { filePartsOf } from '#chains/datasets/file-parts.ts'
+import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { compareRegisters } from '#chains/indexer/compare-registers.ts'
+import { rebuildIndex } from '#chains/indexer/rebuild.ts'
+import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
+import { impossibleBurns } from '#chains/statistics/impossible-burns.ts'
+import { REGISTER_WRITER } from '#main/stores.ts'
+import { Leader } from '#operations/jobs/leader.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import type { AuditDeps } from './audit-deps.ts'
+import { proveBalances } from './prove-balances.ts'
+import { provePayments } from './prove-payments.ts'
+import { provePositions } from './prove-positions.ts'
+
+export type RegisterVerdict =
+  | { readonly kind: 'agrees' }
+  | { readonly kind: 'differs'; readonly difference: string }
+  /** A reorg that the index has not followed yet. */
+  | { readonly kind: 'moved'; readonly chain: string }
+  | { readonly kind: 'incomplete'; readonly chain: string }
+  /** Built from another ecosystem file. */
+  | { readonly kind: 'other-file'; readonly parts: readonly string[] }
+  | { readonly kind: 'empty' }
+
+/**
+ * Builds a second index up to the indexed blocks in a temporary file, compares row by row, and asks
+ * the token contracts for balances and supplies.
+ */
+export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
+  return deps.register.snapshot(async (stored) => {
+    const { chains } = deps.ecosystem
+    const status = await readIndexStatus(stored, chains, filePartsOf(deps.ecosystem))
+    if (status === undefined) return { kind: 'empty' }
+    const parts = status.otherParts.flatMap(({ fields }) => fields)
+    if (parts.length > 0) return { kind: 'other-file', parts }
+    const reading = status.unread[0] ?? status.chains.find((each) => each.backfill !== null)?.chain
+    if (reading !== undefined) return { kind: 'incomplete', chain: reading.name }
+    const left = await leftChain(deps, status)
+    if (left !== undefined) return { kind: 'moved', chain: left }
+    const state = { connection: stored, dialect: deps.register.dialect }
+    const difference =
+      (await provePositions(deps, stored, status)) ??
+      (await proveBalances(deps, state, status)) ??
+      (await provePayments(deps, state, status)) ??
+      (await impossibleBurns(stored, deps.ecosystem.tokens))[0]?.detail ??
+      (await compareWithRebuilt(deps, stored, status))
+    if (difference === undefined) return { kind: 'agrees' }
+    const moved = await leftChain(deps, status)
+    return moved === undefined ? { kind: 'differs', difference } : { kind: 'moved', chain: moved }
+  })
+}
+
+async function leftChain(deps: AuditDeps, status: IndexStatus): Promise<string | undefined> {
+  for (const { chain, blockNumber, blockHash } of status.chains) {
+    const header = await deps.sourceOf(chain).header(blockNumber)
+    if (header?.hash !== blockHash) return chain.name
+  }
+  return undefined
+}
+
+async function compareWithRebuilt(
+  deps: AuditDeps,
+  stored: Connection,
+  status: IndexStatus,
+): Promise<string | undefined> {
+  const folder = mkdtempSync(join(tmpdir(), 'sexton-audit-'))
+  const engine = openSqlite({
+    file: join(folder, 'register.sqlite'),
+    durability: 'normal',
+    bulk: true,
+    ownThread: REGISTER_WRITER,
+  })
+  try {
+    await rebuild(deps, engine, status)
+    const difference = await engine.snapshot((recomputed) =>
+      compareRegisters(
+        { connection: stored, dialect: deps.register.dialect },
+        { connection: recomputed, dialect: engine.dialect },
+        ({ table, rows, isDone }) => {
+          if (isDone) deps.note(`${table}: ${rows} rows equal a fresh index`)
+          else deps.onProgress({ task: `comparing ${table}`, done: rows, total: rows })
+        },
+      ),
+    )
+    if (difference === undefined) return undefined
+    const { table, key, column } = difference
+    return `${table} ${key}: ${column} is ${difference.stored}, the chain gives ${difference.recomputed}`
+  } finally {
+    await engine.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function rebuild(deps: AuditDeps, engine: Engine, status: IndexStatus): Promise<void> {
+  const { ecosystem, clock } = deps
+  await engine.migrate(registerMigrations)
+  const leader = new Leader({ engine, clock, name: 'index' })
+  await leader.take()
+  await rebuildIndex(
+    {
+      engine,
+      clock,
+      leader,
+      datasets: allDatasets(ecosystem),
+      prices: makeDollarPrices(ecosystem.tokens),
+      tokens: ecosystem.tokens.map((token) => token.symbol),
+      sourceOf: deps.sourceOf,
+      onProgress: ({ chain, done, total }) =>
+        deps.onProgress({ task: `reading ${chain}`, done, total }),
+    },
+    status.chains,
+  )
+}

@@ -1,0 +1,86 @@
+import type { Logger } from 'pino'
+import type { ChainSource } from '#chains/chain/chain-source.ts'
+import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
+import { sleep } from '#lib/sleep.ts'
+import type { Clock } from '#lib/time.ts'
+import { describeAnomalies, readMappingAnomalies } from '#main/mappings.ts'
+import { openSources } from '#main/roles/index-role.ts'
+import type { Settings } from '#main/settings.ts'
+import { openStores } from '#main/stores.ts'
+import { auditAccounts } from './audit-accounts.ts'
+import type { AuditDeps } from './audit-deps.ts'
+import { auditRegister } from './audit-register.ts'
+
+export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
+  readonly settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts' | 'newAccounts'>
+  readonly ecosystem: Ecosystem
+  readonly clock: Clock
+  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>
+}
+
+/** A reorg during the audit needs another try. */
+const TRIES_MAX = 5
+const TRY_AGAIN_MS = 2_000
+
+/**
+ * Returns every difference of the accounts and the first of the register. Throws ProofError when
+ * the chains cannot be asked or are not those of the file.
+ */
+export async function auditAll(input: AuditInput): Promise<readonly string[]> {
+  const { ecosystem } = input
+  const stores = await openStores(input.settings)
+  try {
+    const sources = openSources(ecosystem, input.logger)
+    const sourceOf = (chain: Chain): ChainSource => {
+      const source = sources.get(chain.id)
+      if (source === undefined) throw new Error(`chain ${chain.name} has no source`)
+      return source
+    }
+    await proveEcosystem(ecosystem, sourceOf)
+    const register = await auditUntilStill({
+      ...input,
+      ecosystem,
+      register: stores.register,
+      sourceOf,
+    })
+    const anomalies = await stores.register.snapshot((reads) =>
+      readMappingAnomalies(reads, ecosystem),
+    )
+    const unread = anomalies
+      .filter(({ kind }) => kind === 'unreadable')
+      .map((each) => `${each.mapping} on ${each.chain}: ${describeAnomalies(each)}`)
+    for (const each of anomalies)
+      if (each.kind === 'unlisted')
+        input.note(`${each.mapping} on ${each.chain}: ${describeAnomalies(each)}`)
+    const accounts = await auditAccounts({ ...input, ecosystem, stores, pause })
+    return [...register, ...unread, ...accounts]
+  } finally {
+    await stores.close()
+  }
+}
+
+const pause = () => sleep(TRY_AGAIN_MS)
+
+async function auditUntilStill(deps: AuditDeps): Promise<readonly string[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    const verdict = await auditRegister(deps)
+    if (verdict.kind === 'agrees') return []
+    if (verdict.kind === 'empty') return ['the register is empty: run "sexton index" first']
+    if (verdict.kind === 'other-file')
+      return [
+        `the register was built from another ecosystem file (${verdict.parts.join(', ')}); run the index with this one first, or audit with that one`,
+      ]
+    if (verdict.kind === 'incomplete')
+      return [
+        `${verdict.chain}: older history is still being read; audit again once /readyz reports it live`,
+      ]
+    if (verdict.kind === 'differs') return [verdict.difference]
+    if (attempt === TRIES_MAX)
+      return [
+        `${verdict.chain}: a reorg removed the indexed block in each of ${TRIES_MAX} attempts; check that the index is running`,
+      ]
+    deps.note(`${verdict.chain}: reorg during the audit; retrying`)
+    await pause()
+  }
+}

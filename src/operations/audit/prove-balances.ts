@@ -1,0 +1,135 @@
+import { circulatingOf, readTotalSupply, totalSupplyOf } from '#chains/datasets/holders/queries.ts'
+import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
+import type { ChainStatus, IndexStatus } from '#chains/indexer/status.ts'
+import { askContract } from '#chains/indexer/token-contract.ts'
+import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { isTracked } from '#domain/token.ts'
+import type { Connection, Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import { type StoreState, streamTable } from '#store/stream-table.ts'
+import type { AuditDeps } from './audit-deps.ts'
+import { type Difference, explainDifference } from './explain-difference.ts'
+
+/** The calls of one batch. */
+const CALLS_AT_ONCE = 200
+
+/**
+ * Compares `totalSupply()` and each `balanceOf` at the indexed block; returns the first difference.
+ */
+export async function proveBalances(
+  deps: Pick<AuditDeps, 'ecosystem' | 'sourceOf' | 'note' | 'onProgress'>,
+  stored: StoreState,
+  status: IndexStatus,
+): Promise<string | undefined> {
+  for (const token of deps.ecosystem.tokens.filter(isTracked))
+    for (const chain of status.chains) {
+      const contract = token.addresses.get(chain.chain.name)
+      if (contract === undefined) continue
+      const place = { token, chain, contract }
+      const difference =
+        (await proveSupply(deps, stored.connection, place)) ??
+        (await proveHolders(deps, stored, place))
+      if (difference !== undefined) return difference
+    }
+  return undefined
+}
+
+interface Place {
+  readonly token: PricedToken
+  readonly chain: ChainStatus
+  readonly contract: Address
+}
+
+async function proveSupply(
+  deps: Pick<AuditDeps, 'sourceOf'>,
+  stored: Connection,
+  place: Place,
+): Promise<string | undefined> {
+  const { token, chain, contract } = place
+  const supply = await readTotalSupply(stored, token.symbol, chain.chain.id)
+  const source = deps.sourceOf(chain.chain)
+  const found = await askContract(source, contract, ZERO_ADDRESS, chain.blockNumber)
+  if (found !== totalSupplyOf(supply))
+    return describe(deps, place, {
+      contract,
+      holder: ZERO_ADDRESS,
+      onChain: found,
+      stored: totalSupplyOf(supply),
+    })
+  if (circulatingOf(supply) < 0n)
+    return `${token.symbol} on ${chain.chain.name}: circulating supply is negative`
+  return undefined
+}
+
+async function proveHolders(
+  deps: Pick<AuditDeps, 'sourceOf' | 'note' | 'onProgress'>,
+  stored: StoreState,
+  place: Place,
+): Promise<string | undefined> {
+  const { token, chain } = place
+  const [count] = await stored.connection.run(sql`
+    select count(*) as holders from balances
+    where token = ${token.symbol} and chain_id = ${chain.chain.id}`)
+  const total = count === undefined ? 0 : column.integer(count, 'holders')
+  const task = `asking for ${token.symbol} on ${chain.chain.name}`
+  let done = 0
+  for await (const part of pagesOf(stored, place)) {
+    const differences = await Promise.all(part.map((row) => proveHolder(deps, place, row)))
+    const first = differences.find((each) => each !== undefined)
+    if (first !== undefined) return describe(deps, place, first)
+    done += part.length
+    deps.onProgress({ task, done, total })
+  }
+  deps.note(
+    `${token.symbol} on ${chain.chain.name}: totalSupply and ${total} balances equal the contract's`,
+  )
+  return undefined
+}
+
+async function* pagesOf(
+  stored: StoreState,
+  { token, chain }: Place,
+): AsyncIterable<readonly Row[]> {
+  let page: Row[] = []
+  const balances = streamTable(stored, {
+    table: 'balances',
+    key: { token: 'text', address: 'text', chain_id: 'bigint' },
+    where: sql`token = ${token.symbol} and chain_id = ${chain.chain.id}`,
+  })
+  for await (const row of balances) {
+    page.push(row)
+    if (page.length < CALLS_AT_ONCE) continue
+    yield page
+    page = []
+  }
+  if (page.length > 0) yield page
+}
+
+async function proveHolder(
+  deps: Pick<AuditDeps, 'sourceOf'>,
+  { chain, contract }: Place,
+  row: Row,
+): Promise<Unequal | undefined> {
+  const holder = column.hex(row, 'address')
+  const stored = column.bigint(row, 'balance')
+  const source = deps.sourceOf(chain.chain)
+  const onChain = await askContract(source, contract, holder, chain.blockNumber)
+  return onChain === stored ? undefined : { contract, holder, onChain, stored }
+}
+
+interface Unequal extends Difference {
+  readonly stored: bigint
+}
+
+async function describe(
+  deps: Pick<AuditDeps, 'sourceOf'>,
+  { token, chain }: Place,
+  unequal: Unequal,
+): Promise<string> {
+  const { holder, onChain, stored } = unequal
+  const what = holder === ZERO_ADDRESS ? 'totalSupply()' : `balanceOf(${showAddress(holder)})`
+  const range = { from: chain.chain.startBlock, to: chain.blockNumber }
+  const cause = await explainDifference(deps.sourceOf(chain.chain), unequal, range)
+  return `${token.symbol} on ${chain.chain.name}: ${what} is ${onChain}, the register has ${stored}: ${cause}`
+}

@@ -1,0 +1,86 @@
+import { type Command, Option } from 'commander'
+import type { Problem } from '#chains/ecosystem/problem.ts'
+import { chosenEcosystem, type ExitCode, type RoleContext } from '#main/role-context.ts'
+import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
+
+interface Options extends RoleOptions {
+  readonly offline: boolean
+  readonly json: boolean
+  readonly listing: boolean
+}
+
+const EXAMPLES = `
+Checks the ecosystem file, then compares it with the chains, and reports all findings at once. Exit
+code: 0 when nothing is wrong (warnings allowed), 1 when the service would refuse the file, 2 when
+something could not be checked.
+
+Examples:
+  sexton check
+  sexton check --ecosystem my.json --offline
+  sexton check --listing
+`
+
+export function checkCommand(process: NodeJS.Process): Command {
+  return roleCommand('check')
+    .description('check the ecosystem file, alone and against the chains')
+    .option('--offline', 'the file alone', false)
+    .addOption(
+      new Option('--listing', 'show instead what discovery lists of x402 facilitators show')
+        .default(false)
+        .conflicts(['offline', 'json']),
+    )
+    .option('--json', 'print one JSON object', false)
+    .addHelpText('after', EXAMPLES)
+    .action((options: Options) =>
+      runRole(
+        process,
+        (context) => (options.listing ? showListing(context) : runCheck(context, options)),
+        options,
+      ),
+    )
+}
+
+async function showListing(context: RoleContext): Promise<ExitCode> {
+  const [{ listingOf }, { settlingOf }, ecosystem] = await Promise.all([
+    import('#main/listing.ts'),
+    import('#main/settling.ts'),
+    chosenEcosystem(context.settings),
+  ])
+  const { payment } = ecosystem
+  if (payment === null) {
+    context.say('not listed: the ecosystem file has no "payment"')
+    return 1
+  }
+  if (settlingOf({ ...context, ecosystem })?.kind !== 'facilitator') {
+    context.say('not listed: payments are not settled by a facilitator')
+    return 1
+  }
+  const listing = listingOf(ecosystem, { ...context, payment })
+  context.process.stdout.write(`${JSON.stringify(listing, null, 2)}\n`)
+  return 0
+}
+
+async function runCheck(
+  { settings, clock, progress, process, say }: RoleContext,
+  { offline, json }: Options,
+): Promise<ExitCode> {
+  const [{ checkFile }, { localFilePath }] = await Promise.all([
+    import('#operations/setup/check-file.ts'),
+    import('#main/roles/local-chains.ts'),
+  ])
+  const file = settings.ecosystemFile ?? localFilePath(settings.dataFolder)
+  const onProgress = progress.update
+  const { errors, warnings, unchecked } = await checkFile({ clock, onProgress }, { file, offline })
+  progress.finish()
+  if (json) process.stdout.write(`${JSON.stringify({ file, errors, warnings, unchecked })}\n`)
+  else {
+    const show = (word: string) => (each: Problem) => say(`${word}  ${each.field}: ${each.message}`)
+    errors.forEach(show('WRONG  '))
+    warnings.forEach(show('warning'))
+    for (const each of unchecked) say(`unknown  ${each}`)
+    if (errors.length + warnings.length + unchecked.length === 0)
+      say(offline ? `${file} is well-formed.` : `${file} agrees with the chains.`)
+  }
+  if (errors.length > 0) return 1
+  return unchecked.length > 0 ? 2 : 0
+}

@@ -1,0 +1,45 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { ExitCode, RoleContext } from '#main/role-context.ts'
+import type { Reading } from '#main/variable.ts'
+import type { Report } from '#operations/upkeep/report.ts'
+import { describeFailure } from './describe-failure.ts'
+import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
+
+export interface UpkeepOptions extends RoleOptions {
+  readonly json?: boolean
+}
+
+export function upkeepCommand(name: string): Command {
+  return roleCommand(name).option('--json', 'print one JSON object on stdout, all else on stderr')
+}
+
+export function parsed<T>(parse: (text: string) => Reading<T>): (text: string) => T {
+  return (text) => {
+    const reading = parse(text)
+    if (!reading.ok) throw new InvalidArgumentError(reading.reason)
+    return reading.value
+  }
+}
+
+export async function runUpkeep(
+  process: NodeJS.Process,
+  { json = false, ...options }: UpkeepOptions,
+  work: (context: RoleContext, report: Report) => Promise<void>,
+): Promise<void> {
+  let exitCode: ExitCode = 0
+  const done: Report['done'] = (result, code = 0) => {
+    exitCode = code
+    if (json) process.stdout.write(`${JSON.stringify(result)}\n`)
+  }
+  const say = (text: string) => void process.stderr.write(`${text}\n`)
+  try {
+    const role = async (context: RoleContext) => {
+      await work(context, { say: json ? say : context.say, done })
+      return exitCode
+    }
+    await runRole(process, role, options)
+  } catch (error) {
+    done({ error: describeFailure(error).text })
+    throw error
+  }
+}

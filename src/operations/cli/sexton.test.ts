@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { localFile } from '#main/roles/local-chains.ts'
+import { nodeEnvironment } from '#test/node-environment.ts'
+
+const program = join(import.meta.dirname, 'sexton.mjs')
+const ecosystem = join(import.meta.dirname, '../../chains/ecosystem/ecosystems/local.ts')
+
+describe('the command line', () => {
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sexton-cli-'))
+  })
+  const children = new Set<ChildProcess>()
+  after(async () => {
+    for (const child of children) child.kill('SIGKILL')
+    await rm(folder, { recursive: true })
+  })
+
+  function run(parameters: readonly string[], environment: Record<string, string> = {}) {
+    const child = spawn(process.execPath, [program, ...parameters], {
+      env: {
+        ...nodeEnvironment,
+        SEXTON_DATA: folder,
+        SEXTON_ECOSYSTEM: ecosystem,
+        ...environment,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    children.add(child)
+    child.once('close', () => children.delete(child))
+    const output = { text: '', errors: '' }
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output.text += text
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output.errors += text
+    })
+    return { child, output }
+  }
+  async function ended(child: ChildProcess): Promise<number | null> {
+    const [code] = await once(child, 'close')
+    return code
+  }
+
+  it('a URL that cannot be read is refused without its password', async () => {
+    for (const url of ['postgres://u:hun/ter2@db/x', 'mysql://u:hunter2@db/x']) {
+      const { child, output } = run(['copy', '--to', url])
+      assert.equal(await ended(child), 2)
+      assert.match(output.errors, /--to <stores>' argument '[a-z]+:\/\/\.\.\.@db\/x' is invalid/)
+    }
+  })
+
+  it('the help of every command shows an example and names the variables', async () => {
+    const main = run(['--help'])
+    assert.equal(await ended(main.child), 0)
+    const onStores = ['start', 'serve', 'index', 'verify', 'check', 'explain', 'doctor', 'audit']
+    const ofUpkeep = ['keys list', 'copy', 'migrate']
+    const all = [...onStores, ...ofUpkeep, 'init', 'mcp', 'grants']
+    for (const word of [...all, 'SEXTON_DATABASE_URL'])
+      assert.ok(main.output.text.includes(word.replace(' list', '')), word)
+    const helps = all.map(async (command) => {
+      const { child, output } = run([...command.split(' '), '--help'])
+      assert.equal(await ended(child), 0)
+      assert.ok(output.text.includes('Examples:'), command)
+      if (['init', 'mcp', 'grants'].includes(command)) return
+      for (const part of ['--ecosystem <file>', '--data <folder>'])
+        assert.ok(output.text.includes(part), `${command}: ${part}`)
+    })
+    await Promise.all(helps)
+  })
+
+  it('an audit that cannot reach the database exits with 2 and shows no password', async () => {
+    const { child, output } = run(['audit'], {
+      SEXTON_DATABASE_URL: 'postgres://me:correct horse@127.0.0.1:1/sexton',
+    })
+    assert.equal(await ended(child), 2)
+    assert.match(
+      output.errors,
+      /the audit could not read the database \(PostgreSQL: .*ECONNREFUSED/,
+    )
+    assert.doesNotMatch(output.errors + output.text, /horse/)
+  })
+
+  it('a listing is shown only where a facilitator settles, and by itself', async () => {
+    const nowhere = { base: 'http://127.0.0.1:9', ethereum: 'http://127.0.0.1:9' }
+    const unsettled = localFile(4020, nowhere)
+    const settle = { facilitator: 'https://facilitator.example' }
+    const settled = { ...unsettled, payment: { ...unsettled.payment, settle } }
+    const list = async (content: object, ...more: string[]) => {
+      const file = join(folder, 'listed.json')
+      await writeFile(file, JSON.stringify(content))
+      const { child, output } = run(['check', '--listing', '--ecosystem', file, ...more])
+      return { code: await ended(child), ...output }
+    }
+    const none = await list(unsettled)
+    assert.equal(none.code, 1, none.errors)
+    assert.match(none.text + none.errors, /not listed: payments are not settled by a facilitator/)
+    const listed = await list(settled)
+    assert.equal(listed.code, 0, listed.errors)
+    assert.ok(JSON.parse(listed.text).accepts.length > 0)
+    for (const option of ['--json', '--offline'])
+      assert.equal((await list(settled, option)).code, 2)
+  })
+
+  it('an unknown command is 2 and names the one that was meant', async () => {
+    const { child, output } = run(['strat'])
+    assert.equal(await ended(child), 2)
+    assert.match(output.errors, /Did you mean start\?/)
+  })
+
+  for (const [name, environment] of [
+    ['PORT', { PORT: 'abc' }],
+    ['SEXTON_TRUSTED_PROXIES', { SEXTON_TRUSTED_PROXIES: 'everyone' }],
+    ['missing.json', { SEXTON_ECOSYSTEM: 'missing.json' }],
+  ] as const)
+    it(`a wrong configuration (${name}) is one line and exit code 2`, async () => {
+      const { child, output } = run(['serve'], environment)
+      assert.equal(await ended(child), 2)
+      assert.match(output.errors, new RegExp(`^sexton: ${name}.*\n$`))
+    })
+
+  for (const command of ['start', 'serve', 'index', 'verify', 'doctor', 'audit'])
+    it(`${command} reads the file of --ecosystem, whatever the environment names`, async () => {
+      const { child, output } = run([command, '--ecosystem', 'absent.json', '--data', folder])
+      assert.equal(await ended(child), 2)
+      assert.match(output.errors, /absent\.json/)
+    })
+
+  it('every mistake in an ecosystem file gets its own line, and the exit code is 2', async () => {
+    const file = join(folder, 'ecosystem.json')
+    await writeFile(file, '{"chains":[],"tokens":[],"colour":"red"}')
+    const { child, output } = run(['serve'], { SEXTON_ECOSYSTEM: file })
+    assert.equal(await ended(child), 2)
+    const fields = output.errors
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.replace(`sexton: ${file}: `, '').split(':')[0])
+    assert.deepEqual(fields, ['service', 'colour', 'chains', 'tokens'])
+  })
+
+  it('a port that is taken is one line that says what to do', async () => {
+    const holder = createServer()
+    await once(holder.listen(0, '127.0.0.1'), 'listening')
+    const address = holder.address()
+    assert.ok(typeof address === 'object' && address !== null)
+    const port = String(address.port)
+    const { child, output } = run(['serve', '--port', port], { SEXTON_METRICS_PORT: 'off' })
+    const code = await ended(child)
+    holder.close()
+    assert.equal(code, 2)
+    assert.match(output.errors, /^sexton: .*EADDRINUSE.*set another PORT\n$/)
+  })
+
+  it('serve answers from an empty index with 503, its documents with 200, and ends on SIGTERM with 0', async () => {
+    const { child, output } = run(['serve', '--port', '0'], { SEXTON_METRICS_PORT: '0' })
+    let url: string | undefined
+    while (url === undefined) {
+      await Promise.race([once(child.stdout, 'data'), once(child, 'close')])
+      url = /"url":"([^"]+)"/.exec(output.text)?.[1]
+      assert.ok(url !== undefined || child.exitCode === null, output.errors)
+    }
+    const stats = await fetch(`${url}/api/stats`)
+    assert.equal(stats.status, 503)
+    assert.equal(stats.headers.get('x-ratelimit-remaining'), '500')
+    assert.equal((await fetch(`${url}/openapi.json`)).status, 200)
+    assert.equal((await fetch(`${url}/healthz`)).status, 200)
+    child.kill('SIGTERM')
+    assert.equal(await ended(child), 0)
+  })
+})

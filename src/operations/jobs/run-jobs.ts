@@ -1,0 +1,84 @@
+import type { Logger } from 'pino'
+import { sleep } from '#lib/sleep.ts'
+import { type Leader, LeaseLostError } from '#operations/jobs/leader.ts'
+
+/** Work that is done again and again, by one process at a time. */
+export interface Job {
+  readonly name: string
+  readonly everySeconds: number
+  /** A run that takes longer is told to end. */
+  readonly budgetSeconds: number
+  /** What callers or the operator notice. */
+  readonly whileFailing: string
+}
+
+export interface OpenJob extends Job {
+  run(signal: AbortSignal): Promise<unknown>
+}
+
+/** The newest runs of a job in this process, by `performance.now()`. */
+export interface JobRun {
+  readonly firstMs: number
+  readonly succeededMs: number | undefined
+  readonly failedMs: number | undefined
+  /** Why the last run failed; undefined if it did not. */
+  readonly failure: string | undefined
+}
+
+const NEVER = { succeededMs: undefined, failedMs: undefined, failure: undefined }
+
+export type JobRuns = Map<string, JobRun>
+
+interface RunDeps {
+  readonly leader: Pick<Leader, 'leads'>
+  readonly logger: Pick<Logger, 'info' | 'error'>
+  readonly runs: JobRuns
+}
+
+/** How often a process that stands by looks whether it leads. */
+const STANDBY_MS = 250
+
+/** Runs each job in a loop of its own, while this process leads and until the signal aborts. */
+export async function runJobs(
+  jobs: readonly OpenJob[],
+  deps: RunDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.all(jobs.map((job) => repeat(job, deps, signal)))
+}
+
+async function repeat(job: OpenJob, deps: RunDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const { leads } = deps.leader
+    if (leads) await runOnce(job, deps, signal)
+    // What another leader has noted since is newer.
+    else deps.runs.delete(job.name)
+    await sleep(leads ? job.everySeconds * 1_000 : STANDBY_MS, signal)
+  }
+}
+
+async function runOnce(job: OpenJob, { logger, runs }: RunDeps, signal: AbortSignal) {
+  const { name } = job
+  const before: JobRun = runs.get(name) ?? { ...NEVER, firstMs: performance.now() }
+  runs.set(name, before)
+  try {
+    await job.run(AbortSignal.any([signal, AbortSignal.timeout(job.budgetSeconds * 1_000)]))
+    if (before.failure !== undefined) logger.info({ job: name }, 'the job works again')
+    runs.set(name, { ...before, succeededMs: performance.now(), failure: undefined })
+  } catch (error) {
+    // What fails while the process ends, or once another one leads, is no failure of the job.
+    if (signal.aborted || error instanceof LeaseLostError) return
+    const failure = reasonOf(error)
+    if (before.failure !== failure)
+      logger.error({ job: name, err: error }, `a job failed: ${job.whileFailing}; trying again`)
+    runs.set(name, { ...before, failedMs: performance.now(), failure })
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError)
+    return [error.message, ...error.errors.map(reasonOf)].join(': ').slice(0, REASON_MAX)
+  return (error instanceof Error ? error.message : String(error)).slice(0, REASON_MAX)
+}
+
+const REASON_MAX = 500

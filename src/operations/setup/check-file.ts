@@ -1,0 +1,222 @@
+import type { ChainSource, SourceLog } from '#chains/chain/chain-source.ts'
+import { RpcError } from '#chains/chain/rpc-error.ts'
+import { openRpcSource } from '#chains/chain/rpc-source.ts'
+import { proveStartBlocks } from '#chains/datasets/holders/proof/prove-start-blocks.ts'
+import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
+import { loadEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import { EcosystemError, type Problem } from '#chains/ecosystem/problem.ts'
+import { makeEventReader, selectorsOf } from '#chains/indexer/decode-event.ts'
+import { ProofError } from '#chains/indexer/proof-error.ts'
+import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
+import { mappingWarnings } from '#chains/kinds/kinds.ts'
+import { showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import type { Clock } from '#lib/time.ts'
+import { type Mapping, mappingsOf } from '#main/mappings.ts'
+import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
+import { findPricelessDays } from './priceless-days.ts'
+import { scanBack } from './scan-back.ts'
+
+export interface CheckedFile {
+  readonly file: string
+  readonly errors: readonly Problem[]
+  readonly warnings: readonly Problem[]
+  readonly unchecked: readonly string[]
+}
+
+export interface CheckDeps {
+  readonly clock: Clock
+  onProgress(task: string, done: number, total: number): void
+}
+
+export async function checkFile(
+  deps: CheckDeps,
+  { file, offline }: { readonly file: string; readonly offline: boolean },
+): Promise<CheckedFile> {
+  const ecosystem = await loadEcosystem(file).catch((error: unknown) => {
+    if (error instanceof EcosystemError) return error
+    throw error
+  })
+  if (ecosystem instanceof EcosystemError)
+    return { file, errors: ecosystem.problems, warnings: [], unchecked: [] }
+  const repeated = mappingWarnings(ecosystem)
+  if (offline) return { file, errors: [], warnings: repeated, unchecked: [] }
+  const sourceOf = openSources(ecosystem)
+  const steps = [
+    async () => ({ warnings: await proveEcosystem(ecosystem, sourceOf) }),
+    async () => toUnchecked(await proveStartBlocks(ecosystem, sourceOf)),
+    async () => ({ warnings: await findPricelessDays(ecosystem, sourceOf) }),
+    () => judgeMappings(deps, ecosystem, sourceOf),
+    () => judgePayments(deps, ecosystem),
+  ]
+  let done = 0
+  const outcomes = await Promise.all(
+    steps.map(async (step) => {
+      const outcome = await settle(step)
+      done += 1
+      deps.onProgress('checking against the chains', done, steps.length)
+      return outcome
+    }),
+  )
+  return {
+    file,
+    errors: outcomes.flatMap(({ errors = [] }) => errors),
+    warnings: [...repeated, ...outcomes.flatMap(({ warnings = [] }) => warnings)],
+    unchecked: [...new Set(outcomes.flatMap(({ unchecked = [] }) => unchecked))],
+  }
+}
+
+type Outcome = Partial<Pick<CheckedFile, 'errors' | 'warnings' | 'unchecked'>>
+
+async function settle(step: () => Promise<Outcome>): Promise<Outcome> {
+  try {
+    return await step()
+  } catch (error) {
+    if (error instanceof ProofError) return { errors: error.problems }
+    if (error instanceof RpcError) return { unchecked: [error.message] }
+    throw error
+  }
+}
+
+export function openSources({ chains }: Ecosystem): (chain: Chain) => ChainSource {
+  const sources = new Map(
+    chains.map(({ id, rpcUrls }) => [id, openRpcSource({ chainId: id, urls: rpcUrls })]),
+  )
+  return ({ id }) => {
+    const source = sources.get(id)
+    if (source === undefined) throw new Error(`chain ${id} has no source`)
+    return source
+  }
+}
+
+function toUnchecked(unproven: ReadonlyMap<string, string>): Outcome {
+  return {
+    unchecked: [...unproven].map(
+      ([chain, reason]) => `startBlock of ${chain}: no node has the state before it (${reason})`,
+    ),
+  }
+}
+
+/** Without EIP-3009, or with a part of it, transfers still buy balance. */
+async function judgePayments({ clock }: CheckDeps, { payment }: Ecosystem): Promise<Outcome> {
+  if (payment === null) return {}
+  try {
+    const messages = await proveWaysToPay(payment, clock)
+    return { warnings: messages.map((message) => ({ field: 'payment.asset', message })) }
+  } catch (error) {
+    return { unchecked: [`who can pay by x402 on ${payment.chain.name}: ${reasonOf(error)}`] }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+const SEARCH_MS = 10_000
+
+const SAMPLE = 20
+
+/** A mapping may be right without a log yet; one that cannot read its logs is wrong. */
+async function judgeMappings(
+  { clock }: CheckDeps,
+  ecosystem: Ecosystem,
+  sourceOf: (chain: Chain) => ChainSource,
+): Promise<Outcome> {
+  const judged = await Promise.all(
+    mappingsOf(ecosystem).map(async (mapping) => {
+      const chain = sourceOf(mapping.source.chain)
+      const head = await chain.header('latest')
+      if (head === undefined) return {}
+      const { logs, from } = await scanBack(
+        { source: chain, clock },
+        {
+          filter: { addresses: [mapping.source.address], topics: [[mapping.source.topic0]] },
+          from: mapping.source.chain.startBlock,
+          to: head.number,
+          enough: SAMPLE,
+          untilMs: clock() + SEARCH_MS,
+        },
+      )
+      return judgeLogs(ecosystem, mapping, { logs, from, to: head.number })
+    }),
+  )
+  return {
+    errors: judged.flatMap(({ errors = [] }) => errors),
+    warnings: judged.flatMap(({ warnings = [] }) => warnings),
+  }
+}
+
+interface Sample {
+  readonly logs: readonly SourceLog[]
+  readonly from: number
+  readonly to: number
+}
+
+function judgeLogs(
+  { burnAddresses }: Ecosystem,
+  { name, source }: Mapping,
+  { logs, from, to }: Sample,
+): Outcome {
+  const indexed = source.event.inputs.filter((input) => input.indexed).length
+  const unfit = logs.filter(({ topics }) => topics.length - 1 !== indexed)
+  const [first] = unfit
+  if (first !== undefined)
+    return {
+      errors: [
+        {
+          field: `${name}.event`,
+          message: `${unfit.length} of the last ${logs.length} logs have ${first.topics.length - 1} indexed arguments, the event has ${indexed}; write "indexed" as the contract does`,
+        },
+      ],
+    }
+  const read = makeEventReader([source])
+  const readings = logs.flatMap((log) => readOne(read, log))
+  if (readings.length === 0)
+    return {
+      warnings: [
+        {
+          field: name,
+          message: `no log in blocks ${from} to ${to} matches; see what the contract emits: sexton explain '${name}'`,
+        },
+      ],
+    }
+  const nowhere = new Set<string>([ZERO_ADDRESS, ...burnAddresses])
+  const accounts = new Set(readings.map(({ account }) => account))
+  const [only] = accounts
+  if (readings.every(({ account }) => account !== null && nowhere.has(account)))
+    return warn(
+      name,
+      'every account is the zero address or a burn address; are the arguments swapped?',
+    )
+  if (readings.length > 3 && accounts.size === 1 && only)
+    return warn(
+      name,
+      `every one of the last ${readings.length} events names the same account, ${showAddress(only)}; is the argument the right one?`,
+    )
+  return {}
+}
+
+function warn(field: string, message: string): Outcome {
+  return { warnings: [{ field, message }] }
+}
+
+function readOne(read: ReturnType<typeof makeEventReader>, log: SourceLog) {
+  try {
+    return read({ ...log, timestamp: log.timestamp ?? 0 }).map(({ source, args }) =>
+      source.read(args),
+    )
+  } catch (error) {
+    // Anomalies of single logs are reported by the index.
+    if (error instanceof DecodeError) return []
+    throw error
+  }
+}
+
+/** The node filters by event and by the accepted addresses. */
+export function filterOf(source: Mapping['source']) {
+  const [selector] = selectorsOf([source])
+  return {
+    addresses: [source.address],
+    topics: [[source.topic0], ...(selector?.arguments ?? [])],
+  }
+}

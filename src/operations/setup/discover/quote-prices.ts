@@ -1,0 +1,109 @@
+import type { PriceFile } from '#chains/ecosystem/price-kinds.ts'
+import { parseAddress, showAddress } from '#domain/address.ts'
+import { ask, type ChainView } from './chain-view.ts'
+import { contractsAround } from './counterparties.ts'
+import { type Floor, floorOf } from './pool-floor.ts'
+import { findPools, type Pool } from './pools.ts'
+import { readNewest } from './read-price.ts'
+import type { TokenFacts } from './token-facts.ts'
+
+export interface QuotePrice {
+  readonly token: TokenFacts
+  readonly price: PriceFile
+  readonly usd: number
+  readonly evidence: string
+  readonly floor?: Floor
+}
+
+const STABLE = /^(USDC|USDT|DAI|USDbC|BUSD|USDS|PYUSD)(\.[a-z]+)?$/i
+
+/**
+ * A dollar for stablecoins, the feed of a wrapped coin, else the token's deepest stablecoin pool,
+ * followed by that stablecoin. Empty if none is found.
+ */
+export async function priceQuote(
+  view: ChainView,
+  token: TokenFacts,
+  firstBlock: number,
+): Promise<readonly QuotePrice[]> {
+  if (STABLE.test(token.symbol)) return [priceStable(view, token)]
+  const feed = await readFeed(view, token, firstBlock)
+  return feed === undefined ? poolPrice(view, token, firstBlock) : [feed]
+}
+
+function priceStable(view: ChainView, token: TokenFacts): QuotePrice {
+  const evidence = isKnownUsdc(view, token)
+    ? `Circle's USDC on ${view.name}`
+    : 'taken for a stablecoin by its symbol: check the address'
+  return { token, price: { kind: 'fixed', usd: '1' }, usd: 1, evidence }
+}
+
+function isKnownUsdc({ known }: ChainView, { address }: TokenFacts): boolean {
+  return known?.usdc.toLowerCase() === address
+}
+
+/** Only the aggregator behind the feed emits events; a new aggregator needs a new address here. */
+async function readFeed(
+  view: ChainView,
+  token: TokenFacts,
+  firstBlock: number,
+): Promise<QuotePrice | undefined> {
+  const { known } = view
+  if (known === undefined || known.wrapped.toLowerCase() !== token.address) return undefined
+  const proxy = parseAddress(known.wrappedFeed.toLowerCase())
+  if (proxy === undefined) return undefined
+  const [aggregator, decimals, answer, description] = await Promise.all([
+    ask(view, proxy, 'aggregator() view returns (address)'),
+    ask(view, proxy, 'decimals() view returns (uint8)'),
+    ask(view, proxy, 'latestAnswer() view returns (int256)'),
+    ask(view, proxy, 'description() view returns (string)'),
+  ])
+  const isRight = typeof description === 'string' && description.endsWith('/ USD')
+  if (!isRight || typeof aggregator !== 'string' || typeof decimals !== 'number') return undefined
+  if (typeof answer !== 'bigint' || answer <= 0n) return undefined
+  const price = { kind: 'chainlink', address: aggregator, decimals } as const
+  if ((await readNewest(view, { price, token, firstBlock })) === undefined) return undefined
+  return {
+    token,
+    price: { ...price, chain: view.name },
+    usd: Number(answer) / 10 ** decimals,
+    evidence: `Chainlink's feed "${description}", its aggregator of today; a replaced one needs the new address`,
+  }
+}
+
+async function poolPrice(
+  view: ChainView,
+  token: TokenFacts,
+  firstBlock: number,
+): Promise<readonly QuotePrice[]> {
+  const around = await contractsAround(view, token.address, { firstBlock, more: [] })
+  const pools = await findPools(view, token, { contracts: around, firstBlock })
+  const stable = pools.filter(({ quote }) => STABLE.test(quote.symbol))
+  const [deepest] = stable.sort((a, b) => depthOf(b) - depthOf(a))
+  const usd = deepest && (await spotUsd(view, token, deepest))
+  if (deepest === undefined || usd === undefined) return []
+  const { kind, quote } = deepest
+  const floor = floorOf(deepest, 1)
+  const address = showAddress(deepest.address)
+  const held = `its deepest pool: about ${Math.round(depthOf(deepest))} USD of ${quote.symbol} in it`
+  const own = {
+    token,
+    price: { kind, chain: view.name, address, quote: quote.symbol, ...floor.member },
+    usd,
+    evidence: held,
+    floor,
+  }
+  return [own, priceStable(view, quote)]
+}
+
+function depthOf({ quote, quoteHeld }: Pool): number {
+  return Number(quoteHeld) / 10 ** quote.decimals
+}
+
+async function spotUsd(view: ChainView, token: TokenFacts, pool: Pool) {
+  const own = await ask(view, token.address, 'balanceOf(address) view returns (uint256)', [
+    pool.address,
+  ])
+  if (typeof own !== 'bigint' || own === 0n) return undefined
+  return depthOf(pool) / (Number(own) / 10 ** token.decimals)
+}

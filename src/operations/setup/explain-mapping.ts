@@ -1,0 +1,170 @@
+import type { ChainSource, SourceLog } from '#chains/chain/chain-source.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
+import type { EventSource } from '#chains/ecosystem/event-source.ts'
+import { makeEventReader } from '#chains/indexer/decode-event.ts'
+import { countTopics, nameOfTopic } from '#chains/indexer/name-of-topic.ts'
+import { parseAddress, parseHash, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import { isObject } from '#lib/json.ts'
+import type { Clock } from '#lib/time.ts'
+import { mappingsOf } from '#main/mappings.ts'
+import { filterOf, openSources } from './check-file.ts'
+import { oneLine, SetupError } from './discover/chain-view.ts'
+import { openNode } from './node.ts'
+import { scanBack } from './scan-back.ts'
+
+export interface ExplainedLog {
+  readonly block: number
+  readonly txHash: string
+  readonly logIndex: number
+  /** Arguments as decoded; empty if the log does not fit the event. */
+  readonly args: Readonly<Record<string, string>>
+  readonly outcome: string
+}
+
+export interface Explained {
+  readonly mapping: string
+  readonly chain: string
+  readonly address: string
+  readonly event: string
+  readonly from: number
+  readonly to: number
+  readonly logs: readonly ExplainedLog[]
+  /** Events of the contract among the newest logs, with counts; given when nothing matches. */
+  readonly emitted: Readonly<Record<string, number>>
+}
+
+export interface ExplainRequest {
+  readonly ecosystem: Ecosystem
+  readonly mapping: string
+  readonly tx?: string | undefined
+}
+
+const LOGS = 5
+const BUDGET_MS = 30_000
+const SAMPLE = 200
+
+/** The last five logs that a mapping matches, and what becomes of each. Throws SetupError. */
+export async function explainMapping(
+  { clock }: { readonly clock: Clock },
+  { ecosystem, mapping, tx }: ExplainRequest,
+): Promise<Explained> {
+  const mappings = mappingsOf(ecosystem)
+  const found = mappings.find(({ name }) => name === mapping)
+  if (found === undefined)
+    throw new SetupError(
+      `unknown mapping "${mapping}"; known: ${mappings.map(({ name }) => name).join(', ')}`,
+    )
+  const { source } = found
+  const chain = openSources(ecosystem)(source.chain)
+  const common = {
+    mapping,
+    chain: source.chain.name,
+    address: showAddress(source.address),
+    event: source.event.name,
+  }
+  if (tx !== undefined) {
+    const logs = await logsOfTransaction(chain, source, tx)
+    const blocks = logs.map(({ blockNumber }) => blockNumber)
+    const explained = logs.map((log) => explainLog(ecosystem, source, log))
+    return { ...common, from: blocks[0] ?? 0, to: blocks[0] ?? 0, logs: explained, emitted: {} }
+  }
+  const head = await chain.header('latest')
+  const to = head?.number ?? source.chain.startBlock
+  const scan = { from: source.chain.startBlock, to, untilMs: clock() + BUDGET_MS }
+  const deps = { source: chain, clock }
+  const matched = await scanBack(deps, { ...scan, filter: filterOf(source), enough: LOGS })
+  const sample =
+    matched.logs.length > 0
+      ? []
+      : (
+          await scanBack(deps, {
+            ...scan,
+            filter: { addresses: [source.address], topics: [] },
+            enough: SAMPLE,
+          })
+        ).logs
+  return {
+    ...common,
+    from: matched.from,
+    to,
+    logs: matched.logs.slice(-LOGS).map((log) => explainLog(ecosystem, source, log)),
+    emitted: countTopics(sample),
+  }
+}
+
+async function logsOfTransaction(
+  chain: ChainSource,
+  { address, chain: { name, rpcUrls } }: EventSource,
+  tx: string,
+): Promise<readonly SourceLog[]> {
+  const hash = parseHash(tx)
+  if (hash === undefined) throw new SetupError(`--tx: not a transaction hash: "${tx}"`)
+  const receipt = await openNode(rpcUrls[0] ?? '').ask('eth_getTransactionReceipt', hash)
+  if (!isObject(receipt))
+    throw new SetupError(`--tx: the node of ${name} does not know ${hash}; is it of another chain?`)
+  const block = Number(receipt.blockNumber)
+  const all = await chain.logsInRange({ addresses: [address], topics: [] }, block, block)
+  return all.filter(({ txHash }) => txHash === hash)
+}
+
+function explainLog(ecosystem: Ecosystem, source: EventSource, log: SourceLog): ExplainedLog {
+  const { blockNumber: block, txHash, logIndex } = log
+  const place = { block, txHash, logIndex }
+  if (log.topics[0] !== source.topic0)
+    return {
+      ...place,
+      args: {},
+      outcome: `another event: ${nameOfTopic(log.topics[0] ?? 'no topic')}`,
+    }
+  try {
+    const [read] = makeEventReader([source])({ ...log, timestamp: log.timestamp ?? 0 })
+    if (read === undefined) return { ...place, args: {}, outcome: whyLeftOut(source) }
+    const args = Object.fromEntries(
+      Object.entries(read.args).map(([name, value]) => [name, oneLine(String(value))]),
+    )
+    try {
+      const outcome = `${describe(ecosystem, source.read(read.args))}${whyBurned(ecosystem, source, args)}`
+      return { ...place, args, outcome }
+    } catch (error) {
+      return { ...place, args, outcome: anomaly(error) }
+    }
+  } catch (error) {
+    return { ...place, args: {}, outcome: anomaly(error) }
+  }
+}
+
+function anomaly(error: unknown): string {
+  if (!(error instanceof DecodeError)) throw error
+  return `not counted, reported as an anomaly: ${error.message}`
+}
+
+function describe({ tokens }: Ecosystem, reading: ReturnType<EventSource['read']>): string {
+  const { kind, token: symbol, account, amount, counted, detail } = reading
+  const token = tokens.find((each) => each.symbol === symbol)
+  const shown = formatDecimal(amount, token?.decimals ?? 0)
+  const who = account === null ? '' : ` by ${showAddress(account)}`
+  const which = detail === null ? '' : ` ${detail}`
+  return `${counted ? 'counted' : 'listed, not counted'}: ${kind}${which}, ${shown} ${symbol}${who}`
+}
+
+function whyBurned(
+  { burnAddresses }: Ecosystem,
+  { facts }: EventSource,
+  args: ExplainedLog['args'],
+): string {
+  const receiver = parseAddress(typeof facts.to === 'string' ? (args[facts.to] ?? '') : '')
+  if (receiver === ZERO_ADDRESS) return `; ${facts.to} is the zero address`
+  const place = receiver === undefined ? -1 : burnAddresses.indexOf(receiver)
+  return place < 0 ? '' : `; ${facts.to} is supply.burnAddresses[${place}]`
+}
+
+function whyLeftOut({ where, whereNot }: EventSource): string {
+  const listed = (values: ReadonlySet<string>) => [...values].join(', ')
+  const wanted = [
+    ...[...where].map(([name, values]) => `${name} is one of ${listed(values)}`),
+    ...[...whereNot].map(([name, values]) => `${name} is none of ${listed(values)}`),
+  ]
+  return `left out: counted only where ${wanted.join(' and ')}`
+}

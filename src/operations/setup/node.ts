@@ -1,0 +1,64 @@
+import { EndpointError } from '#chains/chain/endpoints/endpoint-error.ts'
+import { openPost } from '#chains/chain/endpoints/http-post.ts'
+import { readAnswer } from '#chains/chain/endpoints/rpc-answer.ts'
+import { secretsOf, withoutSecrets } from '#chains/chain/endpoints/secrets.ts'
+import { sleep } from '#lib/sleep.ts'
+
+/** One JSON-RPC endpoint, asked directly: no failover, and errors as the node worded them. */
+export interface Node {
+  readonly url: string
+  readonly host: string
+  /** Throws EndpointError. Waits and asks again while the node is rate-limiting. */
+  ask(method: string, ...params: readonly unknown[]): Promise<unknown>
+  measure(method: string, ...params: readonly unknown[]): Promise<Measured>
+}
+
+export interface Measured {
+  readonly result: unknown
+  readonly wireBytes: number
+  readonly bodyBytes: number
+}
+
+const TIMEOUT_MS = 15_000
+
+/** Together about eight seconds, longer than the windows of public rate limits. */
+const WAITS_MS = [500, 1_000, 2_000, 4_000]
+
+/** Longer waits are told instead. */
+const WAIT_MAX_MS = 60_000
+
+export function openNode(url: string): Node {
+  const post = openPost(url)
+  const secrets = secretsOf(url)
+  let lastId = 0
+  const measureOnce = async (method: string, params: readonly unknown[]) => {
+    lastId += 1
+    const id = lastId
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
+    try {
+      const answer = await post(body, { timeoutMs: TIMEOUT_MS })
+      const result = readAnswer(answer, { id, method })
+      return { result, wireBytes: answer.wireBytes, bodyBytes: answer.body.length }
+    } catch (error) {
+      if (!(error instanceof EndpointError)) throw error
+      throw new EndpointError(error.kind, withoutSecrets(error.message, secrets), error)
+    }
+  }
+  const measure = async (method: string, ...params: readonly unknown[]) => {
+    for (const waitMs of WAITS_MS)
+      try {
+        return await measureOnce(method, params)
+      } catch (error) {
+        if (!(error instanceof EndpointError) || error.kind !== 'too-fast') throw error
+        if ((error.retryAfterMs ?? 0) > WAIT_MAX_MS) throw error
+        await sleep(error.retryAfterMs ?? waitMs)
+      }
+    return measureOnce(method, params)
+  }
+  return {
+    url,
+    host: new URL(url).host,
+    measure,
+    ask: async (method, ...params) => (await measure(method, ...params)).result,
+  }
+}

@@ -1,0 +1,41 @@
+import type { ChainSource, SourceLog } from '#chains/chain/chain-source.ts'
+import type { LogFilter } from '#chains/chain/log-filter.ts'
+import { walkLogs } from '#chains/indexer/walk-logs.ts'
+import type { Clock } from '#lib/time.ts'
+
+export interface Scan {
+  readonly filter: LogFilter
+  readonly from: number
+  readonly to: number
+  readonly enough: number
+  readonly untilMs: number
+}
+
+/** Ascending. `from` is how far back the scan came. */
+export interface Scanned {
+  readonly logs: readonly SourceLog[]
+  readonly from: number
+}
+
+const FIRST_BLOCKS = 2_000
+
+/** Newest blocks first. */
+export async function scanBack(
+  { source, clock }: { readonly source: Pick<ChainSource, 'logsInRange'>; readonly clock: Clock },
+  { enough, untilMs, ...scan }: Scan,
+): Promise<Scanned> {
+  const found: (readonly SourceLog[])[] = []
+  let count = 0
+  let from = scan.to + 1
+  for await (const { logs, left } of walkLogs(source, {
+    ...scan,
+    newestFirst: true,
+    blocks: FIRST_BLOCKS,
+  })) {
+    found.unshift(logs)
+    count += logs.length
+    from = left.to + 1
+    if (count >= enough || clock() >= untilMs) break
+  }
+  return { logs: found.flat(), from }
+}

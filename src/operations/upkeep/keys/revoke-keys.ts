@@ -1,0 +1,36 @@
+import { findKey, markRevoked } from '#callers/keys/key-store.ts'
+import type { Connection } from '#store/engine.ts'
+import { UpkeepError } from '../upkeep-error.ts'
+
+export interface Revoked {
+  readonly revoked: readonly RevokedKey[]
+  /** Revoked before. */
+  readonly before: readonly string[]
+}
+
+export interface RevokedKey {
+  readonly publicId: string
+  readonly owner: string
+}
+
+/** In one transaction: all, or none if one is unknown. */
+export async function revokeKeys(
+  connection: Connection,
+  publicIds: readonly string[],
+  nowUnix: number,
+): Promise<Revoked> {
+  const [revoked, before, unknown]: [RevokedKey[], string[], string[]] = [[], [], []]
+  // In one order, so that two commands cannot deadlock.
+  for (const publicId of [...new Set(publicIds)].sort()) {
+    const key = await findKey(connection, publicId)
+    if (key === undefined) unknown.push(publicId)
+    else if ((await markRevoked(connection, { publicId, nowUnix })) === undefined)
+      before.push(publicId)
+    else revoked.push({ publicId, owner: key.wallet })
+  }
+  if (unknown.length > 0)
+    throw new UpkeepError(
+      `no key has the publicId ${unknown.join(', ')}; nothing was revoked, "sexton keys list" shows all`,
+    )
+  return { revoked, before }
+}

@@ -1,0 +1,80 @@
+import type { Refusal } from '#domain/refusal.ts'
+import type { Route } from '#route/route.ts'
+import type { ConnectionLimits } from '#serving/http/connections.ts'
+import type { Answered, Endpoint } from '#serving/http/exchange.ts'
+import { createServer, type HttpServer } from '#serving/http/server.ts'
+import type { UnsentLimits } from '#serving/http/unsent-bytes.ts'
+import { CONSTANT_HEADERS } from './constant-headers.ts'
+import type { McpFacts } from './mcp/mcp-deps.ts'
+import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
+import { type PipelineDeps, routeEndpoint } from './pipeline.ts'
+import { Turns } from './turns.ts'
+
+export interface ApiDeps extends Omit<PipelineDeps, 'turns'> {
+  readonly routes: readonly Route[]
+  readonly pages: readonly Page[]
+  /** Operations this ecosystem does not offer: refused and undocumented. */
+  readonly absent?: readonly AbsentOperation[]
+  /** Whether the peer is a trusted proxy, whose connections carry many clients. */
+  isProxy?(socketAddress: string): boolean
+  readonly connectionLimits?: Partial<ConnectionLimits>
+  readonly unsentLimits?: Partial<UnsentLimits>
+  readonly mcp?: McpFacts
+  newRequestId(): string
+  observe?(path: string | undefined, status: number, durationMs: number): void
+  record?(answered: Answered): void
+}
+
+export interface AbsentOperation {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly refusal: Refusal
+}
+
+export function createApi(given: ApiDeps): HttpServer {
+  const deps = { ...given, turns: new Turns() }
+  return createServer({
+    endpoints: [
+      ...deps.routes.map((route) => routeEndpoint(deps, route)),
+      ...deps.pages.map((page) => pageEndpoint(deps, page)),
+      ...(deps.absent ?? []).map((operation) => absentEndpoint(deps, operation)),
+      ...(deps.mcp === undefined ? [] : [mcpEndpoint(deps, deps.mcp)]),
+    ],
+    constantHeaders: CONSTANT_HEADERS,
+    deny: (incoming, refusal, headers) => deny(deps, incoming, { refusal, headers }),
+    preflight: (incoming, allow) => preflight(deps, incoming, allow),
+    socketOwner: (address) =>
+      deps.isProxy?.(address) === true ? undefined : deps.addressBucket(address, {}),
+    newRequestId: deps.newRequestId,
+    report: deps.report,
+    ...(deps.connectionLimits === undefined ? {} : { connectionLimits: deps.connectionLimits }),
+    ...(deps.unsentLimits === undefined ? {} : { unsentLimits: deps.unsentLimits }),
+    ...(deps.observe === undefined ? {} : { observe: deps.observe }),
+    ...(deps.record === undefined ? {} : { record: deps.record }),
+  })
+}
+
+function pageEndpoint(deps: PipelineDeps, page: Page): Endpoint {
+  return { method: 'GET', path: page.path, respond: (incoming) => answerPage(deps, page, incoming) }
+}
+
+/** The SDK is loaded by the first message. */
+function mcpEndpoint(
+  deps: PipelineDeps & Pick<ApiDeps, 'routes' | 'pages'>,
+  facts: McpFacts,
+): Endpoint {
+  const path = '/mcp'
+  const page: Page = {
+    path,
+    async read(incoming) {
+      const { answerMcp } = await import('./mcp/answer-mcp.ts')
+      return answerMcp({ ...deps, facts }, incoming)
+    },
+  }
+  return { method: 'POST', path, respond: (incoming) => answerPage(deps, page, incoming) }
+}
+
+function absentEndpoint(deps: PipelineDeps, { method, path, refusal }: AbsentOperation): Endpoint {
+  const respond: Endpoint['respond'] = (incoming) => deny(deps, incoming, { refusal, headers: [] })
+  return { method, path, respond }
+}

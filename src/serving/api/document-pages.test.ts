@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import { refuse } from '#domain/refusal.ts'
+import { Type } from '#lib/type.ts'
+import { serviceFactsOf } from '#main/service-facts-of.ts'
+import { answer, defineRoute, type Outcome } from '#route/route.ts'
+import { NOON_MS } from '#test/http/pipeline-harness.ts'
+import { documentPages } from './document-pages.ts'
+
+test('while a route refuses, the document has the examples of the others and is built once in ten seconds', async () => {
+  const facts = serviceFactsOf(parseEcosystem('local', localEcosystem), {
+    ...{ version: '0.0.0', nowUnix: NOON_MS / 1000 },
+  })
+  let nowMs = NOON_MS
+  let isReady = false
+  let asked = 0
+  const route = (operationId: string, handle: () => Outcome) =>
+    defineRoute({
+      ...{ method: 'GET', path: `/${operationId}`, operationId, tag: 'T', summary: '' },
+      ...{ description: '', metered: true, parameters: {}, refusals: [], handle },
+      answers: { 200: { description: '', schema: Type.Object({}) } },
+    })
+  const routes = [
+    route('getUnready', () =>
+      isReady ? answer(200, { of: 'the late one' }) : refuse('data_not_ready', 'not yet'),
+    ),
+    route('getReady', () => {
+      asked += 1
+      return answer(200, { of: 'the ready one' })
+    }),
+  ]
+  const pages = documentPages({ facts, routes, clock: () => nowMs })
+  const read = async (path: string) => {
+    const page = pages.find((each) => each.path === path)
+    const answered = await page?.read({
+      ...{ requestId: 'r', method: 'GET', headers: {}, socketAddress: '192.0.2.1' },
+      ...{ path: {}, query: new Map(), body: undefined, signal: new AbortController().signal },
+      isCut: () => false,
+    })
+    assert.ok(answered !== undefined && 'body' in answered)
+    return String(answered.body)
+  }
+  const texts = await Promise.all(['/openapi.json', '/openapi/v1.json'].map(read))
+  assert.equal(texts[0], texts[1])
+  assert.match(texts[0] ?? '', /the ready one/)
+  nowMs += 9_999
+  await read('/openapi.json')
+  assert.equal(asked, 1, 'one document for both addresses')
+  isReady = true
+  nowMs += 1
+  assert.match(await read('/openapi/v1.json'), /the late one/)
+  nowMs += 3_600_000
+  await read('/openapi.json')
+  assert.equal(asked, 2, 'a finished document is kept')
+})

@@ -1,0 +1,367 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { refuse } from '#domain/refusal.ts'
+import { sleep } from '#lib/sleep.ts'
+import { answer } from '#route/route.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import {
+  type Harness as Accounts,
+  createHarness,
+  HARNESS_MIGRATIONS,
+} from '#test/callers/access-harness.ts'
+import { type Harness, NOON_MS, startHarness } from '#test/http/pipeline-harness.ts'
+import type { Moment } from '#test/killed-at-commit.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine, type OpenStore } from '#test/store/each-engine.ts'
+import type { ProvenPayment } from './call-payment.ts'
+import type { ApiDeps } from './create-api.ts'
+import { noFigures } from './figures.ts'
+
+const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
+
+interface World {
+  readonly api: Harness
+  readonly accounts: Accounts
+  readonly opened: OpenStore
+  readonly store: { isLost: boolean; isDown: boolean }
+}
+
+interface Ending {
+  readonly end: string
+  /** The status of the last answer; undefined where none is read. */
+  readonly status: number | undefined
+  readonly charged: number
+  readonly more?: Partial<ApiDeps>
+  act(world: World): Promise<number | undefined>
+}
+
+const ask = async ({ api }: World, path = '/api/thing', init: RequestInit = {}) => {
+  const response = await fetch(api.origin + path, init)
+  await response.arrayBuffer()
+  return response.status
+}
+
+const failing = (outcome: Harness['outcome']) => (world: World) => {
+  world.api.outcome = outcome
+  return ask(world)
+}
+
+/** Bytes as they are; resolves with the statuses once so many answers came. */
+function send({ api }: World, bytes: string, answers: number): Promise<number[]> {
+  const socket = connect({ port: api.port, host: '127.0.0.1' })
+  let text = ''
+  return new Promise((resolve) => {
+    socket.on('data', (chunk) => {
+      text += chunk
+      const heads = text.match(/HTTP\/1\.1 \d{3}/g) ?? []
+      if (heads.length < answers) return
+      socket.destroy()
+      resolve(heads.map((each) => Number(each.slice(-3))))
+    })
+    socket.write(bytes)
+  })
+}
+
+const THING = 'GET /api/thing HTTP/1.1\r\nHost: x\r\n\r\n'
+
+async function resetWhileWorking(world: World): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const working = Promise.withResolvers<void>()
+  world.api.outcome = async () => {
+    working.resolve()
+    await promise
+    return answer(200, {})
+  }
+  const socket = connect({ port: world.api.port, host: '127.0.0.1' })
+  socket.on('error', () => undefined)
+  socket.write(THING)
+  await working.promise
+  socket.resetAndDestroy()
+  await sleep(100)
+  resolve()
+  await sleep(100)
+  return undefined
+}
+
+/**
+ * A day's row that finds no room. SQLite's own limit is real; PostgreSQL raises the error that a
+ * failed write raises (`test/accounts/break-stores.ts` makes its writes fail).
+ */
+async function fillDisk({ engine }: OpenStore): Promise<void> {
+  await engine.write(async (connection) => {
+    if (engine.dialect === 'sqlite') {
+      await connection.run(sql`create table filler (bytes blob)`)
+      await connection.run(sql`create trigger needs_room before insert on usage_days
+        begin insert into filler values (zeroblob(1000000)); end`)
+      await connection.run(sql`pragma max_page_count = 1`)
+    } else {
+      await connection.run(sql`create function needs_room() returns trigger
+        language plpgsql as 'begin raise disk_full; end'`)
+      await connection.run(sql`create trigger needs_room before insert on usage_days
+        for each row execute function needs_room()`)
+    }
+  })
+}
+
+const killed = (moment: Moment) => async (world: World) => {
+  const { engine, at } = world.opened
+  const program = join(import.meta.dirname, '../../../test/killed-at-commit.ts')
+  const child = spawn(process.execPath, [program, engine.dialect, at, moment], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exit = once(child, 'exit')
+  const [origin] = await once(child.stdout, 'data')
+  await assert.rejects(fetch(`${origin}/api/thing`))
+  assert.deepEqual(await exit, [null, 'SIGKILL'])
+  return undefined
+}
+
+async function useUp(world: World): Promise<void> {
+  for (let call = 0; call < 5; call += 1) assert.equal(await ask(world), 200)
+}
+
+/** Posting it credits, and charges the call if it is asked to. */
+const settle =
+  (posted: string[]): NonNullable<ApiDeps['settle']> =>
+  async (payer) => {
+    const receipt = { id: '1', bucket: payer.bucket, day: 0, account: null, countedKey: null }
+    const figures = noFigures(payer, NOON_MS)
+    const post: ProvenPayment['post'] = async (what) => {
+      posted.push(what)
+      const source = 'prepaid'
+      return { kind: 'admitted', source, figures, receipt: { ...receipt, source } }
+    }
+    return { kind: 'proven', headers: { 'PAYMENT-RESPONSE': 'yes' }, payer, post }
+  }
+
+const MCP = { name: 'Test', version: '1', pricePerCallUsd: '0.0001' }
+
+function callTool(world: World): Promise<number> {
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  }
+  const params = { name: 'getThing', arguments: {} }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+  return ask(world, '/mcp', { method: 'POST', headers, body })
+}
+
+const ENDINGS: readonly Ending[] = [
+  { end: '200', status: 200, charged: 1, act: (world) => ask(world) },
+  {
+    end: '200 of HEAD',
+    status: 200,
+    charged: 1,
+    act: (world) => ask(world, undefined, { method: 'HEAD' }),
+  },
+  {
+    end: '304',
+    status: 304,
+    charged: 1,
+    async act(world) {
+      const first = await fetch(`${world.api.origin}/api/thing`)
+      await first.arrayBuffer()
+      return ask(world, undefined, {
+        headers: { 'if-none-match': first.headers.get('etag') ?? '' },
+      })
+    },
+  },
+  {
+    end: '400 of a parameter',
+    status: 400,
+    charged: 0,
+    act: (world) => ask(world, '/api/thing?limit=0'),
+  },
+  {
+    end: '401',
+    status: 401,
+    charged: 0,
+    act: (world) => ask(world, undefined, { headers: { authorization: 'x' } }),
+  },
+  { end: '404', status: 404, charged: 0, act: (world) => ask(world, '/nowhere') },
+  {
+    end: '405',
+    status: 405,
+    charged: 0,
+    act: (world) => ask(world, undefined, { method: 'DELETE' }),
+  },
+  {
+    end: '429 of the guard',
+    status: 429,
+    charged: 0,
+    more: { guard: () => refuse('rate_limited', 'slower') },
+    act: (world) => ask(world),
+  },
+  {
+    end: '400 of the work',
+    status: 400,
+    charged: 0,
+    act: failing(async () => refuse('invalid_cursor', 'x')),
+  },
+  {
+    end: '503 of the work',
+    status: 503,
+    charged: 0,
+    act: failing(async () => refuse('data_not_ready', 'x')),
+  },
+  {
+    end: '500 of a throw',
+    status: 500,
+    charged: 0,
+    act: failing(() => Promise.reject(new Error('bug'))),
+  },
+  {
+    end: '500 of a body that cannot be written',
+    status: 500,
+    charged: 0,
+    act: failing(async () => answer(200, 1n)),
+  },
+  {
+    end: '402',
+    status: 402,
+    charged: 5,
+    async act(world) {
+      await useUp(world)
+      return ask(world)
+    },
+  },
+  {
+    end: '503 of a store that is down',
+    status: 503,
+    charged: 0,
+    async act(world) {
+      world.store.isDown = true
+      const status = await ask(world)
+      world.store.isDown = false
+      return status
+    },
+  },
+  {
+    end: '503 of a commit whose response is lost',
+    status: 503,
+    charged: 0,
+    async act(world) {
+      world.store.isLost = true
+      const status = await ask(world)
+      world.store.isLost = false
+      await sleep(1_500)
+      return status
+    },
+  },
+  {
+    end: '503 of a full disk',
+    status: 503,
+    charged: 0,
+    async act(world) {
+      await fillDisk(world.opened)
+      return ask(world)
+    },
+  },
+  {
+    end: 'its process killed before the commit',
+    status: undefined,
+    charged: 0,
+    act: killed('before the commit'),
+  },
+  {
+    end: 'its process killed between commit and answer',
+    status: undefined,
+    charged: 1,
+    act: killed('after the commit'),
+  },
+  { end: 'a reset while it works', status: undefined, charged: 0, act: resetWhileWorking },
+  {
+    end: 'three pipelined calls',
+    status: 200,
+    charged: 3,
+    act: async (world) => (await send(world, THING.repeat(3), 3)).at(-1),
+  },
+  {
+    end: 'a stream of less than a minute',
+    status: 200,
+    charged: 1,
+    act: failing(async () => ({
+      kind: 'stream',
+      contentType: 'text/event-stream',
+      async *open() {
+        yield 'data: 1\n\n'
+      },
+    })),
+  },
+  { end: 'an MCP tool call', status: 200, charged: 1, more: { mcp: MCP }, act: callTool },
+  {
+    end: 'an MCP tool call that fails',
+    status: 200,
+    charged: 0,
+    more: { mcp: MCP },
+    act(world) {
+      world.api.outcome = async () => refuse('data_not_ready', 'x')
+      return callTool(world)
+    },
+  },
+]
+
+for (const { end, status, charged, more, act } of ENDINGS)
+  onBoth(`a call that ends with ${end} is charged ${charged}`, (opened) =>
+    inWorld(opened, more, async (world) => {
+      assert.equal(await act(world), status)
+      await turn()
+      assert.equal(await chargedTo(world), charged)
+    }),
+  )
+
+for (const [words, outcome, status, posted] of [
+  ['whose work is done', async () => answer(200, {}), 200, ['credit and call']],
+  ['whose work fails', async () => refuse('data_not_ready', 'x'), 503, ['credit']],
+] as const)
+  onBoth(`of a paid call ${words}, ${posted[0]} is posted once`, (opened) => {
+    const posts: string[] = []
+    return inWorld(opened, { settle: settle(posts) }, async (world) => {
+      await useUp(world)
+      // The first exhausted call tells that the next one must be settled before its work.
+      assert.equal(await ask(world), 200)
+      world.api.outcome = outcome
+      posts.length = 0
+      assert.equal(await ask(world), status)
+      assert.deepEqual(posts, posted)
+    })
+  })
+
+async function inWorld(
+  opened: OpenStore,
+  more: Partial<ApiDeps> | undefined,
+  work: (world: World) => Promise<void>,
+): Promise<void> {
+  const store = { isLost: false, isDown: false }
+  const accounts = createHarness(breakable(opened.engine, store))
+  const { meter, identify, anonymous } = accounts.access
+  const api = await startHarness({ meter, identify, anonymous, ...more })
+  try {
+    await work({ api, accounts, opened, store })
+  } finally {
+    await api.server.stop()
+  }
+}
+
+/** Reports an error where `isLost`, after the commit; refuses everything where `isDown`. */
+function breakable(engine: Engine, store: World['store']): Engine {
+  return {
+    ...engine,
+    async write(work, onCommitted) {
+      if (store.isDown) throw new StoreError('down')
+      if (!store.isLost) return engine.write(work, onCommitted)
+      await engine.write(work)
+      throw new StoreError('the connection is lost at the commit')
+    },
+  }
+}
+
+async function chargedTo({ accounts }: World): Promise<number> {
+  const { access } = accounts
+  return (await access.meter.figures(access.anonymous('127.0.0.1'))).requestCount
+}

@@ -1,0 +1,156 @@
+import type { Static } from 'typebox'
+import { notConfiguredSchema } from '#chains/datasets/meta.ts'
+import { metrics } from '#chains/statistics/metrics.ts'
+import { tiers } from '#domain/tier.ts'
+import { named, Type } from '#lib/type.ts'
+import { answer, defineRoute, type Route } from '#route/route.ts'
+import type { ServiceFacts } from './service-facts.ts'
+
+const chain = named('Chain', {
+  name: Type.String(),
+  chainId: Type.Integer(),
+  caip2: Type.String(),
+  explorerUrl: Type.Union([Type.String(), Type.Null()]),
+})
+
+const token = named('Token', {
+  symbol: Type.String(),
+  name: Type.String(),
+  role: Type.Enum(['primary', 'secondary', 'reward']),
+  decimals: Type.Integer(),
+  addresses: Type.Record(Type.String(), Type.String()),
+})
+
+const proof = named('Proof', {
+  chain: Type.String(),
+  blockNumber: Type.Integer({ description: 'The final block at which both were read' }),
+  provenAtUnix: Type.Integer(),
+  verdict: Type.Enum(['agrees', 'differs', 'unproven']),
+  checked: Type.Integer({ description: 'Figures compared' }),
+  detail: Type.Union([Type.String(), Type.Null()]),
+})
+
+const anomalies = named('Anomaly', {
+  mapping: Type.String({ description: 'Its place in the ecosystem file, such as `burns[0]`' }),
+  chain: Type.String(),
+  logs: Type.Integer(),
+  lastBlock: Type.Integer(),
+  reason: Type.String(),
+  kind: Type.Enum(['unreadable', 'unlisted'], {
+    description: '`unlisted`: about a token that this service does not list',
+  }),
+})
+
+const meta = named('Service', {
+  service: Type.String(),
+  version: Type.String(),
+  chains: Type.Array(chain),
+  tokens: Type.Array(token),
+  metrics: Type.Array(Type.String()),
+  tiers: Type.Array(
+    named('Tier', {
+      tier: Type.Enum(tiers.map(({ name }) => name)),
+      dailyQuota: Type.Integer(),
+      requires: Type.String(),
+    }),
+  ),
+  limits: named('Limits', {
+    limitMaximum: Type.Integer(),
+    periodDaysMaximum: Type.Integer(),
+    bodyBytesMaximum: Type.Integer(),
+    activeKeysPerWallet: Type.Integer(),
+    quotaReset: Type.String(),
+  }),
+  pricing: Type.Union(
+    [
+      named('Pricing', {
+        perCallUsd: Type.String(),
+        network: Type.String(),
+        asset: Type.String(),
+        assetSymbol: Type.String(),
+        payTo: Type.String(),
+        confirmations: Type.Integer(),
+        docs: Type.String(),
+      }),
+      Type.Null(),
+    ],
+    { description: 'Price of calls beyond the quota; null without payments' },
+  ),
+  notConfigured: notConfiguredSchema,
+  proofs: Type.Array(proof, {
+    description: 'Last comparison of supply and holders with the token contracts themselves',
+  }),
+  anomalies: Type.Array(anomalies, {
+    description:
+      'Logs that could not be decoded, or are about other tokens; no figure includes them',
+  }),
+})
+
+export interface MetaDeps {
+  readonly facts: ServiceFacts
+  /** Results of the latest register checks. */
+  findings(): Promise<{
+    readonly proofs: readonly Static<typeof proof>[]
+    readonly anomalies: readonly Static<typeof anomalies>[]
+  }>
+}
+
+/** Mostly constant between deployments. */
+const CACHED = { 'Cache-Control': 'private, max-age=60' }
+
+/** GET /api/meta: everything a client can ask for. */
+export function metaRoute(deps: MetaDeps): Route {
+  const body = metaOf(deps.facts)
+  return defineRoute({
+    method: 'GET',
+    path: '/api/meta',
+    operationId: 'getMeta',
+    tag: 'Service',
+    summary: 'Chains, tokens, metrics, limits, tiers and prices of this service',
+    description: 'Everything a client needs to know to build its requests. Never metered.',
+    metered: false,
+    open: true,
+    parameters: {},
+    answers: { 200: { description: 'What this service offers', schema: meta } },
+    refusals: [],
+    async handle() {
+      // The constant part must answer while the register is unavailable.
+      const found = await deps.findings().catch(() => ({ proofs: [], anomalies: [] }))
+      return answer(200, { ...body, ...found }, { headers: CACHED })
+    },
+  })
+}
+
+function metaOf(facts: ServiceFacts) {
+  const missing = new Set<string>(facts.notConfigured)
+  return {
+    service: facts.name,
+    version: facts.version,
+    chains: facts.chains,
+    tokens: facts.tokens,
+    metrics: [...metrics].filter(([, { part = '' }]) => !missing.has(part)).map(([name]) => name),
+    tiers: facts.tiers,
+    limits: {
+      limitMaximum: 100,
+      periodDaysMaximum: 3_650,
+      bodyBytesMaximum: 8_192,
+      activeKeysPerWallet: 10,
+      quotaReset: '00:00 UTC',
+    },
+    pricing: pricingOf(facts),
+    notConfigured: facts.notConfigured,
+  }
+}
+
+function pricingOf({ payment, pricePerCallUsd, pricingDocsUrl }: ServiceFacts) {
+  if (payment === null) return null
+  return {
+    perCallUsd: pricePerCallUsd,
+    network: payment.network,
+    asset: payment.asset,
+    assetSymbol: payment.symbol,
+    payTo: payment.payTo,
+    confirmations: payment.confirmations,
+    docs: pricingDocsUrl,
+  }
+}

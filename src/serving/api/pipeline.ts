@@ -1,0 +1,389 @@
+import { refuseUse } from '#callers/keys/limits.ts'
+import { refuseSpending } from '#callers/keys/spending-caps.ts'
+import type { Admission, Meter } from '#callers/metering/meter/admission.ts'
+import type { Caller, UsageFigures } from '#domain/caller.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { PaymentRequired, Prepared, RequestFacts, Route } from '#route/route.ts'
+import { matchesEtag } from '#serving/http/etag.ts'
+import type { Endpoint, Incoming, Outgoing } from '#serving/http/exchange.ts'
+import type { AccessLog } from './access-log.ts'
+import type { AdmissionSource } from './call-counts.ts'
+import type { CallPayment, ProvenPayment, UnsettledPayment } from './call-payment.ts'
+import { CUT, type FailureDeps, failure, reportFailure } from './failure.ts'
+import { type FiguresDeps, figuresAfterRefusal, figuresOf } from './figures.ts'
+import { leaveTurn, type Turns, takeTurn } from './turns.ts'
+import { type Asked, type Ending, etagAt, pushHeaders, stampFigures, toWire } from './wire.ts'
+
+export interface PipelineDeps extends FiguresDeps, FailureDeps {
+  readonly meter: Meter
+  /** Begins absolute URLs in problem bodies; has no trailing slash. */
+  readonly publicBaseUrl: string
+  /** The counted address: one IPv4 or one IPv6 /64. */
+  addressBucket(socketAddress: string, headers: Incoming['headers']): string
+  /** The caller of the Authorization header, or `invalid_api_key`. */
+  identify(headers: Incoming['headers'], addressBucket: string): Promise<Caller | Refusal>
+  anonymous(addressBucket: string): Caller
+  /** Takes a token of the address; `rate_limited` when none is left. */
+  guard(addressBucket: string, kind: Route['guard']): Refusal | undefined
+  /** The payment offer, or a refusal where payments are off. */
+  paymentRequired(
+    caller: Caller,
+    facts: RequestFacts,
+  ): PaymentRequired | Refusal | Promise<PaymentRequired | Refusal>
+  /** The lines of callers whose calls wait for their work. */
+  readonly turns: Turns
+  /**
+   * Whether a payment came with the request; refuses a used one, also where the call would be free.
+   * `credited`: it still serves a call, this one if it is for the caller's balance.
+   */
+  screen?(facts: RequestFacts): Promise<Refusal | 'carried' | 'credited' | undefined>
+  /** Settles a payment that came with the request; undefined when none came. */
+  settle?(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined>
+  observeAdmission?(source: AdmissionSource): void
+  noteCaller?: AccessLog['noteCaller']
+}
+
+class Exchange implements RequestFacts, Asked {
+  readonly route: Route
+  readonly incoming: Incoming
+  readonly addressBucket: string
+  /** The address until a key is accepted, so that a 401 shows the figures of the address. */
+  caller: Caller
+  /** Whose quota or balance the call is charged to. */
+  payer: Caller
+  prepared: Prepared | undefined
+  /** When the key was looked up. */
+  identifiedMs = 0
+  guarded = false
+  /** The bucket in whose turn it works. */
+  turnOf: string | undefined
+  /** What the work gave, until the call is admitted. */
+  outgoing: Outgoing | undefined
+  /** Proven, but not credited yet. */
+  payment: ProvenPayment | undefined
+  admission: Extract<Admission, { readonly kind: 'admitted' }> | undefined
+  figures: UsageFigures | undefined
+  /** Receipt of a payment settled by this request. */
+  settledHeaders: Readonly<Record<string, string>> | undefined
+
+  constructor(route: Route, incoming: Incoming, addressBucket: string, caller: Caller) {
+    this.route = route
+    this.incoming = incoming
+    this.addressBucket = addressBucket
+    this.caller = caller
+    this.payer = caller
+  }
+
+  get requestId(): string {
+    return this.incoming.requestId
+  }
+
+  get headers(): Incoming['headers'] {
+    return this.incoming.headers
+  }
+
+  get signal(): AbortSignal {
+    return this.incoming.signal
+  }
+
+  /** Rebuilt from parsed values, so that no raw input reaches an answer. */
+  get target(): string {
+    const { path, query } = this.incoming
+    const plain = this.route.path.replace(/\{([^}]+)\}/g, (_, name: string) =>
+      encodeURIComponent(path[name] ?? ''),
+    )
+    const pairs = [...query].flatMap(([name, values]) => values.map((value) => [name, value]))
+    return pairs.length === 0 ? plain : `${plain}?${new URLSearchParams(pairs)}`
+  }
+}
+
+interface Step {
+  readonly name: string
+  /** An ending stops the pipeline; undefined runs the next step. */
+  run(deps: PipelineDeps, exchange: Exchange): Ending | undefined | Promise<Ending | undefined>
+}
+
+/**
+ * Steps of a matched route, after the server's checks of path, method, size and type. What may fail
+ * stands before `admit`; after it only the answer is written.
+ */
+export const STEPS: readonly Step[] = [
+  { name: 'identify', run: identify },
+  { name: 'parse', run: parse },
+  { name: 'guard', run: guard },
+  { name: 'conditional', run: notModified },
+  { name: 'turn', run: takeTurn },
+  { name: 'ask again', run: askAgain },
+  { name: 'work', run: work },
+  { name: 'admit', run: admit },
+]
+
+/** Rejects only when writing the refusal itself fails. */
+export function routeEndpoint(deps: PipelineDeps, route: Route): Endpoint {
+  const { method, path } = route
+  return { method, path, respond: (incoming) => answer(deps, route, incoming) }
+}
+
+async function answer(deps: PipelineDeps, route: Route, incoming: Incoming): Promise<Outgoing> {
+  const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
+  const exchange = new Exchange(route, incoming, bucket, deps.anonymous(bucket))
+  const ending = guardLate(deps, exchange, await runSteps(deps, exchange))
+  leaveTurn(deps, exchange)
+  if (exchange.payment !== undefined) await creditAlone(deps, exchange, exchange.payment)
+  const outgoing = ending === undefined ? outgoingOf(exchange) : toWire(deps, exchange, ending)
+  const charged =
+    outgoing.stream === undefined ? outgoing : await chargedByMinute(deps, exchange, outgoing)
+  return stamp(deps, exchange, charged, await figuresToShow(deps, exchange, charged))
+}
+
+function outgoingOf({ outgoing }: Exchange): Outgoing {
+  if (outgoing === undefined) throw new Error('the last steps neither refused nor answered')
+  return outgoing
+}
+
+/** The work failed, but the deposit stands. The job that finishes payments credits it otherwise. */
+async function creditAlone(
+  deps: PipelineDeps,
+  exchange: Exchange,
+  payment: ProvenPayment,
+): Promise<void> {
+  try {
+    await payment.post('credit')
+  } catch (error) {
+    deps.report(error, exchange.requestId)
+  }
+}
+
+async function chargedByMinute(
+  deps: PipelineDeps,
+  facts: Exchange,
+  { stream: open, ...outgoing }: Outgoing,
+): Promise<Outgoing> {
+  if (open === undefined) return outgoing
+  const { chargeMinutes } = await import('./charge-minutes.ts')
+  const { headers } = facts.incoming
+  const identify = async () => {
+    if (headers.authorization === undefined) return facts.payer
+    const caller = await deps.identify(headers, facts.addressBucket)
+    return caller.kind === 'refusal' ? caller : (refuseByLimits(facts, caller) ?? caller)
+  }
+  const failed = (error: unknown) => reportFailure(deps, error, facts.requestId)
+  return { ...outgoing, stream: chargeMinutes(deps, { facts, identify, failed, open }) }
+}
+
+async function runSteps(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+  try {
+    for (const step of STEPS) {
+      const ending = await step.run(deps, exchange)
+      if (ending !== undefined) return ending
+    }
+  } catch (error) {
+    return failure(deps, exchange, error)
+  }
+  return undefined
+}
+
+async function figuresToShow(
+  deps: PipelineDeps,
+  { caller, figures }: Exchange,
+  { status }: Outgoing,
+): Promise<UsageFigures> {
+  if (figures !== undefined) return figures
+  return status === 429 ? figuresAfterRefusal(deps, caller) : figuresOf(deps, caller)
+}
+
+function stamp(
+  deps: PipelineDeps,
+  { admission, incoming, caller, settledHeaders }: Exchange,
+  outgoing: Outgoing,
+  figures: UsageFigures,
+): Outgoing {
+  deps.noteCaller?.(incoming, caller, admission?.source)
+  if (settledHeaders !== undefined) pushHeaders(outgoing.headers, settledHeaders)
+  if (admission !== undefined) outgoing.headers.push('X-RateLimit-Source', admission.source)
+  if (admission?.isBalanceLow === true) outgoing.headers.push('X-Balance-Low', 'true')
+  stampFigures(outgoing.headers, figures, deps.clock())
+  return outgoing
+}
+
+async function identify(deps: PipelineDeps, exchange: Exchange): Promise<Refusal | undefined> {
+  const { route, incoming, addressBucket } = exchange
+  if (route.open === true || incoming.headers.authorization === undefined) return undefined
+  exchange.identifiedMs = deps.clock()
+  const caller = await deps.identify(incoming.headers, addressBucket)
+  if (caller.kind === 'refusal') return caller
+  exchange.caller = caller
+  exchange.payer = caller
+  return refuseByLimits(exchange, caller)
+}
+
+/** A key may be revoked or restricted while its call waits or works. */
+const IDENTITY_AGE_MAX_MS = 500
+
+function identifyAgain(
+  deps: PipelineDeps,
+  exchange: Exchange,
+): Promise<Refusal | undefined> | undefined {
+  // A call that a payment of its own pays for is served to a key that was rotated meanwhile.
+  if (exchange.settledHeaders !== undefined) return undefined
+  const ageMs = Math.abs(deps.clock() - exchange.identifiedMs)
+  return ageMs > IDENTITY_AGE_MAX_MS ? identify(deps, exchange) : undefined
+}
+
+/** Each minute of a stream asks again. */
+function refuseByLimits(
+  { route, addressBucket, incoming }: Exchange,
+  caller: Caller,
+): Refusal | undefined {
+  if (caller.kind !== 'keyed' || caller.limits === undefined) return undefined
+  const path = route.metered ? route.path : undefined
+  return refuseUse(caller.limits, { addressBucket, origin: incoming.headers.origin, path })
+}
+
+/** Secrets in URLs end up in logs and browser histories. */
+const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}$/i
+
+function parse(
+  _deps: PipelineDeps,
+  exchange: Exchange,
+): Ending | undefined | Promise<Ending | undefined> {
+  const { route, incoming } = exchange
+  for (const values of incoming.query.values())
+    if (values.some((value) => SECRET.test(value)))
+      return refuse('invalid_parameter', 'send the key in the Authorization header, not in the URL')
+  const prepared = route.prepare({
+    query: incoming.query,
+    path: incoming.path,
+    body: incoming.body ?? {},
+  })
+  if (prepared.kind === 'refusal') return prepared
+  exchange.prepared = prepared
+  return prepared.check(exchange)
+}
+
+function guard(deps: PipelineDeps, exchange: Exchange): Ending | undefined {
+  exchange.guarded = true
+  return deps.guard(exchange.addressBucket, exchange.route.guard)
+}
+
+/** Refusals before the guard step take a token too, so that 401s and 400s are bounded. */
+function guardLate(
+  deps: PipelineDeps,
+  exchange: Exchange,
+  ending: Ending | undefined,
+): Ending | undefined {
+  if (exchange.guarded) return ending
+  return guard(deps, exchange) ?? ending
+}
+
+async function notModified(_deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+  const { route, incoming } = exchange
+  const header = incoming.headers['if-none-match']
+  if (header === undefined || !route.metered) return undefined
+  const revision = await route.revision?.(exchange.prepared?.effective ?? {})
+  if (revision === undefined) return undefined
+  const { text, cacheControl } = revision
+  const etag = etagAt(exchange, text)
+  return matchesEtag(header, etag) ? { kind: 'not-modified', etag, cacheControl } : undefined
+}
+
+/** A call that would be refused, or brings a payment, causes no work before that is settled. */
+async function askAgain(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+  const { route, caller } = exchange
+  if (!route.metered) return undefined
+  const screened = await deps.screen?.(exchange)
+  if (isRefusalOf(screened)) return screened
+  if (screened === undefined && !deps.meter.wasRefused(caller)) return undefined
+  const { refused, ...figures } = await deps.meter.figures(caller)
+  if (refused === undefined && screened !== 'credited') return undefined
+  if (refused !== undefined) {
+    exchange.figures = { ...figures, remaining: 0 }
+    deps.observeAdmission?.(refused.kind)
+    if (refused.kind === 'limited') return refuseSpending(refused.cap)
+  }
+  // Settling takes seconds, and the payer's balance may be another than the address's.
+  leaveTurn(deps, exchange)
+  return (await pay(deps, exchange)) ?? takeTurn(deps, exchange)
+}
+
+function isRefusalOf(screened: Refusal | string | undefined): screened is Refusal {
+  return typeof screened === 'object'
+}
+
+/** Pays from a payment or balance that the request names; else 402. */
+async function pay(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+  const payment = await deps.settle?.(exchange.caller, exchange)
+  if (payment === undefined) return await deps.paymentRequired(exchange.caller, exchange)
+  exchange.settledHeaders = payment.headers
+  if (payment.kind === 'unsettled') return payment.ending
+  exchange.payer = payment.payer
+  if (payment.kind === 'proven') exchange.payment = payment
+  return undefined
+}
+
+/** Larger answers keep their turn until they are charged, so that few of a caller wait in memory. */
+const SMALL_BYTES_MAX = 65_536
+
+async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+  const { route, incoming } = exchange
+  if (!route.metered) return undefined
+  if ((exchange.outgoing?.body.length ?? 0) <= SMALL_BYTES_MAX) leaveTurn(deps, exchange)
+  if (incoming.isCut()) return CUT
+  const refused = await identifyAgain(deps, exchange)
+  if (refused !== undefined) return refused
+  // A credit that only repays a receivable leaves nothing; its payment is not settled twice.
+  const isPaid = exchange.payment !== undefined
+  let admission = await charge(deps, exchange)
+  if (admission.kind === 'exhausted' && !isPaid && exchange.payer === exchange.caller) {
+    const ending = await pay(deps, exchange)
+    if (ending !== undefined) return ending
+    if (incoming.isCut()) return CUT
+    admission = await charge(deps, exchange)
+  }
+  if (admission.kind === 'unsettled') {
+    exchange.settledHeaders = admission.headers
+    return admission.ending
+  }
+  if (admission.kind === 'limited') return refuseSpending(admission.cap)
+  if (admission.kind === 'admitted') return undefined
+  return await deps.paymentRequired(exchange.caller, exchange)
+}
+
+/** A payment is credited in the transaction that debits its call. */
+async function charge(
+  deps: PipelineDeps,
+  exchange: Exchange,
+): Promise<Admission | UnsettledPayment> {
+  const { payment, payer, incoming } = exchange
+  exchange.payment = undefined
+  const posted = await payment?.post('credit and call')
+  if (posted?.kind === 'unsettled') return posted
+  const admission = posted ?? (await deps.meter.admit(payer, () => incoming.isCut()))
+  take(deps, exchange, admission)
+  return admission
+}
+
+function take(deps: PipelineDeps, exchange: Exchange, admission: Admission): void {
+  const { caller, payer } = exchange
+  // A signed-in wallet has no free calls; show its address's.
+  const { dailyQuota } = payer === caller ? admission.figures : caller
+  if (admission.kind === 'admitted') {
+    exchange.admission = admission
+    exchange.figures = { ...admission.figures, dailyQuota }
+    deps.observeAdmission?.(admission.source)
+    return
+  }
+  exchange.figures = { ...admission.figures, dailyQuota, remaining: 0 }
+  deps.observeAdmission?.(admission.kind)
+}
+
+/** Also writes the answer, since what cannot be serialized must not be charged. */
+async function work(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
+  const { prepared } = exchange
+  if (prepared === undefined) throw new Error('a route was run before it was parsed')
+  const outcome = await prepared.run(exchange)
+  if (outcome.kind !== 'answer' && outcome.kind !== 'stream') return outcome
+  if (outcome.kind === 'answer' && outcome.figures !== undefined) exchange.figures = outcome.figures
+  exchange.outgoing = toWire(deps, exchange, outcome)
+  return undefined
+}

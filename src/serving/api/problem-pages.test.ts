@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { REFUSALS } from '#domain/refusal.ts'
+import { PREPAYMENT_MESSAGES } from '#money/payments/prepayment-record.ts'
+
+const folder = join(import.meta.dirname, '../../../docs/errors')
+
+describe('the error pages', () => {
+  it('every code, also of a prepayment, has a page and every page a code', async () => {
+    const pages = (await readdir(folder)).map((file) => file.replace(/\.md$/, ''))
+    assert.deepEqual(pages.sort(), [...Object.keys(REFUSALS), ...PREPAYMENT_MESSAGES].sort())
+  })
+
+  for (const [code, { status, title }] of Object.entries(REFUSALS))
+    it(`the page of ${code} has status, cause, remedy and example`, async () => {
+      const text = await readFile(join(folder, `${code}.md`), 'utf8')
+      assert.ok(text.startsWith(`# ${code}\n`))
+      assert.ok(text.includes(`**${status} ${title}.**`))
+      for (const part of ['## Cause', '## What to do', '## Example']) assert.ok(text.includes(part))
+    })
+
+  for (const message of PREPAYMENT_MESSAGES)
+    it(`the page of ${message} has status, cause and remedy`, async () => {
+      const text = await readFile(join(folder, `${message}.md`), 'utf8')
+      assert.ok(text.startsWith(`# ${message}\n`))
+      for (const part of ['**Status `', '## Cause', '## What to do']) assert.ok(text.includes(part))
+    })
+})

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import { serviceFactsOf } from '#main/service-facts-of.ts'
+import { launchChromium } from '#test/chromium.ts'
+import { type Harness, harnessParts, NOON_MS, startHarness } from '#test/http/pipeline-harness.ts'
+import { documentPages } from './document-pages.ts'
+
+/** Drawing the page takes about two seconds on a free machine. */
+const DRAWN_TIMEOUT_MS = 30_000
+
+describe('the interactive documentation', () => {
+  let world: Harness
+  let browser: Browser
+  before(async () => {
+    const ecosystem = parseEcosystem('local', localEcosystem)
+    const facts = serviceFactsOf(ecosystem, { version: '0.0.0', nowUnix: NOON_MS / 1000 })
+    const { routes } = harnessParts()
+    world = await startHarness({ pages: documentPages({ clock: () => NOON_MS, facts, routes }) })
+    browser = await launchChromium()
+  })
+  after(async () => {
+    await browser.close()
+    await world.server.stop()
+  })
+
+  /** Opens the page and notes what it asks for and what the browser refuses. */
+  async function open(hash: string) {
+    const page = await browser.newPage()
+    page.setDefaultTimeout(DRAWN_TIMEOUT_MS)
+    const requested: string[] = []
+    const complaints: string[] = []
+    page.on('request', (request) => requested.push(request.url()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text())
+    })
+    await page.goto(`${world.origin}/scalar/v1${hash}`)
+    return { page, requested, complaints }
+  }
+  const topOf = (page: Page, id: string) =>
+    page.evaluate(`document.getElementById('${id}')?.getBoundingClientRect().top`)
+
+  it('H9: asks nobody but this server and breaks no rule of its policy', async () => {
+    const { page, requested, complaints } = await open('')
+    await page.waitForSelector('#quick-start')
+    assert.deepEqual(
+      requested.filter((url) => !url.startsWith(`${world.origin}/`) && !url.startsWith('data:')),
+      [],
+    )
+    assert.deepEqual(complaints, [])
+    await page.close()
+  })
+
+  it('the link to the pricing leads to the pricing', async () => {
+    const { page } = await open('#pricing')
+    await page.waitForSelector('#pricing')
+    await page.evaluate(`new Promise((seen) => {
+      const watch = new IntersectionObserver((all) => all.some((one) => one.isIntersecting) && seen())
+      watch.observe(document.getElementById('pricing'))
+    })`)
+    assert.ok(Number(await topOf(page, 'quick-start')) < 0)
+    await page.close()
+  })
+
+  it('its Send button calls this server', async () => {
+    const { page } = await open('#api-1/tag/test/GET/api/thing')
+    await page.locator('button:has-text("Test Request")').first().click()
+    const answered = page.waitForResponse((response) => response.url().includes('/api/thing'))
+    await page.locator('button:has-text("Send")').last().click()
+    const response = await answered
+    assert.equal(response.url(), `${world.origin}/api/thing?limit=20`)
+    assert.equal(response.status(), 200)
+    await page.close()
+  })
+})

@@ -1,0 +1,100 @@
+import type { Caller } from '#domain/caller.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Route } from '#route/route.ts'
+import type { Incoming } from '#serving/http/exchange.ts'
+import { CUT } from './failure.ts'
+
+/** A page that asks thirty questions at once does not notice; a thousand heavy ones leave room for others. */
+const AT_ONCE_MAX = 4
+
+/** A load test has a thousand connections from one address; more calls would only fill memory. */
+const WAITING_MAX = 1_000
+
+interface Waiting {
+  readonly client: Pick<Incoming, 'isCut'>
+  /** False: its connection is cut. */
+  end(isTurn: boolean): void
+}
+
+/** Counts whose calls work at once, by bucket. */
+export class Turns {
+  readonly #working = new Map<string, number>()
+  readonly #waiting = new Map<string, Waiting[]>()
+
+  /** Undefined if it is the caller's turn already; resolves to false if the connection is cut. */
+  take(bucket: string, client: Pick<Incoming, 'isCut'>): Promise<boolean> | 'full' | undefined {
+    const working = this.#working.get(bucket) ?? 0
+    if (working < AT_ONCE_MAX) {
+      this.#working.set(bucket, working + 1)
+      return undefined
+    }
+    const line = this.#waiting.get(bucket) ?? []
+    if (line.length >= WAITING_MAX) removeCut(line)
+    if (line.length >= WAITING_MAX) return 'full'
+    this.#waiting.set(bucket, line)
+    return new Promise((resolve) => line.push({ client, end: resolve }))
+  }
+
+  /** Hands the turn on to the next whose connection is open. */
+  leave(bucket: string): void {
+    const line = this.#waiting.get(bucket)
+    let next = line?.shift()
+    // A client that half-closes may still read.
+    for (; next?.client.isCut(); next = line?.shift()) next.end(false)
+    if (line?.length === 0) this.#waiting.delete(bucket)
+    const working = (this.#working.get(bucket) ?? 0) - 1
+    if (next !== undefined) next.end(true)
+    else if (working > 0) this.#working.set(bucket, working)
+    else this.#working.delete(bucket)
+  }
+}
+
+/** A listener for each waiting call would cost more than the call. */
+function removeCut(line: Waiting[]): void {
+  for (const waiting of line.splice(0))
+    if (waiting.client.isCut()) waiting.end(false)
+    else line.push(waiting)
+}
+
+interface TurnDeps {
+  readonly turns: Turns
+}
+
+interface TakingTurns {
+  readonly route: Route
+  readonly incoming: Incoming
+  readonly payer: Caller
+  /** The bucket in whose turn it works. */
+  turnOf: string | undefined
+}
+
+/** One caller's calls do not work all at once; the next one learns what the last one cost. */
+export function takeTurn(
+  { turns }: TurnDeps,
+  call: TakingTurns,
+): Promise<Refusal | undefined> | Refusal | undefined {
+  const { route, incoming, payer } = call
+  if (!route.metered) return undefined
+  const { bucket } = payer
+  const waiting = turns.take(bucket, incoming)
+  if (waiting === 'full') return FULL
+  if (waiting === undefined) {
+    call.turnOf = bucket
+    return undefined
+  }
+  return waiting.then((isTurn) => {
+    if (isTurn) call.turnOf = bucket
+    return incoming.isCut() ? CUT : undefined
+  })
+}
+
+const FULL = refuse('rate_limited', 'too many calls wait at once; send fewer in parallel', {
+  retryAfterSeconds: 1,
+})
+
+export function leaveTurn({ turns }: TurnDeps, call: TakingTurns): void {
+  const { turnOf } = call
+  if (turnOf === undefined) return
+  call.turnOf = undefined
+  turns.leave(turnOf)
+}

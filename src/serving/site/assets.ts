@@ -1,0 +1,71 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { refuse } from '#domain/refusal.ts'
+import { PACKAGE_ROOT } from '#lib/package-root.ts'
+import type { Page } from '#serving/api/outside-routes.ts'
+import { acceptsCoding } from '#serving/http/accept.ts'
+
+export const CONSOLE_FOLDER = join(PACKAGE_ROOT, 'dist/console')
+
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  woff2: 'font/woff2',
+  svg: 'image/svg+xml; charset=utf-8',
+}
+
+/** A name carries the hash of its content. Private, because headers differ by caller. */
+const FOREVER = 'private, max-age=31536000, immutable'
+
+interface Asset {
+  readonly type: string
+  readonly plain: Buffer
+  /** Smallest first; prepared by the build. */
+  readonly packed: readonly { readonly coding: string; readonly bytes: Buffer }[]
+}
+
+/** /assets/{file}: scripts, styles and fonts of the page, read once. */
+export function assetPage(folder: string): Page {
+  let assets: Promise<ReadonlyMap<string, Asset>> | undefined
+  return {
+    path: '/assets/{file}',
+    async read(incoming) {
+      assets ??= readAssets(folder)
+      const found = await assets.catch((error: unknown) => {
+        assets = undefined
+        throw error
+      })
+      // The build may come later than the first request.
+      if (found.size === 0) assets = undefined
+      const asset = found.get(incoming.path.file ?? '')
+      if (asset === undefined) return refuse('not_found', 'there is no such file')
+      const headers = ['Content-Type', asset.type, 'Cache-Control', FOREVER]
+      const accepted = incoming.headers['accept-encoding']?.toString()
+      const form = asset.packed.find(({ coding }) => acceptsCoding(accepted, coding))
+      if (form === undefined) return { status: 200, headers, body: asset.plain }
+      headers.push('Content-Encoding', form.coding)
+      return { status: 200, headers, body: form.bytes }
+    },
+  }
+}
+
+const ENDINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const
+
+/** Empty where the page is not built. */
+async function readAssets(folder: string): Promise<ReadonlyMap<string, Asset>> {
+  const names = await readdir(folder).catch((): string[] => [])
+  const assets = new Map<string, Asset>()
+  for (const name of names) {
+    const type = TYPES[name.slice(name.lastIndexOf('.') + 1)]
+    if (type === undefined) continue
+    const packed = []
+    for (const [coding, ending] of ENDINGS)
+      if (names.includes(name + ending))
+        packed.push({ coding, bytes: await readFile(join(folder, name + ending)) })
+    assets.set(name, { type, plain: await readFile(join(folder, name)), packed })
+  }
+  return assets
+}

@@ -1,0 +1,116 @@
+import { cards } from '#chains/kinds/cards.ts'
+import type { Ask } from '#route/ask-routes.ts'
+import type { EventChart } from '../event-card.ts'
+import type { Chart } from './draw-chart.ts'
+import { ageOf, dollars, short } from './format.ts'
+
+type MetricChart = Pick<EventChart, 'name' | 'metric' | 'title' | 'marks'>
+
+/** Charts by their name in addresses; each reads one metric, burns one list a chain. */
+const METRIC_CHARTS: readonly MetricChart[] = [
+  { name: 'supply', metric: 'supply', title: 'Circulating supply', marks: 'line' },
+  { name: 'holders', metric: 'holders', title: 'Holders', marks: 'line' },
+  { name: 'price', metric: 'price', title: 'Price', marks: 'line' },
+  { name: 'market-cap', metric: 'marketCap', title: 'Market cap', marks: 'line' },
+  ...cards.flatMap(({ charts }) => charts),
+]
+
+const byName = new Map(METRIC_CHARTS.map((each) => [each.name, each]))
+
+export const CHART_NAMES: readonly string[] = ['burns', ...byName.keys()]
+
+/** The route that a chart reads first. */
+export function routeOfChart(name: string): 'getDailyBurns' | 'getStatsHistory' {
+  return name === 'burns' ? 'getDailyBurns' : 'getStatsHistory'
+}
+
+/** Parameters as the route parsed them. */
+export type ChartQuery = Readonly<Record<string, string>>
+
+export interface Meta {
+  readonly chains: readonly {
+    readonly chain: string
+    readonly blockNumber: number
+    readonly status: string
+    readonly lagSeconds: number
+  }[]
+}
+
+interface BurnsBody {
+  readonly data: readonly {
+    readonly dateUnix: number
+    readonly token: string
+    readonly burned: string
+  }[]
+  readonly meta: Meta
+}
+
+interface HistoryBody {
+  readonly data: {
+    readonly token: string
+    readonly unit: 'token' | 'usd' | 'count'
+    readonly points: readonly { readonly dateUnix: number; readonly value: number | null }[]
+  }
+  readonly meta: Meta
+}
+
+/** Throws AskRefused while the data is not ready. */
+export async function readChart(
+  deps: { readonly ask: Ask; readonly chains: readonly string[] },
+  name: string,
+  query: ChartQuery,
+): Promise<Chart> {
+  const chart = byName.get(name)
+  if (chart === undefined) return readBurns(deps, query)
+  const { metric, title, marks } = chart
+  const { data, meta } = (await deps.ask('getStatsHistory', { ...query, metric })) as HistoryBody
+  const values = data.points.map(({ value }) => value)
+  const format = data.unit === 'usd' ? dollars : short
+  const newest = values.findLast((value) => value !== null)
+  const unit = data.unit === 'token' ? ` ${data.token}` : ''
+  return {
+    title: metric === 'price' ? `Price of ${data.token}` : title,
+    readout: newest === undefined || newest === null ? 'no figure yet' : format(newest) + unit,
+    marks,
+    series: [{ name: metric, values }],
+    fromUnix: data.points[0]?.dateUnix ?? 0,
+    source: sourceOf(meta),
+    format,
+  }
+}
+
+async function readBurns(
+  { ask, chains }: { readonly ask: Ask; readonly chains: readonly string[] },
+  { chain = 'all', ...query }: ChartQuery,
+): Promise<Chart> {
+  const whole = (await ask('getDailyBurns', { ...query, chain })) as BurnsBody
+  const shown = chain === 'all' ? chains : [chain]
+  const [first] = whole.data
+  const series = await Promise.all(
+    shown.map(async (name) => {
+      const { data } = (await ask('getDailyBurns', { ...query, chain: name })) as BurnsBody
+      // With `all`, each chain has the days since its own first burn.
+      const burned = new Map(data.map((day) => [day.dateUnix, Number(day.burned)]))
+      return { name, values: whole.data.map(({ dateUnix }) => burned.get(dateUnix) ?? 0) }
+    }),
+  )
+  const total = whole.data.reduce((sum, { burned }) => sum + Number(burned), 0)
+  return {
+    title: `${first?.token ?? ''} burned a day`,
+    readout: `${short(total)} in ${whole.data.length} days`,
+    marks: 'bars',
+    series,
+    fromUnix: first?.dateUnix ?? 0,
+    source: sourceOf(whole.meta),
+    format: short,
+  }
+}
+
+/** Names the blocks of the figures, and the age of those of silent chains. */
+export function sourceOf({ chains }: Meta): string {
+  const blocks = chains.map(({ chain, blockNumber, status, lagSeconds }) => {
+    const silent = status === 'stale' ? ` (stale, ${ageOf(lagSeconds)} old)` : ''
+    return `${chain} ${blockNumber.toLocaleString('en')}${silent}`
+  })
+  return `As of block ${blocks.join(', ')}`
+}

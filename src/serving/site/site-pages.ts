@@ -1,0 +1,178 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseAddress, showAddress } from '#domain/address.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Clock } from '#lib/time.ts'
+import { askRoutes } from '#route/ask-routes.ts'
+import type { Route } from '#route/route.ts'
+import type { Page } from '#serving/api/outside-routes.ts'
+import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
+import { assetPage, CONSOLE_FOLDER } from './assets.ts'
+import { dollars, short } from './chart/format.ts'
+import { chartPages } from './chart-pages.ts'
+import { fillShell, type Head, MARK } from './shell.ts'
+import { type Snapshot, sharedSnapshot } from './snapshot.ts'
+import { type SiteColors, themeSheet } from './theme.ts'
+import { VersionedText } from './versioned-text.ts'
+
+export interface SiteDeps {
+  readonly clock: Clock
+  readonly routes: readonly Route[]
+  readonly name: string
+  /** Has no trailing slash. */
+  readonly publicBaseUrl: string
+  readonly chains: readonly string[]
+  readonly colors: SiteColors
+  /** The primary token's symbol. */
+  readonly symbol: string
+}
+
+/** No inline code, and nothing from another host; styles are set by scripts through the CSSOM only. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const HTML_HEADERS = [
+  ...['Content-Security-Policy', POLICY],
+  ...['Referrer-Policy', 'no-referrer'],
+  ...['X-Frame-Options', 'DENY'],
+  ...['Content-Type', 'text/html; charset=utf-8'],
+]
+
+const SNAPSHOT_SECONDS = 5
+
+/** The page of people: shells, their data and files, charts and badges. Free, as all documents. */
+export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Page[] {
+  const ask = askRoutes(deps.routes)
+  const snapshot = sharedSnapshot({ ...deps, ask })
+  const shell = (path: string, headOf: (incoming: Incoming, now: Snapshot) => Head | Refusal) =>
+    shellPage({ path, folder, snapshot, headOf })
+  const headAt = (path: string, title: string, description: string): Head => ({
+    title,
+    description,
+    url: `${deps.publicBaseUrl}${path}`,
+    image: `${deps.publicBaseUrl}/charts/burns.svg?period=90d&theme=light`,
+  })
+  return [
+    shell('/', (_, now) => headAt('/', titleOf(deps, now), descriptionOf(deps, now))),
+    shell('/keys', () =>
+      headAt('/keys', `API keys · ${deps.name}`, 'Mint, use and top up an API key with a wallet.'),
+    ),
+    shell('/try', () =>
+      headAt(
+        '/try',
+        `Try the API · ${deps.name}`,
+        'Build a request, send it and see what it costs.',
+      ),
+    ),
+    shell('/wallet/{address}', (incoming) => {
+      const address = parseAddress(incoming.path.address ?? '')
+      if (address === undefined) return refuse('invalid_address', 'not an EVM address')
+      const shown = showAddress(address)
+      return headAt(`/wallet/${shown}`, `${shown} · ${deps.name}`, `Claims and digs of ${shown}.`)
+    }),
+    snapshotPage(snapshot),
+    assetPage(join(folder, 'assets')),
+    ...chartPages(deps),
+    textPage('/theme.css', 'text/css; charset=utf-8', themeSheet(deps.colors)),
+    textPage('/favicon.ico', 'image/svg+xml', MARK),
+    textPage('/robots.txt', 'text/plain; charset=utf-8', 'User-agent: *\nDisallow: /api/\n'),
+    {
+      path: '/docs',
+      read: async () => ({ status: 302, headers: [...REDIRECT], body: '' }),
+    },
+  ]
+}
+
+const REDIRECT = ['Location', '/scalar/v1', 'Cache-Control', 'private, max-age=300']
+
+interface Shown {
+  readonly totalBurned: string | null
+  readonly burnedPct: number | null
+  readonly holderCount: number | null
+}
+
+function titleOf({ symbol, name }: SiteDeps, { figures }: Snapshot): string {
+  const totalBurned = figures && (figures.stats as Shown).totalBurned
+  if (totalBurned === null) return name
+  return `${short(Number(totalBurned))} ${symbol} burned · ${name}`
+}
+
+function descriptionOf({ symbol, chains }: SiteDeps, { figures }: Snapshot): string {
+  const what = `Burns, dividends, holders and prices of ${symbol}, read from ${chains.join(', ')}.`
+  if (figures === null) return what
+  const { burnedPct, holderCount } = figures.stats as Shown
+  const { totalBurnedUsdNow } = figures.burns as { readonly totalBurnedUsdNow: number | null }
+  if (burnedPct === null || holderCount === null) return what
+  const worth = totalBurnedUsdNow === null ? '' : `, worth ${dollars(totalBurnedUsdNow)} today`
+  return `${burnedPct.toFixed(2)}% burned${worth}; ${holderCount} holders. ${what}`
+}
+
+/** Pages other than the register show the chains only, so that an address costs no copy of all figures. */
+function headOnly({ figures, ...rest }: Snapshot) {
+  return { ...rest, figures: figures && { meta: figures.meta, newest: [] } }
+}
+
+interface ShellInput {
+  readonly path: string
+  readonly folder: string
+  snapshot(): Promise<Snapshot>
+  headOf(incoming: Incoming, now: Snapshot): Head | Refusal
+}
+
+function shellPage({ path, folder, snapshot, headOf }: ShellInput): Page {
+  let template: Promise<string> | undefined
+  const pages = new VersionedText()
+  return {
+    path,
+    async read(incoming) {
+      template ??= readFile(join(folder, 'index.html'), 'utf8')
+      template.catch(() => {
+        template = undefined
+      })
+      const now = await snapshot()
+      const head = headOf(incoming, now)
+      if ('kind' in head) return head
+      const built = await template.catch(() => undefined)
+      if (built === undefined)
+        return refuse('not_found', 'the page is not built; run "node tools/build.ts"')
+      const data = path === '/' ? now : headOnly(now)
+      return pages.answer(
+        incoming,
+        { of: now, name: head.url, text: () => fillShell(built, head, data) },
+        [...HTML_HEADERS, 'Cache-Control', 'private, no-cache'],
+      )
+    },
+  }
+}
+
+function snapshotPage(snapshot: () => Promise<Snapshot>): Page {
+  const pages = new VersionedText()
+  const headers = [
+    ...['Content-Type', 'application/json; charset=utf-8'],
+    ...['Cache-Control', `private, max-age=${SNAPSHOT_SECONDS}`],
+  ]
+  return {
+    path: '/snapshot.json',
+    async read(incoming) {
+      const now = await snapshot()
+      return pages.answer(incoming, { of: now, name: '', text: () => JSON.stringify(now) }, headers)
+    },
+  }
+}
+
+function textPage(path: string, contentType: string, text: string): Page {
+  const headers = ['Content-Type', contentType, 'Cache-Control', 'private, max-age=300']
+  return {
+    path,
+    read: async (): Promise<Outgoing> => ({ status: 200, headers: [...headers], body: text }),
+  }
+}

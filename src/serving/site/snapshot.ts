@@ -1,0 +1,173 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { cards } from '#chains/kinds/cards.ts'
+import type { Clock } from '#lib/time.ts'
+import { unixNow } from '#lib/time.ts'
+import type { Ask } from '#route/ask-routes.ts'
+import { isNotReady, lastingAsk, rowsOf } from './lasting-ask.ts'
+import { type SnapshotSeries, seriesOf } from './series.ts'
+
+export interface Snapshot {
+  /** When the figures were read; without figures, when this was made. */
+  readonly madeUnix: number
+  /** False if the register failed or did not answer in time; the figures are then the last ones. */
+  readonly readable: boolean
+  readonly service: unknown
+  /** Null until they were read for the first time. */
+  readonly figures: SnapshotFigures | null
+}
+
+export interface SnapshotFigures {
+  /** The `meta` of /api/stats, with its blocks. */
+  readonly meta: SnapshotMeta
+  readonly stats: unknown
+  readonly burns: unknown
+  readonly series: SnapshotSeries
+  readonly newest: readonly unknown[]
+  readonly leaders: readonly unknown[]
+}
+
+interface SnapshotMeta {
+  readonly stale: boolean
+  readonly chains: readonly {
+    readonly status: string
+    readonly blockTimeUnix: number
+    readonly lagSeconds: number
+  }[]
+}
+
+const ROWS = 14
+
+const AGE_MAX_SECONDS = 5
+
+/** Figures that could not be renewed for this long are called stale. */
+const STALE_SECONDS = 60
+
+export interface SnapshotDeps {
+  readonly ask: Ask
+  readonly clock: Clock
+  readonly chains: readonly string[]
+  readonly timeoutMs?: number
+}
+
+/** A store that hangs must not take the page with it. */
+const TIMEOUT_MS = 2_000
+
+/** One snapshot for everyone, built when someone asks and the last one is old. */
+export function sharedSnapshot(deps: SnapshotDeps): () => Promise<Snapshot> {
+  const figures = new LastFigures(deps)
+  let last: { readonly made: Promise<Snapshot>; readonly madeUnix: number } | undefined
+  const make = async (): Promise<Snapshot> => {
+    const service = await deps.ask('getMeta')
+    return { service, ...(await figures.renewed()) }
+  }
+  return async () => {
+    const now = unixNow(deps.clock)
+    if (last === undefined || now - last.madeUnix >= AGE_MAX_SECONDS) {
+      const own = { made: make(), madeUnix: now }
+      last = own
+      own.made.catch(() => {
+        if (last === own) last = undefined
+      })
+    }
+    return last.made
+  }
+}
+
+class LastFigures {
+  readonly #deps: SnapshotDeps
+  readonly #lasting: Ask
+  #known: SnapshotFigures | null = null
+  #knownUnix = 0
+  #isReadable = true
+  /** One at a time, because a store that hangs must not collect them. */
+  #reading: Promise<void> | undefined
+
+  constructor(deps: SnapshotDeps) {
+    this.#deps = deps
+    this.#lasting = lastingAsk(deps.ask)
+  }
+
+  async renewed(): Promise<Omit<Snapshot, 'service'>> {
+    this.#reading ??= this.#read()
+    if (!(await isInTime(this.#reading, this.#deps.timeoutMs))) this.#isReadable = false
+    const now = unixNow(this.#deps.clock)
+    const readable = this.#isReadable
+    if (this.#known === null) return { madeUnix: now, readable, figures: null }
+    const isOld = now - this.#knownUnix >= STALE_SECONDS
+    const figures = isOld ? toStale(this.#known, now) : this.#known
+    return { madeUnix: this.#knownUnix, readable, figures }
+  }
+
+  async #read(): Promise<void> {
+    const startedUnix = unixNow(this.#deps.clock)
+    try {
+      this.#known = await figuresOf(this.#deps, this.#lasting)
+      this.#knownUnix = startedUnix
+      this.#isReadable = true
+    } catch (error) {
+      this.#isReadable = isNotReady(error)
+    } finally {
+      this.#reading = undefined
+    }
+  }
+}
+
+async function isInTime(work: Promise<void>, timeoutMs = TIMEOUT_MS): Promise<boolean> {
+  const stop = new AbortController()
+  const late = delay(timeoutMs, false, { signal: stop.signal, ref: false }).catch(() => false)
+  try {
+    return await Promise.race([work.then(() => true), late])
+  } finally {
+    stop.abort()
+  }
+}
+
+function toStale(figures: SnapshotFigures, nowUnix: number): SnapshotFigures {
+  const chains = figures.meta.chains.map((chain) => ({
+    ...chain,
+    status: 'stale',
+    lagSeconds: nowUnix - chain.blockTimeUnix,
+  }))
+  return { ...figures, meta: { ...figures.meta, stale: true, chains } }
+}
+
+interface Body {
+  readonly data: unknown
+  readonly meta: SnapshotMeta
+}
+
+/** Stats give the blocks and the age of all, so old ones never stand in for them. */
+async function figuresOf(
+  { ask: askNow, chains }: SnapshotDeps,
+  ask: Ask,
+): Promise<SnapshotFigures> {
+  const { data: stats, meta } = (await askNow('getStats')) as Body
+  const { data: burns } = (await ask('getBurnTotals')) as Body
+  return {
+    meta,
+    stats,
+    burns,
+    series: await seriesOf({ ask, chains }),
+    newest: await newestOf(ask),
+    leaders: await rowsOf(ask, 'rankGraveDiggers', { limit: '10' }),
+  }
+}
+
+interface Entry {
+  readonly id: string
+  readonly timestampUnix: number
+}
+
+/** The newest of all kinds together: no further than each list goes, so that none is missing. */
+async function newestOf(ask: Ask): Promise<readonly unknown[]> {
+  const lists = await Promise.all(
+    cards.map(async ({ noun, list }) => {
+      const rows = await rowsOf<Entry>(ask, list.operationId, { limit: String(ROWS) })
+      return rows.map((entry) => ({ entry: noun, ...entry }))
+    }),
+  )
+  return lists
+    .flat()
+    .sort((a, b) => b.timestampUnix - a.timestampUnix || (a.id < b.id ? 1 : -1))
+    .slice(0, ROWS)
+}

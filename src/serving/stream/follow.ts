@@ -1,0 +1,83 @@
+import { type Cursor, showCursor } from '#chains/indexer/feed/cursor.ts'
+import { readEnd } from '#chains/indexer/feed/read-feed.ts'
+import type { Clock } from '#lib/time.ts'
+import type { Engine } from '#store/engine.ts'
+import type { FeedHub } from './feed-hub.ts'
+import { eventText, matches, type ShownItem, WHOLE } from './feed-rows.ts'
+import type { Seat } from './seats.ts'
+import type { Filter } from './stream-parameters.ts'
+
+/** Proxies close a connection that is silent for longer. */
+const HEARTBEAT_MS = 15_000
+
+/** How long a cursor may be unknown: a standby lags, or lost what the cursor names. */
+const AHEAD_MAX_MS = 30_000
+
+interface FollowDeps {
+  readonly hub: FeedHub
+  readonly register: Engine
+  readonly clock: Clock
+}
+
+/**
+ * Server-sent events (WHATWG HTML, 9.2) after a cursor, or from now on. Each yield is at most half a
+ * second after the last; empty text means nothing new.
+ */
+export async function* follow(
+  { hub, register, clock }: FollowDeps,
+  input: { readonly after: Cursor | undefined; readonly filter: Filter; readonly seat: Seat },
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const { after, filter, seat } = input
+  if (signal.aborted) return seat.leave()
+  seat.occupy(signal)
+  hub.enter(signal)
+  try {
+    let at = after ?? (await endOf(register))
+    yield `retry: ${seat.retryMs}\n${withId(eventText('ready', '{}'), at)}`
+    let wroteMs = clock()
+    let aheadMs: number | undefined
+    while (!signal.aborted) {
+      const news = hub.news()
+      const page = await hub.pages.page(at, filter.finality)
+      if (page === 'ahead') aheadMs ??= clock()
+      else aheadMs = undefined
+      const isLost = Math.abs(clock() - (aheadMs ?? clock())) >= AHEAD_MAX_MS
+      let text = ''
+      if (page === 'gone' || isLost) {
+        at = await endOf(register)
+        aheadMs = undefined
+        text = withId(eventText('reset', JSON.stringify(WHOLE)), at)
+      } else if (page === 'ahead') await news
+      else {
+        text = textOf(page.items, filter)
+        const isEnd = showCursor(page.next) === showCursor(at)
+        at = page.next
+        if (isEnd) await news
+      }
+      const isDue = Math.abs(clock() - wroteMs) >= HEARTBEAT_MS
+      if (text === '' && isDue) text = withId(':\n', at)
+      yield text
+      if (text !== '') wroteMs = clock()
+    }
+  } finally {
+    hub.leave(signal)
+    seat.leave()
+  }
+}
+
+async function endOf(register: Engine): Promise<Cursor> {
+  return (await register.snapshot(readEnd)) ?? { epoch: '0'.repeat(12), sequence: 0, hash: '' }
+}
+
+function textOf(items: readonly ShownItem[], filter: Filter): string {
+  return items
+    .filter((each) => matches(filter, each))
+    .map(({ change, json, cursor }) => withId(eventText(change.op, json?.() ?? ''), cursor))
+    .join('')
+}
+
+/** Ends the event. Without data it only moves the client's cursor. */
+function withId(text: string, cursor: Cursor): string {
+  return `${text}id: ${showCursor(cursor)}\n\n`
+}

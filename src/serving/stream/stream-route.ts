@@ -1,0 +1,108 @@
+import type { DataDeps } from '#chains/datasets/data-route.ts'
+import { eventProperties } from '#chains/datasets/event-rows.ts'
+import { notReadYet } from '#chains/datasets/rereading.ts'
+import { nullable, priceNumber, priceText } from '#chains/datasets/wire.ts'
+import { kindLists } from '#chains/kinds/endpoints.ts'
+import { isRefusal, refuse } from '#domain/refusal.ts'
+import { named, Type } from '#lib/type.ts'
+import { defineRoute, type Route } from '#route/route.ts'
+import type { FeedHub } from './feed-hub.ts'
+import { Seats } from './seats.ts'
+import { eventIdParameter, filterParameters, KINDS, lastEventIdOf } from './stream-parameters.ts'
+
+export interface StreamDeps extends Omit<DataDeps, 'blockClock' | 'nodeBudget'> {
+  report(error: unknown): void
+  /** The limit of this process. */
+  readonly streamsMax?: number
+  /** Called once there is a hub. */
+  onHub?(hub: { readonly readers: number }): void
+}
+
+const priceRow = named('PriceChange', {
+  token: Type.String(),
+  usd: nullable(priceNumber),
+  usdExact: nullable(priceText),
+  ...Object.fromEntries(
+    Object.entries(eventProperties).map(([name, schema]) => [name, Type.Optional(schema)]),
+  ),
+})
+
+const streamEvent = named('StreamEvent', {
+  kind: Type.Enum([...KINDS]),
+  row: Type.Union([...kindLists.map(({ row }) => row), priceRow]),
+})
+
+const description = `Server-sent events, in the order in which the index stored them. \
+\`ready\` comes first. \`add\`, \`update\` (a dollar value) and \`retract\` (a reorg, newest first) carry \
+\`{kind, row}\` with the row as the lists show it and an \`id\` that is unique within its kind; \`finalized\` says up \
+to which block of a chain nothing will be retracted; \`reset\` says which blocks of a chain (all where null) changed \
+otherwise: read the lists again. Open the stream, then read the lists, then apply the events: \`add\` and \
+\`update\` set a row by its id, \`retract\` removes it. A client that reconnects with the \`id\` of the last event \
+(\`Last-Event-ID\`, or the parameter \`lastEventId\` or \`cursor\`) gets exactly what it missed; changes are kept \
+for seven days. With \`finality=finalized\` events come when their block is final. Each started minute costs one \
+call, the first on opening; \`end\` says why the server ended the stream.`
+
+/** Its reader is imported by the first stream. */
+export function streamRoute(deps: StreamDeps): Route {
+  let hub: Promise<FeedHub> | undefined
+  const { clock, streamsMax: max } = deps
+  const seats = new Seats({ clock, ...(max !== undefined && { max }) })
+  return defineRoute({
+    method: 'GET',
+    path: '/api/stream',
+    operationId: 'streamChanges',
+    tag: 'Stream',
+    summary: 'Changes as they happen',
+    description,
+    metered: true,
+    stream: true,
+    parameters: {
+      ...filterParameters(deps.ecosystem),
+      cursor: eventIdParameter,
+      lastEventId: eventIdParameter,
+    },
+    answers: { 200: { description: 'An open stream', schema: streamEvent } },
+    refusals: ['invalid_cursor', 'data_not_ready'],
+    check({ headers }) {
+      const cursor = lastEventIdOf(headers)
+      return isRefusal(cursor) ? cursor : undefined
+    },
+    async handle({ parameters, headers, caller, addressBucket }) {
+      const cursor = lastEventIdOf(headers) ?? parameters.lastEventId ?? parameters.cursor
+      if (isRefusal(cursor)) return cursor
+      hub ??= openHub(deps)
+      const [of, { follow }] = await Promise.all([hub, import('./follow.ts')])
+      const state = await deps.answers.state()
+      if (state === undefined || !(await of.hasFeed())) return NOT_LIVE
+      const needed = { datasets: [], chain: parameters.chain }
+      const refusal = notReadYet(state.status, deps.file, needed)
+      if (refusal !== undefined) return refusal
+      const wallet = caller.kind === 'keyed' ? [`wallet:${caller.wallet}`] : []
+      const seat = seats.take([`ip:${addressBucket}`, ...wallet])
+      if (seat === undefined) return FULL
+      const { cursor: _, lastEventId: __, ...filter } = parameters
+      const wanted = { after: cursor, filter, seat }
+      const open = (signal: AbortSignal) => follow({ ...deps, hub: of }, wanted, signal)
+      return { kind: 'stream', contentType: 'text/event-stream; charset=utf-8', open }
+    },
+  })
+}
+
+async function openHub(deps: StreamDeps): Promise<FeedHub> {
+  const { FeedHub } = await import('./feed-hub.ts')
+  const hub = new FeedHub(deps)
+  deps.onHub?.(hub)
+  return hub
+}
+
+const NOT_LIVE = refuse(
+  'data_not_ready',
+  'No chain has been read up to its head yet; try again soon.',
+  { retryAfterSeconds: 2 },
+)
+
+const FULL = refuse(
+  'data_not_ready',
+  'you have, or this server has, all streams that are allowed; try again later',
+  { retryAfterSeconds: 60 },
+)

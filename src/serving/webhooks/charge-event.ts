@@ -1,0 +1,60 @@
+import { findKey, lockSuccessor } from '#callers/keys/key-store.ts'
+import { hasCap } from '#callers/keys/limits.ts'
+import { capLeft, readPaidCalls } from '#callers/keys/spending-caps.ts'
+import { decideBatch } from '#callers/metering/meter/decide-batch.ts'
+import { type BatchId, lockUsageDay } from '#callers/metering/meter/meter-statements.ts'
+import type { Caller } from '#domain/caller.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
+import type { Connection } from '#store/engine.ts'
+
+export type KeyedCaller = Caller & { readonly kind: 'keyed' }
+
+/** The caller of each key; absent once the key has ended. */
+export type Callers = ReadonlyMap<string, KeyedCaller>
+
+export interface ChargeDeps {
+  readonly clock: Clock
+  readonly pricePerCall: MicroUsd
+}
+
+/** Whether a call was paid, by quota or balance. */
+export async function chargeEvent(
+  connection: Connection,
+  { clock, pricePerCall }: ChargeDeps,
+  { caller, id }: { readonly caller: KeyedCaller; readonly id: BatchId },
+): Promise<boolean> {
+  const day = startOfDay(unixNow(clock))
+  // Locks in the meter's order: days of usage, then keys.
+  await lockUsageDay(connection, { bucket: caller.bucket, day, quota: caller.dailyQuota })
+  const admits = [await newestPayer(connection, caller)]
+  const batch = { id, admits, figures: [], day, pricePerCall }
+  const { admissions } = await decideBatch(connection, batch)
+  return admissions[0]?.kind === 'admitted'
+}
+
+/** The key may have been rotated or limited since the caller was read. */
+async function newestPayer(connection: Connection, caller: KeyedCaller): Promise<KeyedCaller> {
+  const publicId = await lockSuccessor(connection, caller.publicId)
+  const key = await findKey(connection, publicId)
+  if (key === undefined) return caller
+  return { ...caller, publicId, hasOwnCounter: !key.isFirst, limits: key.limits }
+}
+
+/** Whether a call would be paid now. */
+export async function canPay(
+  connection: Connection,
+  { clock, pricePerCall }: ChargeDeps,
+  caller: KeyedCaller,
+): Promise<boolean> {
+  const day = startOfDay(unixNow(clock))
+  const batch = { id: { meter: '', number: 0 }, admits: [], figures: [caller], day, pricePerCall }
+  const { figures } = await decideBatch(connection, batch)
+  const [own] = figures
+  if (own === undefined || own.remaining > 0) return own !== undefined
+  if (own.prepaidBalance < pricePerCall) return false
+  const { publicId, limits } = caller
+  if (!hasCap(limits)) return true
+  const paid = await readPaidCalls(connection, day, [{ publicId, limits }])
+  return (capLeft(limits ?? {}, day, paid.get(publicId))?.paidCalls ?? 1) > 0
+}

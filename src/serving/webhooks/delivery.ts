@@ -1,0 +1,182 @@
+import { LRUCache } from 'lru-cache'
+import { filePartsOf } from '#chains/datasets/file-parts.ts'
+import type { FileParts } from '#chains/indexer/adopted-file/file-part.ts'
+import { readOtherParts } from '#chains/indexer/adopted-file/tables.ts'
+import { showCursor } from '#chains/indexer/feed/cursor.ts'
+import { unixNow } from '#lib/time.ts'
+import { SharedPages } from '#serving/stream/shared-pages.ts'
+import type { Filter } from '#serving/stream/stream-parameters.ts'
+import { challengeWebhook } from './challenge.ts'
+import type { Callers } from './charge-event.ts'
+import { type DeliverDeps, deliverNext } from './deliver-next.ts'
+import { followKeys } from './follow-keys.ts'
+import { Scan, storedPosition } from './scan.ts'
+import { takeTurns } from './take-turns.ts'
+import { mayBeChallenged, type Webhook } from './webhook.ts'
+import { readFilter } from './webhook-filter.ts'
+import { changeWebhook, dueWebhooks } from './webhook-store.ts'
+
+export interface DeliveryDeps extends Omit<DeliverDeps, 'signal'> {
+  /** Returns who pays for each key: its newest rotation. */
+  callersOf(publicIds: readonly string[]): Promise<Callers>
+  report(error: unknown): void
+}
+
+/** Most webhooks of a pass; the rest is due in the next. */
+const DUE_MAX = 2_000
+
+/** Keys are followed, and cursors of webhooks that have nothing to send stored, this often. */
+const MOVE_EVERY_MS = 5_000
+
+/** Webhooks of a transaction. */
+const STORED_AT_ONCE = 200
+
+/** Then others get the slot, and key and tier are looked up again. */
+const TURN_MS = 1_000
+
+/** How long a pass reads the feed; webhooks far behind take turns with the others. */
+const LOOK_MS = 500
+
+/** A due webhook, and what it waits for; none for a challenge. */
+interface Look {
+  readonly webhook: Webhook
+  readonly scan: Scan | undefined
+  readonly isReady: boolean
+  /** There is more of the feed than one look reads. */
+  readonly isBehind: boolean
+}
+
+/**
+ * Pushes the feed to webhooks. One process at a time should; two charge no event twice, but may
+ * both send it.
+ */
+export class Delivery {
+  readonly #deps: DeliveryDeps & DeliverDeps
+  readonly #file: FileParts
+  readonly #underWay = new Map<
+    string,
+    { readonly webhook: Webhook; readonly done: Promise<void> }
+  >()
+  readonly #ending = new AbortController()
+  readonly #pages: SharedPages
+  readonly #filters = new LRUCache<string, { readonly filter: Filter | undefined }>({
+    max: DUE_MAX,
+    memoMethod: (text) => ({ filter: readFilter(this.#deps.ecosystem, text) }),
+  })
+  #movedMs = Number.NEGATIVE_INFINITY
+
+  constructor(deps: DeliveryDeps) {
+    this.#deps = { ...deps, signal: this.#ending.signal }
+    this.#file = filePartsOf(deps.ecosystem)
+    this.#pages = new SharedPages({ ...deps, file: this.#file })
+  }
+
+  /** Starts to send what is due; does not wait for receivers. Throws while the file is another. */
+  async pass(): Promise<void> {
+    const { accounts, clock, callersOf } = this.#deps
+    await this.#checkFile()
+    const nowMs = clock()
+    const due = () => dueWebhooks({ run: accounts.read }, { nowMs, limit: DUE_MAX })
+    const isTime = Math.abs(nowMs - this.#movedMs) >= MOVE_EVERY_MS
+    if (isTime) {
+      this.#movedMs = nowMs
+      await followKeys(accounts, await due(), unixNow(clock))
+    }
+    const found = await due()
+    const waiting = found.filter(({ id }) => !this.#underWay.has(id))
+    const looks = await this.#look(waiting)
+    const ready = looks.filter(({ isReady }) => isReady)
+    const turns = takeTurns(ready, [...this.#underWay.values()])
+    const callers = await callersOf([...new Set(turns.map(({ webhook }) => webhook.publicId))])
+    for (const look of turns) this.#start(look, callers)
+    const areMore = found.length === DUE_MAX || looks.length < waiting.length
+    const rest = looks.filter(({ webhook }) => !this.#underWay.has(webhook.id))
+    await this.#store(rest.filter((look) => areMore || isWorth(look, isTime)))
+  }
+
+  /** Resolves once nothing is under way. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0)
+      await Promise.allSettled([...this.#underWay.values()].map(({ done }) => done))
+  }
+
+  async stop(): Promise<void> {
+    this.#ending.abort()
+    await this.settled()
+  }
+
+  /** Otherwise what only the newer of two files knows would be passed in silence. */
+  async #checkFile(): Promise<void> {
+    const other = await this.#deps.register.snapshot((reads) => readOtherParts(reads, this.#file))
+    const fields = other.flatMap((part) => part.fields)
+    if (fields.length > 0)
+      throw new Error(`the register is built from another ecosystem file: ${fields.join(', ')}`)
+  }
+
+  async #look(due: readonly Webhook[]): Promise<readonly Look[]> {
+    this.#pages.clear()
+    const looks: Look[] = []
+    const startedMs = performance.now()
+    for (const webhook of due) {
+      if (performance.now() - startedMs > LOOK_MS) break
+      const { filter } = this.#filters.memo(webhook.filter)
+      if (mayBeChallenged(webhook))
+        looks.push({ webhook, scan: undefined, isReady: true, isBehind: false })
+      else if (filter === undefined) await this.#disable(webhook)
+      else {
+        const scan = new Scan(this.#pages, filter, webhook)
+        const { kind } = await scan.find()
+        const isLow = webhook.lowUnix !== null && !webhook.isLowTold
+        const isBehind = kind === 'behind'
+        looks.push({ webhook, scan, isReady: isLow || !(isBehind || kind === 'end'), isBehind })
+      }
+    }
+    return looks
+  }
+
+  /** The file no longer has the token or chain of its filter. */
+  async #disable(webhook: Webhook): Promise<void> {
+    const { accounts, clock } = this.#deps
+    const reason = 'filter_not_served'
+    const seen = { answer: reason, answerUnix: unixNow(clock) }
+    const changes = { state: 'disabled', reason, dueMs: null, ...seen } as const
+    await accounts.write((connection) => changeWebhook(connection, webhook, changes))
+  }
+
+  /** Passes what does not match; who was looked at is behind who was not. */
+  async #store(looks: readonly Look[]): Promise<void> {
+    const { accounts, clock } = this.#deps
+    for (let from = 0; from < looks.length; from += STORED_AT_ONCE)
+      await accounts.write(async (connection) => {
+        for (const { webhook, scan } of looks.slice(from, from + STORED_AT_ONCE)) {
+          const passed = scan?.at && storedPosition(scan.at)
+          await changeWebhook(connection, webhook, { ...passed, dueMs: clock() })
+        }
+      })
+  }
+
+  #start({ webhook, scan }: Look, callers: Callers): void {
+    const done = this.#serve(webhook, scan, callers)
+      .catch((error: unknown) => this.#deps.report(error))
+      .finally(() => this.#underWay.delete(webhook.id))
+    this.#underWay.set(webhook.id, { webhook, done })
+  }
+
+  async #serve(webhook: Webhook, scan: Scan | undefined, callers: Callers): Promise<void> {
+    const caller = callers.get(webhook.publicId)
+    if (caller === undefined) return
+    if (scan === undefined) await challengeWebhook(this.#deps, webhook)
+    else {
+      const startedMs = performance.now()
+      let own: Webhook | undefined = webhook
+      while (own !== undefined && performance.now() - startedMs <= TURN_MS)
+        own = await deliverNext(this.#deps, { webhook: own, caller, scan })
+    }
+  }
+}
+
+/** Whether its progress is stored now. */
+function isWorth({ webhook, scan, isReady, isBehind }: Look, isTime: boolean): boolean {
+  if (isReady || scan?.at === undefined) return false
+  return isBehind || (isTime && showCursor(scan.at.cursor) !== webhook.cursor)
+}

@@ -1,0 +1,77 @@
+import { type Cursor, parseCursor, showCursor } from '#chains/indexer/feed/cursor.ts'
+import { matches, type ShownItem } from '#serving/stream/feed-rows.ts'
+import type { SharedPages } from '#serving/stream/shared-pages.ts'
+import type { Filter } from '#serving/stream/stream-parameters.ts'
+import type { Webhook } from './webhook.ts'
+
+/** How far a webhook has come, and up to when all of that is final. */
+export interface Position {
+  readonly cursor: Cursor
+  readonly finalUnix: number | null
+}
+
+export function storedPosition({ cursor, finalUnix }: Position): Partial<Webhook> {
+  return { cursor: showCursor(cursor), finalUnix }
+}
+
+export type Found =
+  | { readonly kind: 'change'; readonly item: ShownItem; readonly after: Position }
+  /** The feed no longer holds the cursor. */
+  | { readonly kind: 'lost' }
+  /** None so far in one look; there is more to read. */
+  | { readonly kind: 'behind' }
+  /** Nothing more for now. */
+  | { readonly kind: 'end' }
+
+/** The pages of one look. */
+const PAGES_MAX = 20
+
+/** Reads the feed for one webhook. */
+export class Scan {
+  readonly #pages: SharedPages
+  readonly #filter: Filter
+  #items: readonly ShownItem[] = []
+  /** The position before the last change found; undefined if the cursor belongs to another feed. */
+  at: Position | undefined
+
+  constructor(pages: SharedPages, filter: Filter, { cursor, finalUnix }: Webhook) {
+    const parsed = parseCursor(cursor ?? '')
+    this.#pages = pages
+    this.#filter = filter
+    this.at = parsed && { cursor: parsed, finalUnix }
+  }
+
+  /** The next change that matches, again until `pass` is called. */
+  async find(): Promise<Found> {
+    for (let page = 0; page <= PAGES_MAX && this.at !== undefined; page += 1) {
+      for (const [index, item] of this.#items.entries()) {
+        // `finalized` itself is left out: rows say how final they are.
+        if (item.change.op !== 'finalized' && matches(this.#filter, item)) {
+          this.#items = this.#items.slice(index)
+          return { kind: 'change', item, after: passed(this.at, item) }
+        }
+        this.at = passed(this.at, item)
+      }
+      const read = await this.#pages.page(this.at.cursor, this.#filter.finality)
+      if (typeof read === 'string') return { kind: 'lost' }
+      this.#items = read.items
+      if (read.items.length === 0) {
+        this.at = { ...this.at, cursor: read.next }
+        return { kind: 'end' }
+      }
+    }
+    return { kind: this.at === undefined ? 'lost' : 'behind' }
+  }
+
+  /** Goes on after the change that was found. */
+  pass(after: Position): void {
+    this.#items = this.#items.slice(1)
+    this.at = after
+  }
+}
+
+function passed({ finalUnix }: Position, { change, cursor }: ShownItem): Position {
+  const { op, event } = change
+  const isLater = op === 'finalized' && event.timestamp > (finalUnix ?? 0)
+  return { cursor, finalUnix: isLater ? event.timestamp : finalUnix }
+}

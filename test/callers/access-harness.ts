@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { accessMigrations } from '#callers/keys/access-migrations.ts'
+import type { KeyChange } from '#callers/keys/authorise.ts'
+import type { ShareHeld } from '#callers/keys/gate-route.ts'
+import { type Action, buildMessage, type MessageValues } from '#callers/keys/message.ts'
+import type { Holdings } from '#callers/keys/mint.ts'
+import { accessChecks } from '#callers/metering/access-checks.ts'
+import {
+  type Access,
+  type CreateAccessDeps,
+  createAccess,
+} from '#callers/metering/create-access.ts'
+import type { AdmissionReceipt } from '#callers/metering/meter/admission.ts'
+import type { Address } from '#domain/address.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import { DEFAULT_QUOTAS } from '#domain/tier.ts'
+import { chainInAccount, keyAccount } from '#ledger/account.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
+import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { post } from '#ledger/post.ts'
+import { toIso, unixNow } from '#lib/time.ts'
+import type { Outcome, RequestHeaders, Route } from '#route/route.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
+import type { EngineTest, OpenStore } from '#test/store/each-engine.ts'
+
+export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...accessMigrations]
+export const SERVICE_NAME = 'Local Ecosystem Data'
+export const CHAIN_ID = 8453
+const ADDRESS = '192.0.2.1'
+const WIDE = { burst: 6_000, refillPerSecond: 50 }
+const START_MS = Date.UTC(2026, 10, 21, 12)
+
+/** Access on a real store with a clock, randomness and holdings that a test sets. */
+export interface Harness {
+  readonly access: Access
+  readonly engine: Engine
+  readonly now: { ms: number }
+  readonly premium: Set<Address>
+  /** Can the index tell who is premium? */
+  index: 'live' | 'behind' | 'broken'
+  /** How often the index was asked for a tier. */
+  judged: number
+  holdings: Holdings
+  shares: readonly ShareHeld[] | undefined
+  readonly changes: KeyChange[]
+  /** Public ids to draw next; random ones when empty. */
+  readonly draws: string[]
+  sign(wallet: PrivateKeyAccount, action: Action, values?: MessageValues): Promise<SignedBody>
+  call(path: string, input?: Call): Promise<Outcome>
+  /** A new wallet's key. */
+  mint(wallet?: PrivateKeyAccount): Promise<Minted>
+  /** By the key itself; throws when it is refused. */
+  revoke(key: Secret): Promise<void>
+  /** By the key itself; throws when it is refused. */
+  rotate(key: Secret): Promise<Secret>
+  isUsable(secret: string): Promise<boolean>
+  fund(publicId: string, microUsd: bigint): Promise<void>
+  /** So many calls one after another, of an address without a secret; receipts of those admitted. */
+  admit(secret: string | undefined, times: number): Promise<AdmissionReceipt[]>
+}
+
+export type SignedBody = {
+  readonly ownerAddress: string
+  readonly signature: string
+  readonly message: string
+}
+
+export interface Secret {
+  readonly publicId: string
+  readonly secret: string
+}
+
+export interface Minted extends Secret {
+  readonly wallet: PrivateKeyAccount
+}
+
+/** What a mint and a rotation show. */
+export interface Shown {
+  readonly key: Readonly<Record<string, unknown>>
+  readonly secret: string
+}
+
+interface Call {
+  readonly method?: 'GET' | 'POST'
+  readonly path?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly headers?: RequestHeaders
+}
+
+export function newWallet(): PrivateKeyAccount {
+  return privateKeyToAccount(generatePrivateKey())
+}
+
+export function bearer(secret: string): { readonly headers: RequestHeaders } {
+  return { headers: { authorization: `Bearer ${secret}` } }
+}
+
+/** The body of a good answer; throws on a refusal. */
+export function bodyOf<T>(outcome: Outcome): T {
+  if (outcome.kind !== 'answer') throw new Error(`no answer but ${JSON.stringify(outcome)}`)
+  return outcome.body as T
+}
+
+/** The code of a refusal, or the status of an answer. */
+export function codeOf(outcome: Outcome): string | number {
+  if (outcome.kind === 'answer') return outcome.status
+  return outcome.kind === 'refusal' ? outcome.code : outcome.kind
+}
+
+export type AccessTest = (
+  guarantee: string,
+  work: (harness: Harness, store: OpenStore) => Promise<void>,
+) => void
+
+/** Tests with a harness each, after which every promise of ledger and access must hold. */
+export function audited(onEngines: EngineTest): AccessTest {
+  return (guarantee, work) =>
+    onEngines(guarantee, async (store) => {
+      await work(createHarness(store.engine), store)
+      await assertSound(store.engine)
+    })
+}
+
+/** Every promise of ledger and access holds. */
+export async function assertSound(engine: Engine): Promise<void> {
+  for (const check of [...ledgerChecks, ...accessChecks])
+    assert.deepEqual(await engine.snapshot(check.run), [], check.name)
+}
+
+/** Each draws numbers of its own, as processes do. */
+let harnesses = 0
+
+export function createHarness(
+  engine: Engine,
+  more: Pick<CreateAccessDeps, 'report'> = {},
+): Harness {
+  harnesses += 1
+  const own = harnesses
+  const now = { ms: START_MS }
+  const premium = new Set<Address>()
+  const draws: string[] = []
+  const changes: KeyChange[] = []
+  let drawn = 0
+  const access = createAccess({
+    engine,
+    clock: () => now.ms,
+    randomBytes(size) {
+      const next = size === 4 ? draws.shift() : undefined
+      drawn += 1
+      if (next !== undefined) return Buffer.from(next, 'hex')
+      return createHash('sha256').update(`draw ${own} ${drawn}`).digest().subarray(0, size)
+    },
+    serviceName: SERVICE_NAME,
+    keyPrefix: 'svc',
+    quotas: { ...DEFAULT_QUOTAS, anonymous: 5, free: 10, premium: 20 },
+    gate: { minimum: 100_000_000n, holdings: async () => harness.holdings },
+    onKeyChange: (change) => changes.push(change),
+    shares: async () => harness.shares,
+    paymentChainId: CHAIN_ID,
+    dataPaths: ['/api/stats', '/api/burns/total', '/api/holders'],
+    pricePerCall: 100n,
+    ...more,
+    guardLimits: { general: WIDE, mint: WIDE, gate: WIDE, claim: WIDE, webhook: WIDE },
+    judgeTier: async (wallet) => {
+      harness.judged += 1
+      if (harness.index === 'broken') throw new StoreError('the index cannot be read')
+      if (harness.index !== 'live') return undefined
+      return premium.has(wallet) ? 'premium' : 'free'
+    },
+  })
+  const harness: Harness = {
+    access,
+    engine,
+    now,
+    premium,
+    index: 'live',
+    judged: 0,
+    draws,
+    changes,
+    holdings: { kind: 'ready', heldUsd: 100_000_000n, tokens: [] },
+    shares: [],
+    sign: (wallet, action, values) => signMessage(wallet, action, { now, values: values ?? {} }),
+    call: (path, input) => callRoute(access, path, input ?? {}),
+    async mint(wallet = newWallet()) {
+      const outcome = await harness.call('/api/keys', { body: await harness.sign(wallet, 'mint') })
+      now.ms += 1_000
+      return { wallet, ...secretOf(outcome) }
+    },
+    async revoke(key) {
+      bodyOf(await manage(access, 'revoke', key))
+    },
+    rotate: async (key) => secretOf(await manage(access, 'rotate', key)),
+    isUsable: async (secret) =>
+      (await access.identify(bearer(secret).headers, ADDRESS)).kind === 'keyed',
+    fund: (publicId, microUsd) => fund(engine, publicId, microUsd),
+    admit: (secret, times) => admit(access, secret, times),
+  }
+  return harness
+}
+
+function secretOf(outcome: Outcome): Secret {
+  const { key, secret } = bodyOf<Shown>(outcome)
+  return { publicId: String(key.publicId), secret }
+}
+
+function manage(access: Access, action: 'revoke' | 'rotate', { publicId, secret }: Secret) {
+  const call = { path: { publicId }, method: 'POST', ...bearer(secret) } as const
+  return callRoute(access, `/api/keys/{publicId}/${action}`, call)
+}
+
+async function fund(engine: Engine, publicId: string, microUsd: bigint): Promise<void> {
+  const postings = [
+    { account: chainInAccount(CHAIN_ID), microUsd: -microUsd },
+    { account: keyAccount(publicId), microUsd },
+  ]
+  const entry = { kind: 'credit', reference: publicId, createdUnix: 1, postings } as const
+  await engine.write((tx) => post(tx, { ...entry, id: `fund:${publicId}` }))
+}
+
+async function admit(
+  access: Access,
+  secret: string | undefined,
+  times: number,
+): Promise<AdmissionReceipt[]> {
+  const headers = secret === undefined ? {} : bearer(secret).headers
+  const caller = await access.identify(headers, ADDRESS)
+  assert.ok(!isRefusal(caller))
+  const receipts: AdmissionReceipt[] = []
+  for (let n = 0; n < times; n += 1) {
+    const admission = await access.meter.admit(caller)
+    if (admission.kind === 'admitted') receipts.push(admission.receipt)
+  }
+  return receipts
+}
+
+async function signMessage(
+  wallet: PrivateKeyAccount,
+  action: Action,
+  input: { readonly now: { readonly ms: number }; readonly values: MessageValues },
+): Promise<SignedBody> {
+  const issued = toIso(unixNow(() => input.now.ms))
+  const values = { address: wallet.address, chain: String(CHAIN_ID), issued, ...input.values }
+  const message = buildMessage(SERVICE_NAME, action, values)
+  const signature = await wallet.signMessage({ message })
+  return { ownerAddress: wallet.address, signature, message }
+}
+
+async function callRoute(access: Access, path: string, call: Call): Promise<Outcome> {
+  const method = call.method ?? (call.body === undefined ? 'GET' : 'POST')
+  const headers = call.headers ?? {}
+  const caller = await access.identify(headers, ADDRESS)
+  if (isRefusal(caller)) return caller
+  const query = new Map(Object.entries(call.query ?? {}).map(([name, value]) => [name, [value]]))
+  const raw = { query, path: call.path ?? {}, body: call.body ?? {} }
+  const prepared = routeOf(access.routes, method, path).prepare(raw)
+  if (isRefusal(prepared)) return prepared
+  const signal = new AbortController().signal
+  return prepared.run({
+    requestId: 'r',
+    target: '/',
+    headers,
+    addressBucket: ADDRESS,
+    signal,
+    caller,
+  })
+}
+
+function routeOf(routes: readonly Route[], method: string, path: string): Route {
+  const route = routes.find((each) => each.method === method && each.path === path)
+  if (route === undefined) throw new Error(`no route ${method} ${path}`)
+  return route
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { accessMigrations } from '#callers/keys/access-migrations.ts'
+import type { Admission, AdmissionReceipt, Meter } from '#callers/metering/meter/admission.ts'
+import { accountOf } from '#callers/metering/meter/decide-batch.ts'
+import { createMeter } from '#callers/metering/meter/meter.ts'
+import { undoBatch } from '#callers/metering/meter/undo-batch.ts'
+import type { Caller } from '#domain/caller.ts'
+import { chainInAccount } from '#ledger/account.ts'
+import { ledgerChecks } from '#ledger/ledger-checks.ts'
+import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { post } from '#ledger/post.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
+import type { Engine } from '#store/engine.ts'
+
+export const NOON = startOfDay(1_795_000_000) + DAY_SECONDS / 2
+export const PRICE = 100n
+export const MIGRATIONS = [...ledgerMigrations, ...accessMigrations]
+
+export const anonymous = (bucket: string, dailyQuota = 5): Caller => ({
+  kind: 'anonymous',
+  identity: `ip:${bucket}`,
+  bucket,
+  tier: 'anonymous',
+  dailyQuota,
+})
+
+export const keyed = (publicId: string, dailyQuota = 5, wallet = 'aa'): Caller => ({
+  kind: 'keyed',
+  identity: `key:svc_${publicId}`,
+  bucket: `wallet:0x${wallet.repeat(20)}`,
+  tier: dailyQuota > 5 ? 'premium' : 'free',
+  dailyQuota,
+  publicId,
+  wallet: `0x${wallet.repeat(20)}`,
+})
+
+let meters = 0
+export function meterOf(engine: Engine, nowUnix = { value: NOON }): Meter {
+  meters += 1
+  const name = `meter ${meters}`
+  return createMeter({ engine, clock: () => nowUnix.value * 1000, pricePerCall: PRICE, name })
+}
+
+let entries = 0
+export async function fund(engine: Engine, caller: Caller, microUsd: bigint): Promise<void> {
+  entries += 1
+  const id = `fund:${entries}`
+  const postings = [
+    { account: chainInAccount(8453), microUsd: -microUsd },
+    { account: accountOf(caller), microUsd },
+  ]
+  await engine.write((tx) =>
+    post(tx, { id, kind: 'credit', reference: id, createdUnix: NOON, postings }),
+  )
+}
+
+/** As after a commit that reported an error and stood. */
+export function undo(engine: Engine, receipts: readonly AdmissionReceipt[], nowUnix = NOON) {
+  const id = { meter: 'undone', number: 1 }
+  const commit = { id, day: receipts[0]?.day ?? 0, receipts, stands: true }
+  return engine.write((tx) => undoBatch(tx, { commit, pricePerCall: PRICE, nowUnix }))
+}
+
+export const many = (
+  n: number,
+  meterAt: (index: number) => Meter,
+  callerAt: (index: number) => Caller,
+) => Promise.all(Array.from({ length: n }, (_, index) => meterAt(index).admit(callerAt(index))))
+
+export const sources = (admissions: readonly Admission[]) =>
+  admissions.map((each) => (each.kind === 'admitted' ? each.source : each.kind))
+
+export const count = (admissions: readonly Admission[], source: string) =>
+  sources(admissions).filter((each) => each === source).length
+
+export async function assertSound(engine: Engine): Promise<void> {
+  for (const check of ledgerChecks)
+    assert.deepEqual(await engine.snapshot(check.run), [], check.name)
+}
