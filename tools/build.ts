@@ -7,14 +7,16 @@ import { typeOfSchema } from './schema-types.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** Where the process and each of its threads begin, and what others import, below `src/`. */
+/** Where each thread begins, and what others import, below `src/`. */
 const ENTRIES = [
-  'operations/cli/sexton.mjs',
   'chains/ecosystem/define-ecosystem.ts',
   'main/roles/index-worker.ts',
   'chains/chain/endpoints/logs-worker.ts',
   'main/writer-worker.ts',
 ]
+
+/** Where the process begins. Service units name what is built of it. */
+const PROGRAM = { in: 'src/operations/cli/sexton.mjs', out: 'cli/sexton' }
 
 /** These look for files beside themselves, or for a package that nobody needs here. */
 export const LEFT_AS_THEY_ARE: readonly string[] = ['@scalar/fastify-api-reference', 'pg-native']
@@ -44,8 +46,7 @@ export async function buildService(): Promise<void> {
   const startedMs = Date.now()
   const { metafile, outputFiles } = await build({
     absWorkingDir: ROOT,
-    entryPoints: ENTRIES.map((entry) => join('src', entry)),
-    outbase: 'src',
+    entryPoints: [PROGRAM, ...ENTRIES.map((entry) => fromSource(entry))],
     outdir: 'dist',
     chunkNames: 'chunks/[name]-[hash]',
     bundle: true,
@@ -62,7 +63,7 @@ export async function buildService(): Promise<void> {
     logLevel: 'warning',
   })
   for (const { path, contents } of outputFiles) await put(path, contents)
-  await put(join(ROOT, 'dist/ecosystem/define-ecosystem.d.ts'), ecosystemTypes())
+  await put(join(ROOT, 'dist/chains/ecosystem/define-ecosystem.d.ts'), ecosystemTypes())
   await buildConsole()
   const inputs = [
     ...Object.keys(metafile.inputs),
@@ -75,6 +76,10 @@ export async function buildService(): Promise<void> {
   // What was changed meanwhile may be in the bundle or not: the next start builds anew.
   if (looks.every(({ mtimeMs }) => mtimeMs < startedMs))
     await put(INPUTS_FILE, JSON.stringify(looks, null, 1))
+}
+
+function fromSource(entry: string) {
+  return { in: join('src', entry), out: entry.replace(/\.ts$/, '') }
 }
 
 function ecosystemTypes(): string {

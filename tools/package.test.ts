@@ -37,7 +37,7 @@ test('the package holds what it runs and no TypeScript but types', async () => {
     assert.ok(files.includes(`package/${each}`), each)
   assert.deepEqual(
     files.filter((file) => /\.m?ts$/.test(file)),
-    ['package/dist/ecosystem/define-ecosystem.d.ts'],
+    ['package/dist/chains/ecosystem/define-ecosystem.d.ts'],
   )
 })
 

@@ -1,23 +1,28 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { allowedImports, mayImport } from './tidy/house.ts'
+import { allowedImports, mayImport, wings } from './tidy/house.ts'
 
 const root = join(import.meta.dirname, '..')
 const treePath = join(root, 'docs/architecture.md')
 export const picturePath = join(root, 'docs/architecture.svg')
 
-/** A layer below `src/` and its line in the tree of docs/architecture.md. */
-export type Layer = { readonly name: string; readonly text: string }
+/** A room below `src/`, which is a layer, and its line in the tree of docs/architecture.md. */
+export type Layer = { readonly name: string; readonly text: string; readonly wing?: string }
+
+/** A layer and the place of its row and of its column. */
+type Placed = Layer & { readonly x: number; readonly y: number }
 
 type StoreName = 'register' | 'accounts'
 
 /** Layers whose tables make up each store; a test compares them with the sources. */
 export const tablesOf: Readonly<Record<StoreName, readonly string[]>> = {
   register: ['indexer', 'datasets'],
-  accounts: ['ledger', 'payments', 'x402', 'access', 'webhooks'],
+  accounts: ['ledger', 'keys', 'payments', 'x402', 'webhooks'],
 }
 
 const row = { height: 34, top: 112 }
+/** Above the first room of a wing. */
+const wingHeight = 30
 const names = { left: 172, width: 94 }
 const text = { left: 276, charactersMax: 54 }
 const grid = { left: 626, step: 17 }
@@ -33,7 +38,7 @@ const style = `
       --accounts: #e8ab45; --register: #6cb2ff; --other: #a3aebb }
   }
   text { font: 12px system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif; fill: var(--ink) }
-  .name { font-weight: 600 } .title { font-size: 16px; font-weight: 600 }
+  .name { font-weight: 600 } .wing { font-weight: 600 } .title { font-size: 16px; font-weight: 600 }
   .middle { text-anchor: middle } .faint { fill: var(--faint) } .back { fill: var(--back) }
   .line { stroke: var(--line) } .box { fill: var(--box); stroke: var(--line) }
   .dot { fill: var(--ink) } .wire { fill: none; stroke-width: 1.5 }
@@ -43,27 +48,33 @@ const style = `
 /** Reads the layers, top to bottom, from the tree in docs/architecture.md. */
 export function readLayers(document: string): readonly Layer[] {
   const tree = /^src\/\n((?: {2}.+\n)+)/m.exec(document)?.[1] ?? ''
-  return [...tree.matchAll(/^ {2}([a-z0-9-]+)\/ +(.+)$/gm)].map(([, name = '', line = '']) => ({
-    name,
-    text: line,
-  }))
+  let wing = ''
+  return [...tree.matchAll(/^( +)([a-z0-9-]+)\/ +(.+)$/gm)].flatMap(
+    ([, indent = '', name = '', line = '']) => {
+      if (indent.length > 2) return [{ name, text: line, wing }]
+      wing = name
+      return name in wings ? [] : [{ name, text: line }]
+    },
+  )
 }
 
 /** Draws layers as rows, what each may import as columns, and what is outside on the left. */
-export function drawArchitecture(layers: readonly Layer[]): string {
+export function drawArchitecture(rooms: readonly Layer[]): string {
+  const layers = place(rooms)
   const width = grid.left + layers.length * grid.step + 24
-  const bottom = row.top + layers.length * row.height
+  const bottom = (layers.at(-1)?.y ?? row.top) + row.height / 2
   const height = bottom + 44
   const parts = [
     `<title id="title">Architecture of Sexton</title>`,
     `<desc id="desc">${layers.map((layer) => describe(layer, layers)).join('; ')}</desc>`,
     `<style>${style}</style>`,
     `<rect class="back" width="${width}" height="${height}" rx="8"/>`,
-    label({ x: 14, y: 28, kind: 'title', words: 'Layers of src/' }),
-    label({ x: 14, y: 48, kind: 'faint', words: 'A row may import the columns marked in it:' }),
-    label({ x: 14, y: 64, kind: 'faint', words: 'only layers above it.' }),
-    ...layers.map((layer, index) => headingOf(layer, { index, bottom })),
-    ...layers.flatMap((layer, index) => rowOf(layer, index, layers)),
+    label({ x: 14, y: 28, kind: 'title', words: 'Rooms of src/' }),
+    label({ x: 14, y: 48, kind: 'faint', words: 'A row may import the columns' }),
+    label({ x: 14, y: 64, kind: 'faint', words: 'marked in it, never in a circle.' }),
+    ...layers.map((layer) => headingOf(layer, bottom)),
+    ...layers.flatMap((layer, index) => wingOf(layer, layers[index - 1])),
+    ...layers.flatMap((layer) => rowOf(layer, layers)),
     ...surroundings(layers),
     label({ x: names.left, y: bottom + 26, kind: 'faint', words: othersOf(layers) }),
   ]
@@ -73,34 +84,40 @@ ${parts.join('\n')}
 `
 }
 
+function place(rooms: readonly Layer[]): readonly Placed[] {
+  let top = row.top
+  return rooms.map((room, index) => {
+    if (room.wing !== rooms[index - 1]?.wing) top += wingHeight
+    top += row.height
+    return { ...room, x: grid.left + (index + 0.5) * grid.step, y: top - row.height / 2 }
+  })
+}
+
 /** The same for those who cannot see it. */
-function describe({ name }: Layer, layers: readonly Layer[]): string {
-  const imports = above(name, layers).filter((other) => mayImport(name, other))
-  return `${name} may import ${imports.join(', ') || 'nothing'}`
+function describe(layer: Layer, layers: readonly Layer[]): string {
+  const imports = importsOf(layer, layers).map(({ name }) => name)
+  return `${layer.name} may import ${imports.join(', ') || 'nothing'}`
 }
 
-function above(name: string, layers: readonly Layer[]): readonly string[] {
-  const all = layers.map((layer) => layer.name)
-  return all.slice(0, all.indexOf(name))
+function importsOf<T extends Layer>({ name }: Layer, layers: readonly T[]): readonly T[] {
+  return layers.filter((other) => other.name !== name && mayImport(name, other.name))
 }
 
-function middleOf(index: number): number {
-  return row.top + (index + 0.5) * row.height
-}
-
-function columnOf(index: number): number {
-  return grid.left + (index + 0.5) * grid.step
-}
-
-function headingOf({ name }: Layer, { index, bottom }: { index: number; bottom: number }): string {
-  const x = columnOf(index)
+function headingOf({ name, x }: Placed, bottom: number): string {
   const y = row.top - 8
   return `<path class="line" d="M${x} ${row.top}V${bottom}"/>
 <text class="faint" transform="translate(${x + 4} ${y}) rotate(-60)">${name}</text>`
 }
 
-function rowOf(layer: Layer, index: number, layers: readonly Layer[]): readonly string[] {
-  const y = middleOf(index)
+/** The name of a wing, above the first of its rooms. */
+function wingOf({ wing, y }: Placed, before: Placed | undefined): readonly string[] {
+  if (wing === before?.wing) return []
+  const words = wing === undefined ? '' : `${wing}/`
+  return [label({ x: names.left, y: y - row.height / 2 - 8, kind: 'wing', words })]
+}
+
+function rowOf(layer: Placed, layers: readonly Placed[]): readonly string[] {
+  const { y } = layer
   const lines = wrap(layer.text)
   const first = y + 4 - ((lines.length - 1) * lineHeight) / 2
   const end = grid.left + layers.length * grid.step
@@ -112,11 +129,7 @@ function rowOf(layer: Layer, index: number, layers: readonly Layer[]): readonly 
     ...lines.map((words, line) =>
       label({ x: text.left, y: first + line * lineHeight, kind: 'faint', words }),
     ),
-    ...above(layer.name, layers).flatMap((other, column) =>
-      mayImport(layer.name, other)
-        ? [`<circle class="dot" cx="${columnOf(column)}" cy="${y}" r="4"/>`]
-        : [],
-    ),
+    ...importsOf(layer, layers).map(({ x }) => `<circle class="dot" cx="${x}" cy="${y}" r="4"/>`),
   ]
 }
 
@@ -136,7 +149,7 @@ type Wire = {
 }
 
 /** Callers, chains and the two stores, each wired to the layers that deal with it. */
-function surroundings(layers: readonly Layer[]): readonly string[] {
+function surroundings(layers: readonly Placed[]): readonly string[] {
   const wires: readonly Wire[] = [
     { kind: 'other', words: 'chains', layers: ['chain'], x: 140 },
     { kind: 'other', words: 'callers', layers: ['http'], x: 140 },
@@ -144,9 +157,7 @@ function surroundings(layers: readonly Layer[]): readonly string[] {
     { kind: 'register', words: 'register', note: 'rebuildable', layers: tablesOf.register, x: 148 },
   ]
   return wires.flatMap((wire) => {
-    const ends = wire.layers.map((name) =>
-      middleOf(layers.findIndex((layer) => layer.name === name)),
-    )
+    const ends = layers.flatMap(({ name, y }) => (wire.layers.includes(name) ? [y] : []))
     const y =
       wire.kind === 'register' ? Math.max(...ends) : (ends[Math.floor(ends.length / 2)] ?? 0)
     const from = outside.left + outside.width
@@ -198,7 +209,7 @@ function wrap(line: string): readonly string[] {
 type Label = {
   readonly x: number
   readonly y: number
-  readonly kind: 'name' | 'title' | 'faint'
+  readonly kind: 'name' | 'title' | 'wing' | 'faint'
   readonly words: string
 }
 

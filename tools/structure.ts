@@ -1,8 +1,9 @@
 import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { wings } from './tidy/house.ts'
 import { maskSource } from './tidy/mask-source.ts'
 
-/** Prints the size of each layer, and how much of it is comments: `node tools/structure.ts`. */
+/** Prints the size of each room, and how much of it is comments: `node tools/structure.ts`. */
 
 interface Part {
   readonly folder: string
@@ -19,7 +20,8 @@ const parts: Part[] = []
 for await (const file of glob('src/**/*.ts', { cwd: root })) {
   const text = await readFile(join(root, file), 'utf8')
   const isTest = /\.test\.ts$|-harness\.ts$/.test(file)
-  const folder = file.split('/').slice(0, 2).join('/')
+  const [top = '', first = '', second = ''] = file.split('/')
+  const folder = join(top, first, first in wings ? second : '')
   parts.push({ folder, lines: text.split('\n').length - 1, words: commentWords(text), isTest })
 }
 

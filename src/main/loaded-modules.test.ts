@@ -93,7 +93,7 @@ describe('what a start loads', () => {
 
   it('the index thread loads nothing of the API', () => {
     const { files } = loadedBy('roles/index-worker.ts')
-    const http = /\/src\/(api|http|statistics)\/|\/src\/datasets\/.*route/
+    const http = /\/src\/(serving\/(api|http)\/|chains\/statistics\/|chains\/datasets\/.*route)/
     assert.deepEqual(
       files.filter((file) => http.test(file)),
       [],

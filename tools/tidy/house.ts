@@ -1,8 +1,20 @@
 import { basename } from 'node:path'
 
 /**
- * The house: each folder is a layer, and beside it stand the layers that it may import.
- * `lib` and `domain` are open to every layer but `lib`, which stands alone.
+ * Rooms below `src/`, grouped by what a person looks for: a wing is a folder of rooms. Rooms of no
+ * wing are folders of `src/` itself.
+ */
+export const wings: Readonly<Record<string, readonly string[]>> = {
+  chains: ['ecosystem', 'chain', 'indexer', 'datasets', 'statistics'],
+  callers: ['keys', 'metering'],
+  money: ['payments', 'x402', 'statements'],
+  serving: ['http', 'api', 'stream', 'webhooks', 'site'],
+  operations: ['jobs', 'grants', 'audit', 'upkeep', 'copy', 'setup', 'cli'],
+}
+
+/**
+ * The house: each room is a layer, and beside it stand the layers that it may import, all of them
+ * further up. `lib` and `domain` are open to every layer but `lib`, which stands alone.
  * The list is strict: that a neighbour may import a layer gives no right to it.
  * Tests (`*.test.ts`) may import any layer.
  */
@@ -11,21 +23,24 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
   domain: [],
   ecosystem: [],
   store: [],
+  grants: ['store'],
   chain: [],
   http: [],
   route: ['http'],
   jobs: ['store'],
   ledger: ['store'],
   indexer: ['chain', 'jobs', 'store', 'ecosystem'],
-  payments: ['ledger', 'chain', 'jobs', 'store', 'ecosystem', 'http', 'route'],
-  access: ['ledger', 'jobs', 'store', 'http', 'route'],
-  x402: ['payments', 'ledger', 'chain', 'jobs', 'store', 'ecosystem', 'http', 'route'],
-  statements: ['access', 'payments', 'ledger', 'store', 'http', 'route'],
+  keys: ['ledger', 'store', 'http', 'route'],
+  payments: ['keys', 'ledger', 'chain', 'jobs', 'store', 'ecosystem', 'http', 'route'],
+  x402: ['payments', 'keys', 'ledger', 'chain', 'jobs', 'store', 'ecosystem', 'http', 'route'],
+  metering: ['keys', 'ledger', 'jobs', 'store', 'http', 'route'],
+  statements: ['metering', 'keys', 'payments', 'ledger', 'store', 'http', 'route'],
   datasets: ['indexer', 'chain', 'jobs', 'store', 'ecosystem', 'http', 'route'],
   stream: ['datasets', 'indexer', 'store', 'ecosystem', 'http', 'route'],
   webhooks: [
     'stream',
-    'access',
+    'metering',
+    'keys',
     'datasets',
     'indexer',
     'ledger',
@@ -36,7 +51,7 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
     'route',
   ],
   statistics: ['datasets', 'indexer', 'store', 'ecosystem', 'http', 'route'],
-  api: ['statistics', 'datasets', 'access', 'payments', 'http', 'route'],
+  api: ['statistics', 'datasets', 'metering', 'keys', 'payments', 'http', 'route'],
   site: ['api', 'http', 'route'],
   main: [
     'site',
@@ -46,7 +61,31 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
     'webhooks',
     'statements',
     'datasets',
-    'access',
+    'metering',
+    'keys',
+    'x402',
+    'payments',
+    'indexer',
+    'ledger',
+    'chain',
+    'jobs',
+    'grants',
+    'store',
+    'ecosystem',
+    'http',
+    'route',
+    'devnet',
+  ],
+  upkeep: ['main', 'keys', 'ledger', 'jobs', 'store'],
+  audit: [
+    'upkeep',
+    'main',
+    'statistics',
+    'webhooks',
+    'statements',
+    'datasets',
+    'metering',
+    'keys',
     'x402',
     'payments',
     'indexer',
@@ -55,13 +94,9 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
     'jobs',
     'store',
     'ecosystem',
-    'http',
-    'route',
-    'devnet',
   ],
-  audit: 'everything',
-  upkeep: 'everything',
-  setup: ['main', 'datasets', 'indexer', 'chain', 'store', 'ecosystem'],
+  copy: ['audit', 'upkeep', 'main', 'datasets', 'indexer', 'store'],
+  setup: ['main', 'datasets', 'indexer', 'chain', 'grants', 'store', 'ecosystem'],
   cli: 'everything',
 
   client: [],
@@ -112,14 +147,25 @@ export function mayImport(from: string, to: string): boolean {
 }
 
 /**
- * Layer of a path from the project's root, with `/` between its parts: the folder below `src/`,
+ * Layer of a path from the project's root, with `/` between its parts: the room below `src/`,
  * or a top folder. Undefined for files of no layer, such as `package.json`.
  */
 export function layerOf(path: string): string | undefined {
-  const [top = '', second = ''] = path.split('/')
-  if (top === 'src' && second === 'kinds') return kindFileLayers[basename(path)] ?? 'datasets'
-  if (top === 'src') return path.split('/').length > 2 ? second : 'src'
+  const [top = '', ...below] = path.split('/').slice(0, -1)
+  if (path.startsWith('src/chains/kinds/')) return kindFileLayers[basename(path)] ?? 'datasets'
+  if (top === 'src') return roomOf(below)
   return topFolders.includes(top) ? top : undefined
+}
+
+/** A folder that is no room keeps its whole name, which the house does not list. */
+function roomOf([first = 'src', second]: readonly string[]): string {
+  const rooms = wings[first]
+  if (rooms === undefined) return inAWing(first) ? `src/${first}` : first
+  return second !== undefined && rooms.includes(second) ? second : [first, second].join('/')
+}
+
+function inAWing(room: string): boolean {
+  return Object.values(wings).some((rooms) => rooms.includes(room))
 }
 
 /** Path from the root that an import of the project's own files means, or undefined for packages. */

@@ -87,5 +87,5 @@ function isHarness(path: string): boolean {
 }
 
 function datasetOf(path: string): string | undefined {
-  return /^src\/(?:datasets|kinds)\/([^/]+)\//.exec(path)?.[1]
+  return /^src\/chains\/(?:datasets|kinds)\/([^/]+)\//.exec(path)?.[1]
 }

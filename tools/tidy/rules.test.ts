@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeBreaches } from './breach.ts'
 import { circleBreaches } from './circle-rule.ts'
-import { allowedImports, house, mayImport } from './house.ts'
+import { allowedImports, house, mayImport, wings } from './house.ts'
 import {
   harnessBreaches,
   importFormBreaches,
@@ -21,12 +21,12 @@ const layersOf = (path: string, specifier: string) => layerBreaches([importing(p
 
 test('a layer that imports one not listed is told, with file, line and what it may import', () => {
   const [breach, ...more] = layerBreaches([
-    importing('src/ledger/entry.ts', '#lib/time.ts', '#store/sql.ts', '#callers/metering/keys.ts'),
+    importing('src/ledger/entry.ts', '#lib/time.ts', '#store/sql.ts', '#callers/keys/mint.ts'),
   ])
   assert.equal(more.length, 0)
   assert.equal(breach?.line, 3)
   const words = describeBreaches(breach === undefined ? [] : [breach])
-  assert.match(words, /^src\/ledger\/entry\.ts:3 {2}ledger must not import access/)
+  assert.match(words, /^src\/ledger\/entry\.ts:3 {2}ledger must not import keys/)
   assert.match(words, /may import lib, domain, store/)
 })
 
@@ -43,8 +43,9 @@ test('lib imports nothing, domain only lib', () => {
 
 test('only what stands below main imports it, and only the command line and what copies stores the audit', () => {
   for (const layer of Object.keys(house)) {
-    const above = ['cli', 'upkeep', 'audit', 'test', 'tools']
-    assert.equal(mayImport(layer, 'main'), [...above, 'setup', 'main'].includes(layer), layer)
+    const above = ['cli', 'copy', 'audit', 'test', 'tools']
+    const others = ['setup', 'upkeep', 'main']
+    assert.equal(mayImport(layer, 'main'), [...above, ...others].includes(layer), layer)
     assert.equal(mayImport(layer, 'audit'), above.includes(layer), layer)
   }
 })
@@ -64,10 +65,10 @@ test('a test may import any layer', () => {
 
 test('a set-up of tests is imported by tests and other set-ups only', () => {
   const told = (path: string) =>
-    harnessBreaches([importing(path, '#callers/metering/access-harness.ts')])
+    harnessBreaches([importing(path, '#test/callers/access-harness.ts')])
   assert.equal(told('src/callers/keys/mint.ts').length, 1)
   assert.equal(told('src/callers/keys/mint.test.ts').length, 0)
-  assert.equal(told('src/callers/metering/meter/meter-harness.ts').length, 0)
+  assert.equal(told('test/callers/meter-harness.ts').length, 0)
   assert.equal(told('test/money/money-world.ts').length, 0)
 })
 
@@ -77,6 +78,26 @@ test('every layer in the table names layers of the table', () => {
     if (allowed === 'everything') continue
     for (const each of allowed) assert.ok(each in house, `${layer} → ${each}`)
   }
+})
+
+test('the table runs from the lowest layer to the highest, so that layers import in no circle', () => {
+  const names = Object.keys(house)
+  const whole = ['cli', 'test', 'tools']
+  for (const [index, layer] of names.entries()) {
+    const allowed = allowedImports(layer)
+    assert.equal(allowed === 'everything', whole.includes(layer), layer)
+    if (allowed === 'everything') continue
+    const below = allowed.filter((each) => each !== 'devnet' && names.indexOf(each) > index)
+    assert.deepEqual(below, [], layer)
+  }
+})
+
+test('a room is in the one wing that lists it', () => {
+  const rooms = Object.values(wings).flat()
+  assert.equal(new Set(rooms).size, rooms.length)
+  for (const room of rooms) assert.ok(room in house, room)
+  for (const path of ['src/keys/mint.ts', 'src/money/keys/mint.ts', 'src/money/mint.ts'])
+    assert.equal(layersOf(path, '#lib/time.ts').length, 1, path)
 })
 
 test('a folder that is no layer is told', () => {
@@ -99,7 +120,7 @@ test('a dataset that imports its sibling is told, types too', () => {
 test('imports across layers without # and imports without an ending are told', () => {
   const file = importing(
     'src/serving/http/route.ts',
-    '../lib/time.ts',
+    '../../lib/time.ts',
     '#lib/time',
     './server',
     './a.ts',
@@ -202,7 +223,7 @@ test('names that are not kebab-case, say nothing or carry a version are told', (
   for (const path of [...bad, ...worse]) assert.equal(nameBreaches([path]).length, 1, path)
   const good = [
     'src/lib/stored-integer.ts',
-    'src/callers/metering/mint/401.test.ts',
+    'src/callers/keys/401.test.ts',
     'src/chains/chain/eip191.ts',
   ]
   assert.deepEqual(nameBreaches([...good, 'src/chains/datasets/prices/uniswap-v2.ts']), [])

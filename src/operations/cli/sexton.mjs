@@ -9,7 +9,6 @@ import * as modules from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import { fileURLToPath } from 'node:url'
 
 const NODE_MAJOR = 26
 
@@ -53,7 +52,7 @@ function packagedNode() {
  * everything works as before. Node checks each entry against the source.
  */
 function keepCompiledModules() {
-  const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+  const root = dirname(modules.findPackageJSON(import.meta.url))
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
   const folders = [join(root, 'node_modules', '.cache', 'sexton'), join(cache, 'sexton')]
   // Fails where a folder cannot be written; elsewhere it is on, or somebody has decided already.

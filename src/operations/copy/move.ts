@@ -5,7 +5,7 @@ import { noteRevokedKeys } from '#main/key-notes.ts'
 import { SettingsError } from '#main/settings-error.ts'
 import { storeFile } from '#main/store-file.ts'
 import { accountsMigrations, migrateStore, openStore, readMigrations } from '#main/stores.ts'
-import { type Report, showProofs } from '#operations/upkeep/report.ts'
+import type { Report } from '#operations/upkeep/report.ts'
 import { UpkeepError } from '#operations/upkeep/upkeep-error.ts'
 import { type Migration, StoreError } from '#store/engine.ts'
 import { appliedIds, ClosedStoreError, closeStore } from '#store/migrate.ts'
@@ -198,4 +198,9 @@ function tell(
     accounts: Object.fromEntries(accounts),
     differences,
   })
+}
+
+function showProofs(report: Report, store: string, proofs: TableProofs): void {
+  for (const [table, { rows, sha256 }] of proofs)
+    if (rows > 0) report.say(`${store}.${table}: ${rows} rows, sha256 ${sha256.slice(0, 16)}`)
 }
