@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { lockSuccessor, publicIdsOf } from '#callers/keys/key-store.ts'
 import type { Access, CreateAccessDeps } from '#callers/metering/create-access.ts'
 import type { Admission } from '#callers/metering/meter/admission.ts'
 import { admitCredited } from '#callers/metering/meter/admit-credited.ts'
@@ -21,7 +20,7 @@ export interface ComposeX402Deps {
   readonly ecosystem: Ecosystem
   readonly accounts: Engine
   readonly clock: Clock
-  readonly access: Pick<Access, 'recoveries' | 'settlements' | 'findKey' | 'meter'>
+  readonly access: Pick<Access, 'recoveries' | 'settlements' | 'meter'>
   /** The contract's 402 body. */
   quotaBody(caller: Caller): unknown
   report(error: unknown): void
@@ -45,7 +44,6 @@ export function composeX402(deps: ComposeX402Deps): ComposedX402 {
     payment,
     pricePerCall,
     amounts: OFFERS,
-    keys: { lockSuccessor, keysOf: publicIdsOf },
     recoveries: access.recoveries,
     settlements: access.settlements,
     admitCredited: (connection, input, credit) =>
@@ -76,7 +74,6 @@ export function composeX402(deps: ComposeX402Deps): ComposedX402 {
       ...x402.settling,
       receiver,
       visitor: (facts) => calls.visitor(facts),
-      findKey: access.findKey,
     }),
   }
 }

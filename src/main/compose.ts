@@ -358,7 +358,6 @@ function composePayments(
       newId: randomUUID,
       chainId: payment.chain.id,
       confirmations: payment.confirmations,
-      findKey: access.findKey,
       verifyPayerProof: access.verifyPayerProof,
       contractProofs: new ContractProofs(() => walletNodes(payment), clock),
       deposits,

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { lockSuccessor, publicIdsOf } from '#callers/keys/key-store.ts'
 import type { AdmissionReceipt } from '#callers/metering/meter/admission.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
@@ -160,7 +159,6 @@ function paymentActions(
     ...shared,
     chainId: CHAIN_ID,
     confirmations: CONFIRMATIONS,
-    findKey: access.access.findKey,
     verifyPayerProof: access.access.verifyPayerProof,
     contractProofs: new ContractProofs(async () => [NO_CONTRACTS], clock),
     waker,
@@ -170,7 +168,6 @@ function paymentActions(
     engine: verifying,
     chainId: CHAIN_ID,
     blockHash: (number) => chain.blockHash(number),
-    keys: { lockSuccessor, keysOf: publicIdsOf },
     shareOf,
     confirmations: CONFIRMATIONS,
     onChange: () => waker.wake(),

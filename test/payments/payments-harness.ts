@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { accessMigrations } from '#callers/keys/access-migrations.ts'
 import type { WalletNode } from '#chains/chain/contract-signature.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
@@ -12,19 +13,19 @@ import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { spendCalls } from '#ledger/spend.ts'
 import { startOfDay } from '#lib/time.ts'
 import { ContractProofs } from '#money/payments/contract-proofs.ts'
-import type { WalletOf } from '#money/payments/credit-checks.ts'
 import { paymentsChecks } from '#money/payments/payments-checks.ts'
-import type { KeyBook, PaymentsDeps, VerifyPayerProof } from '#money/payments/payments-deps.ts'
+import type { PaymentsDeps, VerifyPayerProof } from '#money/payments/payments-deps.ts'
 import { paymentsMigrations } from '#money/payments/payments-migrations.ts'
 import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
 import { createVerifier, type Settled } from '#money/payments/verifier.ts'
 import { Waker } from '#money/payments/waker.ts'
 import type { Outcome } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
 import { CHAIN_ID, FakeChain, hash, START_MS } from '#test/payments/fake-chain.ts'
 import type { EngineTest, OpenStore } from '#test/store/each-engine.ts'
 
-export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...paymentsMigrations]
+export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...accessMigrations, ...paymentsMigrations]
 export const CONFIRMATIONS = 10
 
 export const wallet = (name: string): Address =>
@@ -81,8 +82,9 @@ export interface Harness {
   readonly now: { ms: number }
   /** There are no contract wallets unless a test puts other nodes there. */
   readonly nodes: WalletNode[]
-  readonly keys: Map<string, HeldKey>
   readonly waker: Waker
+  /** Adds a key or changes it. */
+  hold(publicId: string, key: HeldKey): Promise<void>
   /** Mines a block with one transfer, of a dollar from Alice unless more is said. */
   pay(tx: string, amount?: bigint, from?: Address): void
   claim(input: ClaimInput): Promise<Outcome>
@@ -111,6 +113,12 @@ export const MALLORY_KEY = 'ba5ed001'
 export const alice = wallet('alice')
 export const mallory = wallet('mallory')
 
+const OWNERS: ReadonlyMap<string, Address> = new Map([
+  [ALICE_KEY, alice],
+  [ALICE_KEY_2, alice],
+  [MALLORY_KEY, mallory],
+])
+
 export type PaymentsTest = (
   guarantee: string,
   work: (harness: Harness, store: OpenStore) => Promise<void>,
@@ -120,24 +128,26 @@ export type PaymentsTest = (
 export function audited(onEngines: EngineTest): PaymentsTest {
   return (guarantee, work) =>
     onEngines(guarantee, async (store) => {
-      const harness = createHarness(store.engine)
+      const harness = await createHarness(store.engine)
       await work(harness, store)
       assert.deepEqual(await harness.audit(), [])
     })
 }
 
-export function createHarness(engine: Engine): Harness {
-  const { now, nodes, chain, keys, waker, deps, verify, checks, notes } = wire(engine)
+export async function createHarness(engine: Engine): Promise<Harness> {
+  for (const [publicId, owner] of OWNERS)
+    await holdKey(engine, publicId, { wallet: owner, revokedUnix: null })
+  const { now, nodes, chain, waker, deps, verify, checks, notes } = wire(engine)
   const harness: Harness = {
     checkNames: checks.map((check) => check.name),
     chain,
     engine,
     now,
     nodes,
-    keys,
     waker,
+    hold: (publicId, key) => holdKey(engine, publicId, key),
     pay: (tx, amount = 1_000_000n, from = alice) => chain.mine([{ tx, from, amount }]),
-    claim: (input) => postClaim(deps, harness, input),
+    claim: (input) => postClaim(deps, input),
     claimProven: (tx, payer) => harness.claim({ tx, payer, more: proofOf(payer, tx, ALICE_KEY) }),
     async spend(publicId, calls) {
       const day = startOfDay(now.ms / 1000)
@@ -175,11 +185,6 @@ function wire(engine: Engine) {
   const nodes: WalletNode[] = [NO_CONTRACTS]
   const chain = new FakeChain()
   const waker = new Waker(async () => chain.height, assert.ifError)
-  const keys = new Map<string, HeldKey>([
-    [ALICE_KEY, { wallet: alice, revokedUnix: null }],
-    [ALICE_KEY_2, { wallet: alice, revokedUnix: null }],
-    [MALLORY_KEY, { wallet: mallory, revokedUnix: null }],
-  ])
   const shared = {
     ...{ engine, clock: () => now.ms, newId: () => crypto.randomUUID(), waker },
     ...{ deposits: chain, confirmations: CONFIRMATIONS },
@@ -187,7 +192,6 @@ function wire(engine: Engine) {
   const deps: PaymentsDeps = {
     ...shared,
     chainId: CHAIN_ID,
-    findKey: async (publicId) => keys.get(publicId),
     verifyPayerProof,
     contractProofs: new ContractProofs(async () => nodes, shared.clock),
   }
@@ -198,28 +202,27 @@ function wire(engine: Engine) {
     blockHash: (number) => chain.blockHash(number),
     shareOf: async (_, { balance }) => balance,
     onChange: () => waker.wake(),
-    keys: keyBook(keys),
   })
-  const walletOf: WalletOf = async (_connection, publicId) => keys.get(publicId)?.wallet
   const notes: string[] = []
   const checks = paymentsChecks({
-    ...{ deposits: chain, verifyPayerProof, walletOf, chainId: CHAIN_ID },
+    ...{ deposits: chain, verifyPayerProof, chainId: CHAIN_ID },
     blockHash: (number) => chain.blockHash(number),
     note: (line) => void notes.push(line),
   })
-  return { now, nodes, chain, waker, keys, deps, verify, checks, notes }
+  return { now, nodes, chain, waker, deps, verify, checks, notes }
 }
 
-function keyBook(keys: ReadonlyMap<string, HeldKey>): KeyBook {
-  const successorOf = (publicId: string): string => {
-    const successor = keys.get(publicId)?.successor
-    return successor === undefined ? publicId : successorOf(successor)
-  }
-  return {
-    lockSuccessor: async (_connection, publicId) => successorOf(publicId),
-    keysOf: async (_connection, owner) =>
-      [...keys].filter(([, key]) => key.wallet === owner).map(([publicId]) => publicId),
-  }
+async function holdKey(engine: Engine, publicId: string, key: HeldKey): Promise<void> {
+  const { wallet, revokedUnix, successor = null } = key
+  await engine.write(async (tx) => {
+    await tx.run(sql`
+      insert into wallets (wallet, active_keys) values (${wallet}, 1) on conflict do nothing`)
+    await tx.run(sql`
+      insert into keys (public_id, secret_digest, wallet, created_unix, revoked_unix, successor)
+      values (${publicId}, ${publicId}, ${wallet}, 0, ${revokedUnix}, ${successor})
+      on conflict (public_id) do update
+      set revoked_unix = excluded.revoked_unix, successor = excluded.successor`)
+  })
 }
 
 async function audit(engine: Engine, checks: readonly Check[]): Promise<string[]> {
@@ -234,8 +237,8 @@ function anonymous(): Caller {
   return { kind: 'anonymous', identity, bucket, tier: 'anonymous', dailyQuota: 500 }
 }
 
-function keyedCaller(harness: Harness, publicId: string): Caller {
-  const owner = harness.keys.get(publicId)?.wallet ?? alice
+function keyedCaller(publicId: string): Caller {
+  const owner = OWNERS.get(publicId) ?? alice
   return {
     kind: 'keyed',
     identity: `key:svc_${publicId}`,
@@ -247,7 +250,7 @@ function keyedCaller(harness: Harness, publicId: string): Caller {
   }
 }
 
-async function postClaim(deps: PaymentsDeps, harness: Harness, input: ClaimInput) {
+async function postClaim(deps: PaymentsDeps, input: ClaimInput) {
   const body = {
     apiKeyPublicId: input.key ?? ALICE_KEY,
     txHash: hash(input.tx),
@@ -255,7 +258,7 @@ async function postClaim(deps: PaymentsDeps, harness: Harness, input: ClaimInput
     amountUsd: input.amountUsd ?? 1,
     ...input.more,
   }
-  const caller = input.as === undefined ? anonymous() : keyedCaller(harness, input.as)
+  const caller = input.as === undefined ? anonymous() : keyedCaller(input.as)
   return run(deps, { method: 'POST', query: new Map(), path: {}, body, caller })
 }
 

@@ -1,4 +1,3 @@
-import { findKey, type Key } from '#callers/keys/key-store.ts'
 import { verifyPayerProof } from '#callers/keys/payer-proof.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { PayerProof } from '#domain/payer-proof.ts'
@@ -47,7 +46,6 @@ export interface Access {
   readonly routes: readonly Route[]
   /** Another process changed the key with this digest, or any. */
   keyChanged(digest: string | undefined): void
-  findKey(publicId: string): Promise<Key | undefined>
   verifyPayerProof(input: PayerProof): Promise<Refusal | undefined>
 }
 
@@ -77,7 +75,6 @@ export function createAccess(deps: CreateAccessDeps): Access {
       callers,
     }),
     keyChanged: (digest) => (digest === undefined ? callers.forgetAll() : callers.forget(digest)),
-    findKey: (publicId) => findKey({ run: deps.engine.read }, publicId),
     verifyPayerProof: (input) => verifyPayerProof(deps, input),
   }
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { lockSuccessor, publicIdsOf } from '#callers/keys/key-store.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
@@ -8,8 +7,6 @@ import { settlesIntent } from '#money/x402/settling/intent-store.ts'
 import { shareOf } from '#money/x402/sign-in/bucket-shares.ts'
 import { blockHashes } from '../roles/block-hashes.ts'
 import type { JobDeps } from './job-deps.ts'
-
-const keys = { lockSuccessor, keysOf: publicIdsOf }
 
 /** Credits prepayments, and takes back what a reorg took. */
 export function openVerifying(deps: JobDeps): () => Promise<void> {
@@ -23,7 +20,6 @@ export function openVerifying(deps: JobDeps): () => Promise<void> {
     deposits: { canonical: (query) => readDeposits(reads, query) },
     chainId: payment.chain.id,
     blockHash: blockHashes(reads, clock),
-    keys,
     shareOf,
     isReserved: (connection, txHash) => settlesIntent(connection, txHash),
     confirmations: payment.confirmations,
@@ -60,7 +56,6 @@ export async function openSettling(deps: JobDeps): Promise<SettlingJobs> {
     newId: randomUUID,
     rpc: openSettlingRpc(payment.chain),
     payment,
-    keys,
     report: (error: unknown) => void failures.push(error),
   }
   const facilitator = await facilitators.openFacilitator({ ...deps, ...common })

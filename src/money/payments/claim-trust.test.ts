@@ -174,7 +174,7 @@ withPayments('the sum that is claimed is shown as it was sent', async (harness) 
 })
 
 onBoth('a claim that fails does not keep the others from their money', async ({ engine }) => {
-  const harness = createHarness(engine)
+  const harness = await createHarness(engine)
   await harness.claim({ tx: 'broken' })
   harness.now.ms += 1_000
   await harness.claim({ tx: 'good', key: ALICE_KEY_2 })

@@ -1,3 +1,4 @@
+import { findKey } from '#callers/keys/key-store.ts'
 import type { Address } from '#domain/address.ts'
 import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
 import { keyAccount, keyOfAccount, payerAccount, receivableAccount } from '#ledger/account.ts'
@@ -13,34 +14,37 @@ import { logName } from './suspense.ts'
 export interface CreditCheckDeps {
   readonly deposits: DepositIndex
   readonly verifyPayerProof: VerifyPayerProof
-  readonly walletOf: WalletOf
   readonly chainId: number | null
   readonly blockHash: BlockHashAt
   note(line: string): void
 }
 
-export type WalletOf = (connection: Connection, publicId: string) => Promise<Address | undefined>
+type WalletOf = (connection: Connection, publicId: string) => Promise<Address | undefined>
 
 export function creditChecks(deps: CreditCheckDeps): readonly Check[] {
   return [
     canonicalCheck(deps),
     payersCheck(deps),
     pagedCheck('a credit of a claim is on a key of the wallet that owns the claimed key', (page) =>
-      checkAccounts(page, remembered(deps.walletOf)),
+      checkAccounts(page, rememberedWallets()),
     ),
     pagedCheck('a credit and its reversal move money of keys of its wallet only', (page) =>
-      checkMoved(page, remembered(deps.walletOf)),
+      checkMoved(page, rememberedWallets()),
     ),
   ]
 }
 
-function remembered(walletOf: WalletOf): WalletOf {
+function rememberedWallets(): WalletOf {
   const known = new Map<string, Promise<Address | undefined>>()
   return (connection, publicId) => {
     const wallet = known.get(publicId) ?? walletOf(connection, publicId)
     known.set(publicId, wallet)
     return wallet
   }
+}
+
+async function walletOf(connection: Connection, publicId: string): Promise<Address | undefined> {
+  return (await findKey(connection, publicId))?.wallet
 }
 
 interface Page {
@@ -176,7 +180,7 @@ function payersCheck(deps: CreditCheckDeps): Check {
     name,
     async run(connection) {
       const byContract: string[] = []
-      const asking = { ...deps, walletOf: remembered(deps.walletOf), byContract }
+      const asking = { ...deps, walletOf: rememberedWallets(), byContract }
       const paged = pagedCheck(name, (page) => checkPayers(page, asking))
       const differences = await paged.run(connection)
       if (byContract.length > 0)
@@ -188,7 +192,8 @@ function payersCheck(deps: CreditCheckDeps): Check {
   }
 }
 
-interface PayersDeps extends Pick<CreditCheckDeps, 'verifyPayerProof' | 'walletOf'> {
+interface PayersDeps extends Pick<CreditCheckDeps, 'verifyPayerProof'> {
+  readonly walletOf: WalletOf
   readonly byContract: string[]
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { lockSuccessor, publicIdsOf } from '#callers/keys/key-store.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { Deposit } from '#domain/deposit.ts'
 import type { MicroUsd } from '#domain/money.ts'
@@ -16,7 +17,6 @@ import { lesser } from '#lib/lesser.ts'
 import type { Connection } from '#store/engine.ts'
 import { codecOf, column, type RowOf } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
-import type { KeyBook } from './payments-deps.ts'
 import type { Reads } from './reads.ts'
 
 const credits = codecOf({
@@ -60,15 +60,12 @@ interface NewCredit {
  * At most once while its block is on the chain. Repays debts first; what a reorg took for this
  * deposit returns to where it came from. False if already credited.
  */
-export async function creditDeposit(
-  connection: Connection,
-  input: NewCredit & { readonly keys: KeyBook },
-): Promise<boolean> {
-  const { id, deposit, account, owner, keys, nowUnix } = input
+export async function creditDeposit(connection: Connection, input: NewCredit): Promise<boolean> {
+  const { id, deposit, account, owner, nowUnix } = input
   if (!(await insertCredit(connection, input))) return false
   const receivable = receivableAccount(owner)
   const chainIn = chainInAccount(deposit.chainId)
-  const taken = await takenByReorg(connection, { deposit, owner, keys })
+  const taken = await takenByReorg(connection, { deposit, owner })
   const accounts = new Set([chainIn, receivable, account, ...taken.map((each) => each.account)])
   const locked = await lockBalances(connection, [...accounts])
   const debt = -(locked.get(receivable) ?? 0n)
@@ -106,9 +103,8 @@ async function insertCredit(connection: Connection, credit: NewCredit): Promise<
  */
 async function takenByReorg(
   connection: Connection,
-  input: { readonly deposit: Deposit; readonly owner: Address; readonly keys: KeyBook },
+  { deposit, owner }: { readonly deposit: Deposit; readonly owner: Address },
 ): Promise<Posting[]> {
-  const { deposit, owner, keys } = input
   const [earlier] = await connection.run(sql`
     update credits set restored = 1
     where chain_id = ${deposit.chainId} and tx_hash = ${deposit.txHash}
@@ -122,18 +118,10 @@ async function takenByReorg(
     if (!isPrepaid(account)) continue
     const publicId = keyOfAccount(account)
     const successor =
-      publicId === undefined ? account : await successorOf(connection, keys, publicId)
+      publicId === undefined ? account : keyAccount(await lockSuccessor(connection, publicId))
     taken.push({ account: successor, microUsd: -microUsd })
   }
   return taken
-}
-
-async function successorOf(
-  connection: Connection,
-  keys: KeyBook,
-  publicId: string,
-): Promise<string> {
-  return keyAccount(await keys.lockSuccessor(connection, publicId))
 }
 
 function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[] {
@@ -154,7 +142,6 @@ export async function reverseCredit(
   connection: Connection,
   input: {
     readonly credit: Credit
-    readonly keys: KeyBook
     readonly shareOf: ShareOf
     readonly nowUnix: number
   },
@@ -166,7 +153,7 @@ export async function reverseCredit(
   if (reversed.length === 0) return false
   const receivable = receivableAccount(credit.owner)
   const chainIn = chainInAccount(credit.chainId)
-  const accounts = await accountsOf(connection, input)
+  const accounts = await accountsOf(connection, credit)
   const locked = await lockBalances(connection, [chainIn, receivable, ...accounts])
   let owed = credit.microUsd
   const postings = [{ account: chainIn, microUsd: credit.microUsd }]
@@ -200,12 +187,8 @@ function reversalId(creditId: string): string {
 }
 
 /** Always includes the wallet's own account: a concurrent collection may be filling it. */
-async function accountsOf(
-  connection: Connection,
-  input: { readonly credit: Credit; readonly keys: KeyBook },
-): Promise<string[]> {
-  const { credit, keys } = input
-  const keysOfOwner = await keys.keysOf(connection, credit.owner)
+async function accountsOf(connection: Connection, credit: Credit): Promise<string[]> {
+  const keysOfOwner = await publicIdsOf(connection, credit.owner)
   const balances = await readBalances(connection, keysOfOwner.map(keyAccount))
   const holding = [...balances].filter(([, balance]) => balance > 0n).map(([account]) => account)
   return [...new Set([credit.account, payerAccount(credit.owner), ...holding.sort()])]

@@ -156,7 +156,7 @@ withPayments(
 withPayments(
   'A14: claims at once, on two replicas and by two keys, credit a transfer once',
   async (harness, store) => {
-    const replica = createHarness(store.replica())
+    const replica = await createHarness(store.replica())
     for (const { chain } of [harness, replica]) {
       chain.mine([{ tx: 'tx', from: alice, amount: 1_000_000n }])
       chain.mineEmpty(10)

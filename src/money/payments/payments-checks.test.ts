@@ -61,7 +61,7 @@ const CORRUPTIONS: Record<string, Sql> = {
 
 for (const [name, statement] of Object.entries(CORRUPTIONS))
   onBoth(`the audit notices a broken promise: ${name}`, async ({ engine }) => {
-    const harness = createHarness(engine)
+    const harness = await createHarness(engine)
     await createStore(harness)
     assert.deepEqual(await harness.audit(), [])
     const guards = [...paymentsGuards, ...ledgerGuards]
@@ -73,19 +73,19 @@ for (const [name, statement] of Object.entries(CORRUPTIONS))
   })
 
 onBoth('every promise of prepayments has a corruption that breaks it', async ({ engine }) => {
-  const { checkNames } = createHarness(engine)
+  const { checkNames } = await createHarness(engine)
   assert.deepEqual([...checkNames].sort(), Object.keys(CORRUPTIONS).sort())
 })
 
 onBoth('deposits that nobody claimed are counted and summed', async ({ engine }) => {
-  const harness = createHarness(engine)
+  const harness = await createHarness(engine)
   await createStore(harness)
   const suspense = await engine.snapshot((reads) => readSuspense(reads, harness.chain))
   assert.deepEqual(suspense, { deposits: 1, microUsd: 5n })
 })
 
 onBoth('the database itself refuses what would falsify a prepayment', async ({ engine }) => {
-  const harness = createHarness(engine)
+  const harness = await createHarness(engine)
   await createStore(harness)
   for (const change of [
     sql`update claims set tx_hash = '0x'`,

@@ -1,4 +1,4 @@
-import type { Address, Hash } from '#domain/address.ts'
+import type { Hash } from '#domain/address.ts'
 import type { PayerProof } from '#domain/payer-proof.ts'
 import type { Refusal } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
@@ -12,21 +12,12 @@ export type VerifyPayerProof = (proof: PayerProof) => Promise<Refusal | undefine
 /** Whether a transaction settles an x402 payment, credited separately. */
 export type IsReserved = (connection: Connection, txHash: Hash) => Promise<boolean>
 
-export interface KeyBook {
-  /** A key's newest rotation, locked. */
-  lockSuccessor(connection: Connection, publicId: string): Promise<string>
-  keysOf(connection: Connection, wallet: Address): Promise<readonly string[]>
-}
-
 export interface PaymentsDeps {
   readonly engine: Engine
   readonly clock: Clock
   readonly newId: () => string
   readonly chainId: number
   readonly confirmations: number
-  readonly findKey: (
-    publicId: string,
-  ) => Promise<{ readonly wallet: Address; readonly revokedUnix: number | null } | undefined>
   readonly verifyPayerProof: VerifyPayerProof
   readonly contractProofs: ContractProofs
   readonly deposits: DepositIndex

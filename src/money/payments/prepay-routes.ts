@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { findKey } from '#callers/keys/key-store.ts'
 import { type Hash, parseAddress, parseHash } from '#domain/address.ts'
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
@@ -112,7 +113,7 @@ async function check(
   const txHash = parseHash(body.txHash)
   if (txHash === undefined) return refuse('invalid_body', 'txHash must be 0x and 64 hex digits')
   const publicId = body.apiKeyPublicId
-  const key = await deps.findKey(publicId)
+  const key = await findKey({ run: deps.engine.read }, publicId)
   if (key === undefined)
     return refuse('key_not_found', `there is no key ${publicId}; check apiKeyPublicId`)
   if (caller.kind === 'keyed' && caller.wallet !== key.wallet)

@@ -118,7 +118,7 @@ withPayments('an index that is behind or still loading takes no credit back', as
   await harness.pass()
   assert.equal(await harness.balance(ALICE_KEY), 1_000n)
   harness.chain.completeFromBlock = 0
-  const behind = createHarness(harness.engine)
+  const behind = await createHarness(harness.engine)
   behind.now.ms = harness.now.ms
   await behind.pass()
   assert.equal(await harness.balance(ALICE_KEY), 1_000n)
@@ -127,7 +127,7 @@ withPayments('an index that is behind or still loading takes no credit back', as
 withPayments('a key that is unknown or revoked cannot be claimed for', async (harness) => {
   const claim = { tx: 'tx', payer: alice }
   assert.equal(codeOf(await harness.claim({ ...claim, key: '00000000' })), 'key_not_found')
-  harness.keys.set(ALICE_KEY, { wallet: alice, revokedUnix: 1 })
+  await harness.hold(ALICE_KEY, { wallet: alice, revokedUnix: 1 })
   assert.equal(codeOf(await harness.claim({ ...claim, key: ALICE_KEY })), 'key_revoked')
   const unknown = { more: { tier: 'premium' }, key: ALICE_KEY }
   assert.equal(codeOf(await harness.claim({ ...claim, ...unknown })), 'invalid_body')

@@ -104,8 +104,8 @@ withPayments(
     harness.chain.mine()
     await harness.pass()
     assert.deepEqual(await debts(harness), [{ wallet: alice, microUsd: 400_000n }])
-    harness.keys.set(newest, { wallet: alice, revokedUnix: null })
-    harness.keys.set(ALICE_KEY_2, { wallet: alice, revokedUnix: 1, successor: newest })
+    await harness.hold(newest, { wallet: alice, revokedUnix: null })
+    await harness.hold(ALICE_KEY_2, { wallet: alice, revokedUnix: 1, successor: newest })
     harness.pay('tx')
     await harness.confirm()
     assert.deepEqual(await balances(harness), [0n, 0n])
@@ -179,9 +179,9 @@ withPayments(
   async (harness) => {
     const newest = 'a11ce003'
     await harness.claim({ tx: 'tx' })
-    harness.keys.set(newest, { wallet: alice, revokedUnix: null })
-    harness.keys.set(ALICE_KEY_2, { wallet: alice, revokedUnix: 1, successor: newest })
-    harness.keys.set(ALICE_KEY, { wallet: alice, revokedUnix: 1, successor: ALICE_KEY_2 })
+    await harness.hold(newest, { wallet: alice, revokedUnix: null })
+    await harness.hold(ALICE_KEY_2, { wallet: alice, revokedUnix: 1, successor: newest })
+    await harness.hold(ALICE_KEY, { wallet: alice, revokedUnix: 1, successor: ALICE_KEY_2 })
     harness.pay('tx')
     await harness.confirm()
     assert.deepEqual(await balances(harness), [0n, 0n])

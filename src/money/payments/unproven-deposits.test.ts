@@ -49,7 +49,8 @@ withPayments(
     harness.chain.mineEmpty(5)
     await harness.pass()
     // A second process, without memory of the credit.
-    await createHarness(harness.engine).pass()
+    const second = await createHarness(harness.engine)
+    await second.pass()
     assert.equal(await harness.balance(ALICE_KEY), 1_000n)
     assert.equal((await harness.record(hash('tx'))).status, 'verified')
   },

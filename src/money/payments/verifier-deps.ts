@@ -3,7 +3,7 @@ import { LeaseLostError } from '#operations/jobs/leader.ts'
 import type { Engine } from '#store/engine.ts'
 import type { ShareOf } from './credit.ts'
 import type { BlockHashAt, DepositIndex } from './deposit.ts'
-import type { IsReserved, KeyBook } from './payments-deps.ts'
+import type { IsReserved } from './payments-deps.ts'
 
 export interface VerifierDeps {
   /** The leader's. */
@@ -14,7 +14,6 @@ export interface VerifierDeps {
   /** Credits on chains of an earlier file stay untouched. */
   readonly chainId: number
   readonly blockHash: BlockHashAt
-  readonly keys: KeyBook
   readonly shareOf: ShareOf
   readonly isReserved?: IsReserved
   readonly confirmations: number

@@ -1,3 +1,4 @@
+import { lockSuccessor } from '#callers/keys/key-store.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
 import { keyAccount } from '#ledger/account.ts'
@@ -186,8 +187,8 @@ async function credit(
   connection: Connection,
   { claim, deposits }: { readonly claim: Claim; readonly deposits: readonly Deposit[] },
 ): Promise<boolean> {
-  const { keys, newId } = pass.deps
-  const successor = await keys.lockSuccessor(connection, claim.publicId)
+  const { newId } = pass.deps
+  const successor = await lockSuccessor(connection, claim.publicId)
   let isCredited = false
   for (const deposit of deposits) {
     const outcome = await creditDeposit(connection, {
@@ -196,7 +197,6 @@ async function credit(
       account: keyAccount(successor),
       owner: claim.owner,
       claimId: claim.id,
-      keys,
       nowUnix: pass.nowUnix,
     })
     isCredited ||= outcome

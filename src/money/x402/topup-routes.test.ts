@@ -57,7 +57,7 @@ function settlingReceiver(engine: Engine) {
     deps,
     store,
     async credit(): Promise<void> {
-      const credit = { id: 'credit', deposit: DEPOSIT, claimId: null, keys: deps.keys, nowUnix: 3 }
+      const credit = { id: 'credit', deposit: DEPOSIT, claimId: null, nowUnix: 3 }
       await engine.write((tx) => creditDeposit(tx, { ...credit, account: ACCOUNT, owner: PAYER }))
       await store('credited', credit.id)
     },
@@ -76,7 +76,6 @@ function settlingReceiver(engine: Engine) {
         ...settling,
         receiver,
         visitor,
-        findKey: async () => undefined,
       })
       const prepared = route?.prepare({ query: new Map(), path: {}, body: {} })
       assert.ok(prepared !== undefined && !isRefusal(prepared))
@@ -129,14 +128,13 @@ onBoth(
 
 onBoth('a top-up that repays a debt says what of it is on the balance', async ({ engine }) => {
   const receiver = settlingReceiver(engine)
-  const { keys } = receiver.deps
   const lost = { ...DEPOSIT, txHash: word(2), blockHash: word(2) }
   await engine.write(async (tx) => {
     const account = { account: ACCOUNT, owner: PAYER, claimId: null }
-    await creditDeposit(tx, { id: 'lost', deposit: lost, ...account, keys, nowUnix: 1 })
+    await creditDeposit(tx, { id: 'lost', deposit: lost, ...account, nowUnix: 1 })
     await spendCalls(tx, { calls: new Map([[ACCOUNT, 400]]), pricePerCall: 100n, day: DAY_SECONDS })
     for (const credit of await liveCreditsOf(tx, [lost.txHash]))
-      await reverseCredit(tx, { credit, keys, shareOf, nowUnix: 2 })
+      await reverseCredit(tx, { credit, shareOf, nowUnix: 2 })
   })
   await receiver.credit()
   const topup = await receiver.topUp(SETTLED)

@@ -1,9 +1,9 @@
+import { findKey } from '#callers/keys/key-store.ts'
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { formatDecimal, parseDecimal } from '#lib/decimal.ts'
 import { Type } from '#lib/type.ts'
-import type { PaymentsDeps } from '#money/payments/payments-deps.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { defineRoute, type Outcome, type RequestFacts, type Route } from '#route/route.ts'
 import type { PaymentFault } from './faults.ts'
@@ -23,7 +23,6 @@ import { answerSettled, refusePendingTopup, Topup } from './topup-answer.ts'
 export interface TopupDeps extends SettleDeps {
   readonly receiver: PaymentReceiver
   readonly visitor: (facts: RequestFacts) => Promise<Visitor>
-  readonly findKey: PaymentsDeps['findKey']
 }
 
 export function topupRoutes(deps: TopupDeps): readonly Route[] {
@@ -102,7 +101,7 @@ async function choosePayee(
   publicId: string | undefined,
 ): Promise<Payee | Refusal> {
   if (publicId === undefined) return payeeOf(caller)
-  const key = await deps.findKey(publicId)
+  const key = await findKey({ run: deps.engine.read }, publicId)
   if (key === undefined)
     return refuse('key_not_found', `there is no key ${publicId}; check the parameter key`)
   if (key.revokedUnix !== null)

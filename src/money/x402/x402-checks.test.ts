@@ -24,7 +24,6 @@ async function livedIn(engine: Engine): Promise<void> {
     ids += 1
     return `id-${ids}`
   }
-  const keys = { lockSuccessor: async (_: unknown, id: string) => id, keysOf: async () => [] }
   for (const n of [1, 2, 3, 4, 5]) {
     const reserved = newIntent(n)
     await engine.write((tx) => insertIntent(tx, reserved))
@@ -38,7 +37,7 @@ async function livedIn(engine: Engine): Promise<void> {
     const deposit = { ...depositOf(intent.authorization, n), txHash }
     const paid = { kind: 'paid', deposit } as const
     await engine.write((tx) =>
-      creditIntent(tx, { keys, newId, clock: () => NOW_MS }, { intent, paid, isServed: true }),
+      creditIntent(tx, { newId, clock: () => NOW_MS }, { intent, paid, isServed: true }),
     )
   }
   const input = { wallet: PAYER, nowUnix: NOW_MS / 1000 }

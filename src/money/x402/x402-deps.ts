@@ -1,7 +1,6 @@
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Clock } from '#lib/time.ts'
-import type { KeyBook } from '#money/payments/payments-deps.ts'
 import type { Engine } from '#store/engine.ts'
 import type { Readiness } from './facilitators/readiness.ts'
 import type { FailureGuard } from './recovery-guard.ts'
@@ -13,7 +12,6 @@ export interface CreditDeps {
   readonly newId: () => string
   readonly rpc: SettlingRpc
   readonly payment: Payment
-  readonly keys: KeyBook
 }
 
 /** What a process that takes payments needs; the leader settles them. */

@@ -1,4 +1,3 @@
-import { findKey } from '#callers/keys/key-store.ts'
 import { verifyPayerProof } from '#callers/keys/payer-proof.ts'
 import { accessChecks } from '#callers/metering/access-checks.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
@@ -58,7 +57,6 @@ export function accountsChecks(deps: {
     ...paymentsChecks({
       ...deps,
       verifyPayerProof: (proof) => verifyPayerProof(deps, proof),
-      walletOf: async (connection, publicId) => (await findKey(connection, publicId))?.wallet,
     }),
     depositCheck(deps),
   ]

@@ -93,7 +93,6 @@ onBoth(
     const [check] = moveChecks
     assert.ok(check !== undefined)
     const payer: Address = `0x${'aa'.repeat(20)}`
-    const keys = { lockSuccessor: async (_: unknown, id: string) => id, keysOf: async () => [] }
     const deposit = {
       chainId: 8453,
       blockNumber: 1,
@@ -108,7 +107,7 @@ onBoth(
       proven: true,
     }
     const account = bucketAccount('192.0.2.1')
-    const credit = { id: 'c', deposit, account, owner: payer, claimId: null, keys, nowUnix: 1 }
+    const credit = { id: 'c', deposit, account, owner: payer, claimId: null, nowUnix: 1 }
     await engine.write((tx) => creditDeposit(tx, credit))
     await engine.write((tx) =>
       collectCredits(tx, { newId: () => 'one' }, { wallet: payer, nowUnix: 2 }),

@@ -1,3 +1,4 @@
+import { lockSuccessor } from '#callers/keys/key-store.ts'
 import { bucketAccount, keyAccount } from '#ledger/account.ts'
 import { unixNow } from '#lib/time.ts'
 import { creditDeposit } from '#money/payments/credit.ts'
@@ -19,7 +20,7 @@ export interface Credited {
  */
 export async function creditIntent(
   connection: Connection,
-  deps: Pick<CreditDeps, 'keys' | 'newId' | 'clock'>,
+  deps: Pick<CreditDeps, 'newId' | 'clock'>,
   input: {
     readonly intent: Intent
     readonly paid: Extract<Settlement, { kind: 'paid' }>
@@ -32,8 +33,7 @@ export async function creditIntent(
   if (intent === undefined || intent.status === 'credited' || intent.status === 'claimed')
     return undefined
   const { payee } = intent
-  const key =
-    payee.kind === 'key' ? await deps.keys.lockSuccessor(connection, payee.publicId) : null
+  const key = payee.kind === 'key' ? await lockSuccessor(connection, payee.publicId) : null
   const id = deps.newId()
   const created = await creditDeposit(connection, {
     id,
@@ -41,7 +41,6 @@ export async function creditIntent(
     account: payee.kind === 'bucket' ? bucketAccount(payee.bucket) : keyAccount(key ?? ''),
     owner: payee.kind === 'key' ? payee.wallet : deposit.from,
     claimId: null,
-    keys: deps.keys,
     nowUnix: unixNow(deps.clock),
   })
   if (created)

@@ -116,7 +116,6 @@ export function settlingHarness(
     readiness: { isReady: async () => true },
     pricePerCall: 100n,
     amounts: [100_000n, 1_000_000n],
-    keys: { lockSuccessor: async (_, publicId) => publicId, keysOf: async () => [] },
     publicBaseUrl: 'http://127.0.0.1',
     recoveries: { refusal: () => undefined, failed: () => undefined },
     report: (error) => void reports.push(error),

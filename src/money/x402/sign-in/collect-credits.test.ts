@@ -21,7 +21,6 @@ const ANN: Address = `0x${'aa'.repeat(20)}`
 const BOB: Address = `0x${'bb'.repeat(20)}`
 const HOME = bucketAccount('192.0.2.1')
 const WORK = bucketAccount('192.0.2.2')
-const keys = { lockSuccessor: async (_: unknown, id: string) => id, keysOf: async () => [] }
 
 const OWN_SHARE = 'a reorg takes no more from a shared address than was left of the payment itself'
 
@@ -46,7 +45,7 @@ function lifeOf(engine: Engine) {
     const n = next()
     const txHash = again ?? word(n)
     const deposit = { ...depositOf({ from: owner, to: BOB, value: amount }, n), txHash }
-    return { id: `credit-${n}`, deposit, account, owner, claimId: null, keys, nowUnix: n }
+    return { id: `credit-${n}`, deposit, account, owner, claimId: null, nowUnix: n }
   }
   return {
     /** `again` is a transaction that a reorg took and that is mined in another block. */
@@ -75,7 +74,7 @@ function lifeOf(engine: Engine) {
     async reorg(txHash: Hash): Promise<void> {
       await engine.write(async (connection) => {
         for (const credit of await liveCreditsOf(connection, [txHash]))
-          await reverseCredit(connection, { credit, keys, shareOf, nowUnix: next() })
+          await reverseCredit(connection, { credit, shareOf, nowUnix: next() })
       })
     },
     audit: () => brokenPromises(engine, CHECKS),
