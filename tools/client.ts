@@ -52,7 +52,7 @@ export async function generateClient(): Promise<string> {
   )
   const codes = Object.keys(REFUSALS).map((code) => `  | '${code}'\n`)
   return format(`// Written by \`node tools/client.ts\` from the OpenAPI document.
-import type { CallOptions, Client } from './client.ts'
+import type { CallOptions, Client } from './call.ts'
 import type { Reply } from './reply.ts'
 
 /** \`error\` in the body of an error; each has a page at /problems/{code}. */

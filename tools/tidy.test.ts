@@ -18,6 +18,8 @@ import { wordBreaches } from './tidy/word-rules.ts'
 
 const root = join(import.meta.dirname, '..')
 const files = await readTree(root)
+/** What a tool writes is as long as it must be. */
+const byHand = files.filter(({ path }) => !path.endsWith('/generated.ts'))
 
 function holds(guarantee: string, breaches: readonly Breach[]): void {
   test(guarantee, () => {
@@ -30,8 +32,8 @@ holds('datasets never import each other', siblingBreaches(files))
 holds('the service imports no set-up of tests', harnessBreaches(files))
 holds('imports name their layer and their ending', importFormBreaches(files))
 holds('no imports run in a circle', circleBreaches(files))
-holds('no file is over 400 lines', fileSizeBreaches(files))
-holds('no function is over 70 lines', functionSizeBreaches(files))
+holds('no file is over 400 lines', fileSizeBreaches(byHand))
+holds('no function is over 70 lines', functionSizeBreaches(byHand))
 holds(
   'names are kebab-case, say something and carry no version',
   nameBreaches(files.map((file) => file.path)),

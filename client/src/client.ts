@@ -1,3 +1,4 @@
+import type { CallOptions, Client, Input } from './call.ts'
 import { errorOf, type SextonError } from './problem.ts'
 import { type Reply, replyOf } from './reply.ts'
 
@@ -12,25 +13,6 @@ export interface ClientOptions {
   readonly retries?: number
   /** A longer `Retry-After` is thrown at once; 30 unless given. */
   readonly retryAfterSecondsMax?: number
-}
-
-export interface CallOptions {
-  readonly signal?: AbortSignal
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-/** Members of a path, a query or a body; undefined ones are left out. */
-export type Input = object
-
-export interface Client {
-  readonly baseUrl: string
-  /** Sends one request; throws SextonError, PaymentRequiredError, or what `fetch` throws. */
-  call<Data, Meta = undefined>(
-    method: 'GET' | 'POST',
-    path: string,
-    input?: Input,
-    options?: CallOptions,
-  ): Promise<Reply<Data, Meta>>
 }
 
 /** Answers that a client keeps, so that unchanged ones cost nothing (RFC 9110, 13.1.2). */

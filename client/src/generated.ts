@@ -1,5 +1,5 @@
 // Written by `node tools/client.ts` from the OpenAPI document.
-import type { CallOptions, Client } from './client.ts'
+import type { CallOptions, Client } from './call.ts'
 import type { Reply } from './reply.ts'
 
 /** `error` in the body of an error; each has a page at /problems/{code}. */

@@ -1,4 +1,5 @@
-export { type CallOptions, type Client, type ClientOptions, createClient } from './client.ts'
+export type { CallOptions, Client } from './call.ts'
+export { type ClientOptions, createClient } from './client.ts'
 export * from './generated.ts'
 export { pages, rows } from './pages.ts'
 export { PaymentRequiredError, SextonError } from './problem.ts'

@@ -1,4 +1,4 @@
-import type { CallOptions, Client } from './client.ts'
+import type { CallOptions, Client } from './call.ts'
 import type { Reply } from './reply.ts'
 
 interface Paged {

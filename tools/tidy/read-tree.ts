@@ -20,9 +20,7 @@ export async function readTree(root: string): Promise<SourceFile[]> {
     root,
     tops.map((top) => `${top}/**/*.{ts,tsx}`),
   )
-  // Written by a tool; its rules are those of the tool.
-  const written = files.filter(({ path }) => !path.endsWith('/generated.ts'))
-  return written.map(({ path, text }) => sourceFile(path, text))
+  return files.map(({ path, text }) => sourceFile(path, text))
 }
 
 /** Every file that may name another: Markdown and sources. */
