@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { Access, CreateAccessDeps } from '#callers/metering/create-access.ts'
-import type { Admission } from '#callers/metering/meter/admission.ts'
-import { admitCredited } from '#callers/metering/meter/admit-credited.ts'
 import type { Ecosystem, Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { Clock } from '#lib/time.ts'
@@ -36,7 +34,7 @@ export interface ComposedX402
 export function composeX402(deps: ComposeX402Deps): ComposedX402 {
   const { payment, ecosystem, accounts, clock, access } = deps
   const { pricePerCall } = ecosystem
-  const x402 = createX402<Admission>({
+  const x402 = createX402({
     engine: accounts,
     clock,
     newId: randomUUID,
@@ -46,15 +44,7 @@ export function composeX402(deps: ComposeX402Deps): ComposedX402 {
     amounts: OFFERS,
     recoveries: access.recoveries,
     settlements: access.settlements,
-    admitCredited: (connection, input, credit) =>
-      admitCredited(connection, { clock, pricePerCall }, input, credit),
-    undoIfCommitted(admission, meter) {
-      if (admission.kind !== 'admitted') return
-      const { receipt } = admission
-      const id = { meter, number: 1 }
-      access.meter.undoIfCommitted({ id, day: receipt.day, receipts: [receipt], stands: false })
-    },
-    canPay: async (caller) => (await access.meter.figures(caller)).refused === undefined,
+    meter: access.meter,
     publicBaseUrl: ecosystem.service.publicBaseUrl,
     quotaBody: deps.quotaBody,
     report: deps.report,

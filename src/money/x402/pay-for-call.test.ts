@@ -3,8 +3,6 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { accessChecks } from '#callers/metering/access-checks.ts'
-import type { Admission } from '#callers/metering/meter/admission.ts'
-import { admitCredited } from '#callers/metering/meter/admit-credited.ts'
 import { createMeter } from '#callers/metering/meter/meter.ts'
 import { type Address, parseAddress } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
@@ -34,13 +32,11 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
       ...settling,
       readiness: { isReady: () => (isOffering ? gate.promise : Promise.resolve(true)) },
     }
-    const calls = new CallPayments<string>({
+    const calls = new CallPayments({
       ...deps,
       receiver: new PaymentReceiver(deps),
       settlements: settling.recoveries,
-      admitCredited: async () => 'admitted',
-      undoIfCommitted: () => undefined,
-      canPay: async () => false,
+      meter: createMeter({ ...settling, engine, name: 'meter' }),
       quotaBody: () => ({}),
     })
     const signed = await Promise.all([1, 2, 3].map((n) => signPayment(harness, n)))
@@ -99,25 +95,18 @@ async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void
   const { chain, settling } = harness
   const { clock, pricePerCall } = settling
   const meter = createMeter({ engine, clock, pricePerCall, name: 'meter' })
-  const calls = new CallPayments<Admission>({
+  const calls = new CallPayments({
     ...settling,
     receiver: new PaymentReceiver(settling),
     settlements: settling.recoveries,
-    async admitCredited(connection, input, credit) {
-      const admission = await admitCredited(connection, settling, input, credit)
-      lose()
-      return admission
+    meter: {
+      figures: meter.figures,
+      undoIfCommitted(commit) {
+        meter.undoIfCommitted(commit)
+        // A second report undoes nothing more.
+        meter.undoIfCommitted(commit)
+      },
     },
-    undoIfCommitted(admission, name) {
-      assert.ok(admission.kind === 'admitted')
-      const { receipt } = admission
-      const id = { meter: name, number: 1 }
-      const commit = { id, day: receipt.day, receipts: [receipt], stands: false }
-      meter.undoIfCommitted(commit)
-      // A second report undoes nothing more.
-      meter.undoIfCommitted(commit)
-    },
-    canPay: async () => false,
     quotaBody: () => ({}),
   })
   const payer: Caller = { ...CALLER, dailyQuota: 0 }
@@ -137,6 +126,7 @@ async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void
   const proven = await paying
   assert.ok(proven?.kind === 'proven')
   assert.deepEqual(await harness.states(), ['submitted'])
+  lose()
   const paid = await proven.post('credit and call')
   assert.ok(paid?.kind === 'unsettled' && paid.ending.kind === 'refusal')
   assert.equal(paid.ending.code, 'settlement_pending')
@@ -163,7 +153,10 @@ test('PostgreSQL: a paid call is undone if its connection is cut at COMMIT', asy
   const url = await server.createDatabase()
   const engine = openPostgres({ url, schema: 'accounts' })
   await engine.migrate(accountsMigrations)
-  const way = await openCutConnection(url, { after: ['commit'], is: 'answered' })
+  const way = await openCutConnection(url, {
+    after: ['insert into credits', 'commit'],
+    is: 'answered',
+  })
   const cut = openPostgres({ url: way.url, schema: 'accounts' })
   try {
     await payAndHearNothing(engine, cut, way.arm)

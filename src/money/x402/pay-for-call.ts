@@ -1,16 +1,17 @@
+import type { Admission, SettlingMeter } from '#callers/metering/meter/admission.ts'
+import { admitCredited } from '#callers/metering/meter/admit-credited.ts'
 import type { Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { walletOfBucket } from '#ledger/account.ts'
 import type { PaymentRequired, RequestFacts } from '#route/route.ts'
-import type { Connection } from '#store/engine.ts'
 import type { PaymentFault } from './faults.ts'
 import { callOfferHeader } from './offers/call-offer.ts'
 import { carriesPayment, type PaymentPayload } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
 import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
 import type { FailureGuard } from './recovery-guard.ts'
-import { type Credited, creditIntent } from './settling/credit-intent.ts'
+import { creditIntent } from './settling/credit-intent.ts'
 import type { Intent, Payee } from './settling/intent.ts'
 import { openPaymentOf } from './settling/intent-store.ts'
 import type { SettleDeps, SettledPayment, SettleOutcome } from './settling/settle-payment.ts'
@@ -20,18 +21,18 @@ import { createVisitors, signedInCaller, type Visitor } from './sign-in/signed-i
 type Headers = Readonly<Record<string, string>>
 
 /** What became of a call's payment; the headers go on any answer. */
-export type CallPayment<A> =
-  | ProvenPayment<A>
+export type CallPayment =
+  | ProvenPayment
   /** The balance of a signed-in wallet, or one that another payment raised meanwhile. */
   | { readonly kind: 'balance'; readonly headers: Headers; readonly payer: Caller }
   | UnsettledPayment
 
-export interface ProvenPayment<A> {
+export interface ProvenPayment {
   readonly kind: 'proven'
   readonly headers: Headers
   readonly payer: Caller
   /** Once. Undefined where the call was not admitted in the transaction of the credit. */
-  post(what: 'credit' | 'credit and call'): Promise<A | UnsettledPayment | undefined>
+  post(what: 'credit' | 'credit and call'): Promise<Admission | UnsettledPayment | undefined>
 }
 
 export interface UnsettledPayment {
@@ -40,21 +41,13 @@ export interface UnsettledPayment {
   readonly ending: Refusal | PaymentRequired
 }
 
-export interface CallHooks<A> {
+export interface CallHooks {
   readonly settlements: FailureGuard
-  /** In one transaction; undefined if `credit` is. */
-  readonly admitCredited: (
-    connection: Connection,
-    input: { readonly caller: Caller; readonly name: string },
-    credit: () => Promise<Credited | undefined>,
-  ) => Promise<A | undefined>
-  /** For a commit that reported an error: undoes the call if it was committed. */
-  readonly undoIfCommitted: (admission: A, name: string) => void
-  readonly canPay: (caller: Caller) => Promise<boolean>
+  readonly meter: Pick<SettlingMeter, 'figures' | 'undoIfCommitted'>
   readonly quotaBody: (caller: Caller) => unknown
 }
 
-interface CallDeps<A> extends SettleDeps, CallHooks<A> {
+interface CallDeps extends SettleDeps, CallHooks {
   readonly receiver: PaymentReceiver
 }
 
@@ -64,13 +57,13 @@ interface PaidCall {
   readonly payload: PaymentPayload
 }
 
-export class CallPayments<A> {
-  readonly #deps: CallDeps<A>
+export class CallPayments {
+  readonly #deps: CallDeps
   /** Until they are credited, by the balance that they raise. */
   readonly #underWay = new Map<string, Promise<UnderWay>>()
   readonly #recognise: ReturnType<typeof createVisitors>
 
-  constructor(deps: CallDeps<A>) {
+  constructor(deps: CallDeps) {
     this.#deps = deps
     this.#recognise = createVisitors(deps)
   }
@@ -106,7 +99,7 @@ export class CallPayments<A> {
    * A signed-in wallet's balance, else the attached payment, settled and not credited yet. Undefined
    * without either.
    */
-  async pay(caller: Caller, facts: RequestFacts): Promise<CallPayment<A> | undefined> {
+  async pay(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined> {
     const visitor: Visitor =
       caller.kind === 'keyed' ? { kind: 'unknown' } : await this.#recognise(facts)
     if (visitor.kind === 'limited')
@@ -117,7 +110,8 @@ export class CallPayments<A> {
     }
     if (visitor.kind === 'unknown') return this.#settlePayment(caller, facts)
     const payer = signedInCaller(visitor.wallet)
-    if (await this.#deps.canPay(payer)) return { kind: 'balance', headers: {}, payer }
+    const { refused } = await this.#deps.meter.figures(payer)
+    if (refused === undefined) return { kind: 'balance', headers: {}, payer }
     return this.#settlePayment(payer, facts)
   }
 
@@ -132,7 +126,7 @@ export class CallPayments<A> {
     return visitor.kind === 'wallet' ? signedInCaller(visitor.wallet) : undefined
   }
 
-  async #settlePayment(caller: Caller, facts: RequestFacts): Promise<CallPayment<A> | undefined> {
+  async #settlePayment(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined> {
     if (!carriesPayment(facts.headers)) return undefined
     const { receiver, amounts } = this.#deps
     const payee = payeeOf(caller)
@@ -151,7 +145,7 @@ export class CallPayments<A> {
    * One at a time per balance: an agent that signed ten payments for ten parallel 402s pays once
    * for all.
    */
-  async #payInTurn(call: PaidCall): Promise<CallPayment<A>> {
+  async #payInTurn(call: PaidCall): Promise<CallPayment> {
     const { caller } = call
     const balance = caller.kind === 'keyed' ? `key:${caller.publicId}` : caller.bucket
     for (;;) {
@@ -196,7 +190,7 @@ export class CallPayments<A> {
     { caller, payload }: PaidCall,
     settled: SettledPayment,
     end: (outcome: UnderWay) => void,
-  ): ProvenPayment<A> {
+  ): ProvenPayment {
     const transaction = settled.paid.deposit.txHash
     const headers = paymentResponseHeaders(this.#deps.payment, { payload, transaction })
     return {
@@ -217,21 +211,28 @@ export class CallPayments<A> {
     }
   }
 
-  /** With the call of a caller, if one is given. */
-  async #credit(settled: SettledPayment, caller: Caller | undefined): Promise<A | undefined> {
-    const { engine, admitCredited, undoIfCommitted } = this.#deps
+  /** With the call of a caller, if one is given; undone if the commit reports an error but stands. */
+  async #credit(
+    settled: SettledPayment,
+    caller: Caller | undefined,
+  ): Promise<Admission | undefined> {
+    const { engine, meter } = this.#deps
     const name = `x402:${settled.intent.id}`
-    let admission: A | undefined
+    let admission: Admission | undefined
     try {
       await engine.write(async (connection) => {
         const isServed = caller !== undefined
         const credit = () => creditIntent(connection, this.#deps, { ...settled, isServed })
         if (caller === undefined) await credit()
-        else admission = await admitCredited(connection, { caller, name }, credit)
+        else admission = await admitCredited(connection, this.#deps, { caller, name }, credit)
       })
       return admission
     } catch (error) {
-      if (admission !== undefined) undoIfCommitted(admission, name)
+      if (admission?.kind === 'admitted') {
+        const { receipt } = admission
+        const id = { meter: name, number: 1 }
+        meter.undoIfCommitted({ id, day: receipt.day, receipts: [receipt], stands: false })
+      }
       throw error
     }
   }
@@ -245,7 +246,7 @@ export class CallPayments<A> {
   async #toCallPayment(
     call: PaidCall,
     outcome: Exclude<SettleOutcome, SettledPayment> | Refusal,
-  ): Promise<CallPayment<A>> {
+  ): Promise<CallPayment> {
     if (outcome.kind === 'credited') return this.#toServed(call, outcome)
     if (outcome.kind === 'refusal') return { kind: 'unsettled', headers: {}, ending: outcome }
     if (outcome.kind === 'used') return { kind: 'unsettled', headers: {}, ending: refuseUsed() }
@@ -257,7 +258,7 @@ export class CallPayments<A> {
   #toServed(
     { caller, payload }: PaidCall,
     outcome: Extract<SettleOutcome, { kind: 'credited' }>,
-  ): ProvenPayment<A> {
+  ): ProvenPayment {
     const { transaction } = outcome
     const headers = paymentResponseHeaders(this.#deps.payment, { payload, transaction })
     const post = async (what: 'credit' | 'credit and call') => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createMeter } from '#callers/metering/meter/meter.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { payerBucket } from '#ledger/account.ts'
@@ -57,7 +58,7 @@ onBoth(
       const from = payee === undefined ? wallet : authorization.from
       const open = { ...intent, authorization: { ...authorization, from } }
       await engine.write((tx) => reserveIntent(tx, { ...open, payee: payee ?? intent.payee }))
-      const calls = new (class extends CallPayments<string> {
+      const calls = new (class extends CallPayments {
         override async signedIn() {
           return signedInCaller(wallet)
         }
@@ -65,9 +66,7 @@ onBoth(
         ...settling,
         receiver: new PaymentReceiver(settling),
         settlements: settling.recoveries,
-        admitCredited: async () => 'admitted',
-        undoIfCommitted: () => undefined,
-        canPay: async () => false,
+        meter: createMeter({ ...settling, engine, name: 'meter' }),
         quotaBody: () => ({}),
       })
       const offered = await calls.offer(CALLER, {
