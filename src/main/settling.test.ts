@@ -21,7 +21,7 @@ test('payments are settled by a wallet or by a facilitator, or not at all', () =
   assert.equal(read(null), undefined)
   assert.deepEqual(read(PAYMENT, KEY), {
     ...{ kind: 'wallet', keyFile: '/run/key' },
-    ...{ gasPerDayGwei: 10_000_000, etherUsd: 5_000 },
+    ...{ gasPerDayGwei: 40_000_000, etherUsd: 5_000 },
   })
   assert.deepEqual(read(settle), { kind: 'facilitator', url: URL, headersFile: undefined })
   assert.deepEqual(read(settle, HEADERS), {
