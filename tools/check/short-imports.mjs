@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import * as modules from 'node:module'
 import { join } from 'node:path'
-import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 
 /**
  * Preloaded into the processes and threads of a test run: leads imports of packages to their bundle, and
  * those of the project's own files straight to the file, which Node otherwise looks up step by step.
- * Plain JavaScript, since a test may start npm on an older Node, where nothing happens here.
+ * Plain JavaScript, since a test may start npm on an older Node, where nothing happens here. `process` is
+ * not imported: that opens stdin, which a program can then not read at once.
  */
 const root = new URL('../../', import.meta.url).href
 const { imports } = readJson(new URL('package.json', root))
