@@ -43,10 +43,7 @@ export function eachEngine(
     if (!dialects.includes('postgres')) return
     test(`PostgreSQL: ${guarantee}`, async () => {
       const url = await server.createDatabase(migratedUrl)
-      await onStore(url, (at) => openPostgres({ url: at, schema: 'accounts' }), {
-        migrations,
-        work,
-      })
+      await onStore(url, () => openPostgres({ url, schema: 'accounts' }), work)
     })
   }
 }
@@ -59,7 +56,7 @@ export async function onSqlite(
   const file = join(folder, 'accounts.sqlite')
   try {
     await makeFile(file, migrations)
-    await onStore(file, (at) => openSqlite({ file: at, durability: 'full' }), { migrations, work })
+    await onStore(file, () => openSqlite({ file, durability: 'full' }), work)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -79,24 +76,17 @@ async function makeFile(file: string, migrations: readonly Migration[]): Promise
 
 async function onStore(
   at: string,
-  open: (at: string) => Engine,
-  {
-    migrations,
-    work,
-  }: {
-    readonly migrations: readonly Migration[]
-    readonly work: (store: OpenStore) => Promise<void>
-  },
+  open: () => Engine,
+  work: (store: OpenStore) => Promise<void>,
 ): Promise<void> {
   const engines: Engine[] = []
   const another = () => {
-    const engine = open(at)
+    const engine = open()
     engines.push(engine)
     return engine
   }
   try {
     const engine = another()
-    await engine.migrate(migrations)
     await work({ engine, at, replica: () => (engine.dialect === 'sqlite' ? engine : another()) })
   } finally {
     for (const engine of engines) await engine.close()
