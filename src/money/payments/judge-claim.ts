@@ -60,7 +60,7 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
   return { kind: 'credit', deposits, confirmations }
 }
 
-/** Logs first: editing `payTo` can shift positions. */
+/** Whether a credit is of this deposit: by its log, else by its position, which an edit of `payTo` can shift. */
 export function isOf(credit: Credit, deposit: Deposit): boolean {
   const isSameLog = credit.blockHash === deposit.blockHash && credit.logIndex === deposit.logIndex
   return isSameLog || credit.positionInTx === deposit.positionInTx

@@ -40,7 +40,7 @@ export async function reverseLost(
 
 const BLOCKS_PER_PASS_MAX = 20
 
-/** For canonical blocks with a missing log, and unknown blocks. */
+/** When a credit without its log is looked at again: its block stands without it, or is unknown. */
 const LOOK_AGAIN_MS = 60_000
 
 /** Stops at the first unknown block: unreachable nodes time out slowly. */

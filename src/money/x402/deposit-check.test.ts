@@ -16,13 +16,14 @@ onBoth(
   async ({ engine }) => {
     const { deps, authorize, intentOf } = settlingHarness(engine)
     const authorization = authorize(1)
-    const intent = intentOf(authorization, 'intent-1')
+    const intent = { ...intentOf(authorization, 'intent-1'), fromBlock: 1_000 }
     const deposit: Deposit = {
-      ...depositOf(authorization, 9),
+      // Somebody else sent it before it was reserved.
+      ...depositOf(authorization, 700),
       ...{ timestampUnix: NOON_UNIX + 20, txHash: word(77), logIndex: 3 },
     }
     const audit = async (...deposits: Deposit[]) => {
-      const head = { number: 20, hash: word(20), timestamp: NOON_UNIX + 40 }
+      const head = { number: 1_020, hash: word(20), timestamp: NOON_UNIX + 40 }
       const canonical = async (query: object) => {
         const isFirst = 'after' in query && Object(query.after).positionInTx === -1
         return { head, completeFromBlock: 0, isComplete: true, deposits: isFirst ? deposits : [] }
@@ -42,7 +43,7 @@ onBoth(
     for (const other of [
       { ...deposit, amount: 1n },
       { ...deposit, from: deposit.to },
-      { ...deposit, blockNumber: 0 },
+      { ...deposit, blockNumber: 500 },
       { ...deposit, timestampUnix: NOON_UNIX + 300 },
     ])
       assert.deepEqual(await audit(other), [])

@@ -6,13 +6,13 @@ import type { DepositIndex } from '#money/payments/deposit.ts'
 import { depositPages } from '#money/payments/suspense.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import type { Intent } from './settling/intent.ts'
+import { EARLIER_BLOCKS, type Intent } from './settling/intent.ts'
 import { COLUMNS, toIntent } from './settling/intent-store.ts'
 
 /** Ended intents are looked at less and less often, but at least this often. */
 const LATE_SECONDS = 3_600
 
-/** In memory; the newest. */
+/** So many of the newest are compared; they are held in memory. */
 const INTENTS_MAX = 10_000
 
 /**
@@ -66,7 +66,7 @@ function fits({ authorization, chainId, fromBlock }: Intent, deposit: Deposit): 
     deposit.from === from &&
     deposit.to === to &&
     deposit.amount === value &&
-    deposit.blockNumber > fromBlock &&
+    deposit.blockNumber > fromBlock - EARLIER_BLOCKS &&
     BigInt(deposit.timestampUnix) < validBefore
   )
 }

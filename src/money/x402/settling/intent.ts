@@ -27,6 +27,9 @@ export type Payee =
     }
   | { readonly kind: 'bucket'; readonly bucket: string }
 
+/** How far before a payment was reserved its transfer is looked for: an offer's five minutes, 150 blocks on Base. */
+export const EARLIER_BLOCKS = 400
+
 /** One per authorization, forever. */
 export interface Intent extends Signed {
   readonly id: string
@@ -36,7 +39,7 @@ export interface Intent extends Signed {
   readonly payee: Payee
   readonly status: IntentStatus
   readonly createdUnix: number
-  /** Head when reserved; its transfer cannot be older. */
+  /** Head when reserved. Who held the signature may have sent it up to `EARLIER_BLOCKS` before. */
   readonly fromBlock: number
   /** A facilitator's word until the status is `credited`. */
   readonly txHash: Hash | null

@@ -7,7 +7,7 @@ import type { Deposit } from '#domain/deposit.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { schemeOf } from '../schemes/schemes.ts'
 import type { CreditDeps } from '../x402-deps.ts'
-import type { Intent } from './intent.ts'
+import { EARLIER_BLOCKS, type Intent } from './intent.ts'
 
 type Deps = Pick<CreditDeps, 'rpc' | 'payment'>
 
@@ -117,7 +117,7 @@ function payingLogs<L extends Omit<Log, 'timestamp'>>(
 
 const balanceOf = from('function balanceOf(address account) view returns (uint256)')
 
-/** By anyone, or cancelled. Throws if the node lacks block `at`. */
+/** Whether it was used, by anyone, or cancelled. Throws if the node lacks block `at`. */
 export async function isUsed(deps: Deps, intent: Intent, at?: number): Promise<boolean> {
   const data = schemeOf(intent).events.stateCall(intent.authorization)
   const call = { to: intent.asset, data, ...(at !== undefined && { at }) }
@@ -145,7 +145,7 @@ export async function findUse(
   const { from: payer, nonce } = intent.authorization
   const { used, cancelled } = schemeOf(intent).events
   const topics = [[used, cancelled], toTopic(payer), nonce]
-  let fromBlock = Math.max(0, intent.fromBlock - USE_BLOCKS)
+  let fromBlock = Math.max(0, intent.fromBlock - EARLIER_BLOCKS)
   for (let page = 0; page < PAGES_MAX && fromBlock <= headNumber; page += 1) {
     const toBlock = Math.min(headNumber, fromBlock + PAGE_BLOCKS - 1)
     const query = { address: intent.asset, topics, fromBlock, toBlock }
@@ -159,12 +159,9 @@ export async function findUse(
   return undefined
 }
 
-/** Five minutes of an offer: 150 blocks on Base. */
-const USE_BLOCKS = 400
-
 const PAGE_BLOCKS = 500
 
-/** An authorization's hour: 1,800 blocks on Base, more elsewhere. */
+/** Enough for an authorization's hour: 1,800 blocks on Base, more elsewhere. */
 const PAGES_MAX = 40
 
 export function toTopic(address: Address): Hash {

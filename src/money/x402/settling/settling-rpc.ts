@@ -7,7 +7,7 @@ import type { Witness } from '#chains/chain/proofs/prove-logs.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef } from '#domain/chain.ts'
 
-/** The outcome is unknown. */
+/** No node answered; what was sent may have arrived. */
 export class NodeUnreachable extends Error {
   override readonly name = 'NodeUnreachable'
 }
