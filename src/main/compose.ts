@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { KeyChange } from '#callers/keys/authorise.ts'
+import { createFailureGuard } from '#callers/metering/abuse-guard.ts'
 import {
   type Access,
   type CreateAccessDeps,
@@ -359,12 +360,18 @@ function composePayments(
       chainId: payment.chain.id,
       confirmations: payment.confirmations,
       verifyPayerProof: access.verifyPayerProof,
-      contractProofs: new ContractProofs(() => walletNodes(payment), clock),
+      contractProofs: new ContractProofs(() => walletNodes(payment), clock, proofGuard(clock)),
       deposits,
       isReserved: settlesIntent,
       waker,
     }),
   }
+}
+
+/** Of one address, what its contract wallets did not sign. */
+function proofGuard(clock: Clock) {
+  const message = 'too many proofs were not signed; post one again in a minute'
+  return createFailureGuard({ clock, limit: { burst: 5, refillPerSecond: 1 / 12 }, message })
 }
 
 async function walletNodes({ chain: { id, rpcUrls } }: Payment): Promise<readonly WalletNode[]> {

@@ -37,6 +37,8 @@ export function askRoutes(routes: readonly Route[]): Ask {
     const given = new Map(Object.entries(query).map(([name, value]) => [name, [value]]))
     const prepared = route.prepare({ query: given, path, body: undefined })
     if (isRefusal(prepared)) throw new AskRefused(prepared)
+    const refused = await prepared.check?.({ headers: {} })
+    if (refused !== undefined) throw new AskRefused(refused)
     const outcome = await prepared.run({
       requestId: '',
       headers: {},

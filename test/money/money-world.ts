@@ -26,7 +26,7 @@ import {
 } from '#test/callers/access-harness.ts'
 import { undo } from '#test/callers/meter-harness.ts'
 import { CHAIN_ID, FakeChain, hash, type Transfer } from '#test/payments/fake-chain.ts'
-import { CONFIRMATIONS, NO_CONTRACTS } from '#test/payments/payments-harness.ts'
+import { CONFIRMATIONS, NO_CONTRACTS, NO_GUARD } from '#test/payments/payments-harness.ts'
 
 /** A key with its secret. */
 export interface HeldKey {
@@ -160,7 +160,7 @@ function paymentActions(
     chainId: CHAIN_ID,
     confirmations: CONFIRMATIONS,
     verifyPayerProof: access.access.verifyPayerProof,
-    contractProofs: new ContractProofs(async () => [NO_CONTRACTS], clock),
+    contractProofs: new ContractProofs(async () => [NO_CONTRACTS], clock, NO_GUARD),
     waker,
   }
   const verify = createVerifier({

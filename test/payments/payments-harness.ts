@@ -28,6 +28,8 @@ import type { EngineTest, OpenStore } from '#test/store/each-engine.ts'
 export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...accessMigrations, ...paymentsMigrations]
 export const CONFIRMATIONS = 10
 
+export const NO_GUARD = { refusal: () => undefined, failed: () => undefined }
+
 export const wallet = (name: string): Address =>
   `0x${createHash('sha256').update(name).digest('hex').slice(0, 40)}`
 
@@ -193,7 +195,7 @@ function wire(engine: Engine) {
     ...shared,
     chainId: CHAIN_ID,
     verifyPayerProof,
-    contractProofs: new ContractProofs(async () => nodes, shared.clock),
+    contractProofs: new ContractProofs(async () => nodes, shared.clock, NO_GUARD),
   }
   const verify = createVerifier({
     ...shared,

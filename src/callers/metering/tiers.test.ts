@@ -71,6 +71,6 @@ onBoth(
     assert.deepEqual([harness.judged, judgedAtCommit], [1, 1], wallet.address)
     pass(harness, 1)
     await harness.rotate({ publicId, secret })
-    assert.deepEqual([harness.judged, judgedAtCommit], [3, 3])
+    assert.deepEqual([harness.judged, judgedAtCommit], [2, 2])
   },
 )

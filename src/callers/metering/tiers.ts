@@ -7,6 +7,7 @@ import { type Engine, StoreError } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
 import { gather } from './gather.ts'
+import { TtlCache } from './ttl-cache.ts'
 
 export interface TiersDeps {
   readonly engine: Engine
@@ -14,6 +15,9 @@ export interface TiersDeps {
   /** Judges by what the wallet holds; undefined while the index cannot. */
   readonly judgeTier: (wallet: Address) => Promise<WalletTier | undefined>
 }
+
+/** All keys of a wallet have one tier; with the age of a caller it holds within a second. */
+const TIER_TTL_MS = 400
 
 /** Bounds memory; other wallets are read again. */
 const HELD_MAX = 20_000
@@ -34,7 +38,8 @@ export function createTiers(deps: TiersDeps): (wallet: Address) => Promise<Walle
   const words = new LRUCache<Address, Word>({ max: HELD_MAX })
   const recall = gather((wallets: readonly Address[]) => readWords(deps, wallets))
   const judging = { ...deps, words, recall }
-  return (wallet) => judge(judging, wallet)
+  const tiers = new TtlCache<WalletTier>({ ...deps, max: HELD_MAX, ttlMs: TIER_TTL_MS })
+  return (wallet) => tiers.get(wallet, () => judge(judging, wallet))
 }
 
 type Words = LRUCache<Address, Word>

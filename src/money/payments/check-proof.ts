@@ -22,7 +22,7 @@ const BYTES = /^0x(?:[0-9a-f]{2}){0,2048}$/i
 export async function checkProof(
   deps: PaymentsDeps,
   posted: Posted,
-  signal: AbortSignal,
+  asker: Parameters<PaymentsDeps['contractProofs']['ask']>[1],
 ): Promise<Proof | Refusal> {
   const { message, signature } = posted
   const named = { ...posted, chainId: deps.chainId }
@@ -34,14 +34,14 @@ export async function checkProof(
   if (!mayBeContracts || !BYTES.test(signature)) return refused
   const text = await deps.verifyPayerProof({ ...named, byContract: true, freshness: 'day' })
   if (text !== undefined) return refused.code === 'message_expired' ? refused : text
-  return checkByContract(deps, { posted, refused }, signal)
+  return checkByContract(deps, { posted, refused }, asker)
 }
 
 /** Nodes are asked only about a deposit of the payer that is in the register and nobody's yet. */
 async function checkByContract(
   deps: PaymentsDeps,
   { posted, refused }: { readonly posted: Posted; readonly refused: Refusal },
-  signal: AbortSignal,
+  asker: Parameters<PaymentsDeps['contractProofs']['ask']>[1],
 ): Promise<Proof | Refusal> {
   const { payerAddress, message, signature } = posted
   const proof: Proof = { message, signature, byContract: true }
@@ -55,7 +55,7 @@ async function checkByContract(
       message: `${refused.message}; a contract wallet posts its proof once the transfer is seen (status confirming or unlinked)`,
     }
   const asked = { payerAddress, message, signature: `0x${signature.slice(2)}` } as const
-  const answer = await deps.contractProofs.ask(asked, signal)
+  const answer = await deps.contractProofs.ask(asked, asker)
   if (answer === 'signed') return proof
   if (answer === 'undeployed')
     return {

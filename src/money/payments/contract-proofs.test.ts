@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createFailureGuard } from '#callers/metering/abuse-guard.ts'
 import type { WalletNode } from '#chains/chain/contract-signature.ts'
 import { NodeRefusal } from '#chains/chain/node-refusal.ts'
 import { isRefusal } from '#domain/refusal.ts'
-import { NO_CONTRACTS, wallet } from '#test/payments/payments-harness.ts'
+import { NO_CONTRACTS, NO_GUARD, wallet } from '#test/payments/payments-harness.ts'
 import { ContractProofs } from './contract-proofs.ts'
 
 const ACCEPTED = `0x1626ba7e${'0'.repeat(56)}` as const
@@ -22,15 +23,15 @@ const limits = refuses(-32_005, 'too many requests')
 const silent: WalletNode = { ...agrees, code: async () => Promise.reject(new Error('timed out')) }
 
 const asked = { payerAddress: wallet('safe'), message: 'text', signature: '0x01' } as const
-const { signal } = new AbortController()
+const asker = { addressBucket: 'one', signal: new AbortController().signal }
 
 async function askAt(proofs: ContractProofs) {
-  const answer = await proofs.ask(asked, signal)
+  const answer = await proofs.ask(asked, asker)
   return isRefusal(answer) ? answer.code : answer
 }
 
 const ask = (...nodes: readonly WalletNode[]) =>
-  askAt(new ContractProofs(async () => nodes, Date.now))
+  askAt(new ContractProofs(async () => nodes, Date.now, NO_GUARD))
 
 test('a contract wallet signed if two nodes say so, or the only one, and no node denies it', async () => {
   assert.equal(await ask(agrees), 'signed')
@@ -77,7 +78,7 @@ test('a few askings at once and a few a minute are all that a process makes', as
     opened += 1
     return [slow]
   }
-  const proofs = new ContractProofs(open, () => now.ms)
+  const proofs = new ContractProofs(open, () => now.ms, NO_GUARD)
   const first = Array.from({ length: 4 }, () => askAt(proofs))
   assert.equal(await askAt(proofs), 'data_not_ready')
   held.resolve('0x60')
@@ -99,6 +100,28 @@ test('a caller who leaves ends the calls to the nodes', async () => {
         leaving.abort()
       }),
   }
-  const proofs = new ContractProofs(async () => [waits], Date.now)
-  assert.ok(isRefusal(await proofs.ask(asked, leaving.signal)))
+  const proofs = new ContractProofs(async () => [waits], Date.now, NO_GUARD)
+  assert.ok(isRefusal(await proofs.ask(asked, { ...asker, signal: leaving.signal })))
+})
+
+test('garbage of one address leaves the limit for all to others', async () => {
+  const clock = () => 1_800_000_000_000
+  const limit = { burst: 5, refillPerSecond: 1 / 12 }
+  const guard = createFailureGuard({ clock, limit, message: 'too many' })
+  const proofs = new ContractProofs(async () => [denies], clock, guard)
+  const from = (addressBucket: string) => proofs.ask(asked, { ...asker, addressBucket })
+  for (let time = 0; time < 5; time += 1) assert.equal(await from('stranger'), 'unsigned')
+  for (let time = 0; time < 50; time += 1) assert.ok(isRefusal(await from('stranger')))
+  assert.equal(await from('owner'), 'unsigned')
+})
+
+test('nodes that could not be opened are opened again', async () => {
+  let failures = 1
+  const open = async () => {
+    if (failures-- > 0) throw new Error('no file descriptor is left')
+    return [agrees]
+  }
+  const proofs = new ContractProofs(open, Date.now, NO_GUARD)
+  await assert.rejects(proofs.ask(asked, asker))
+  assert.equal(await askAt(proofs), 'signed')
 })

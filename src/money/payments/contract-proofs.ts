@@ -21,24 +21,39 @@ export interface Asked {
   readonly signature: `0x${string}`
 }
 
+/** Counts by client address what was not signed, so that nobody's garbage uses up the limit for all. */
+interface FailureGuard {
+  refusal(addressBucket: string): Refusal | undefined
+  failed(addressBucket: string): void
+}
+
+interface Asker {
+  readonly addressBucket: string
+  readonly signal: AbortSignal
+}
+
 type Voice = WalletAnswer | 'silent'
 
 /** Asks contract wallets whether they signed (ERC-1271), with one limit for all callers. */
 export class ContractProofs {
   readonly #open: () => Promise<readonly WalletNode[]>
   readonly #clock: Clock
+  readonly #guard: FailureGuard
   #nodes: Promise<readonly WalletNode[]> | undefined
   #underWay = 0
   #startedMs: number[] = []
 
   /** Opened once, for the first contract wallet: nodes keep their connections. */
-  constructor(open: () => Promise<readonly WalletNode[]>, clock: Clock) {
+  constructor(open: () => Promise<readonly WalletNode[]>, clock: Clock, guard: FailureGuard) {
     this.#open = open
     this.#clock = clock
+    this.#guard = guard
   }
 
   /** The answer on which the nodes agree. Their word decides which key the money goes to. */
-  async ask(asked: Asked, signal: AbortSignal): Promise<WalletAnswer | Refusal> {
+  async ask(asked: Asked, { addressBucket, signal }: Asker): Promise<WalletAnswer | Refusal> {
+    const limited = this.#guard.refusal(addressBucket)
+    if (limited !== undefined) return limited
     const nowMs = this.#clock()
     this.#startedMs = this.#startedMs.filter((ms) => ms <= nowMs && ms > nowMs - 60_000)
     if (this.#underWay >= ASKINGS_AT_ONCE || this.#startedMs.length >= ASKINGS_PER_MINUTE)
@@ -46,11 +61,22 @@ export class ContractProofs {
     this.#startedMs.push(nowMs)
     this.#underWay += 1
     try {
-      this.#nodes ??= this.#open()
-      const nodes = await this.#nodes
-      return judge(await hear(nodes, asked, signal), Math.min(2, nodes.length))
+      const nodes = await this.#opened()
+      const answer = judge(await hear(nodes, asked, signal), Math.min(2, nodes.length))
+      if (answer === 'unsigned' || answer === 'undeployed') this.#guard.failed(addressBucket)
+      return answer
     } finally {
       this.#underWay -= 1
+    }
+  }
+
+  async #opened(): Promise<readonly WalletNode[]> {
+    this.#nodes ??= this.#open()
+    try {
+      return await this.#nodes
+    } catch (error) {
+      this.#nodes = undefined
+      throw error
     }
   }
 }

@@ -86,8 +86,8 @@ function postPrepayRoute(deps: PaymentsDeps): Route {
       'rate_limited',
       'data_not_ready',
     ],
-    async handle({ body, caller, signal }) {
-      const checked = await check(deps, { body, caller, signal })
+    async handle({ body, caller, addressBucket, signal }) {
+      const checked = await check(deps, { body, caller, asker: { addressBucket, signal } })
       if (isRefusal(checked)) return checked
       const registered = await registerClaim(deps, checked)
       if (isRefusal(registered)) return registered
@@ -101,9 +101,13 @@ function postPrepayRoute(deps: PaymentsDeps): Route {
 
 async function check(
   deps: PaymentsDeps,
-  input: { readonly body: PrepayInput; readonly caller: Caller; readonly signal: AbortSignal },
+  input: {
+    readonly body: PrepayInput
+    readonly caller: Caller
+    readonly asker: Parameters<typeof checkProof>[2]
+  },
 ): Promise<CheckedClaim | Refusal> {
-  const { body, caller, signal } = input
+  const { body, caller, asker } = input
   const payerAddress = parseAddress(body.payerAddress)
   if (payerAddress === undefined)
     return refuse(
@@ -129,7 +133,7 @@ async function check(
   const proof =
     message === undefined || signature === undefined
       ? undefined
-      : await checkPosted(deps, { publicId, txHash, payerAddress, message, signature }, signal)
+      : await checkPosted(deps, { publicId, txHash, payerAddress, message, signature }, asker)
   if (isRefusal(proof)) return proof
   return {
     publicId,

@@ -115,7 +115,7 @@ const killed = (moment: Moment) => async (world: World) => {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exit = once(child, 'exit')
-  const [origin] = await once(child.stdout, 'data')
+  const [origin] = await Promise.race([once(child.stdout, 'data'), exit])
   await assert.rejects(fetch(`${origin}/api/thing`))
   assert.deepEqual(await exit, [null, 'SIGKILL'])
   return undefined

@@ -220,14 +220,16 @@ async function identify(deps: PipelineDeps, exchange: Exchange): Promise<Refusal
 /** A key may be revoked or restricted while its call waits or works. */
 const IDENTITY_AGE_MAX_MS = 500
 
-function identifyAgain(
-  deps: PipelineDeps,
-  exchange: Exchange,
-): Promise<Refusal | undefined> | undefined {
+async function identifyAgain(deps: PipelineDeps, exchange: Exchange): Promise<Refusal | undefined> {
   // A call that a payment of its own pays for is served to a key that was rotated meanwhile.
-  if (exchange.settledHeaders !== undefined) return undefined
+  if (exchange.payment !== undefined) return undefined
   const ageMs = Math.abs(deps.clock() - exchange.identifiedMs)
-  return ageMs > IDENTITY_AGE_MAX_MS ? identify(deps, exchange) : undefined
+  if (ageMs <= IDENTITY_AGE_MAX_MS) return undefined
+  const { caller, payer } = exchange
+  const refused = await identify(deps, exchange)
+  // The balance of another who signed in goes on paying.
+  if (payer !== caller) exchange.payer = payer
+  return refused
 }
 
 /** Each minute of a stream asks again. */
@@ -338,6 +340,8 @@ async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | u
     const ending = await pay(deps, exchange)
     if (ending !== undefined) return ending
     if (incoming.isCut()) return CUT
+    const refusedNow = await identifyAgain(deps, exchange)
+    if (refusedNow !== undefined) return refusedNow
     admission = await charge(deps, exchange)
   }
   if (admission.kind === 'unsettled') {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { padded } from '#callers/keys/padded.ts'
+import { padded } from './padded.ts'
 
 it('keys are padded to a power of two with the last of them', () => {
   assert.deepEqual(padded([]), [])
