@@ -368,7 +368,7 @@ function composePayments(
   }
 }
 
-/** Of one address, what its contract wallets did not sign. */
+/** Bounds how many unsigned proofs of contract wallets one address may post. */
 function proofGuard(clock: Clock) {
   const message = 'too many proofs were not signed; post one again in a minute'
   return createFailureGuard({ clock, limit: { burst: 5, refillPerSecond: 1 / 12 }, message })

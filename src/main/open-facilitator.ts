@@ -13,7 +13,7 @@ type Deps = SettlingFacts &
     readonly ecosystem: Pick<Ecosystem, 'service' | 'pricePerCall'>
   }
 
-/** In the leader's process. Throws SettingsError without a private key. */
+/** Opens what settles, in the leader's process. Throws SettingsError without a private key. */
 export async function openFacilitator(deps: Deps): Promise<Facilitator> {
   const settling = settlingOf(deps)
   if (settling === undefined) throw new Error('a job of settlements, but nothing settles them')

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Refusal, refuse } from '#domain/refusal.ts'
+import { type FailureGuard, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 
 export interface GuardLimit {
@@ -92,12 +92,6 @@ export function createGuard(deps: GuardDeps): Guard {
     if (refused === undefined) buckets.take(addressBucket)
     return refused
   }
-}
-
-/** Counts failures only. */
-export interface FailureGuard {
-  refusal(addressBucket: string): Refusal | undefined
-  failed(addressBucket: string): void
 }
 
 export function createFailureGuard(

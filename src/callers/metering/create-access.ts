@@ -1,16 +1,10 @@
 import { verifyPayerProof } from '#callers/keys/payer-proof.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { PayerProof } from '#domain/payer-proof.ts'
-import type { Refusal } from '#domain/refusal.ts'
+import type { FailureGuard, Refusal } from '#domain/refusal.ts'
 import type { Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
-import {
-  createFailureGuard,
-  createGuard,
-  type FailureGuard,
-  type Guard,
-  type GuardLimits,
-} from './abuse-guard.ts'
+import { createFailureGuard, createGuard, type Guard, type GuardLimits } from './abuse-guard.ts'
 import { type AccessDeps, accessRoutes } from './access-routes.ts'
 import { type Callers, type CallersDeps, createCallers } from './callers.ts'
 import {

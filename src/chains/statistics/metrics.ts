@@ -79,7 +79,7 @@ const ofEvents = eventKinds.flatMap(({ part, dataset, metrics: own }) =>
 const all: readonly (readonly [string, Metric])[] = [...Object.entries(ofStock), ...ofEvents]
 const isAmount = ({ unit }: Metric) => Number(unit === 'token')
 
-/** By name, amounts of a token first. */
+/** All series by their name, amounts of a token first. */
 export const metrics: ReadonlyMap<string, Metric> = new Map(
   all.toSorted(([, a], [, b]) => isAmount(b) - isAmount(a)),
 )

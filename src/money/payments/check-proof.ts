@@ -1,6 +1,7 @@
 import type { Address, Hash } from '#domain/address.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { findProof } from './claim-store.ts'
+import type { Asker } from './contract-proofs.ts'
 import { liveCreditsOf } from './credit.ts'
 import type { PaymentsDeps } from './payments-deps.ts'
 import { readKnown } from './read-known.ts'
@@ -18,11 +19,11 @@ interface Posted {
 /** Empty where the contract's owners approved the text on the chain; at most about thirty owners. */
 const BYTES = /^0x(?:[0-9a-f]{2}){0,2048}$/i
 
-/** By the payer's key, or else by the payer's contract. */
+/** Accepts a proof that the payer's key signed, or else the payer's contract. */
 export async function checkProof(
   deps: PaymentsDeps,
   posted: Posted,
-  asker: Parameters<PaymentsDeps['contractProofs']['ask']>[1],
+  asker: Asker,
 ): Promise<Proof | Refusal> {
   const { message, signature } = posted
   const named = { ...posted, chainId: deps.chainId }
@@ -41,7 +42,7 @@ export async function checkProof(
 async function checkByContract(
   deps: PaymentsDeps,
   { posted, refused }: { readonly posted: Posted; readonly refused: Refusal },
-  asker: Parameters<PaymentsDeps['contractProofs']['ask']>[1],
+  asker: Asker,
 ): Promise<Proof | Refusal> {
   const { payerAddress, message, signature } = posted
   const proof: Proof = { message, signature, byContract: true }

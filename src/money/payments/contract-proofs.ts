@@ -2,7 +2,7 @@ import { fromString } from 'ox/Hex'
 import { getSignPayload } from 'ox/PersonalMessage'
 import type { WalletAnswer, WalletNode } from '#chains/chain/contract-signature.ts'
 import type { Address } from '#domain/address.ts'
-import { type Refusal, refuse } from '#domain/refusal.ts'
+import { type FailureGuard, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 
 /** An owner of a Safe takes some 7,000. */
@@ -11,7 +11,7 @@ const GAS = 500_000n
 const ASKINGS_AT_ONCE = 4
 const ASKINGS_PER_MINUTE = 20
 
-/** In all, and for the first node, so that the others are asked if it is silent. */
+/** An asking ends after this; the first node has half, so that the others are asked if it is silent. */
 const WAIT_MS = 3_000
 const FIRST_WAIT_MS = 1_500
 
@@ -21,13 +21,7 @@ export interface Asked {
   readonly signature: `0x${string}`
 }
 
-/** Counts by client address what was not signed, so that nobody's garbage uses up the limit for all. */
-interface FailureGuard {
-  refusal(addressBucket: string): Refusal | undefined
-  failed(addressBucket: string): void
-}
-
-interface Asker {
+export interface Asker {
   readonly addressBucket: string
   readonly signal: AbortSignal
 }
@@ -38,6 +32,7 @@ type Voice = WalletAnswer | 'silent'
 export class ContractProofs {
   readonly #open: () => Promise<readonly WalletNode[]>
   readonly #clock: Clock
+  /** Counts what was not signed by client address: nobody's garbage uses up the limit for all. */
   readonly #guard: FailureGuard
   #nodes: Promise<readonly WalletNode[]> | undefined
   #underWay = 0

@@ -12,6 +12,7 @@ import type { checkProof } from './check-proof.ts'
 import type { Claim, Trust } from './claim.ts'
 import { type ClaimState, isOpen, readClaimState } from './claim-state.ts'
 import { findClaimById, findClaimByTx } from './claim-store.ts'
+import type { Asker } from './contract-proofs.ts'
 import type { PaymentsDeps } from './payments-deps.ts'
 import { PrepaymentRecord, toPrepaymentRecord } from './prepayment-record.ts'
 import { readKnown } from './read-known.ts'
@@ -104,7 +105,7 @@ async function check(
   input: {
     readonly body: PrepayInput
     readonly caller: Caller
-    readonly asker: Parameters<typeof checkProof>[2]
+    readonly asker: Asker
   },
 ): Promise<CheckedClaim | Refusal> {
   const { body, caller, asker } = input

@@ -84,7 +84,7 @@ async function verifyPass(pass: Pass, claims: readonly Claim[]): Promise<Settled
   return { credited, reversed }
 }
 
-/** By transaction, because there may be many deposits since. */
+/** Asks by transaction, because there may be many deposits since. */
 async function reverseOld(pass: Pass, credits: readonly Credit[]): Promise<number> {
   if (credits.length === 0) return 0
   const txHashes = [...new Set(credits.map((credit) => credit.txHash))]

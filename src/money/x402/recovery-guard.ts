@@ -1,9 +1,4 @@
-import type { Refusal } from '#domain/refusal.ts'
-
-export interface FailureGuard {
-  refusal(addressBucket: string): Refusal | undefined
-  failed(addressBucket: string): void
-}
+import type { FailureGuard, Refusal } from '#domain/refusal.ts'
 
 /** Recovery takes milliseconds; refused over the limit. */
 export type Recover = (isSigned: () => boolean) => boolean | Refusal

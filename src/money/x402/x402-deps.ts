@@ -1,9 +1,9 @@
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { MicroUsd } from '#domain/money.ts'
+import type { FailureGuard } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import type { Readiness } from './facilitators/readiness.ts'
-import type { FailureGuard } from './recovery-guard.ts'
 import type { SettlingRpc } from './settling/settling-rpc.ts'
 
 export interface CreditDeps {

@@ -9,7 +9,7 @@ export function schemaParts(connection: Connection): Promise<readonly Row[]> {
   return connection.run(PARTS)
 }
 
-/** Of a store in memory. */
+/** Migrates a store in memory. */
 export async function freshParts(
   _: Connection,
   migrations: readonly Migration[],

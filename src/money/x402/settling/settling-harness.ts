@@ -215,7 +215,7 @@ function readsOf(engine: Engine) {
   }
 }
 
-/** For the bucket of its number. */
+/** Signs for the bucket of its number. */
 export function inputOf(authorization: Authorization) {
   const { payee } = newIntent(numberOf(authorization))
   return { payload: payloadOf(authorization), payee }

@@ -33,7 +33,7 @@ export function digestOf(asset: SignedAsset, authorization: Authorization): Hash
   })
 }
 
-/** By the payer's own key. */
+/** Whether the payer's own key signed. */
 export function isSignedByKey(digest: Hash, { authorization, signature }: Signed): boolean {
   const parsed = parseSignature(signature)
   if (parsed === undefined) return false
