@@ -47,7 +47,7 @@ export interface PaymentRequired {
 }
 
 /** Text in chunks, pulled as the client reads; ends soon after `signal`. */
-export type OpenStream = (signal: AbortSignal) => AsyncIterable<string>
+export type OpenStream = (signal: AbortSignal) => AsyncIterable<string | Buffer>
 
 /** Every started minute after the first is admitted as a call of its own. */
 export interface StreamAnswer {

@@ -10,7 +10,7 @@ import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import { addresses } from '#devnet/addresses.ts'
 import { isRefusal } from '#domain/refusal.ts'
-import type { Prepared, Route } from '#route/route.ts'
+import type { OpenStream, Prepared, Route } from '#route/route.ts'
 import { type ApiDeps, createApi } from '#serving/api/create-api.ts'
 import type { HttpServer } from '#serving/http/server.ts'
 import { streamRoute } from '#serving/stream/stream-route.ts'
@@ -170,7 +170,7 @@ function counted(route: Route, open: { count: number }): Route {
   }
 }
 
-async function* countedStream(stream: AsyncIterable<string>, open: { count: number }) {
+async function* countedStream(stream: ReturnType<OpenStream>, open: { count: number }) {
   open.count += 1
   try {
     yield* stream

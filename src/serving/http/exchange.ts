@@ -23,7 +23,7 @@ export interface Outgoing {
   readonly headers: string[]
   readonly body: string | Uint8Array
   /** Instead of the body; pulled as the client reads. */
-  readonly stream?: (signal: AbortSignal) => AsyncIterable<string>
+  readonly stream?: (signal: AbortSignal) => AsyncIterable<string | Buffer>
 }
 
 export interface Answered {

@@ -3,7 +3,7 @@ import { toListRow } from '#chains/datasets/list-route.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { FileParts } from '#chains/indexer/adopted-file/file-part.ts'
 import type { FeedEvent } from '#chains/indexer/feed/changes.ts'
-import type { Cursor } from '#chains/indexer/feed/cursor.ts'
+import { type Cursor, showCursor } from '#chains/indexer/feed/cursor.ts'
 import { type FeedChange, type PageInput, readPage } from '#chains/indexer/feed/read-feed.ts'
 import { PRICES_OF_FEED } from '#chains/indexer/feed/read-range.ts'
 import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
@@ -61,10 +61,14 @@ export interface ShownItem extends Shown {
   readonly cursor: Cursor
 }
 
-export type ShownPage =
-  | { readonly items: readonly ShownItem[]; readonly next: Cursor }
-  | 'ahead'
-  | 'gone'
+interface Page {
+  readonly items: readonly ShownItem[]
+  readonly next: Cursor
+  /** Server-sent events of all items; made once, since most readers of a page have no filter. */
+  readonly whole: () => Buffer | ''
+}
+
+export type ShownPage = Page | 'ahead' | 'gone'
 
 export interface ShownDeps {
   readonly ecosystem: Ecosystem
@@ -82,15 +86,23 @@ export async function readShown(
 ): Promise<ShownPage> {
   const page = await readPage(reads, { ...input, datasets: LISTED })
   if (typeof page === 'string') return page
-  if (page.items.length === 0) return { items: [], next: page.next }
+  if (page.items.length === 0) return makePage([], page.next)
   const status = await readIndexStatus(reads, ecosystem.chains, file)
-  if (status === undefined) return { items: [], next: input.cursor }
+  if (status === undefined) return makePage([], input.cursor)
   if (status.otherParts.length > 0) return 'ahead'
   const items = page.items.map(({ change, cursor }) => ({
     ...show({ status, ecosystem }, change),
     cursor,
   }))
-  return { items, next: page.next }
+  return makePage(items, page.next)
+}
+
+function makePage(items: readonly ShownItem[], next: Cursor): Page {
+  const whole = once((): Buffer | '' => {
+    const text = eventsText(items)
+    return text === '' ? '' : Buffer.from(text)
+  })
+  return { items, next, whole }
 }
 
 const NOTHING = { kind: undefined, json: undefined, decimals: undefined }
@@ -102,11 +114,11 @@ function show({ status, ecosystem }: Place, change: FeedChange): Shown {
   if (op === 'reset') {
     const range = { fromBlock: Number(event.detail), toBlock: blockNumber < 0 ? null : blockNumber }
     const reset = { reason: 'changed_otherwise', chain: chain?.name ?? null, chainId, ...range }
-    return { ...NOTHING, change, json: once(() => reset) }
+    return { ...NOTHING, change, json: jsonOnce(() => reset) }
   }
   if (chain === undefined) return { ...NOTHING, change }
   if (op === 'finalized') {
-    const json = once(() => ({ chain: chain.name, chainId, blockNumber }))
+    const json = jsonOnce(() => ({ chain: chain.name, chainId, blockNumber }))
     return { ...NOTHING, change, json }
   }
   const kind = kindOf(event)
@@ -114,15 +126,19 @@ function show({ status, ecosystem }: Place, change: FeedChange): Shown {
   const toOwn = toRow[event.dataset]
   if (kind === undefined || known === undefined || toOwn === undefined)
     return { ...NOTHING, change, kind }
-  const json = once(() => ({ kind, row: toOwn(event, { status, ecosystem }) }))
+  const json = jsonOnce(() => ({ kind, row: toOwn(event, { status, ecosystem }) }))
   return { change, kind, json, decimals: kind === PRICE ? undefined : known.decimals }
 }
 
-function once(data: () => object): () => string {
-  let text: string | undefined
+function jsonOnce(data: () => object): () => string {
+  return once(() => JSON.stringify(data()))
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
   return () => {
-    text ??= JSON.stringify(data())
-    return text
+    made ??= make()
+    return made
   }
 }
 
@@ -138,6 +154,26 @@ export const WHOLE = {
 /** Omits the blank line that ends an event, so that an id can follow. */
 export function eventText(event: string, json: string): string {
   return `event: ${event}\ndata: ${json}\n`
+}
+
+/** Ends the event. Without data it only moves the client's cursor. */
+export function withId(text: string, cursor: Cursor): string {
+  return `${text}id: ${showCursor(cursor)}\n\n`
+}
+
+/** What the filter lets through of a page. */
+export function pageText({ items, whole }: Page, filter: Filter): Buffer | string {
+  const { finality: _, ...conditions } = filter
+  if (Object.values(conditions).every((each) => each === undefined)) return whole()
+  return eventsText(items.filter((each) => matches(filter, each)))
+}
+
+function eventsText(items: readonly ShownItem[]): string {
+  return items
+    .map(({ change, json, cursor }) =>
+      json === undefined ? '' : withId(eventText(change.op, json()), cursor),
+    )
+    .join('')
 }
 
 /** `finalized` and `reset` have no kind and no token. */

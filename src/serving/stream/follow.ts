@@ -3,7 +3,7 @@ import { readEnd } from '#chains/indexer/feed/read-feed.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import type { FeedHub } from './feed-hub.ts'
-import { eventText, matches, type ShownItem, WHOLE } from './feed-rows.ts'
+import { eventText, pageText, WHOLE, withId } from './feed-rows.ts'
 import type { Seat } from './seats.ts'
 import type { Filter } from './stream-parameters.ts'
 
@@ -27,7 +27,7 @@ export async function* follow(
   { hub, register, clock }: FollowDeps,
   input: { readonly after: Cursor | undefined; readonly filter: Filter; readonly seat: Seat },
   signal: AbortSignal,
-): AsyncGenerator<string> {
+): AsyncGenerator<string | Buffer> {
   const { after, filter, seat } = input
   if (signal.aborted) return seat.leave()
   seat.occupy(signal)
@@ -43,14 +43,14 @@ export async function* follow(
       if (page === 'ahead') aheadMs ??= clock()
       else aheadMs = undefined
       const isLost = Math.abs(clock() - (aheadMs ?? clock())) >= AHEAD_MAX_MS
-      let text = ''
+      let text: string | Buffer = ''
       if (page === 'gone' || isLost) {
         at = await endOf(register)
         aheadMs = undefined
         text = withId(eventText('reset', JSON.stringify(WHOLE)), at)
       } else if (page === 'ahead') await news
       else {
-        text = textOf(page.items, filter)
+        text = pageText(page, filter)
         const isEnd = showCursor(page.next) === showCursor(at)
         at = page.next
         if (isEnd) await news
@@ -68,16 +68,4 @@ export async function* follow(
 
 async function endOf(register: Engine): Promise<Cursor> {
   return (await register.snapshot(readEnd)) ?? { epoch: '0'.repeat(12), sequence: 0, hash: '' }
-}
-
-function textOf(items: readonly ShownItem[], filter: Filter): string {
-  return items
-    .filter((each) => matches(filter, each))
-    .map(({ change, json, cursor }) => withId(eventText(change.op, json?.() ?? ''), cursor))
-    .join('')
-}
-
-/** Ends the event. Without data it only moves the client's cursor. */
-function withId(text: string, cursor: Cursor): string {
-  return `${text}id: ${showCursor(cursor)}\n\n`
 }

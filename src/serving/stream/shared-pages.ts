@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { type Cursor, showCursor } from '#chains/indexer/feed/cursor.ts'
 import { sleep } from '#lib/sleep.ts'
@@ -45,8 +46,16 @@ export class SharedPages {
       this.#workedMs += performance.now() - startedMs
       return read
     })
-    this.#turn = page.catch(() => undefined)
+    this.#turn = page.then((read) => this.#letWrite(read)).catch(() => undefined)
     return page
+  }
+
+  /** A full page is a replay's, and costs what writing it takes even when it is shared. */
+  async #letWrite(page: ShownPage): Promise<void> {
+    if (typeof page !== 'object' || page.items.length < PAGE) return
+    const startedMs = performance.now()
+    await setImmediate()
+    this.#workedMs += performance.now() - startedMs
   }
 
   #shared(cursor: Cursor, finality: Filter['finality']): Promise<ShownPage> {
