@@ -18,6 +18,7 @@ export class FeedHub {
   readonly pages: SharedPages
   readonly #reading = new Set<AbortSignal>()
   #isRunning = false
+  #hasFeed = false
   #news = Promise.withResolvers<void>()
 
   constructor(deps: HubDeps) {
@@ -39,9 +40,10 @@ export class FeedHub {
     this.#reading.delete(signal)
   }
 
-  /** Not until a chain is live. */
+  /** Not until a chain is live; then looked up no more, as hundreds may open at once. */
   async hasFeed(): Promise<boolean> {
-    return (await this.#deps.register.snapshot(readFeedState)) !== undefined
+    this.#hasFeed ||= (await this.#deps.register.snapshot(readFeedState)) !== undefined
+    return this.#hasFeed
   }
 
   news(): Promise<void> {
