@@ -43,7 +43,7 @@ const evidence: Evidence = {
   requiredConfirmations: 10,
 }
 
-test('a deposit that settles a payment by another door is rejected, though not credited yet', () => {
+test('a deposit that settles a payment by another way is rejected, though not credited yet', () => {
   assert.equal(judgeClaim(claim, evidence).kind, 'credit')
   const verdict = judgeClaim(claim, { ...evidence, isReserved: true })
   assert.deepEqual(verdict, { kind: 'end', status: 'rejected', confirmations: 10 })

@@ -2,14 +2,14 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { STATUS_CODES } from '#lib/node-http.ts'
+import type { HttpAdapterDeps } from './adapter.ts'
 import type { Connections } from './connections.ts'
-import type { DoorDeps } from './door.ts'
 import type { Incoming } from './exchange.ts'
 import { NO_QUERY } from './request.ts'
 import { sentBytes, stampedHeaders } from './send-answer.ts'
 
 export interface SocketRefuserDeps
-  extends Pick<DoorDeps, 'deny' | 'newRequestId' | 'constantHeaders' | 'record'> {
+  extends Pick<HttpAdapterDeps, 'deny' | 'newRequestId' | 'constantHeaders' | 'record'> {
   readonly connections: Pick<Connections, 'of'>
 }
 

@@ -1,14 +1,14 @@
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
+import { HttpAdapter, type HttpAdapterDeps, PATH_PARAMETER_MAX } from './adapter.ts'
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from './connections.ts'
-import { Door, type DoorDeps, PATH_PARAMETER_MAX } from './door.ts'
 import type { Endpoint } from './exchange.ts'
 import { readJsonBodies } from './json-body.ts'
 import { SocketRefuser } from './refuse-socket.ts'
 import { BODY_BYTES_MAX, parseQuery, type Query } from './request.ts'
 import { UNSENT_LIMITS, UnsentBytes, type UnsentLimits } from './unsent-bytes.ts'
 
-export interface ServerDeps extends DoorDeps {
+export interface ServerDeps extends HttpAdapterDeps {
   /** Undefined for a trusted proxy, which carries many clients. */
   socketOwner(socketAddress: string): string | undefined
   readonly connectionLimits?: Partial<ConnectionLimits>
@@ -39,13 +39,15 @@ export function createServer(deps: ServerDeps): HttpServer {
     ownerOf: deps.socketOwner,
   })
   const unsent = new UnsentBytes({ ...UNSENT_LIMITS, ...deps.unsentLimits }, deps.socketOwner)
-  const door = new Door(deps, connections, unsent)
+  const adapter = new HttpAdapter(deps, connections, unsent)
   const sockets = new SocketRefuser({ ...deps, connections })
-  const app = openFastify(deps, door, sockets)
+  const app = openFastify(deps, adapter, sockets)
   readJsonBodies(app)
-  app.addHook('onRequest', door.enter.bind(door))
-  app.setErrorHandler<FastifyError>((error, request, reply) => door.failed(error, request, reply))
-  for (const endpoint of deps.endpoints) addEndpoint(app, door, endpoint)
+  app.addHook('onRequest', adapter.enter.bind(adapter))
+  app.setErrorHandler<FastifyError>((error, request, reply) =>
+    adapter.failed(error, request, reply),
+  )
+  for (const endpoint of deps.endpoints) addEndpoint(app, adapter, endpoint)
   sockets.watch(app.server)
   connections.watch(app.server)
   return {
@@ -53,17 +55,21 @@ export function createServer(deps: ServerDeps): HttpServer {
       await app.listen({ ...input, backlog: BACKLOG })
       return (app.server.address() as AddressInfo).port
     },
-    drain: () => door.drain(),
+    drain: () => adapter.drain(),
     async stop() {
       // Close now; Fastify would some turns later.
       app.server.close()
-      door.stopping.abort()
+      adapter.stopping.abort()
       await app.close()
     },
   }
 }
 
-function openFastify(deps: ServerDeps, door: Door, sockets: SocketRefuser): FastifyInstance {
+function openFastify(
+  deps: ServerDeps,
+  adapter: HttpAdapter,
+  sockets: SocketRefuser,
+): FastifyInstance {
   return Fastify({
     bodyLimit: BODY_BYTES_MAX,
     exposeHeadRoutes: false,
@@ -89,7 +95,7 @@ function openFastify(deps: ServerDeps, door: Door, sockets: SocketRefuser): Fast
       querystringParser: parseQuery as (text: string) => Query & Record<string, never>,
       maxParamLength: PATH_PARAMETER_MAX,
     },
-    frameworkErrors: (_error, request, reply) => void door.misread(request, reply),
+    frameworkErrors: (_error, request, reply) => void adapter.misread(request, reply),
     clientErrorHandler: (error, socket) => sockets.refuseBroken(error, socket),
   })
 }
@@ -98,10 +104,10 @@ function noCompiler(): never {
   throw new Error('no route gives Fastify a schema')
 }
 
-function addEndpoint(app: FastifyInstance, door: Door, endpoint: Endpoint): void {
+function addEndpoint(app: FastifyInstance, adapter: HttpAdapter, endpoint: Endpoint): void {
   app.route({
     method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
     url: endpoint.path.replace(/\{([^}]+)\}/g, ':$1'),
-    handler: door.answer.bind(door, endpoint),
+    handler: adapter.answer.bind(adapter, endpoint),
   })
 }

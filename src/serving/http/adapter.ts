@@ -15,7 +15,7 @@ import {
 import { sendAnswer, sendStream, sentBytes } from './send-answer.ts'
 import type { UnsentBytes } from './unsent-bytes.ts'
 
-export interface DoorDeps {
+export interface HttpAdapterDeps {
   readonly endpoints: readonly Endpoint[]
   /** Names and values in turn. */
   readonly constantHeaders: readonly string[]
@@ -34,15 +34,15 @@ export interface DoorDeps {
 /** Above our own limits, so that our parsers explain wrong lengths. */
 export const PATH_PARAMETER_MAX = 512
 
-export class Door {
+export class HttpAdapter {
   readonly stopping = new AbortController()
-  readonly #deps: DoorDeps
+  readonly #deps: HttpAdapterDeps
   readonly #paths: PathIndex
   readonly #connections: Connections
   readonly #unsent: UnsentBytes
   #isDraining = false
 
-  constructor(deps: DoorDeps, connections: Connections, unsent: UnsentBytes) {
+  constructor(deps: HttpAdapterDeps, connections: Connections, unsent: UnsentBytes) {
     this.#deps = deps
     this.#paths = indexPaths(deps.endpoints)
     this.#connections = connections
