@@ -33,7 +33,8 @@ export type Caller =
       readonly limits?: KeyLimits | undefined
     }
 
-export interface UsageFigures {
+/** What the rate-limit headers and `/api/usage` show. */
+export interface RateLimitState {
   readonly tier: Tier
   readonly dailyQuota: number
   readonly requestCount: number

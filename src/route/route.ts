@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
-import type { Caller, UsageFigures } from '#domain/caller.ts'
+import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { type Refusal, type RefusalCode, type RefusalDetail, refuse } from '#domain/refusal.ts'
 import { BROKEN_BODY } from '#serving/http/json-body.ts'
 import type { Effective, Parameter, Parameters, Parsed, ValuesOf } from './parameter.ts'
@@ -35,7 +35,7 @@ export interface Answer {
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Shown in the body, so that headers match. */
-  readonly figures?: UsageFigures
+  readonly rateLimit?: RateLimitState
   /** Makes the ETag, with the parameters. */
   readonly revision?: string
 }

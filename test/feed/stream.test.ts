@@ -189,20 +189,20 @@ test('each started minute costs a call, the first on opening, and the ledger agr
   assert.equal((await stream.events.next()).done, true)
   // Ten free calls and two paid ones.
   assert.equal(await callsOf(secret), 12)
-  const figures = await figuresOf(secret)
-  assert.equal(figures.overageCount, 2)
-  assert.equal(figures.prepaidBalance, 0n)
+  const rateLimit = await rateLimitOf(secret)
+  assert.equal(rateLimit.overageCount, 2)
+  assert.equal(rateLimit.prepaidBalance, 0n)
 })
 
-async function figuresOf(secret: string) {
+async function rateLimitOf(secret: string) {
   const { access } = world.access
   const caller = await access.identify({ authorization: `Bearer ${secret}` }, '192.0.2.1')
   assert.ok(caller.kind === 'keyed')
-  return access.meter.figures(caller)
+  return access.meter.rateLimit(caller)
 }
 
 async function callsOf(secret: string): Promise<number> {
-  return (await figuresOf(secret)).requestCount
+  return (await rateLimitOf(secret)).requestCount
 }
 
 test('a revoked key ends its stream within a second', async () => {

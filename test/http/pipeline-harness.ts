@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import {
   type Meter,
-  type MeterFigures,
   MeteringUnavailable,
+  type MeterState,
 } from '#callers/metering/meter/admission.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
@@ -120,7 +120,7 @@ function anonymous(bucket: string): Caller {
 type State = Pick<Harness, 'counts' | 'log' | 'down' | 'limited' | 'outcome' | 'revision'>
 
 function memoryMeter(state: State): Meter {
-  const figures = (caller: Caller): MeterFigures => {
+  const rateLimit = (caller: Caller): MeterState => {
     const used = state.counts.get(caller.bucket) ?? 0
     return {
       tier: caller.tier,
@@ -144,7 +144,7 @@ function memoryMeter(state: State): Meter {
       const used = state.counts.get(caller.bucket) ?? 0
       if (used >= caller.dailyQuota) {
         refused.add(caller.bucket)
-        return { kind: 'exhausted', figures: figures(caller) }
+        return { kind: 'exhausted', rateLimit: rateLimit(caller) }
       }
       state.counts.set(caller.bucket, used + 1)
       const receipt = {
@@ -155,11 +155,11 @@ function memoryMeter(state: State): Meter {
         account: null,
         countedKey: null,
       } as const
-      return { kind: 'admitted', source: 'quota', receipt, figures: figures(caller) }
+      return { kind: 'admitted', source: 'quota', receipt, rateLimit: rateLimit(caller) }
     },
-    async figures(caller) {
+    async rateLimit(caller) {
       check()
-      return figures(caller)
+      return rateLimit(caller)
     },
     wasRefused: ({ bucket }) => refused.has(bucket),
   }

@@ -100,7 +100,7 @@ async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void
     receiver: new PaymentReceiver(settling),
     settlements: settling.recoveries,
     meter: {
-      figures: meter.figures,
+      rateLimit: meter.rateLimit,
       undoIfCommitted(commit) {
         meter.undoIfCommitted(commit)
         // A second report undoes nothing more.
@@ -131,9 +131,9 @@ async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void
   assert.ok(paid?.kind === 'unsettled' && paid.ending.kind === 'refusal')
   assert.equal(paid.ending.code, 'settlement_pending')
   assert.deepEqual(await harness.states(), ['credited'])
-  const figures = async () => meter.figures(payer)
-  for (let turn = 0; turn < 400 && (await figures()).requestCount > 0; turn += 1) await sleep(5)
-  const { requestCount, prepaidBalance } = await figures()
+  const rateLimit = async () => meter.rateLimit(payer)
+  for (let turn = 0; turn < 400 && (await rateLimit()).requestCount > 0; turn += 1) await sleep(5)
+  const { requestCount, prepaidBalance } = await rateLimit()
   assert.deepEqual({ requestCount, prepaidBalance }, { requestCount: 0, prepaidBalance: 100_000n })
   assert.deepEqual(await harness.audit(), [])
   for (const check of [...ledgerChecks, ...accessChecks])

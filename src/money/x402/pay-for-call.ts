@@ -43,7 +43,7 @@ export interface UnsettledPayment {
 
 export interface CallHooks {
   readonly settlements: FailureGuard
-  readonly meter: Pick<SettlingMeter, 'figures' | 'undoIfCommitted'>
+  readonly meter: Pick<SettlingMeter, 'rateLimit' | 'undoIfCommitted'>
   readonly quotaBody: (caller: Caller) => unknown
 }
 
@@ -110,7 +110,7 @@ export class CallPayments {
     }
     if (visitor.kind === 'unknown') return this.#settlePayment(caller, facts)
     const payer = signedInCaller(visitor.wallet)
-    const { refused } = await this.#deps.meter.figures(payer)
+    const { refused } = await this.#deps.meter.rateLimit(payer)
     if (refused === undefined) return { kind: 'balance', headers: {}, payer }
     return this.#settlePayment(payer, facts)
   }

@@ -40,8 +40,8 @@ test('whoever paid for the first minute of a stream pays for the next, not his a
         charged.push(caller.bucket)
         return deps.meter.admit(caller)
       },
-      figures: async (caller) => ({
-        ...(await deps.meter.figures(caller)),
+      rateLimit: async (caller) => ({
+        ...(await deps.meter.rateLimit(caller)),
         ...(caller !== wallet && { refused: { kind: 'exhausted' } }),
       }),
       wasRefused: () => true,

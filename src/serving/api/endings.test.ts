@@ -20,7 +20,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, type OpenStore } from '#test/store/each-engine.ts'
 import type { ProvenPayment } from './call-payment.ts'
 import type { ApiDeps } from './create-api.ts'
-import { noFigures } from './figures.ts'
+import { nothingLeft } from './rate-limit-state.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
@@ -130,11 +130,11 @@ const settle =
   (posted: string[]): NonNullable<ApiDeps['settle']> =>
   async (payer) => {
     const receipt = { id: '1', bucket: payer.bucket, day: 0, account: null, countedKey: null }
-    const figures = noFigures(payer, NOON_MS)
+    const rateLimit = nothingLeft(payer, NOON_MS)
     const post: ProvenPayment['post'] = async (what) => {
       posted.push(what)
       const source = 'prepaid'
-      return { kind: 'admitted', source, figures, receipt: { ...receipt, source } }
+      return { kind: 'admitted', source, rateLimit, receipt: { ...receipt, source } }
     }
     return { kind: 'proven', headers: { 'PAYMENT-RESPONSE': 'yes' }, payer, post }
   }
@@ -363,5 +363,5 @@ function breakable(engine: Engine, store: World['store']): Engine {
 
 async function chargedTo({ accounts }: World): Promise<number> {
   const { access } = accounts
-  return (await access.meter.figures(access.anonymous('127.0.0.1'))).requestCount
+  return (await access.meter.rateLimit(access.anonymous('127.0.0.1'))).requestCount
 }

@@ -1,8 +1,8 @@
 import { ConnectionCut, MeteringUnavailable } from '#callers/metering/meter/admission.ts'
-import type { Caller, UsageFigures } from '#domain/caller.ts'
+import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
-import { noFigures } from './figures.ts'
+import { nothingLeft } from './rate-limit-state.ts'
 
 export interface FailureDeps {
   readonly clock: Clock
@@ -17,15 +17,15 @@ export const CUT = refuse('invalid_parameter', 'the client closed the connection
 interface Failing {
   readonly requestId: string
   readonly caller: Caller
-  figures: UsageFigures | undefined
+  rateLimit: RateLimitState | undefined
 }
 
-/** Answers without figures too, since the store that has them may be down. */
+/** Answers without the rate-limit state too, since its store may be down. */
 export function failure(deps: FailureDeps, call: Failing, error: unknown): Refusal {
   if (error instanceof ConnectionCut) return CUT
   if (!(error instanceof MeteringUnavailable)) return reportFailure(deps, error, call.requestId)
   deps.report(error, call.requestId)
-  call.figures = noFigures(call.caller, deps.clock())
+  call.rateLimit = nothingLeft(call.caller, deps.clock())
   return refuse('metering_unavailable', 'calls cannot be counted right now; try again soon')
 }
 

@@ -4,9 +4,9 @@ import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
 import { toProblem } from '#serving/http/problem.ts'
 import { preflightHeaders } from './constant-headers.ts'
 import { reportFailure } from './failure.ts'
-import { figuresOf, rememberedFigures } from './figures.ts'
 import type { PipelineDeps } from './pipeline.ts'
-import { stampFigures } from './wire.ts'
+import { rateLimitOf, rememberedRateLimit } from './rate-limit-state.ts'
+import { stampRateLimit } from './wire.ts'
 
 /** An unmetered document: docs, OpenAPI, error pages. */
 export interface Page {
@@ -58,13 +58,13 @@ async function readPage(deps: PipelineDeps, page: Page, incoming: Incoming): Pro
   return isRefusal(outcome) ? problem(deps, incoming, outcome) : outcome
 }
 
-/** 429 without a key look-up or store read; figures come from the cache by address. */
+/** 429 without a key look-up or store read; the state comes from the cache by address. */
 function turnedAway(deps: PipelineDeps, incoming: Incoming): Outgoing | undefined {
   const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
   const limited = deps.guard(bucket, undefined)
   if (limited === undefined) return undefined
   const outgoing = problem(deps, incoming, limited)
-  stampFigures(outgoing.headers, rememberedFigures(deps, deps.anonymous(bucket)), deps.clock())
+  stampRateLimit(outgoing.headers, rememberedRateLimit(deps, deps.anonymous(bucket)), deps.clock())
   return outgoing
 }
 
@@ -79,12 +79,12 @@ async function stamp(
 ): Promise<Outgoing> {
   const caller = await callerOf(deps, incoming)
   deps.noteCaller?.(incoming, caller, undefined)
-  const figures = await figuresOf(deps, caller)
-  stampFigures(outgoing.headers, figures, deps.clock())
+  const rateLimit = await rateLimitOf(deps, caller)
+  stampRateLimit(outgoing.headers, rateLimit, deps.clock())
   return outgoing
 }
 
-/** A bad key does not withhold a page; the figures then are those of the address. */
+/** A bad key does not withhold a page; the headers are then those of the address. */
 async function callerOf(deps: PipelineDeps, incoming: Incoming): Promise<Caller> {
   const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
   const anonymous = deps.anonymous(bucket)

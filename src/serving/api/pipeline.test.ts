@@ -36,7 +36,7 @@ describe('the pipeline', () => {
 
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     fetch(world.origin + path, { method, headers })
-  const figures = (response: Response) =>
+  const rateLimit = (response: Response) =>
     ['limit', 'remaining', 'reset', 'tier'].map((each) =>
       response.headers.get(`x-ratelimit-${each}`),
     )
@@ -47,7 +47,7 @@ describe('the pipeline', () => {
     assert.deepEqual(world.log, ['identify', 'guard', 'revision', 'work', 'admit'])
     assert.deepEqual(await response.json(), { data: 'thing' })
     assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
-    assert.deepEqual(figures(response), ['5', '4', '1795305600', 'free'])
+    assert.deepEqual(rateLimit(response), ['5', '4', '1795305600', 'free'])
     assert.equal(response.headers.get('x-ratelimit-source'), 'quota')
     assert.equal(response.headers.get('ratelimit-policy'), '"daily";q=5;w=86400')
     assert.equal(response.headers.get('ratelimit'), '"daily";r=4;t=43200')
@@ -62,15 +62,15 @@ describe('the pipeline', () => {
         ...deps.meter,
         admit: async (caller) => {
           const admission = await deps.meter.admit(caller)
-          const premium = { ...admission.figures, tier: 'premium', dailyQuota: 9, remaining: 8 }
-          return { ...admission, figures: premium } as typeof admission
+          const premium = { ...admission.rateLimit, tier: 'premium', dailyQuota: 9, remaining: 8 }
+          return { ...admission, rateLimit: premium } as typeof admission
         },
       },
     })
     const response = await fetch(`${changed.origin}/api/thing`, {
       headers: { authorization: `Bearer ${GOOD_KEY}` },
     })
-    assert.deepEqual(figures(response), ['9', '8', '1795305600', 'premium'])
+    assert.deepEqual(rateLimit(response), ['9', '8', '1795305600', 'premium'])
     await changed.server.stop()
   })
 
@@ -79,7 +79,7 @@ describe('the pipeline', () => {
     const response = await get('/api/thing?limit=x', badKey)
     assert.equal(response.status, 401)
     assert.deepEqual(world.log, ['identify', 'guard'])
-    assert.deepEqual(figures(response), ['3', '2', '1795305600', 'anonymous'])
+    assert.deepEqual(rateLimit(response), ['3', '2', '1795305600', 'anonymous'])
     assert.equal(response.headers.get('www-authenticate'), 'Bearer')
     assert.equal(response.headers.get('cache-control'), 'no-store')
     assert.equal(response.headers.get('content-type'), 'application/problem+json; charset=utf-8')
@@ -147,7 +147,7 @@ describe('the pipeline', () => {
     assert.equal(await second.text(), '')
     assert.equal(second.headers.get('etag'), etag)
     assert.deepEqual(world.log, ['guard', 'revision'])
-    assert.deepEqual(figures(second)[1], '2')
+    assert.deepEqual(rateLimit(second)[1], '2')
     assert.equal(second.headers.get('x-ratelimit-source'), null)
   })
 
@@ -173,7 +173,7 @@ describe('the pipeline', () => {
     assert.equal(response.status, 402)
     assert.equal(await response.text(), JSON.stringify(PAYMENT_BODY))
     assert.match(response.headers.get('content-type') ?? '', /^application\/json/)
-    assert.deepEqual(figures(response), ['3', '0', '1795305600', 'anonymous'])
+    assert.deepEqual(rateLimit(response), ['3', '0', '1795305600', 'anonymous'])
     assert.equal(response.headers.get('x-ratelimit-source'), null)
     assert.equal(response.headers.get('cache-control'), 'no-store')
   })
@@ -204,7 +204,7 @@ describe('the pipeline', () => {
     assert.equal(response.status, 503)
     assert.equal((await bodyOf(response)).error, 'metering_unavailable')
     assert.ok(Number(response.headers.get('retry-after')) > 0)
-    assert.deepEqual(figures(response), ['3', '0', '1795305600', 'anonymous'])
+    assert.deepEqual(rateLimit(response), ['3', '0', '1795305600', 'anonymous'])
   })
 
   it('an unmetered route is never counted and never 402', async () => {
@@ -215,7 +215,7 @@ describe('the pipeline', () => {
       body: JSON.stringify({ text: 'hello' }),
     })
     assert.equal(response.status, 201)
-    assert.deepEqual(figures(response), ['3', '0', '1795305600', 'anonymous'])
+    assert.deepEqual(rateLimit(response), ['3', '0', '1795305600', 'anonymous'])
     assert.equal(world.counts.get('127.0.0.1'), 3)
   })
 
@@ -259,7 +259,7 @@ describe('the pipeline', () => {
       meter: {
         admit: () => new Promise(() => undefined),
         wasRefused: () => false,
-        figures: () => new Promise(() => undefined),
+        rateLimit: () => new Promise(() => undefined),
       },
     })
     for (const [path, status] of [
@@ -268,7 +268,7 @@ describe('the pipeline', () => {
     ] as const) {
       const response = await fetch(hanging.origin + path)
       assert.equal(response.status, status)
-      assert.deepEqual(figures(response), ['3', '0', '1795305600', 'anonymous'])
+      assert.deepEqual(rateLimit(response), ['3', '0', '1795305600', 'anonymous'])
     }
     await hanging.server.stop()
   })
@@ -289,7 +289,7 @@ describe('the pipeline', () => {
       const response = await fetch(`${world.origin}/pages/${kind}`)
       assert.equal(response.status, status)
       assert.match(await response.text(), new RegExp(`"error":"${code}"`))
-      assert.ok(figures(response)[0], 'figures are shown')
+      assert.ok(rateLimit(response)[0], 'figures are shown')
     }
     assert.equal(world.errors.length, 2)
     await world.server.stop()
@@ -302,7 +302,7 @@ describe('the pipeline', () => {
       meter: {
         admit: () => Promise.reject(new Error('not reached')),
         wasRefused: () => false,
-        figures: () => {
+        rateLimit: () => {
           reads += 1
           return Promise.reject(new Error('down'))
         },
@@ -327,7 +327,7 @@ describe('the pipeline', () => {
       meter: {
         admit: () => Promise.reject(new Error('not reached')),
         wasRefused: () => false,
-        figures: () => {
+        rateLimit: () => {
           reads += 1
           return Promise.reject(new Error('down'))
         },
@@ -347,7 +347,7 @@ describe('the pipeline', () => {
       const response = await call(method, path)
       assert.equal(response.status, 429, path)
       assert.equal(response.headers.get('access-control-allow-origin'), '*')
-      assert.deepEqual(figures(response), ['3', '0', '1795305600', 'anonymous'])
+      assert.deepEqual(rateLimit(response), ['3', '0', '1795305600', 'anonymous'])
     }
     assert.equal(reads, 0)
     await flooded.server.stop()

@@ -1,7 +1,7 @@
 import { refuseUse } from '#callers/keys/limits.ts'
 import { refuseSpending } from '#callers/keys/spending-caps.ts'
 import type { Admission, Meter } from '#callers/metering/meter/admission.ts'
-import type { Caller, UsageFigures } from '#domain/caller.ts'
+import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { PaymentRequired, Prepared, RequestFacts, Route } from '#route/route.ts'
 import { matchesEtag } from '#serving/http/etag.ts'
@@ -10,11 +10,11 @@ import type { AccessLog } from './access-log.ts'
 import type { AdmissionSource } from './call-counts.ts'
 import type { CallPayment, ProvenPayment, UnsettledPayment } from './call-payment.ts'
 import { CUT, type FailureDeps, failure, reportFailure } from './failure.ts'
-import { type FiguresDeps, figuresAfterRefusal, figuresOf } from './figures.ts'
+import { type RateLimitDeps, rateLimitAfterRefusal, rateLimitOf } from './rate-limit-state.ts'
 import { leaveTurn, type Turns, takeTurn } from './turns.ts'
-import { type Asked, type Ending, etagAt, pushHeaders, stampFigures, toWire } from './wire.ts'
+import { type Asked, type Ending, etagAt, pushHeaders, stampRateLimit, toWire } from './wire.ts'
 
-export interface PipelineDeps extends FiguresDeps, FailureDeps {
+export interface PipelineDeps extends RateLimitDeps, FailureDeps {
   readonly meter: Meter
   /** Begins absolute URLs in problem bodies; has no trailing slash. */
   readonly publicBaseUrl: string
@@ -47,7 +47,7 @@ class Exchange implements RequestFacts, Asked {
   readonly route: Route
   readonly incoming: Incoming
   readonly addressBucket: string
-  /** The address until a key is accepted, so that a 401 shows the figures of the address. */
+  /** The address until a key is accepted, so that a 401 shows the state of the address. */
   caller: Caller
   /** Whose quota or balance the call is charged to. */
   payer: Caller
@@ -62,7 +62,7 @@ class Exchange implements RequestFacts, Asked {
   /** Proven, but not credited yet. */
   payment: ProvenPayment | undefined
   admission: Extract<Admission, { readonly kind: 'admitted' }> | undefined
-  figures: UsageFigures | undefined
+  rateLimit: RateLimitState | undefined
   /** Receipt of a payment settled by this request. */
   settledHeaders: Readonly<Record<string, string>> | undefined
 
@@ -133,7 +133,7 @@ async function answer(deps: PipelineDeps, route: Route, incoming: Incoming): Pro
   const outgoing = ending === undefined ? outgoingOf(exchange) : toWire(deps, exchange, ending)
   const charged =
     outgoing.stream === undefined ? outgoing : await chargedByMinute(deps, exchange, outgoing)
-  return stamp(deps, exchange, charged, await figuresToShow(deps, exchange, charged))
+  return stamp(deps, exchange, charged, await rateLimitToShow(deps, exchange, charged))
 }
 
 function outgoingOf({ outgoing }: Exchange): Outgoing {
@@ -183,26 +183,26 @@ async function runSteps(deps: PipelineDeps, exchange: Exchange): Promise<Ending 
   return undefined
 }
 
-async function figuresToShow(
+async function rateLimitToShow(
   deps: PipelineDeps,
-  { caller, figures }: Exchange,
+  { caller, rateLimit }: Exchange,
   { status }: Outgoing,
-): Promise<UsageFigures> {
-  if (figures !== undefined) return figures
-  return status === 429 ? figuresAfterRefusal(deps, caller) : figuresOf(deps, caller)
+): Promise<RateLimitState> {
+  if (rateLimit !== undefined) return rateLimit
+  return status === 429 ? rateLimitAfterRefusal(deps, caller) : rateLimitOf(deps, caller)
 }
 
 function stamp(
   deps: PipelineDeps,
   { admission, incoming, caller, settledHeaders }: Exchange,
   outgoing: Outgoing,
-  figures: UsageFigures,
+  rateLimit: RateLimitState,
 ): Outgoing {
   deps.noteCaller?.(incoming, caller, admission?.source)
   if (settledHeaders !== undefined) pushHeaders(outgoing.headers, settledHeaders)
   if (admission !== undefined) outgoing.headers.push('X-RateLimit-Source', admission.source)
   if (admission?.isBalanceLow === true) outgoing.headers.push('X-Balance-Low', 'true')
-  stampFigures(outgoing.headers, figures, deps.clock())
+  stampRateLimit(outgoing.headers, rateLimit, deps.clock())
   return outgoing
 }
 
@@ -296,10 +296,10 @@ async function askAgain(deps: PipelineDeps, exchange: Exchange): Promise<Ending 
   const screened = await deps.screen?.(exchange)
   if (isRefusalOf(screened)) return screened
   if (screened === undefined && !deps.meter.wasRefused(caller)) return undefined
-  const { refused, ...figures } = await deps.meter.figures(caller)
+  const { refused, ...rateLimit } = await deps.meter.rateLimit(caller)
   if (refused === undefined && screened !== 'credited') return undefined
   if (refused !== undefined) {
-    exchange.figures = { ...figures, remaining: 0 }
+    exchange.rateLimit = { ...rateLimit, remaining: 0 }
     deps.observeAdmission?.(refused.kind)
     if (refused.kind === 'limited') return refuseSpending(refused.cap)
   }
@@ -370,14 +370,14 @@ async function charge(
 function take(deps: PipelineDeps, exchange: Exchange, admission: Admission): void {
   const { caller, payer } = exchange
   // A signed-in wallet has no free calls; show its address's.
-  const { dailyQuota } = payer === caller ? admission.figures : caller
+  const { dailyQuota } = payer === caller ? admission.rateLimit : caller
   if (admission.kind === 'admitted') {
     exchange.admission = admission
-    exchange.figures = { ...admission.figures, dailyQuota }
+    exchange.rateLimit = { ...admission.rateLimit, dailyQuota }
     deps.observeAdmission?.(admission.source)
     return
   }
-  exchange.figures = { ...admission.figures, dailyQuota, remaining: 0 }
+  exchange.rateLimit = { ...admission.rateLimit, dailyQuota, remaining: 0 }
   deps.observeAdmission?.(admission.kind)
 }
 
@@ -387,7 +387,8 @@ async function work(deps: PipelineDeps, exchange: Exchange): Promise<Ending | un
   if (prepared === undefined) throw new Error('a route was run before it was parsed')
   const outcome = await prepared.run(exchange)
   if (outcome.kind !== 'answer' && outcome.kind !== 'stream') return outcome
-  if (outcome.kind === 'answer' && outcome.figures !== undefined) exchange.figures = outcome.figures
+  if (outcome.kind === 'answer' && outcome.rateLimit !== undefined)
+    exchange.rateLimit = outcome.rateLimit
   exchange.outgoing = toWire(deps, exchange, outcome)
   return undefined
 }

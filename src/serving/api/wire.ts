@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { UsageFigures } from '#domain/caller.ts'
+import type { RateLimitState } from '#domain/caller.ts'
 import type { Refusal } from '#domain/refusal.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { CSV_TYPE, wantsCsv } from '#route/csv.ts'
@@ -24,7 +24,7 @@ interface NotModified {
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Figures change with every block; reuse one for about a block time. */
+/** Answers change with every block; reuse one for about a block time. */
 const CACHED = 'private, max-age=2'
 
 /** Throws when a body cannot be serialized. */
@@ -117,11 +117,11 @@ export function pushHeaders(headers: string[], more: Readonly<Record<string, str
 
 /**
  * The contract's headers, the date and the IETF pair (draft-ietf-httpapi-ratelimit-headers, policy
- * `daily`). `Vary`, because figures differ by caller and some bodies by media type or coding.
+ * `daily`). `Vary`, because these differ by caller and some bodies by media type or coding.
  */
-export function stampFigures(headers: string[], figures: UsageFigures, nowMs: number): void {
-  const { dailyQuota, remaining, resetUnix, tier } = figures
-  // Figures hold until the reset, so a late answer is dated before it.
+export function stampRateLimit(headers: string[], rateLimit: RateLimitState, nowMs: number): void {
+  const { dailyQuota, remaining, resetUnix, tier } = rateLimit
+  // The state holds until the reset, so a late answer is dated before it.
   const dateUnix = Math.min(Math.floor(nowMs / 1000), resetUnix - 1)
   headers.push(
     'X-RateLimit-Limit',

@@ -28,7 +28,7 @@ export async function chargeEvent(
   // Locks in the meter's order: days of usage, then keys.
   await lockUsageDay(connection, { bucket: caller.bucket, day, quota: caller.dailyQuota })
   const admits = [await newestPayer(connection, caller)]
-  const batch = { id, admits, figures: [], day, pricePerCall }
+  const batch = { id, admits, readers: [], day, pricePerCall }
   const { admissions } = await decideBatch(connection, batch)
   return admissions[0]?.kind === 'admitted'
 }
@@ -48,9 +48,9 @@ export async function canPay(
   caller: KeyedCaller,
 ): Promise<boolean> {
   const day = startOfDay(unixNow(clock))
-  const batch = { id: { meter: '', number: 0 }, admits: [], figures: [caller], day, pricePerCall }
-  const { figures } = await decideBatch(connection, batch)
-  const [own] = figures
+  const batch = { id: { meter: '', number: 0 }, admits: [], readers: [caller], day, pricePerCall }
+  const { rateLimits } = await decideBatch(connection, batch)
+  const [own] = rateLimits
   if (own === undefined || own.remaining > 0) return own !== undefined
   if (own.prepaidBalance < pricePerCall) return false
   const { publicId, limits } = caller

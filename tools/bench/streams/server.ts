@@ -61,6 +61,6 @@ reply({ origin: world.origin, secrets })
 async function callsOf(secret: string): Promise<number> {
   const { access } = world.access
   const caller = await access.identify({ authorization: `Bearer ${secret}` }, '192.0.2.1')
-  const figures = caller.kind === 'keyed' ? await access.meter.figures(caller) : undefined
-  return figures?.requestCount ?? 0
+  const rateLimit = caller.kind === 'keyed' ? await access.meter.rateLimit(caller) : undefined
+  return rateLimit?.requestCount ?? 0
 }

@@ -1,4 +1,4 @@
-import type { Caller, UsageFigures } from '#domain/caller.ts'
+import type { Caller, RateLimitState } from '#domain/caller.ts'
 import type { ReachedCap } from '#domain/key-limits.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { BatchId } from './meter-statements.ts'
@@ -9,12 +9,12 @@ export type Admission =
       readonly kind: 'admitted'
       readonly source: 'quota' | 'prepaid'
       readonly receipt: AdmissionReceipt
-      readonly figures: UsageFigures
+      readonly rateLimit: RateLimitState
       /** Below what the owner of the key set. */
       readonly isBalanceLow?: true
     }
-  | { readonly kind: 'exhausted'; readonly figures: UsageFigures }
-  | { readonly kind: 'limited'; readonly cap: ReachedCap; readonly figures: UsageFigures }
+  | { readonly kind: 'exhausted'; readonly rateLimit: RateLimitState }
+  | { readonly kind: 'limited'; readonly cap: ReachedCap; readonly rateLimit: RateLimitState }
 
 /** What undoes the charge of a call whose answer was not sent. */
 export interface AdmissionReceipt {
@@ -27,7 +27,7 @@ export interface AdmissionReceipt {
   readonly countedKey: string | null
 }
 
-export interface MeterFigures extends UsageFigures {
+export interface MeterState extends RateLimitState {
   readonly prepaidBalance: MicroUsd
   /** What `admit` would answer now, if not admitted. */
   readonly refused?: Refused
@@ -45,7 +45,7 @@ export interface Meter {
    */
   admit(caller: Caller, isCut?: () => boolean): Promise<Admission>
   /** Charges nothing. */
-  figures(caller: Caller): Promise<MeterFigures>
+  rateLimit(caller: Caller): Promise<MeterState>
   /** Whether the caller's last call was refused, without asking the store. */
   wasRefused(caller: Caller): boolean
 }

@@ -24,7 +24,7 @@ export async function admitCredited(
   if (credited === undefined) return undefined
   const { pricePerCall } = deps
   const admits = [await payerOf(connection, caller, credited.key)]
-  const batch = { id: { meter: name, number: 1 }, admits, figures: [], day, pricePerCall }
+  const batch = { id: { meter: name, number: 1 }, admits, readers: [], day, pricePerCall }
   return (await decideBatch(connection, batch)).admissions[0]
 }
 

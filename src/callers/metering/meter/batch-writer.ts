@@ -7,8 +7,8 @@ import {
   type Admission,
   type AdmissionReceipt,
   ConnectionCut,
-  type MeterFigures,
   MeteringUnavailable,
+  type MeterState,
 } from './admission.ts'
 import { type Batch, type Decisions, decideBatch } from './decide-batch.ts'
 import { nameBlockers } from './name-blockers.ts'
@@ -25,7 +25,7 @@ export interface BatchWriterDeps {
 
 export type WaitingCall =
   | ({ readonly kind: 'admit'; readonly caller: Caller; isCut(): boolean } & Settle<Admission>)
-  | ({ readonly kind: 'figures'; readonly caller: Caller } & Settle<MeterFigures>)
+  | ({ readonly kind: 'rate-limit'; readonly caller: Caller } & Settle<MeterState>)
 
 interface Settle<T> {
   resolve(value: T): void
@@ -48,7 +48,7 @@ export class BatchWriter {
     const standing = batch.filter(stands)
     if (standing.length === 0) return
     const admits = standing.filter((each) => each.kind === 'admit')
-    const asked = standing.filter((each) => each.kind === 'figures')
+    const asked = standing.filter((each) => each.kind === 'rate-limit')
     const input = this.#next(admits, asked)
     const outcome: Outcome = { decided: undefined, stands: false }
     try {
@@ -67,7 +67,7 @@ export class BatchWriter {
         ? engine.write(decide, committed)
         : engine.snapshot(decide))
       settleAll(admits, decided.admissions)
-      settleAll(asked, decided.figures)
+      settleAll(asked, decided.rateLimits)
     } catch (cause) {
       const { decided, stands } = outcome
       const receipts = receiptsOf(decided?.admissions ?? [])
@@ -87,7 +87,7 @@ export class BatchWriter {
       day: startOfDay(unixNow(clock)),
       pricePerCall,
       admits: admits.map((each) => each.caller),
-      figures: asked.map((each) => each.caller),
+      readers: asked.map((each) => each.caller),
     }
   }
 

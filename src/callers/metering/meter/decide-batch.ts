@@ -1,12 +1,12 @@
 import { hasCap } from '#callers/keys/limits.ts'
 import { type CapLeft, lockCaps, readCaps } from '#callers/keys/spending-caps.ts'
-import type { Caller, UsageFigures } from '#domain/caller.ts'
+import type { Caller, RateLimitState } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { bucketAccount, keyAccount } from '#ledger/account.ts'
 import { type Spent, spendCalls } from '#ledger/spend.ts'
 import { nextMidnight } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import type { Admission, AdmissionReceipt, MeterFigures, Refused } from './admission.ts'
+import type { Admission, AdmissionReceipt, MeterState, Refused } from './admission.ts'
 import {
   addKeyUnits,
   addPaid,
@@ -28,12 +28,12 @@ interface Counted {
 }
 
 export interface Batch extends Counted {
-  readonly figures: readonly Caller[]
+  readonly readers: readonly Caller[]
 }
 
 export interface Decisions {
   readonly admissions: readonly Admission[]
-  readonly figures: readonly MeterFigures[]
+  readonly rateLimits: readonly MeterState[]
 }
 
 const NOTHING_TAKEN: ReadonlyMap<string, Taken> = new Map()
@@ -50,10 +50,10 @@ const NOTHING_SPENT: ReadonlyMap<string, Spent> = new Map()
  * key_days, keys, balances, spend_days in that order.
  */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
-  const { admits, figures, day } = batch
+  const { admits, readers, day } = batch
   const taken = admits.length === 0 ? NOTHING_TAKEN : await countBatch(connection, batch)
   const { keyUnits, beyondQuota } = shareUnits(admits, taken)
-  const asked = [...beyondQuota, ...figures, ...admits.filter(tellsLowBalance)]
+  const asked = [...beyondQuota, ...readers, ...admits.filter(tellsLowBalance)]
   const standing =
     asked.length === 0
       ? NOTHING_ASKED
@@ -64,14 +64,14 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   if (keyUnits.size > 0) await addKeyUnits(connection, day, keyUnits)
   const capped = cappedKeys(beyondQuota)
   const caps = capped.size === 0 ? NO_CAPS : await lockCaps(connection, day, capped)
-  const shown = cappedKeys(figures)
+  const shown = cappedKeys(readers)
   const capsShown = shown.size === 0 ? NO_CAPS : await readCaps(connection, day, shown)
   const calls = payableCalls(beyondQuota, { standing, caps }, batch.pricePerCall)
   const spent = calls.size === 0 ? NOTHING_SPENT : await spendCalls(connection, { ...batch, calls })
   const tally = new Tally(batch, { taken, spent, standing, caps, capsShown })
   const admissions = admits.map((caller) => tally.admit(caller))
   if (tally.paid.size > 0) await addPaid(connection, day, tally.paid)
-  return { admissions, figures: figures.map((caller) => tally.figures(caller)) }
+  return { admissions, rateLimits: readers.map((caller) => tally.rateLimit(caller)) }
 }
 
 async function countBatch(
@@ -152,7 +152,7 @@ interface Outcome {
   readonly standing: Standing
   /** Keyed by account. */
   readonly caps: ReadonlyMap<string, CapLeft>
-  /** Spending caps of callers who ask for figures. */
+  /** Spending caps of callers who ask for their state. */
   readonly capsShown: ReadonlyMap<string, CapLeft>
 }
 
@@ -198,14 +198,14 @@ class Tally {
   }
 
   #refused(caller: Caller, account: string): Admission {
-    const figures = this.#usage(caller)
+    const rateLimit = this.#usage(caller)
     const left = this.#outcome.caps.get(account)
     const spent = this.#outcome.spent.get(account)?.calls ?? 0
-    if (left === undefined || left.paidCalls > spent) return { kind: 'exhausted', figures }
-    return { kind: 'limited', cap: left.cap, figures }
+    if (left === undefined || left.paidCalls > spent) return { kind: 'exhausted', rateLimit }
+    return { kind: 'limited', cap: left.cap, rateLimit }
   }
 
-  figures(caller: Caller): MeterFigures {
+  rateLimit(caller: Caller): MeterState {
     const usage = this.#usage(caller)
     const prepaidBalance = this.#balance(caller)
     const refused = usage.remaining > 0 ? undefined : this.#refusal(caller, prepaidBalance)
@@ -224,7 +224,7 @@ class Tally {
     return spent.get(account)?.balance ?? standing.balances.get(account) ?? 0n
   }
 
-  #usage(caller: Caller): UsageFigures {
+  #usage(caller: Caller): RateLimitState {
     const { used, paid } = this.#bucket(caller)
     const { tier, dailyQuota } = this.#newest.get(caller.bucket) ?? caller
     return {
@@ -246,8 +246,8 @@ class Tally {
     const receipt = { id: name, bucket: caller.bucket, day, source, account, countedKey }
     const low = caller.kind === 'keyed' ? caller.limits?.lowBalanceMicroUsd : undefined
     const isLow = low !== undefined && this.#balance(caller) < low
-    const figures = this.#usage(caller)
-    return { kind: 'admitted', source, receipt, figures, ...(isLow && { isBalanceLow: true }) }
+    const rateLimit = this.#usage(caller)
+    return { kind: 'admitted', source, receipt, rateLimit, ...(isLow && { isBalanceLow: true }) }
   }
 
   #bucket({ bucket }: Caller): BucketTally {

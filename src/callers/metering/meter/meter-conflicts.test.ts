@@ -44,7 +44,7 @@ for (const [at, trigger] of Object.entries(TRIGGERS))
     async (engine, url) => {
       const meter = meterOf(engine)
       const caller = anonymous('192.0.2.1')
-      const used = async () => (await meter.figures(caller)).requestCount
+      const used = async () => (await meter.rateLimit(caller)).requestCount
       await meter.admit(caller)
       await runAsOwner(url, FAIL, trigger)
       await assert.rejects(meter.admit(caller), (error) => {

@@ -74,7 +74,7 @@ for (const isFirst of [true, false])
       await sleep(ASKED_MS)
       await late.commit()
       assert.equal((await next).kind, 'admitted')
-      const asked = async () => (await meter.figures(caller('refused'))).requestCount
+      const asked = async () => (await meter.rateLimit(caller('refused'))).requestCount
       for (let n = 0; n < 100 && (await asked()) !== 0; n += 1) await sleep(50)
       assert.equal(await asked(), 0)
     },

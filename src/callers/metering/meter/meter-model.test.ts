@@ -106,11 +106,11 @@ async function runAgainstModel(engine: Engine, list: readonly Step[]): Promise<v
   }
   for (const caller of CALLERS) {
     const bucket = `${model.day}:${caller.bucket}`
-    const figures = await meter.figures(caller)
+    const rateLimit = await meter.rateLimit(caller)
     const paid = model.paid.get(bucket) ?? 0
-    assert.equal(figures.overageCount, paid)
-    assert.equal(figures.requestCount, (model.used.get(bucket) ?? 0) + paid)
-    assert.equal(figures.prepaidBalance, model.balances.get(accountOf(caller)) ?? 0n)
+    assert.equal(rateLimit.overageCount, paid)
+    assert.equal(rateLimit.requestCount, (model.used.get(bucket) ?? 0) + paid)
+    assert.equal(rateLimit.prepaidBalance, model.balances.get(accountOf(caller)) ?? 0n)
   }
   await assertSound(engine)
 }

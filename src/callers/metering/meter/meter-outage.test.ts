@@ -76,9 +76,9 @@ for (const fault of ['before', 'after'] as const)
       await assert.rejects(meter.admit(CALLER), MeteringUnavailable)
       store.fault.next = 'none'
       assert.equal((await meter.admit(CALLER)).kind, 'admitted')
-      const figures = await meter.figures(CALLER)
+      const rateLimit = await meter.rateLimit(CALLER)
       assert.deepEqual(
-        [figures.requestCount, figures.overageCount, figures.prepaidBalance],
+        [rateLimit.requestCount, rateLimit.overageCount, rateLimit.prepaidBalance],
         [4, 1, 900n],
       )
       await assertSound(engine)
@@ -87,10 +87,10 @@ for (const fault of ['before', 'after'] as const)
 
 /** Waits for what the meter does in the background. */
 async function untilUsed(
-  figures: () => Promise<{ readonly requestCount: number }>,
+  rateLimit: () => Promise<{ readonly requestCount: number }>,
   used: number,
 ): Promise<void> {
-  for (let n = 0; n < 100 && (await figures()).requestCount !== used; n += 1) await sleep(50)
+  for (let n = 0; n < 100 && (await rateLimit()).requestCount !== used; n += 1) await sleep(50)
 }
 
 for (const [fault, words] of [
@@ -111,10 +111,10 @@ for (const [fault, words] of [
         assert.equal((await meterOn(engine, `other ${n}`).admit(CALLER)).kind, 'admitted')
         assert.equal((await meter.admit(CALLER)).kind, 'admitted')
       }
-      await untilUsed(() => meter.figures(CALLER), 7)
-      const figures = await meter.figures(CALLER)
+      await untilUsed(() => meter.rateLimit(CALLER), 7)
+      const rateLimit = await meter.rateLimit(CALLER)
       assert.deepEqual(
-        [figures.requestCount, figures.overageCount, figures.prepaidBalance],
+        [rateLimit.requestCount, rateLimit.overageCount, rateLimit.prepaidBalance],
         [7, 4, 600n],
       )
       await assertSound(engine)
@@ -133,10 +133,10 @@ onBoth(
     for (const each of lost) await assert.rejects(each, MeteringUnavailable)
     store.fault.next = 'none'
     await meter.admit(other)
-    await untilUsed(() => meter.figures(CALLER), 1)
-    await untilUsed(() => meter.figures(other), 1)
-    assert.equal((await meter.figures(CALLER)).requestCount, 1)
-    assert.equal((await meter.figures(other)).requestCount, 1)
+    await untilUsed(() => meter.rateLimit(CALLER), 1)
+    await untilUsed(() => meter.rateLimit(other), 1)
+    assert.equal((await meter.rateLimit(CALLER)).requestCount, 1)
+    assert.equal((await meter.rateLimit(other)).requestCount, 1)
     await assertSound(engine)
   },
 )

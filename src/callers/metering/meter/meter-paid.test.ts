@@ -41,32 +41,32 @@ onBoth('who paid a moment ago takes a free unit whose charge was undone', async 
     () => KEY,
   )
   assert.deepEqual(sources(admissions), ['quota', 'prepaid', 'prepaid'])
-  const figures = await meter.figures(KEY)
-  assert.deepEqual([figures.requestCount, figures.overageCount], [9, 4])
-  assert.equal(figures.prepaidBalance, 600n)
+  const rateLimit = await meter.rateLimit(KEY)
+  assert.deepEqual([rateLimit.requestCount, rateLimit.overageCount], [9, 4])
+  assert.equal(rateLimit.prepaidBalance, 600n)
   await assertSound(engine)
 })
 
-onBoth('paid calls and figures of one batch agree', async ({ engine }) => {
+onBoth('paid calls and states of one batch agree', async ({ engine }) => {
   const meter = meterOf(engine)
   await fund(engine, KEY, 1_000n)
   await payFor(meter, 2)
-  const [figures, ...admissions] = await Promise.all([
-    meter.figures(KEY),
+  const [rateLimit, ...admissions] = await Promise.all([
+    meter.rateLimit(KEY),
     meter.admit(KEY),
     meter.admit(KEY),
     meter.admit(KEY),
   ])
-  const told = admissions.map(({ figures: each }) => [each.requestCount, each.overageCount])
+  const told = admissions.map(({ rateLimit: each }) => [each.requestCount, each.overageCount])
   assert.deepEqual(told.toSorted(), [
     [10, 5],
     [8, 3],
     [9, 4],
   ])
-  const later = await meter.figures(KEY)
+  const later = await meter.rateLimit(KEY)
   assert.deepEqual([later.requestCount, later.overageCount], [10, 5])
-  assert.ok(figures.requestCount >= 7 && figures.requestCount <= 10)
-  for (const { prepaidBalance, overageCount } of [figures, later])
+  assert.ok(rateLimit.requestCount >= 7 && rateLimit.requestCount <= 10)
+  for (const { prepaidBalance, overageCount } of [rateLimit, later])
     assert.equal(prepaidBalance, 1_000n - 100n * BigInt(overageCount))
   await assertSound(engine)
 })
@@ -81,7 +81,7 @@ onBoth(
     await fund(engine, KEY, 1_000n)
     const batch = async () => {
       seen.statements = 0
-      await Promise.all([meter.admit(apart), meter.admit(poor), meter.figures(keyed('other'))])
+      await Promise.all([meter.admit(apart), meter.admit(poor), meter.rateLimit(keyed('other'))])
       return seen.statements
     }
     assert.equal(await batch(), 4)
@@ -95,7 +95,7 @@ onBoth(
     await Promise.all([
       ...[KEY, KEY, poor].map((each) => meter.admit(each)),
       meter.admit(countedApart('second', 'bb')),
-      meter.figures(keyed('other')),
+      meter.rateLimit(keyed('other')),
     ])
     assert.equal(seen.statements, 7)
     await assertSound(engine)
@@ -147,7 +147,7 @@ onBoth('who paid a moment ago takes the free units of a higher tier', async ({ e
     () => KEY,
   )
   assert.deepEqual(sources(fallen), ['prepaid', 'prepaid'])
-  assert.equal((await meter.figures(KEY)).prepaidBalance, 500n)
+  assert.equal((await meter.rateLimit(KEY)).prepaidBalance, 500n)
   await assertSound(engine)
 })
 
@@ -169,9 +169,9 @@ onBoth('who paid a moment ago pays after a tier fell below what was undone', asy
     () => KEY,
   )
   assert.deepEqual(sources(fallen), ['prepaid', 'prepaid'])
-  const figures = await meter.figures(KEY)
-  assert.deepEqual([figures.requestCount, figures.overageCount], [10, 4])
-  assert.equal(figures.prepaidBalance, 600n)
+  const rateLimit = await meter.rateLimit(KEY)
+  assert.deepEqual([rateLimit.requestCount, rateLimit.overageCount], [10, 4])
+  assert.equal(rateLimit.prepaidBalance, 600n)
   await assertSound(engine)
 })
 
@@ -187,9 +187,9 @@ onBoth('two replicas debit a caller for no more than the money it has', async (s
   )
   assert.equal(count(admissions, 'prepaid'), 11)
   assert.equal(count(admissions, 'exhausted'), 109)
-  const figures = await meters[0].figures(KEY)
-  assert.deepEqual([figures.requestCount, figures.overageCount], [19, 14])
-  assert.equal(figures.prepaidBalance, 50n)
+  const rateLimit = await meters[0].rateLimit(KEY)
+  assert.deepEqual([rateLimit.requestCount, rateLimit.overageCount], [19, 14])
+  assert.equal(rateLimit.prepaidBalance, 50n)
   await assertSound(store.engine)
 })
 
@@ -214,7 +214,7 @@ onBoth('one short balance takes nothing from others of its batch', async ({ engi
   assert.deepEqual(of(3), ['quota', 'quota', 'quota', 'quota'])
   const paid = admissions.filter((_, index) => index % 4 === 1)
   assert.deepEqual(
-    paid.map(({ figures }) => figures.overageCount),
+    paid.map(({ rateLimit }) => rateLimit.overageCount),
     [2, 3, 4, 5],
   )
   await assertSound(engine)

@@ -97,7 +97,7 @@ onPostgres(
     await release()
     assert.match(String(reports[0]), /pid \d+ \(stuck by a test, user \w+\): idle in transaction/)
     assert.equal((await within(meter.admit(caller('victim')))).kind, 'admitted')
-    assert.equal((await meter.figures(caller('victim'))).requestCount, 2)
+    assert.equal((await meter.rateLimit(caller('victim'))).requestCount, 2)
   },
 )
 

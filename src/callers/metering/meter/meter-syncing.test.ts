@@ -94,11 +94,11 @@ test('charges that did not reach the disk are undone, of the batch behind them t
     world.isFree = true
     world.syncs[1]?.resolve()
     for (const each of second) await assert.rejects(each, MeteringUnavailable)
-    const figures = async () => ({
-      first: (await world.meter.figures(FIRST)).requestCount,
-      payer: (await world.meter.figures(PAYER)).requestCount,
-      balance: (await world.meter.figures(PAYER)).prepaidBalance,
+    const rateLimit = async () => ({
+      first: (await world.meter.rateLimit(FIRST)).requestCount,
+      payer: (await world.meter.rateLimit(PAYER)).requestCount,
+      balance: (await world.meter.rateLimit(PAYER)).prepaidBalance,
     })
-    for (let n = 0; n < 100 && (await figures()).payer > 0; n += 1) await sleep(50)
-    assert.deepEqual(await figures(), { first: 0, payer: 0, balance: 1_000n })
+    for (let n = 0; n < 100 && (await rateLimit()).payer > 0; n += 1) await sleep(50)
+    assert.deepEqual(await rateLimit(), { first: 0, payer: 0, balance: 1_000n })
   }))

@@ -37,16 +37,16 @@ onBoth(
       )
       const admissions = await Promise.all(callers.map((caller) => meter.admit(caller)))
       assert.equal(count(admissions, 'quota'), after)
-      const units = admissions.flatMap(({ kind, figures }) =>
-        kind === 'admitted' ? [figures.dailyQuota - figures.remaining] : [],
+      const units = admissions.flatMap(({ kind, rateLimit }) =>
+        kind === 'admitted' ? [rateLimit.dailyQuota - rateLimit.remaining] : [],
       )
       assert.deepEqual(
         units,
         Array.from({ length: after }, (_, index) => index + 1),
       )
-      for (const { figures } of admissions) {
-        assert.equal(figures.dailyQuota, after)
-        assert.equal(figures.tier, after > 5 ? 'premium' : 'free')
+      for (const { rateLimit } of admissions) {
+        assert.equal(rateLimit.dailyQuota, after)
+        assert.equal(rateLimit.tier, after > 5 ? 'premium' : 'free')
       }
     }
   },
@@ -61,8 +61,11 @@ onBoth(
     const admissions = await many(200, meterAt, (n) => keyed(n % 3 === 0 ? '00000001' : '00000002'))
     assert.equal(count(admissions, 'quota'), 1)
     assert.equal(count(admissions, 'exhausted'), 199)
-    const figures = await meterAt(0).figures(keyed('00000002'))
-    assert.deepEqual([figures.requestCount, figures.overageCount, figures.remaining], [5, 0, 0])
+    const rateLimit = await meterAt(0).rateLimit(keyed('00000002'))
+    assert.deepEqual(
+      [rateLimit.requestCount, rateLimit.overageCount, rateLimit.remaining],
+      [5, 0, 0],
+    )
   },
 )
 
@@ -76,10 +79,10 @@ onBoth(
     assert.equal(count(admissions, 'quota'), 5)
     assert.equal(count(admissions, 'prepaid'), 10)
     assert.equal(count(admissions, 'exhausted'), 105)
-    const figures = await meterAt(1).figures(keyed('00000001'))
-    assert.equal(figures.requestCount, 15)
-    assert.equal(figures.overageCount, 10)
-    assert.equal(figures.prepaidBalance, 50n)
+    const rateLimit = await meterAt(1).rateLimit(keyed('00000001'))
+    assert.equal(rateLimit.requestCount, 15)
+    assert.equal(rateLimit.overageCount, 10)
+    assert.equal(rateLimit.prepaidBalance, 50n)
     await assertSound(store.engine)
   },
 )
@@ -99,15 +102,15 @@ onBoth('calls are decided in the order of arrival and each shows its own moment'
     'exhausted',
   ])
   assert.deepEqual(
-    admissions.map((each) => each.figures.remaining),
+    admissions.map((each) => each.rateLimit.remaining),
     [4, 3, 2, 1, 0, 0, 0, 0],
   )
   assert.deepEqual(
-    admissions.map((each) => each.figures.requestCount),
+    admissions.map((each) => each.rateLimit.requestCount),
     [1, 2, 3, 4, 5, 6, 7, 7],
   )
   assert.deepEqual(
-    admissions.map((each) => each.figures.overageCount),
+    admissions.map((each) => each.rateLimit.overageCount),
     [0, 0, 0, 0, 0, 1, 2, 2],
   )
 })
@@ -149,9 +152,9 @@ onBoth('undoing a charge gives back exactly what was taken', async ({ engine }) 
   const [first, last] = [admissions[0], admissions[6]]
   assert.ok(first?.kind === 'admitted' && last?.kind === 'admitted')
   await undo(engine, [first.receipt, last.receipt])
-  const figures = await meter.figures(keyed('00000001'))
+  const rateLimit = await meter.rateLimit(keyed('00000001'))
   assert.deepEqual(
-    [figures.requestCount, figures.overageCount, figures.remaining, figures.prepaidBalance],
+    [rateLimit.requestCount, rateLimit.overageCount, rateLimit.remaining, rateLimit.prepaidBalance],
     [5, 1, 1, 200n],
   )
   await assertSound(engine)
@@ -168,15 +171,15 @@ onBoth(
       () => keyed('00000001'),
     )
     assert.ok(last?.kind === 'admitted')
-    assert.equal(last.figures.resetUnix, now.value + 1)
+    assert.equal(last.rateLimit.resetUnix, now.value + 1)
     now.value += 1
     const first = await meter.admit(keyed('00000001'))
-    assert.equal(first.figures.remaining, 4)
-    assert.equal(first.figures.resetUnix, now.value + DAY_SECONDS)
+    assert.equal(first.rateLimit.remaining, 4)
+    assert.equal(first.rateLimit.resetUnix, now.value + DAY_SECONDS)
     await undo(store.engine, [last.receipt])
-    assert.equal((await meter.figures(keyed('00000001'))).requestCount, 1)
+    assert.equal((await meter.rateLimit(keyed('00000001'))).requestCount, 1)
     now.value -= 1
-    assert.equal((await meter.figures(keyed('00000001'))).requestCount, 4)
+    assert.equal((await meter.rateLimit(keyed('00000001'))).requestCount, 4)
   },
 )
 
@@ -192,13 +195,13 @@ onBoth(
     const free = keyed('00000001', 5)
     const refused = await meter.admit(free)
     assert.equal(refused.kind, 'exhausted')
-    assert.deepEqual([refused.figures.remaining, refused.figures.requestCount], [0, 8])
+    assert.deepEqual([refused.rateLimit.remaining, refused.rateLimit.requestCount], [0, 8])
     const premium = await meter.admit(keyed('00000001', 10))
-    assert.deepEqual([premium.kind, premium.figures.remaining], ['admitted', 1])
+    assert.deepEqual([premium.kind, premium.rateLimit.remaining], ['admitted', 1])
   },
 )
 
-onBoth('asking for figures counts nothing and writes nothing', async ({ engine }) => {
+onBoth('reading the rate-limit state counts nothing and writes nothing', async ({ engine }) => {
   const writes: unknown[] = []
   const spied: Engine = {
     ...engine,
@@ -208,8 +211,8 @@ onBoth('asking for figures counts nothing and writes nothing', async ({ engine }
     },
   }
   const meter = meterOf(spied)
-  const figures = await meter.figures(anonymous('192.0.2.7'))
-  assert.deepEqual(figures, {
+  const rateLimit = await meter.rateLimit(anonymous('192.0.2.7'))
+  assert.deepEqual(rateLimit, {
     tier: 'anonymous',
     dailyQuota: 5,
     requestCount: 0,
@@ -260,7 +263,7 @@ test('a commit whose outcome is unknown counts as not admitted', async () => {
       },
     }
     await assert.rejects(meterOf(cut).admit(keyed('00000001')), MeteringUnavailable)
-    const after = await meterOf(engine).figures(keyed('00000001'))
+    const after = await meterOf(engine).rateLimit(keyed('00000001'))
     assert.ok(after.requestCount <= after.dailyQuota)
   })
 })
@@ -286,6 +289,6 @@ test('a call that is cut before it joins a batch is not charged', async () => {
     client.isCut = true
     commit()
     await Promise.all([first, cut])
-    assert.equal((await meter.admit(keyed('00000001'))).figures.requestCount, 2)
+    assert.equal((await meter.admit(keyed('00000001'))).rateLimit.requestCount, 2)
   })
 })

@@ -5,8 +5,8 @@ import { startOfDay, unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import {
   type Admission,
-  type MeterFigures,
   MeteringUnavailable,
+  type MeterState,
   type SettlingMeter,
 } from './admission.ts'
 import { BatchWriter, type BatchWriterDeps, type WaitingCall } from './batch-writer.ts'
@@ -51,9 +51,9 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
         }
         add({ kind: 'admit', caller, isCut, resolve: decided, reject })
       }),
-    figures: (caller: Caller) =>
-      new Promise<MeterFigures>((resolve, reject) => {
-        add({ kind: 'figures', caller, resolve, reject })
+    rateLimit: (caller: Caller) =>
+      new Promise<MeterState>((resolve, reject) => {
+        add({ kind: 'rate-limit', caller, resolve, reject })
       }),
     wasRefused: ({ identity }) => refusedDay.size > 0 && refusedDay.get(identity) === today(),
     undoIfCommitted: (commit) => ofCredits.add(commit),

@@ -41,10 +41,11 @@ export function usageRoute(deps: UsageDeps): Route {
     answers: { 200: { description: 'The figures as they stand.', schema: Usage } },
     refusals: ['metering_unavailable'],
     async handle({ caller, ...facts }) {
-      const figures = await deps.meter.figures(caller)
+      const rateLimit = await deps.meter.rateLimit(caller)
       const wallet = caller.kind === 'anonymous' ? await deps.signedIn?.(facts) : undefined
-      const { prepaidBalance } = wallet === undefined ? figures : await deps.meter.figures(wallet)
-      const { tier, requestCount, dailyQuota, remaining, overageCount, resetUnix } = figures
+      const { prepaidBalance } =
+        wallet === undefined ? rateLimit : await deps.meter.rateLimit(wallet)
+      const { tier, requestCount, dailyQuota, remaining, overageCount, resetUnix } = rateLimit
       const body = {
         identity: caller.identity,
         tier,
@@ -55,7 +56,7 @@ export function usageRoute(deps: UsageDeps): Route {
         prepaidBalanceUsd: toUsd(prepaidBalance),
         resetUnix,
       }
-      return answer(200, body, { figures, headers: { 'Cache-Control': 'no-store' } })
+      return answer(200, body, { rateLimit, headers: { 'Cache-Control': 'no-store' } })
     },
   })
 }
