@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
-import { type DaySource, KeptDays } from '#chains/datasets/kept-days.ts'
+import { DayCache, type DaySource } from '#chains/datasets/day-cache.ts'
 import { periodParameter, tokenParameter } from '#chains/datasets/parameters.ts'
 import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
 import { areHoldersKnown } from '#chains/datasets/unknown.ts'
@@ -52,7 +52,7 @@ const metricParameter: Parameter<NamedMetric> = {
 /** GET /api/stats/history. */
 export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPrices }): Route {
   const { tokens, primary } = deps.ecosystem
-  const kept = new KeptDays<Point>()
+  const cache = new DayCache<Point>()
   return dataRoute(deps, {
     path: '/api/stats/history',
     operationId: 'getStatsHistory',
@@ -76,7 +76,7 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
       // Days that were kept while figures were known must not outlive that.
       const isKnown = token === undefined || areHoldersKnown(status, token)
       const series = `${metric.name} ${token?.symbol ?? ''} ${isKnown}`
-      const points = await kept.last(
+      const points = await cache.last(
         { series, period, connection, status, cut },
         pointsOf(metric, { connection, deps, token, status, cut }),
       )

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
+import { DayCache } from '#chains/datasets/day-cache.ts'
 import { type SeriesDay, valuesAtDayEnds } from '#chains/datasets/day-rows.ts'
-import { KeptDays } from '#chains/datasets/kept-days.ts'
 import { chainParameter, periodParameter, tokenParameter } from '#chains/datasets/parameters.ts'
 import {
   amounts,
@@ -49,7 +49,7 @@ export const burnSums = named('BurnSums', {
 
 /** GET /api/burns. */
 export function dailyBurns(deps: DataDeps): Route {
-  const kept = new KeptDays<BurnDay>()
+  const cache = new DayCache<BurnDay>()
   const parameters = {
     period: periodParameter,
     chain: chainParameter(deps.ecosystem),
@@ -71,7 +71,7 @@ export function dailyBurns(deps: DataDeps): Route {
     async read({ connection, status, cut, parameters: { period, chain, token } }) {
       const series = `${token.symbol} ${chain?.name ?? ''}`
       const source = { connection, status, token, chain, cut }
-      const days = await kept.last(
+      const days = await cache.last(
         { series, period, connection, status, cut },
         {
           firstUnix: () => firstBurn(source),

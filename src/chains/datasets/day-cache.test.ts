@@ -18,7 +18,7 @@ import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
 import { advanceAll, commitDepsOf, type SteppedIndex, stepIndex } from '#test/stepped-index.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { registerMigrations } from './datasets.ts'
-import { KeptDays } from './kept-days.ts'
+import { DayCache } from './day-cache.ts'
 
 /** One in every run of the tests; `RANDOM_RUNS=500` for a long search. A failure tells its seed. */
 const runs = Number(process.env.RANDOM_RUNS ?? 1)
@@ -90,7 +90,7 @@ test('only days that may have changed are read again, and none while the index s
   onSqlite(registerMigrations, async ({ engine }) => {
     const noon = startOfDay(GENESIS_UNIX) + DAY_SECONDS / 2
     const noonOf = (day: number) => noon + day * DAY_SECONDS
-    const kept = new KeptDays<number>()
+    const cache = new DayCache<number>()
     const read: number[][] = []
     /** In a state of the register whose newest block is of a day, and whose oldest of two days before. */
     const ask = async (
@@ -106,7 +106,7 @@ test('only days that may have changed are read again, and none while the index s
       })
       const status = statusAt(noonOf(today), backfill)
       return engine.snapshot((connection) =>
-        kept.last(
+        cache.last(
           { series: 'a series', period, connection, status },
           {
             firstUnix: async () => noon,
@@ -266,8 +266,8 @@ async function takeStep(
   const { number } = node.chain.head
   if (step.do === 'grow') node.chain = live(node.chain, step.chainName, step.blocks)
   if (step.do === 'fork') {
-    const kept = Math.max(0, number - step.depth)
-    const fork = live(node.chain.fork(kept), step.chainName, step.blocks)
+    const cache = Math.max(0, number - step.depth)
+    const fork = live(node.chain.fork(cache), step.chainName, step.blocks)
     // A branch wins when it is not shorter.
     node.chain = fork.addEmpty(Math.max(0, number - fork.head.number))
   }

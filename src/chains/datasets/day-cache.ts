@@ -24,7 +24,7 @@ export interface WantedDays {
 }
 
 /** Days as one state of the register shows them. */
-interface Kept<Day> {
+interface CachedDays<Day> {
   readonly revision: string
   readonly settled: Settled
   readonly firstUnix: number | undefined
@@ -36,8 +36,8 @@ interface Kept<Day> {
 const DAYS_MAX = 50_000
 
 /** Shared by all periods; when the index moves on, only unsettled days are read again. */
-export class KeptDays<Day> {
-  readonly #series = new LRUCache<string, Kept<Day>>({
+export class DayCache<Day> {
+  readonly #series = new LRUCache<string, CachedDays<Day>>({
     maxSize: DAYS_MAX,
     sizeCalculation: ({ days }) => days.length,
   })
@@ -49,20 +49,20 @@ export class KeptDays<Day> {
       return source.read(seriesDays(period, status.asOfUnix, firstUnix))
     }
     const known = this.#series.get(wanted.series)
-    const kept =
+    const cached =
       known?.revision === status.revision && lengthOf(wanted, known.firstUnix) <= known.days.length
         ? known
-        : await readKept(wanted, source, known)
-    if (kept !== known) this.#series.set(wanted.series, kept)
-    return kept.days.slice(-countDays(period, status.asOfUnix, kept.firstUnix))
+        : await readDays(wanted, source, known)
+    if (cached !== known) this.#series.set(wanted.series, cached)
+    return cached.days.slice(-countDays(period, status.asOfUnix, cached.firstUnix))
   }
 }
 
-async function readKept<Day>(
+async function readDays<Day>(
   wanted: WantedDays,
   source: DaySource<Day>,
-  known: Kept<Day> | undefined,
-): Promise<Kept<Day>> {
+  known: CachedDays<Day> | undefined,
+): Promise<CachedDays<Day>> {
   const { asOfUnix, revision } = wanted.status
   const settled = await readSettled(wanted.connection, wanted.status)
   const lasting = known === undefined ? undefined : lastingOf(known, settled)
@@ -85,7 +85,7 @@ function lengthOf({ period, status }: WantedDays, firstUnix: number | undefined)
 }
 
 /** The days that are still valid. */
-function lastingOf<Day>({ settled, ...known }: Kept<Day>, now: Settled) {
+function lastingOf<Day>({ settled, ...known }: CachedDays<Day>, now: Settled) {
   if (!stillHolds(settled, now)) return undefined
   const untilUnix = startOfDay(settled.untilUnix)
   const count = Math.max(0, (untilUnix - known.fromUnix) / DAY_SECONDS)
