@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { KeyChange } from '#callers/keys/authorise.ts'
 import { createFailureGuard } from '#callers/metering/abuse-guard.ts'
+import { batchLoader } from '#callers/metering/batch-loader.ts'
 import {
   type Access,
   type CreateAccessDeps,
   createAccess,
 } from '#callers/metering/create-access.ts'
-import { gather } from '#callers/metering/gather.ts'
 import type { WalletNode } from '#chains/chain/contract-signature.ts'
 import { AnswerCache } from '#chains/datasets/answer-cache.ts'
 import type { DataDeps } from '#chains/datasets/data-route.ts'
@@ -280,7 +280,7 @@ function composeAccess(
     gate: gateOf(ecosystem.gate, holdings),
     paymentChainId: ecosystem.payment?.chain.id ?? null,
     shares: (wallet) => readShares(holdings, wallet),
-    judgeTier: gather((wallets: readonly Address[]) => readTiers(holdings, wallets)),
+    judgeTier: batchLoader((wallets: readonly Address[]) => readTiers(holdings, wallets)),
     trustedProxies: settings.trustedProxies,
     guardLimits: {
       general: toLimit(settings.guard.general),

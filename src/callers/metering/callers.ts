@@ -7,7 +7,7 @@ import type { Quotas, WalletTier } from '#domain/tier.ts'
 import { toIso } from '#lib/time.ts'
 import type { RequestHeaders } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
-import { gather } from './gather.ts'
+import { batchLoader } from './batch-loader.ts'
 import { MeteringUnavailable } from './meter/admission.ts'
 import { createTiers, type TiersDeps } from './tiers.ts'
 import { TtlCache } from './ttl-cache.ts'
@@ -39,7 +39,7 @@ const HELD_MAX = 20_000
 /** A bad Authorization header never falls back to anonymous. */
 export function createCallers(deps: CallersDeps): Callers {
   const keyed = new TtlCache<KeyedCaller | undefined>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
-  const find = gather((digests) => findKeysByDigest(deps.engine, digests))
+  const find = batchLoader((digests) => findKeysByDigest(deps.engine, digests))
   const tierOf = createTiers(deps)
   const reading = { ...deps, find, tierOf }
   const anonymous = (bucket: string) => anonymousCaller(deps, bucket)

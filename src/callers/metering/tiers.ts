@@ -6,7 +6,7 @@ import { type Clock, HOUR_SECONDS, unixNow } from '#lib/time.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
-import { gather } from './gather.ts'
+import { batchLoader } from './batch-loader.ts'
 import { TtlCache } from './ttl-cache.ts'
 
 export interface TiersDeps {
@@ -36,7 +36,7 @@ interface Word {
  */
 export function createTiers(deps: TiersDeps): (wallet: Address) => Promise<WalletTier> {
   const words = new LRUCache<Address, Word>({ max: HELD_MAX })
-  const recall = gather((wallets: readonly Address[]) => readWords(deps, wallets))
+  const recall = batchLoader((wallets: readonly Address[]) => readWords(deps, wallets))
   const judging = { ...deps, words, recall }
   const tiers = new TtlCache<WalletTier>({ ...deps, max: HELD_MAX, ttlMs: TIER_TTL_MS })
   return (wallet) => tiers.get(wallet, () => judge(judging, wallet))

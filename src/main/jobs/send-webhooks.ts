@@ -1,6 +1,6 @@
 import { newestKeys } from '#callers/keys/key-store.ts'
+import { batchLoader } from '#callers/metering/batch-loader.ts'
 import { keyedCaller } from '#callers/metering/callers.ts'
-import { gather } from '#callers/metering/gather.ts'
 import { createTiers } from '#callers/metering/tiers.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
@@ -44,7 +44,7 @@ export function openCallers({
   const { accounts: engine, register } = stores
   const prices = makeDollarPrices(ecosystem.tokens)
   const holdings = { register, ecosystem, clock, prices, file: filePartsOf(ecosystem) }
-  const judgeTier = gather((wallets: readonly Address[]) => readTiers(holdings, wallets))
+  const judgeTier = batchLoader((wallets: readonly Address[]) => readTiers(holdings, wallets))
   const tierOf = createTiers({ engine, clock, judgeTier })
   const facts = { ...ecosystem, keyPrefix: ecosystem.service.keyPrefix }
   return async (publicIds: readonly string[]) => {

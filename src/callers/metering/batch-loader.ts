@@ -3,7 +3,7 @@ import DataLoader from 'dataloader'
 const TOGETHER_MAX = 256
 
 /** Batches look-ups of one turn of the event loop into one statement, without caching results. */
-export function gather<K extends string, V>(
+export function batchLoader<K extends string, V>(
   load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,
 ): (key: K) => Promise<V | undefined> {
   const loader = new DataLoader<K, V | undefined>(

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { gather } from './gather.ts'
+import { batchLoader } from './batch-loader.ts'
 
 it('what is asked for in one turn is loaded once and together, and each gets its own', async () => {
   const loads: (readonly string[])[] = []
-  const get = gather(async (keys) => {
+  const get = batchLoader(async (keys) => {
     loads.push(keys)
     return new Map(keys.filter((each) => each !== 'none').map((each) => [each, `${each}!`]))
   })
@@ -21,7 +21,7 @@ it('what is asked for in one turn is loaded once and together, and each gets its
 
 it('a load that fails fails for those who asked for it, and for nobody later', async () => {
   let isBroken = true
-  const get = gather(async (keys) => {
+  const get = batchLoader(async (keys) => {
     if (isBroken) throw new Error('broken')
     return new Map(keys.map((each) => [each, each]))
   })
@@ -33,7 +33,7 @@ it('a load that fails fails for those who asked for it, and for nobody later', a
 
 it('more than one statement carries are loaded by several', async () => {
   const sizes: number[] = []
-  const get = gather(async (keys) => {
+  const get = batchLoader(async (keys) => {
     sizes.push(keys.length)
     return new Map(keys.map((each) => [each, each]))
   })
@@ -45,7 +45,7 @@ it('more than one statement carries are loaded by several', async () => {
 it('who asks while a load is under way is loaded anew, and is not given what it saw', async () => {
   const { promise: first, resolve: endFirst } = Promise.withResolvers<void>()
   let loads = 0
-  const get = gather(async (keys) => {
+  const get = batchLoader(async (keys) => {
     loads += 1
     const load = loads
     if (load === 1) await first
