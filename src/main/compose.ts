@@ -32,9 +32,9 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import { type Clock, nextMidnight, unixNow } from '#lib/time.ts'
 import { ContractProofs } from '#money/payments/contract-proofs.ts'
 import type { DepositIndex } from '#money/payments/deposit.ts'
+import { Notifier } from '#money/payments/notifier.ts'
 import { paymentRequiredBody } from '#money/payments/offers.ts'
 import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
-import { Waker } from '#money/payments/waker.ts'
 import { settlesIntent } from '#money/x402/settling/intent-store.ts'
 import type { Route } from '#route/route.ts'
 import { describeGate } from '#serving/api/describe-service.ts'
@@ -123,7 +123,7 @@ export async function compose(deps: ComposeDeps): Promise<Composed> {
   const readiness = () => readReadiness(state)
   return {
     ...access,
-    onPaymentsSettled: () => paying?.waker.wake(),
+    onPaymentsSettled: () => paying?.notifier.notify(),
     metrics,
     facts,
     readiness: async () => publicReadiness(await readiness(), ecosystem.chains),
@@ -323,7 +323,7 @@ function toLimit(setting: GuardSetting) {
 
 interface ComposedPayments {
   readonly payment: Payment
-  readonly waker: Waker
+  readonly notifier: Notifier
   readonly routes: readonly Route[]
   /** The 402 body that the API contract specifies. */
   quotaBody(caller: Caller): unknown
@@ -347,11 +347,11 @@ function composePayments(
     canonical: (query) => readDeposits({ register: stores.register, payment, file }, query),
   }
   const readHead = async () => (await deposits.canonical({ txHashes: [] }))?.head.number
-  const waker = new Waker(readHead, report)
+  const notifier = new Notifier(readHead, report)
   const offers = { payment, pricePerCall, pricingDocsUrl, minter, settles, clock }
   return {
     payment,
-    waker,
+    notifier,
     quotaBody: (caller) => paymentRequiredBody(offers, caller),
     routes: paymentsRoutes({
       engine: stores.accounts,
@@ -363,7 +363,7 @@ function composePayments(
       contractProofs: new ContractProofs(() => walletNodes(payment), clock, proofGuard(clock)),
       deposits,
       isReserved: settlesIntent,
-      waker,
+      notifier,
     }),
   }
 }

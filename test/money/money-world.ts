@@ -9,9 +9,9 @@ import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import { unixNow } from '#lib/time.ts'
 import { createRetention } from '#main/jobs/retention.ts'
 import { ContractProofs } from '#money/payments/contract-proofs.ts'
+import { Notifier } from '#money/payments/notifier.ts'
 import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
 import { createVerifier } from '#money/payments/verifier.ts'
-import { Waker } from '#money/payments/waker.ts'
 import { shareOf } from '#money/x402/sign-in/bucket-shares.ts'
 import { accountsChecks } from '#operations/audit/audit-accounts.ts'
 import { schemaCheck } from '#operations/audit/audit-schema.ts'
@@ -153,7 +153,7 @@ function paymentActions(
   chain: FakeChain,
 ): Pick<MoneyWorld, 'deposit' | 'confirm' | 'reorg'> {
   const clock = () => access.now.ms
-  const waker = new Waker(async () => chain.height, assert.ifError)
+  const notifier = new Notifier(async () => chain.height, assert.ifError)
   const shared = { engine, clock, newId: () => crypto.randomUUID(), deposits: chain }
   const payments = {
     ...shared,
@@ -161,7 +161,7 @@ function paymentActions(
     confirmations: CONFIRMATIONS,
     verifyPayerProof: access.access.verifyPayerProof,
     contractProofs: new ContractProofs(async () => [NO_CONTRACTS], clock, NO_GUARD),
-    waker,
+    notifier,
   }
   const verify = createVerifier({
     ...shared,
@@ -170,7 +170,7 @@ function paymentActions(
     blockHash: (number) => chain.blockHash(number),
     shareOf,
     confirmations: CONFIRMATIONS,
-    onChange: () => waker.wake(),
+    onChange: () => notifier.notify(),
   })
   const mined: (Transfer & { readonly block: number })[] = []
   let transfers = 0

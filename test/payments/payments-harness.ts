@@ -13,12 +13,12 @@ import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { spendCalls } from '#ledger/spend.ts'
 import { startOfDay } from '#lib/time.ts'
 import { ContractProofs } from '#money/payments/contract-proofs.ts'
+import { Notifier } from '#money/payments/notifier.ts'
 import { paymentsChecks } from '#money/payments/payments-checks.ts'
 import type { PaymentsDeps, VerifyPayerProof } from '#money/payments/payments-deps.ts'
 import { paymentsMigrations } from '#money/payments/payments-migrations.ts'
 import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
 import { createVerifier, type Settled } from '#money/payments/verifier.ts'
-import { Waker } from '#money/payments/waker.ts'
 import type { Outcome } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -84,7 +84,7 @@ export interface Harness {
   readonly now: { ms: number }
   /** There are no contract wallets unless a test puts other nodes there. */
   readonly nodes: WalletNode[]
-  readonly waker: Waker
+  readonly notifier: Notifier
   /** Adds a key or changes it. */
   hold(publicId: string, key: HeldKey): Promise<void>
   /** Mines a block with one transfer, of a dollar from Alice unless more is said. */
@@ -139,14 +139,14 @@ export function audited(onEngines: EngineTest): PaymentsTest {
 export async function createHarness(engine: Engine): Promise<Harness> {
   for (const [publicId, owner] of OWNERS)
     await holdKey(engine, publicId, { wallet: owner, revokedUnix: null })
-  const { now, nodes, chain, waker, deps, verify, checks, notes } = wire(engine)
+  const { now, nodes, chain, notifier, deps, verify, checks, notes } = wire(engine)
   const harness: Harness = {
     checkNames: checks.map((check) => check.name),
     chain,
     engine,
     now,
     nodes,
-    waker,
+    notifier,
     hold: (publicId, key) => holdKey(engine, publicId, key),
     pay: (tx, amount = 1_000_000n, from = alice) => chain.mine([{ tx, from, amount }]),
     claim: (input) => postClaim(deps, input),
@@ -186,9 +186,9 @@ function wire(engine: Engine) {
   const now = { ms: START_MS }
   const nodes: WalletNode[] = [NO_CONTRACTS]
   const chain = new FakeChain()
-  const waker = new Waker(async () => chain.height, assert.ifError)
+  const notifier = new Notifier(async () => chain.height, assert.ifError)
   const shared = {
-    ...{ engine, clock: () => now.ms, newId: () => crypto.randomUUID(), waker },
+    ...{ engine, clock: () => now.ms, newId: () => crypto.randomUUID(), notifier },
     ...{ deposits: chain, confirmations: CONFIRMATIONS },
   }
   const deps: PaymentsDeps = {
@@ -203,7 +203,7 @@ function wire(engine: Engine) {
     chainId: CHAIN_ID,
     blockHash: (number) => chain.blockHash(number),
     shareOf: async (_, { balance }) => balance,
-    onChange: () => waker.wake(),
+    onChange: () => notifier.notify(),
   })
   const notes: string[] = []
   const checks = paymentsChecks({
@@ -211,7 +211,7 @@ function wire(engine: Engine) {
     blockHash: (number) => chain.blockHash(number),
     note: (line) => void notes.push(line),
   })
-  return { now, nodes, chain, waker, deps, verify, checks, notes }
+  return { now, nodes, chain, notifier, deps, verify, checks, notes }
 }
 
 async function holdKey(engine: Engine, publicId: string, key: HeldKey): Promise<void> {

@@ -5,7 +5,7 @@ import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import type { ContractProofs } from './contract-proofs.ts'
 import type { DepositIndex } from './deposit.ts'
-import type { Waker } from './waker.ts'
+import type { Notifier } from './notifier.ts'
 
 export type VerifyPayerProof = (proof: PayerProof) => Promise<Refusal | undefined>
 
@@ -22,5 +22,5 @@ export interface PaymentsDeps {
   readonly contractProofs: ContractProofs
   readonly deposits: DepositIndex
   readonly isReserved?: IsReserved
-  readonly waker: Waker
+  readonly notifier: Notifier
 }

@@ -231,7 +231,7 @@ async function waitForDecision(
     const shown = { claim, state: await readClaimState(deps, claim) }
     const leftMs = untilMs - deps.clock()
     const waits = isOpen(shown.state.status) && leftMs > 0 && !signal.aborted
-    if (!waits || deps.waker.count >= WAITERS_MAX) return shown
+    if (!waits || deps.notifier.count >= WAITERS_MAX) return shown
     await wakeOrSleep(deps, leftMs, signal)
   }
 }
@@ -246,12 +246,12 @@ async function findNamed(deps: PaymentsDeps, name: ClaimName): Promise<Claim | u
 }
 
 async function wakeOrSleep(
-  { waker }: PaymentsDeps,
+  { notifier }: PaymentsDeps,
   leftMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   const woken = new AbortController()
-  const stop = waker.listen(() => woken.abort())
+  const stop = notifier.listen(() => woken.abort())
   await sleep(leftMs, AbortSignal.any([woken.signal, signal]))
   stop()
 }

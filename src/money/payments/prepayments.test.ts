@@ -140,11 +140,11 @@ withPayments('who waits for a prepayment is answered as soon as it is decided', 
   const id = claimedOf(await harness.claim({ tx: 'tx' })).id
   harness.chain.mineEmpty(10)
   const waiting = harness.read(id, 30)
-  while (harness.waker.count === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (harness.notifier.count === 0) await new Promise((resolve) => setImmediate(resolve))
   await harness.pass()
   const outcome = await waiting
   assert.equal(outcome.kind === 'answer' && (outcome.body as Claimed).status, 'verified')
-  assert.equal(harness.waker.count, 0)
+  assert.equal(harness.notifier.count, 0)
 })
 
 withPayments(
@@ -153,7 +153,7 @@ withPayments(
     harness.pay('tx', 1_000n, mallory)
     const { id } = claimedOf(await harness.claim({ tx: 'tx' }))
     const waiting = harness.read(id, 30)
-    while (harness.waker.count === 0) await new Promise((resolve) => setImmediate(resolve))
+    while (harness.notifier.count === 0) await new Promise((resolve) => setImmediate(resolve))
     harness.chain.mineEmpty(10)
     const outcome = await waiting
     assert.equal(outcome.kind === 'answer' && (outcome.body as Claimed).status, 'unlinked')

@@ -6,8 +6,8 @@ const BEATS_MAX = 5
 
 const POLL_MS = 1_000
 
-/** Wakes those who wait for a prepayment at every block, and at every credit of this process. */
-export class Waker {
+/** Notifies those who wait for a prepayment of every block, and of every credit of this process. */
+export class Notifier {
   readonly #waiting = new Set<() => void>()
   readonly #readHead: () => Promise<number | undefined>
   readonly #report: (error: unknown) => void
@@ -22,13 +22,13 @@ export class Waker {
     return this.#waiting.size
   }
 
-  listen(wake: () => void): () => void {
-    this.#waiting.add(wake)
+  listen(notify: () => void): () => void {
+    this.#waiting.add(notify)
     void this.#watch()
-    return () => void this.#waiting.delete(wake)
+    return () => void this.#waiting.delete(notify)
   }
 
-  wake(): void {
+  notify(): void {
     for (const listener of this.#waiting) listener()
   }
 
@@ -42,7 +42,7 @@ export class Waker {
         const newest = await this.#readHead().catch((error: unknown) => this.#passOver(error))
         if (newest !== head || beats >= BEATS_MAX) {
           beats = 0
-          this.wake()
+          this.notify()
         }
         head = newest
         await sleep(POLL_MS)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StoreError } from '#store/engine.ts'
-import { Waker } from './waker.ts'
+import { Notifier } from './notifier.ts'
 
 test('a head that cannot be read is reported, unless the store is down, and those who wait are woken', async () => {
   const reported: unknown[] = []
   const errors = [new StoreError('down'), new TypeError('a bug')]
-  const waker = new Waker(
+  const notifier = new Notifier(
     async () => {
       const error = errors.shift()
       if (error !== undefined) throw error
@@ -15,7 +15,7 @@ test('a head that cannot be read is reported, unless the store is down, and thos
     (error) => void reported.push(error),
   )
   await new Promise<void>((resolve) => {
-    const stop = waker.listen(() => {
+    const stop = notifier.listen(() => {
       stop()
       resolve()
     })
