@@ -210,7 +210,7 @@ worldTest('a block that a reorg replaces while it is read is refused', async (wo
   const { chain } = world.nodes.base
   assert.ok(index !== undefined && base !== undefined)
   const { findBlocks } = await import('#chains/datasets/as-of/find-blocks.ts')
-  const { stand } = await import('#chains/datasets/as-of/stand.ts')
+  const { resolveSnapshot } = await import('#chains/datasets/as-of/resolve-snapshot.ts')
   const deps = {
     register: index.deps.engine,
     ecosystem: world.ecosystem,
@@ -228,11 +228,11 @@ worldTest('a block that a reorg replaces while it is read is refused', async (wo
     storeBlocks(connection, base.id, [{ number, hash, parentHash, timestamp, logsBloom: '0x' }]),
   )
   const { status } = found
-  const standing = await deps.register.snapshot((connection) =>
-    stand(connection, { ...deps, found, status, datasets: ['burns'] }),
+  const resolved = await deps.register.snapshot((connection) =>
+    resolveSnapshot(connection, { ...deps, found, status, datasets: ['burns'] }),
   )
   assert.equal(
-    isRefusal(standing) && standing.message,
+    isRefusal(resolved) && resolved.message,
     'base has just reorganised. Try again soon.',
   )
 })

@@ -24,12 +24,12 @@ import {
   type NamedBlock,
 } from './parameters.ts'
 import {
-  type Point,
-  type PointRead,
-  PointReader,
+  type PointInTime,
   type ReadDeps,
   type Reader,
-} from './read-point.ts'
+  type SnapshotRead,
+  SnapshotReader,
+} from './snapshot-reader.ts'
 
 export interface DataDeps extends ReadDeps {
   readonly answers: AnswerCache
@@ -56,7 +56,7 @@ export interface DataRouteDefinition<P extends Parameters> extends Reader<Values
   readonly csv?: CsvForm
   readonly refusals?: readonly RefusalCode[]
   /** What single parameters cannot tell. */
-  check?(parameters: ValuesOf<P>, point: Point): Refusal | undefined
+  check?(parameters: ValuesOf<P>, point: PointInTime): Refusal | undefined
 }
 
 export function dataRoute<P extends Parameters>(
@@ -76,7 +76,7 @@ export function dataRoute<P extends Parameters>(
     refusals = [],
     ...facts
   } = definition
-  const reader = new PointReader(deps, { read, datasets })
+  const reader = new SnapshotReader(deps, { read, datasets })
   return defineRoute({
     ...facts,
     method: 'GET',
@@ -148,7 +148,11 @@ export function refuseMixed(parameters: PointParameters): Refusal | undefined {
   return refuse('invalid_parameter', `${name} ${reason}`, { errors })
 }
 
-export function pointOf({ asOfBlock, asOfUnix, finality = 'latest' }: PointParameters): Point {
+export function pointOf({
+  asOfBlock,
+  asOfUnix,
+  finality = 'latest',
+}: PointParameters): PointInTime {
   if (asOfBlock !== undefined) return { kind: 'blocks', named: asOfBlock }
   return asOfUnix === undefined ? finality : { kind: 'moment', unix: asOfUnix }
 }
@@ -217,7 +221,7 @@ function lastingRevision(deps: DataDeps, { chains, unknown }: IndexStatus): stri
 
 const IMMUTABLE = 'private, max-age=31536000, immutable'
 
-interface ToAnswer extends PointRead {
+interface ToAnswer extends SnapshotRead {
   readonly path: string
   readonly query: Readonly<Record<string, Effective>>
   readonly csv: CsvForm | undefined
@@ -238,8 +242,8 @@ function toAnswer(deps: DataDeps, input: ToAnswer): Answer {
 }
 
 function headOf(deps: DataDeps, input: ToAnswer): Pick<Answer, 'revision' | 'headers'> {
-  const { status, standing } = input
-  const isFinal = standing?.isFinal === true
+  const { status, resolved } = input
+  const isFinal = resolved?.isFinal === true
   const link = linkToNext(deps, input)
   const headers = {
     ...(isFinal && { 'Cache-Control': IMMUTABLE }),
@@ -251,9 +255,9 @@ function headOf(deps: DataDeps, input: ToAnswer): Pick<Answer, 'revision' | 'hea
   return { revision, ...(Object.keys(headers).length > 0 && { headers }) }
 }
 
-function metaOf(deps: DataDeps, { status, standing, result, ...input }: ToAnswer) {
+function metaOf(deps: DataDeps, { status, resolved, result, ...input }: ToAnswer) {
   const query = { ...input.query, ...result.query }
-  if (standing !== undefined) return buildAsOfMeta(standing.asOfUnix, standing.blocks, query)
+  if (resolved !== undefined) return buildAsOfMeta(resolved.asOfUnix, resolved.blocks, query)
   return buildMeta(status, unixNow(deps.clock), {
     notConfigured: notConfigured(deps.ecosystem),
     tokens: deps.ecosystem.tokens,

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Cut } from '#chains/indexer/cut.ts'
+import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { readSettled, type Settled, stillHolds } from '#chains/indexer/settled.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
@@ -20,7 +20,7 @@ export interface WantedDays {
   readonly period: Period
   readonly connection: Connection
   readonly status: IndexStatus
-  readonly cut?: Cut | undefined
+  readonly snapshot?: AsOfSnapshot | undefined
 }
 
 /** Days as one state of the register shows them. */
@@ -44,7 +44,7 @@ export class DayCache<Day> {
 
   async last(wanted: WantedDays, source: DaySource<Day>): Promise<readonly Day[]> {
     const { period, status } = wanted
-    if (wanted.cut !== undefined) {
+    if (wanted.snapshot !== undefined) {
       const firstUnix = period === 'all' ? await source.firstUnix() : undefined
       return source.read(seriesDays(period, status.asOfUnix, firstUnix))
     }

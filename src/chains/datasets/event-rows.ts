@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { TProperties } from 'typebox'
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import type { Cut } from '#chains/indexer/cut.ts'
+import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import {
   type EventKey,
   type EventPlace,
@@ -26,7 +26,7 @@ import {
   timeParameter,
   tokenParameter,
 } from './parameters.ts'
-import type { Point } from './read-point.ts'
+import type { PointInTime } from './snapshot-reader.ts'
 import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from './wire.ts'
 
 export const eventProperties = {
@@ -81,7 +81,7 @@ interface List {
 }
 
 /** Checks before anything is read, when the blocks of a cursor are not known yet. */
-export function checkList(list: List, point: Point): Refusal | undefined {
+export function checkList(list: List, point: PointInTime): Refusal | undefined {
   const { from, to, cursor } = list.values
   if (from !== undefined && to !== undefined && to <= from)
     return refuse('invalid_parameter', 'to must be later than from', {
@@ -106,13 +106,13 @@ export async function readEventPage(
   connection: Connection,
   input: List & {
     readonly status: IndexStatus
-    readonly cut?: Cut | undefined
+    readonly snapshot?: AsOfSnapshot | undefined
     /** Blocks that a cursor is bound to. */
     readonly boundTo?: string | undefined
   },
 ): Promise<{ readonly events: readonly ListedEvent[]; readonly page: Page } | Refusal> {
   const { limit, chain, token, from, to, cursor } = input.values
-  const { dataset, account, kind, cut, boundTo } = input
+  const { dataset, account, kind, snapshot, boundTo } = input
   const filters = filtersOf(input, boundTo)
   if (cursor !== undefined && cursor.filters !== filters) return OTHER_FILTERS
   const { events, next } = await listEvents(connection, {
@@ -126,7 +126,7 @@ export async function readEventPage(
     ...(from !== undefined && { fromUnix: from }),
     ...(to !== undefined && { toUnix: to }),
     ...(cursor && { after: cursor.after }),
-    cut,
+    snapshot,
   })
   return { events, page: { limit, count: events.length, nextCursor: cursorOf(filters, next) } }
 }

@@ -1,4 +1,4 @@
-import type { Cut } from '#chains/indexer/cut.ts'
+import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import type { Price } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
 
@@ -7,5 +7,5 @@ export type PriceAt = (
   connection: Connection,
   symbol: string,
   unix: number,
-  cut?: Cut,
+  snapshot?: AsOfSnapshot,
 ) => Promise<Price | null>

@@ -14,7 +14,7 @@ import { lastPoint } from './prices/queries.ts'
 
 const list = (filters: Partial<EventQuery>) => (connection: Connection) =>
   listEvents(connection, { dataset: 'burns', limit: 20, chainIds: [1, 8453], ...filters })
-const cut = new Map([
+const snapshot = new Map([
   [1, { number: 9, unix: 90 }],
   [8453, { number: 8, unix: 90 }],
 ])
@@ -47,38 +47,38 @@ const LOOKUPS: Lookups = [
   ],
   [
     'events up to a block',
-    list({ cut }),
+    list({ snapshot }),
     /INDEX events_of_chain \(dataset=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
   ],
   [
     'further events of a token up to a block',
-    list({ token: 'GRAVE', cut, after }),
+    list({ token: 'GRAVE', snapshot, after }),
     /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND .*timestamp_unix.*<.*\)$/,
   ],
   [
     'a page of all digs up to a block',
-    (connection) => accountsUpTo(connection, { dataset: 'grave-digs', token: 'GRAVE', cut }),
+    (connection) => accountsUpTo(connection, { dataset: 'grave-digs', token: 'GRAVE', snapshot }),
     /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
   ],
   [
     'a page of all claims up to a block',
-    (connection) => accountsUpTo(connection, { dataset: 'dividends', cut }),
+    (connection) => accountsUpTo(connection, { dataset: 'dividends', snapshot }),
     /INDEX events_of_chain \(dataset=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
   ],
   [
     'digs after a block',
-    (connection) => accountsAfter(connection, { dataset: 'grave-digs', token: 'GRAVE', cut }),
+    (connection) => accountsAfter(connection, { dataset: 'grave-digs', token: 'GRAVE', snapshot }),
     /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix>\?\)$/,
   ],
   [
     'totals up to a block',
-    (connection) => sumTotals(connection, 'burns', cut),
+    (connection) => sumTotals(connection, 'burns', snapshot),
     /INDEX (event_buckets_by_time \(dataset=\? AND grain=\? AND bucket_unix[<>]\?\)|events_of_chain \(dataset=\? AND chain_id=\? AND timestamp_unix>\? AND timestamp_unix<\?\))$/,
   ],
   [
     'days up to a block',
     (connection) =>
-      readEventDays(connection, { dataset: 'burns', token: 'GRAVE', fromUnix: 0, cut }),
+      readEventDays(connection, { dataset: 'burns', token: 'GRAVE', fromUnix: 0, snapshot }),
     /INDEX (event_buckets_by_time \(dataset=\? AND grain=\? AND bucket_unix>\?\)|events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix>\? AND timestamp_unix<\?\))$/,
   ],
   [

@@ -1,5 +1,5 @@
 import { supplyAt } from '#chains/datasets/holders/queries.ts'
-import type { Cut } from '#chains/indexer/cut.ts'
+import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { readUnminted } from '#chains/kinds/burns/unminted.ts'
 import type { Connection } from '#store/engine.ts'
 
@@ -7,8 +7,8 @@ import type { Connection } from '#store/engine.ts'
 export async function newlyMinted(
   connection: Connection,
   token: string,
-  cut?: Cut,
+  snapshot?: AsOfSnapshot,
 ): Promise<bigint> {
-  const { minted } = await supplyAt(connection, token, cut)
-  return minted - (await readUnminted(connection, token, cut))
+  const { minted } = await supplyAt(connection, token, snapshot)
+  return minted - (await readUnminted(connection, token, snapshot))
 }

@@ -71,14 +71,14 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
       row: pointShape,
       rows: (data) => (data as { readonly points: readonly object[] }).points,
     },
-    async read({ connection, status, cut, parameters: { metric, period, ...asked } }) {
+    async read({ connection, status, snapshot, parameters: { metric, period, ...asked } }) {
       const token = asked.token ?? (metric.overAllTokens ? undefined : primary)
       // Days that were kept while figures were known must not outlive that.
       const isKnown = token === undefined || areHoldersKnown(status, token)
       const series = `${metric.name} ${token?.symbol ?? ''} ${isKnown}`
       const points = await cache.last(
-        { series, period, connection, status, cut },
-        pointsOf(metric, { connection, deps, token, status, cut }),
+        { series, period, connection, status, snapshot },
+        pointsOf(metric, { connection, deps, token, status, snapshot }),
       )
       const data = {
         metric: metric.name,

@@ -23,7 +23,7 @@ import {
   usdOrNull,
 } from '#chains/datasets/wire.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import type { Cut } from '#chains/indexer/cut.ts'
+import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { addSums, NOTHING } from '#chains/indexer/events/event.ts'
 import {
   dollarsOf,
@@ -123,8 +123,8 @@ export function statsRoute(deps: StatsDeps): Route {
     parameters: {},
     datasets: () => [HOLDERS, BURNS, DIVIDENDS, GRAVE_DIGS],
     data: statsShape,
-    read: async ({ connection, status, cut }) => ({
-      data: await readStats(connection, deps, { status, cut }),
+    read: async ({ connection, status, snapshot }) => ({
+      data: await readStats(connection, deps, { status, snapshot }),
     }),
   })
 }
@@ -132,20 +132,20 @@ export function statsRoute(deps: StatsDeps): Route {
 interface StatsAt {
   readonly status: IndexStatus
   /** Supply and holders are then those of the last whole day. */
-  readonly cut: Cut | undefined
+  readonly snapshot: AsOfSnapshot | undefined
 }
 
 async function readStats(connection: Connection, deps: StatsDeps, at: StatsAt) {
-  const { cut, status } = at
+  const { snapshot, status } = at
   const { primary } = deps.ecosystem
-  const burns = await sumTotals(connection, BURNS, cut)
-  const dividends = sumPerToken(await sumTotals(connection, DIVIDENDS, cut))
+  const burns = await sumTotals(connection, BURNS, snapshot)
+  const dividends = sumPerToken(await sumTotals(connection, DIVIDENDS, snapshot))
   const { lines, usdNow, unpricedNow } = await valueNow(connection, {
     ...at,
     deps: { ...deps, priceAt: priceAt(deps) },
     sums: dividends,
   })
-  const digs = totalOf(await sumTotals(connection, GRAVE_DIGS, cut), ofToken(primary))
+  const digs = totalOf(await sumTotals(connection, GRAVE_DIGS, snapshot), ofToken(primary))
   const burned = totalOf(burns, ofToken(primary)).amount
   return {
     ...amounts(
@@ -174,22 +174,24 @@ async function readStats(connection: Connection, deps: StatsDeps, at: StatsAt) {
 async function readSupply(
   connection: Connection,
   token: PricedToken,
-  { status, cut, burned }: StatsAt & { readonly burned: bigint },
+  { status, snapshot, burned }: StatsAt & { readonly burned: bigint },
 ) {
   const isKnown = areHoldersKnown(status, token)
-  const supply = await supplyAt(connection, token.symbol, cut)
+  const supply = await supplyAt(connection, token.symbol, snapshot)
   const [circulating, total] = [circulatingOf(supply), totalSupplyOf(supply)]
   return {
-    burnedPct: isKnown ? shareOf(burned, await newlyMinted(connection, token.symbol, cut)) : null,
+    burnedPct: isKnown
+      ? shareOf(burned, await newlyMinted(connection, token.symbol, snapshot))
+      : null,
     ...amounts('circulatingSupply', isKnown ? circulating : null, token.decimals),
     ...amounts('totalSupply', isKnown ? total : null, token.decimals),
-    holderCount: isKnown ? await holdersAt(connection, token.symbol, cut) : null,
+    holderCount: isKnown ? await holdersAt(connection, token.symbol, snapshot) : null,
   }
 }
 
 export function priceAt(deps: { readonly prices: DollarPrices }) {
-  return async (connection: Connection, symbol: string, unix: number, cut?: Cut) => {
-    const latest = await deps.prices.latest(connection, symbol, unix, cut)
+  return async (connection: Connection, symbol: string, unix: number, snapshot?: AsOfSnapshot) => {
+    const latest = await deps.prices.latest(connection, symbol, unix, snapshot)
     return 'gap' in latest ? null : latest.price
   }
 }
@@ -206,13 +208,13 @@ function sumPerToken(totals: readonly TokenSums[]) {
   }))
 }
 
-async function readPrices(connection: Connection, deps: StatsDeps, { status, cut }: StatsAt) {
+async function readPrices(connection: Connection, deps: StatsDeps, { status, snapshot }: StatsAt) {
   const prices: Record<string, unknown> = {}
   for (const { symbol } of deps.ecosystem.tokens) {
-    const now = await deps.prices.latest(connection, symbol, status.asOfUnix, cut)
+    const now = await deps.prices.latest(connection, symbol, status.asOfUnix, snapshot)
     if ('gap' in now) continue
     const dayBefore = status.asOfUnix - DAY_SECONDS
-    const before = await deps.prices.latest(connection, symbol, dayBefore, cut)
+    const before = await deps.prices.latest(connection, symbol, dayBefore, snapshot)
     prices[symbol] = {
       usd: toUsdPrice(now.price),
       usdExact: toUsdPriceExact(now.price),
@@ -232,10 +234,10 @@ async function readTokens(
   connection: Connection,
   input: StatsAt & { readonly deps: StatsDeps; readonly burns: readonly TokenSums[] },
 ) {
-  const { deps, status, cut, burns } = input
+  const { deps, status, snapshot, burns } = input
   const tokens = []
   for (const token of deps.ecosystem.tokens) {
-    const latest = await deps.prices.latest(connection, token.symbol, status.asOfUnix, cut)
+    const latest = await deps.prices.latest(connection, token.symbol, status.asOfUnix, snapshot)
     const price = 'gap' in latest ? null : latest.price
     tokens.push({
       symbol: token.symbol,
@@ -246,7 +248,7 @@ async function readTokens(
         [...token.addresses].map(([chain, address]) => [chain, showAddress(address)]),
       ),
       ...(isTracked(token) && areHoldersKnown(status, token)
-        ? await trackedFigures(connection, token, { price, cut })
+        ? await trackedFigures(connection, token, { price, snapshot })
         : NO_FIGURES),
       totalBurned:
         isTracked(token) && areTransfersReadable(status, token)
@@ -272,14 +274,17 @@ const NO_FIGURES = {
 async function trackedFigures(
   connection: Connection,
   token: PricedToken,
-  { price, cut }: { readonly price: bigint | null; readonly cut: Cut | undefined },
+  {
+    price,
+    snapshot,
+  }: { readonly price: bigint | null; readonly snapshot: AsOfSnapshot | undefined },
 ) {
-  const supply = await supplyAt(connection, token.symbol, cut)
+  const supply = await supplyAt(connection, token.symbol, snapshot)
   const circulating = circulatingOf(supply)
   return {
     totalSupply: formatDecimal(totalSupplyOf(supply), token.decimals),
     circulatingSupply: formatDecimal(circulating, token.decimals),
-    holderCount: await holdersAt(connection, token.symbol, cut),
+    holderCount: await holdersAt(connection, token.symbol, snapshot),
     marketCapUsd: usdOf(price === null ? null : valueAt(circulating, token.decimals, price)),
     marketCapUsdExact: price === null ? null : toValueExact(circulating, token.decimals, price),
   }

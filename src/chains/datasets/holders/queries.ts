@@ -1,4 +1,4 @@
-import type { Cut } from '#chains/indexer/cut.ts'
+import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { TOTAL } from '#chains/indexer/events/event.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import { startOfDay } from '#lib/time.ts'
@@ -20,15 +20,15 @@ export async function readTotalSupply(
   return found.map(readSupply).reduce(addSupply, NO_SUPPLY)
 }
 
-/** A cut means the end of the last whole day before each chain's block: only days are kept. */
+/** A snapshot means the end of the last whole day before each chain's block: only days are kept. */
 export async function supplyAt(
   connection: Connection,
   token: string,
-  cut?: Cut,
+  snapshot?: AsOfSnapshot,
 ): Promise<SupplyChange> {
-  if (cut === undefined) return readTotalSupply(connection, token)
+  if (snapshot === undefined) return readTotalSupply(connection, token)
   let supply = NO_SUPPLY
-  for (const [chainId, { unix }] of cut) {
+  for (const [chainId, { unix }] of snapshot) {
     const later = await connection.run(sql`
       select minted, burned, locked, unlocked from supply_buckets
       where token = ${token} and grain = 'day' and bucket_unix >= ${startOfDay(unix)}
@@ -39,12 +39,12 @@ export async function supplyAt(
   return supply
 }
 
-/** Returns UTC days over all chains; with a cut, whole days only. */
+/** Returns UTC days over all chains; with a snapshot, whole days only. */
 export async function readSupplyDays(
   connection: Connection,
   token: string,
   fromUnix: number,
-  cut?: Cut,
+  snapshot?: AsOfSnapshot,
 ): Promise<ReadonlyMap<number, SupplyChange>> {
   const found = await connection.run(sql`
     select bucket_unix, chain_id, minted, burned, locked, unlocked from supply_buckets
@@ -52,14 +52,15 @@ export async function readSupplyDays(
   const days = new Map<number, SupplyChange>()
   for (const row of found) {
     const day = column.integer(row, 'bucket_unix')
-    if (cut !== undefined && day >= lastDayOf(cut, column.integer(row, 'chain_id'))) continue
+    if (snapshot !== undefined && day >= lastDayOf(snapshot, column.integer(row, 'chain_id')))
+      continue
     days.set(day, addSupply(days.get(day) ?? NO_SUPPLY, readSupply(row)))
   }
   return days
 }
 
-function lastDayOf(cut: Cut, chainId: number): number {
-  return startOfDay(cut.get(chainId)?.unix ?? 0)
+function lastDayOf(snapshot: AsOfSnapshot, chainId: number): number {
+  return startOfDay(snapshot.get(chainId)?.unix ?? 0)
 }
 
 /** Equals the sum of `totalSupply()` over the chains. */
@@ -78,16 +79,20 @@ export async function countHolders(connection: Connection, token: string): Promi
   return row === undefined ? 0 : column.integer(row, 'holders')
 }
 
-/** A cut means the end of the last day that is whole on every chain. */
-export async function holdersAt(connection: Connection, token: string, cut?: Cut): Promise<number> {
+/** A snapshot means the end of the last day that is whole on every chain. */
+export async function holdersAt(
+  connection: Connection,
+  token: string,
+  snapshot?: AsOfSnapshot,
+): Promise<number> {
   const now = await countHolders(connection, token)
-  if (cut === undefined) return now
-  const changes = await readHolderDays(connection, token, firstBrokenDay(cut))
+  if (snapshot === undefined) return now
+  const changes = await readHolderDays(connection, token, firstBrokenDay(snapshot))
   return [...changes.values()].reduce((holders, change) => holders - change, now)
 }
 
-export function firstBrokenDay(cut: Cut): number {
-  return startOfDay(Math.min(...[...cut.values()].map(({ unix }) => unix)))
+export function firstBrokenDay(snapshot: AsOfSnapshot): number {
+  return startOfDay(Math.min(...[...snapshot.values()].map(({ unix }) => unix)))
 }
 
 /** The change of the number of holders per UTC day. */

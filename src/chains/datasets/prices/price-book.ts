@@ -1,6 +1,6 @@
 import type { PricedToken, PriceSource } from '#chains/ecosystem/priced-token.ts'
+import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { readBackfill, readBackfills } from '#chains/indexer/backfill/backfill-row.ts'
-import type { Cut } from '#chains/indexer/cut.ts'
 import type { TimeRange } from '#chains/indexer/events/time-range.ts'
 import type { PriceBook } from '#chains/indexer/events/value-events.ts'
 import { readPosition } from '#chains/indexer/positions.ts'
@@ -40,7 +40,7 @@ export interface DollarPrices extends PriceBook {
     connection: Connection,
     symbol: string,
     unix: number,
-    cut?: Cut,
+    snapshot?: AsOfSnapshot,
   ): Promise<LatestPrice | UnknownPrice>
   /** Time-weighted, so that one pumped block cannot move it. */
   average(
@@ -52,7 +52,7 @@ export interface DollarPrices extends PriceBook {
     connection: Connection,
     symbol: string,
     days: readonly number[],
-    cut?: Cut,
+    snapshot?: AsOfSnapshot,
   ): Promise<readonly (Price | null)[]>
 }
 
@@ -78,17 +78,18 @@ export function makeDollarPrices(tokens: readonly PricedToken[]): DollarPrices {
       const quoted = await quoteAlongPath(book, symbol, { moments, read })
       return quoted.map(priceOrNull)
     },
-    async closes(connection, symbol, days, cut) {
+    async closes(connection, symbol, days, snapshot) {
       const untilUnix = await readUntil(connection, pathOf(book, symbol))
       const moments = days.map((day) => ({ unix: day + DAY_SECONDS - 1 }))
       const read = (token: PricedToken, at: Closes['moments']) =>
-        closesAt(connection, token, { moments: at, cut })
+        closesAt(connection, token, { moments: at, snapshot })
       const quoted = await quoteAlongPath(book, symbol, { moments, read })
       return quoted.map((each, index) =>
         (days[index] ?? 0) + DAY_SECONDS > untilUnix ? null : priceOrNull(each),
       )
     },
-    latest: (connection, symbol, unix, cut) => latest(connection, book, { symbol, unix, cut }),
+    latest: (connection, symbol, unix, snapshot) =>
+      latest(connection, book, { symbol, unix, snapshot }),
     average: (connection, symbol, window) => averagePrice(connection, book, { symbol, window }),
   }
 }
@@ -128,43 +129,44 @@ async function pointsBefore(
 
 interface Closes {
   readonly moments: readonly { readonly unix: number }[]
-  readonly cut: Cut | undefined
+  readonly snapshot: AsOfSnapshot | undefined
 }
 
-async function closesAt(connection: Connection, token: PricedToken, { moments, cut }: Closes) {
+async function closesAt(connection: Connection, token: PricedToken, { moments, snapshot }: Closes) {
   const units = moments.map(({ unix }) => unix)
   const range = { fromUnix: startOfDay(units[0] ?? 0), untilUnix: startOfDay(units.at(-1) ?? 0) }
   const closes = await dayCloses(connection, token.symbol, range)
-  const points = cut === undefined ? closes : await cutCloses(connection, token, { closes, cut })
+  const points =
+    snapshot === undefined ? closes : await closesUntil(connection, token, { closes, snapshot })
   return lastUpTo(points, units).map((point, index) => withFixed(token, point, units[index] ?? 0))
 }
 
-/** The day of the cut closes with its block. */
-async function cutCloses(
+/** The day of the snapshot closes with its block. */
+async function closesUntil(
   connection: Connection,
   token: PricedToken,
-  { closes, cut }: { readonly closes: readonly PricePoint[]; readonly cut: Cut },
+  { closes, snapshot }: { readonly closes: readonly PricePoint[]; readonly snapshot: AsOfSnapshot },
 ): Promise<readonly PricePoint[]> {
-  const last = await lastPointOf(connection, token, { unix: Number.MAX_SAFE_INTEGER, cut })
+  const last = await lastPointOf(connection, token, { unix: Number.MAX_SAFE_INTEGER, snapshot })
   if (last === undefined) return []
   return [...closes.filter(({ unix }) => unix < startOfDay(last.unix)), last]
 }
 
 interface Moment {
   readonly unix: number
-  readonly cut: Cut | undefined
+  readonly snapshot: AsOfSnapshot | undefined
 }
 
 async function lastPointOf(
   connection: Connection,
   { symbol, prices }: PricedToken,
-  { unix, cut }: Moment,
+  { unix, snapshot }: Moment,
 ): Promise<PricePoint | undefined> {
-  if (cut === undefined) return lastPoint(connection, symbol, { unix })
+  if (snapshot === undefined) return lastPoint(connection, symbol, { unix })
   const chainIds = new Set(prices.flatMap(({ chain }) => chain?.id ?? []))
   const points: PricePoint[] = []
   for (const chainId of chainIds) {
-    const block = cut.get(chainId)
+    const block = snapshot.get(chainId)
     if (block === undefined) continue
     const upTo = { unix: Math.min(unix, block.unix), block: { chainId, number: block.number } }
     const point = await lastPoint(connection, symbol, upTo)

@@ -2,7 +2,7 @@ import type { Address } from '#domain/address.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, type Sql, sql } from '#store/sql.ts'
-import type { Cut, CutBlock } from '../cut.ts'
+import type { AsOfSnapshot, SnapshotBlock } from '../as-of-snapshot.ts'
 import type { Contribution } from './event.ts'
 import { readContribution } from './store-events.ts'
 
@@ -20,20 +20,20 @@ export interface EventsAsked {
   readonly dataset: string
   readonly token?: string
   readonly account?: Address
-  readonly cut: Cut
+  readonly snapshot: AsOfSnapshot
 }
 
 /** Other answers wait while so many are read. */
 export const AT_ONCE_MAX = 2_000
 
-/** Sums of what followed the cut; undefined if that is too much to read at once. */
+/** Sums of what followed the snapshot; undefined if that is too much to read at once. */
 export async function accountsAfter(
   connection: Connection,
   asked: EventsAsked,
 ): Promise<Accounts | undefined> {
   const accounts = new Map<Address, AccountSums>()
   let left = AT_ONCE_MAX
-  for (const [chainId, { number, unix }] of asked.cut) {
+  for (const [chainId, { number, unix }] of asked.snapshot) {
     const found = await connection.run(sql`
       select ${OF_ACCOUNTS} ${countedOf(asked, chainId)}
         and timestamp_unix >= ${unix} and block_number > ${number}
@@ -51,7 +51,7 @@ export async function eventsUpTo(
   max: number,
 ): Promise<readonly Contribution[] | undefined> {
   const events: Contribution[] = []
-  for (const [chainId, block] of asked.cut) {
+  for (const [chainId, block] of asked.snapshot) {
     const limit = max + 1 - events.length
     const page = { chainId, block, after: empty, limit, columns: OF_EVENTS }
     for (const row of await connection.run(pageOf(asked, page))) events.push(readContribution(row))
@@ -84,13 +84,13 @@ export async function accountsUpTo(connection: Connection, asked: EventsAsked): 
 /** Small enough not to delay other answers. */
 const PAGE = 1_000
 
-/** The counted events of accounts up to the cut, each chain oldest first. */
+/** The counted events of accounts up to the snapshot, each chain oldest first. */
 async function forEachUpTo(
   connection: Connection,
   asked: EventsAsked,
   { columns, take }: { readonly columns: Sql; readonly take: (row: Row) => void },
 ): Promise<void> {
-  for (const [chainId, block] of asked.cut)
+  for (const [chainId, block] of asked.snapshot)
     for (let after: Sql | undefined = empty; after !== undefined; ) {
       const page: readonly Row[] = await connection.run(
         pageOf(asked, { chainId, block, after, limit: PAGE, columns }),
@@ -102,7 +102,7 @@ async function forEachUpTo(
 
 interface EventPage {
   readonly chainId: number
-  readonly block: CutBlock
+  readonly block: SnapshotBlock
   readonly after: Sql
   readonly limit: number
   readonly columns: Sql

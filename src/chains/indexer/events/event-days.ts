@@ -2,7 +2,7 @@ import { startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, join, sql } from '#store/sql.ts'
-import type { Cut } from '../cut.ts'
+import type { AsOfSnapshot } from '../as-of-snapshot.ts'
 import { addSums, NOTHING, type Sums } from './event.ts'
 import { readContribution } from './store-events.ts'
 import { readSums } from './sums-row.ts'
@@ -12,14 +12,14 @@ export interface EventDaysQuery {
   readonly token: string | undefined
   readonly fromUnix: number
   readonly chainId?: number
-  readonly cut?: Cut | undefined
+  readonly snapshot?: AsOfSnapshot | undefined
 }
 
 export async function readEventDays(
   connection: Connection,
   input: EventDaysQuery,
 ): Promise<ReadonlyMap<number, Sums>> {
-  const { token, chainId, cut } = input
+  const { token, chainId, snapshot } = input
   const found = await connection.run(sql`
     select bucket_unix, chain_id, amount, usd, events, priced from event_buckets
     where dataset = ${input.dataset} and grain = 'day' and bucket_unix >= ${input.fromUnix}
@@ -29,26 +29,26 @@ export async function readEventDays(
   const add = (day: number, sums: Sums) => days.set(day, addSums(days.get(day) ?? NOTHING, sums))
   for (const row of found) {
     const day = column.integer(row, 'bucket_unix')
-    if (isWhole(day, column.integer(row, 'chain_id'), cut)) add(day, readSums(row))
+    if (isWhole(day, column.integer(row, 'chain_id'), snapshot)) add(day, readSums(row))
   }
-  if (cut !== undefined)
-    for (const { timestamp, sums } of await eventsOfLastDays(connection, { ...input, cut }))
+  if (snapshot !== undefined)
+    for (const { timestamp, sums } of await eventsOfLastDays(connection, { ...input, snapshot }))
       if (timestamp >= input.fromUnix) add(startOfDay(timestamp), sums)
   return days
 }
 
-function isWhole(day: number, chainId: number, cut: Cut | undefined): boolean {
-  if (cut === undefined) return true
-  const block = cut.get(chainId)
+function isWhole(day: number, chainId: number, snapshot: AsOfSnapshot | undefined): boolean {
+  if (snapshot === undefined) return true
+  const block = snapshot.get(chainId)
   return block !== undefined && day < startOfDay(block.unix)
 }
 
 /** A chain's last day ends with its block. */
 async function eventsOfLastDays(
   connection: Connection,
-  { dataset, token, chainId, cut }: EventDaysQuery & { readonly cut: Cut },
+  { dataset, token, chainId, snapshot }: EventDaysQuery & { readonly snapshot: AsOfSnapshot },
 ) {
-  const chains = [...cut].filter(([id]) => chainId === undefined || id === chainId)
+  const chains = [...snapshot].filter(([id]) => chainId === undefined || id === chainId)
   if (chains.length === 0) return []
   const lists = chains.map(
     ([id, { number, unix }]) => sql`

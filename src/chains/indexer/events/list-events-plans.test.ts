@@ -24,7 +24,7 @@ await engine.write(async (tx) => {
     from generate_series(1, 150000) as numbers (n)`)
 })
 
-const cut = new Map([1, 2].map((chainId) => [chainId, { number: 90_000, unix: 90_000 }]))
+const snapshot = new Map([1, 2].map((chainId) => [chainId, { number: 90_000, unix: 90_000 }]))
 
 const questions: readonly (readonly [string, Partial<EventQuery>, string])[] = [
   ['the newest of a token', { token: 'GRAVE' }, 'events_of_token_and_chain'],
@@ -32,8 +32,8 @@ const questions: readonly (readonly [string, Partial<EventQuery>, string])[] = [
   ['those of a chain', { chainId: 1 }, 'events_of_chain'],
   ['those of a wallet', { account }, 'events_of_account'],
   ['claims of a token', { account, token: 'RARE' }, 'events_of_account_and_token'],
-  ['those up to a block', { cut }, 'events_of_chain'],
-  ['those of a token up to a block', { token: 'GRAVE', cut }, 'events_of_token_and_chain'],
+  ['those up to a block', { snapshot }, 'events_of_chain'],
+  ['those of a token up to a block', { token: 'GRAVE', snapshot }, 'events_of_token_and_chain'],
   ['claims on a chain', { account, chainId: 1 }, 'events_of_account_and_chain'],
 ]
 for (const [what, filters, index] of questions)

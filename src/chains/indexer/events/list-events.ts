@@ -3,7 +3,7 @@ import { chunks } from '#lib/chunks.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, join, type Sql, sql } from '#store/sql.ts'
-import type { Cut, CutBlock } from '../cut.ts'
+import type { AsOfSnapshot, SnapshotBlock } from '../as-of-snapshot.ts'
 
 export interface EventPlace {
   readonly chainId: number
@@ -43,7 +43,7 @@ export interface EventQuery {
   readonly fromUnix?: number
   readonly toUnix?: number
   readonly after?: EventKey
-  readonly cut?: Cut | undefined
+  readonly snapshot?: AsOfSnapshot | undefined
 }
 
 /** Newest first; one extra row shows whether more follow. */
@@ -64,8 +64,8 @@ export const LIST_COLUMNS = sql`
   chain_id, block_number, place, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd`
 
 /** A single index gives the order. */
-function isOrderedByOneIndex({ account, token, chainId, cut }: EventQuery): boolean {
-  if (cut !== undefined) return false
+function isOrderedByOneIndex({ account, token, chainId, snapshot }: EventQuery): boolean {
+  if (snapshot !== undefined) return false
   if (account !== undefined && token !== undefined) return true
   return token === undefined && chainId === undefined
 }
@@ -102,7 +102,7 @@ function newestByChain(query: EventQuery): Sql {
 const SELECTS_MAX = 100
 
 function newestOf(chainId: number, query: EventQuery): Sql {
-  const { account, token, after, cut } = query
+  const { account, token, after, snapshot } = query
   return sql`
     select ${LIST_COLUMNS} from events
     where dataset = ${query.dataset} and chain_id = ${chainId}
@@ -110,7 +110,7 @@ function newestOf(chainId: number, query: EventQuery): Sql {
       ${token === undefined ? empty : sql`and token = ${token}`}
       ${ofKindAndTime(query)}
       ${after === undefined ? empty : afterKeyOn(chainId, after)}
-      ${cut === undefined ? empty : untilCut(cut.get(chainId))}
+      ${snapshot === undefined ? empty : untilBlock(snapshot.get(chainId))}
     order by timestamp_unix desc, block_number desc, place desc
     limit ${query.limit + 1}`
 }
@@ -122,7 +122,7 @@ function ofKindAndTime({ kind, fromUnix, toUnix }: EventQuery): Sql {
     ${toUnix === undefined ? empty : sql`and timestamp_unix <= ${toUnix}`}`
 }
 
-function untilCut(block: CutBlock | undefined): Sql {
+function untilBlock(block: SnapshotBlock | undefined): Sql {
   if (block === undefined) return sql`and 1 = 0`
   return sql`and timestamp_unix <= ${block.unix} and block_number <= ${block.number}`
 }

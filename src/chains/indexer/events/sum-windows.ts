@@ -2,7 +2,7 @@ import { DAY_SECONDS, HOUR_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
-import type { Cut } from '../cut.ts'
+import type { AsOfSnapshot } from '../as-of-snapshot.ts'
 import { addSums, NOTHING, negated, type Sums, TOTAL } from './event.ts'
 import { readContribution } from './store-events.ts'
 import { readSums } from './sums-row.ts'
@@ -33,19 +33,23 @@ interface Asked {
 
 export async function sumWindows(
   connection: Connection,
-  input: { readonly dataset: string; readonly asOfUnix: number; readonly cut?: Cut | undefined },
+  input: {
+    readonly dataset: string
+    readonly asOfUnix: number
+    readonly snapshot?: AsOfSnapshot | undefined
+  },
 ): Promise<WindowSums> {
-  const { dataset, asOfUnix, cut } = input
+  const { dataset, asOfUnix, snapshot } = input
   // Older history has no hours.
-  const grain = cut === undefined ? HOUR_SECONDS : DAY_SECONDS
+  const grain = snapshot === undefined ? HOUR_SECONDS : DAY_SECONDS
   const windows = [1, 7, 30].map((days) => windowOf(asOfUnix, days * DAY_SECONDS, grain))
   const whole = await sumWhole(connection, { dataset, windows })
   const broken = await sumBroken(connection, { dataset, windows })
   const found = whole.map((each, place) => addUp([...each, ...(broken[place] ?? [])]))
-  if (cut === undefined) return found
-  const after = await sumsAfter(connection, { dataset, cut })
+  if (snapshot === undefined) return found
+  const after = await sumsAfter(connection, { dataset, snapshot })
   return windows.map(({ startUnix }, place) => {
-    const isIn = ({ chainId }: TokenSums) => (cut.get(chainId)?.unix ?? -1) >= startUnix
+    const isIn = ({ chainId }: TokenSums) => (snapshot.get(chainId)?.unix ?? -1) >= startUnix
     return without((found[place] ?? []).filter(isIn), after.filter(isIn))
   })
 }
@@ -103,36 +107,37 @@ async function sumBroken(connection: Connection, { dataset, windows }: Asked): P
 export async function sumTotals(
   connection: Connection,
   dataset: string,
-  cut?: Cut,
+  snapshot?: AsOfSnapshot,
 ): Promise<readonly TokenSums[]> {
   const found = await connection.run(sql`
     select token, chain_id, amount, usd, events, priced from event_buckets
     where dataset = ${dataset} and grain = 'total' and bucket_unix <= ${TOTAL}
     order by token, chain_id`)
   const totals = found.map(toTokenSums)
-  if (cut === undefined) return totals
-  const after = await sumsAfter(connection, { dataset, cut })
+  if (snapshot === undefined) return totals
+  const after = await sumsAfter(connection, { dataset, snapshot })
   return without(
-    totals.filter(({ chainId }) => cut.has(chainId)),
+    totals.filter(({ chainId }) => snapshot.has(chainId)),
     after,
   )
 }
 
-/** What followed the cut: the rest of its days event by event, and whole days. */
+/** What followed the snapshot: the rest of its days event by event, and whole days. */
 async function sumsAfter(
   connection: Connection,
-  { dataset, cut }: { readonly dataset: string; readonly cut: Cut },
+  { dataset, snapshot }: { readonly dataset: string; readonly snapshot: AsOfSnapshot },
 ): Promise<readonly TokenSums[]> {
-  if (cut.size === 0) return []
-  const dayOf = (chainId: number) => startOfDay(cut.get(chainId)?.unix ?? Number.POSITIVE_INFINITY)
-  const earliest = Math.min(...[...cut.keys()].map(dayOf))
+  if (snapshot.size === 0) return []
+  const dayOf = (chainId: number) =>
+    startOfDay(snapshot.get(chainId)?.unix ?? Number.POSITIVE_INFINITY)
+  const earliest = Math.min(...[...snapshot.keys()].map(dayOf))
   const days = await connection.run(sql`
     select bucket_unix, token, chain_id, amount, usd, events, priced from event_buckets
     where dataset = ${dataset} and grain = 'day' and bucket_unix > ${earliest}`)
   const later = days.filter(
     (row) => column.integer(row, 'bucket_unix') > dayOf(column.integer(row, 'chain_id')),
   )
-  const rests = [...cut].map(
+  const rests = [...snapshot].map(
     ([chainId, { number, unix }]) => sql`
       select chain_id, token, account, timestamp_unix, amount, usd from events
       where dataset = ${dataset} and chain_id = ${chainId} and counted = 1

@@ -13,7 +13,7 @@ import {
   usdOrNull,
 } from '#chains/datasets/wire.ts'
 import type { Chain, PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import type { Cut } from '#chains/indexer/cut.ts'
+import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { addSums, NOTHING, type Sums, takeSums } from '#chains/indexer/events/event.ts'
 import { readEventDays } from '#chains/indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
@@ -68,11 +68,11 @@ export function dailyBurns(deps: DataDeps): Route {
     totals: burnSums,
     asOf: true,
     csv: { row: dayRow, rows: (data) => data as readonly object[] },
-    async read({ connection, status, cut, parameters: { period, chain, token } }) {
+    async read({ connection, status, snapshot, parameters: { period, chain, token } }) {
       const series = `${token.symbol} ${chain?.name ?? ''}`
-      const source = { connection, status, token, chain, cut }
+      const source = { connection, status, token, chain, snapshot }
       const days = await cache.last(
-        { series, period, connection, status, cut },
+        { series, period, connection, status, snapshot },
         {
           firstUnix: () => firstBurn(source),
           read: (days) => readDays(source, days),
@@ -103,11 +103,11 @@ interface BurnSource {
   readonly status: IndexStatus
   readonly token: PricedToken
   readonly chain: Chain | undefined
-  readonly cut: Cut | undefined
+  readonly snapshot: AsOfSnapshot | undefined
 }
 
 async function readDays(
-  { connection, token, chain, cut }: BurnSource,
+  { connection, token, chain, snapshot }: BurnSource,
   days: readonly SeriesDay[],
 ): Promise<readonly BurnDay[]> {
   const byDay = await readEventDays(connection, {
@@ -115,9 +115,9 @@ async function readDays(
     token: token.symbol,
     fromUnix: days[0]?.dateUnix ?? 0,
     ...(chain && { chainId: chain.id }),
-    cut,
+    snapshot,
   })
-  const totals = await sumTotals(connection, BURNS, cut)
+  const totals = await sumTotals(connection, BURNS, snapshot)
   const now = totalOf(
     totals,
     (each) => each.token === token.symbol && (!chain || each.chainId === chain.id),
@@ -139,11 +139,11 @@ async function readDays(
   })
 }
 
-async function firstBurn({ connection, status, token, chain, cut }: BurnSource) {
+async function firstBurn({ connection, status, token, chain, snapshot }: BurnSource) {
   const chains = status.chains.map((each) => each.chain)
   const firsts = []
   for (const { id } of chains.filter((each) => chain === undefined || each.id === chain.id)) {
-    const { firstUnix } = await firstAndLastBurn(connection, token.symbol, id, cut?.get(id))
+    const { firstUnix } = await firstAndLastBurn(connection, token.symbol, id, snapshot?.get(id))
     if (firstUnix !== null) firsts.push(firstUnix)
   }
   return firsts.length === 0 ? undefined : Math.min(...firsts)

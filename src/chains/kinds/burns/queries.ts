@@ -1,4 +1,4 @@
-import type { CutBlock } from '#chains/indexer/cut.ts'
+import type { SnapshotBlock } from '#chains/indexer/as-of-snapshot.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -9,7 +9,7 @@ export async function firstAndLastBurn(
   connection: Connection,
   token: string,
   chainId: number,
-  upTo?: CutBlock,
+  upTo?: SnapshotBlock,
 ): Promise<{ readonly firstUnix: number | null; readonly lastUnix: number | null }> {
   const ofChain = sql`from events
     where dataset = ${BURNS} and token = ${token} and chain_id = ${chainId}

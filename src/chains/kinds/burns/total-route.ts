@@ -13,7 +13,7 @@ import {
   usdOrNull,
 } from '#chains/datasets/wire.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import type { Cut } from '#chains/indexer/cut.ts'
+import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import {
   sumTotals,
   sumWindows,
@@ -62,7 +62,7 @@ const totalShape = named('BurnTotals', {
 export interface BurnDeps extends DataDeps {
   readonly priceAt: PriceAt
   /** Newly minted. */
-  mintedOf(connection: Connection, symbol: string, cut?: Cut): Promise<bigint>
+  mintedOf(connection: Connection, symbol: string, snapshot?: AsOfSnapshot): Promise<bigint>
 }
 
 export function burnTotals(deps: BurnDeps): Route {
@@ -77,18 +77,18 @@ export function burnTotals(deps: BurnDeps): Route {
     datasets: () => [BURNS, HOLDERS],
     data: totalShape,
     asOf: true,
-    async read({ connection, status, cut, parameters: { token } }) {
-      const totals = (await sumTotals(connection, BURNS, cut)).filter(
+    async read({ connection, status, snapshot, parameters: { token } }) {
+      const totals = (await sumTotals(connection, BURNS, snapshot)).filter(
         ({ token: symbol }) => symbol === token.symbol,
       )
       const all = totalOf(totals)
       const isReadable = areTransfersReadable(status, token)
-      const chains = await chainShares(connection, { status, token, totals, cut })
-      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix, cut)
+      const chains = await chainShares(connection, { status, token, totals, snapshot })
+      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix, snapshot)
       const [day = [], week = [], month = []] = await sumWindows(connection, {
         dataset: BURNS,
         asOfUnix: status.asOfUnix,
-        cut,
+        snapshot,
       })
       const data = {
         token: token.symbol,
@@ -97,7 +97,7 @@ export function burnTotals(deps: BurnDeps): Route {
           isReadable ? price && valueAt(all.amount, token.decimals, price) : null,
         ),
         pctOfMinted: areHoldersKnown(status, token)
-          ? shareOf(all.amount, await deps.mintedOf(connection, token.symbol, cut))
+          ? shareOf(all.amount, await deps.mintedOf(connection, token.symbol, snapshot))
           : null,
         burnCount: all.events,
         last24h: toWindow(day, token),
@@ -118,15 +118,20 @@ async function chainShares(
     readonly status: IndexStatus
     readonly token: PricedToken
     readonly totals: readonly TokenSums[]
-    readonly cut: Cut | undefined
+    readonly snapshot: AsOfSnapshot | undefined
   },
 ) {
-  const { token, totals, cut } = input
+  const { token, totals, snapshot } = input
   const all = totalOf(totals)
   const shares = []
   for (const { chain, blockNumber } of input.status.chains) {
     const sums = totalOf(totals, (each) => each.chainId === chain.id)
-    const times = await firstAndLastBurn(connection, token.symbol, chain.id, cut?.get(chain.id))
+    const times = await firstAndLastBurn(
+      connection,
+      token.symbol,
+      chain.id,
+      snapshot?.get(chain.id),
+    )
     shares.push({
       chain: chain.name,
       chainId: chain.id,

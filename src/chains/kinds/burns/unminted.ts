@@ -1,5 +1,5 @@
 import type { Position } from '#chains/chain/chain-event.ts'
-import type { Cut } from '#chains/indexer/cut.ts'
+import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import type { Change } from '#chains/indexer/dataset.ts'
 import { type Contribution, NOTHING, TOTAL } from '#chains/indexer/events/event.ts'
 import { foldEvents } from '#chains/indexer/events/fold-events.ts'
@@ -87,18 +87,18 @@ function contributionOf({ blockNumber: _, ...each }: Unminted, sign: 1n | -1n): 
   }
 }
 
-/** A cut means the last whole day before each chain's block, as for minted sums. */
+/** A snapshot means the last whole day before each chain's block, as for minted sums. */
 export async function readUnminted(
   connection: Connection,
   token: string,
-  cut: Cut | undefined,
+  snapshot: AsOfSnapshot | undefined,
 ): Promise<bigint> {
   const totals = sql`
     select amount from event_buckets where dataset = ${UNMINTED} and token = ${token}
       and grain = 'total' and bucket_unix <= ${TOTAL}`
-  if (cut === undefined) return sum(await connection.run(totals))
+  if (snapshot === undefined) return sum(await connection.run(totals))
   let amount = 0n
-  for (const [chainId, { unix }] of cut) {
+  for (const [chainId, { unix }] of snapshot) {
     const ofChain = sql`and chain_id = ${chainId}`
     const later = await connection.run(sql`
       select amount from event_buckets where dataset = ${UNMINTED} and token = ${token}

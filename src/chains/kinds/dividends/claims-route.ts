@@ -85,13 +85,13 @@ export function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Ro
         const shown = showSummary(summary, valued)
         return { data: { address: showAddress(address), summary: shown, claims }, page: found.page }
       }
-      const { cut } = at
-      if (cut === undefined)
+      const { snapshot } = at
+      if (snapshot === undefined)
         return show(connection, await readClaimSummary(connection, address, symbols))
       const { allEventsUpTo, AT_ONCE_MAX, eventsUpTo } = await import(
         '#chains/indexer/events/accounts-at.ts'
       )
-      const asked = { dataset: DIVIDENDS, account: address, cut }
+      const asked = { dataset: DIVIDENDS, account: address, snapshot }
       const few = await eventsUpTo(connection, asked, AT_ONCE_MAX)
       if (few !== undefined) return show(connection, summarizeClaims(few))
       return {

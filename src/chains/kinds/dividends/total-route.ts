@@ -11,7 +11,7 @@ import {
   usdOf,
   usdOrNull,
 } from '#chains/datasets/wire.ts'
-import type { Cut } from '#chains/indexer/cut.ts'
+import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { NOTHING, type Sums } from '#chains/indexer/events/event.ts'
 import {
   dollarsOf,
@@ -86,15 +86,15 @@ export function dividendTotals(deps: DividendDeps): Route {
     data: totalsShape,
     asOf: true,
     async read({ connection, ...at }) {
-      const { cut } = at
-      if (cut === undefined)
+      const { snapshot } = at
+      if (snapshot === undefined)
         return readTotals(connection, {
           ...at,
           deps,
           recipients: await countRecipients(connection),
         })
       const { accountsAfter, accountsUpTo } = await import('#chains/indexer/events/accounts-at.ts')
-      const asked = { dataset: DIVIDENDS, cut }
+      const asked = { dataset: DIVIDENDS, snapshot }
       const later = await accountsAfter(connection, asked)
       const symbols = deps.ecosystem.tokens.map(({ symbol }) => symbol)
       const recipients = later && (await countRecipientsBefore(connection, later, symbols))
@@ -115,21 +115,21 @@ async function readTotals(
   input: {
     readonly deps: DividendDeps
     readonly status: IndexStatus
-    readonly cut: Cut | undefined
+    readonly snapshot: AsOfSnapshot | undefined
     readonly recipients: number
   },
 ) {
-  const { deps, status, cut, recipients } = input
-  const totals = await sumTotals(connection, DIVIDENDS, cut)
+  const { deps, status, snapshot, recipients } = input
+  const totals = await sumTotals(connection, DIVIDENDS, snapshot)
   const [last24h = [], last7d = [], last30d = []] = await sumWindows(connection, {
     dataset: DIVIDENDS,
     asOfUnix: status.asOfUnix,
-    cut,
+    snapshot,
   })
   const { lines, usdNow, unpricedNow } = await valueNow(connection, {
     deps,
     status,
-    cut,
+    snapshot,
     sums: totals,
   })
   const all = totalOf(totals)

@@ -48,10 +48,10 @@ export function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Rou
     data: Type.Array(leaderRow),
     csv: { row: leaderRow, rows: (data) => data as readonly object[] },
     asOf: true,
-    async read({ connection, status, cut, parameters: { token, limit } }) {
-      const totals = await sumTotals(connection, GRAVE_DIGS, cut)
+    async read({ connection, status, snapshot, parameters: { token, limit } }) {
+      const totals = await sumTotals(connection, GRAVE_DIGS, snapshot)
       const all = totalOf(totals, (each) => each.token === token.symbol)
-      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix, cut)
+      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix, snapshot)
       const show = (leaders: readonly Leader[]) => ({
         data: leaders.map((leader, index) => ({
           rank: index + 1,
@@ -66,12 +66,12 @@ export function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Rou
         })),
       })
       const ranking = { token: token.symbol, limit }
-      if (cut === undefined) return show(await readLeaderboard(connection, ranking))
+      if (snapshot === undefined) return show(await readLeaderboard(connection, ranking))
       const { accountsAfter, accountsUpTo } = await import('#chains/indexer/events/accounts-at.ts')
-      const asked = { dataset: GRAVE_DIGS, token: token.symbol, cut }
+      const asked = { dataset: GRAVE_DIGS, token: token.symbol, snapshot }
       const later = await accountsAfter(connection, asked)
       if (later !== undefined)
-        return show(await readLeadersBefore(connection, ranking, { cut, later }))
+        return show(await readLeadersBefore(connection, ranking, { snapshot, later }))
       return { rest: async (reads) => show(rank(await accountsUpTo(reads, asked), limit)) }
     },
   })

@@ -1,4 +1,4 @@
-import { type Cut, withinCut } from '#chains/indexer/cut.ts'
+import { type AsOfSnapshot, withinSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import type { Accounts } from '#chains/indexer/events/accounts-at.ts'
 import { GRAVE_DIGS } from '#chains/kinds/grave-digs/kind.ts'
 import type { Address } from '#domain/address.ts'
@@ -43,11 +43,11 @@ export function rank(accounts: Accounts, limit: number): readonly Leader[] {
   return leaders.sort(byRank).slice(0, limit)
 }
 
-/** The ranking of today less what followed the cut. */
+/** The ranking of today less what followed the snapshot. */
 export async function readLeadersBefore(
   connection: Connection,
   { token, limit }: Ranking,
-  { cut, later }: { readonly cut: Cut; readonly later: Accounts },
+  { snapshot, later }: { readonly snapshot: AsOfSnapshot; readonly later: Accounts },
 ): Promise<readonly Leader[]> {
   // However many of them fall back, enough are left.
   const found = await readLeaderboard(connection, { token, limit: limit + later.size })
@@ -60,19 +60,21 @@ export async function readLeadersBefore(
   const candidates = ranked.filter(({ amount }) => amount >= least)
   const dated: Leader[] = []
   for (const each of candidates)
-    dated.push(later.has(each.address) ? await dateLeader(connection, each, { token, cut }) : each)
+    dated.push(
+      later.has(each.address) ? await dateLeader(connection, each, { token, snapshot }) : each,
+    )
   return dated.sort(byRank).slice(0, limit)
 }
 
 async function dateLeader(
   connection: Connection,
   leader: Leader,
-  { token, cut }: { readonly token: string; readonly cut: Cut },
+  { token, snapshot }: { readonly token: string; readonly snapshot: AsOfSnapshot },
 ): Promise<Leader> {
   const [row] = await connection.run(sql`
     select min(timestamp_unix) as first_unix, max(timestamp_unix) as last_unix from events
     where dataset = ${GRAVE_DIGS} and account = ${leader.address} and token = ${token}
-      and counted = 1 and ${withinCut(cut)}`)
+      and counted = 1 and ${withinSnapshot(snapshot)}`)
   if (row === undefined) return leader
   const [firstUnix, lastUnix] = [
     column.integer(row, 'first_unix'),

@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import type { FileParts } from '#chains/indexer/adopted-file/file-part.ts'
-import { type Cut, finalCut, statusAt } from '#chains/indexer/cut.ts'
+import { type AsOfSnapshot, finalSnapshot, statusAt } from '#chains/indexer/as-of-snapshot.ts'
 import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { FairSlots } from '#lib/mutex.ts'
 import type { Effective } from '#route/parameter.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import type { AsOf, FindDeps } from './as-of/find-blocks.ts'
-import type { Standing } from './as-of/stand.ts'
+import type { ResolvedSnapshot } from './as-of/resolve-snapshot.ts'
 import type { Page } from './meta.ts'
 import { notReadYet } from './rereading.ts'
 
@@ -21,11 +21,11 @@ export interface ReadDeps extends FindDeps {
 
 export interface Query<Values> {
   readonly connection: Connection
-  /** The status as if the index stood at the cut, if there is one. */
+  /** The status as if the index stood at the snapshot, if there is one. */
   readonly status: IndexStatus
   readonly parameters: Values
   /** Undefined for the newest figures. */
-  readonly cut: Cut | undefined
+  readonly snapshot: AsOfSnapshot | undefined
   /** Names the blocks of an answer as of blocks; cursors are bound to them. */
   readonly boundTo: string | undefined
 }
@@ -38,7 +38,7 @@ export interface DataResult {
   readonly query?: Readonly<Record<string, Effective>>
 }
 
-/** Goes on after the snapshot, statement by statement: facts before a cut stand. */
+/** Goes on after the transaction, statement by statement: facts before it do not change. */
 export interface LongRead {
   readonly rest: (connection: Connection) => Promise<DataResult>
 }
@@ -48,18 +48,18 @@ export interface Reader<Values> {
   read(query: Query<Values>): Promise<DataResult | LongRead | Refusal>
 }
 
-export type Point = AsOf | 'latest' | 'finalized'
+export type PointInTime = AsOf | 'latest' | 'finalized'
 
-export interface PointRead<Result = DataResult> {
+export interface SnapshotRead<Result = DataResult> {
   /** The index's status; its `asOfUnix` is that of the figures. */
   readonly status: IndexStatus
   readonly result: Result
   /** Set for an answer as of blocks. */
-  readonly standing: Standing | undefined
+  readonly resolved: ResolvedSnapshot | undefined
 }
 
 /** Reads the figures at a point in time. */
-export class PointReader<Values> {
+export class SnapshotReader<Values> {
   readonly #deps: ReadDeps
   readonly #reader: Reader<Values>
   readonly #reading = new FairSlots(READING_MAX)
@@ -72,7 +72,11 @@ export class PointReader<Values> {
   }
 
   /** `bucket` pays for requests to nodes from its budget, and waits for its turn. */
-  async read(parameters: Values, point: Point, bucket: string): Promise<PointRead | Refusal> {
+  async read(
+    parameters: Values,
+    point: PointInTime,
+    bucket: string,
+  ): Promise<SnapshotRead | Refusal> {
     if (typeof point === 'object') return this.#readAsOf(parameters, point, bucket)
     const at = point === 'latest' ? newest : finalized
     const read = await this.#reading.run(bucket, () => this.#readSnapshot(parameters, at))
@@ -81,23 +85,27 @@ export class PointReader<Values> {
     return 'rest' in read.result ? this.#past.run(bucket, finish) : finish()
   }
 
-  async #readAsOf(parameters: Values, point: AsOf, bucket: string): Promise<PointRead | Refusal> {
-    const [{ findBlocks }, { stand }] = await Promise.all([
+  async #readAsOf(
+    parameters: Values,
+    point: AsOf,
+    bucket: string,
+  ): Promise<SnapshotRead | Refusal> {
+    const [{ findBlocks }, { resolveSnapshot }] = await Promise.all([
       import('./as-of/find-blocks.ts'),
-      import('./as-of/stand.ts'),
+      import('./as-of/resolve-snapshot.ts'),
     ])
     const found = await findBlocks({ ...this.#deps, bucket }, point)
     if (isRefusal(found)) return found
     const datasets = this.#reader.datasets(parameters)
     const at = (connection: Connection, status: IndexStatus) =>
-      stand(connection, { ...this.#deps, found, status, datasets })
+      resolveSnapshot(connection, { ...this.#deps, found, status, datasets })
     return this.#past.run(bucket, () => this.#readAt(parameters, at))
   }
 
   async #readAt(
     parameters: Values,
     at: (connection: Connection, status: IndexStatus) => Promise<At | Refusal>,
-  ): Promise<PointRead | Refusal> {
+  ): Promise<SnapshotRead | Refusal> {
     const read = await this.#readSnapshot(parameters, at)
     if (isRefusal(read)) return read
     const finished = await this.#finish(read)
@@ -110,7 +118,7 @@ export class PointReader<Values> {
     return isRefusal(still) ? still : finished
   }
 
-  async #finish({ result, ...read }: PointRead<DataResult | LongRead>): Promise<PointRead> {
+  async #finish({ result, ...read }: SnapshotRead<DataResult | LongRead>): Promise<SnapshotRead> {
     if (!('rest' in result)) return { ...read, result }
     return { ...read, result: await result.rest(statementwise(this.#deps.register)) }
   }
@@ -118,7 +126,7 @@ export class PointReader<Values> {
   #readSnapshot(
     parameters: Values,
     at: (connection: Connection, status: IndexStatus) => Promise<At | Refusal>,
-  ): Promise<PointRead<DataResult | LongRead> | Refusal> {
+  ): Promise<SnapshotRead<DataResult | LongRead> | Refusal> {
     const { register, ecosystem, file } = this.#deps
     return register.snapshot(async (connection) => {
       const status = await readIndexStatus(connection, ecosystem.chains, file)
@@ -132,23 +140,23 @@ export class PointReader<Values> {
       const result = await this.#reader.read({ ...point, connection, parameters })
       if (isRefusal(result)) return result
       const { asOfUnix } = point.status
-      const standing = 'blocks' in point ? point : undefined
-      return { status: { ...status, asOfUnix }, result, standing }
+      const resolved = 'blocks' in point ? point : undefined
+      return { status: { ...status, asOfUnix }, result, resolved }
     })
   }
 }
 
-type At = Standing | Pick<Query<unknown>, 'status' | 'cut' | 'boundTo'>
+type At = ResolvedSnapshot | Pick<Query<unknown>, 'status' | 'snapshot' | 'boundTo'>
 
 async function newest(_: Connection, status: IndexStatus): Promise<At> {
-  return { status, cut: undefined, boundTo: undefined }
+  return { status, snapshot: undefined, boundTo: undefined }
 }
 
 /** Cursors are not bound to heights: an event that becomes final moves no listed one. */
 async function finalized(connection: Connection, status: IndexStatus): Promise<At | Refusal> {
-  const cut = await finalCut(connection, status)
-  if (cut === undefined) return NOTHING_YET
-  return { status: statusAt(status, cut), cut, boundTo: 'finalized' }
+  const snapshot = await finalSnapshot(connection, status)
+  if (snapshot === undefined) return NOTHING_YET
+  return { status: statusAt(status, snapshot), snapshot, boundTo: 'finalized' }
 }
 
 /** Other requests go on between the statements: SQLite answers in the same turn. */

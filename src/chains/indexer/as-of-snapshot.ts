@@ -4,25 +4,25 @@ import { join, type Sql, sql } from '#store/sql.ts'
 import { storedUpTo } from './positions.ts'
 import type { ChainStatus, IndexStatus } from './status.ts'
 
-export interface CutBlock {
+export interface SnapshotBlock {
   readonly number: number
   readonly unix: number
 }
 
 /** The last block of each chain that counts, by chain id. Chains that are missing do not count. */
-export type Cut = ReadonlyMap<number, CutBlock>
+export type AsOfSnapshot = ReadonlyMap<number, SnapshotBlock>
 
-export function withinCut(cut: Cut): Sql {
-  const chains = [...cut].map(
+export function withinSnapshot(snapshot: AsOfSnapshot): Sql {
+  const chains = [...snapshot].map(
     ([chainId, { number }]) => sql`(chain_id = ${chainId} and block_number <= ${number})`,
   )
   return sql`(${join(chains, ' or ')})`
 }
 
-/** The status as if the index stood at the cut; at least one chain has a block. */
-export function statusAt(status: IndexStatus, cut: Cut): IndexStatus {
+/** The status as if the index stood at the snapshot; at least one chain has a block. */
+export function statusAt(status: IndexStatus, snapshot: AsOfSnapshot): IndexStatus {
   const chains = status.chains.flatMap((each): ChainStatus[] => {
-    const block = cut.get(each.chain.id)
+    const block = snapshot.get(each.chain.id)
     if (block === undefined) return []
     return [{ ...each, blockNumber: block.number, blockTimeUnix: block.unix }]
   })
@@ -38,14 +38,15 @@ export function finalBlock(
 }
 
 /** Undefined before the first final block of any chain. */
-export async function finalCut(
+export async function finalSnapshot(
   connection: Connection,
   status: IndexStatus,
-): Promise<Cut | undefined> {
-  const cut = new Map<number, CutBlock>()
+): Promise<AsOfSnapshot | undefined> {
+  const snapshot = new Map<number, SnapshotBlock>()
   for (const each of status.chains) {
     const block = await finalBlock(connection, each)
-    if (block !== undefined) cut.set(each.chain.id, { number: block.number, unix: block.timestamp })
+    if (block !== undefined)
+      snapshot.set(each.chain.id, { number: block.number, unix: block.timestamp })
   }
-  return cut.size === 0 ? undefined : cut
+  return snapshot.size === 0 ? undefined : snapshot
 }

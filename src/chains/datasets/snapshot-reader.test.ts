@@ -5,7 +5,7 @@ import { sql } from '#store/sql.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { pointOf, refuseMixed } from './data-route.ts'
 import { registerMigrations } from './datasets.ts'
-import { statementwise } from './read-point.ts'
+import { statementwise } from './snapshot-reader.ts'
 
 test('other work goes on between the statements of a long read', () =>
   onSqlite(registerMigrations, async ({ engine }) => {

@@ -1,5 +1,11 @@
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { type Cut, type CutBlock, finalBlock, statusAt, withinCut } from '#chains/indexer/cut.ts'
+import {
+  type AsOfSnapshot,
+  finalBlock,
+  type SnapshotBlock,
+  statusAt,
+  withinSnapshot,
+} from '#chains/indexer/as-of-snapshot.ts'
 import { storedUpTo } from '#chains/indexer/positions.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
 import type { Refusal } from '#domain/refusal.ts'
@@ -10,8 +16,8 @@ import { PRICES } from '../dataset-names.ts'
 import type { AsOfBlock } from '../meta.ts'
 import { beforeAll, type Found, type FoundBlock, notReady } from './find-blocks.ts'
 
-export interface Standing {
-  readonly cut: Cut
+export interface ResolvedSnapshot {
+  readonly snapshot: AsOfSnapshot
   /** The status as if the index stood at these blocks. */
   readonly status: IndexStatus
   readonly asOfUnix: number
@@ -20,7 +26,7 @@ export interface Standing {
   readonly boundTo: string
 }
 
-interface StandInput {
+interface ResolveInput {
   readonly ecosystem: Ecosystem
   readonly clock: Clock
   readonly found: Found
@@ -29,24 +35,24 @@ interface StandInput {
 }
 
 /** Call in the snapshot that is read. Refuses what the register cannot answer for ever. */
-export async function stand(
+export async function resolveSnapshot(
   connection: Connection,
-  input: StandInput,
-): Promise<Standing | Refusal> {
+  input: ResolveInput,
+): Promise<ResolvedSnapshot | Refusal> {
   const { found, status } = input
   const { asOfUnix } = found
   const unready = await whyUnready(connection, input)
   if (unready !== undefined) return unready
-  const cut = cutOf(found.blocks)
-  if (cut.size === 0) return beforeAll(asOfUnix)
+  const snapshot = snapshotOf(found.blocks)
+  if (snapshot.size === 0) return beforeAll(asOfUnix)
   const blocks: AsOfBlock[] = []
   for (const each of found.blocks) {
-    const isFinal = await isFinalAt(connection, { ...input, cut, each })
+    const isFinal = await isFinalAt(connection, { ...input, snapshot, each })
     blocks.push({ chain: each.chain, block: each.block, isFinal })
   }
   return {
-    cut,
-    status: { ...statusAt(status, cut), asOfUnix },
+    snapshot,
+    status: { ...statusAt(status, snapshot), asOfUnix },
     asOfUnix,
     blocks,
     isFinal: blocks.every(({ isFinal }) => isFinal),
@@ -54,16 +60,16 @@ export async function stand(
   }
 }
 
-function cutOf(blocks: readonly FoundBlock[]): Cut {
-  const cut = new Map<number, CutBlock>()
+function snapshotOf(blocks: readonly FoundBlock[]): AsOfSnapshot {
+  const snapshot = new Map<number, SnapshotBlock>()
   for (const { chain, block } of blocks)
-    if (block !== null) cut.set(chain.id, { number: block.number, unix: block.timestamp })
-  return cut
+    if (block !== null) snapshot.set(chain.id, { number: block.number, unix: block.timestamp })
+  return snapshot
 }
 
 async function whyUnready(
   connection: Connection,
-  { clock, found, status, datasets }: StandInput,
+  { clock, found, status, datasets }: ResolveInput,
 ): Promise<Refusal | undefined> {
   const needed = [...datasets, PRICES]
   for (const each of found.blocks) {
@@ -103,9 +109,9 @@ async function isOnChain(
 /** Neither the block nor a dollar value that the chain's prices gave can change. */
 async function isFinalAt(
   connection: Connection,
-  input: StandInput & { readonly cut: Cut; readonly each: FoundBlock },
+  input: ResolveInput & { readonly snapshot: AsOfSnapshot; readonly each: FoundBlock },
 ): Promise<boolean> {
-  const { each, found, status, cut, datasets, ecosystem } = input
+  const { each, found, status, snapshot, datasets, ecosystem } = input
   const now = chainOf(status, each.chain)
   const final = now && (await finalBlock(connection, now))
   if (final === undefined) return false
@@ -116,7 +122,7 @@ async function isFinalAt(
   if (!pricesTokens(ecosystem, each.chain)) return true
   const valued = await connection.run(sql`
     select 1 from events where dataset in (${join(datasets)})
-      and timestamp_unix >= ${final.timestamp} and ${withinCut(cut)} limit 1`)
+      and timestamp_unix >= ${final.timestamp} and ${withinSnapshot(snapshot)} limit 1`)
   return valued.length === 0
 }
 
