@@ -13,7 +13,7 @@ import { UNKNOWN_REASONS } from '#chains/indexer/unknown-figures.ts'
 import { toIso } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Effective } from '#route/parameter.ts'
-import { rereadingOf } from './rereading.ts'
+import { reindexingOf } from './reindexing.ts'
 import { nameUnknown } from './unknown.ts'
 
 const chainMeta = named('ChainStatus', {
@@ -37,7 +37,7 @@ const chainMeta = named('ChainStatus', {
   ]),
 })
 
-const rereadingMeta = named('Rereading', {
+const reindexingMeta = named('Rereading', {
   chain: Type.String(),
   chainId: Type.Integer(),
   dataset: Type.String(),
@@ -70,7 +70,7 @@ export const metaSchema = Type.Object(
     asOfUnix: Type.Integer({ description: 'Time of the newest indexed block of any chain' }),
     stale: Type.Boolean({ description: 'At least one chain is stale' }),
     chains: Type.Array(chainMeta),
-    rereading: Type.Array(rereadingMeta, {
+    rereading: Type.Array(reindexingMeta, {
       description:
         'Datasets being read again, because the ecosystem file changed; figures include what has been read so far',
     }),
@@ -157,7 +157,7 @@ export function buildMeta(
     asOfUnix: status.asOfUnix,
     stale: chains.some((each) => each.status === 'stale'),
     chains,
-    rereading: rereadingOf(status, file).map(({ chain, dataset, fromBlock, toBlock }) => ({
+    rereading: reindexingOf(status, file).map(({ chain, dataset, fromBlock, toBlock }) => ({
       chain: chain.name,
       chainId: chain.id,
       dataset,

@@ -10,7 +10,7 @@ import type { Connection, Engine } from '#store/engine.ts'
 import type { AsOf, FindDeps } from './as-of/find-blocks.ts'
 import type { ResolvedSnapshot } from './as-of/resolve-snapshot.ts'
 import type { Page } from './meta.ts'
-import { notReadYet } from './rereading.ts'
+import { notReadYet } from './reindexing.ts'
 
 /** SQLite reads one at a time; a pool has eight connections. */
 const READING_MAX = 4

@@ -2,7 +2,7 @@ import { HOLDERS, PRICES } from '#chains/datasets/dataset-names.ts'
 import { readBalanceAt, readSupplyAt } from '#chains/datasets/holders/queries.ts'
 import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { UnknownPrice } from '#chains/datasets/prices/price-paths.ts'
-import { isWhole } from '#chains/datasets/rereading.ts'
+import { isWhole } from '#chains/datasets/reindexing.ts'
 import { areHoldersKnown } from '#chains/datasets/unknown.ts'
 import type {
   Chain,

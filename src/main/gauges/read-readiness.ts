@@ -1,6 +1,6 @@
 import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
 import { type Proof, readProofs } from '#chains/datasets/holders/proof/proof-row.ts'
-import { rereadingOf } from '#chains/datasets/rereading.ts'
+import { reindexingOf } from '#chains/datasets/reindexing.ts'
 import { nameUnknown } from '#chains/datasets/unknown.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { NOTED_SECONDS, readNodeStates } from '#chains/indexer/node-states.ts'
@@ -64,7 +64,7 @@ export async function readReadiness(
     if (token !== null)
       parts[`${dataset} of ${token} on ${chain}`] = `unknown (${reason}): ${detail}`
   Object.assign(parts, await describePrices(deps, index))
-  for (const { chain, dataset, fromBlock, toBlock } of index ? rereadingOf(index, deps.file) : [])
+  for (const { chain, dataset, fromBlock, toBlock } of index ? reindexingOf(index, deps.file) : [])
     parts[`${dataset} of ${chain.name}`] =
       `being read again; blocks ${fromBlock} to ${toBlock ?? 'the head'} are missing`
   const other = index?.otherParts.flatMap(({ fields }) => fields) ?? []

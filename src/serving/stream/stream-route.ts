@@ -1,6 +1,6 @@
 import type { DataDeps } from '#chains/datasets/data-route.ts'
 import { eventProperties } from '#chains/datasets/event-rows.ts'
-import { notReadYet } from '#chains/datasets/rereading.ts'
+import { notReadYet } from '#chains/datasets/reindexing.ts'
 import { nullable, priceNumber, priceText } from '#chains/datasets/wire.ts'
 import { kindLists } from '#chains/kinds/endpoints.ts'
 import { isRefusal, refuse } from '#domain/refusal.ts'

@@ -130,7 +130,7 @@ async function removeDeposits(change: Change, ancestor: Position): Promise<void>
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}`)
 }
 
-/** Drops the balance check too, because deposits may be re-read from a later block. */
+/** Drops the balance check too, because deposits may be re-indexed from a later block. */
 async function forgetDeposits({ connection, chainId }: Change): Promise<void> {
   await connection.run(sql`delete from deposits where chain_id = ${chainId}`)
   await connection.run(sql`delete from balance_checks where chain_id = ${chainId}`)

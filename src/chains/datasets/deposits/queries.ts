@@ -38,7 +38,7 @@ export function readDeposits(
   })
 }
 
-/** A first read starts with the newest days, a re-read with nothing. */
+/** A first read starts with the newest days, a re-index with nothing. */
 async function completeFrom(
   connection: Connection,
   { id, startBlock }: Chain,

@@ -181,7 +181,7 @@ async function latest(
   { symbol, ...at }: Moment & { readonly symbol: string },
 ): Promise<LatestPrice | UnknownPrice> {
   const path = pathOf(book, symbol)
-  // During a re-read, the newest price is outdated.
+  // During a re-index, the newest price is outdated.
   if ((await readUntil(connection, path)) < Number.POSITIVE_INFINITY)
     return { gap: 'not_read', symbol }
   let own: SourcedPoint | undefined
@@ -213,7 +213,7 @@ function chainsOf(path: Path): ReadonlySet<number> {
   return new Set([...path].flatMap(({ prices }) => prices.flatMap(({ chain }) => chain?.id ?? [])))
 }
 
-/** Infinite unless a re-read is running. */
+/** Infinite unless a re-index is running. */
 async function readUntil(connection: Connection, path: Path): Promise<number> {
   const backfills = await readBackfills(connection)
   const ends = [...chainsOf(path)].flatMap((chainId) => {

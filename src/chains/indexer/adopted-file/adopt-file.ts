@@ -4,7 +4,7 @@ import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { endBackfill, readBackfill, writeBackfill } from '../backfill/backfill-row.ts'
-import { planReread } from '../backfill/plan-backfill.ts'
+import { planReindex } from '../backfill/plan-backfill.ts'
 import { unvalueToken, valueEvents } from '../events/value-events.ts'
 import { resetAll } from '../feed/write-feed.ts'
 import { removeChain, removeDatasets } from '../forget.ts'
@@ -20,7 +20,7 @@ export interface AdoptDeps extends CommitDeps, MayLead {
 }
 
 /**
- * Removes the rows of changed parts and schedules their re-read, in one transaction. Returns those
+ * Removes the rows of changed parts and schedules their re-index, in one transaction. Returns those
  * parts; undefined if another process adopted a newer file.
  */
 export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] | undefined> {
@@ -92,5 +92,5 @@ async function removeOfChain(
       deps.file.parts.some((part) => part.chainId === chainId && part.name === name),
     )
   if (wanted.length > 0)
-    await writeBackfill(connection, chainId, planReread(chain.startBlock, position, wanted))
+    await writeBackfill(connection, chainId, planReindex(chain.startBlock, position, wanted))
 }

@@ -30,7 +30,7 @@ export interface Backfill {
   readonly read: Position
   /** Below `newestFrom` never beyond `read`. */
   readonly folded: Position
-  /** Datasets being re-read while the others follow the head; null for the whole chain. */
+  /** Datasets re-indexed while the others follow the head; null for the whole chain. */
   readonly datasets: readonly string[] | null
 }
 

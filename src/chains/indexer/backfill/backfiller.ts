@@ -232,7 +232,7 @@ export class Backfiller {
 
   /**
    * Stored blocks are read again for the folds only. Below `newestFrom` all datasets are read, above
-   * it only folds and re-read datasets. During a commit `read` may be stale, but never beyond the
+   * it only folds and re-indexed datasets. During a commit `read` may be stale, but never beyond the
    * folds.
    */
   #open(

@@ -22,7 +22,7 @@ export async function planBackfill(
 }
 
 /** Only the newest days get hourly sums, as in a fresh register. */
-export function planReread(
+export function planReindex(
   startBlock: number,
   position: Pick<Position, 'timestamp'>,
   datasets: readonly string[],

@@ -4,8 +4,8 @@ import type { ChainStatus, IndexStatus } from '#chains/indexer/status.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { HOLDERS, PRICES } from './dataset-names.ts'
 
-/** A dataset that is read again after a changed file. */
-export interface Rereading {
+/** A dataset that is re-indexed after its part of the file changed. */
+export interface Reindexing {
   readonly chain: Chain
   readonly dataset: string
   readonly fromBlock: number
@@ -14,17 +14,17 @@ export interface Rereading {
   readonly isEmpty: boolean
 }
 
-export function rereadingOf(status: IndexStatus, file: FileParts): readonly Rereading[] {
+export function reindexingOf(status: IndexStatus, file: FileParts): readonly Reindexing[] {
   const unread = status.unread.flatMap((chain) =>
     datasetsOf(file, chain).map((dataset) => {
       const fromBlock = chain.startBlock
       return { chain, dataset, fromBlock, toBlock: null, isEmpty: true }
     }),
   )
-  return [...unread, ...status.chains.flatMap((each) => rereadingOn(each, file))]
+  return [...unread, ...status.chains.flatMap((each) => reindexingOn(each, file))]
 }
 
-function rereadingOn(status: ChainStatus, file: FileParts): readonly Rereading[] {
+function reindexingOn(status: ChainStatus, file: FileParts): readonly Reindexing[] {
   const { chain, backfill, timesForgotten, blockNumber } = status
   if (backfill === null || timesForgotten === 0) return []
   const { newestFrom, read, folded, datasets } = backfill
@@ -48,7 +48,7 @@ export interface Needed {
   readonly chain?: Chain | undefined
 }
 
-/** The register was built from another file, or none of the data has been re-read. */
+/** The register was built from another file, or none of the data has been re-indexed. */
 export function notReadYet(
   status: IndexStatus,
   file: FileParts,
@@ -62,13 +62,13 @@ export function notReadYet(
     )
   if (chain !== undefined && status.unread.includes(chain))
     return notReady(`No block of ${chain.name} has been indexed yet.`)
-  const rereading = rereadingOf(status, file)
+  const reindexing = reindexingOf(status, file)
   const empty = datasets.find((dataset) => {
     const on = file.parts.filter(
       ({ name, chainId }) => name === dataset && (chain === undefined || chain.id === chainId),
     )
     const isEmpty = (chainId: number | null) =>
-      rereading.some(
+      reindexing.some(
         (each) => each.isEmpty && each.dataset === dataset && each.chain.id === chainId,
       )
     return on.length > 0 && on.every(({ chainId }) => isEmpty(chainId))
@@ -76,14 +76,14 @@ export function notReadYet(
   return empty === undefined ? undefined : notReady(`The dataset ${empty} is being read again.`)
 }
 
-/** Whether none of these datasets is being re-read. */
+/** Whether none of these datasets is being re-indexed. */
 export function isWhole(
   status: IndexStatus,
   file: FileParts,
   datasets: readonly string[],
 ): boolean {
-  const isReread = rereadingOf(status, file).some(({ dataset }) => datasets.includes(dataset))
-  return status.otherParts.length === 0 && !isReread
+  const isReindexed = reindexingOf(status, file).some(({ dataset }) => datasets.includes(dataset))
+  return status.otherParts.length === 0 && !isReindexed
 }
 
 function notReady(detail: string): Refusal {
