@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
-import { adoptFile } from '#chains/indexer/adopted-file/adopt-file.ts'
+import { applyConfig } from '#chains/indexer/indexed-config/apply-config.ts'
 import { accounts, burnAddress } from '#devnet/addresses.ts'
 import type { Engine } from '#store/engine.ts'
 import { beginChain } from './chain-builder/built-chain.ts'
@@ -66,10 +66,10 @@ export const withoutEthereum: Edit = (file) => ({
   graveDigs: (file.graveDigs ?? []).filter(({ chain }) => chain === 'base'),
 })
 
-export async function adopt(engine: Engine, ecosystem: Ecosystem) {
+export async function applyFile(engine: Engine, ecosystem: Ecosystem) {
   const deps = await commitDepsOf(engine, ecosystem)
   const { chains } = ecosystem
-  const changes = await adoptFile({
+  const changes = await applyConfig({
     ...{ ...deps, chains, file: filePartsOf(ecosystem) },
     ...{ onChangedFile: 'reread', hasWaited: false },
   })
@@ -77,7 +77,7 @@ export async function adopt(engine: Engine, ecosystem: Ecosystem) {
 }
 
 export async function indexAll(engine: Engine, ecosystem: Ecosystem): Promise<void> {
-  const { index } = await adopt(engine, ecosystem)
+  const { index } = await applyFile(engine, ecosystem)
   await advanceAll(index, ecosystem.chains)
 }
 

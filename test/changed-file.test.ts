@@ -4,7 +4,7 @@ import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { ChangedFileError, mayLead } from '#chains/indexer/adopted-file/may-lead.ts'
+import { ChangedFileError, mayLead } from '#chains/indexer/indexed-config/may-lead.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import { readHoldings, readTiers } from '#chains/statistics/holdings.ts'
 import { accounts } from '#devnet/addresses.ts'
@@ -13,7 +13,7 @@ import { auditRegister } from '#operations/audit/audit-register.ts'
 import { sql } from '#store/sql.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import {
-  adopt,
+  applyFile,
   GENESIS_UNIX,
   heldBack,
   indexAll,
@@ -36,7 +36,7 @@ onEach('only an edited mapping is re-read, and answers say so', ({ engine: regis
   withChains(async (at) => {
     await indexAll(register, at())
     const ecosystem = at(zeroOnly)
-    const { changes, index } = await adopt(register, ecosystem)
+    const { changes, index } = await applyFile(register, ecosystem)
     assert.deepEqual(changes, [
       { chainId: 8453, name: 'burns', fields: ['burns[0].where changed'] },
     ])
@@ -74,7 +74,7 @@ onEach(
       assert.deepEqual(await judge(at()), ['ready', 1])
       const ecosystem = at(heldBack)
       assert.deepEqual(await judge(ecosystem), ['unavailable', 0], 'the index has the old file')
-      const { index } = await adopt(register, ecosystem)
+      const { index } = await applyFile(register, ecosystem)
       assert.deepEqual(await judge(ecosystem), ['unavailable', 0])
       await advanceAll(index, ecosystem.chains)
       assert.deepEqual(await judge(ecosystem), ['ready', 1])
@@ -100,7 +100,7 @@ onEach('a server whose file differs from the register is not ready and names the
   }),
 )
 
-onEach('a removed chain leaves no trace, before and after the index adopts the file', (store) =>
+onEach('a removed chain leaves no trace, before and after the index applies the file', (store) =>
   withChains(async (at) => {
     const register = store.engine
     await indexAll(register, at())
@@ -171,11 +171,11 @@ onEach('an indexer distinguishes a live leader from a dead one when it starts', 
       )
     for (const isAlive of [true, false]) {
       await leadUntil(Date.now() + 15_000)
-      const [waited, outdated, adopted] = [1, 2, 3].map(() => Promise.withResolvers<void>())
+      const [waited, outdated, indexed] = [1, 2, 3].map(() => Promise.withResolvers<void>())
       const more = {
         onLead: waited?.resolve,
         onOutdated: outdated?.resolve,
-        onAdopted: adopted?.resolve,
+        onConfigApplied: indexed?.resolve,
       }
       const running = startIndexer({ ecosystem: at(), register }, more as object)
       await waited?.promise
@@ -185,7 +185,7 @@ onEach('an indexer distinguishes a live leader from a dead one when it starts', 
         await sleep(1_500)
       }
       await leadUntil(0)
-      await (isAlive ? outdated : adopted)?.promise
+      await (isAlive ? outdated : indexed)?.promise
       await running.stop()
     }
   }),
@@ -210,7 +210,7 @@ onEach('an edit without a re-read changes the ETags of affected answers', (store
       ...file,
       tokens: file.tokens.map((token) => ({ ...token, name: `${token.name} II` })),
     }))
-    assert.deepEqual((await adopt(register, renamed)).changes, [])
+    assert.deepEqual((await applyFile(register, renamed)).changes, [])
     const revisionOf = (ecosystem: Ecosystem) =>
       dataRoutesOf({ register, ecosystem, clock: () => 0 })[0]?.revision?.({})
     assert.deepEqual(await revisionOf(at()), await revisionOf(at()))

@@ -9,7 +9,7 @@ import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { readAdoption } from '#chains/indexer/adopted-file/tables.ts'
+import { readIndexedConfig } from '#chains/indexer/indexed-config/tables.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { loadIndexThread } from '#main/roles/index-thread.ts'
@@ -117,8 +117,8 @@ async function liveWith(change: Change, backup: string): Promise<void> {
   const file = change(world.file)
   const ecosystem = parseEcosystem('changed', file)
   const service = await startService(file)
-  // What was read tells of the former file until this one is adopted.
-  await eventually(async () => (await isAdopted(ecosystem)) || undefined, ADOPTED_MS)
+  // The status is that of the former file until this one is applied.
+  await eventually(async () => (await isIndexed(ecosystem)) || undefined, INDEXED_MS)
   while ((await service.indexed()) !== 'all') await sleep(20)
   await mine(base, { blocks: 3 })
   // The verifier passes once a second.
@@ -139,18 +139,18 @@ async function liveWith(change: Change, backup: string): Promise<void> {
   )
 }
 
-async function isAdopted(ecosystem: Ecosystem): Promise<boolean> {
+async function isIndexed(ecosystem: Ecosystem): Promise<boolean> {
   const file = storeFile(settings.dataFolder, 'register')
   const engine = openSqlite({ file, durability: 'normal' })
   try {
-    const adoption = await engine.snapshot(readAdoption)
-    return adoption?.digest === filePartsOf(ecosystem).digest
+    const indexed = await engine.snapshot(readIndexedConfig)
+    return indexed?.digest === filePartsOf(ecosystem).digest
   } finally {
     await engine.close()
   }
 }
 
-const ADOPTED_MS = 30_000
+const INDEXED_MS = 30_000
 
 function startService(ecosystemFile: EcosystemFile): Promise<Service> {
   return runService({

@@ -14,7 +14,7 @@ import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem, Payment } from '#chains/ecosystem/ecosystem.ts'
-import type { FileParts } from '#chains/indexer/adopted-file/file-part.ts'
+import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import { kindRoutes } from '#chains/kinds/endpoints.ts'
 import {

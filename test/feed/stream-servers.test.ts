@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { readStream } from '#examples/stream.ts'
-import { adopt, startingLater } from '../changed-file-harness.ts'
+import { applyFile, startingLater } from '../changed-file-harness.ts'
 import { eventually } from '../world.ts'
 import { startStreamWorld } from './stream-world.ts'
 
@@ -14,7 +14,7 @@ test('a server with an older file passes nothing of a newer one, and resets', as
   const events = readStream(`${old.origin}/api/stream`, { headers, signal: stop.signal })
   assert.equal((await events.next()).value.event, 'ready')
   const { engine } = old.index.deps
-  old.index = (await adopt(engine, startingLater(old.ecosystem))).index
+  old.index = (await applyFile(engine, startingLater(old.ecosystem))).index
   await old.burn()
   const next = events.next()
   await eventually(async () => {

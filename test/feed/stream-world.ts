@@ -20,7 +20,7 @@ import { createHarness, HARNESS_MIGRATIONS, type Harness } from '#test/callers/a
 import { beginChain } from '../chain-builder/built-chain.ts'
 import { logOf } from '../chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '../chain-builder/serve-chain.ts'
-import { adopt } from '../changed-file-harness.ts'
+import { applyFile } from '../changed-file-harness.ts'
 import { localEcosystemAt } from '../indexed-ecosystem.ts'
 import { dataRoutesOf } from '../route-reader.ts'
 import { advanceAll, type SteppedIndex } from '../stepped-index.ts'
@@ -67,7 +67,7 @@ export async function startStreamWorld(
     open,
     routes: dataRoutesOf({ register, ecosystem }),
     origin: first.origin,
-    index: (await adopt(register, ecosystem)).index,
+    index: (await applyFile(register, ecosystem)).index,
     async burn(count = 1) {
       const { grave, distributor } = addresses.base
       const log = logOf.transfer(grave, distributor, ZERO, 10n ** 18n)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { adoptFile } from '#chains/indexer/adopted-file/adopt-file.ts'
+import { applyConfig } from '#chains/indexer/indexed-config/apply-config.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -22,9 +22,9 @@ const FINAL_DEPTH = 4
 type Nodes = Readonly<Record<ChainName, ServedChain>>
 
 /**
- * Checks that a register that adopts two or three files in turn, each at a random moment of reading the
- * previous one, equals a register built from the last file alone, and that it never contains an event
- * that the newest file does not map.
+ * Applies two or three files to a register in turn, each at a random moment of reading the previous
+ * one. Checks that the register then equals one built from the last file alone, and that it never
+ * contains an event that the newest file does not map.
  */
 export async function liveThroughFiles(store: SimulatedStore, seed: number): Promise<void> {
   const chance = chanceOf(`files ${seed}`)
@@ -88,7 +88,7 @@ function moveOn(nodes: Nodes, chance: Chance, seed: number): void {
   }
 }
 
-/** Adopts the file as a new process would, and reads some chains or all. */
+/** Applies the file as a new process would, and reads some chains or all. */
 async function indexSome(
   engine: Engine,
   ecosystem: Ecosystem,
@@ -96,7 +96,7 @@ async function indexSome(
 ): Promise<void> {
   const deps = await commitDepsOf(engine, ecosystem)
   const { chains } = ecosystem
-  await adoptFile({
+  await applyConfig({
     ...{ ...deps, chains, file: filePartsOf(ecosystem) },
     ...{ onChangedFile: 'reread', hasWaited: false },
   })

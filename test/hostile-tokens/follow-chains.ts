@@ -1,7 +1,7 @@
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { adoptFile } from '#chains/indexer/adopted-file/adopt-file.ts'
 import { ChainIndex } from '#chains/indexer/chain-index.ts'
+import { applyConfig } from '#chains/indexer/indexed-config/apply-config.ts'
 import { StallNote } from '#chains/indexer/stalled-chains.ts'
 import type { CommitDeps } from '#chains/indexer/transaction.ts'
 import type { Engine } from '#store/engine.ts'
@@ -16,14 +16,14 @@ export interface FollowedChains {
   failures(): readonly Error[]
 }
 
-/** Adopts the file on an empty register. */
+/** Applies the file to an empty register. */
 export async function followChains(
   register: Engine,
   ecosystem: Ecosystem,
 ): Promise<FollowedChains> {
   const deps = await commitDepsOf(register, ecosystem)
   const { chains } = ecosystem
-  await adoptFile({
+  await applyConfig({
     ...{ ...deps, chains, file: filePartsOf(ecosystem) },
     ...{ onChangedFile: 'reread', hasWaited: false },
   })

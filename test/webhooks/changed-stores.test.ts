@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { accountsMigrations, openStore } from '#main/stores.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { assertSound } from '#test/callers/access-harness.ts'
-import { adopt, startingLater } from '../changed-file-harness.ts'
+import { applyFile, startingLater } from '../changed-file-harness.ts'
 import { commitDepsOf, stepIndex } from '../stepped-index.ts'
 import type { Receiver } from './receiver.ts'
 import {
@@ -49,7 +49,7 @@ guarantee(
     const receiver = await world.receiver()
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
     const newer = startingLater(feed.ecosystem)
-    const { index } = await adopt(feed.register, newer)
+    const { index } = await applyFile(feed.register, newer)
     feed.stream.index = index
     await feed.burn()
     const { cursor } = await world.show(key, webhookId)

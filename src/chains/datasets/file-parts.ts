@@ -4,7 +4,7 @@ import {
   type FilePart,
   type FileParts,
   toFileParts,
-} from '#chains/indexer/adopted-file/file-part.ts'
+} from '#chains/indexer/indexed-config/file-part.ts'
 import { allDatasets } from './datasets.ts'
 import { valuedBy } from './prices/price-book.ts'
 

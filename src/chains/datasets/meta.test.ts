@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { toFileParts } from '#chains/indexer/adopted-file/file-part.ts'
+import { toFileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import type { ChainStatus } from '#chains/indexer/status.ts'
 import { buildMeta } from './meta.ts'
 

@@ -6,7 +6,7 @@ import {
   OPTIONAL_PARTS,
   type OptionalPart,
 } from '#chains/ecosystem/ecosystem.ts'
-import type { FileParts } from '#chains/indexer/adopted-file/file-part.ts'
+import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import { STALL_REASONS } from '#chains/indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
 import { UNKNOWN_REASONS } from '#chains/indexer/unknown-figures.ts'

@@ -1,5 +1,5 @@
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
-import { CHAIN_PART, type FileParts } from '#chains/indexer/adopted-file/file-part.ts'
+import { CHAIN_PART, type FileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import type { ChainStatus, IndexStatus } from '#chains/indexer/status.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { HOLDERS, PRICES } from './dataset-names.ts'
@@ -58,7 +58,7 @@ export function notReadYet(
   const other = status.otherParts.filter(({ chainId, name }) => chainId === null || names.has(name))
   if (other.length > 0)
     return notReady(
-      `The index has not adopted this server's ecosystem file yet (${other.flatMap(({ fields }) => fields).join(', ')}).`,
+      `The index does not follow this server's ecosystem file yet (${other.flatMap(({ fields }) => fields).join(', ')}).`,
     )
   if (chain !== undefined && status.unread.includes(chain))
     return notReady(`No block of ${chain.name} has been indexed yet.`)

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
-import type { FileParts } from '#chains/indexer/adopted-file/file-part.ts'
 import { type AsOfSnapshot, finalSnapshot, statusAt } from '#chains/indexer/as-of-snapshot.ts'
+import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { FairSlots } from '#lib/mutex.ts'

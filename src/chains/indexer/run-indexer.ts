@@ -4,12 +4,12 @@ import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import { type Leader, LeaseLostError, leaseEnd } from '#operations/jobs/leader.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
-import { adoptFile } from './adopted-file/adopt-file.ts'
-import type { FileParts, PartChange } from './adopted-file/file-part.ts'
-import { mayLead, type OnChangedFile } from './adopted-file/may-lead.ts'
 import type { BackfillerDeps } from './backfill/backfiller.ts'
 import type { AnyDataset } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
+import { applyConfig } from './indexed-config/apply-config.ts'
+import type { FileParts, PartChange } from './indexed-config/file-part.ts'
+import { mayLead, type OnChangedFile } from './indexed-config/may-lead.ts'
 import { type ChainReport, runChain } from './run-chain.ts'
 
 export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
@@ -25,8 +25,8 @@ export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
   reportOf(chain: Chain): ChainReport
   /** Called at each try with whether this process leads. */
   onLead?(leads: boolean): void
-  onAdopted?(changes: readonly PartChange[]): void
-  onNotAdopted?(error: unknown): void
+  onConfigApplied?(changes: readonly PartChange[]): void
+  onConfigFailed?(error: unknown): void
   onOutdated?(): void
 }
 
@@ -40,7 +40,7 @@ export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promis
   const turn = { leader, hasWaited: false, leaderUntilMs: undefined }
   while (!signal.aborted) {
     const isElected = await tryToLead(deps, turn)
-    const isLeading = isElected && (await adopt(deps, turn))
+    const isLeading = isElected && (await tryToApply(deps, turn))
     if (isLeading || !isElected) deps.onLead?.(isLeading)
     if (isLeading) {
       await lead(deps, leader, signal)
@@ -81,21 +81,21 @@ async function watchLeader(engine: Engine, turn: Turn): Promise<void> {
 }
 
 /** False if it may not lead, or the store failed. */
-async function adopt(deps: IndexerDeps, { leader, hasWaited }: Turn): Promise<boolean> {
+async function tryToApply(deps: IndexerDeps, { leader, hasWaited }: Turn): Promise<boolean> {
   const { register: engine, ecosystem, onChangedFile = 'reread' } = deps
   const { chains } = ecosystem
   const own = { engine, leader, onChangedFile, hasWaited, tokens: symbolsOf(ecosystem), chains }
   try {
-    const changes = await adoptFile({ ...deps, ...own })
+    const changes = await applyConfig({ ...deps, ...own })
     if (changes === undefined) {
       await leader.handOver()
       return false
     }
-    if (changes.length > 0) deps.onAdopted?.(changes)
+    if (changes.length > 0) deps.onConfigApplied?.(changes)
     return true
   } catch (error) {
     ignoreStoreError(error)
-    deps.onNotAdopted?.(error)
+    deps.onConfigFailed?.(error)
     return false
   }
 }

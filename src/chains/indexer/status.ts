@@ -5,10 +5,10 @@ import { allEnded } from '#lib/all-ended.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import type { FileParts, PartChange } from './adopted-file/file-part.ts'
-import { partsThatDiffer, readAdoption } from './adopted-file/tables.ts'
 import { type Backfill, readBackfills } from './backfill/backfill-row.ts'
 import { readForgotten } from './forgotten-chains.ts'
+import type { FileParts, PartChange } from './indexed-config/file-part.ts'
+import { partsThatDiffer, readIndexedConfig } from './indexed-config/tables.ts'
 import { readStalls, type Stall } from './stalled-chains.ts'
 import { readUnknown, type UnknownFigure } from './unknown-figures.ts'
 
@@ -41,14 +41,14 @@ export async function readIndexStatus(
   chains: readonly Chain[],
   file?: FileParts,
 ): Promise<IndexStatus | undefined> {
-  const [found, backfills, stalls, adoption, unknown] = await allEnded([
+  const [found, backfills, stalls, indexed, unknown] = await allEnded([
     connection.run(sql`
       select positions.chain_id, number, hash, timestamp_unix,
         head_number, safe_number, finalized_number, coalesce(times, 0) as times_forgotten
       from positions left join forgotten_chains on forgotten_chains.chain_id = positions.chain_id`),
     readBackfills(connection),
     readStalls(connection),
-    readAdoption(connection),
+    readIndexedConfig(connection),
     readUnknown(connection),
   ])
   const byId = new Map(found.map((row) => [column.integer(row, 'chain_id'), row]))
@@ -67,11 +67,11 @@ export async function readIndexStatus(
   return {
     chains: statuses,
     unread,
-    otherParts: file === undefined ? [] : await partsThatDiffer(connection, adoption, file),
+    otherParts: file === undefined ? [] : await partsThatDiffer(connection, indexed, file),
     unknown,
     asOfUnix: Math.max(...statuses.map((each) => each.blockTimeUnix)),
     revision: [
-      adoption?.sequence ?? 0,
+      indexed?.sequence ?? 0,
       ...statuses.map(revisionOf),
       ...digestOfUnknown(unknown),
     ].join('-'),

@@ -1,12 +1,12 @@
 import { leaseMigration } from '#operations/jobs/leader.ts'
 import type { Migration } from '#store/engine.ts'
 import { notificationMigration } from '#store/notifications.ts'
-import { adoptedFileMigration } from './adopted-file/tables.ts'
 import { backfillsMigration } from './backfill/backfill-row.ts'
 import { matchedMappingsMigration } from './events/matched-mappings.ts'
 import { eventsMigration } from './events/tables.ts'
 import { feedMigration } from './feed/tables.ts'
 import { forgottenChainsMigration } from './forgotten-chains.ts'
+import { indexedConfigMigration } from './indexed-config/tables.ts'
 import { nodeStatesMigration } from './node-states.ts'
 import { stalledChainsMigration } from './stalled-chains.ts'
 import { unknownFiguresMigration } from './unknown-figures.ts'
@@ -53,7 +53,7 @@ export const indexerMigrations: readonly Migration[] = [
   eventsMigration,
   backfillsMigration,
   forgottenChainsMigration,
-  adoptedFileMigration,
+  indexedConfigMigration,
   stalledChainsMigration,
   matchedMappingsMigration,
   feedMigration,

@@ -11,7 +11,7 @@ import type {
   PricedToken,
   SupplyShare,
 } from '#chains/ecosystem/ecosystem.ts'
-import type { FileParts } from '#chains/indexer/adopted-file/file-part.ts'
+import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import { type ChainStatus, conditionOf, readIndexStatus } from '#chains/indexer/status.ts'
 import type { Address } from '#domain/address.ts'
 import { type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'

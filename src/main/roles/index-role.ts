@@ -8,7 +8,7 @@ import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { proveStartBlocks } from '#chains/datasets/holders/proof/prove-start-blocks.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import type { OnChangedFile } from '#chains/indexer/adopted-file/may-lead.ts'
+import type { OnChangedFile } from '#chains/indexer/indexed-config/may-lead.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
 import type { ChainReport } from '#chains/indexer/run-chain.ts'
 import { type IndexerDeps, runIndexer } from '#chains/indexer/run-indexer.ts'
@@ -21,7 +21,7 @@ import { type JobRuns, runJobs } from '#operations/jobs/run-jobs.ts'
 import type { Engine } from '#store/engine.ts'
 import { type IndexProgress, makeChainReport } from '../gauges/index-progress.ts'
 import { openIndexJobs } from '../jobs/open-index-jobs.ts'
-import { reportAdopted, reportLead, reportOutdated } from './report-index.ts'
+import { reportLead, reportOutdated, reportReindex } from './report-index.ts'
 import { reportUnmatched } from './report-mappings.ts'
 
 export interface IndexRole {
@@ -56,7 +56,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   for (const [chain, reason] of unproven)
     logger.warn({ chain, reason }, 'startBlock not checked: no node has the state before it')
   const leader = new Leader({ engine: register, clock, name: 'index' })
-  // Leads once it has adopted the file, which may take a while.
+  // Leads once it has applied the file, which may take a while.
   const turn = { leads: false }
   const runs: JobRuns = new Map()
   const jobs = openIndexJobs({
@@ -88,9 +88,9 @@ function indexerDeps(role: IndexRole, indexing: Indexing): IndexerDeps {
     datasets: allDatasets(ecosystem),
     file: filePartsOf(ecosystem),
     prices: makeDollarPrices(ecosystem.tokens),
-    onAdopted: (changes) => reportAdopted(role, changes),
+    onConfigApplied: (changes) => reportReindex(role, changes),
     onOutdated: reportOutdated(logger),
-    onNotAdopted: (err) => logger.error({ err }, 'could not adopt the ecosystem file; retrying'),
+    onConfigFailed: (err) => logger.error({ err }, 'could not apply the ecosystem file; retrying'),
     sourceOf,
     reportOf: (chain) => reportOn(role, chain, sourceOf(chain)),
     onLead(leads) {

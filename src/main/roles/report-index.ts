@@ -2,10 +2,10 @@ import type { Logger } from 'pino'
 import type { ProveDepositsDeps } from '#chains/datasets/deposits/proof/prove-deposits.ts'
 import type { Proof } from '#chains/datasets/holders/proof/proof-row.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { CHAIN_PART, type PartChange } from '#chains/indexer/adopted-file/file-part.ts'
+import { CHAIN_PART, type PartChange } from '#chains/indexer/indexed-config/file-part.ts'
 
 /** Logs what an edit of the ecosystem file leads to, a line for each part. */
-export function reportAdopted(
+export function reportReindex(
   { ecosystem, logger }: { readonly ecosystem: Ecosystem; readonly logger: Pick<Logger, 'info'> },
   changes: readonly PartChange[],
 ): void {

@@ -1,7 +1,7 @@
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
-import type { PartEntry } from '#chains/indexer/adopted-file/file-part.ts'
 import type { Change, Dataset, Position } from '#chains/indexer/dataset.ts'
+import type { PartEntry } from '#chains/indexer/indexed-config/file-part.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import { isTracked, TRANSFER_TOPIC } from '#domain/token.ts'

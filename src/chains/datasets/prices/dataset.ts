@@ -1,7 +1,7 @@
 import { getSelector } from 'ox/AbiEvent'
 import type { PricedToken } from '#chains/ecosystem/priced-token.ts'
-import type { PartEntry } from '#chains/indexer/adopted-file/file-part.ts'
 import type { Change, Dataset, Position } from '#chains/indexer/dataset.ts'
+import type { PartEntry } from '#chains/indexer/indexed-config/file-part.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { BulkInsert } from '#store/engine.ts'

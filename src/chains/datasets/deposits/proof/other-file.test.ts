@@ -4,9 +4,9 @@ import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { adoptFile } from '#chains/indexer/adopted-file/adopt-file.ts'
-import { isOwnRegister } from '#chains/indexer/adopted-file/is-own-register.ts'
 import { ChainIndex } from '#chains/indexer/chain-index.ts'
+import { applyConfig } from '#chains/indexer/indexed-config/apply-config.ts'
+import { isOwnRegister } from '#chains/indexer/indexed-config/is-own-register.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { parseAddress } from '#domain/address.ts'
@@ -41,13 +41,13 @@ const newFile = paidTo(accounts.operator)
 
 const readChecks = (engine: Engine) => engine.read(sql`select block_number from balance_checks`)
 
-/** Starts an indexer and makes the register adopt its file. */
-async function adopt(engine: Engine, ecosystem: Ecosystem) {
+/** Starts an indexer and applies its file to the register. */
+async function applyFile(engine: Engine, ecosystem: Ecosystem) {
   const { payment } = ecosystem
   assert.ok(payment !== null)
   const deps = await commitDepsOf(engine, ecosystem)
   const file = filePartsOf(ecosystem)
-  await adoptFile({
+  await applyConfig({
     ...deps,
     chains: ecosystem.chains,
     file,
@@ -78,11 +78,11 @@ async function adopt(engine: Engine, ecosystem: Ecosystem) {
 onEach(
   'a process with an outdated file writes no proofs or balances to the register',
   async ({ engine }) => {
-    const old = await adopt(engine, oldFile)
+    const old = await applyFile(engine, oldFile)
     await old.follow()
     const [paid] = await engine.read(sql`select block_number, block_hash from deposits`)
     assert.ok(paid !== undefined)
-    const young = await adopt(engine, newFile)
+    const young = await applyFile(engine, newFile)
     await young.follow()
     const block = { number: Number(paid.block_number), hash: paid.block_hash as `0x${string}` }
     await old.prover.prove(block)
@@ -102,25 +102,28 @@ onEach(
   },
 )
 
-onEach('a register that never adopted a file accepts proofs with any file', async ({ engine }) => {
-  const isOurs = (digest: string) =>
-    engine.write((connection) => isOwnRegister(connection, { digest }))
-  assert.equal(await isOurs('a'), true)
-  await adopt(engine, newFile)
-  assert.equal(await isOurs(filePartsOf(newFile).digest), true)
-  assert.equal(await isOurs(filePartsOf(oldFile).digest), false)
-})
+onEach(
+  'a register that never had a file applied accepts proofs with any file',
+  async ({ engine }) => {
+    const isOurs = (digest: string) =>
+      engine.write((connection) => isOwnRegister(connection, { digest }))
+    assert.equal(await isOurs('a'), true)
+    await applyFile(engine, newFile)
+    assert.equal(await isOurs(filePartsOf(newFile).digest), true)
+    assert.equal(await isOurs(filePartsOf(oldFile).digest), false)
+  },
+)
 
-/** What a register with proven deposits and a checked balance keeps when another file is adopted. */
+/** What a register with proven deposits and a checked balance keeps when another file is applied. */
 async function leftAfter(engine: Engine, file: Ecosystem) {
-  const before = await adopt(engine, newFile)
+  const before = await applyFile(engine, newFile)
   await before.follow()
   await before.prove()
   await before.watch()
   const stored = () => engine.read(sql`select proof from deposits`)
   assert.equal((await readChecks(engine)).length, 1)
   assert.ok((await stored()).length > 0)
-  await adopt(engine, file)
+  await applyFile(engine, file)
   return { deposits: await stored(), checks: await readChecks(engine) }
 }
 

@@ -13,28 +13,28 @@ import { readFinalized, readPosition } from '../positions.ts'
 import { type CommitDeps, openChange } from '../transaction.ts'
 import { CHAIN_PART, type PartChange, partChanges } from './file-part.ts'
 import { type MayLead, mayLead } from './may-lead.ts'
-import { readAdoption, readFileParts, writeAdoption } from './tables.ts'
+import { readFileParts, readIndexedConfig, writeIndexedConfig } from './tables.ts'
 
-export interface AdoptDeps extends CommitDeps, MayLead {
+export interface ApplyDeps extends CommitDeps, MayLead {
   readonly chains: readonly Chain[]
 }
 
 /**
  * Removes the rows of changed parts and schedules their re-index, in one transaction. Returns those
- * parts; undefined if another process adopted a newer file.
+ * parts; undefined if another process applied a newer file.
  */
-export async function adoptFile(deps: AdoptDeps): Promise<readonly PartChange[] | undefined> {
+export async function applyConfig(deps: ApplyDeps): Promise<readonly PartChange[] | undefined> {
   const { engine, leader, file } = deps
   return engine.writeWithoutTimeout(async (connection) => {
     await leader.hold(connection)
     if (!(await mayLead(connection, deps))) return undefined
-    const adopted = await readAdoption(connection)
-    if (adopted?.digest === file.digest) return []
+    const indexed = await readIndexedConfig(connection)
+    if (indexed?.digest === file.digest) return []
     const changes = partChanges(await readFileParts(connection), file.parts)
     const followed = await followedChains(connection)
-    const isNew = adopted === undefined && followed.length === 0
+    const isNew = indexed === undefined && followed.length === 0
     if (!isNew) await removeChanged(deps, connection, { changes, followed })
-    await writeAdoption(connection, file, (adopted?.sequence ?? 0) + 1)
+    await writeIndexedConfig(connection, file, (indexed?.sequence ?? 0) + 1)
     await valueEvents(connection, deps.prices, deps.tokens)
     if (!isNew) await resetAll(connection, unixNow(deps.clock))
     // The removal may have outlasted the lease.
@@ -49,7 +49,7 @@ async function followedChains(connection: Connection): Promise<readonly number[]
 }
 
 async function removeChanged(
-  deps: AdoptDeps,
+  deps: ApplyDeps,
   connection: Connection,
   found: { readonly changes: readonly PartChange[]; readonly followed: readonly number[] },
 ): Promise<void> {
@@ -64,7 +64,7 @@ async function removeChanged(
 }
 
 async function removeOfChain(
-  deps: AdoptDeps,
+  deps: ApplyDeps,
   connection: Connection,
   input: {
     readonly chainId: number

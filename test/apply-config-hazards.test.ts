@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { adoptFile } from '#chains/indexer/adopted-file/adopt-file.ts'
-import { readAdoption } from '#chains/indexer/adopted-file/tables.ts'
 import { writeBackfill } from '#chains/indexer/backfill/backfill-row.ts'
 import { noteForgotten } from '#chains/indexer/forgotten-chains.ts'
+import { applyConfig } from '#chains/indexer/indexed-config/apply-config.ts'
+import { readIndexedConfig } from '#chains/indexer/indexed-config/tables.ts'
 import { sql } from '#store/sql.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import {
-  adopt,
+  applyFile,
   GENESIS_UNIX,
   heldBack,
   indexAll,
@@ -44,7 +44,7 @@ onEach('a chain with very many price points can be removed', ({ engine }) =>
       ...file,
       chains: file.chains.map((chain) => ({ ...chain, startBlock: 1 })),
     }))
-    const { changes } = await adopt(engine, moved)
+    const { changes } = await applyFile(engine, moved)
     assert.equal(changes?.length, 2)
     assert.deepEqual(await engine.read(sql`select 1 from price_points limit 1`), [])
   }),
@@ -80,14 +80,14 @@ onEach('the share of the minted supply is not shown while balances are read agai
   withChains(async (at) => {
     await indexAll(engine, at())
     const ecosystem = at(heldBack)
-    await adopt(engine, ecosystem)
+    await applyFile(engine, ecosystem)
     const routes = dataRoutesOf({ register: engine, ecosystem })
     assert.equal((await refusalOf(routes, '/api/burns/total')).code, 'data_not_ready')
   }),
 )
 
 onEach(
-  'a process that waited behind an adoption checks again before it adopts its own file',
+  'a process that waited while another applied its file checks again before it applies its own',
   ({ engine }) =>
     withChains(async (at) => {
       await indexAll(engine, at())
@@ -96,8 +96,8 @@ onEach(
       const deps = await commitDepsOf(engine, older)
       const input = { ...deps, chains: older.chains, file: filePartsOf(older) }
       const waited = { ...input, onChangedFile: 'reread', hasWaited: true } as const
-      assert.equal(await adoptFile(waited), undefined)
-      const adoption = await engine.snapshot(readAdoption)
-      assert.equal(adoption?.digest, filePartsOf(at(zeroOnly)).digest)
+      assert.equal(await applyConfig(waited), undefined)
+      const indexed = await engine.snapshot(readIndexedConfig)
+      assert.equal(indexed?.digest, filePartsOf(at(zeroOnly)).digest)
     }),
 )

@@ -1,15 +1,15 @@
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import type { FileParts } from './file-part.ts'
-import { readAdoption } from './tables.ts'
+import { readIndexedConfig } from './tables.ts'
 
-/** True before the first adoption too. Blocks adoptions until the transaction ends. */
+/** True before the first file is applied too. Blocks applying another until the transaction ends. */
 export async function isOwnRegister(
   connection: Connection,
   file: Pick<FileParts, 'digest'>,
 ): Promise<boolean> {
-  // Every adoption locks this row first.
+  // Applying a file locks this row first.
   await connection.run(sql`update leases set epoch = epoch where name = 'index'`)
-  const adoption = await readAdoption(connection)
-  return adoption === undefined || adoption.digest === file.digest
+  const indexed = await readIndexedConfig(connection)
+  return indexed === undefined || indexed.digest === file.digest
 }

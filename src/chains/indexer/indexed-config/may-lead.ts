@@ -1,6 +1,6 @@
 import type { Connection } from '#store/engine.ts'
 import type { FileParts } from './file-part.ts'
-import { partsThatDiffer, readAdoption, wasAdopted } from './tables.ts'
+import { partsThatDiffer, readIndexedConfig, wasIndexed } from './tables.ts'
 
 export class ChangedFileError extends Error {
   override readonly name = 'ChangedFileError'
@@ -21,18 +21,18 @@ export interface MayLead {
 }
 
 /**
- * Without a leader, a new process imposes its file. A standby does not impose a previously adopted
+ * Without a leader, a new process imposes its file. A standby does not impose a previously applied
  * one: it would undo an edit.
  */
 export async function mayLead(
   connection: Connection,
   { file, onChangedFile, hasWaited }: MayLead,
 ): Promise<boolean> {
-  const adopted = await readAdoption(connection)
-  if (adopted === undefined || adopted.digest === file.digest) return true
+  const indexed = await readIndexedConfig(connection)
+  if (indexed === undefined || indexed.digest === file.digest) return true
   if (onChangedFile === 'refuse') {
-    const changes = await partsThatDiffer(connection, adopted, file)
+    const changes = await partsThatDiffer(connection, indexed, file)
     throw new ChangedFileError(changes.flatMap(({ fields }) => fields))
   }
-  return !hasWaited || !(await wasAdopted(connection, file.digest))
+  return !hasWaited || !(await wasIndexed(connection, file.digest))
 }

@@ -9,8 +9,8 @@ import {
   partChanges,
 } from './file-part.ts'
 
-/** The adopted file, and all adopted files in order. */
-export const adoptedFileMigration: Migration = {
+/** The file that shaped the register, and all earlier ones in order. */
+export const indexedConfigMigration: Migration = {
   id: 2030,
   name: 'the file that the register was built from',
   sql: `
@@ -28,19 +28,21 @@ export const adoptedFileMigration: Migration = {
 
 const NO_CHAIN = 0
 
-export interface Adoption {
+export interface IndexedConfig {
   readonly sequence: number
   readonly digest: string
 }
 
-export async function readAdoption(connection: Connection): Promise<Adoption | undefined> {
+export async function readIndexedConfig(
+  connection: Connection,
+): Promise<IndexedConfig | undefined> {
   const [row] = await connection.run(
     sql`select sequence, digest from file_adoptions order by sequence desc limit 1`,
   )
   return row && { sequence: column.integer(row, 'sequence'), digest: column.text(row, 'digest') }
 }
 
-export async function wasAdopted(connection: Connection, digest: string): Promise<boolean> {
+export async function wasIndexed(connection: Connection, digest: string): Promise<boolean> {
   const found = await connection.run(
     sql`select sequence from file_adoptions where digest = ${digest} limit 1`,
   )
@@ -65,19 +67,19 @@ export async function readOtherParts(
   connection: Connection,
   file: FileParts,
 ): Promise<readonly PartChange[]> {
-  return partsThatDiffer(connection, await readAdoption(connection), file)
+  return partsThatDiffer(connection, await readIndexedConfig(connection), file)
 }
 
 export async function partsThatDiffer(
   connection: Connection,
-  adoption: Adoption | undefined,
+  indexed: IndexedConfig | undefined,
   file: FileParts,
 ): Promise<readonly PartChange[]> {
-  if (adoption === undefined || adoption.digest === file.digest) return []
+  if (indexed === undefined || indexed.digest === file.digest) return []
   return partChanges(await readFileParts(connection), file.parts)
 }
 
-export async function writeAdoption(
+export async function writeIndexedConfig(
   connection: Connection,
   file: FileParts,
   sequence: number,
