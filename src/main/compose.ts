@@ -35,7 +35,7 @@ import type { DepositIndex } from '#money/payments/deposit.ts'
 import { Notifier } from '#money/payments/notifier.ts'
 import { paymentRequiredBody } from '#money/payments/offers.ts'
 import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
-import { settlesIntent } from '#money/x402/settling/intent-store.ts'
+import { settlesPayment } from '#money/x402/settling/payment-store.ts'
 import type { Route } from '#route/route.ts'
 import { describeGate } from '#serving/api/describe-service.ts'
 import type { GaugeReading, Metrics } from '#serving/api/metrics.ts'
@@ -362,7 +362,7 @@ function composePayments(
       verifyPayerProof: access.verifyPayerProof,
       contractProofs: new ContractProofs(() => walletNodes(payment), clock, proofGuard(clock)),
       deposits,
-      isReserved: settlesIntent,
+      isReserved: settlesPayment,
       notifier,
     }),
   }

@@ -1,7 +1,7 @@
 import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
 import { type Readiness, readPublished } from '#money/x402/facilitators/readiness.ts'
 import { gasOfDay } from '#money/x402/settling/gas-days.ts'
-import { countOpenIntents } from '#money/x402/settling/intent-store.ts'
+import { countOpenPayments } from '#money/x402/settling/payment-store.ts'
 import type { SettlingRpc } from '#money/x402/settling/settling-rpc.ts'
 import type { GaugeReading } from '#serving/api/metrics.ts'
 import type { Engine } from '#store/engine.ts'
@@ -38,12 +38,12 @@ export function settlingGauges(
       ...deps.outcomes,
     })),
     gauge('open_payments', 'Payments not finished yet, by state', async ({ engine }) => {
-      const open = await countOpenIntents({ run: engine.read })
+      const open = await countOpenPayments({ run: engine.read })
       const counts = Object.fromEntries(open.map(({ status, count }) => [status, count]))
       return { reserved: 0, submitted: 0, ...counts }
     }),
     gauge('open_seconds', 'Age of the oldest unfinished payment', async (deps) => {
-      const open = await countOpenIntents({ run: deps.engine.read })
+      const open = await countOpenPayments({ run: deps.engine.read })
       const ages = open.map(({ oldestUnix }) => unixNow(deps.clock) - oldestUnix)
       return { oldest: Math.max(0, ...ages) }
     }),

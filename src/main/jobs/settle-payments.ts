@@ -3,7 +3,7 @@ import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import { createVerifier } from '#money/payments/verifier.ts'
-import { settlesIntent } from '#money/x402/settling/intent-store.ts'
+import { settlesPayment } from '#money/x402/settling/payment-store.ts'
 import { shareOf } from '#money/x402/sign-in/bucket-shares.ts'
 import { blockHashes } from '../roles/block-hashes.ts'
 import type { JobDeps } from './job-deps.ts'
@@ -21,7 +21,7 @@ export function openVerifying(deps: JobDeps): () => Promise<void> {
     chainId: payment.chain.id,
     blockHash: blockHashes(reads, clock),
     shareOf,
-    isReserved: (connection, txHash) => settlesIntent(connection, txHash),
+    isReserved: (connection, txHash) => settlesPayment(connection, txHash),
     confirmations: payment.confirmations,
     onChange,
   })

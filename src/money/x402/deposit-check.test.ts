@@ -4,8 +4,8 @@ import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { depositCheck } from './deposit-check.ts'
-import { creditIntent } from './settling/credit-intent.ts'
-import { insertIntent, setIntentStatus } from './settling/intent-store.ts'
+import { creditPayment } from './settling/credit-payment.ts'
+import { insertPayment, setPaymentStatus } from './settling/payment-store.ts'
 import { settlingHarness } from './settling/settling-harness.ts'
 import { depositOf, NOON_UNIX, word } from './x402-harness.ts'
 
@@ -14,9 +14,9 @@ const onBoth = eachEngine(startPostgres, accountsMigrations)
 onBoth(
   'the audit finds a payment that was given up though its money came, and no other',
   async ({ engine }) => {
-    const { deps, authorize, intentOf } = settlingHarness(engine)
+    const { deps, authorize, paymentOf } = settlingHarness(engine)
     const authorization = authorize(1)
-    const intent = { ...intentOf(authorization, 'intent-1'), fromBlock: 1_000 }
+    const payment = { ...paymentOf(authorization, 'payment-1'), fromBlock: 1_000 }
     const deposit: Deposit = {
       // Somebody else sent it before it was reserved.
       ...depositOf(authorization, 700),
@@ -31,14 +31,14 @@ onBoth(
       const check = depositCheck({ deposits: { canonical }, clock: deps.clock })
       return (await engine.snapshot(check.run)).map(({ subject }) => subject)
     }
-    await engine.write((tx) => insertIntent(tx, intent))
+    await engine.write((tx) => insertPayment(tx, payment))
     assert.deepEqual(await audit(deposit), [], 'on its way')
-    const ended = { id: intent.id, from: 'reserved', to: 'abandoned' } as const
+    const ended = { id: payment.id, from: 'reserved', to: 'abandoned' } as const
     const nowUnix = NOON_UNIX
-    await engine.write((tx) => setIntentStatus(tx, { ...ended, lookUnix: nowUnix }))
+    await engine.write((tx) => setPaymentStatus(tx, { ...ended, lookUnix: nowUnix }))
     assert.deepEqual(await audit(deposit), [], 'looked at again soon')
-    await engine.write((tx) => setIntentStatus(tx, { ...ended, from: 'abandoned' }))
-    assert.deepEqual(await audit(deposit), ['intent-1 abandoned'])
+    await engine.write((tx) => setPaymentStatus(tx, { ...ended, from: 'abandoned' }))
+    assert.deepEqual(await audit(deposit), ['payment-1 abandoned'])
     assert.deepEqual(await audit(), [])
     for (const other of [
       { ...deposit, amount: 1n },
@@ -48,7 +48,7 @@ onBoth(
     ])
       assert.deepEqual(await audit(other), [])
     const paid = { kind: 'paid', deposit } as const
-    await engine.write((tx) => creditIntent(tx, deps, { intent, paid, isServed: false }))
+    await engine.write((tx) => creditPayment(tx, deps, { payment, paid, isServed: false }))
     assert.deepEqual(await audit(deposit), [])
   },
 )

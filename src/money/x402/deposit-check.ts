@@ -6,10 +6,10 @@ import type { DepositIndex } from '#money/payments/deposit.ts'
 import { depositPages } from '#money/payments/suspense.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import { EARLIER_BLOCKS, type Intent } from './settling/intent.ts'
-import { COLUMNS, toIntent } from './settling/intent-store.ts'
+import { COLUMNS, toPayment } from './settling/payment-store.ts'
+import { EARLIER_BLOCKS, type X402Payment } from './settling/x402-payment.ts'
 
-/** Ended intents are looked at less and less often, but at least this often. */
+/** Ended payments are looked at less and less often, but at least this often. */
 const LATE_SECONDS = 3_600
 
 /** So many of the newest are compared; they are held in memory. */
@@ -26,22 +26,22 @@ export function depositCheck(deps: {
   return {
     name: 'no abandoned x402 payment has moved money without a credit',
     async run(connection) {
-      const intents = await givenUp(connection, unixNow(deps.clock))
+      const payments = await givenUp(connection, unixNow(deps.clock))
       const found: Difference[] = []
-      if (intents.length === 0) return found
+      if (payments.length === 0) return found
       for await (const page of depositPages(deps.deposits)) {
         const pairs = page.flatMap((deposit) => {
-          const intent = intents.find((each) => fits(each, deposit))
-          return intent === undefined ? [] : [{ deposit, intent }]
+          const payment = payments.find((each) => fits(each, deposit))
+          return payment === undefined ? [] : [{ deposit, payment }]
         })
         const hashes = pairs.map(({ deposit }) => deposit.txHash)
         const credited = await liveCreditsOf(connection, hashes)
-        for (const { deposit, intent } of pairs) {
+        for (const { deposit, payment } of pairs) {
           const { txHash, positionInTx, amount } = deposit
           if (credited.some((each) => each.txHash === txHash && each.positionInTx === positionInTx))
             continue
           const detail = `expected a credit of ${amount} in ${txHash}, found none`
-          found.push({ subject: `${intent.id} ${intent.status}`, detail })
+          found.push({ subject: `${payment.id} ${payment.status}`, detail })
         }
         if (found.length >= DIFFERENCES_MAX) break
       }
@@ -50,16 +50,16 @@ export function depositCheck(deps: {
   }
 }
 
-async function givenUp(connection: Connection, nowUnix: number): Promise<Intent[]> {
+async function givenUp(connection: Connection, nowUnix: number): Promise<X402Payment[]> {
   const rows = await connection.run(sql`
     select ${COLUMNS} from x402_intents
     where status in ('abandoned', 'failed')
       and (look_unix is null or look_unix < ${nowUnix - LATE_SECONDS})
     order by created_unix desc, id desc limit ${INTENTS_MAX}`)
-  return rows.map(toIntent)
+  return rows.map(toPayment)
 }
 
-function fits({ authorization, chainId, fromBlock }: Intent, deposit: Deposit): boolean {
+function fits({ authorization, chainId, fromBlock }: X402Payment, deposit: Deposit): boolean {
   const { from, to, value, validBefore } = authorization
   return (
     deposit.chainId === chainId &&

@@ -11,10 +11,10 @@ import { callOfferHeader } from './offers/call-offer.ts'
 import { carriesPayment, type PaymentPayload } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
 import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
-import { creditIntent } from './settling/credit-intent.ts'
-import type { Intent, Payee } from './settling/intent.ts'
-import { openPaymentOf } from './settling/intent-store.ts'
+import { creditPayment } from './settling/credit-payment.ts'
+import { openPaymentOf } from './settling/payment-store.ts'
 import type { SettleDeps, SettledPayment, SettleOutcome } from './settling/settle-payment.ts'
+import type { Payee, X402Payment } from './settling/x402-payment.ts'
 import type { SignInFault } from './sign-in/sign-in-message.ts'
 import { createVisitors, signedInCaller, type Visitor } from './sign-in/signed-in.ts'
 
@@ -217,12 +217,12 @@ export class CallPayments {
     caller: Caller | undefined,
   ): Promise<Admission | undefined> {
     const { engine, meter } = this.#deps
-    const name = `x402:${settled.intent.id}`
+    const name = `x402:${settled.payment.id}`
     let admission: Admission | undefined
     try {
       await engine.write(async (connection) => {
         const isServed = caller !== undefined
-        const credit = () => creditIntent(connection, this.#deps, { ...settled, isServed })
+        const credit = () => creditPayment(connection, this.#deps, { ...settled, isServed })
         if (caller === undefined) await credit()
         else admission = await admitCredited(connection, this.#deps, { caller, name }, credit)
       })
@@ -300,7 +300,7 @@ export function payeeOf(caller: Caller): Payee {
 export function openPaymentOfCaller(
   { engine }: Pick<SettleDeps, 'engine'>,
   caller: Caller,
-): Promise<Intent | undefined> {
+): Promise<X402Payment | undefined> {
   const wallet = caller.kind === 'keyed' ? caller.wallet : walletOfBucket(caller.bucket)
   return openPaymentOf({ run: engine.read }, payeeOf(caller), wallet)
 }

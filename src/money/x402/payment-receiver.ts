@@ -4,9 +4,8 @@ import type { PaymentFault } from './faults.ts'
 import { matchOffer } from './offers/match-offer.ts'
 import { carriesPayment, type PaymentPayload, readPayment } from './offers/payment-payload.ts'
 import { schemeOf } from './schemes/schemes.ts'
-import { type Intent, type Payee, samePayee, sameSigned } from './settling/intent.ts'
-import { findIntent, takeServed } from './settling/intent-store.ts'
-import { isCrowded } from './settling/reserve-intent.ts'
+import { findPayment, takeServed } from './settling/payment-store.ts'
+import { isCrowded } from './settling/reserve-payment.ts'
 import {
   joinPayment,
   type SettleDeps,
@@ -15,6 +14,7 @@ import {
   type SettleOutcome,
   settlePayment,
 } from './settling/settle-payment.ts'
+import { type Payee, samePayee, sameSigned, type X402Payment } from './settling/x402-payment.ts'
 
 export interface PaymentFacts {
   readonly headers: Parameters<typeof readPayment>[0]
@@ -51,9 +51,9 @@ export class PaymentReceiver {
     if (!carriesPayment(headers)) return undefined
     const payload = readPayment(headers)
     if (typeof payload === 'string' || this.#isUnderWay(payload)) return 'carried'
-    const intent = await this.#find(payload)
-    if (intent === undefined || isOpen(intent)) return 'carried'
-    return mayBeServed(intent) ? 'credited' : this.#refuse()
+    const payment = await this.#find(payload)
+    if (payment === undefined || isOpen(payment)) return 'carried'
+    return mayBeServed(payment) ? 'credited' : this.#refuse()
   }
 
   /** Undefined for the one request that is served by a payment that the leader has credited. */
@@ -71,15 +71,15 @@ export class PaymentReceiver {
     const payload = readPayment(headers)
     if (typeof payload === 'string') return this.#reject(payload, undefined)
     if (this.#isUnderWay(payload)) return { kind: 'again', payload }
-    const intent = await this.#find(payload)
-    if (intent !== undefined)
-      return mayBeServed(intent) && samePayee(intent.payee, payee) && sameSigned(intent, payload)
+    const payment = await this.#find(payload)
+    if (payment !== undefined)
+      return mayBeServed(payment) && samePayee(payment.payee, payee) && sameSigned(payment, payload)
         ? { kind: 'again', payload }
         : this.#refuse()
     const fault = matchOffer(this.#deps, amounts, payload)
     if (fault !== undefined) return this.#reject(fault, payload)
-    const { engine, payment } = this.#deps
-    const asked = { chainId: payment.chain.id, asset: payment.asset, payee, ...payload }
+    const { engine, payment: config } = this.#deps
+    const asked = { chainId: config.chain.id, asset: config.asset, payee, ...payload }
     if (await isCrowded({ run: engine.read }, asked)) return { kind: 'crowded', payload }
     const unsigned = await this.#checkSignature(payload, addressBucket)
     if (unsigned === undefined) return { kind: 'fresh', payload }
@@ -121,11 +121,11 @@ export class PaymentReceiver {
     return this.#underWay.has(nameOf(payload))
   }
 
-  #find({ authorization }: PaymentPayload): Promise<Intent | undefined> {
+  #find({ authorization }: PaymentPayload): Promise<X402Payment | undefined> {
     const { engine, payment } = this.#deps
     const { from, nonce } = authorization
     const named = { chainId: payment.chain.id, asset: payment.asset, from, nonce }
-    return findIntent({ run: engine.read }, named)
+    return findPayment({ run: engine.read }, named)
   }
 
   /** Undefined if signed. Limited by address, because it costs milliseconds and may ask a node. */
@@ -147,12 +147,12 @@ export class PaymentReceiver {
   }
 }
 
-function isOpen({ status }: Intent): boolean {
+function isOpen({ status }: X402Payment): boolean {
   return status === 'reserved' || status === 'submitted'
 }
 
-function mayBeServed(intent: Intent): boolean {
-  return isOpen(intent) || (intent.status === 'credited' && !intent.isServed)
+function mayBeServed(payment: X402Payment): boolean {
+  return isOpen(payment) || (payment.status === 'credited' && !payment.isServed)
 }
 
 function nameOf({ authorization }: PaymentPayload): string {

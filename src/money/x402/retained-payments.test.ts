@@ -7,9 +7,9 @@ import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { RETAINED_INTENTS, RETAINED_SIGN_INS } from './retained-payments.ts'
-import type { IntentStatus } from './settling/intent.ts'
-import { insertIntent, setIntentStatus } from './settling/intent-store.ts'
-import { newIntent } from './x402-harness.ts'
+import { insertPayment, setPaymentStatus } from './settling/payment-store.ts'
+import type { PaymentStatus } from './settling/x402-payment.ts'
+import { newPayment } from './x402-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const NOW_UNIX = 1_800_000_000
@@ -17,15 +17,15 @@ const NOW_UNIX = 1_800_000_000
 async function add(
   engine: Engine,
   id: string,
-  { validBefore, status = 'abandoned' }: { validBefore: bigint; status?: IntentStatus },
+  { validBefore, status = 'abandoned' }: { validBefore: bigint; status?: PaymentStatus },
 ): Promise<void> {
   const nonce = `0x${Buffer.from(id).toString('hex').padStart(64, '0')}` as const
-  const reserved = newIntent(1)
+  const reserved = newPayment(1)
   const authorization = { ...reserved.authorization, validBefore, nonce }
-  const intent = { ...reserved, id, authorization, createdUnix: NOW_UNIX }
-  await engine.write((tx) => insertIntent(tx, intent))
+  const payment = { ...reserved, id, authorization, createdUnix: NOW_UNIX }
+  await engine.write((tx) => insertPayment(tx, payment))
   if (status !== 'reserved')
-    await engine.write((tx) => setIntentStatus(tx, { id, from: 'reserved', to: status }))
+    await engine.write((tx) => setPaymentStatus(tx, { id, from: 'reserved', to: status }))
 }
 
 async function left(engine: Engine): Promise<unknown[]> {
@@ -50,7 +50,7 @@ onBoth(
 onBoth('one that is still looked at stays', async ({ engine }) => {
   await add(engine, 'a', { validBefore: 999n })
   const again = { id: 'a', from: 'abandoned', to: 'abandoned' } as const
-  await engine.write((tx) => setIntentStatus(tx, { ...again, lookUnix: NOW_UNIX }))
+  await engine.write((tx) => setPaymentStatus(tx, { ...again, lookUnix: NOW_UNIX }))
   await prune(engine, NOW_UNIX + 2 * DAY_SECONDS)
   assert.deepEqual(await left(engine), ['a'])
 })

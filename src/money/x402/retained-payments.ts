@@ -1,7 +1,7 @@
 import { type Retained, START } from '#operations/jobs/retained.ts'
 import { sql } from '#store/sql.ts'
 
-/** Only intents that sent nothing, a day after expiry: anyone may sign payments that fail. */
+/** Drops payments that sent nothing a day after expiry, because anyone may sign some that fail. */
 export const RETAINED_INTENTS: Retained = {
   rows: 'x402 payments that sent nothing',
   // Shown again within a day, it is answered "already used".

@@ -13,7 +13,7 @@ import { sql } from '#store/sql.ts'
 import type { PaymentPayload } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
 import { refusePending } from './pay-for-call.ts'
-import type { Payee } from './settling/intent.ts'
+import type { Payee } from './settling/x402-payment.ts'
 import type { X402Deps } from './x402-deps.ts'
 
 export const Topup = named('Topup', {
@@ -83,14 +83,14 @@ async function readCredit(
   { authorization }: PaymentPayload,
 ): Promise<FoundCredit> {
   const [row] = await reads.run(sql`
-    select intents.status, credits.account, (
+    select payments.status, credits.account, (
         select cast(coalesce(sum(postings.micro_usd), 0) as bigint) from postings
         where postings.entry_id = 'credit:' || credits.id
           and postings.account = ${receivableAccount('')} || credits.owner) as repaid
-    from x402_intents as intents left join credits
-      on credits.id = intents.credit_id and credits.reversed_unix is null
-    where intents.chain_id = ${payment.chain.id} and intents.asset = ${payment.asset}
-      and intents.payer = ${authorization.from} and intents.nonce = ${authorization.nonce}`)
+    from x402_intents as payments left join credits
+      on credits.id = payments.credit_id and credits.reversed_unix is null
+    where payments.chain_id = ${payment.chain.id} and payments.asset = ${payment.asset}
+      and payments.payer = ${authorization.from} and payments.nonce = ${authorization.nonce}`)
   if (row === undefined) return { status: undefined, account: undefined, repaid: 0n }
   return {
     status: column.text(row, 'status'),

@@ -13,16 +13,16 @@ import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import type { PaymentPayload } from './offers/payment-payload.ts'
 import { PaymentReceiver, type Received } from './payment-receiver.ts'
-import type { IntentStatus } from './settling/intent.ts'
 import type { SettleOutcome } from './settling/settle-payment.ts'
 import { settlingHarness } from './settling/settling-harness.ts'
+import type { PaymentStatus } from './settling/x402-payment.ts'
 import { shareOf } from './sign-in/bucket-shares.ts'
 import { topupRoutes } from './topup-routes.ts'
 import {
   CALLER,
   depositOf,
   NOON_UNIX,
-  newIntent,
+  newPayment,
   PAY_TO,
   PAYER,
   SIGNATURE,
@@ -46,7 +46,7 @@ function settlingReceiver(engine: Engine) {
     ...{ version: 2, scheme: 'exact', network: 'eip155:8453', accepted: undefined },
     ...{ authorization, signature: SIGNATURE },
   }
-  const store = (status: IntentStatus, creditId?: string) =>
+  const store = (status: PaymentStatus, creditId?: string) =>
     storePayment(engine, {
       authorization,
       bucket: CALLER.bucket,
@@ -99,7 +99,7 @@ function receiptOf(outcome: Outcome) {
 /** Of a payment that another writer ends. */
 const SETTLED = {
   kind: 'settled',
-  intent: newIntent(9),
+  payment: newPayment(9),
   paid: { kind: 'paid', deposit: DEPOSIT },
 } as const
 

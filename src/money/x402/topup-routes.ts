@@ -13,9 +13,9 @@ import { carriesPayment } from './offers/payment-payload.ts'
 import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
 import { openPaymentOfCaller, payeeOf, refusePending } from './pay-for-call.ts'
 import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
-import { creditIntent } from './settling/credit-intent.ts'
-import type { Payee } from './settling/intent.ts'
+import { creditPayment } from './settling/credit-payment.ts'
 import type { SettleDeps } from './settling/settle-payment.ts'
+import type { Payee } from './settling/x402-payment.ts'
 import type { SignInFault } from './sign-in/sign-in-message.ts'
 import { signedInCaller, type Visitor } from './sign-in/signed-in.ts'
 import { answerSettled, refusePendingTopup, Topup } from './topup-answer.ts'
@@ -149,7 +149,7 @@ async function topUp(deps: TopupDeps, input: TopupInput): Promise<Outcome> {
   const transaction = outcome.paid.deposit.txHash
   try {
     await deps.engine.write((connection) =>
-      creditIntent(connection, deps, { ...outcome, isServed: true }),
+      creditPayment(connection, deps, { ...outcome, isServed: true }),
     )
   } catch (error) {
     deps.report(error)

@@ -7,11 +7,11 @@ import type { Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
-import { creditIntent, endIntent } from './settling/credit-intent.ts'
-import { insertIntent, setIntentStatus } from './settling/intent-store.ts'
+import { creditPayment, endPayment } from './settling/credit-payment.ts'
+import { insertPayment, setPaymentStatus } from './settling/payment-store.ts'
 import { collectCredits } from './sign-in/collect-credits.ts'
 import { x402Guards } from './x402-guards.ts'
-import { brokenPromises, depositOf, NOON_UNIX, newIntent, PAYER, word } from './x402-harness.ts'
+import { brokenPromises, depositOf, NOON_UNIX, newPayment, PAYER, word } from './x402-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
@@ -25,19 +25,19 @@ async function livedIn(engine: Engine): Promise<void> {
     return `id-${ids}`
   }
   for (const n of [1, 2, 3, 4, 5]) {
-    const reserved = newIntent(n)
-    await engine.write((tx) => insertIntent(tx, reserved))
+    const reserved = newPayment(n)
+    await engine.write((tx) => insertPayment(tx, reserved))
     const { id } = reserved
-    await engine.write((tx) => setIntentStatus(tx, { id, from: 'reserved', to: 'submitted' }))
-    const intent = { ...reserved, status: 'submitted' } as const
+    await engine.write((tx) => setPaymentStatus(tx, { id, from: 'reserved', to: 'submitted' }))
+    const payment = { ...reserved, status: 'submitted' } as const
     const ended = { to: 'failed', lookUnix: undefined, reason: 'insufficient_funds' } as const
-    if (n === 3) await engine.write((tx) => endIntent(tx, intent, ended))
+    if (n === 3) await engine.write((tx) => endPayment(tx, payment, ended))
     if (n > 2) continue
     const txHash = word(999 + n)
-    const deposit = { ...depositOf(intent.authorization, n), txHash }
+    const deposit = { ...depositOf(payment.authorization, n), txHash }
     const paid = { kind: 'paid', deposit } as const
     await engine.write((tx) =>
-      creditIntent(tx, { newId, clock: () => NOW_MS }, { intent, paid, isServed: true }),
+      creditPayment(tx, { newId, clock: () => NOW_MS }, { payment, paid, isServed: true }),
     )
   }
   const input = { wallet: PAYER, nowUnix: NOW_MS / 1000 }
@@ -67,22 +67,22 @@ const CORRUPTIONS: readonly {
 }[] = [
   {
     what: 'a settled payment of another sum than its credit',
-    statement: sql`update x402_intents set micro_usd = 90000 where id = 'intent-1'`,
+    statement: sql`update x402_intents set micro_usd = 90000 where id = 'payment-1'`,
     found: [ONE_LIVE],
   },
   {
     what: 'a settled payment of another payer than its credit',
-    statement: sql`update x402_intents set payer = ${`0x${'dd'.repeat(20)}`} where id = 'intent-1'`,
+    statement: sql`update x402_intents set payer = ${`0x${'dd'.repeat(20)}`} where id = 'payment-1'`,
     found: [ONE_LIVE],
   },
   {
     what: 'a settled payment with the transaction of another one',
-    statement: sql`update x402_intents set tx_hash = ${word(7)} where id = 'intent-1'`,
+    statement: sql`update x402_intents set tx_hash = ${word(7)} where id = 'payment-1'`,
     found: [ONE_LIVE],
   },
   {
     what: 'a settled payment without a credit',
-    statement: sql`update x402_intents set credit_id = null where id = 'intent-1'`,
+    statement: sql`update x402_intents set credit_id = null where id = 'payment-1'`,
     found: [ONE_LIVE, OF_ONE, STATE],
   },
   {
@@ -93,55 +93,55 @@ const CORRUPTIONS: readonly {
   {
     what: 'two payments of one credit',
     statement: sql`update x402_intents set tx_hash = ${word(1_000)}, status = 'credited',
-      credit_id = (select id from credits where tx_hash = ${word(1_000)}) where id = 'intent-3'`,
+      credit_id = (select id from credits where tx_hash = ${word(1_000)}) where id = 'payment-3'`,
     found: [OF_ONE, 'an x402 payment is credited where it said'],
   },
   {
     what: 'a credit without a payment',
-    statement: sql`delete from x402_intents where id = 'intent-1'`,
+    statement: sql`delete from x402_intents where id = 'payment-1'`,
     found: [OF_ONE],
   },
   {
     what: 'a reversed credit without a payment',
     statement: sql`update credits set reversed_unix = 1, micro_usd = 5
-      where id = (select credit_id from x402_intents where id = 'intent-1')`,
+      where id = (select credit_id from x402_intents where id = 'payment-1')`,
     found: [ONE_LIVE, 'every reversed credit without a claim was of an x402 payment', OWN],
   },
   {
     what: 'a payment that is credited to somebody else',
-    statement: sql`update x402_intents set payee = '192.0.2.99' where id = 'intent-1'`,
+    statement: sql`update x402_intents set payee = '192.0.2.99' where id = 'payment-1'`,
     found: ['an x402 payment is credited where it said'],
   },
   {
     what: 'a failed payment with a live credit',
-    statement: sql`update x402_intents set status = 'failed' where id = 'intent-1'`,
+    statement: sql`update x402_intents set status = 'failed' where id = 'payment-1'`,
     found: [OF_ONE, NOT_SETTLED],
   },
   {
     what: 'a payment that is settled without its transaction',
-    statement: sql`update x402_intents set tx_hash = null where id = 'intent-1'`,
+    statement: sql`update x402_intents set tx_hash = null where id = 'payment-1'`,
     found: [ONE_LIVE, STATE],
   },
   {
     what: 'a payment in a state that does not exist',
-    statement: sql`update x402_intents set status = 'paid' where id = 'intent-4'`,
+    statement: sql`update x402_intents set status = 'paid' where id = 'payment-4'`,
     found: [STATE],
   },
   {
     what: 'a payment that has served a call without a credit',
-    statement: sql`update x402_intents set served = 1 where id = 'intent-5'`,
+    statement: sql`update x402_intents set served = 1 where id = 'payment-5'`,
     found: [STATE],
   },
   {
     what: 'a collection of more than was moved',
     statement: sql`update x402_collected set micro_usd = micro_usd - 1
-      where credit_id = (select credit_id from x402_intents where id = 'intent-1')`,
+      where credit_id = (select credit_id from x402_intents where id = 'payment-1')`,
     found: [COLLECTED],
   },
   {
     what: 'a collection that was forgotten',
     statement: sql`delete from x402_collected
-      where credit_id = (select credit_id from x402_intents where id = 'intent-1')`,
+      where credit_id = (select credit_id from x402_intents where id = 'payment-1')`,
     found: [COLLECTED],
   },
   {
@@ -153,17 +153,17 @@ const CORRUPTIONS: readonly {
     what: 'a reorg that takes a collected payment from its address once more',
     statement: sql`insert into postings (entry_id, line, account, micro_usd)
       select 'reversal:' || id, 0, account, -1 from credits
-      where id = (select credit_id from x402_intents where id = 'intent-1')`,
+      where id = (select credit_id from x402_intents where id = 'payment-1')`,
     found: [SHARED],
   },
   {
     what: 'a reorg that takes more of a payment than it was',
     statement: [
       sql`delete from x402_collected
-        where credit_id = (select credit_id from x402_intents where id = 'intent-1')`,
+        where credit_id = (select credit_id from x402_intents where id = 'payment-1')`,
       sql`insert into postings (entry_id, line, account, micro_usd)
         select 'reversal:' || id, 0, account, -micro_usd - 1 from credits
-        where id = (select credit_id from x402_intents where id = 'intent-1')`,
+        where id = (select credit_id from x402_intents where id = 'payment-1')`,
     ],
     found: [COLLECTED, SHARED],
   },

@@ -1,7 +1,7 @@
 import { appendOnly, type Guard } from '#store/guard.ts'
 
 export const x402Guards: readonly Guard[] = [
-  // Only intents that moved nothing may be deleted.
+  // Only payments that moved nothing may be deleted.
   {
     table: 'x402_intents',
     name: 'x402_intents_stay',

@@ -5,7 +5,7 @@ import type { Check } from '#ledger/check.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import type { Authorization } from './schemes/scheme.ts'
-import type { Intent, IntentStatus } from './settling/intent.ts'
+import type { PaymentStatus, X402Payment } from './settling/x402-payment.ts'
 import { x402Checks } from './x402-checks.ts'
 
 export const CHAIN_ID = 8453
@@ -39,9 +39,9 @@ export const CALLER: Caller = {
 export const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
 
 /** The payment with a number, reserved for the bucket of that number; nobody looks at its signature. */
-export function newIntent(n: number): Intent {
+export function newPayment(n: number): X402Payment {
   return {
-    id: `intent-${n}`,
+    id: `payment-${n}`,
     scheme: 'exact',
     chainId: CHAIN_ID,
     asset: ASSET,
@@ -90,7 +90,7 @@ export async function storePayment(
   input: {
     readonly authorization: Authorization
     readonly bucket: string
-    readonly status: IntentStatus
+    readonly status: PaymentStatus
     readonly creditId?: string
   },
 ): Promise<void> {
@@ -99,7 +99,7 @@ export async function storePayment(
     tx.run(sql`
       insert into x402_intents (id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
         valid_before, signature, payee_kind, payee, status, created_unix, from_block, credit_id)
-      values ('intent', ${CHAIN_ID}, ${ASSET}, ${from}, ${nonce}, ${to}, ${value},
+      values ('payment', ${CHAIN_ID}, ${ASSET}, ${from}, ${nonce}, ${to}, ${value},
         ${String(validAfter)}, ${String(validBefore)}, '0x', 'bucket', ${input.bucket},
         ${input.status}, 1, 0, ${input.creditId ?? null})`),
   )

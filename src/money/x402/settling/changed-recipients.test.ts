@@ -18,12 +18,12 @@ for (const change of [{ payTo: [{ address: OTHER, since: '2026-11-23' }] }, { as
       const { chain, authorize, leading } = harness
       const authorization = authorize(1, 3_600)
       chain.fund(authorization.from, 1_000_000n)
-      const intent = harness.intentOf(authorization, 'intent-1')
-      await harness.submit(intent)
-      const payment = { ...leading.payment, ...change }
+      const payment = harness.paymentOf(authorization, 'payment-1')
+      await harness.submit(payment)
+      const changed = { ...leading, payment: { ...leading.payment, ...change } }
       for (let n = 0; n < 10; n += 1) {
         chain.mine()
-        await finishPayments({ ...leading, payment })
+        await finishPayments(changed)
       }
       assert.deepEqual(await harness.credits(), ['bucket:192.0.2.1'])
       assert.deepEqual(await harness.states(), ['credited'])

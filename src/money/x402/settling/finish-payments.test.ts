@@ -31,7 +31,7 @@ onBoth(
 
 /** Sends a payment for a request that is killed before it sees an outcome. */
 function submit(harness: SettlingHarness, authorization: Authorization): Promise<void> {
-  return harness.submit(harness.intentOf(authorization, `intent-${BigInt(authorization.nonce)}`))
+  return harness.submit(harness.paymentOf(authorization, `payment-${BigInt(authorization.nonce)}`))
 }
 
 /** Passes of the finisher while blocks come. */

@@ -1,19 +1,19 @@
 import { DAY_SECONDS, unixNow } from '#lib/time.ts'
 import type { PaymentFault } from '../faults.ts'
 import type { CreditDeps } from '../x402-deps.ts'
-import { creditIntent, endIntent } from './credit-intent.ts'
-import type { Intent } from './intent.ts'
+import { creditPayment, endPayment } from './credit-payment.ts'
 import {
-  intentsToLookAt,
-  lostIntents,
-  openIntents,
-  setIntentStatus,
+  lostPayments,
+  openPayments,
+  paymentsToLookAt,
   setNextLook,
+  setPaymentStatus,
   setReverted,
-} from './intent-store.ts'
+} from './payment-store.ts'
 import { readSettlement } from './read-settlement.ts'
-import { isOver, MARGIN_SECONDS, reconcileIntent, type Verdict } from './reconcile-intent.ts'
+import { isOver, MARGIN_SECONDS, reconcilePayment, type Verdict } from './reconcile-payment.ts'
 import { type PaymentSender, REQUEST_SECONDS, type SendDeps } from './send-payments.ts'
+import type { X402Payment } from './x402-payment.ts'
 
 const INTENTS_PER_PASS_MAX = 100
 
@@ -33,8 +33,8 @@ export async function sendReserved(
     readonly sender: Pick<PaymentSender, 'start' | 'isAwaited'>
   },
 ): Promise<void> {
-  for (const intent of await openIntents({ run: deps.engine.read }, INTENTS_PER_PASS_MAX))
-    if (intent.status === 'reserved' && deps.sender.isAwaited(intent)) deps.sender.start(intent)
+  for (const payment of await openPayments({ run: deps.engine.read }, INTENTS_PER_PASS_MAX))
+    if (payment.status === 'reserved' && deps.sender.isAwaited(payment)) deps.sender.start(payment)
 }
 
 /**
@@ -43,17 +43,17 @@ export async function sendReserved(
  */
 export async function finishPayments(deps: Deps): Promise<number> {
   const reads = { run: deps.engine.read }
-  for (const intent of await lostIntents(reads, INTENTS_PER_PASS_MAX))
+  for (const payment of await lostPayments(reads, INTENTS_PER_PASS_MAX))
     await deps.engine.write((connection) =>
-      setIntentStatus(connection, { id: intent.id, from: 'credited', to: 'submitted' }),
+      setPaymentStatus(connection, { id: payment.id, from: 'credited', to: 'submitted' }),
     )
-  const open = await openIntents(reads, INTENTS_PER_PASS_MAX)
+  const open = await openPayments(reads, INTENTS_PER_PASS_MAX)
   deps.sender.keep(open)
   const due = { nowUnix: unixNow(deps.clock), limit: ENDED_PER_PASS_MAX }
-  const ended = await intentsToLookAt(reads, due)
+  const ended = await paymentsToLookAt(reads, due)
   let credited = 0
-  for (const intent of [...open.filter((each) => isDue(deps, each)), ...ended]) {
-    const isCredited = await finishOne(deps, intent).catch((error: unknown) => {
+  for (const payment of [...open.filter((each) => isDue(deps, each)), ...ended]) {
+    const isCredited = await finishOne(deps, payment).catch((error: unknown) => {
       deps.report(error)
       return false
     })
@@ -62,53 +62,53 @@ export async function finishPayments(deps: Deps): Promise<number> {
   return credited
 }
 
-function ageOf(deps: Pick<Deps, 'clock'>, intent: Intent): number {
-  return unixNow(deps.clock) - intent.createdUnix
+function ageOf(deps: Pick<Deps, 'clock'>, payment: X402Payment): number {
+  return unixNow(deps.clock) - payment.createdUnix
 }
 
-function isDue(deps: Deps, intent: Intent): boolean {
-  if (intent.status === 'reserved') return !deps.sender.isAwaited(intent)
-  return ageOf(deps, intent) >= SUBMITTED_SECONDS
+function isDue(deps: Deps, payment: X402Payment): boolean {
+  if (payment.status === 'reserved') return !deps.sender.isAwaited(payment)
+  return ageOf(deps, payment) >= SUBMITTED_SECONDS
 }
 
-async function finishOne(deps: Deps, intent: Intent): Promise<boolean> {
+async function finishOne(deps: Deps, payment: X402Payment): Promise<boolean> {
   const { wallet } = deps.facilitator
-  const verdict = await reconcileIntent({ ...deps, wallet }, intent)
-  if (verdict.kind === 'paid') return await credit(deps, intent, verdict)
-  const lookUnix = isOver(verdict) ? undefined : nextLook(intent, unixNow(deps.clock))
-  const end = endOf(intent, verdict)
+  const verdict = await reconcilePayment({ ...deps, wallet }, payment)
+  if (verdict.kind === 'paid') return await credit(deps, payment, verdict)
+  const lookUnix = isOver(verdict) ? undefined : nextLook(payment, unixNow(deps.clock))
+  const end = endOf(payment, verdict)
   if (end !== undefined) {
-    const isOurLoss = end.to === 'failed' && (await costUsGas(deps, intent))
+    const isOurLoss = end.to === 'failed' && (await costUsGas(deps, payment))
     await deps.engine.write(async (connection) => {
-      const isEnded = await endIntent(connection, intent, { ...end, lookUnix })
+      const isEnded = await endPayment(connection, payment, { ...end, lookUnix })
       if (isEnded && isOurLoss)
-        await setReverted(connection, { id: intent.id, nowUnix: unixNow(deps.clock) })
+        await setReverted(connection, { id: payment.id, nowUnix: unixNow(deps.clock) })
     })
-  } else if (intent.status === 'submitted') {
-    if (verdict.kind === 'open') deps.sender.again(intent)
+  } else if (payment.status === 'submitted') {
+    if (verdict.kind === 'open') deps.sender.again(payment)
   } else
-    await deps.engine.write((connection) => setNextLook(connection, { id: intent.id, lookUnix }))
+    await deps.engine.write((connection) => setNextLook(connection, { id: payment.id, lookUnix }))
   return false
 }
 
 /** A payer may cancel or use its nonce while our transaction is under way. */
-async function costUsGas(deps: Deps, intent: Intent): Promise<boolean> {
+async function costUsGas(deps: Deps, payment: X402Payment): Promise<boolean> {
   const { wallet } = deps.facilitator
-  if (wallet === undefined || intent.txHash === null) return false
-  const settlement = await readSettlement(deps, intent, intent.txHash)
+  if (wallet === undefined || payment.txHash === null) return false
+  const settlement = await readSettlement(deps, payment, payment.txHash)
   return settlement.kind === 'unpaid' && settlement.sender === wallet
 }
 
 async function credit(
   deps: Deps,
-  intent: Intent,
+  payment: X402Payment,
   paid: Extract<Verdict, { kind: 'paid' }>,
 ): Promise<boolean> {
   // Its request credits it, with the call.
-  const isWaited = intent.status === 'submitted' && !intent.isServed
-  if (isWaited && ageOf(deps, intent) < REQUEST_SECONDS) return false
+  const isWaited = payment.status === 'submitted' && !payment.isServed
+  if (isWaited && ageOf(deps, payment) < REQUEST_SECONDS) return false
   const credited = await deps.engine.write((connection) =>
-    creditIntent(connection, deps, { intent, paid, isServed: false }),
+    creditPayment(connection, deps, { payment, paid, isServed: false }),
   )
   return credited !== undefined
 }
@@ -118,10 +118,10 @@ interface End {
   readonly reason: PaymentFault
 }
 
-function endOf(intent: Intent, verdict: Verdict): End | undefined {
+function endOf(payment: X402Payment, verdict: Verdict): End | undefined {
   // Never submitted, so never sent by us.
-  if (intent.status === 'reserved') return { to: 'abandoned', reason: 'settlement_unavailable' }
-  if (intent.status !== 'submitted') return undefined
+  if (payment.status === 'reserved') return { to: 'abandoned', reason: 'settlement_unavailable' }
+  if (payment.status !== 'submitted') return undefined
   const isShown = isOver(verdict) || verdict.kind === 'reverted'
   // A use that is not shown may still turn out to pay us: it is looked for after the end.
   const isEnded = isShown || (verdict.kind === 'used' && verdict.isPast)
@@ -131,10 +131,10 @@ function endOf(intent: Intent, verdict: Verdict): End | undefined {
 const LOOK_SECONDS_MIN = 5
 
 /** Doubles the age, but checks soon after expiry. Undefined a day later. */
-function nextLook(intent: Intent, nowUnix: number): number | undefined {
-  const endUnix = Number(intent.authorization.validBefore) + MARGIN_SECONDS
+function nextLook(payment: X402Payment, nowUnix: number): number | undefined {
+  const endUnix = Number(payment.authorization.validBefore) + MARGIN_SECONDS
   if (nowUnix >= endUnix + DAY_SECONDS) return undefined
-  const wait = Math.max(LOOK_SECONDS_MIN, nowUnix - intent.createdUnix)
+  const wait = Math.max(LOOK_SECONDS_MIN, nowUnix - payment.createdUnix)
   const soonest = nowUnix + LOOK_SECONDS_MIN
   return Math.min(nowUnix + wait, Math.max(soonest, endUnix))
 }

@@ -19,9 +19,9 @@ onBoth(
   'a wallet that agrees to simulations only costs one transaction, however long it takes to be deep',
   async ({ engine }) => {
     const harness = settlingHarness(engine, { confirmations: DEEP })
-    const { chain, authorize, intentOf, submit, faults, states } = harness
+    const { chain, authorize, paymentOf, submit, faults, states } = harness
     faults.verifies = 'everything'
-    await submit(intentOf(authorize(1, 3_500), 'intent-1'))
+    await submit(paymentOf(authorize(1, 3_500), 'payment-1'))
     await pass(harness, DEEP + 2)
     assert.equal(chain.sent.length, 1)
     assert.deepEqual(await states(), ['failed'])
@@ -30,9 +30,9 @@ onBoth(
 
 onBoth('our sealed transaction is not followed by another one', async ({ engine }) => {
   const harness = settlingHarness(engine)
-  const { chain, authorize, intentOf, submit, faults, leading, open, time } = harness
+  const { chain, authorize, paymentOf, submit, faults, leading, open, time } = harness
   faults.verifies = 'everything'
-  await submit(intentOf(authorize(1), 'intent-1'))
+  await submit(paymentOf(authorize(1), 'payment-1'))
   const [pending] = await open()
   assert.ok(pending)
   chain.mine()
@@ -46,14 +46,14 @@ onBoth('our sealed transaction is not followed by another one', async ({ engine 
 onBoth(
   "a new leader does not repeat a transaction that is in the mempool, and repeats one that isn't",
   async ({ engine }) => {
-    const { chain, authorize, intentOf, submit, leading, open, time } = settlingHarness(engine)
+    const { chain, authorize, paymentOf, submit, leading, open, time } = settlingHarness(engine)
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
-    await submit(intentOf(authorization, 'intent-1'))
+    await submit(paymentOf(authorization, 'payment-1'))
     const next = new PaymentSender(leading)
     const again = async (aheadSeconds: number) => {
       time.aheadSeconds = aheadSeconds
-      for (const intent of await open()) next.again(intent)
+      for (const payment of await open()) next.again(payment)
       await next.end()
       return chain.sent.length
     }
@@ -69,10 +69,10 @@ for (const kind of ['cancel', 'use'] as const)
     `a payer waits a day if it had our transaction revert by a ${kind} of its nonce`,
     async ({ engine }) => {
       const harness = settlingHarness(engine)
-      const { chain, authorize, intentOf, submit, request, states } = harness
+      const { chain, authorize, paymentOf, submit, request, states } = harness
       const authorization = authorize(1)
       chain.fund(authorization.from, 1_000_000n)
-      await submit(intentOf(authorization, 'intent-1'))
+      await submit(paymentOf(authorization, 'payment-1'))
       const toSelf = { ...authorization, to: authorization.from }
       chain.mine(1, [[{ kind, authorization: toSelf }]])
       await pass(harness, CONFIRMATIONS + 3)

@@ -42,11 +42,11 @@ for (const says of ['failed', 'nothing', 'settled'] as const)
     `a payment that is not sent is pending until it has expired, though the facilitator says ${says}`,
     async ({ engine }) => {
       const harness = settlingHarness(engine)
-      const { chain, authorize, intentOf, submit, faults, credits, states } = harness
+      const { chain, authorize, paymentOf, submit, faults, credits, states } = harness
       Object.assign(faults, { says, sends: false })
       const authorization = authorize(1)
       chain.fund(authorization.from, 1_000_000n)
-      await submit(intentOf(authorization, 'intent-1'))
+      await submit(paymentOf(authorization, 'payment-1'))
       await pass(harness, 140)
       assert.deepEqual(await states(), ['submitted'])
       await pass(harness, 60)
@@ -59,11 +59,11 @@ onBoth(
   'a payment that a facilitator lost is settled by the next try, half a minute later, and credited once',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
-    const { chain, authorize, intentOf, submit, faults, credits, audit } = harness
+    const { chain, authorize, paymentOf, submit, faults, credits, audit } = harness
     Object.assign(faults, { says: 'nothing', sends: false })
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
-    await submit(intentOf(authorization, 'intent-1'))
+    await submit(paymentOf(authorization, 'payment-1'))
     Object.assign(faults, { says: 'the truth', sends: true })
     await pass(harness, 10)
     assert.equal(chain.sent.length, 0, 'the first may still arrive')
@@ -78,13 +78,13 @@ onBoth(
   'a leader that stood by for long waits half a minute before it settles what the one before may have sent',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
-    const { chain, authorize, intentOf, submit, faults } = harness
+    const { chain, authorize, paymentOf, submit, faults } = harness
     const standby = settlingHarness(engine, { chain, ids: 'standby' })
     chain.mine(100)
     Object.assign(faults, { says: 'nothing', sends: false })
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
-    await submit(intentOf(authorization, 'intent-1'))
+    await submit(paymentOf(authorization, 'payment-1'))
     await pass(standby, 14)
     assert.equal(chain.sent.length, 0)
     await pass(standby, 6)
@@ -114,10 +114,10 @@ onBoth(
   'whose settlement reverted at our cost waits a day; other payers do not',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
-    const { chain, authorize, intentOf, submit, request, faults, states, time } = harness
+    const { chain, authorize, paymentOf, submit, request, faults, states, time } = harness
     faults.verifies = 'everything'
     const first = authorize(1)
-    await submit(intentOf(first, 'intent-1'))
+    await submit(paymentOf(first, 'payment-1'))
     await pass(harness, CONFIRMATIONS + 3)
     assert.deepEqual(await states(), ['failed'])
     const next = { ...authorize(2), from: first.from }
@@ -137,9 +137,9 @@ onBoth(
   "a transaction of somebody else's facilitator that moved nothing ends no payment: it may send one more",
   async ({ engine }) => {
     const harness = settlingHarness(engine)
-    const { chain, authorize, intentOf, submit, faults, states, leading } = harness
+    const { chain, authorize, paymentOf, submit, faults, states, leading } = harness
     faults.verifies = 'everything'
-    await submit(intentOf(authorize(1), 'intent-1'))
+    await submit(paymentOf(authorize(1), 'payment-1'))
     const facilitator = { wallet: undefined }
     for (let n = 0; n < 20; n += 1) {
       chain.mine()

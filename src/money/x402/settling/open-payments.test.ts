@@ -11,9 +11,9 @@ import { CallPayments, openPaymentOfCaller } from '../pay-for-call.ts'
 import { PaymentReceiver } from '../payment-receiver.ts'
 import { signedInCaller } from '../sign-in/signed-in.ts'
 import { CALLER } from '../x402-harness.ts'
-import type { Payee } from './intent.ts'
-import { reserveIntent } from './reserve-intent.ts'
+import { reservePayment } from './reserve-payment.ts'
 import { payer, settlingHarness } from './settling-harness.ts'
+import type { Payee } from './x402-payment.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
@@ -31,13 +31,15 @@ const HOLDER: Caller = {
 onBoth(
   "a stranger's payment for a key holds up neither the calls nor the payments of its holder",
   async ({ engine }) => {
-    const { authorize, intentOf, deps } = settlingHarness(engine)
+    const { authorize, paymentOf, deps } = settlingHarness(engine)
     const reserve = (n: number, payee: Payee) =>
-      engine.write((tx) => reserveIntent(tx, { ...intentOf(authorize(n), `intent-${n}`), payee }))
+      engine.write((tx) =>
+        reservePayment(tx, { ...paymentOf(authorize(n), `payment-${n}`), payee }),
+      )
     assert.equal(await reserve(1, { ...KEY, isOwn: false }), 'reserved')
     assert.equal(await openPaymentOfCaller(deps, HOLDER), undefined)
     assert.equal(await reserve(2, { ...KEY, isOwn: true }), 'reserved')
-    assert.equal((await openPaymentOfCaller(deps, HOLDER))?.id, 'intent-2')
+    assert.equal((await openPaymentOfCaller(deps, HOLDER))?.id, 'payment-2')
     assert.equal(await reserve(3, { ...KEY, isOwn: true }), 'busy')
     assert.equal(await reserve(4, { ...KEY, isOwn: false }), 'reserved')
   },
@@ -51,13 +53,13 @@ onBoth(
       { kind: 'bucket', bucket: CALLER.bucket } as const,
       undefined,
     ].entries()) {
-      const { authorize, intentOf, settling } = settlingHarness(engine)
+      const { authorize, paymentOf, settling } = settlingHarness(engine)
       const wallet = payer(90)
-      const intent = intentOf(authorize(n + 1), `intent-${n}`)
-      const { authorization } = intent
+      const payment = paymentOf(authorize(n + 1), `payment-${n}`)
+      const { authorization } = payment
       const from = payee === undefined ? wallet : authorization.from
-      const open = { ...intent, authorization: { ...authorization, from } }
-      await engine.write((tx) => reserveIntent(tx, { ...open, payee: payee ?? intent.payee }))
+      const open = { ...payment, authorization: { ...authorization, from } }
+      await engine.write((tx) => reservePayment(tx, { ...open, payee: payee ?? payment.payee }))
       const calls = new (class extends CallPayments {
         override async signedIn() {
           return signedInCaller(wallet)

@@ -7,7 +7,7 @@ import type { Deposit } from '#domain/deposit.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { schemeOf } from '../schemes/schemes.ts'
 import type { CreditDeps } from '../x402-deps.ts'
-import { EARLIER_BLOCKS, type Intent } from './intent.ts'
+import { EARLIER_BLOCKS, type X402Payment } from './x402-payment.ts'
 
 type Deps = Pick<CreditDeps, 'rpc' | 'payment'>
 
@@ -20,7 +20,7 @@ export type Settlement =
 /** The transfer must be among the block's proven logs. Throws if they cannot be proven. */
 export async function readSettlement(
   deps: Deps,
-  intent: Intent,
+  payment: X402Payment,
   txHash: Hash,
 ): Promise<Settlement> {
   const receipt = await deps.rpc.receipt(txHash)
@@ -29,41 +29,41 @@ export async function readSettlement(
   if (header === undefined || header.hash !== receipt.blockHash) return { kind: 'unknown' }
   const { blockNumber } = receipt
   // Some assets return false instead of reverting: only the log proves a payment.
-  if (!receipt.succeeded || findDeposit(deps, intent, receipt.logs, header) === undefined)
+  if (!receipt.succeeded || findDeposit(deps, payment, receipt.logs, header) === undefined)
     return { kind: 'unpaid', blockNumber, sender: receipt.from }
-  const logs = (await provenLogs(deps, intent, header)).filter((log) => log.txHash === txHash)
-  const deposit = findDeposit(deps, intent, logs, header)
+  const logs = (await provenLogs(deps, payment, header)).filter((log) => log.txHash === txHash)
+  const deposit = findDeposit(deps, payment, logs, header)
   if (deposit === undefined) return { kind: 'unknown' }
   return { kind: 'paid', deposit }
 }
 
 function provenLogs(
-  { rpc, payment }: Deps,
-  intent: Intent,
+  { rpc, payment: config }: Deps,
+  payment: X402Payment,
   ref: BlockRef,
 ): Promise<readonly Log[]> {
-  const { asset, authorization } = intent
-  const { used } = schemeOf(intent).events
+  const { asset, authorization } = payment
+  const { used } = schemeOf(payment).events
   return proveLogs({
     ref,
     filter: { addresses: [asset], topics: [[TRANSFER_TOPIC, used]] },
-    how: payment.proof,
+    how: config.proof,
     provenBlock: rpc.provenBlock,
     witnesses: rpc.witnesses,
-    needsSecond: () => authorization.value > payment.secondOpinion,
+    needsSecond: () => authorization.value > config.secondOpinion,
   })
 }
 
 function findDeposit(
   deps: Deps,
-  intent: Intent,
+  payment: X402Payment,
   logs: readonly Omit<Log, 'timestamp'>[],
   header: BlockRef & { readonly timestamp: number },
 ): Deposit | undefined {
-  const { asset, authorization } = intent
-  const paying = payingLogs(deps, intent, logs)
+  const { asset, authorization } = payment
+  const paying = payingLogs(deps, payment, logs)
   const { from, to, value, nonce } = authorization
-  const { events } = schemeOf(intent)
+  const { events } = schemeOf(payment)
   const used = logs.find(
     ({ address, topics }) =>
       address === asset &&
@@ -100,7 +100,7 @@ function findDeposit(
 /** Numbered as in the index. Payments signed before `asset` or `payTo` changed still count. */
 function payingLogs<L extends Omit<Log, 'timestamp'>>(
   { payment }: Deps,
-  { asset, authorization }: Intent,
+  { asset, authorization }: X402Payment,
   logs: readonly L[],
 ): L[] {
   const own = [authorization.to, ...payment.payTo.map((each) => each.address)]
@@ -118,16 +118,16 @@ function payingLogs<L extends Omit<Log, 'timestamp'>>(
 const balanceOf = from('function balanceOf(address account) view returns (uint256)')
 
 /** Whether it was used, by anyone, or cancelled. Throws if the node lacks block `at`. */
-export async function isUsed(deps: Deps, intent: Intent, at?: number): Promise<boolean> {
-  const data = schemeOf(intent).events.stateCall(intent.authorization)
-  const call = { to: intent.asset, data, ...(at !== undefined && { at }) }
+export async function isUsed(deps: Deps, payment: X402Payment, at?: number): Promise<boolean> {
+  const data = schemeOf(payment).events.stateCall(payment.authorization)
+  const call = { to: payment.asset, data, ...(at !== undefined && { at }) }
   return BigInt(await deps.rpc.call(call)) === 1n
 }
 
-export async function holdsEnough(deps: Deps, intent: Intent): Promise<boolean> {
-  const { from: payer, value } = intent.authorization
+export async function holdsEnough(deps: Deps, payment: X402Payment): Promise<boolean> {
+  const { from: payer, value } = payment.authorization
   const data = encodeData(balanceOf, [payer])
-  return BigInt(await deps.rpc.call({ to: intent.asset, data })) >= value
+  return BigInt(await deps.rpc.call({ to: payment.asset, data })) >= value
 }
 
 export interface Use {
@@ -139,16 +139,16 @@ export interface Use {
 /** Undefined proves nothing: the node may lag. */
 export async function findUse(
   deps: Deps,
-  intent: Intent,
+  payment: X402Payment,
   headNumber: number,
 ): Promise<Use | undefined> {
-  const { from: payer, nonce } = intent.authorization
-  const { used, cancelled } = schemeOf(intent).events
+  const { from: payer, nonce } = payment.authorization
+  const { used, cancelled } = schemeOf(payment).events
   const topics = [[used, cancelled], toTopic(payer), nonce]
-  let fromBlock = Math.max(0, intent.fromBlock - EARLIER_BLOCKS)
+  let fromBlock = Math.max(0, payment.fromBlock - EARLIER_BLOCKS)
   for (let page = 0; page < PAGES_MAX && fromBlock <= headNumber; page += 1) {
     const toBlock = Math.min(headNumber, fromBlock + PAGE_BLOCKS - 1)
-    const query = { address: intent.asset, topics, fromBlock, toBlock }
+    const query = { address: payment.asset, topics, fromBlock, toBlock }
     const [found] = await deps.rpc.logs(query)
     if (found !== undefined) {
       const { topics: named, txHash, blockNumber } = found

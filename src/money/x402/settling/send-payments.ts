@@ -7,11 +7,11 @@ import { hasTimeLeft } from '../offers/match-offer.ts'
 import { requirementsOf } from '../offers/offer.ts'
 import { schemeOf } from '../schemes/schemes.ts'
 import type { CreditDeps } from '../x402-deps.ts'
-import { endIntent } from './credit-intent.ts'
-import type { Intent } from './intent.ts'
-import { setHint, setIntentStatus } from './intent-store.ts'
+import { endPayment } from './credit-payment.ts'
+import { setHint, setPaymentStatus } from './payment-store.ts'
 import { holdsEnough } from './read-settlement.ts'
-import { reconcileIntent } from './reconcile-intent.ts'
+import { reconcilePayment } from './reconcile-payment.ts'
+import type { X402Payment } from './x402-payment.ts'
 
 export interface SendDeps extends CreditDeps {
   readonly facilitator: Facilitator
@@ -44,7 +44,7 @@ export class PaymentSender {
    * Whether the request that reserved it may still wait, counted from when this process saw it first:
    * clocks of other processes differ. A request that has given up has also abandoned it.
    */
-  isAwaited({ id }: Intent): boolean {
+  isAwaited({ id }: X402Payment): boolean {
     const now = this.#deps.clock()
     const seenMs = this.#seenMs.get(id) ?? now
     this.#seenMs.set(id, seenMs)
@@ -52,23 +52,23 @@ export class PaymentSender {
   }
 
   /** A reserved payment. */
-  start(intent: Intent): void {
-    this.#run(intent, () => this.#verifyAndSettle(intent))
+  start(payment: X402Payment): void {
+    this.#run(payment, () => this.#verifyAndSettle(payment))
   }
 
   /** A submitted payment that the chain does not show. */
-  again(intent: Intent): void {
+  again(payment: X402Payment): void {
     const now = this.#deps.clock()
-    const attemptedMs = this.#attemptedMs.get(intent.id)
+    const attemptedMs = this.#attemptedMs.get(payment.id)
     // A leader before this one may have sent it just now.
-    if (attemptedMs === undefined) this.#attemptedMs.set(intent.id, now)
+    if (attemptedMs === undefined) this.#attemptedMs.set(payment.id, now)
     if (now - (attemptedMs ?? now) < AGAIN_MS) return
-    if (hasTimeLeft(this.#deps, intent.authorization))
-      this.#run(intent, () => this.#verifyAgainAndSettle(intent))
+    if (hasTimeLeft(this.#deps, payment.authorization))
+      this.#run(payment, () => this.#verifyAgainAndSettle(payment))
   }
 
   /** Forgets those that are not open any more. */
-  keep(open: readonly Intent[]): void {
+  keep(open: readonly X402Payment[]): void {
     const ids = new Set(open.map(({ id }) => id))
     for (const id of this.#attemptedMs.keys()) if (!ids.has(id)) this.#attemptedMs.delete(id)
     for (const id of this.#seenMs.keys()) if (!ids.has(id)) this.#seenMs.delete(id)
@@ -79,7 +79,7 @@ export class PaymentSender {
     await Promise.all(this.#underWay.values())
   }
 
-  #run({ id }: Intent, work: () => Promise<void>): void {
+  #run({ id }: X402Payment, work: () => Promise<void>): void {
     if (this.#underWay.has(id)) return
     this.#attemptedMs.set(id, this.#deps.clock())
     const done = work()
@@ -88,31 +88,31 @@ export class PaymentSender {
     this.#underWay.set(id, done)
   }
 
-  async #verifyAndSettle(intent: Intent): Promise<void> {
+  async #verifyAndSettle(payment: X402Payment): Promise<void> {
     const { engine } = this.#deps
-    const verified = await this.#verify(intent)
+    const verified = await this.#verify(payment)
     if (verified.kind === 'fault') {
       // Others may still send it, so it is watched until it expires.
       const { reason } = verified
       const ended = { to: 'abandoned', lookUnix: unixNow(this.#deps.clock), reason } as const
-      await engine.write((connection) => endIntent(connection, intent, ended))
+      await engine.write((connection) => endPayment(connection, payment, ended))
       return
     }
     const isSubmitted = await engine.write((connection) =>
-      setIntentStatus(connection, { id: intent.id, from: 'reserved', to: 'submitted' }),
+      setPaymentStatus(connection, { id: payment.id, from: 'reserved', to: 'submitted' }),
     )
-    if (isSubmitted && verified.kind === 'valid') await this.#settle(intent)
-    if (isSubmitted && verified.kind === 'paid') await this.#hint(intent, verified.txHash)
+    if (isSubmitted && verified.kind === 'valid') await this.#settle(payment)
+    if (isSubmitted && verified.kind === 'paid') await this.#hint(payment, verified.txHash)
   }
 
   /** The payer may have spent the money since. */
-  async #verifyAgainAndSettle(intent: Intent): Promise<void> {
-    if ((await this.#askToVerify(intent)) !== true) return
-    if (!(await this.#isSentByUs(intent))) await this.#settle(intent)
+  async #verifyAgainAndSettle(payment: X402Payment): Promise<void> {
+    if ((await this.#askToVerify(payment)) !== true) return
+    if (!(await this.#isSentByUs(payment))) await this.#settle(payment)
   }
 
   /** Sealed, or pending from an earlier leader: one more transaction would revert at our cost. */
-  async #isSentByUs({ id, txHash }: Intent): Promise<boolean> {
+  async #isSentByUs({ id, txHash }: X402Payment): Promise<boolean> {
     const { rpc, facilitator } = this.#deps
     if (facilitator.wallet === undefined || txHash === null) return false
     const found = await rpc.transaction(txHash)
@@ -120,24 +120,24 @@ export class PaymentSender {
     return found.isSealed || !this.#settled.has(id)
   }
 
-  async #verify(intent: Intent): Promise<Verified> {
+  async #verify(payment: X402Payment): Promise<Verified> {
     for (let attempt = 1; ; attempt += 1) {
-      const isValid = await this.#askToVerify(intent)
-      if (!hasTimeLeft(this.#deps, intent.authorization))
+      const isValid = await this.#askToVerify(payment)
+      if (!hasTimeLeft(this.#deps, payment.authorization))
         return fault('invalid_exact_evm_payload_authorization_valid_before')
       if (isValid === undefined) return fault('settlement_unavailable')
       if (isValid) return { kind: 'valid' }
-      const seen = await this.#explain(intent)
+      const seen = await this.#explain(payment)
       if (seen !== undefined) return seen
       if (attempt === ATTEMPTS_MAX) return fault('invalid_transaction_state')
       await sleep(BLOCK_MS)
     }
   }
 
-  async #askToVerify(intent: Intent): Promise<boolean | undefined> {
+  async #askToVerify(payment: X402Payment): Promise<boolean | undefined> {
     const { facilitator, report } = this.#deps
     try {
-      const { payload, requirements } = this.#written(intent)
+      const { payload, requirements } = this.#written(payment)
       return (await facilitator.client.verify(payload, requirements)).isValid
     } catch (error) {
       report(error)
@@ -146,14 +146,14 @@ export class PaymentSender {
   }
 
   /** What the chain says about a payment that does not verify. */
-  async #explain(intent: Intent): Promise<Verified | undefined> {
+  async #explain(payment: X402Payment): Promise<Verified | undefined> {
     try {
-      const verdict = await reconcileIntent(this.#deps, intent)
+      const verdict = await reconcilePayment(this.#deps, payment)
       if (verdict.kind === 'paid') return { kind: 'paid', txHash: verdict.deposit.txHash }
       // Without a reason, its request answers that it is pending.
       if (verdict.kind === 'used') return fault(undefined)
       if (verdict.kind !== 'open') return fault('invalid_transaction_state')
-      return (await holdsEnough(this.#deps, intent)) ? undefined : fault('insufficient_funds')
+      return (await holdsEnough(this.#deps, payment)) ? undefined : fault('insufficient_funds')
     } catch (error) {
       this.#deps.report(error)
       return fault('settlement_unavailable')
@@ -161,31 +161,34 @@ export class PaymentSender {
   }
 
   /** Whatever it answers, the chain decides; a transaction that it names is found sooner. */
-  async #settle(intent: Intent): Promise<void> {
+  async #settle(payment: X402Payment): Promise<void> {
     const { facilitator } = this.#deps
-    const { payload, requirements } = this.#written(intent)
-    this.#settled.add(intent.id)
+    const { payload, requirements } = this.#written(payment)
+    this.#settled.add(payment.id)
     const { success, transaction, errorReason, errorMessage } = await facilitator.client.settle(
       payload,
       requirements,
     )
     const txHash = parseHash(transaction)
-    await this.#hint(intent, txHash)
+    await this.#hint(payment, txHash)
     if (!success && txHash === undefined)
       throw new Error(`the facilitator did not settle: ${errorReason} ${errorMessage ?? ''}`)
   }
 
-  async #hint({ id }: Intent, txHash: Hash | undefined): Promise<void> {
+  async #hint({ id }: X402Payment, txHash: Hash | undefined): Promise<void> {
     if (txHash === undefined) return
     await this.#deps.engine.write((connection) => setHint(connection, { id, txHash }))
   }
 
-  #written(intent: Intent) {
-    const { payment } = this.#deps
-    const scheme = schemeOf(intent)
-    const { to, value } = intent.authorization
-    const requirements = requirementsOf(scheme, { payment, amount: value, payTo: to })
-    const payload = { x402Version: 2, accepted: requirements, payload: scheme.write(intent) }
+  #written(payment: X402Payment) {
+    const scheme = schemeOf(payment)
+    const { to, value } = payment.authorization
+    const requirements = requirementsOf(scheme, {
+      payment: this.#deps.payment,
+      amount: value,
+      payTo: to,
+    })
+    const payload = { x402Version: 2, accepted: requirements, payload: scheme.write(payment) }
     return { payload, requirements }
   }
 }

@@ -8,7 +8,7 @@ import { toBase64 } from '../offers/offer.ts'
 import { PaymentReceiver } from '../payment-receiver.ts'
 import { exact } from '../schemes/exact/exact.ts'
 import { word } from '../x402-harness.ts'
-import { insertIntent } from './intent-store.ts'
+import { insertPayment } from './payment-store.ts'
 import { joinPayment } from './settle-payment.ts'
 import { inputOf, payer, type SettlingHarness, settlingHarness } from './settling-harness.ts'
 
@@ -176,9 +176,9 @@ onBoth('of many payments of one payer at the same moment one is sent', async (st
 })
 
 onBoth('no more payments are open than nodes hold of one wallet', async ({ engine }) => {
-  const { chain, authorize, intentOf, request, states } = settlingHarness(engine)
+  const { chain, authorize, paymentOf, request, states } = settlingHarness(engine)
   for (let n = 1; n <= 64; n += 1)
-    await engine.write((tx) => insertIntent(tx, intentOf(authorize(n), `intent-${word(n)}`)))
+    await engine.write((tx) => insertPayment(tx, paymentOf(authorize(n), `payment-${word(n)}`)))
   chain.fund(payer(65), 1_000_000n)
   assert.deepEqual(await request(authorize(65)), PENDING)
   assert.equal((await states()).length, 64)
@@ -208,14 +208,14 @@ onBoth(
   'a payment whose request ended before it was settled serves one request that shows it again',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
-    const { chain, authorize, intentOf, submit, finish, settling, audit } = harness
+    const { chain, authorize, paymentOf, submit, finish, settling, audit } = harness
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
-    await submit(intentOf(authorization, 'intent-1'))
+    await submit(paymentOf(authorization, 'payment-1'))
     chain.mine(7)
     await finish()
     const again = () => joinPayment(settling, inputOf(authorization))
-    const credited = { kind: 'credited', transaction: chain.sent[0], id: 'intent-1' }
+    const credited = { kind: 'credited', transaction: chain.sent[0], id: 'payment-1' }
     const input = inputOf(authorization)
     const forged = { ...input, payload: { ...input.payload, signature: '0x00' as const } }
     assert.deepEqual(await joinPayment(settling, forged), { kind: 'used' })

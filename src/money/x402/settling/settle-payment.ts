@@ -4,12 +4,12 @@ import { unixNow } from '#lib/time.ts'
 import type { PaymentFault } from '../faults.ts'
 import type { PaymentPayload } from '../offers/payment-payload.ts'
 import type { X402Deps } from '../x402-deps.ts'
-import { endIntent } from './credit-intent.ts'
-import { type Intent, type Payee, samePayee, sameSigned } from './intent.ts'
-import { findIntent, readIntent } from './intent-store.ts'
+import { endPayment } from './credit-payment.ts'
+import { findPayment, paymentById } from './payment-store.ts'
 import { readSettlement, type Settlement } from './read-settlement.ts'
-import { reconcileIntent, type Verdict } from './reconcile-intent.ts'
-import { reserveIntent } from './reserve-intent.ts'
+import { reconcilePayment, type Verdict } from './reconcile-payment.ts'
+import { reservePayment } from './reserve-payment.ts'
+import { type Payee, samePayee, sameSigned, type X402Payment } from './x402-payment.ts'
 
 export type SettleOutcome =
   | SettledPayment
@@ -23,7 +23,7 @@ export type SettleOutcome =
 /** The chain shows the transfer; it is not credited yet. */
 export interface SettledPayment {
   readonly kind: 'settled'
-  readonly intent: Intent
+  readonly payment: X402Payment
   readonly paid: Extract<Settlement, { kind: 'paid' }>
 }
 
@@ -42,15 +42,15 @@ export async function settlePayment(deps: SettleDeps, input: SettleInput): Promi
   if (!(await deps.readiness.isReady())) return reject('settlement_unavailable')
   const head = await deps.rpc.header('latest').catch(() => undefined)
   if (head === undefined) return reject('settlement_unavailable')
-  const intent = newIntent(deps, input, head.number)
-  const reserved = await deps.engine.write((connection) => reserveIntent(connection, intent))
+  const payment = newPayment(deps, input, head.number)
+  const reserved = await deps.engine.write((connection) => reservePayment(connection, payment))
   if (reserved === 'used') return { kind: 'used' }
   if (reserved === 'waits') return reject('payer_waits')
   if (reserved === 'busy') return { kind: 'pending', transaction: null }
-  return awaitOutcome(deps, intent)
+  return awaitOutcome(deps, payment)
 }
 
-function newIntent(deps: SettleDeps, input: SettleInput, fromBlock: number): Intent {
+function newPayment(deps: SettleDeps, input: SettleInput, fromBlock: number): X402Payment {
   const { payload, payee } = input
   return {
     id: deps.newId(),
@@ -78,21 +78,21 @@ const POLL_MS = 200
 /** A facilitator may never answer, or name the wrong transaction. */
 const LOOK_MS = 2_000
 
-async function awaitOutcome(deps: SettleDeps, intent: Intent): Promise<SettleOutcome> {
+async function awaitOutcome(deps: SettleDeps, payment: X402Payment): Promise<SettleOutcome> {
   const watch = new Watch(deps)
   const untilMs = performance.now() + deps.waitMs
-  let seen = intent
+  let seen = payment
   while (performance.now() < untilMs) {
-    seen = (await readIntent({ run: deps.engine.read }, intent.id)) ?? seen
+    seen = (await paymentById({ run: deps.engine.read }, payment.id)) ?? seen
     const ended = endOf(seen)
     if (ended !== undefined) return ended
     const paid = seen.status === 'submitted' ? await watch.look(seen) : undefined
-    if (paid !== undefined) return { kind: 'settled', intent: seen, paid }
+    if (paid !== undefined) return { kind: 'settled', payment: seen, paid }
     await sleep(POLL_MS)
   }
   // The leader sends nothing that is not reserved.
   const isAbandoned = await deps.engine.write((connection) =>
-    endIntent(connection, intent, {
+    endPayment(connection, payment, {
       to: 'abandoned',
       lookUnix: unixNow(deps.clock),
       reason: 'settlement_unavailable',
@@ -103,8 +103,8 @@ async function awaitOutcome(deps: SettleDeps, intent: Intent): Promise<SettleOut
 }
 
 /** As the leader has ended it. */
-function endOf(intent: Intent): Exclude<SettleOutcome, SettledPayment> | undefined {
-  const { status, reason, txHash, id, isServed } = intent
+function endOf(payment: X402Payment): Exclude<SettleOutcome, SettledPayment> | undefined {
+  const { status, reason, txHash, id, isServed } = payment
   if (status === 'abandoned' || status === 'failed')
     return reason === null ? { kind: 'pending', transaction: null } : reject(reason)
   if (status === 'claimed') return { kind: 'used' }
@@ -121,10 +121,10 @@ class Watch {
     this.#deps = deps
   }
 
-  async look(intent: Intent): Promise<Extract<Settlement, { kind: 'paid' }> | undefined> {
+  async look(payment: X402Payment): Promise<Extract<Settlement, { kind: 'paid' }> | undefined> {
     try {
       const isEarly = performance.now() < this.#nextMs
-      const seen = isEarly ? await this.#named(intent) : await this.#any(intent)
+      const seen = isEarly ? await this.#named(payment) : await this.#any(payment)
       return seen?.kind === 'paid' ? seen : undefined
     } catch (error) {
       this.#deps.report(error)
@@ -132,13 +132,13 @@ class Watch {
     }
   }
 
-  async #named(intent: Intent): Promise<Settlement | undefined> {
-    return intent.txHash === null ? undefined : readSettlement(this.#deps, intent, intent.txHash)
+  async #named(payment: X402Payment): Promise<Settlement | undefined> {
+    return payment.txHash === null ? undefined : readSettlement(this.#deps, payment, payment.txHash)
   }
 
-  #any(intent: Intent): Promise<Verdict> {
+  #any(payment: X402Payment): Promise<Verdict> {
     this.#nextMs = performance.now() + LOOK_MS
-    return reconcileIntent(this.#deps, intent)
+    return reconcilePayment(this.#deps, payment)
   }
 }
 
@@ -156,14 +156,14 @@ export async function joinPayment(
   const untilMs = performance.now() + deps.waitMs
   let transaction: Hash | null = null
   while (performance.now() < untilMs) {
-    const intent = await findIntent({ run: deps.engine.read }, named)
+    const payment = await findPayment({ run: deps.engine.read }, named)
     const isOther =
-      intent !== undefined &&
-      !(samePayee(intent.payee, input.payee) && sameSigned(intent, input.payload))
+      payment !== undefined &&
+      !(samePayee(payment.payee, input.payee) && sameSigned(payment, input.payload))
     if (isOther) return { kind: 'used' }
-    const ended = intent && endOf(intent)
+    const ended = payment && endOf(payment)
     if (ended !== undefined) return ended
-    transaction = intent?.txHash ?? null
+    transaction = payment?.txHash ?? null
     await sleep(POLL_MS)
   }
   return { kind: 'pending', transaction }

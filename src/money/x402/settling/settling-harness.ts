@@ -12,18 +12,18 @@ import {
   brokenPromises,
   CHAIN_ID,
   NOON_UNIX,
-  newIntent,
+  newPayment,
   PAY_TO,
   SIGNATURE,
   word,
 } from '../x402-harness.ts'
-import { creditIntent } from './credit-intent.ts'
+import { creditPayment } from './credit-payment.ts'
 import { finishPayments, sendReserved } from './finish-payments.ts'
-import type { Intent } from './intent.ts'
-import { insertIntent, openIntents } from './intent-store.ts'
+import { insertPayment, openPayments } from './payment-store.ts'
 import { ScriptedChain } from './scripted-chain.ts'
 import { PaymentSender } from './send-payments.ts'
 import { type SettleOutcome, settlePayment } from './settle-payment.ts'
+import type { X402Payment } from './x402-payment.ts'
 
 export const CONFIRMATIONS = 3
 
@@ -140,7 +140,7 @@ export function settlingHarness(
     const outcome = await settlePayment(settling, inputOf(authorization))
     if (outcome.kind === 'settled')
       await engine.write((connection) =>
-        creditIntent(connection, deps, { ...outcome, isServed: true }),
+        creditPayment(connection, deps, { ...outcome, isServed: true }),
       )
     return outcome
   }
@@ -153,9 +153,9 @@ export function settlingHarness(
     /** Settles one for the bucket of its number. */
     settle: (authorization: Authorization) => whileLeading(request(authorization)),
     /** Has one sent as for a request that is killed before it sees an outcome. */
-    async submit(intent: Intent): Promise<void> {
-      await engine.write((connection) => insertIntent(connection, intent))
-      sender.start(intent)
+    async submit(payment: X402Payment): Promise<void> {
+      await engine.write((connection) => insertPayment(connection, payment))
+      sender.start(payment)
       await sender.end()
     },
     async finish() {
@@ -190,8 +190,8 @@ function paymentsAt(chain: ScriptedChain) {
       }
     },
     /** As a request reserves it at the newest block. */
-    intentOf: (authorization: Authorization, id: string): Intent => ({
-      ...newIntent(numberOf(authorization)),
+    paymentOf: (authorization: Authorization, id: string): X402Payment => ({
+      ...newPayment(numberOf(authorization)),
       ...{ id, authorization, createdUnix: chain.nowUnix, fromBlock: chain.blockNumber },
     }),
   }
@@ -200,7 +200,7 @@ function paymentsAt(chain: ScriptedChain) {
 /** What the store says. */
 function readsOf(engine: Engine) {
   return {
-    open: () => openIntents({ run: engine.read }, 100),
+    open: () => openPayments({ run: engine.read }, 100),
     async states(): Promise<string[]> {
       const found = await engine.read(sql`select status from x402_intents order by id`)
       return found.map(({ status }) => String(status))
@@ -217,7 +217,7 @@ function readsOf(engine: Engine) {
 
 /** Signs for the bucket of its number. */
 export function inputOf(authorization: Authorization) {
-  const { payee } = newIntent(numberOf(authorization))
+  const { payee } = newPayment(numberOf(authorization))
   return { payload: payloadOf(authorization), payee }
 }
 

@@ -41,11 +41,11 @@ onBoth(
   'a submitted payment whose nonce is spent elsewhere ends in a deep block',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
-    const { chain, authorize, intentOf, submit, finish, faults, states } = harness
+    const { chain, authorize, paymentOf, submit, finish, faults, states } = harness
     faults.sends = false
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
-    await submit(intentOf(authorization, 'intent-1'))
+    await submit(paymentOf(authorization, 'payment-1'))
     const toSelf = { ...authorization, to: authorization.from, value: 0n }
     chain.mine(1, [[{ kind: 'use', authorization: toSelf }]])
     await finish()
@@ -59,13 +59,13 @@ onBoth(
   'a submitted payment whose use no node shows ends when it has expired, and is credited once it is shown',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
-    const { chain, authorize, intentOf, submit, credits, states } = harness
+    const { chain, authorize, paymentOf, submit, credits, states } = harness
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
     const { receipt } = chain.rpc
     Object.assign(chain.rpc, { receipt: async () => undefined })
     chain.hidesLogs = true
-    await submit(intentOf(authorization, 'intent-1'))
+    await submit(paymentOf(authorization, 'payment-1'))
     await pass(harness, 100)
     assert.deepEqual(await states(), ['submitted'])
     await pass(harness, 100)

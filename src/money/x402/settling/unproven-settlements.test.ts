@@ -11,11 +11,11 @@ onBoth(
   async ({ engine }) => {
     const harness = settlingHarness(engine)
     const { chain, authorize, credits, states, finish, time } = harness
-    const payment = authorize(1)
-    chain.fund(payment.from, 1_000_000n)
+    const authorization = authorize(1)
+    chain.fund(authorization.from, 1_000_000n)
     chain.provesNothing = true
-    const intent = harness.intentOf(payment, 'intent-1')
-    await harness.submit(intent)
+    const payment = harness.paymentOf(authorization, 'payment-1')
+    await harness.submit(payment)
     for (let n = 0; n < 200; n += 1) chain.mine()
     time.aheadSeconds = 3 * 86_400
     for (let n = 0; n < 3; n += 1) await finish()

@@ -30,13 +30,13 @@ async function storeOlder(
       insert into x402_intents (id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
         valid_before, signature, payee_kind, payee, status, created_unix, from_block, tx_hash,
         own_hash, raw, settler, tx_nonce, nonce_open)
-      values (${`intent-${n}`}, ${CHAIN_ID}, ${ASSET}, ${from}, ${nonce}, ${to}, ${value},
+      values (${`payment-${n}`}, ${CHAIN_ID}, ${ASSET}, ${from}, ${nonce}, ${to}, ${value},
         ${String(validAfter)}, ${String(validBefore)}, ${SIGNATURE}, 'bucket', ${`192.0.2.${n}`},
         ${status}, ${NOON_UNIX}, 0, ${sent.txHash}, ${sent.txHash}, ${sent.raw}, ${sent.settler},
         ${sent.txNonce}, ${sent.raw === null ? 0 : 1})`)
     if (sent.raw === null) return
     await tx.run(
-      sql`insert into x402_replaced (tx_hash, intent_id) values (${word(100 + n)}, ${`intent-${n}`})`,
+      sql`insert into x402_replaced (tx_hash, intent_id) values (${word(100 + n)}, ${`payment-${n}`})`,
     )
   })
 }

@@ -24,7 +24,7 @@ const WORK = bucketAccount('192.0.2.2')
 
 const OWN_SHARE = 'a reorg takes no more from a shared address than was left of the payment itself'
 
-/** Of payments alone, which are no intents here. */
+/** Checks payments alone: these credits have no x402 payment. */
 const CHECKS = [...ledgerChecks, ...x402Checks.filter((check) => check.name === OWN_SHARE)]
 
 interface Payment {

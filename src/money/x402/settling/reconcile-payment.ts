@@ -1,7 +1,7 @@
 import type { Address } from '#domain/address.ts'
 import type { CreditDeps } from '../x402-deps.ts'
-import type { Intent } from './intent.ts'
 import { findUse, isUsed, readSettlement, type Settlement } from './read-settlement.ts'
+import type { X402Payment } from './x402-payment.ts'
 
 export type Verdict =
   | Extract<Settlement, { kind: 'paid' }>
@@ -28,10 +28,10 @@ type Deps = Pick<CreditDeps, 'rpc' | 'payment'> & {
  * The named transaction first, then any other. Ending without money needs a deep block: a lagging
  * node must not end a payment that succeeds.
  */
-export async function reconcileIntent(deps: Deps, intent: Intent): Promise<Verdict> {
+export async function reconcilePayment(deps: Deps, payment: X402Payment): Promise<Verdict> {
   let unpaidAt: number | undefined
-  if (intent.txHash !== null) {
-    const settlement = await readSettlement(deps, intent, intent.txHash)
+  if (payment.txHash !== null) {
+    const settlement = await readSettlement(deps, payment, payment.txHash)
     if (settlement.kind === 'paid') return settlement
     if (settlement.kind === 'unpaid' && settlement.sender === deps.wallet)
       unpaidAt = settlement.blockNumber
@@ -39,10 +39,10 @@ export async function reconcileIntent(deps: Deps, intent: Intent): Promise<Verdi
   // Before the state, so that a use in between is not missed.
   const head = await deps.rpc.header('latest')
   if (head === undefined) return { kind: 'open' }
-  const isUsedNow = await isUsed(deps, intent)
-  const other = isUsedNow ? await findOther(deps, intent, head.number) : undefined
+  const isUsedNow = await isUsed(deps, payment)
+  const other = isUsedNow ? await findOther(deps, payment, head.number) : undefined
   if (other !== undefined) return other
-  const { validBefore } = intent.authorization
+  const { validBefore } = payment.authorization
   const open = { kind: unpaidAt === undefined ? 'open' : 'reverting' } as const
   if (!isUsedNow && unpaidAt === undefined && BigInt(head.timestamp) < validBefore) return open
   const deep = await deps.rpc.header(Math.max(0, head.number - deps.payment.confirmations))
@@ -51,21 +51,21 @@ export async function reconcileIntent(deps: Deps, intent: Intent): Promise<Verdi
   if (isUsedNow) return { kind: 'used', isPast }
   const isReverted = unpaidAt !== undefined && deep !== undefined && unpaidAt <= deep.number
   if (!isPast && !isReverted) return open
-  if (await isUsed(deps, intent, deep.number)) return { kind: 'used', isPast }
+  if (await isUsed(deps, payment, deep.number)) return { kind: 'used', isPast }
   return { kind: isPast ? 'expired' : 'reverted' }
 }
 
 /** Undefined if no node shows it. */
 async function findOther(
   deps: Deps,
-  intent: Intent,
+  payment: X402Payment,
   headNumber: number,
 ): Promise<Verdict | undefined> {
-  const use = await findUse(deps, intent, headNumber)
+  const use = await findUse(deps, payment, headNumber)
   if (use === undefined) return undefined
   const deepNumber = headNumber - deps.payment.confirmations
   if (use.isCancelled) return { kind: 'spent', isDeep: use.blockNumber <= deepNumber }
-  const settlement = await readSettlement(deps, intent, use.txHash)
+  const settlement = await readSettlement(deps, payment, use.txHash)
   if (settlement.kind === 'unpaid')
     return { kind: 'spent', isDeep: settlement.blockNumber <= deepNumber }
   return settlement.kind === 'paid' ? settlement : undefined

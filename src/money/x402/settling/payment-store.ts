@@ -4,30 +4,33 @@ import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { isFault, type PaymentFault } from '../faults.ts'
-import type { Intent, IntentStatus, Payee } from './intent.ts'
+import type { Payee, PaymentStatus, X402Payment } from './x402-payment.ts'
 
 export const COLUMNS = sql`id, scheme, chain_id, asset, payer, nonce, pay_to, micro_usd,
   valid_after, valid_before, signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
   from_block, tx_hash, reason, served`
 
 /** False if reserved before. */
-export async function insertIntent(connection: Connection, intent: Intent): Promise<boolean> {
-  const { authorization, payee } = intent
+export async function insertPayment(
+  connection: Connection,
+  payment: X402Payment,
+): Promise<boolean> {
+  const { authorization, payee } = payment
   const wallet = payee.kind === 'key' ? payee.wallet : null
   const inserted = await connection.run(sql`
     insert into x402_intents (id, scheme, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
       valid_before, signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
       from_block)
-    values (${intent.id}, ${intent.scheme}, ${intent.chainId}, ${intent.asset}, ${authorization.from},
+    values (${payment.id}, ${payment.scheme}, ${payment.chainId}, ${payment.asset}, ${authorization.from},
       ${authorization.nonce}, ${authorization.to}, ${authorization.value},
       ${String(authorization.validAfter)}, ${String(authorization.validBefore)},
-      ${intent.signature}, ${payee.kind}, ${balanceOf(payee)}, ${wallet},
-      ${isOwn(payee) ? 1 : 0}, ${intent.status}, ${intent.createdUnix}, ${intent.fromBlock})
+      ${payment.signature}, ${payee.kind}, ${balanceOf(payee)}, ${wallet},
+      ${isOwn(payee) ? 1 : 0}, ${payment.status}, ${payment.createdUnix}, ${payment.fromBlock})
     on conflict (chain_id, asset, payer, nonce) do nothing returning id`)
   return inserted.length === 1
 }
 
-export async function findIntent(
+export async function findPayment(
   reads: Reads,
   input: {
     readonly chainId: number
@@ -35,33 +38,36 @@ export async function findIntent(
     readonly from: Address
     readonly nonce: Hash
   },
-): Promise<Intent | undefined> {
+): Promise<X402Payment | undefined> {
   const [row] = await reads.run(sql`
     select ${COLUMNS} from x402_intents
     where chain_id = ${input.chainId} and asset = ${input.asset}
       and payer = ${input.from} and nonce = ${input.nonce}`)
-  return row && toIntent(row)
+  return row && toPayment(row)
 }
 
-export async function lockIntent(connection: Connection, id: string): Promise<Intent | undefined> {
+export async function lockPayment(
+  connection: Connection,
+  id: string,
+): Promise<X402Payment | undefined> {
   const [row] = await connection.run(sql`
     update x402_intents set status = status where id = ${id} returning ${COLUMNS}`)
-  return row && toIntent(row)
+  return row && toPayment(row)
 }
 
-export async function readIntent(reads: Reads, id: string): Promise<Intent | undefined> {
+export async function paymentById(reads: Reads, id: string): Promise<X402Payment | undefined> {
   const [row] = await reads.run(sql`select ${COLUMNS} from x402_intents where id = ${id}`)
-  return row && toIntent(row)
+  return row && toPayment(row)
 }
 
-export async function openIntents(reads: Reads, limit: number): Promise<Intent[]> {
+export async function openPayments(reads: Reads, limit: number): Promise<X402Payment[]> {
   const found = await reads.run(sql`
     select ${COLUMNS} from x402_intents where status in ('reserved', 'submitted')
     order by created_unix, id limit ${limit}`)
-  return found.map(toIntent)
+  return found.map(toPayment)
 }
 
-export type Reserved = Pick<Intent, 'chainId' | 'asset' | 'authorization' | 'payee'>
+export type Reserved = Pick<X402Payment, 'chainId' | 'asset' | 'authorization' | 'payee'>
 
 export async function countOpenBefore(
   reads: Reads,
@@ -78,9 +84,9 @@ export async function countOpenBefore(
   return { all: column.integer(row, 'open'), ofCaller: column.integer(row, 'of_caller') }
 }
 
-export async function countOpenIntents(reads: Reads): Promise<
+export async function countOpenPayments(reads: Reads): Promise<
   readonly {
-    readonly status: IntentStatus
+    readonly status: PaymentStatus
     readonly count: number
     readonly oldestUnix: number
   }[]
@@ -89,26 +95,26 @@ export async function countOpenIntents(reads: Reads): Promise<
     select status, count(*) as open, min(created_unix) as oldest from x402_intents
     where status in ('reserved', 'submitted') group by status order by status`)
   return found.map((row) => ({
-    status: column.text(row, 'status') as IntentStatus,
+    status: column.text(row, 'status') as PaymentStatus,
     count: column.integer(row, 'open'),
     oldestUnix: column.integer(row, 'oldest'),
   }))
 }
 
-export async function lostIntents(reads: Reads, limit: number): Promise<Intent[]> {
+export async function lostPayments(reads: Reads, limit: number): Promise<X402Payment[]> {
   const found = await reads.run(sql`
     select ${COLUMNS} from x402_intents
     where status = 'credited' and credit_id in (
       select id from credits where reversed_unix is not null)
     order by created_unix, id limit ${limit}`)
-  return found.map(toIntent)
+  return found.map(toPayment)
 }
 
 /**
  * Its money must then not be credited to a prepayment. A facilitator's word does not count: it could
  * name the transfer of someone else.
  */
-export async function settlesIntent(reads: Reads, txHash: Hash): Promise<boolean> {
+export async function settlesPayment(reads: Reads, txHash: Hash): Promise<boolean> {
   const found = await reads.run(sql`
     select id from x402_intents where status = 'credited' and tx_hash = ${txHash} limit 1`)
   return found.length === 1
@@ -119,12 +125,12 @@ export async function openPaymentOf(
   reads: Reads,
   payee: Payee,
   wallet: Address | undefined,
-): Promise<Intent | undefined> {
+): Promise<X402Payment | undefined> {
   const [row] = await reads.run(sql`
     select ${COLUMNS} from x402_intents
     where status in ('reserved', 'submitted') and ${ofPayee(payee, wallet ?? null)}
     order by created_unix, id limit 1`)
-  return row && toIntent(row)
+  return row && toPayment(row)
 }
 
 function ofPayee(payee: Payee, payer: Address | null): Sql {
@@ -178,15 +184,15 @@ export async function takeServed(connection: Connection, id: string): Promise<bo
 }
 
 /**
- * False if the status changed meanwhile. `lookUnix`: the next look at an ended intent, which others
+ * False if the status changed meanwhile. `lookUnix`: the next look at an ended payment, which others
  * may still send.
  */
-export async function setIntentStatus(
+export async function setPaymentStatus(
   connection: Connection,
   input: {
     readonly id: string
-    readonly from: IntentStatus
-    readonly to: IntentStatus
+    readonly from: PaymentStatus
+    readonly to: PaymentStatus
     readonly lookUnix?: number | undefined
     readonly reason?: PaymentFault | undefined
   },
@@ -215,14 +221,14 @@ export async function setCredited(
     where id = ${input.id}`)
 }
 
-export async function intentsToLookAt(
+export async function paymentsToLookAt(
   reads: Reads,
   input: { readonly nowUnix: number; readonly limit: number },
-): Promise<Intent[]> {
+): Promise<X402Payment[]> {
   const found = await reads.run(sql`
     select ${COLUMNS} from x402_intents where look_unix <= ${input.nowUnix}
     order by look_unix, id limit ${input.limit}`)
-  return found.map(toIntent)
+  return found.map(toPayment)
 }
 
 export async function setNextLook(
@@ -234,7 +240,7 @@ export async function setNextLook(
     where id = ${input.id} and look_unix is not null`)
 }
 
-export function toIntent(row: Row): Intent {
+export function toPayment(row: Row): X402Payment {
   return {
     id: column.text(row, 'id'),
     scheme: column.text(row, 'scheme'),
@@ -250,7 +256,7 @@ export function toIntent(row: Row): Intent {
     },
     signature: column.hex(row, 'signature'),
     payee: toPayee(row),
-    status: column.text(row, 'status') as IntentStatus,
+    status: column.text(row, 'status') as PaymentStatus,
     createdUnix: column.integer(row, 'created_unix'),
     fromBlock: column.integer(row, 'from_block'),
     txHash: row.tx_hash === null ? null : column.hex(row, 'tx_hash'),

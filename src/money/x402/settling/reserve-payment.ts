@@ -2,14 +2,14 @@ import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Reads } from '#money/payments/reads.ts'
 import type { Connection } from '#store/engine.ts'
 import { lockGasDay } from './gas-days.ts'
-import type { Intent } from './intent.ts'
 import {
   countOpenBefore,
-  findIntent,
+  findPayment,
   hasRevertedSince,
-  insertIntent,
+  insertPayment,
   type Reserved,
-} from './intent-store.ts'
+} from './payment-store.ts'
+import type { X402Payment } from './x402-payment.ts'
 
 /** Nodes' default of pending transactions per account. */
 const OPEN_MAX = 64
@@ -23,18 +23,18 @@ export async function isCrowded(reads: Reads, input: Reserved): Promise<boolean>
  * `busy`: another payment by this wallet is open (its funds could back many that fail at our cost), or
  * one for the caller's own balance, or too many. `waits`: its last one reverted at our cost. Nothing is stored then.
  */
-export async function reserveIntent(
+export async function reservePayment(
   connection: Connection,
-  intent: Intent,
+  payment: X402Payment,
 ): Promise<'reserved' | 'used' | 'busy' | 'waits'> {
-  const { chainId, asset, authorization, createdUnix } = intent
+  const { chainId, asset, authorization, createdUnix } = payment
   // Serialises reservations across replicas.
   await lockGasDay(connection, startOfDay(createdUnix))
   const { from, nonce } = authorization
-  if ((await findIntent(connection, { chainId, asset, from, nonce })) !== undefined) return 'used'
+  if ((await findPayment(connection, { chainId, asset, from, nonce })) !== undefined) return 'used'
   const sinceUnix = createdUnix - DAY_SECONDS
   if (await hasRevertedSince(connection, { payer: from, sinceUnix })) return 'waits'
-  const open = await countOpenBefore(connection, intent)
+  const open = await countOpenBefore(connection, payment)
   if (open.ofCaller > 0 || open.all >= OPEN_MAX) return 'busy'
-  return (await insertIntent(connection, intent)) ? 'reserved' : 'used'
+  return (await insertPayment(connection, payment)) ? 'reserved' : 'used'
 }

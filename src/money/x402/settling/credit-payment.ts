@@ -5,9 +5,9 @@ import { creditDeposit } from '#money/payments/credit.ts'
 import type { Connection } from '#store/engine.ts'
 import type { PaymentFault } from '../faults.ts'
 import type { CreditDeps } from '../x402-deps.ts'
-import type { Intent } from './intent.ts'
-import { lockIntent, setCredited, setIntentStatus } from './intent-store.ts'
+import { lockPayment, setCredited, setPaymentStatus } from './payment-store.ts'
 import type { Settlement } from './read-settlement.ts'
+import type { X402Payment } from './x402-payment.ts'
 
 export interface Credited {
   /** The payee's newest rotation; null for a bucket. */
@@ -18,21 +18,21 @@ export interface Credited {
  * In the caller's transaction. A deposit has at most one live credit, shared with prepayments.
  * Undefined if another writer was first.
  */
-export async function creditIntent(
+export async function creditPayment(
   connection: Connection,
   deps: Pick<CreditDeps, 'newId' | 'clock'>,
   input: {
-    readonly intent: Intent
+    readonly payment: X402Payment
     readonly paid: Extract<Settlement, { kind: 'paid' }>
     /** With the call or top-up that it was made for. */
     readonly isServed: boolean
   },
 ): Promise<Credited | undefined> {
   const { deposit } = input.paid
-  const intent = await lockIntent(connection, input.intent.id)
-  if (intent === undefined || intent.status === 'credited' || intent.status === 'claimed')
+  const payment = await lockPayment(connection, input.payment.id)
+  if (payment === undefined || payment.status === 'credited' || payment.status === 'claimed')
     return undefined
-  const { payee } = intent
+  const { payee } = payment
   const key = payee.kind === 'key' ? await lockSuccessor(connection, payee.publicId) : null
   const id = deps.newId()
   const created = await creditDeposit(connection, {
@@ -45,23 +45,23 @@ export async function creditIntent(
   })
   if (created)
     await setCredited(connection, {
-      id: intent.id,
+      id: payment.id,
       txHash: deposit.txHash,
       creditId: id,
       isServed: input.isServed,
     })
-  else await setIntentStatus(connection, { id: intent.id, from: intent.status, to: 'claimed' })
+  else await setPaymentStatus(connection, { id: payment.id, from: payment.status, to: 'claimed' })
   return created ? { key } : undefined
 }
 
-export function endIntent(
+export function endPayment(
   connection: Connection,
-  intent: Intent,
+  payment: X402Payment,
   input: {
     readonly to: 'abandoned' | 'failed'
     readonly lookUnix: number | undefined
     readonly reason: PaymentFault | undefined
   },
 ): Promise<boolean> {
-  return setIntentStatus(connection, { id: intent.id, from: intent.status, ...input })
+  return setPaymentStatus(connection, { id: payment.id, from: payment.status, ...input })
 }

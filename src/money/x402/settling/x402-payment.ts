@@ -9,7 +9,7 @@ import type { Signed } from '../schemes/scheme.ts'
  * submitted, `claimed` if a prepayment has the deposit. Abandoned and failed ones are still credited
  * if others send the authorization.
  */
-export type IntentStatus =
+export type PaymentStatus =
   | 'reserved'
   | 'submitted'
   | 'credited'
@@ -31,13 +31,13 @@ export type Payee =
 export const EARLIER_BLOCKS = 400
 
 /** One per authorization, forever. */
-export interface Intent extends Signed {
+export interface X402Payment extends Signed {
   readonly id: string
   readonly scheme: string
   readonly chainId: number
   readonly asset: Address
   readonly payee: Payee
-  readonly status: IntentStatus
+  readonly status: PaymentStatus
   readonly createdUnix: number
   /** Head when reserved. Who held the signature may have sent it up to `EARLIER_BLOCKS` before. */
   readonly fromBlock: number
