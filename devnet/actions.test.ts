@@ -17,7 +17,7 @@ const options = { dataFolder: folder, historyDays: 2, live: false, saved: false 
 const devnet = await startDevnet({ ...options, ...(await freePorts()) })
 const { client } = devnet.chains.base
 const chain = createPublicClient({ transport: http(client.rpcUrl) })
-const { holder, payTo, poor, premium, settler } = accounts
+const { holder, payTo, poor, premium, relayer } = accounts
 after(async () => {
   await devnet.stop()
   await rm(folder, { recursive: true })
@@ -86,7 +86,7 @@ test('holder passes the gate and is not premium, premium is, poor has only ether
   assert.ok((await balance('grave', holder)) >= units(5000))
   assert.equal(await balance('usdc', holder), units(1000, 6))
   assert.equal((await balance('grave', poor)) + (await balance('crypt', poor)), 0n)
-  for (const account of [holder, premium, poor, settler]) {
+  for (const account of [holder, premium, poor, relayer]) {
     assert.ok((await chain.getBalance({ address: account })) > units(1))
   }
 })
@@ -174,7 +174,7 @@ for (const overload of ['v, r, s', 'bytes'] as const) {
       overload === 'bytes'
         ? encodeFunctionData({ abi: usdcAbi, functionName, args: [...head, signature] })
         : encodeFunctionData({ abi: usdcAbi, functionName, args: [...head, v, r, s] })
-    const call = { from: settler, to: usdc(), data }
+    const call = { from: relayer, to: usdc(), data }
     const receipt = await mined(await sendTransaction(client, call))
     assert.equal(receipt.logs.length, 2)
     const again = await sendTransaction(client, call)

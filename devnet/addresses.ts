@@ -75,7 +75,7 @@ export const burnAddress = '0x000000000000000000000000000000000000dEaD'
 /**
  * In the order of the development mnemonic. operator: deploys, owns the tokens, funds dividends,
  * writes the price feed. holder: over 100 USD of both tokens on base and 1000 USDC. premium: over
- * 0.1 % of CRYPT on base. poor: ether only. settler: sends signed payments. treasury: holds
+ * 0.1 % of CRYPT on base. poor: ether only. relayer: settles x402 payments. treasury: holds
  * non-circulating GRAVE.
  */
 export const accounts = {
@@ -84,7 +84,7 @@ export const accounts = {
   premium: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
   poor: '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
   payTo: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65',
-  settler: '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc',
+  relayer: '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc',
   treasury: '0x976EA74026E726554dB657fA54763abd0C3a0aa9',
 } as const satisfies Readonly<Record<string, Address>>
 

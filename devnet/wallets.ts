@@ -8,7 +8,7 @@ export interface Wallet {
 
 /** Used by anvil and hardhat too: public and worthless. Written down, since deriving them is slow. */
 export function developmentWallets(): Readonly<Record<AccountName, Wallet>> {
-  const { operator, holder, premium, poor, payTo, settler, treasury } = accounts
+  const { operator, holder, premium, poor, payTo, relayer, treasury } = accounts
   return {
     operator: {
       address: operator,
@@ -30,8 +30,8 @@ export function developmentWallets(): Readonly<Record<AccountName, Wallet>> {
       address: payTo,
       privateKey: '0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a',
     },
-    settler: {
-      address: settler,
+    relayer: {
+      address: relayer,
       privateKey: '0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba',
     },
     treasury: {

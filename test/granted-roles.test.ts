@@ -65,7 +65,7 @@ describe('an installation of which every process has its printed grants alone', 
     const { code } = await (await world.start('migrate')).exit
     assert.equal(code, 0)
     const keyFile = join(world.folder, 'settling-key')
-    writeFileSync(keyFile, developmentWallets().settler.privateKey, { mode: 0o600 })
+    writeFileSync(keyFile, developmentWallets().relayer.privateKey, { mode: 0o600 })
     const signingKeys = join(world.folder, 'signing.pem')
     writeFileSync(signingKeys, PEM, { mode: 0o600 })
     for (const role of ['index', 'verify', 'serve'] as const) {

@@ -71,7 +71,7 @@ export async function prepareService(input: {
 
 function writeSettlingKey(folder: string): string {
   const keyFile = join(folder, 'key')
-  writeFileSync(keyFile, developmentWallets().settler.privateKey)
+  writeFileSync(keyFile, developmentWallets().relayer.privateKey)
   return keyFile
 }
 

@@ -53,7 +53,7 @@ const people: readonly Address[] = [
   accounts.holder,
   accounts.premium,
   accounts.poor,
-  accounts.settler,
+  accounts.relayer,
   accounts.treasury,
   burnAddress,
   zeroAddress,

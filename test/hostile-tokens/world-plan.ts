@@ -53,7 +53,7 @@ export interface WorldPlan {
 }
 
 /** Pays holders by plain transfers, which a mapping of its own counts as claims. */
-export const payer = accounts.settler
+export const payer = accounts.relayer
 
 /** Decides a world; `only` replaces the features that chance would choose. */
 export function planWorld(

@@ -32,7 +32,7 @@ const people: readonly [Address, ...Address[]] = [
   accounts.holder,
   accounts.premium,
   accounts.poor,
-  accounts.settler,
+  accounts.relayer,
   accounts.treasury,
   burnAddress,
   zeroAddress,

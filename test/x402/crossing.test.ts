@@ -140,5 +140,5 @@ function receiptOf(seen: Pick<Seen, 'headers'>) {
 }
 
 async function setEther({ base }: X402World, wei: Hex): Promise<void> {
-  await base.rpc.send({ method: 'anvil_setBalance', params: [accounts.settler, wei] })
+  await base.rpc.send({ method: 'anvil_setBalance', params: [accounts.relayer, wei] })
 }

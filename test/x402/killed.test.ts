@@ -19,7 +19,7 @@ test('kill -9 between sending and crediting: after the restart the payment is cr
   const { header } = await signPayment(payer)
   const headers = { 'PAYMENT-SIGNATURE': header }
   const broken = fetch(`${origin}/api/stats`, { headers }).catch(() => 'broken')
-  await eventually(async () => ((await sentBySettler(base)) > 0 ? true : undefined), 10_000)
+  await eventually(async () => ((await sentByRelayer(base)) > 0 ? true : undefined), 10_000)
   first.child.kill('SIGKILL')
   assert.deepEqual(await first.exit, [null, 'SIGKILL'])
   assert.equal(await broken, 'broken')
@@ -39,12 +39,12 @@ test('kill -9 between sending and crediting: after the restart the payment is cr
 })
 
 /** Transactions of the settling wallet that wait for a block. */
-async function sentBySettler(base: ChainClient): Promise<number> {
+async function sentByRelayer(base: ChainClient): Promise<number> {
   const count = async (block: string) =>
     Number(
       await base.rpc.send({
         method: 'eth_getTransactionCount',
-        params: [accounts.settler, block],
+        params: [accounts.relayer, block],
       }),
     )
   return (await count('pending')) - (await count('latest'))

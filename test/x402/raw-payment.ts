@@ -181,7 +181,7 @@ export async function untilSent({ base }: X402World, waiting: number): Promise<v
     Number(
       await base.rpc.send({
         method: 'eth_getTransactionCount',
-        params: [accounts.settler, block],
+        params: [accounts.relayer, block],
       }),
     )
   await eventually(

@@ -64,7 +64,7 @@ const QUOTAS_OF_ONE = { anonymous: 1, free: 1, premium: 1 }
 function settlingFiles(folder: string, { facilitator, headers = '' }: X402Options) {
   const keyFile = join(folder, 'key')
   const headersFile = join(folder, 'headers')
-  writeFileSync(keyFile, `${developmentWallets().settler.privateKey}\n`)
+  writeFileSync(keyFile, `${developmentWallets().relayer.privateKey}\n`)
   writeFileSync(headersFile, headers)
   return facilitator === undefined
     ? { SEXTON_SETTLING_KEY_FILE: keyFile }

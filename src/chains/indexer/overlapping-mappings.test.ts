@@ -18,7 +18,7 @@ const both = eachEngine(startPostgres, registerMigrations)
 
 const { grave, usdc } = addresses.base
 const { holder, operator, premium, treasury, payTo } = accounts
-const payer = accounts.settler
+const payer = accounts.relayer
 
 const TRANSFER = 'event Transfer(address indexed from, address indexed to, uint256 value)'
 type Payout = NonNullable<EcosystemFile['dividends']>[number]

@@ -50,7 +50,7 @@ export class ScriptedChain {
   logBlocksMax = Number.POSITIVE_INFINITY
   readonly sent: Hash[] = []
   readonly #asset: Address
-  readonly #settler: Address
+  readonly #relayer: Address
   readonly #funds = new Map<Address, bigint>()
   #blocks: Block[]
   #pool: Sent[] = []
@@ -59,11 +59,11 @@ export class ScriptedChain {
 
   constructor(input: {
     readonly asset: Address
-    readonly settler: Address
+    readonly relayer: Address
     readonly startUnix: number
   }) {
     this.#asset = input.asset
-    this.#settler = input.settler
+    this.#relayer = input.relayer
     this.#blocks = [{ timestamp: input.startUnix, fork: 0, transactions: [] }]
   }
 
@@ -178,7 +178,7 @@ export class ScriptedChain {
     for (const { txHash, authorization } of this.#pool) {
       const succeeded = this.#succeeds(this.#blocks, authorization, block.timestamp)
       const parts = succeeded ? partsOfAct({ kind: 'use', authorization }) : []
-      block.transactions.push({ txHash, from: this.#settler, succeeded, parts })
+      block.transactions.push({ txHash, from: this.#relayer, succeeded, parts })
     }
     this.dropPool()
   }
@@ -207,7 +207,7 @@ export class ScriptedChain {
     const receipt = this.#receipt(txHash)
     if (receipt !== undefined) return { from: receipt.from, isSealed: true }
     const isPending = this.#pool.some((each) => each.txHash === txHash)
-    return isPending ? { from: this.#settler, isSealed: false } : undefined
+    return isPending ? { from: this.#relayer, isSealed: false } : undefined
   }
 
   #header(number: number): Awaited<ReturnType<SettlingRpc['header']>> {

@@ -104,7 +104,7 @@ export function settlingHarness(
   options: HarnessOptions = {},
 ) {
   const chain =
-    options.chain ?? new ScriptedChain({ asset: ASSET, settler: WALLET, startUnix: NOON_UNIX })
+    options.chain ?? new ScriptedChain({ asset: ASSET, relayer: WALLET, startUnix: NOON_UNIX })
   const time = { aheadSeconds: 0 }
   const reports: unknown[] = []
   const clock = () => (chain.nowUnix + time.aheadSeconds) * 1000
