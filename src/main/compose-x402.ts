@@ -25,7 +25,7 @@ export interface ComposeX402Deps {
 }
 
 export interface ComposedX402
-  extends Required<Pick<PipelineDeps, 'paymentRequired' | 'screen' | 'settle'>> {
+  extends Required<Pick<PipelineDeps, 'paymentRequired' | 'rejectUsedPayment' | 'settle'>> {
   readonly routes: readonly Route[]
   readonly signedIn: NonNullable<CreateAccessDeps['signedIn']>
   readonly gauged: SettlingGaugeDeps
@@ -52,7 +52,7 @@ export function composeX402(deps: ComposeX402Deps): ComposedX402 {
   const { calls, receiver } = x402
   return {
     paymentRequired: (caller, facts) => calls.offer(caller, facts),
-    screen: (facts) => receiver.screen(facts),
+    rejectUsedPayment: (facts) => receiver.rejectUsedPayment(facts),
     settle: (caller, facts) => calls.pay(caller, facts),
     signedIn: (facts) => calls.signedIn(facts),
     gauged: {

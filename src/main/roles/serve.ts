@@ -31,7 +31,7 @@ export interface ServeInput
   extends HealthDeps,
     MetaDeps,
     Pick<PipelineDeps, 'meter' | 'identify' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'>,
-    Pick<ApiDeps, 'paymentRequired' | 'screen' | 'absent'> {
+    Pick<ApiDeps, 'paymentRequired' | 'rejectUsedPayment' | 'absent'> {
   /** Meta and health are added here. */
   readonly routes: readonly Route[]
   /** Shows RPC hosts, so it is for the metrics port only. */

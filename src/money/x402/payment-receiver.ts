@@ -45,7 +45,7 @@ export class PaymentReceiver {
    * A payment that is over buys nothing, even where the call is free; one that was credited without
    * its call serves one. Undefined without a payment.
    */
-  async screen({
+  async rejectUsedPayment({
     headers,
   }: Pick<PaymentFacts, 'headers'>): Promise<Refusal | 'carried' | 'credited' | undefined> {
     if (!carriesPayment(headers)) return undefined

@@ -122,8 +122,8 @@ async function refuseSignIn(
   input: TopupInput,
   reason: SignInFault,
 ): Promise<Outcome> {
-  const screened = await deps.receiver.screen(input.facts)
-  return isRefusal(screened) ? screened : offer(deps, input, { error: reason })
+  const carried = await deps.receiver.rejectUsedPayment(input.facts)
+  return isRefusal(carried) ? carried : offer(deps, input, { error: reason })
 }
 
 async function topUp(deps: TopupDeps, input: TopupInput): Promise<Outcome> {

@@ -36,7 +36,7 @@ export interface PipelineDeps extends RateLimitDeps, FailureDeps {
    * Whether a payment came with the request; refuses a used one, also where the call would be free.
    * `credited`: it still serves a call, this one if it is for the caller's balance.
    */
-  screen?(facts: RequestFacts): Promise<Refusal | 'carried' | 'credited' | undefined>
+  rejectUsedPayment?(facts: RequestFacts): Promise<Refusal | 'carried' | 'credited' | undefined>
   /** Settles a payment that came with the request; undefined when none came. */
   settle?(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined>
   observeAdmission?(source: AdmissionSource): void
@@ -293,11 +293,11 @@ async function notModified(_deps: PipelineDeps, exchange: Exchange): Promise<End
 async function askAgain(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
   const { route, caller } = exchange
   if (!route.metered) return undefined
-  const screened = await deps.screen?.(exchange)
-  if (isRefusalOf(screened)) return screened
-  if (screened === undefined && !deps.meter.wasRefused(caller)) return undefined
+  const carried = await deps.rejectUsedPayment?.(exchange)
+  if (isRefusalOf(carried)) return carried
+  if (carried === undefined && !deps.meter.wasRefused(caller)) return undefined
   const { refused, ...rateLimit } = await deps.meter.rateLimit(caller)
-  if (refused === undefined && screened !== 'credited') return undefined
+  if (refused === undefined && carried !== 'credited') return undefined
   if (refused !== undefined) {
     exchange.rateLimit = { ...rateLimit, remaining: 0 }
     deps.observeAdmission?.(refused.kind)
@@ -308,8 +308,8 @@ async function askAgain(deps: PipelineDeps, exchange: Exchange): Promise<Ending 
   return (await pay(deps, exchange)) ?? takeTurn(deps, exchange)
 }
 
-function isRefusalOf(screened: Refusal | string | undefined): screened is Refusal {
-  return typeof screened === 'object'
+function isRefusalOf(carried: Refusal | string | undefined): carried is Refusal {
+  return typeof carried === 'object'
 }
 
 /** Pays from a payment or balance that the request names; else 402. */

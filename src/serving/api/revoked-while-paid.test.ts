@@ -8,7 +8,7 @@ test('a key that is revoked while another payment pays is refused, and nothing i
   const { deps } = harnessParts()
   const api = await startHarness({
     clock: () => now.ms,
-    screen: async () => 'credited',
+    rejectUsedPayment: async () => 'credited',
     identify: async (headers) =>
       now.isRevoked ? refuse('invalid_api_key', 'revoked') : deps.identify(headers),
     settle: async (payer) => {

@@ -224,7 +224,7 @@ onBoth(
     const payload = exact.write(input.payload)
     const header = { x402Version: 2, accepted: { ...accepted, network, scheme }, payload }
     const headers = { 'payment-signature': toBase64(header) }
-    assert.equal(await receiver.screen({ headers }), 'credited')
+    assert.equal(await receiver.rejectUsedPayment({ headers }), 'credited')
     const outcome = await again()
     assert.deepEqual(outcome, credited, 'looking at it takes nothing')
     assert.ok(outcome.kind === 'credited')
@@ -234,7 +234,7 @@ onBoth(
       [undefined, 'refusal'],
     )
     assert.deepEqual(await again(), { kind: 'used' })
-    assert.ok(isRefusal(await receiver.screen({ headers })))
+    assert.ok(isRefusal(await receiver.rejectUsedPayment({ headers })))
     assert.deepEqual(await audit(), [])
   },
 )
