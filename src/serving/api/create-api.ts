@@ -4,13 +4,13 @@ import type { ConnectionLimits } from '#serving/http/connections.ts'
 import type { Answered, Endpoint } from '#serving/http/exchange.ts'
 import { createServer, type HttpServer } from '#serving/http/server.ts'
 import type { UnsentLimits } from '#serving/http/unsent-bytes.ts'
+import { CallLimiter } from './call-limiter.ts'
 import { CONSTANT_HEADERS } from './constant-headers.ts'
 import type { McpFacts } from './mcp/mcp-deps.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
 import { type PipelineDeps, routeEndpoint } from './pipeline.ts'
-import { Turns } from './turns.ts'
 
-export interface ApiDeps extends Omit<PipelineDeps, 'turns'> {
+export interface ApiDeps extends Omit<PipelineDeps, 'limiter'> {
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
   /** Operations this ecosystem does not offer: refused and undocumented. */
@@ -32,7 +32,7 @@ export interface AbsentOperation {
 }
 
 export function createApi(given: ApiDeps): HttpServer {
-  const deps = { ...given, turns: new Turns() }
+  const deps = { ...given, limiter: new CallLimiter() }
   return createServer({
     endpoints: [
       ...deps.routes.map((route) => routeEndpoint(deps, route)),

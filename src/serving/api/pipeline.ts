@@ -8,10 +8,10 @@ import { matchesEtag } from '#serving/http/etag.ts'
 import type { Endpoint, Incoming, Outgoing } from '#serving/http/exchange.ts'
 import type { AccessLog } from './access-log.ts'
 import type { AdmissionSource } from './call-counts.ts'
+import { acquireSlot, type CallLimiter, releaseSlot } from './call-limiter.ts'
 import type { CallPayment, ProvenPayment, UnsettledPayment } from './call-payment.ts'
 import { CUT, type FailureDeps, failure, reportFailure } from './failure.ts'
 import { type RateLimitDeps, rateLimitAfterRefusal, rateLimitOf } from './rate-limit-state.ts'
-import { leaveTurn, type Turns, takeTurn } from './turns.ts'
 import { type Asked, type Ending, etagAt, pushHeaders, stampRateLimit, toWire } from './wire.ts'
 
 export interface PipelineDeps extends RateLimitDeps, FailureDeps {
@@ -30,8 +30,8 @@ export interface PipelineDeps extends RateLimitDeps, FailureDeps {
     caller: Caller,
     facts: RequestFacts,
   ): PaymentRequired | Refusal | Promise<PaymentRequired | Refusal>
-  /** The lines of callers whose calls wait for their work. */
-  readonly turns: Turns
+  /** Bounds the calls of one caller that work at once. */
+  readonly limiter: CallLimiter
   /**
    * Whether a payment came with the request; refuses a used one, also where the call would be free.
    * `credited`: it still serves a call, this one if it is for the caller's balance.
@@ -55,8 +55,8 @@ class Exchange implements RequestFacts, Asked {
   /** When the key was looked up. */
   identifiedMs = 0
   guarded = false
-  /** The bucket in whose turn it works. */
-  turnOf: string | undefined
+  /** Bucket whose slot it holds. */
+  slotOf: string | undefined
   /** What the work gave, until the call is admitted. */
   outgoing: Outgoing | undefined
   /** Proven, but not credited yet. */
@@ -112,7 +112,7 @@ export const STEPS: readonly Step[] = [
   { name: 'parse', run: parse },
   { name: 'guard', run: guard },
   { name: 'conditional', run: notModified },
-  { name: 'turn', run: takeTurn },
+  { name: 'slot', run: acquireSlot },
   { name: 'ask again', run: askAgain },
   { name: 'work', run: work },
   { name: 'admit', run: admit },
@@ -128,7 +128,7 @@ async function answer(deps: PipelineDeps, route: Route, incoming: Incoming): Pro
   const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
   const exchange = new Exchange(route, incoming, bucket, deps.anonymous(bucket))
   const ending = guardLate(deps, exchange, await runSteps(deps, exchange))
-  leaveTurn(deps, exchange)
+  releaseSlot(deps, exchange)
   if (exchange.payment !== undefined) await creditAlone(deps, exchange, exchange.payment)
   const outgoing = ending === undefined ? outgoingOf(exchange) : toWire(deps, exchange, ending)
   const charged =
@@ -304,8 +304,8 @@ async function askAgain(deps: PipelineDeps, exchange: Exchange): Promise<Ending 
     if (refused.kind === 'limited') return refuseSpending(refused.cap)
   }
   // Settling takes seconds, and the payer's balance may be another than the address's.
-  leaveTurn(deps, exchange)
-  return (await pay(deps, exchange)) ?? takeTurn(deps, exchange)
+  releaseSlot(deps, exchange)
+  return (await pay(deps, exchange)) ?? acquireSlot(deps, exchange)
 }
 
 function isRefusalOf(carried: Refusal | string | undefined): carried is Refusal {
@@ -323,13 +323,13 @@ async function pay(deps: PipelineDeps, exchange: Exchange): Promise<Ending | und
   return undefined
 }
 
-/** Larger answers keep their turn until they are charged, so that few of a caller wait in memory. */
+/** Larger answers hold their slot until they are charged, so that few of a caller wait in memory. */
 const SMALL_BYTES_MAX = 65_536
 
 async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
   const { route, incoming } = exchange
   if (!route.metered) return undefined
-  if ((exchange.outgoing?.body.length ?? 0) <= SMALL_BYTES_MAX) leaveTurn(deps, exchange)
+  if ((exchange.outgoing?.body.length ?? 0) <= SMALL_BYTES_MAX) releaseSlot(deps, exchange)
   if (incoming.isCut()) return CUT
   const refused = await identifyAgain(deps, exchange)
   if (refused !== undefined) return refused

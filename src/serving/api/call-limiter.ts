@@ -13,16 +13,16 @@ const WAITING_MAX = 1_000
 interface Waiting {
   readonly client: Pick<Incoming, 'isCut'>
   /** False: its connection is cut. */
-  end(isTurn: boolean): void
+  end(isOpen: boolean): void
 }
 
-/** Counts whose calls work at once, by bucket. */
-export class Turns {
+/** Limits the calls of one bucket that work at once; the others wait in order. */
+export class CallLimiter {
   readonly #working = new Map<string, number>()
   readonly #waiting = new Map<string, Waiting[]>()
 
-  /** Undefined if it is the caller's turn already; resolves to false if the connection is cut. */
-  take(bucket: string, client: Pick<Incoming, 'isCut'>): Promise<boolean> | 'full' | undefined {
+  /** Undefined if a slot is free; else resolves once one is, to false if the connection is cut. */
+  acquire(bucket: string, client: Pick<Incoming, 'isCut'>): Promise<boolean> | 'full' | undefined {
     const working = this.#working.get(bucket) ?? 0
     if (working < AT_ONCE_MAX) {
       this.#working.set(bucket, working + 1)
@@ -35,8 +35,8 @@ export class Turns {
     return new Promise((resolve) => line.push({ client, end: resolve }))
   }
 
-  /** Hands the turn on to the next whose connection is open. */
-  leave(bucket: string): void {
+  /** Hands the slot to the next call whose connection is open. */
+  release(bucket: string): void {
     const line = this.#waiting.get(bucket)
     let next = line?.shift()
     // A client that half-closes may still read.
@@ -56,34 +56,34 @@ function removeCut(line: Waiting[]): void {
     else line.push(waiting)
 }
 
-interface TurnDeps {
-  readonly turns: Turns
+interface LimiterDeps {
+  readonly limiter: CallLimiter
 }
 
-interface TakingTurns {
+interface LimitedCall {
   readonly route: Route
   readonly incoming: Incoming
   readonly payer: Caller
-  /** The bucket in whose turn it works. */
-  turnOf: string | undefined
+  /** Bucket whose slot it holds. */
+  slotOf: string | undefined
 }
 
-/** One caller's calls do not work all at once; the next one learns what the last one cost. */
-export function takeTurn(
-  { turns }: TurnDeps,
-  call: TakingTurns,
+/** Keeps a caller's calls from all working at once, so that the next one sees what the last one cost. */
+export function acquireSlot(
+  { limiter }: LimiterDeps,
+  call: LimitedCall,
 ): Promise<Refusal | undefined> | Refusal | undefined {
   const { route, incoming, payer } = call
   if (!route.metered) return undefined
   const { bucket } = payer
-  const waiting = turns.take(bucket, incoming)
+  const waiting = limiter.acquire(bucket, incoming)
   if (waiting === 'full') return FULL
   if (waiting === undefined) {
-    call.turnOf = bucket
+    call.slotOf = bucket
     return undefined
   }
-  return waiting.then((isTurn) => {
-    if (isTurn) call.turnOf = bucket
+  return waiting.then((isOpen) => {
+    if (isOpen) call.slotOf = bucket
     return incoming.isCut() ? CUT : undefined
   })
 }
@@ -92,9 +92,9 @@ const FULL = refuse('rate_limited', 'too many calls wait at once; send fewer in 
   retryAfterSeconds: 1,
 })
 
-export function leaveTurn({ turns }: TurnDeps, call: TakingTurns): void {
-  const { turnOf } = call
-  if (turnOf === undefined) return
-  call.turnOf = undefined
-  turns.leave(turnOf)
+export function releaseSlot({ limiter }: LimiterDeps, call: LimitedCall): void {
+  const { slotOf } = call
+  if (slotOf === undefined) return
+  call.slotOf = undefined
+  limiter.release(slotOf)
 }

@@ -4,46 +4,49 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { refuse } from '#domain/refusal.ts'
 import { answer } from '#route/route.ts'
 import { GOOD_KEY, harnessParts, NOON_MS, startHarness } from '#test/http/pipeline-harness.ts'
-import { Turns } from './turns.ts'
+import { CallLimiter } from './call-limiter.ts'
 
 const client = () => ({ isCut: () => false })
 
 test('four calls of a caller work at once, the others in the order in which they came', async () => {
-  const turns = new Turns()
+  const limiter = new CallLimiter()
   const begun: number[] = []
   const call = async (n: number) => {
-    await turns.take('a', client())
+    await limiter.acquire('a', client())
     begun.push(n)
   }
   const calls = [0, 1, 2, 3, 4, 5, 6].map(call)
   await turn()
   assert.deepEqual(begun, [0, 1, 2, 3])
-  assert.equal(turns.take('b', client()), undefined, 'another caller does not wait')
-  for (let n = 0; n < 3; n += 1) turns.leave('a')
+  assert.equal(limiter.acquire('b', client()), undefined, 'another caller does not wait')
+  for (let n = 0; n < 3; n += 1) limiter.release('a')
   await Promise.all(calls)
   assert.deepEqual(begun, [0, 1, 2, 3, 4, 5, 6])
-  for (let n = 0; n < 4; n += 1) turns.leave('a')
-  for (let n = 0; n < 4; n += 1) assert.equal(turns.take('a', client()), undefined)
+  for (let n = 0; n < 4; n += 1) limiter.release('a')
+  for (let n = 0; n < 4; n += 1) assert.equal(limiter.acquire('a', client()), undefined)
 })
 
-test('calls that are cut get no turn and make room in a line, which is bounded', async () => {
-  const turns = new Turns()
-  for (let n = 0; n < 4; n += 1) turns.take('a', client())
+test('calls that are cut get no slot and make room in a line, which is bounded', async () => {
+  const limiter = new CallLimiter()
+  for (let n = 0; n < 4; n += 1) limiter.acquire('a', client())
   let isCut = false
-  const cut = [turns.take('a', { isCut: () => isCut }), turns.take('a', { isCut: () => isCut })]
-  for (let n = 0; n < 998; n += 1) turns.take('a', client())
-  assert.equal(turns.take('a', client()), 'full')
+  const cut = [
+    limiter.acquire('a', { isCut: () => isCut }),
+    limiter.acquire('a', { isCut: () => isCut }),
+  ]
+  for (let n = 0; n < 998; n += 1) limiter.acquire('a', client())
+  assert.equal(limiter.acquire('a', client()), 'full')
   isCut = true
-  assert.ok(turns.take('a', client()) instanceof Promise)
+  assert.ok(limiter.acquire('a', client()) instanceof Promise)
   assert.deepEqual(await Promise.all(cut), [false, false])
 })
 
-test('a turn goes to the next call that is not cut', async () => {
-  const turns = new Turns()
-  for (let n = 0; n < 4; n += 1) turns.take('a', client())
-  const cut = turns.take('a', { isCut: () => true })
-  const open = turns.take('a', client())
-  turns.leave('a')
+test('a slot goes to the next call that is not cut', async () => {
+  const limiter = new CallLimiter()
+  for (let n = 0; n < 4; n += 1) limiter.acquire('a', client())
+  const cut = limiter.acquire('a', { isCut: () => true })
+  const open = limiter.acquire('a', client())
+  limiter.release('a')
   assert.deepEqual(await Promise.all([cut, open]), [false, true])
 })
 
