@@ -1,7 +1,7 @@
 import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { createHarness } from '#test/callers/access-harness.ts'
+import { createHarness } from '#test/callers/callers-harness.ts'
 import { startHarness } from '#test/http/pipeline-harness.ts'
 
 export type Moment = 'before the commit' | 'after the commit'
@@ -12,7 +12,7 @@ async function main(dialect = '', at = '', moment = ''): Promise<void> {
     dialect === 'sqlite'
       ? openSqlite({ file: at, durability: 'full' })
       : openPostgres({ url: at, schema: 'accounts' })
-  const { meter, identify, anonymous } = createHarness(killedAt(engine, moment)).access
+  const { meter, identify, anonymous } = createHarness(killedAt(engine, moment)).metering
   const { origin } = await startHarness({ meter, identify, anonymous })
   process.stdout.write(origin)
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Access, CreateAccessDeps } from '#callers/metering/create-access.ts'
+import type { CreateMeteringDeps, Metering } from '#callers/metering/create-metering.ts'
 import type { Ecosystem, Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { Clock } from '#lib/time.ts'
@@ -18,7 +18,7 @@ export interface ComposeX402Deps {
   readonly ecosystem: Ecosystem
   readonly accounts: Engine
   readonly clock: Clock
-  readonly access: Pick<Access, 'recoveries' | 'settlements' | 'meter'>
+  readonly access: Pick<Metering, 'recoveries' | 'settlements' | 'meter'>
   /** The contract's 402 body. */
   quotaBody(caller: Caller): unknown
   report(error: unknown): void
@@ -27,7 +27,7 @@ export interface ComposeX402Deps {
 export interface ComposedX402
   extends Required<Pick<PipelineDeps, 'paymentRequired' | 'rejectUsedPayment' | 'settle'>> {
   readonly routes: readonly Route[]
-  readonly signedIn: NonNullable<CreateAccessDeps['signedIn']>
+  readonly signedIn: NonNullable<CreateMeteringDeps['signedIn']>
   readonly gauged: SettlingGaugeDeps
 }
 

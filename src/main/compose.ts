@@ -3,10 +3,10 @@ import type { KeyChange } from '#callers/keys/authorise.ts'
 import { createFailureGuard } from '#callers/metering/abuse-guard.ts'
 import { batchLoader } from '#callers/metering/batch-loader.ts'
 import {
-  type Access,
-  type CreateAccessDeps,
-  createAccess,
-} from '#callers/metering/create-access.ts'
+  type CreateMeteringDeps,
+  createMetering,
+  type Metering,
+} from '#callers/metering/create-metering.ts'
 import type { WalletNode } from '#chains/chain/contract-signature.ts'
 import { AnswerCache } from '#chains/datasets/answer-cache.ts'
 import type { DataDeps } from '#chains/datasets/data-route.ts'
@@ -156,12 +156,12 @@ function watchRoles(deps: ComposeDeps) {
 }
 
 /** Subscribes to changes made by other processes: keys of replicas, blocks of the index. */
-function hearOthers({ stores }: ComposeDeps, { answers }: Data, access: Access): void {
+function hearOthers({ stores }: ComposeDeps, { answers }: Data, access: Metering): void {
   stores.accounts.listen?.('sexton_keys', access.keyChanged)
   stores.register.listen?.('sexton_blocks', () => answers.forgetState())
 }
 
-async function openX402(deps: ComposeDeps, access: Access, paying: ComposedPayments | undefined) {
+async function openX402(deps: ComposeDeps, access: Metering, paying: ComposedPayments | undefined) {
   const settling = settlingOf(deps)
   if (settling === undefined || paying === undefined) return undefined
   const { composeX402 } = await import('./compose-x402.ts')
@@ -264,11 +264,11 @@ function composeAccess(
   holdings: HoldingsDeps,
   hooks: {
     readonly metrics: Pick<Metrics, 'observeBatch' | 'observeCommit'> | undefined
-    readonly signedIn: NonNullable<CreateAccessDeps['signedIn']>
+    readonly signedIn: NonNullable<CreateMeteringDeps['signedIn']>
     readonly dataPaths: readonly string[]
   },
-): Access {
-  return createAccess({
+): Metering {
+  return createMetering({
     engine: stores.accounts,
     admissions: stores.admissions,
     clock,
@@ -301,7 +301,7 @@ function composeAccess(
   })
 }
 
-function gateOf(gate: Ecosystem['gate'], deps: HoldingsDeps): CreateAccessDeps['gate'] {
+function gateOf(gate: Ecosystem['gate'], deps: HoldingsDeps): CreateMeteringDeps['gate'] {
   if (gate === null || gate === 'open') return gate
   return {
     minimum: gate.minimum,
@@ -334,7 +334,7 @@ function composePayments(
   input: {
     readonly payment: Payment
     readonly file: FileParts
-    readonly access: Access
+    readonly access: Metering
     /** Who can mint a key, for the text of a 402. */
     readonly minter: string | null
   },

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
-import { accessMigrations } from '#callers/keys/access-migrations.ts'
+import { callerMigrations } from '#callers/keys/caller-migrations.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
 import { moduleFile } from '#lib/package-root.ts'
@@ -48,7 +48,7 @@ export const REGISTER_WRITER = moduleFile('main/writer-worker')
 
 export const accountsMigrations: readonly Migration[] = [
   ...ledgerMigrations,
-  ...accessMigrations,
+  ...callerMigrations,
   ...paymentsMigrations,
   ...x402Migrations,
   ...webhooksMigrations,

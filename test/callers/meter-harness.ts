@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { accessMigrations } from '#callers/keys/access-migrations.ts'
+import { callerMigrations } from '#callers/keys/caller-migrations.ts'
 import type { Admission, AdmissionReceipt, Meter } from '#callers/metering/meter/admission.ts'
 import { accountOf } from '#callers/metering/meter/decide-batch.ts'
 import { createMeter } from '#callers/metering/meter/meter.ts'
@@ -14,7 +14,7 @@ import type { Engine } from '#store/engine.ts'
 
 export const NOON = startOfDay(1_795_000_000) + DAY_SECONDS / 2
 export const PRICE = 100n
-export const MIGRATIONS = [...ledgerMigrations, ...accessMigrations]
+export const MIGRATIONS = [...ledgerMigrations, ...callerMigrations]
 
 export const anonymous = (bucket: string, dailyQuota = 5): Caller => ({
   kind: 'anonymous',

@@ -60,8 +60,8 @@ async function begin(name: string, follow: Follow, start: string) {
   const cutting = { cutsMax: CUTS, bytes: BYTES_PER_CONNECTION }
   const proxy = await startCuttingProxy(world.origin, cutting)
   proxies.push(proxy)
-  const { secret, publicId } = await world.access.mint()
-  await world.access.fund(publicId, 1_000_000n)
+  const { secret, publicId } = await world.callers.mint()
+  await world.callers.fund(publicId, 1_000_000n)
   const url = `${proxy.origin}/api/stream?kind=burn&cursor=${start}`
   return { name, proxy, read: await follow(url, secret) }
 }

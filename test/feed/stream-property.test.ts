@@ -61,8 +61,8 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
   })
 
 async function liveThrough(world: StreamWorld, steps: readonly Step[]): Promise<void> {
-  const { publicId, secret } = await world.access.mint()
-  await world.access.fund(publicId, 1_000_000n)
+  const { publicId, secret } = await world.callers.mint()
+  await world.callers.fund(publicId, 1_000_000n)
   const origins = [world.origin, await world.another()]
   const connect = (of: StreamClient | undefined, replica: number) =>
     of?.connect(origins[replica] ?? '', secret)

@@ -8,7 +8,7 @@ import { startStreamWorld } from './stream-world.ts'
 
 test('a server with an older file passes nothing of a newer one, and resets', async () => {
   const old = await startStreamWorld()
-  const { secret } = await old.access.mint()
+  const { secret } = await old.callers.mint()
   const headers = { authorization: `Bearer ${secret}` }
   const stop = new AbortController()
   const events = readStream(`${old.origin}/api/stream`, { headers, signal: stop.signal })
@@ -18,7 +18,7 @@ test('a server with an older file passes nothing of a newer one, and resets', as
   await old.burn()
   const next = events.next()
   await eventually(async () => {
-    old.access.now.ms += 2_000
+    old.callers.now.ms += 2_000
     return (await Promise.race([next, undefined])) && true
   }, 10_000)
   assert.equal((await next).value.event, 'reset')
@@ -65,8 +65,8 @@ test('a reader that does not read is cut off, and its cursor brings the rest', a
 test('of 5,000 final events none is missing and none comes twice over 50 cut connections', async () => {
   const busy = await startStreamWorld()
   try {
-    const { secret, publicId } = await busy.access.mint()
-    await busy.access.fund(publicId, 1_000_000n)
+    const { secret, publicId } = await busy.callers.mint()
+    await busy.callers.fund(publicId, 1_000_000n)
     const query = '?kind=burn&finality=finalized'
     const url = `${busy.origin}/api/stream${query}`
     const headers = { authorization: `Bearer ${secret}` }
@@ -109,7 +109,7 @@ const BURNS = 4_000
 
 test('a server that has all streams it may have refuses another one, uncharged, until one ends', async () => {
   const small = await startStreamWorld({ streamsMax: 2 })
-  const { secret } = await small.access.mint()
+  const { secret } = await small.callers.mint()
   const headers = { authorization: `Bearer ${secret}` }
   const ask = () => fetch(`${small.origin}/api/stream`, { headers })
   try {
@@ -134,7 +134,7 @@ test('a server that has all streams it may have refuses another one, uncharged, 
 
 test('a server that stops ends its streams and says so', async () => {
   const stopping = await startStreamWorld()
-  const { secret } = await stopping.access.mint()
+  const { secret } = await stopping.callers.mint()
   const headers = { authorization: `Bearer ${secret}` }
   const events = readStream(`${stopping.origin}/api/stream`, { headers })
   assert.equal((await events.next()).value.event, 'ready')

@@ -16,7 +16,7 @@ import type { HttpServer } from '#serving/http/server.ts'
 import { streamRoute } from '#serving/stream/stream-route.ts'
 import type { Engine } from '#store/engine.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { createHarness, HARNESS_MIGRATIONS, type Harness } from '#test/callers/access-harness.ts'
+import { createHarness, HARNESS_MIGRATIONS, type Harness } from '#test/callers/callers-harness.ts'
 import { beginChain } from '../chain-builder/built-chain.ts'
 import { logOf } from '../chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '../chain-builder/serve-chain.ts'
@@ -25,10 +25,10 @@ import { localEcosystemAt } from '../indexed-ecosystem.ts'
 import { dataRoutesOf } from '../route-reader.ts'
 import { advanceAll, type SteppedIndex } from '../stepped-index.ts'
 
-/** A register over made-up chains, real access and a server on top, with a clock that a test moves. */
+/** A register over made-up chains, real callers and a server on top, with a clock that a test moves. */
 export interface StreamWorld {
   readonly ecosystem: Ecosystem
-  readonly access: Harness
+  readonly callers: Harness
   readonly origin: string
   /** The data endpoints, without a server. */
   readonly routes: readonly Route[]
@@ -52,17 +52,17 @@ export async function startStreamWorld(
   registers: readonly Engine[] = [],
 ): Promise<StreamWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
-  const { register, access, close } = await openStores(folder, registers)
+  const { register, callers, close } = await openStores(folder, registers)
   const base = await serveChain(pricedChain(), { finalDepth: 8 })
   const ethereum = await serveChain(beginChain(1, 1_700_000_000).addEmpty(3), { finalDepth: 8 })
   const ecosystem = localEcosystemAt({ base: base.url, ethereum: ethereum.url })
   const open = { count: 0 }
-  const serving = { register, ecosystem, access, open, ...(streamsMax && { streamsMax }) }
+  const serving = { register, ecosystem, callers, open, ...(streamsMax && { streamsMax }) }
   const first = await startServer(serving, more)
   const servers = [first]
   const world: StreamWorld = {
     ecosystem,
-    access,
+    callers,
     base,
     open,
     routes: dataRoutesOf({ register, ecosystem }),
@@ -114,22 +114,22 @@ async function openStores(folder: string, registers: readonly Engine[]) {
     for (const each of registers.length > 0 ? registers : [register]) await each.close()
     await accounts.close()
   }
-  return { register, access: createHarness(accounts), close }
+  return { register, callers: createHarness(accounts), close }
 }
 
 interface Serving {
   readonly register: Engine
   readonly ecosystem: Ecosystem
-  readonly access: Harness
+  readonly callers: Harness
   readonly open: { count: number }
   readonly streamsMax?: number
 }
 
 async function startServer(
-  { register, ecosystem, access, open, ...limit }: Serving,
+  { register, ecosystem, callers, open, ...limit }: Serving,
   more: Partial<ApiDeps>,
 ): Promise<{ readonly server: HttpServer; readonly origin: string }> {
-  const clock = () => access.now.ms
+  const clock = () => callers.now.ms
   const file = filePartsOf(ecosystem)
   const readStatus = () =>
     register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file))
@@ -138,7 +138,7 @@ async function startServer(
   const stream = streamRoute({ register, ecosystem, clock, file, answers, report, ...limit })
   let requests = 0
   const server = createApi({
-    ...access.access,
+    ...callers.metering,
     routes: [...dataRoutesOf({ register, ecosystem }), counted(stream, open)],
     pages: [],
     clock,

@@ -25,7 +25,7 @@ async function openStream(
   query = '',
   more: { lastEventId?: string; secret?: string; origin?: string } = {},
 ): Promise<OpenStream> {
-  const secret = more.secret ?? (await world.access.mint()).secret
+  const secret = more.secret ?? (await world.callers.mint()).secret
   const stop = new AbortController()
   const events = readStream(`${more.origin ?? world.origin}/api/stream${query}`, {
     headers: { authorization: `Bearer ${secret}` },
@@ -48,7 +48,7 @@ test('an add carries the row that the list shows', async () => {
   await world.burn()
   const { data } = await stream.next('add')
   stream.close()
-  const { secret } = await world.access.mint()
+  const { secret } = await world.callers.mint()
   const listed = await fetch(`${world.origin}/api/burns/recent?limit=1`, {
     headers: { authorization: `Bearer ${secret}` },
   })
@@ -172,17 +172,17 @@ test('a chain that is read again resets every reader, who then goes on', async (
 })
 
 test('each started minute costs a call, the first on opening, and the ledger agrees', async () => {
-  const { secret, publicId } = await world.access.mint()
-  await world.access.fund(publicId, 200n)
-  await world.access.admit(secret, 7)
+  const { secret, publicId } = await world.callers.mint()
+  await world.callers.fund(publicId, 200n)
+  await world.callers.admit(secret, 7)
   const stream = await openStream('', { secret })
   await stream.next('ready')
   assert.equal(await callsOf(secret), 8)
   for (let calls = 9; calls <= 12; calls += 1) {
-    world.access.now.ms += 60_000
+    world.callers.now.ms += 60_000
     await eventually(async () => (await callsOf(secret)) === calls || undefined, 5_000)
   }
-  world.access.now.ms += 60_000
+  world.callers.now.ms += 60_000
   const end = await stream.next('end')
   assert.equal(end.data.reason, 'quota_exhausted')
   assert.deepEqual(end.data.offer, { error: 'payment_required' })
@@ -195,10 +195,10 @@ test('each started minute costs a call, the first on opening, and the ledger agr
 })
 
 async function rateLimitOf(secret: string) {
-  const { access } = world.access
-  const caller = await access.identify({ authorization: `Bearer ${secret}` }, '192.0.2.1')
+  const { metering } = world.callers
+  const caller = await metering.identify({ authorization: `Bearer ${secret}` }, '192.0.2.1')
   assert.ok(caller.kind === 'keyed')
-  return access.meter.rateLimit(caller)
+  return metering.meter.rateLimit(caller)
 }
 
 async function callsOf(secret: string): Promise<number> {
@@ -206,11 +206,11 @@ async function callsOf(secret: string): Promise<number> {
 }
 
 test('a revoked key ends its stream within a second', async () => {
-  const key = await world.access.mint()
+  const key = await world.callers.mint()
   const stream = await openStream('', key)
   await stream.next('ready')
-  await world.access.revoke(key)
-  world.access.now.ms += 1_000
+  await world.callers.revoke(key)
+  world.callers.now.ms += 1_000
   assert.equal((await stream.next('end')).data.reason, 'invalid_api_key')
 })
 
@@ -251,17 +251,17 @@ test('a cursor that this database has not seen waits, and is reset only after 30
 
 /** How far the clock moves until a reset comes. */
 async function resetAfterMs(stream: OpenStream): Promise<number> {
-  const startedMs = world.access.now.ms
+  const startedMs = world.callers.now.ms
   let isReset: true | undefined
   const reading = stream.next('reset').then(() => {
     isReset = true
   })
   await eventually(async () => {
-    world.access.now.ms += 2_000
+    world.callers.now.ms += 2_000
     return isReset
   }, 10_000)
   await reading
-  return world.access.now.ms - startedMs
+  return world.callers.now.ms - startedMs
 }
 
 test('a cursor whose change was lost with its commit is reset at once', async () => {
@@ -281,7 +281,7 @@ async function cursorNow() {
 }
 
 test('what is not a cursor is refused and costs nothing', async () => {
-  const { secret } = await world.access.mint()
+  const { secret } = await world.callers.mint()
   const headers = { authorization: `Bearer ${secret}` }
   for (const [url, more] of [
     [`${world.origin}/api/stream?cursor=nonsense`, {}],
@@ -295,7 +295,7 @@ test('what is not a cursor is refused and costs nothing', async () => {
 })
 
 test('a HEAD request shows the headers of a stream', async () => {
-  const { secret } = await world.access.mint()
+  const { secret } = await world.callers.mint()
   const headers = { authorization: `Bearer ${secret}` }
   const answer = await fetch(`${world.origin}/api/stream`, { method: 'HEAD', headers })
   assert.equal(answer.status, 200)

@@ -23,7 +23,7 @@ import {
   createHarness,
   type Harness,
   SERVICE_NAME,
-} from '#test/callers/access-harness.ts'
+} from '#test/callers/callers-harness.ts'
 import { undo } from '#test/callers/meter-harness.ts'
 import { CHAIN_ID, FakeChain, hash, type Transfer } from '#test/payments/fake-chain.ts'
 import { CONFIRMATIONS, NO_CONTRACTS, NO_GUARD } from '#test/payments/payments-harness.ts'
@@ -37,7 +37,7 @@ export interface HeldKey {
 
 /** Keys, meter, ledger and prepayments as one service on one store, over a payment chain in memory. */
 export interface MoneyWorld {
-  readonly access: Harness
+  readonly callers: Harness
   readonly chain: FakeChain
   mint(wallet?: PrivateKeyAccount): Promise<HeldKey>
   /** Undefined when the key may not be rotated. */
@@ -80,10 +80,10 @@ export function createMoneyWorld(
   verifying: Engine = engine,
 ): MoneyWorld {
   const commits = { isLost: false }
-  const access = createHarness(losing(engine, commits))
-  if (before !== undefined) access.now.ms = before.access.now.ms
+  const callers = createHarness(losing(engine, commits))
+  if (before !== undefined) callers.now.ms = before.callers.now.ms
   const chain = before?.chain ?? new FakeChain()
-  const clock = () => access.now.ms
+  const clock = () => callers.now.ms
   const auditRows = async () => {
     const checks = accountsChecks({
       dialect: engine.dialect,
@@ -99,11 +99,11 @@ export function createMoneyWorld(
     return found
   }
   return {
-    access,
+    callers,
     chain,
-    ...keyActions(access),
-    ...paymentActions({ engine, verifying }, access, chain),
-    ...callActions({ engine, verifying }, access, commits),
+    ...keyActions(callers),
+    ...paymentActions({ engine, verifying }, callers, chain),
+    ...callActions({ engine, verifying }, callers, commits),
     auditRows,
     async audit() {
       const rows = await auditRows()
@@ -119,27 +119,27 @@ function findings(check: Check) {
     )
 }
 
-function keyActions(access: Harness): Pick<MoneyWorld, 'mint' | 'rotate' | 'revoke' | 'move'> {
+function keyActions(callers: Harness): Pick<MoneyWorld, 'mint' | 'rotate' | 'revoke' | 'move'> {
   return {
     async mint(wallet) {
-      return access.mint(wallet)
+      return callers.mint(wallet)
     },
     async rotate(key) {
-      const outcome = await ownerCall(access, 'rotate', key)
+      const outcome = await ownerCall(callers, 'rotate', key)
       if (outcome.kind !== 'answer') return undefined
       const made = bodyOf<{ key: { publicId: string }; secret: string }>(outcome)
       return { wallet: key.wallet, publicId: made.key.publicId, secret: made.secret }
     },
     async revoke(key) {
-      await ownerCall(access, 'revoke', key)
+      await ownerCall(callers, 'revoke', key)
     },
     async move(from, to) {
-      access.now.ms += 1_000
-      const signed = await access.sign(from.wallet, 'move-balance', {
+      callers.now.ms += 1_000
+      const signed = await callers.sign(from.wallet, 'move-balance', {
         key: from.publicId,
         to: to.publicId,
       })
-      return access.call('/api/keys/{publicId}/move-balance', {
+      return callers.call('/api/keys/{publicId}/move-balance', {
         path: { publicId: from.publicId },
         body: { ...signed, toPublicId: to.publicId },
       })
@@ -149,17 +149,17 @@ function keyActions(access: Harness): Pick<MoneyWorld, 'mint' | 'rotate' | 'revo
 
 function paymentActions(
   { engine, verifying }: { readonly engine: Engine; readonly verifying: Engine },
-  access: Harness,
+  callers: Harness,
   chain: FakeChain,
 ): Pick<MoneyWorld, 'deposit' | 'confirm' | 'reorg'> {
-  const clock = () => access.now.ms
+  const clock = () => callers.now.ms
   const notifier = new Notifier(async () => chain.height, assert.ifError)
   const shared = { engine, clock, newId: () => crypto.randomUUID(), deposits: chain }
   const payments = {
     ...shared,
     chainId: CHAIN_ID,
     confirmations: CONFIRMATIONS,
-    verifyPayerProof: access.access.verifyPayerProof,
+    verifyPayerProof: callers.metering.verifyPayerProof,
     contractProofs: new ContractProofs(async () => [NO_CONTRACTS], clock, NO_GUARD),
     notifier,
   }
@@ -183,7 +183,7 @@ function paymentActions(
     async deposit({ payer, key, amount, tx: mined }) {
       transfers += 1
       const tx = mined ?? `transfer ${transfers}`
-      const proof = await access.sign(payer, 'link-payer', {
+      const proof = await callers.sign(payer, 'link-payer', {
         transaction: hash(tx),
         key: key.publicId,
       })
@@ -196,7 +196,7 @@ function paymentActions(
         ...(!isOwner && { payerMessage: proof.message, payerSignature: proof.signature }),
       }
       if (mined === undefined) mine([{ tx, from: toLower(payer.address), amount }])
-      await claim(payments, access, body)
+      await claim(payments, callers, body)
       await verify()
       return tx
     },
@@ -233,75 +233,75 @@ function losing(engine: Engine, commits: Commits): Engine {
 }
 
 /** A batch of nobody's calls: the one before it is resolved first. */
-async function resolved(access: Harness): Promise<void> {
-  const { meter } = access.access
-  const nobody = { ...access.access.anonymous('192.0.2.99'), dailyQuota: 0 }
+async function resolved(callers: Harness): Promise<void> {
+  const { meter } = callers.metering
+  const nobody = { ...callers.metering.anonymous('192.0.2.99'), dailyQuota: 0 }
   await meter.admit(nobody)
 }
 
 function callActions(
   { engine, verifying }: { readonly engine: Engine; readonly verifying: Engine },
-  access: Harness,
+  callers: Harness,
   commits: Commits,
 ): Pick<MoneyWorld, 'call' | 'lose' | 'undo' | 'wait' | 'get'> {
-  const clock = () => access.now.ms
+  const clock = () => callers.now.ms
   const retain = createRetention({ engine: verifying, clock, headUnix: async () => unixNow(clock) })
   return {
     async call(key, times) {
-      const caller = await callerOf(access, key)
+      const caller = await callerOf(callers, key)
       if (caller === undefined) return []
       const admissions = await Promise.all(
-        Array.from({ length: times }, () => access.access.meter.admit(caller)),
+        Array.from({ length: times }, () => callers.metering.meter.admit(caller)),
       )
       return admissions.flatMap((each) => (each.kind === 'admitted' ? [each.receipt] : []))
     },
     async lose(key, times) {
-      const caller = await callerOf(access, key)
+      const caller = await callerOf(callers, key)
       if (caller === undefined) return
       commits.isLost = true
-      const calls = Array.from({ length: times }, () => access.access.meter.admit(caller))
+      const calls = Array.from({ length: times }, () => callers.metering.meter.admit(caller))
       const ended = await Promise.allSettled(calls)
       commits.isLost = false
       assert.ok(ended.every(({ status }) => status === 'rejected'))
-      await resolved(access)
+      await resolved(callers)
     },
     undo: (receipts) => undo(engine, receipts, unixNow(clock)),
     async wait(seconds) {
-      access.now.ms += seconds * 1_000
+      callers.now.ms += seconds * 1_000
       await closeSpendDays({ engine: verifying, clock })
       await retain()
     },
     get: (path, key, query = {}) =>
-      access.call(path, { query, ...(key === undefined ? {} : bearer(key.secret)) }),
+      callers.call(path, { query, ...(key === undefined ? {} : bearer(key.secret)) }),
   }
 }
 
-async function ownerCall(access: Harness, action: 'rotate' | 'revoke', key: HeldKey) {
-  access.now.ms += 1_000
-  const signed = await access.sign(key.wallet, action, { key: key.publicId })
-  return access.call(`/api/keys/{publicId}/${action}`, {
+async function ownerCall(callers: Harness, action: 'rotate' | 'revoke', key: HeldKey) {
+  callers.now.ms += 1_000
+  const signed = await callers.sign(key.wallet, action, { key: key.publicId })
+  return callers.call(`/api/keys/{publicId}/${action}`, {
     path: { publicId: key.publicId },
     body: signed,
   })
 }
 
-async function callerOf(access: Harness, key: HeldKey | undefined): Promise<Caller | undefined> {
-  if (key === undefined) return access.access.anonymous(ADDRESS)
+async function callerOf(callers: Harness, key: HeldKey | undefined): Promise<Caller | undefined> {
+  if (key === undefined) return callers.metering.anonymous(ADDRESS)
   // Another replica notices a revocation after half a second.
-  access.now.ms += 1_000
-  const caller = await access.access.identify(bearer(key.secret).headers, ADDRESS)
+  callers.now.ms += 1_000
+  const caller = await callers.metering.identify(bearer(key.secret).headers, ADDRESS)
   return isRefusal(caller) ? undefined : caller
 }
 
 async function claim(
   deps: Parameters<typeof paymentsRoutes>[0],
-  access: Harness,
+  callers: Harness,
   body: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const route = paymentsRoutes(deps).find((each) => each.path === '/api/sessions/prepay')
   const prepared = route?.prepare({ query: new Map(), path: {}, body })
   assert.ok(prepared !== undefined && !isRefusal(prepared), JSON.stringify(prepared))
-  const caller = access.access.anonymous(ADDRESS)
+  const caller = callers.metering.anonymous(ADDRESS)
   const signal = new AbortController().signal
   await prepared.run({
     requestId: 'r',

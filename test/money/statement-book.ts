@@ -37,7 +37,7 @@ export async function askStatement(
   const payTo = [{ address: PAYEE, since: '2026-01-01' }]
   const route = statementRoute({
     engine,
-    clock: () => world.access.now.ms,
+    clock: () => world.callers.now.ms,
     keys: signingKeys,
     issuer: {
       name: 'Local',
@@ -88,7 +88,7 @@ export class StatementBook {
   constructor(engine: Engine, world: MoneyWorld) {
     this.#engine = engine
     this.#world = world
-    this.#start = startOfDay(unixNow(() => world.access.now.ms))
+    this.#start = startOfDay(unixNow(() => world.callers.now.ms))
     this.#closed = this.#start
   }
 
@@ -102,7 +102,7 @@ export class StatementBook {
         assert.ok(calls <= (before.find((each) => each.date === date)?.calls ?? 0))
     }
     const from = this.#closed
-    const to = startOfDay(unixNow(() => this.#world.access.now.ms) - HOUR_SECONDS)
+    const to = startOfDay(unixNow(() => this.#world.callers.now.ms) - HOUR_SECONDS)
     if (to <= from) return
     this.#closed = to
     for (const key of held) {

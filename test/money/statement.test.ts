@@ -4,7 +4,7 @@ import { DAY_SECONDS, HOUR_SECONDS } from '#lib/time.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Statement } from '#money/statements/statement-shape.ts'
 import { sql } from '#store/sql.ts'
-import { bodyOf, codeOf } from '#test/callers/access-harness.ts'
+import { bodyOf, codeOf } from '#test/callers/callers-harness.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { startPostgres } from '../postgres.ts'
 import { createMoneyWorld } from './money-world.ts'
@@ -40,7 +40,7 @@ onBoth('a statement has every movement of its days, and its balances add up', as
       publicId: key.publicId,
       microUsd: 700n,
       reason: 'outage of 3 March',
-      createdUnix: world.access.now.ms / 1000,
+      createdUnix: world.callers.now.ms / 1000,
     }),
   )
   const receipts = await world.call(key, 10 + 4)
@@ -136,7 +136,7 @@ onBoth(
     assert.equal(await reasonOf(FIRST, FIRST), `to must be later than from, ${FIRST}`)
     assert.match(await reasonOf('2026-02-31', FIRST), /^from must be a UTC day/)
     assert.equal(await reasonOf('1793491200', `${FIRST}T00:00:00+00:00`), 'answer')
-    world.access.now.ms += (12 + 1) * HOUR_SECONDS * 1000
+    world.callers.now.ms += (12 + 1) * HOUR_SECONDS * 1000
     assert.equal(codeOf(await ask({ key, from: FIRST, to: '2026-11-22' })), 'data_not_ready')
     await world.wait(60)
     assert.equal(await reasonOf(FIRST, '2026-11-22'), 'answer')

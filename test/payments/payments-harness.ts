@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { accessMigrations } from '#callers/keys/access-migrations.ts'
+import { callerMigrations } from '#callers/keys/caller-migrations.ts'
 import type { WalletNode } from '#chains/chain/contract-signature.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
@@ -25,7 +25,7 @@ import { sql } from '#store/sql.ts'
 import { CHAIN_ID, FakeChain, hash, START_MS } from '#test/payments/fake-chain.ts'
 import type { EngineTest, OpenStore } from '#test/store/each-engine.ts'
 
-export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...accessMigrations, ...paymentsMigrations]
+export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...callerMigrations, ...paymentsMigrations]
 export const CONFIRMATIONS = 10
 
 export const NO_GUARD = { refusal: () => undefined, failed: () => undefined }

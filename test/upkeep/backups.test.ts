@@ -18,20 +18,20 @@ import { readSettings } from '#main/settings.ts'
 import { migrateStore, openStores } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import { bearer, codeOf } from '#test/callers/access-harness.ts'
+import { bearer, codeOf } from '#test/callers/callers-harness.ts'
 import { createMoneyWorld, type HeldKey, type MoneyWorld } from '#test/money/money-world.ts'
 import { copy, liveIn, openPlace, PAIRS, setUpPlaces, type TestPlace } from './copy-world.ts'
 
 const { newFolder, newFile, newPlace } = setUpPlaces()
 
-async function isAccepted({ access }: MoneyWorld, { secret }: HeldKey): Promise<boolean> {
-  access.now.ms += 1_000
-  return !isRefusal(await access.access.identify(bearer(secret).headers, '192.0.2.1'))
+async function isAccepted({ callers }: MoneyWorld, { secret }: HeldKey): Promise<boolean> {
+  callers.now.ms += 1_000
+  return !isRefusal(await callers.metering.identify(bearer(secret).headers, '192.0.2.1'))
 }
 
-async function limit({ access }: MoneyWorld, { publicId, secret }: HeldKey): Promise<void> {
+async function limit({ callers }: MoneyWorld, { publicId, secret }: HeldKey): Promise<void> {
   const call = { path: { publicId }, method: 'POST', ...bearer(secret) } as const
-  const outcome = await access.call('/api/keys/{publicId}/limits', {
+  const outcome = await callers.call('/api/keys/{publicId}/limits', {
     ...call,
     body: { dailyPaidCalls: 7 },
   })
@@ -55,7 +55,7 @@ for (const [from, to] of PAIRS)
     const late = await world.mint()
     await world.revoke(doomed)
     await limit(world, key)
-    const clock = () => world.access.now.ms
+    const clock = () => world.callers.now.ms
     const restored = await copy({ from: file, to: fresh.text, old: place.text }, clock)
     assert.deepEqual(idsOf(restored.mintedSince), [late.publicId])
     assert.deepEqual(idsOf(restored.revokedSince), [doomed.publicId])
@@ -110,13 +110,17 @@ test('keys that were revoked since a backup stay revoked although the old accoun
 })
 
 /** As the service notes what its owners change. */
-async function noteChanges(place: TestPlace, { access }: MoneyWorld, work: () => Promise<unknown>) {
+async function noteChanges(
+  place: TestPlace,
+  { callers }: MoneyWorld,
+  work: () => Promise<unknown>,
+) {
   const logger = await openLogger({ level: 'silent', format: 'json' }, process.stderr)
   const settings = { dataFolder: place.folder, accounts: { kind: 'sqlite' } } as const
-  const watch = watchKeys({ settings, logger, clock: () => access.now.ms })
-  access.changes.length = 0
+  const watch = watchKeys({ settings, logger, clock: () => callers.now.ms })
+  callers.changes.length = 0
   await work()
-  for (const change of access.changes) watch(change)
+  for (const change of callers.changes) watch(change)
 }
 
 for (const kind of ['SQLite', 'PostgreSQL'] as const)
@@ -182,35 +186,35 @@ test('a message that minted a key mints no second one after a restore or a promo
   const { world, engine, key } = await liveIn(place)
   const file = newFile()
   await copy({ from: place.text, to: file })
-  const { access } = world
+  const { callers } = world
   // A wallet's clock may run a minute ahead.
-  access.now.ms += 60_000
-  const minting = await access.sign(key.wallet, 'mint')
+  callers.now.ms += 60_000
+  const minting = await callers.sign(key.wallet, 'mint')
   const named = { path: { publicId: key.publicId }, method: 'POST' } as const
-  const rotating = await access.sign(key.wallet, 'rotate', { key: key.publicId })
-  access.now.ms -= 60_000
-  const mint = ({ access: at }: MoneyWorld) => at.call('/api/keys', { body: minting })
+  const rotating = await callers.sign(key.wallet, 'rotate', { key: key.publicId })
+  callers.now.ms -= 60_000
+  const mint = ({ callers: at }: MoneyWorld) => at.call('/api/keys', { body: minting })
   assert.equal(codeOf(await mint(world)), 201)
   await engine.close()
-  await copy({ from: file, to: fresh.text }, () => access.now.ms)
+  await copy({ from: file, to: fresh.text }, () => callers.now.ms)
   const accounts = await openPlace(fresh)
   const later = createMoneyWorld(accounts, world)
   assert.equal(codeOf(await mint(later)), 'message_expired')
   const rotation = { ...named, body: rotating }
-  const rotate = () => later.access.call('/api/keys/{publicId}/rotate', rotation)
+  const rotate = () => later.callers.call('/api/keys/{publicId}/rotate', rotation)
   assert.equal(codeOf(await rotate()), 'message_expired')
-  later.access.now.ms += 61_000
+  later.callers.now.ms += 61_000
   assert.equal(codeOf(await mint(later)), 'message_expired')
   await later.mint(key.wallet)
   // What the docs on failover have the operator run.
-  const nowUnix = Math.floor(later.access.now.ms / 1_000)
+  const nowUnix = Math.floor(later.callers.now.ms / 1_000)
   await accounts.write((tx) =>
     tx.run(sql`
         insert into store_copies (id, kind, origin, created_unix)
         values ('promotion', 'restore', 'promotion', ${nowUnix})`),
   )
-  const body = await later.access.sign(key.wallet, 'mint')
-  assert.equal(codeOf(await later.access.call('/api/keys', { body })), 'message_expired')
+  const body = await later.callers.sign(key.wallet, 'mint')
+  assert.equal(codeOf(await later.callers.call('/api/keys', { body })), 'message_expired')
   await accounts.close()
 })
 

@@ -26,12 +26,12 @@ onBoth(
   async (store) => {
     const world = createMoneyWorld(store.engine)
     const key = await world.mint()
-    const nowUnix = Math.floor(world.access.now.ms / SECOND)
-    assert.equal(await world.access.isUsable(key.secret), true)
+    const nowUnix = Math.floor(world.callers.now.ms / SECOND)
+    assert.equal(await world.callers.isUsable(key.secret), true)
     const operator = store.replica()
     await operator.write((tx) => revokeKeys(tx, [key.publicId], nowUnix))
-    world.access.now.ms += SECOND
-    assert.equal(await world.access.isUsable(key.secret), false)
+    world.callers.now.ms += SECOND
+    assert.equal(await world.callers.isUsable(key.secret), false)
     const again = await operator.write((tx) => revokeKeys(tx, [key.publicId], nowUnix))
     assert.deepEqual(again, { revoked: [], before: [key.publicId] })
     assert.deepEqual(await world.audit(), [])
@@ -45,7 +45,7 @@ onBoth('one unknown publicId revokes nothing', async ({ engine }) => {
     engine.write((tx) => revokeKeys(tx, [key.publicId, '00000000'], 1)),
     /no key has the publicId 00000000; nothing was revoked/,
   )
-  assert.equal(await world.access.isUsable(key.secret), true)
+  assert.equal(await world.callers.isUsable(key.secret), true)
 })
 
 onBoth('the list shows owners, states and balances, and never a secret', async ({ engine }) => {

@@ -6,7 +6,7 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { accountsMigrations, openStore } from '#main/stores.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { assertSound } from '#test/callers/access-harness.ts'
+import { assertSound } from '#test/callers/callers-harness.ts'
 import { applyFile, startingLater } from '../changed-file-harness.ts'
 import { commitDepsOf, stepIndex } from '../stepped-index.ts'
 import type { Receiver } from './receiver.ts'
@@ -45,7 +45,7 @@ guarantee(
   'a leader with an older file passes nothing, says why, and a newer one goes on',
   async (live) => {
     const { feed, world } = live
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
     const newer = startingLater(feed.ecosystem)
@@ -65,7 +65,7 @@ for (const hasCaughtUp of [false, true])
   guarantee(
     `after a failover to a standby that ${hasCaughtUp ? 'read another branch' : 'was behind'}, a reset says since when to read`,
     async ({ folder, feed, world }) => {
-      const key = await world.access.mint()
+      const key = await world.callers.mint()
       const receiver = await world.receiver()
       await world.webhook(key, receiver, { kind: 'burn' })
       await feed.burn()
@@ -96,7 +96,7 @@ guarantee(
   'after a restore of the accounts the same events come again, with their ids, charged once',
   async (live) => {
     const { folder, feed, world } = live
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     await world.webhook(key, receiver, { kind: 'burn' })
     await feed.burn()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accountsMigrations } from '#main/stores.ts'
 import { Delivery } from '#serving/webhooks/delivery.ts'
-import { assertSound } from '#test/callers/access-harness.ts'
+import { assertSound } from '#test/callers/callers-harness.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { isLongVersion } from '../long-version.ts'
 import { DeadError, makeMortalEngine } from '../simulation/mortal-engine.ts'
@@ -36,11 +36,11 @@ async function diesAt(feed: FeedWorld, at: number): Promise<boolean> {
   let died = false
   await onSqlite(accountsMigrations, async ({ engine }) => {
     const world = createWebhookWorld(feed, engine)
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     await world.webhook(key, receiver, { kind: 'burn' })
-    await world.access.admit(key.secret, CALLS_BEFORE)
-    await world.access.fund(key.publicId, 200n)
+    await world.callers.admit(key.secret, CALLS_BEFORE)
+    await world.callers.fund(key.publicId, 200n)
     await feed.burn(EVENTS)
     const mortal = makeMortalEngine(engine, { busy: () => undefined, idle: () => undefined })
     const errors: unknown[] = []

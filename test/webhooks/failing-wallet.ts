@@ -30,8 +30,8 @@ const feed = await startFeedWorld(folder)
 const accounts = await openStore(folder, 'accounts', { kind: 'sqlite' })
 await accounts.migrate(accountsMigrations)
 const world = createWebhookWorld(feed, accounts)
-const key = await world.access.mint()
-await world.access.fund(key.publicId, 1_000_000n)
+const key = await world.callers.mint()
+await world.callers.fund(key.publicId, 1_000_000n)
 const receivers = []
 for (let count = 0; count < WEBHOOKS_PER_WALLET_MAX; count += 1) {
   const receiver = await world.receiver()
@@ -39,8 +39,8 @@ for (let count = 0; count < WEBHOOKS_PER_WALLET_MAX; count += 1) {
   receiver.behave = (response) => response.writeHead(500).end()
   receivers.push(receiver)
 }
-const other = await world.access.mint()
-await world.access.fund(other.publicId, 10_000_000n)
+const other = await world.callers.mint()
+await world.callers.fund(other.publicId, 10_000_000n)
 await callOfAnother()
 const before = await sizeOf(accounts)
 const waitsMs: number[] = []
@@ -65,7 +65,7 @@ await feed.end()
 /** Milliseconds until it is admitted. */
 async function callOfAnother(): Promise<number> {
   const startedMs = performance.now()
-  await world.access.admit(other.secret, 1)
+  await world.callers.admit(other.secret, 1)
   return performance.now() - startedMs
 }
 

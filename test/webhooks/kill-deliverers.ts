@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { accountsMigrations, openStore } from '#main/stores.ts'
-import { assertSound } from '#test/callers/access-harness.ts'
+import { assertSound } from '#test/callers/callers-harness.ts'
 import type { Doom } from './kills/doomed-deliverer.ts'
 import {
   assertQueued,
@@ -34,11 +34,11 @@ const feed = await startFeedWorld(folder)
 const accounts = await openStore(folder, 'accounts', { kind: 'sqlite' })
 await accounts.migrate(accountsMigrations)
 const world = createWebhookWorld(feed, accounts)
-const key = await world.access.mint()
+const key = await world.callers.mint()
 const receivers = [await world.receiver(), await world.receiver()]
 for (const each of receivers) await world.webhook(key, each, { kind: 'burn' })
-await world.access.admit(key.secret, CALLS_BEFORE)
-await world.access.fund(key.publicId, PAID * 100n)
+await world.callers.admit(key.secret, CALLS_BEFORE)
+await world.callers.fund(key.publicId, PAID * 100n)
 await accounts.close()
 await feed.burn(EVENTS)
 

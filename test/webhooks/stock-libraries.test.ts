@@ -10,7 +10,7 @@ import { Webhook as SvixWebhook } from 'svix'
 import { freePort } from '#lib/free-port.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { secretOf } from '#serving/webhooks/webhook-secret.ts'
-import { bodyOf, type Minted } from '#test/callers/access-harness.ts'
+import { bodyOf, type Minted } from '#test/callers/callers-harness.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import type { Received, Receiver } from './receiver.ts'
 import {
@@ -44,7 +44,7 @@ function guarantee(name: string, work: (stock: Stock) => Promise<void>): void {
       const world = createWebhookWorld(feed, engine)
       world.now.ms = Date.now()
       try {
-        await work({ world, key: await world.access.mint() })
+        await work({ world, key: await world.callers.mint() })
         assert.deepEqual(world.reported, [])
       } finally {
         await world.end()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { accountsMigrations } from '#main/stores.ts'
-import { assertSound } from '#test/callers/access-harness.ts'
+import { assertSound } from '#test/callers/callers-harness.ts'
 import { type EngineTest, onSqlite } from '#test/store/each-engine.ts'
 import {
   createWebhookWorld,

@@ -21,7 +21,7 @@ import {
   createHarness,
   type Harness,
   type Secret,
-} from '#test/callers/access-harness.ts'
+} from '#test/callers/callers-harness.ts'
 import { type StreamWorld, startStreamWorld } from '../feed/stream-world.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
@@ -54,7 +54,7 @@ export interface FeedWorld {
   end(): Promise<void>
 }
 
-/** Wallets have ten free events a day, as calls in the harness of access. */
+/** Wallets have ten free events a day, as calls in the harness of callers. */
 export async function startFeedWorld(
   folder = mkdtempSync(join(tmpdir(), 'sexton-webhooks-')),
 ): Promise<FeedWorld> {
@@ -79,7 +79,7 @@ export async function startFeedWorld(
 }
 
 export interface WebhookWorld {
-  readonly access: Harness
+  readonly callers: Harness
   readonly engine: Engine
   readonly now: { ms: number }
   readonly reported: unknown[]
@@ -112,8 +112,8 @@ export interface Shown {
 }
 
 export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorld {
-  const access = createHarness(engine)
-  const { now } = access
+  const callers = createHarness(engine)
+  const { now } = callers
   const clock = () => now.ms
   const reported: unknown[] = []
   const { ecosystem } = feed
@@ -121,7 +121,7 @@ export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorl
   const receivers: Receiver[] = []
   const deliverers: Delivery[] = []
   const world: WebhookWorld = {
-    access,
+    callers,
     engine,
     now,
     reported,
@@ -132,7 +132,7 @@ export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorl
       return made
     },
     call: (key, operationId, input = {}) =>
-      callRoute({ access, routes }, { key, operationId, ...input }),
+      callRoute({ callers, routes }, { key, operationId, ...input }),
     async receiver() {
       const made = await startReceiver()
       receivers.push(made)
@@ -195,7 +195,7 @@ export function delivererDeps(
 }
 
 async function callRoute(
-  { access, routes }: { readonly access: Harness; readonly routes: readonly Route[] },
+  { callers, routes }: { readonly callers: Harness; readonly routes: readonly Route[] },
   input: CallInput & { readonly key: Secret; readonly operationId: string },
 ): Promise<Outcome> {
   const { key, operationId, webhookId = '', query = {}, body } = input
@@ -205,7 +205,7 @@ async function callRoute(
   const prepared = route.prepare({ query: given, path: { webhookId }, body })
   if (isRefusal(prepared)) return prepared
   const { headers } = key.secret === '' ? { headers: {} } : bearer(key.secret)
-  const caller = await access.access.identify(headers, '192.0.2.1')
+  const caller = await callers.metering.identify(headers, '192.0.2.1')
   if (isRefusal(caller)) return caller
   const { signal } = new AbortController()
   const facts = { requestId: 'r', target: '/', addressBucket: '192.0.2.1' }

@@ -65,7 +65,7 @@ test('a test may import any layer', () => {
 
 test('a set-up of tests is imported by tests and other set-ups only', () => {
   const told = (path: string) =>
-    harnessBreaches([importing(path, '#test/callers/access-harness.ts')])
+    harnessBreaches([importing(path, '#test/callers/callers-harness.ts')])
   assert.equal(told('src/callers/keys/mint.ts').length, 1)
   assert.equal(told('src/callers/keys/mint.test.ts').length, 0)
   assert.equal(told('test/callers/meter-harness.ts').length, 0)

@@ -15,12 +15,12 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   newWallet,
-} from '#test/callers/access-harness.ts'
+} from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { countRotations, lockSuccessor, publicIdsOf, ROTATIONS_MAX } from './key-store.ts'
 
-const withAccess = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
+const withCallers = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
 async function listed(harness: Harness, secret: string) {
   const body = bodyOf<{ keys: Record<string, unknown>[] }>(
@@ -29,7 +29,7 @@ async function listed(harness: Harness, secret: string) {
   return body.keys
 }
 
-withAccess(
+withCallers(
   'F6: a revoked key is refused here at once and on a replica within a second',
   async (harness) => {
     const key = await harness.mint()
@@ -45,7 +45,7 @@ withAccess(
   },
 )
 
-withAccess('E4: every bad Authorization header gets one and the same 401', async (harness) => {
+withCallers('E4: every bad Authorization header gets one and the same 401', async (harness) => {
   const { secret } = await harness.mint()
   const bad = [
     '',
@@ -64,13 +64,13 @@ withAccess('E4: every bad Authorization header gets one and the same 401', async
   ]
   const refusals = new Set<string>()
   for (const authorization of bad)
-    refusals.add(JSON.stringify(await harness.access.identify({ authorization }, '192.0.2.1')))
+    refusals.add(JSON.stringify(await harness.metering.identify({ authorization }, '192.0.2.1')))
   assert.equal(refusals.size, 1)
   assert.match([...refusals].join(), /invalid_api_key/)
-  assert.ok(await harness.access.identify({ authorization: `bearer ${secret}` }, '192.0.2.1'))
+  assert.ok(await harness.metering.identify({ authorization: `bearer ${secret}` }, '192.0.2.1'))
 })
 
-withAccess('a rotation gives a new secret and takes the balance along', async (harness) => {
+withCallers('a rotation gives a new secret and takes the balance along', async (harness) => {
   const old = await harness.mint()
   const { wallet, publicId } = old
   await harness.fund(publicId, 5_000n)
@@ -111,20 +111,23 @@ async function addPredecessors(
   })
 }
 
-withAccess('the number of rotations is limited, and the last key stays usable', async (harness) => {
-  const key = await harness.mint()
-  await addPredecessors(harness, { publicId: key.publicId, count: ROTATIONS_MAX - 1 })
-  const last = await harness.rotate(key)
-  const counted = (id: string) => harness.engine.write((tx) => countRotations(tx, id))
-  assert.equal(await counted(last.publicId), ROTATIONS_MAX)
-  const body = await harness.sign(key.wallet, 'rotate', { key: last.publicId })
-  const path = { publicId: last.publicId }
-  const refused = await harness.call('/api/keys/{publicId}/rotate', { path, body })
-  assert.equal(codeOf(refused), 'key_limit_reached')
-  assert.ok(await harness.isUsable(last.secret))
-})
+withCallers(
+  'the number of rotations is limited, and the last key stays usable',
+  async (harness) => {
+    const key = await harness.mint()
+    await addPredecessors(harness, { publicId: key.publicId, count: ROTATIONS_MAX - 1 })
+    const last = await harness.rotate(key)
+    const counted = (id: string) => harness.engine.write((tx) => countRotations(tx, id))
+    assert.equal(await counted(last.publicId), ROTATIONS_MAX)
+    const body = await harness.sign(key.wallet, 'rotate', { key: last.publicId })
+    const path = { publicId: last.publicId }
+    const refused = await harness.call('/api/keys/{publicId}/rotate', { path, body })
+    assert.equal(codeOf(refused), 'key_limit_reached')
+    assert.ok(await harness.isUsable(last.secret))
+  },
+)
 
-withAccess(
+withCallers(
   'money under way to a key that is rotated finds the newest rotation',
   async (harness) => {
     const first = await harness.mint()
@@ -143,7 +146,7 @@ withAccess(
   },
 )
 
-withAccess(
+withCallers(
   'the balance of a revoked key moves by the signature of its owner only',
   async (harness) => {
     const key = await harness.mint()
@@ -172,7 +175,7 @@ withAccess(
   },
 )
 
-withAccess('a key manages itself and no other key of its wallet', async (harness) => {
+withCallers('a key manages itself and no other key of its wallet', async (harness) => {
   const one = await harness.mint()
   const two = await harness.mint(one.wallet)
   const other = await harness.mint()
@@ -195,7 +198,7 @@ withAccess('a key manages itself and no other key of its wallet', async (harness
   assert.equal((await listed(harness, one.secret)).length, 2)
 })
 
-withAccess(
+withCallers(
   'a leaked secret is killed by whoever reports it, and nobody learns if it was good',
   async (harness) => {
     const { secret } = await harness.mint()
@@ -208,7 +211,7 @@ withAccess(
   },
 )
 
-withAccess('the text to sign is served ready, for every action', async (harness) => {
+withCallers('the text to sign is served ready, for every action', async (harness) => {
   const wallet = newWallet()
   const query = { address: wallet.address.toLowerCase() }
   const { message } = bodyOf<{ message: string }>(
@@ -229,12 +232,12 @@ withAccess('the text to sign is served ready, for every action', async (harness)
   )
 })
 
-withAccess('usage shows the figures of the caller and the tier of the wallet', async (harness) => {
+withCallers('usage shows the figures of the caller and the tier of the wallet', async (harness) => {
   const { wallet, secret, publicId } = await harness.mint()
   await harness.fund(publicId, 123_456n)
-  const caller = await harness.access.identify(bearer(secret).headers, '192.0.2.1')
+  const caller = await harness.metering.identify(bearer(secret).headers, '192.0.2.1')
   assert.ok(caller.kind === 'keyed')
-  await harness.access.meter.admit(caller)
+  await harness.metering.meter.admit(caller)
   const shown = {
     identity: `key:svc_${publicId}`,
     tier: 'free',
@@ -258,7 +261,7 @@ withAccess('usage shows the figures of the caller and the tier of the wallet', a
   assert.deepEqual([anonymous.identity, anonymous.tier], ['ip:192.0.2.1', 'anonymous'])
 })
 
-withAccess('a payer proof binds payer, chain, transaction and key', async (harness) => {
+withCallers('a payer proof binds payer, chain, transaction and key', async (harness) => {
   const payer = newWallet()
   const transaction = `0x${'ab'.repeat(32)}` as const
   const signed = await harness.sign(payer, 'link-payer', { transaction, key: '0a1b2c3d' })
@@ -273,7 +276,7 @@ withAccess('a payer proof binds payer, chain, transaction and key', async (harne
     byContract: false,
   }
   const verify = async (change: Partial<PayerProof>) =>
-    (await harness.access.verifyPayerProof({ ...good, ...change }))?.code
+    (await harness.metering.verifyPayerProof({ ...good, ...change }))?.code
   assert.equal(await verify({}), undefined)
   assert.equal(await verify({ chainId: 1 }), 'message_wrong_action')
   assert.equal(await verify({ txHash: `0x${'cd'.repeat(32)}` }), 'message_wrong_action')
@@ -284,19 +287,22 @@ withAccess('a payer proof binds payer, chain, transaction and key', async (harne
   assert.equal(await verify({ byContract: true, freshness: 'day' }), undefined)
   harness.now.ms += 86_400_000
   assert.equal(await verify({ byContract: true, freshness: 'day' }), 'message_expired')
-  assert.equal(await harness.access.verifyPayerProof({ ...good, freshness: 'ignored' }), undefined)
+  assert.equal(
+    await harness.metering.verifyPayerProof({ ...good, freshness: 'ignored' }),
+    undefined,
+  )
 })
 
 test('a key cannot be looked up while the store is down, and nobody becomes anonymous', async () => {
   await onSqlite(HARNESS_MIGRATIONS, async ({ engine }) => {
     const down: Engine = { ...engine, read: () => Promise.reject(new StoreError('gone')) }
-    const { access } = createHarness(down)
+    const { metering } = createHarness(down)
     const headers = bearer(`svc_00000000_${'0'.repeat(32)}`).headers
-    await assert.rejects(access.identify(headers, '192.0.2.1'), MeteringUnavailable)
+    await assert.rejects(metering.identify(headers, '192.0.2.1'), MeteringUnavailable)
   })
 })
 
-withAccess(
+withCallers(
   'a key is renamed by its secret or its owner’s signature, and by no other',
   async (harness) => {
     const one = await harness.mint()
@@ -329,7 +335,7 @@ withAccess(
   },
 )
 
-withAccess(
+withCallers(
   'the gate tells what is held, needed and reached, and asks for no signature',
   async (harness) => {
     const address = newWallet().address

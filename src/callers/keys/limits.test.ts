@@ -10,7 +10,7 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   type Minted,
-} from '#test/callers/access-harness.ts'
+} from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { refuseUse } from './limits.ts'
@@ -165,7 +165,7 @@ onBoth(
     assert.ok(await harness.isUsable(key.secret))
     for (const each of [harness, replica]) {
       each.now.ms = Date.parse(end)
-      const refused = await each.access.identify(bearer(key.secret).headers, '192.0.2.1')
+      const refused = await each.metering.identify(bearer(key.secret).headers, '192.0.2.1')
       assert.ok(refused.kind === 'refusal' && refused.code === 'invalid_api_key')
       assert.match(refused.message, /ended at/)
     }

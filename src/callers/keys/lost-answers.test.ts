@@ -8,11 +8,11 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   type Shown,
-} from '#test/callers/access-harness.ts'
+} from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 
-const withAccess = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
+const withCallers = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
 /** Ids of the wallet's active keys, asked with the wallet alone. */
 async function listed(harness: Harness, wallet: PrivateKeyAccount): Promise<readonly string[]> {
@@ -45,7 +45,7 @@ async function balances({ engine }: Harness): Promise<Record<string, unknown>> {
   return Object.fromEntries(found.map((row) => [String(row.account), row.micro_usd]))
 }
 
-withAccess(
+withCallers(
   'a lost answer to a mint leaves a key that its wallet lists and rotates to a secret of its own',
   async (harness) => {
     const { wallet, publicId: lost } = await harness.mint()
@@ -58,7 +58,7 @@ withAccess(
   },
 )
 
-withAccess(
+withCallers(
   'a lost answer to a rotation leaves the balance with the newest key, and signing again brings it back',
   async (harness) => {
     const key = await harness.mint()

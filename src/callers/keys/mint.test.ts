@@ -8,13 +8,13 @@ import {
   HARNESS_MIGRATIONS,
   newWallet,
   type Shown,
-} from '#test/callers/access-harness.ts'
+} from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 
-const withAccess = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
+const withCallers = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
-withAccess('a mint gives a key that works, and its secret is stored nowhere', async (harness) => {
+withCallers('a mint gives a key that works, and its secret is stored nowhere', async (harness) => {
   const wallet = newWallet()
   const body = { ...(await harness.sign(wallet, 'mint')), label: 'Caf\u0065\u0301' }
   const outcome = await harness.call('/api/keys', { body })
@@ -37,7 +37,7 @@ withAccess('a mint gives a key that works, and its secret is stored nowhere', as
   assert.ok(!JSON.stringify(stored).includes(secret.slice(-32)))
 })
 
-withAccess(
+withCallers(
   'C1: a message mints once, also when it is posted many times at once',
   async (harness) => {
     const body = await harness.sign(newWallet(), 'mint')
@@ -56,13 +56,13 @@ withAccess(
   },
 )
 
-withAccess('C2: a message that has grown old mints nothing', async (harness) => {
+withCallers('C2: a message that has grown old mints nothing', async (harness) => {
   const body = await harness.sign(newWallet(), 'mint')
   harness.now.ms += 300_001
   assert.equal(codeOf(await harness.call('/api/keys', { body })), 'message_expired')
 })
 
-withAccess('C7: one wallet in two spellings is one owner', async (harness) => {
+withCallers('C7: one wallet in two spellings is one owner', async (harness) => {
   const { wallet } = await harness.mint()
   const signed = await harness.sign(wallet, 'mint')
   const lower = { ...signed, ownerAddress: signed.ownerAddress.toLowerCase() }
@@ -76,7 +76,7 @@ withAccess('C7: one wallet in two spellings is one owner', async (harness) => {
   assert.equal(codeOf(await harness.call('/api/keys', { body: wrong })), 'invalid_address')
 })
 
-withAccess(
+withCallers(
   'C8: a signature for another action, or by another wallet, mints nothing',
   async (harness) => {
     const [owner, thief] = [newWallet(), newWallet()]
@@ -95,7 +95,7 @@ withAccess(
   },
 )
 
-withAccess(
+withCallers(
   'C9, C10, C11: a contract signature is refused, and code at a wallet changes nothing: no node is asked',
   async (harness) => {
     const body = await harness.sign(newWallet(), 'mint')
@@ -107,7 +107,7 @@ withAccess(
   },
 )
 
-withAccess('C12: a message that is no text is refused', async (harness) => {
+withCallers('C12: a message that is no text is refused', async (harness) => {
   const body = await harness.sign(newWallet(), 'mint')
   for (const message of [{ raw: '0x1234' }, ['a'], 1, null])
     assert.equal(
@@ -116,7 +116,7 @@ withAccess('C12: a message that is no text is refused', async (harness) => {
     )
 })
 
-withAccess(
+withCallers(
   'C13: only a proven signer learns how far below the gate the wallet is',
   async (harness) => {
     const tokens = [{ symbol: 'ASH', amount: '1', usd: 99.999999 }]
@@ -139,7 +139,7 @@ withAccess(
   },
 )
 
-withAccess('C14: a key whose answer was lost is listed and can be revoked', async (harness) => {
+withCallers('C14: a key whose answer was lost is listed and can be revoked', async (harness) => {
   const { wallet, publicId } = await harness.mint()
   const signed = await harness.sign(wallet, 'list')
   const headers = {
@@ -160,7 +160,7 @@ withAccess('C14: a key whose answer was lost is listed and can be revoked', asyn
   assert.equal(bodyOf<Shown>(revoked).key.status, 'revoked')
 })
 
-withAccess('a wallet has at most ten active keys, whoever races', async (harness) => {
+withCallers('a wallet has at most ten active keys, whoever races', async (harness) => {
   const wallet = newWallet()
   const bodies = []
   for (let n = 0; n < 14; n += 1) {
@@ -178,7 +178,7 @@ withAccess('a wallet has at most ten active keys, whoever races', async (harness
   assert.equal(codeOf(await harness.call('/api/keys', { body: bodies[refused] })), 201)
 })
 
-withAccess(
+withCallers(
   'F3: a publicId that is taken is drawn again, also when its key is revoked',
   async (harness) => {
     harness.draws.push('00000001')
@@ -195,14 +195,14 @@ withAccess(
   },
 )
 
-withAccess('F7: unknown members of a body are refused', async (harness) => {
+withCallers('F7: unknown members of a body are refused', async (harness) => {
   for (const extra of ['tier', 'dailyQuota', 'publicId', '__proto__x']) {
     const body = { ...(await harness.sign(newWallet(), 'mint')), [extra]: 'premium' }
     assert.equal(codeOf(await harness.call('/api/keys', { body })), 'invalid_body', extra)
   }
 })
 
-withAccess(
+withCallers(
   'H6: a label with controls, turned text, too many or only invisible characters is refused',
   async (harness) => {
     const wallet = newWallet()

@@ -12,18 +12,18 @@ import {
   codeOf,
   HARNESS_MIGRATIONS,
   type Harness,
-} from '#test/callers/access-harness.ts'
+} from '#test/callers/callers-harness.ts'
 import { undo } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 
 /** Locks are counted over the whole server. */
 const startOwn = () => startPostgres({ own: true })
-const withAccess = audited(eachEngine(startOwn, HARNESS_MIGRATIONS))
+const withCallers = audited(eachEngine(startOwn, HARNESS_MIGRATIONS))
 const onPostgres = audited(eachEngine(startOwn, HARNESS_MIGRATIONS, ['postgres']))
 
-async function callerOf({ access }: Harness, secret: string): Promise<Caller> {
-  const caller = await access.identify(bearer(secret).headers, '192.0.2.1')
+async function callerOf({ metering }: Harness, secret: string): Promise<Caller> {
+  const caller = await metering.identify(bearer(secret).headers, '192.0.2.1')
   assert.ok(!isRefusal(caller))
   return caller
 }
@@ -39,14 +39,14 @@ async function pay(harness: Harness, secret: string, calls: number): Promise<Adm
   const caller = await callerOf(harness, secret)
   const paid: AdmissionReceipt[] = []
   while (paid.length < calls) {
-    const admission = await harness.access.meter.admit(caller)
+    const admission = await harness.metering.meter.admit(caller)
     assert.ok(admission.kind === 'admitted')
     if (admission.source === 'prepaid') paid.push(admission.receipt)
   }
   return paid
 }
 
-withAccess(
+withCallers(
   'an undone charge of a key that was rotated goes to its newest rotation',
   async (harness) => {
     const key = await harness.mint()
@@ -63,7 +63,7 @@ withAccess(
   },
 )
 
-withAccess('an undone charge of a key that was only revoked goes back to it', async (harness) => {
+withCallers('an undone charge of a key that was only revoked goes back to it', async (harness) => {
   const key = await harness.mint()
   await harness.fund(key.publicId, 1_000n)
   const paid = await pay(harness, key.secret, 1)

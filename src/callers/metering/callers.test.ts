@@ -8,15 +8,15 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   newWallet,
-} from '#test/callers/access-harness.ts'
+} from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { createCallers } from './callers.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
-function callerOf({ access }: Harness, secret: string) {
-  return access.identify(bearer(secret).headers, '192.0.2.1')
+function callerOf({ metering }: Harness, secret: string) {
+  return metering.identify(bearer(secret).headers, '192.0.2.1')
 }
 
 onBoth('a key is refused at once where it was revoked', async ({ engine }) => {

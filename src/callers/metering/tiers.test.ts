@@ -8,7 +8,7 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   newWallet,
-} from '#test/callers/access-harness.ts'
+} from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 

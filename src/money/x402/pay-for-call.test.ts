@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { accessChecks } from '#callers/metering/access-checks.ts'
+import { callerChecks } from '#callers/metering/caller-checks.ts'
 import { createMeter } from '#callers/metering/meter/meter.ts'
 import { type Address, parseAddress } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
@@ -136,7 +136,7 @@ async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void
   const { requestCount, prepaidBalance } = await rateLimit()
   assert.deepEqual({ requestCount, prepaidBalance }, { requestCount: 0, prepaidBalance: 100_000n })
   assert.deepEqual(await harness.audit(), [])
-  for (const check of [...ledgerChecks, ...accessChecks])
+  for (const check of [...ledgerChecks, ...callerChecks])
     assert.deepEqual(await engine.snapshot(check.run), [], check.name)
 }
 

@@ -1,5 +1,5 @@
 import { verifyPayerProof } from '#callers/keys/payer-proof.ts'
-import { accessChecks } from '#callers/metering/access-checks.ts'
+import { callerChecks } from '#callers/metering/caller-checks.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
@@ -33,7 +33,7 @@ export interface AccountsAuditDeps {
 export function rowChecks(dialect: Engine['dialect']): readonly Check[] {
   return [
     ...ledgerChecks,
-    ...accessChecks,
+    ...callerChecks,
     ...x402Checks,
     ...webhooksChecks,
     ...moveChecks,

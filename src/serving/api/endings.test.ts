@@ -13,7 +13,7 @@ import {
   type Harness as Accounts,
   createHarness,
   HARNESS_MIGRATIONS,
-} from '#test/callers/access-harness.ts'
+} from '#test/callers/callers-harness.ts'
 import { type Harness, NOON_MS, startHarness } from '#test/http/pipeline-harness.ts'
 import type { Moment } from '#test/killed-at-commit.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -339,7 +339,7 @@ async function inWorld(
 ): Promise<void> {
   const store = { isLost: false, isDown: false }
   const accounts = createHarness(breakable(opened.engine, store))
-  const { meter, identify, anonymous } = accounts.access
+  const { meter, identify, anonymous } = accounts.metering
   const api = await startHarness({ meter, identify, anonymous, ...more })
   try {
     await work({ api, accounts, opened, store })
@@ -362,6 +362,6 @@ function breakable(engine: Engine, store: World['store']): Engine {
 }
 
 async function chargedTo({ accounts }: World): Promise<number> {
-  const { access } = accounts
-  return (await access.meter.rateLimit(access.anonymous('127.0.0.1'))).requestCount
+  const { metering } = accounts
+  return (await metering.meter.rateLimit(metering.anonymous('127.0.0.1'))).requestCount
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { accountsMigrations } from '#main/stores.ts'
 import { sql } from '#store/sql.ts'
-import { bodyOf } from '#test/callers/access-harness.ts'
+import { bodyOf } from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { testsOnFeed } from '#test/webhooks/tests-on-feed.ts'
@@ -15,7 +15,7 @@ const guarantee = testsOnFeed()
 guarantee(
   'events come signed, in order, and cost one call each',
   async (world, feed) => {
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     await world.webhook(key, receiver, { kind: 'burn' })
     await feed.burn(2)
@@ -39,7 +39,7 @@ guarantee(
 guarantee(
   'a receiver that is away for an hour gets all of it, in order, charged once',
   async (world, feed) => {
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     const id = await world.webhook(key, receiver, { kind: 'burn' })
     receiver.behave = (response) => response.writeHead(500).end()
@@ -64,16 +64,16 @@ guarantee(
 guarantee(
   'without quota and balance events wait, and come once there is money',
   async (world, feed) => {
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
-    await world.access.admit(key.secret, 9)
+    await world.callers.admit(key.secret, 9)
     await feed.burn(3)
     await world.deliver()
     assert.equal(receiver.events.length, 1)
     const { state, lastAnswer } = await world.show(key, webhookId)
     assert.deepEqual([state, lastAnswer?.answer], ['unfunded', 'payment_required'])
-    await world.access.fund(key.publicId, 100n)
+    await world.callers.fund(key.publicId, 100n)
     world.now.ms += MINUTE_MS
     await world.deliver()
     assert.equal(receiver.events.length, 2)
@@ -86,12 +86,12 @@ guarantee(
 guarantee(
   'what was in flight as the money ran out comes again once there is money, and is paid once',
   async (world, feed) => {
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const [receiver, other] = [await world.receiver(), await world.receiver()]
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
     const otherId = await world.webhook(key, other, { kind: 'dig' })
     receiver.behave = async (response) => {
-      await world.access.admit(key.secret, 10)
+      await world.callers.admit(key.secret, 10)
       response.writeHead(204).end()
     }
     await feed.burn(2)
@@ -100,7 +100,7 @@ guarantee(
     assert.deepEqual(await world.counted(key), { used: 10, paid: 0 })
     for (const each of [webhookId, otherId])
       assert.equal((await world.show(key, each)).state, 'unfunded', 'all of the wallet')
-    await world.access.fund(key.publicId, 200n)
+    await world.callers.fund(key.publicId, 200n)
     receiver.behave = (response) => response.writeHead(204).end()
     world.now.ms += MINUTE_MS
     await world.deliver()
@@ -114,18 +114,18 @@ guarantee(
 guarantee(
   'a webhook follows its key through a rotation, and ends with its revocation',
   async (world, feed) => {
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
-    await world.access.admit(key.secret, 10)
-    await world.access.fund(key.publicId, 300n)
-    const next = await world.access.rotate(key)
+    await world.callers.admit(key.secret, 10)
+    await world.callers.fund(key.publicId, 300n)
+    const next = await world.callers.rotate(key)
     await feed.burn()
     await world.deliver()
     assert.equal(receiver.events.length, 1)
     assert.deepEqual(await world.counted(next), { used: 10, paid: 1 })
     assert.equal((await world.show(next, webhookId)).delivered, 1)
-    await world.access.revoke(next)
+    await world.callers.revoke(next)
     await feed.burn()
     await world.deliver()
     assert.equal(receiver.events.length, 1)
@@ -136,7 +136,7 @@ guarantee(
 guarantee(
   'a webhook ends with its key in whatever state it is, and a challenge does not keep it due',
   async (world) => {
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     for (let count = 0; count < 3; count += 1) await world.webhook(key, receiver)
     await world.engine.write(async (connection) => {
@@ -146,8 +146,8 @@ guarantee(
           update webhooks set state = ${state}, due_ms = ${world.now.ms + index * HOUR_MS}
           where id = ${String(found[index]?.id)}`)
     })
-    const next = await world.access.rotate(key)
-    await world.access.revoke(next)
+    const next = await world.callers.rotate(key)
+    await world.callers.revoke(next)
     world.now.ms += 3 * HOUR_MS
     await world.deliver()
     const found = await world.engine.read(sql`select state, reason, due_ms from webhooks`)
@@ -158,8 +158,8 @@ guarantee(
 )
 
 guarantee('one stuck receiver of many delays nobody else', async (world, feed) => {
-  const key = await world.access.mint()
-  await world.access.fund(key.publicId, 10_000n)
+  const key = await world.callers.mint()
+  await world.callers.fund(key.publicId, 10_000n)
   const stuck = await world.receiver()
   const others = await Promise.all(Array.from({ length: 8 }, () => world.receiver()))
   await world.webhook(key, stuck, { kind: 'burn' })
@@ -184,7 +184,7 @@ guarantee('one stuck receiver of many delays nobody else', async (world, feed) =
 guarantee(
   'what a receiver asked for holds, also while the wallet cannot pay, which is no failure',
   async (world, feed) => {
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const [receiver, other] = [await world.receiver(), await world.receiver()]
     await world.webhook(key, receiver, { kind: 'burn' })
     receiver.behave = (response) => response.writeHead(503, { 'retry-after': '900000' }).end()
@@ -193,7 +193,7 @@ guarantee(
     await world.deliver(deliverer)
     await world.webhook(key, other, { kind: 'burn' })
     other.behave = async (response) => {
-      await world.access.admit(key.secret, 10)
+      await world.callers.admit(key.secret, 10)
       response.writeHead(204).end()
     }
     await feed.burn()
@@ -208,7 +208,7 @@ guarantee(
 )
 
 guarantee('410 disables, and a new challenge goes on at the same event', async (world, feed) => {
-  const key = await world.access.mint()
+  const key = await world.callers.mint()
   const receiver = await world.receiver()
   const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
   receiver.behave = (response) => response.writeHead(410).end()
@@ -228,7 +228,7 @@ guarantee('410 disables, and a new challenge goes on at the same event', async (
 guarantee(
   'a reset of the feed is told, for free, and what follows it comes',
   async (world, feed) => {
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     const id = await world.webhook(key, receiver, { kind: 'burn', chain: 'base' })
     await feed.reset()
@@ -250,7 +250,7 @@ guarantee(
 guarantee(
   'after a rebuilt register or a lost commit a reset says since when to read, free and once',
   async (world, feed) => {
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
     await feed.burn()
@@ -276,7 +276,7 @@ guarantee(
 guarantee(
   'two deliverers at once lose nothing, charge nothing twice, and what comes twice has one id',
   async (world, feed) => {
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     await world.webhook(key, receiver, { kind: 'burn' })
     const held: (() => void)[] = []
@@ -301,7 +301,7 @@ guarantee(
 guarantee(
   'a webhook that fails for a week is disabled with its cursor kept',
   async (world, feed) => {
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
     await feed.burn()
@@ -318,7 +318,7 @@ guarantee(
 )
 
 guarantee('a daily cap holds, and the rest comes the next day', async (world, feed) => {
-  const key = await world.access.mint()
+  const key = await world.callers.mint()
   const receiver = await world.receiver()
   const { url } = receiver
   const body = { url, filter: { kind: 'burn' }, dailyCap: 2 }
@@ -333,7 +333,7 @@ guarantee('a daily cap holds, and the rest comes the next day', async (world, fe
 })
 
 guarantee('dust below the least amount neither comes nor costs', async (world, feed) => {
-  const key = await world.access.mint()
+  const key = await world.callers.mint()
   const [receiver, other] = [await world.receiver(), await world.receiver()]
   await world.webhook(key, receiver, { kind: 'burn', leastAmount: '1.5' })
   await world.webhook(key, other, { kind: 'burn', leastAmount: '1' })
@@ -346,8 +346,8 @@ guarantee('dust below the least amount neither comes nor costs', async (world, f
 guarantee(
   'a reorg retracts what came, and finalized webhooks get it when it is final',
   async (world, feed) => {
-    const key = await world.access.mint()
-    await world.access.fund(key.publicId, 10_000n)
+    const key = await world.callers.mint()
+    await world.callers.fund(key.publicId, 10_000n)
     const [receiver, patient] = [await world.receiver(), await world.receiver()]
     await world.webhook(key, receiver, { kind: 'burn' })
     await world.webhook(key, patient, { kind: 'burn', finality: 'finalized' })

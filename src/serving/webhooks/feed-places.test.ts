@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { sql } from '#store/sql.ts'
-import { bodyOf } from '#test/callers/access-harness.ts'
+import { bodyOf } from '#test/callers/callers-harness.ts'
 import { testsOnFeed } from '#test/webhooks/tests-on-feed.ts'
 import { readStart } from './challenge.ts'
 
 const guarantee = testsOnFeed()
 
 guarantee('a reset reaches back to every event that did not come', async (world, feed) => {
-  const key = await world.access.mint()
+  const key = await world.callers.mint()
   const receiver = await world.receiver()
   world.now.ms += 1_000 * 3_600_000
   await world.webhook(key, receiver, { kind: 'burn' })
@@ -23,7 +23,7 @@ guarantee('a reset reaches back to every event that did not come', async (world,
 })
 
 guarantee('a made-up place in a range is a cursor that is lost', async (world) => {
-  const key = await world.access.mint()
+  const key = await world.callers.mint()
   const receiver = await world.receiver()
   await world.webhook(key, receiver, { kind: 'burn' })
   await world.engine.write((connection) =>
@@ -37,7 +37,7 @@ guarantee('a made-up place in a range is a cursor that is lost', async (world) =
 })
 
 guarantee('a challenge waits until there is a feed', async (world, feed) => {
-  const key = await world.access.mint()
+  const key = await world.callers.mint()
   const receiver = await world.receiver()
   const { url } = receiver
   bodyOf(await world.call(key, 'registerWebhook', { body: { url, filter: {} } }))
@@ -52,7 +52,7 @@ guarantee('a challenge waits until there is a feed', async (world, feed) => {
 })
 
 guarantee('a cursor moves past what does not match, and is stored in bulk', async (world, feed) => {
-  const key = await world.access.mint()
+  const key = await world.callers.mint()
   const receiver = await world.receiver()
   const webhookId = await world.webhook(key, receiver, { kind: 'dig' })
   const before = (await world.show(key, webhookId)).cursor
@@ -64,7 +64,7 @@ guarantee('a cursor moves past what does not match, and is stored in bulk', asyn
 })
 
 guarantee('a webhook far behind keeps what a pass has read for it', async (world, feed) => {
-  const key = await world.access.mint()
+  const key = await world.callers.mint()
   const webhookId = await world.webhook(key, await world.receiver(), { kind: 'dig' })
   const deliverer = world.deliverer()
   await deliverer.pass()

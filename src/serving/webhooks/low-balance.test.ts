@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import { accountsMigrations } from '#main/stores.ts'
-import { bearer, bodyOf } from '#test/callers/access-harness.ts'
+import { bearer, bodyOf } from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { createWebhookWorld, type FeedWorld, startFeedWorld } from '#test/webhooks/webhook-world.ts'
@@ -18,9 +18,9 @@ const LOOK_MS = 6_000
 
 onBoth('a balance that falls below the limit is told once, free', async ({ engine }) => {
   const world = createWebhookWorld(feed, engine)
-  const { access } = world
+  const { callers } = world
   try {
-    const key = await access.mint()
+    const key = await callers.mint()
     const receiver = await world.receiver()
     await world.webhook(key, receiver, { kind: 'dig' })
     const look = async () => {
@@ -30,15 +30,15 @@ onBoth('a balance that falls below the limit is told once, free', async ({ engin
       return receiver.events.filter(({ type }) => type === 'balance.low')
     }
     assert.equal((await look()).length, 0, 'without a limit')
-    await access.fund(key.publicId, 300n)
+    await callers.fund(key.publicId, 300n)
     const limit = {
       path: { publicId: key.publicId },
       method: 'POST',
       body: { lowBalanceUsd: 0.00025 },
     } as const
-    bodyOf(await access.call('/api/keys/{publicId}/limits', { ...limit, ...bearer(key.secret) }))
+    bodyOf(await callers.call('/api/keys/{publicId}/limits', { ...limit, ...bearer(key.secret) }))
     assert.equal((await look()).length, 0, 'above it')
-    await access.admit(key.secret, 11)
+    await callers.admit(key.secret, 11)
     await look()
     const [told, ...more] = await look()
     assert.deepEqual(more, [], 'once')
@@ -48,7 +48,7 @@ onBoth('a balance that falls below the limit is told once, free', async ({ engin
       lowBalanceUsd: 0.00025,
     })
     assert.deepEqual(await world.counted(key), { used: 10, paid: 1 }, 'and costs nothing')
-    await access.rotate(key)
+    await callers.rotate(key)
     assert.equal((await look()).length, 1, 'also for a key that replaces it')
     assert.deepEqual(world.reported, [])
   } finally {

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { buildMessage } from '#callers/keys/message.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { sql } from '#store/sql.ts'
-import { bodyOf, codeOf, type Minted, type Secret } from '#test/callers/access-harness.ts'
+import { bodyOf, codeOf, type Minted, type Secret } from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { createWebhookWorld, type FeedWorld, startFeedWorld } from '#test/webhooks/webhook-world.ts'
@@ -21,12 +21,12 @@ onBoth(
   'a wallet has twenty webhooks, also when they are registered at once, and a rotation gives no more',
   async ({ engine }) => {
     const world = createWebhookWorld(feed, engine)
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const register = () => world.call(key, 'registerWebhook', { body: { url } })
     const codes = (await Promise.all(Array.from({ length: 24 }, register))).map(codeOf)
     assert.equal(codes.filter((each) => each === 202).length, 20)
     assert.equal(codes.filter((each) => each === 'webhook_limit_reached').length, 4)
-    const next = await world.access.rotate(key)
+    const next = await world.callers.rotate(key)
     const after = await world.call(next, 'registerWebhook', { body: { url } })
     assert.equal(codeOf(after), 'webhook_limit_reached')
     await world.end()
@@ -36,7 +36,7 @@ onBoth(
 test('a webhook that lies about its challenge gets nothing until it echoes one', () =>
   onSqlite(accountsMigrations, async ({ engine }) => {
     const world = createWebhookWorld(feed, engine)
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     const asked: string[] = []
     const lies = ['{"challenge":"other"}', '{}', 'null', '{"challenge":7}', 'no json', '']
@@ -71,7 +71,7 @@ test('a webhook that lies about its challenge gets nothing until it echoes one',
 test('the secret is shown again for a message that the wallet signed for this key, once', () =>
   onSqlite(accountsMigrations, async ({ engine }) => {
     const world = createWebhookWorld(feed, engine)
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const made = await world.call(key, 'registerWebhook', { body: { url } })
     const { webhook, secret } = bodyOf<{ webhook: { id: string }; secret: string }>(made)
     const sign = async (of: Minted, publicId = key.publicId) => {
@@ -88,7 +88,7 @@ test('the secret is shown again for a message that the wallet signed for this ke
     assert.equal(bodyOf<{ secret: string }>(await ask(body)).secret, secret)
     assert.equal(codeOf(await ask(body)), 'signature_already_used')
     assert.equal(codeOf(await ask(await sign(key, '01234567'))), 'message_wrong_action')
-    const other = await world.access.mint()
+    const other = await world.callers.mint()
     assert.equal(codeOf(await ask(await sign(other))), 'not_key_owner')
     assert.equal(codeOf(await ask(await sign(other, other.publicId), other)), 'webhook_not_found')
     const rotated = await world.call(key, 'rotateWebhookSecret', { webhookId: webhook.id })
@@ -99,7 +99,7 @@ test('the secret is shown again for a message that the wallet signed for this ke
 test('other keys see and change nothing of a webhook', () =>
   onSqlite(accountsMigrations, async ({ engine }) => {
     const world = createWebhookWorld(feed, engine)
-    const [key, other] = [await world.access.mint(), await world.access.mint()]
+    const [key, other] = [await world.callers.mint(), await world.callers.mint()]
     const webhookId = await world.webhook(key, await world.receiver())
     const input = { webhookId, body: {} }
     const operations = ['getWebhook', 'challengeWebhook', 'deleteWebhook', 'rotateWebhookSecret']
@@ -117,7 +117,7 @@ test('other keys see and change nothing of a webhook', () =>
 test('a deleted webhook gets nothing more and leaves no row', () =>
   onSqlite(accountsMigrations, async ({ engine }) => {
     const world = createWebhookWorld(feed, engine)
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const receiver = await world.receiver()
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
     receiver.behave = (response) => response.writeHead(503).end()
@@ -135,7 +135,7 @@ test('a deleted webhook gets nothing more and leaves no row', () =>
 test('wrong URLs, filters and members are refused with their names', () =>
   onSqlite(accountsMigrations, async ({ engine }) => {
     const world = createWebhookWorld(feed, engine)
-    const key = await world.access.mint()
+    const key = await world.callers.mint()
     const wrong = [
       [{ url: 'ftp://a.example' }, 'url'],
       [{ url, filter: { kind: 'mint' } }, 'filter.kind'],

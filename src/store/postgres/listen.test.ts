@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { sql } from '#store/sql.ts'
-import { createHarness, HARNESS_MIGRATIONS } from '#test/callers/access-harness.ts'
+import { createHarness, HARNESS_MIGRATIONS } from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eventually } from '#test/world.ts'
 import { openPostgres } from './open-postgres.ts'
@@ -20,7 +20,7 @@ test('a replica whose clock stands still hears of a revocation', async () => {
   const heard: (string | undefined)[] = []
   two.listen?.('sexton_keys', (digest) => {
     heard.push(digest)
-    there.access.keyChanged(digest)
+    there.metering.keyChanged(digest)
   })
   await eventually(async () => heard.length > 0 || undefined, SOON_MS)
   const key = await here.mint()

@@ -26,12 +26,12 @@ const KEYS = 100
 const world = await startStreamWorld({ addressBucket: () => randomUUID() })
 const secrets: string[] = []
 for (let count = 0; count < KEYS; count += 1) {
-  const { publicId, secret } = await world.access.mint()
-  await world.access.fund(publicId, 10_000_000n)
+  const { publicId, secret } = await world.callers.mint()
+  await world.callers.fund(publicId, 10_000_000n)
   secrets.push(secret)
 }
 const ticking = setInterval(() => {
-  world.access.now.ms += TICK_MS
+  world.callers.now.ms += TICK_MS
 }, TICK_MS)
 const reply = (answer: Reply) => process.send?.(answer)
 
@@ -59,8 +59,8 @@ process.on('message', async (ask: Ask) => {
 reply({ origin: world.origin, secrets })
 
 async function callsOf(secret: string): Promise<number> {
-  const { access } = world.access
-  const caller = await access.identify({ authorization: `Bearer ${secret}` }, '192.0.2.1')
-  const rateLimit = caller.kind === 'keyed' ? await access.meter.rateLimit(caller) : undefined
+  const { metering } = world.callers
+  const caller = await metering.identify({ authorization: `Bearer ${secret}` }, '192.0.2.1')
+  const rateLimit = caller.kind === 'keyed' ? await metering.meter.rateLimit(caller) : undefined
   return rateLimit?.requestCount ?? 0
 }

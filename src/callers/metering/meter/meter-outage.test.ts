@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { accessMigrations } from '#callers/keys/access-migrations.ts'
+import { callerMigrations } from '#callers/keys/caller-migrations.ts'
 import type { Caller } from '#domain/caller.ts'
 import { chainInAccount } from '#ledger/account.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
@@ -9,7 +9,7 @@ import { sleep } from '#lib/sleep.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { accessChecks } from '../access-checks.ts'
+import { callerChecks } from '../caller-checks.ts'
 import { MeteringUnavailable } from './admission.ts'
 import { accountOf } from './decide-batch.ts'
 import { createMeter } from './meter.ts'
@@ -23,7 +23,7 @@ const CALLER: Caller = {
   dailyQuota: 3,
 }
 
-const onBoth = eachEngine(startPostgres, [...ledgerMigrations, ...accessMigrations])
+const onBoth = eachEngine(startPostgres, [...ledgerMigrations, ...callerMigrations])
 
 type Fault = 'none' | 'before' | 'after'
 
@@ -57,7 +57,7 @@ const meterOn = (engine: Engine, name = 'one') =>
   createMeter({ engine, clock: () => Date.UTC(2026, 10, 21, 12), pricePerCall: PRICE, name })
 
 async function assertSound(engine: Engine): Promise<void> {
-  for (const check of [...ledgerChecks, ...accessChecks])
+  for (const check of [...ledgerChecks, ...callerChecks])
     assert.deepEqual(await engine.snapshot(check.run), [], check.name)
 }
 

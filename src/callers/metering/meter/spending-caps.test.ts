@@ -8,7 +8,7 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   type Secret,
-} from '#test/callers/access-harness.ts'
+} from '#test/callers/callers-harness.ts'
 import { undo } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
@@ -26,9 +26,9 @@ async function limit(harness: Harness, { publicId, secret }: Secret, body: objec
 }
 
 async function admit(harness: Harness, { secret }: Secret): Promise<Admission> {
-  const caller = await harness.access.identify(bearer(secret).headers, '192.0.2.1')
+  const caller = await harness.metering.identify(bearer(secret).headers, '192.0.2.1')
   assert.ok(!isRefusal(caller))
-  return harness.access.meter.admit(caller)
+  return harness.metering.meter.admit(caller)
 }
 
 /** A key without free calls left and with money for many. */
@@ -145,7 +145,7 @@ onBoth(
   async (harness) => {
     const key = await harness.mint()
     await harness.admit(key.secret, FREE)
-    const caller = await harness.access.identify(bearer(key.secret).headers, '192.0.2.1')
+    const caller = await harness.metering.identify(bearer(key.secret).headers, '192.0.2.1')
     assert.ok(!isRefusal(caller))
     await limit(harness, key, { dailyPaidCalls: 0 })
     await harness.fund(key.publicId, 100n)

@@ -12,11 +12,11 @@ import {
   createHarness,
   HARNESS_MIGRATIONS,
   type Harness,
-} from '#test/callers/access-harness.ts'
+} from '#test/callers/callers-harness.ts'
 import { undo } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { accessChecks } from '../access-checks.ts'
+import { callerChecks } from '../caller-checks.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
@@ -98,7 +98,7 @@ onBoth('a call whose charge is undone leaves the statement too', async ({ engine
     [history[0]?.requestCount, history[0]?.overageCount, history[0]?.spentUsd],
     [10, 1, 0.0001],
   )
-  for (const check of accessChecks) assert.deepEqual(await engine.snapshot(check.run), [])
+  for (const check of callerChecks) assert.deepEqual(await engine.snapshot(check.run), [])
 })
 
 onBoth('a balance is told how long it lasts, also after its key was rotated', async (store) => {
@@ -216,5 +216,5 @@ onBoth('calls that are counted for no key are in the history without one', async
   )
   const { history } = await historyOf(harness, first.secret, { days: '1' })
   assert.deepEqual(keysOf(history[0]), { [first.publicId]: 1, [second.publicId]: 2, null: 4 })
-  for (const check of accessChecks) assert.deepEqual(await engine.snapshot(check.run), [])
+  for (const check of callerChecks) assert.deepEqual(await engine.snapshot(check.run), [])
 })

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import { accessGuards } from '#callers/keys/access-migrations.ts'
+import { callerGuards } from '#callers/keys/caller-migrations.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { createRetention } from '#main/jobs/retention.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { ConstraintError } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
-import { assertSound, createHarness, type Harness } from '#test/callers/access-harness.ts'
+import { assertSound, createHarness, type Harness } from '#test/callers/callers-harness.ts'
 import { undo } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
-import { accessChecks } from './access-checks.ts'
+import { callerChecks } from './caller-checks.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
@@ -42,12 +42,12 @@ const CORRUPTIONS: Record<string, Sql> = {
     select public_id, ${LATER}, 1 from keys where successor is not null`,
 }
 
-for (const check of accessChecks)
+for (const check of callerChecks)
   onBoth(`the audit notices a broken promise: ${check.name}`, async ({ engine }) => {
     await createStore(createHarness(engine))
     await assertSound(engine)
     const tables = ['usage_days', 'used_messages', 'keys', 'wallets', 'key_days']
-    await unguarded(engine, { guards: accessGuards, tables }, async (tx) => {
+    await unguarded(engine, { guards: callerGuards, tables }, async (tx) => {
       await tx.run(CORRUPTIONS[check.name] ?? sql``)
     })
     assert.ok((await engine.snapshot(check.run)).length > 0)
@@ -60,7 +60,7 @@ onBoth('a revoked first key that is used after all is noticed', async ({ engine 
   await harness.revoke(first)
   harness.now.ms += 3 * DAY_SECONDS * 1000
   await harness.admit(second.secret, 3)
-  const check = accessChecks.find((each) => each.name.startsWith('a revoked key'))
+  const check = callerChecks.find((each) => each.name.startsWith('a revoked key'))
   assert.deepEqual(await engine.snapshot((reads) => check?.run(reads) ?? Promise.reject()), [])
   await engine.write((tx) => tx.run(sql`update key_days set used = used - 1`))
   const [late] = await engine.snapshot((reads) => check?.run(reads) ?? Promise.reject())
@@ -118,8 +118,8 @@ function prune(harness: Harness, headUnix: number | undefined = harness.now.ms /
 
 onBoth('old counters are forgotten, except where calls were paid for', async ({ engine }) => {
   const harness = createHarness(engine)
-  const anonymous = harness.access.anonymous('192.0.2.1')
-  await harness.access.meter.admit(anonymous)
+  const anonymous = harness.metering.anonymous('192.0.2.1')
+  await harness.metering.meter.admit(anonymous)
   await engine.write((tx) =>
     tx.run(sql`insert into usage_days (day, bucket, used, paid, granted, quota, quota_most)
       values (0, 'wallet:0x', 10, 1, 1, 10, 10), (0, '192.0.2.2', 5, 0, 1, 5, 5)`),
@@ -155,10 +155,10 @@ onBoth(
 
 onBoth('a clock that is ahead gives nobody a second quota of the day', async ({ engine }) => {
   const harness = createHarness(engine)
-  const anonymous = harness.access.anonymous('192.0.2.1')
+  const anonymous = harness.metering.anonymous('192.0.2.1')
   const headUnix = harness.now.ms / 1000
   const admitted = async () => {
-    const calls = Array.from({ length: 7 }, () => harness.access.meter.admit(anonymous))
+    const calls = Array.from({ length: 7 }, () => harness.metering.meter.admit(anonymous))
     return (await Promise.all(calls)).filter((each) => each.kind === 'admitted').length
   }
   assert.equal(await admitted(), 5)

@@ -2,7 +2,7 @@ import type { Migration } from '#store/engine.ts'
 import { appendOnly, type Guard, guardsSql } from '#store/guard.ts'
 import { notificationMigration } from '#store/notifications.ts'
 
-export const accessGuards: readonly Guard[] = [
+export const callerGuards: readonly Guard[] = [
   { table: 'keys', name: 'keys_stay', on: 'delete' },
   {
     table: 'keys',
@@ -39,7 +39,7 @@ export const accessGuards: readonly Guard[] = [
 ]
 
 /** Ids 1200 to 1299 of the accounts store. */
-export const accessMigrations: readonly Migration[] = [
+export const callerMigrations: readonly Migration[] = [
   {
     id: 1200,
     name: 'keys',
@@ -107,7 +107,7 @@ export const accessMigrations: readonly Migration[] = [
       );
       create index meters_by_day on meters (day, meter)`,
   },
-  { id: 1202, name: 'guards of keys and usage', sql: guardsSql(accessGuards) },
+  { id: 1202, name: 'guards of keys and usage', sql: guardsSql(callerGuards) },
   { id: 1203, name: 'limits of keys', sql: 'alter table keys add column limits text' },
   notificationMigration({
     id: 1204,

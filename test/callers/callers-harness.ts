@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { accessMigrations } from '#callers/keys/access-migrations.ts'
 import type { KeyChange } from '#callers/keys/authorise.ts'
+import { callerMigrations } from '#callers/keys/caller-migrations.ts'
 import type { ShareHeld } from '#callers/keys/gate-route.ts'
 import { type Action, buildMessage, type MessageValues } from '#callers/keys/message.ts'
 import type { Holdings } from '#callers/keys/mint.ts'
-import { accessChecks } from '#callers/metering/access-checks.ts'
+import { callerChecks } from '#callers/metering/caller-checks.ts'
 import {
-  type Access,
-  type CreateAccessDeps,
-  createAccess,
-} from '#callers/metering/create-access.ts'
+  type CreateMeteringDeps,
+  createMetering,
+  type Metering,
+} from '#callers/metering/create-metering.ts'
 import type { AdmissionReceipt } from '#callers/metering/meter/admission.ts'
 import type { Address } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
@@ -25,16 +25,16 @@ import type { Outcome, RequestHeaders, Route } from '#route/route.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import type { EngineTest, OpenStore } from '#test/store/each-engine.ts'
 
-export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...accessMigrations]
+export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...callerMigrations]
 export const SERVICE_NAME = 'Local Ecosystem Data'
 export const CHAIN_ID = 8453
 const ADDRESS = '192.0.2.1'
 const WIDE = { burst: 6_000, refillPerSecond: 50 }
 const START_MS = Date.UTC(2026, 10, 21, 12)
 
-/** Access on a real store with a clock, randomness and holdings that a test sets. */
+/** Callers on a real store, with a clock, randomness and holdings that a test sets. */
 export interface Harness {
-  readonly access: Access
+  readonly metering: Metering
   readonly engine: Engine
   readonly now: { ms: number }
   readonly premium: Set<Address>
@@ -110,13 +110,13 @@ export function codeOf(outcome: Outcome): string | number {
   return outcome.kind === 'refusal' ? outcome.code : outcome.kind
 }
 
-export type AccessTest = (
+export type CallersTest = (
   guarantee: string,
   work: (harness: Harness, store: OpenStore) => Promise<void>,
 ) => void
 
-/** Tests with a harness each, after which every promise of ledger and access must hold. */
-export function audited(onEngines: EngineTest): AccessTest {
+/** Tests with a harness each, after which every promise of ledger and callers must hold. */
+export function audited(onEngines: EngineTest): CallersTest {
   return (guarantee, work) =>
     onEngines(guarantee, async (store) => {
       await work(createHarness(store.engine), store)
@@ -124,9 +124,9 @@ export function audited(onEngines: EngineTest): AccessTest {
     })
 }
 
-/** Every promise of ledger and access holds. */
+/** Every promise of ledger and callers holds. */
 export async function assertSound(engine: Engine): Promise<void> {
-  for (const check of [...ledgerChecks, ...accessChecks])
+  for (const check of [...ledgerChecks, ...callerChecks])
     assert.deepEqual(await engine.snapshot(check.run), [], check.name)
 }
 
@@ -135,7 +135,7 @@ let harnesses = 0
 
 export function createHarness(
   engine: Engine,
-  more: Pick<CreateAccessDeps, 'report'> = {},
+  more: Pick<CreateMeteringDeps, 'report'> = {},
 ): Harness {
   harnesses += 1
   const own = harnesses
@@ -144,7 +144,7 @@ export function createHarness(
   const draws: string[] = []
   const changes: KeyChange[] = []
   let drawn = 0
-  const access = createAccess({
+  const metering = createMetering({
     engine,
     clock: () => now.ms,
     randomBytes(size) {
@@ -172,7 +172,7 @@ export function createHarness(
     },
   })
   const harness: Harness = {
-    access,
+    metering,
     engine,
     now,
     premium,
@@ -183,20 +183,20 @@ export function createHarness(
     holdings: { kind: 'ready', heldUsd: 100_000_000n, tokens: [] },
     shares: [],
     sign: (wallet, action, values) => signMessage(wallet, action, { now, values: values ?? {} }),
-    call: (path, input) => callRoute(access, path, input ?? {}),
+    call: (path, input) => callRoute(metering, path, input ?? {}),
     async mint(wallet = newWallet()) {
       const outcome = await harness.call('/api/keys', { body: await harness.sign(wallet, 'mint') })
       now.ms += 1_000
       return { wallet, ...secretOf(outcome) }
     },
     async revoke(key) {
-      bodyOf(await manage(access, 'revoke', key))
+      bodyOf(await manage(metering, 'revoke', key))
     },
-    rotate: async (key) => secretOf(await manage(access, 'rotate', key)),
+    rotate: async (key) => secretOf(await manage(metering, 'rotate', key)),
     isUsable: async (secret) =>
-      (await access.identify(bearer(secret).headers, ADDRESS)).kind === 'keyed',
+      (await metering.identify(bearer(secret).headers, ADDRESS)).kind === 'keyed',
     fund: (publicId, microUsd) => fund(engine, publicId, microUsd),
-    admit: (secret, times) => admit(access, secret, times),
+    admit: (secret, times) => admit(metering, secret, times),
   }
   return harness
 }
@@ -206,9 +206,9 @@ function secretOf(outcome: Outcome): Secret {
   return { publicId: String(key.publicId), secret }
 }
 
-function manage(access: Access, action: 'revoke' | 'rotate', { publicId, secret }: Secret) {
+function manage(metering: Metering, action: 'revoke' | 'rotate', { publicId, secret }: Secret) {
   const call = { path: { publicId }, method: 'POST', ...bearer(secret) } as const
-  return callRoute(access, `/api/keys/{publicId}/${action}`, call)
+  return callRoute(metering, `/api/keys/{publicId}/${action}`, call)
 }
 
 async function fund(engine: Engine, publicId: string, microUsd: bigint): Promise<void> {
@@ -221,16 +221,16 @@ async function fund(engine: Engine, publicId: string, microUsd: bigint): Promise
 }
 
 async function admit(
-  access: Access,
+  metering: Metering,
   secret: string | undefined,
   times: number,
 ): Promise<AdmissionReceipt[]> {
   const headers = secret === undefined ? {} : bearer(secret).headers
-  const caller = await access.identify(headers, ADDRESS)
+  const caller = await metering.identify(headers, ADDRESS)
   assert.ok(!isRefusal(caller))
   const receipts: AdmissionReceipt[] = []
   for (let n = 0; n < times; n += 1) {
-    const admission = await access.meter.admit(caller)
+    const admission = await metering.meter.admit(caller)
     if (admission.kind === 'admitted') receipts.push(admission.receipt)
   }
   return receipts
@@ -248,14 +248,14 @@ async function signMessage(
   return { ownerAddress: wallet.address, signature, message }
 }
 
-async function callRoute(access: Access, path: string, call: Call): Promise<Outcome> {
+async function callRoute(metering: Metering, path: string, call: Call): Promise<Outcome> {
   const method = call.method ?? (call.body === undefined ? 'GET' : 'POST')
   const headers = call.headers ?? {}
-  const caller = await access.identify(headers, ADDRESS)
+  const caller = await metering.identify(headers, ADDRESS)
   if (isRefusal(caller)) return caller
   const query = new Map(Object.entries(call.query ?? {}).map(([name, value]) => [name, [value]]))
   const raw = { query, path: call.path ?? {}, body: call.body ?? {} }
-  const prepared = routeOf(access.routes, method, path).prepare(raw)
+  const prepared = routeOf(metering.routes, method, path).prepare(raw)
   if (isRefusal(prepared)) return prepared
   const signal = new AbortController().signal
   return prepared.run({

@@ -14,9 +14,13 @@ import type { Route } from '#route/route.ts'
 import { type UsageDeps, usageRoute } from './usage/usage.ts'
 import { usageHistoryRoute } from './usage/usage-history.ts'
 
-export interface AccessDeps extends LimitsDeps, MessageDeps, UsageDeps, Omit<GateDeps, 'gate'> {}
+export interface CallerRoutesDeps
+  extends LimitsDeps,
+    MessageDeps,
+    UsageDeps,
+    Omit<GateDeps, 'gate'> {}
 
-export function accessRoutes(deps: AccessDeps): readonly Route[] {
+export function callerRoutes(deps: CallerRoutesDeps): readonly Route[] {
   const { gate } = deps
   return [
     ...(gate === null ? [] : [mintRoute({ ...deps, gate }), gateRoute({ ...deps, gate })]),

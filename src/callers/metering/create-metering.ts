@@ -5,7 +5,7 @@ import type { FailureGuard, Refusal } from '#domain/refusal.ts'
 import type { Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
 import { createFailureGuard, createGuard, type Guard, type GuardLimits } from './abuse-guard.ts'
-import { type AccessDeps, accessRoutes } from './access-routes.ts'
+import { type CallerRoutesDeps, callerRoutes } from './caller-routes.ts'
 import { type Callers, type CallersDeps, createCallers } from './callers.ts'
 import {
   type AddressBucket,
@@ -15,9 +15,9 @@ import {
 import type { SettlingMeter } from './meter/admission.ts'
 import { createMeter } from './meter/meter.ts'
 
-export interface CreateAccessDeps
+export interface CreateMeteringDeps
   extends CallersDeps,
-    Omit<AccessDeps, 'meter' | 'callers' | keyof CallersDeps>,
+    Omit<CallerRoutesDeps, 'meter' | 'callers' | keyof CallersDeps>,
     AddressBucketDeps {
   readonly pricePerCall: MicroUsd
   readonly guardLimits: GuardLimits
@@ -27,7 +27,7 @@ export interface CreateAccessDeps
   readonly report?: (error: unknown) => void
 }
 
-export interface Access {
+export interface Metering {
   readonly meter: SettlingMeter
   readonly identify: Callers['identify']
   readonly anonymous: Callers['anonymous']
@@ -43,7 +43,7 @@ export interface Access {
   verifyPayerProof(input: PayerProof): Promise<Refusal | undefined>
 }
 
-export function createAccess(deps: CreateAccessDeps): Access {
+export function createMetering(deps: CreateMeteringDeps): Metering {
   const callers = createCallers(deps)
   const name = deps.randomBytes(16).toString('hex')
   const meter = createMeter({ ...deps, name })
@@ -63,7 +63,7 @@ export function createAccess(deps: CreateAccessDeps): Access {
       limit: deps.guardLimits.claim,
       message: 'too many payments from this address could not be settled; send this again later',
     }),
-    routes: accessRoutes({
+    routes: callerRoutes({
       ...deps,
       meter,
       callers,

@@ -26,7 +26,7 @@ const CALLS_AFTER_REVOCATION = sql`
   from keys join usage_days on usage_days.bucket = 'wallet:' || keys.wallet
   where keys.is_first = 1 and usage_days.day > keys.revoked_unix + ${DAY_SECONDS}`
 
-export const accessChecks: readonly Check[] = [
+export const callerChecks: readonly Check[] = [
   queryCheck(
     "a wallet's count of active keys is right, and at most ten",
     sql`select wallets.wallet as subject, wallets.active_keys as expected,
