@@ -12,7 +12,7 @@ import {
   createMetering,
   type Metering,
 } from '#callers/metering/create-metering.ts'
-import type { AdmissionReceipt } from '#callers/metering/meter/admission.ts'
+import type { Charge } from '#callers/metering/meter/admission.ts'
 import type { Address } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { DEFAULT_QUOTAS } from '#domain/tier.ts'
@@ -57,8 +57,8 @@ export interface Harness {
   rotate(key: Secret): Promise<Secret>
   isUsable(secret: string): Promise<boolean>
   fund(publicId: string, microUsd: bigint): Promise<void>
-  /** So many calls one after another, of an address without a secret; receipts of those admitted. */
-  admit(secret: string | undefined, times: number): Promise<AdmissionReceipt[]>
+  /** So many calls one after another, of an address without a secret; charges of those admitted. */
+  admit(secret: string | undefined, times: number): Promise<Charge[]>
 }
 
 export type SignedBody = {
@@ -224,16 +224,16 @@ async function admit(
   metering: Metering,
   secret: string | undefined,
   times: number,
-): Promise<AdmissionReceipt[]> {
+): Promise<Charge[]> {
   const headers = secret === undefined ? {} : bearer(secret).headers
   const caller = await metering.identify(headers, ADDRESS)
   assert.ok(!isRefusal(caller))
-  const receipts: AdmissionReceipt[] = []
+  const charges: Charge[] = []
   for (let n = 0; n < times; n += 1) {
     const admission = await metering.meter.admit(caller)
-    if (admission.kind === 'admitted') receipts.push(admission.receipt)
+    if (admission.kind === 'admitted') charges.push(admission.charge)
   }
-  return receipts
+  return charges
 }
 
 async function signMessage(

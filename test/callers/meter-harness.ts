@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { callerMigrations } from '#callers/keys/caller-migrations.ts'
-import type { Admission, AdmissionReceipt, Meter } from '#callers/metering/meter/admission.ts'
+import type { Admission, Charge, Meter } from '#callers/metering/meter/admission.ts'
 import { accountOf } from '#callers/metering/meter/decide-batch.ts'
 import { createMeter } from '#callers/metering/meter/meter.ts'
 import { undoBatch } from '#callers/metering/meter/undo-batch.ts'
@@ -55,9 +55,9 @@ export async function fund(engine: Engine, caller: Caller, microUsd: bigint): Pr
 }
 
 /** As after a commit that reported an error and stood. */
-export function undo(engine: Engine, receipts: readonly AdmissionReceipt[], nowUnix = NOON) {
+export function undo(engine: Engine, charges: readonly Charge[], nowUnix = NOON) {
   const id = { meter: 'undone', number: 1 }
-  const commit = { id, day: receipts[0]?.day ?? 0, receipts, stands: true }
+  const commit = { id, day: charges[0]?.day ?? 0, charges, stands: true }
   return engine.write((tx) => undoBatch(tx, { commit, pricePerCall: PRICE, nowUnix }))
 }
 

@@ -147,7 +147,7 @@ function memoryMeter(state: State): Meter {
         return { kind: 'exhausted', rateLimit: rateLimit(caller) }
       }
       state.counts.set(caller.bucket, used + 1)
-      const receipt = {
+      const charge = {
         id: '1',
         bucket: caller.bucket,
         day: 0,
@@ -155,7 +155,7 @@ function memoryMeter(state: State): Meter {
         account: null,
         countedKey: null,
       } as const
-      return { kind: 'admitted', source: 'quota', receipt, rateLimit: rateLimit(caller) }
+      return { kind: 'admitted', source: 'quota', charge, rateLimit: rateLimit(caller) }
     },
     async rateLimit(caller) {
       check()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import type { AdmissionReceipt } from '#callers/metering/meter/admission.ts'
+import type { Charge } from '#callers/metering/meter/admission.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal } from '#domain/refusal.ts'
@@ -57,11 +57,11 @@ export interface MoneyWorld {
   /** Takes the newest blocks away; their transfers may be mined again, behind another log. */
   reorg(depth: number, isMinedAgain: boolean): Promise<void>
   /** Calls that were admitted, in order. */
-  call(key: HeldKey | undefined, times: number): Promise<readonly AdmissionReceipt[]>
+  call(key: HeldKey | undefined, times: number): Promise<readonly Charge[]>
   /** Calls of one batch, whose commit reports an error and stands. */
   lose(key: HeldKey | undefined, times: number): Promise<void>
   /** Charges of one day, as if their commit had just turned out to stand. */
-  undo(receipts: readonly AdmissionReceipt[]): Promise<void>
+  undo(charges: readonly Charge[]): Promise<void>
   /** Lets time pass, and does what is done once a minute. */
   wait(seconds: number): Promise<void>
   get(path: string, key?: HeldKey, query?: Readonly<Record<string, string>>): Promise<Outcome>
@@ -253,7 +253,7 @@ function callActions(
       const admissions = await Promise.all(
         Array.from({ length: times }, () => callers.metering.meter.admit(caller)),
       )
-      return admissions.flatMap((each) => (each.kind === 'admitted' ? [each.receipt] : []))
+      return admissions.flatMap((each) => (each.kind === 'admitted' ? [each.charge] : []))
     },
     async lose(key, times) {
       const caller = await callerOf(callers, key)
@@ -265,7 +265,7 @@ function callActions(
       assert.ok(ended.every(({ status }) => status === 'rejected'))
       await resolved(callers)
     },
-    undo: (receipts) => undo(engine, receipts, unixNow(clock)),
+    undo: (charges) => undo(engine, charges, unixNow(clock)),
     async wait(seconds) {
       callers.now.ms += seconds * 1_000
       await closeSpendDays({ engine: verifying, clock })

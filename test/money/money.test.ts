@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import type { AdmissionReceipt } from '#callers/metering/meter/admission.ts'
+import type { Charge } from '#callers/metering/meter/admission.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
@@ -27,7 +27,7 @@ type Step =
   | { readonly kind: 'reorg'; readonly depth: number; readonly again: boolean }
   | { readonly kind: 'call'; readonly key: number; readonly times: number }
   | { readonly kind: 'lose'; readonly key: number; readonly times: number }
-  | { readonly kind: 'undo'; readonly receipt: number }
+  | { readonly kind: 'undo'; readonly charge: number }
   | { readonly kind: 'wait'; readonly hours: number }
 
 const WALLETS = 2
@@ -67,15 +67,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ ...kind('lose'), key: one, times: fc.integer({ min: 1, max: 20 }) }),
   },
-  { weight: 3, arbitrary: fc.record({ ...kind('undo'), receipt: one }) },
+  { weight: 3, arbitrary: fc.record({ ...kind('undo'), charge: one }) },
   {
     weight: 1,
     arbitrary: fc.record({ ...kind('wait'), hours: fc.integer({ min: 1, max: 30 }) }),
   },
 )
 
-interface Charge {
-  readonly receipt: AdmissionReceipt
+interface Charged {
+  readonly charge: Charge
   readonly publicId: string
 }
 
@@ -85,7 +85,7 @@ interface Seen {
   readonly keys: HeldKey[]
   /** Rotated and revoked. */
   readonly oldKeys: HeldKey[]
-  readonly charges: Charge[]
+  readonly charges: Charged[]
 }
 
 async function play(engine: Engine, steps: readonly Step[], auditsEach: boolean): Promise<void> {
@@ -111,9 +111,9 @@ async function take(world: MoneyWorld, seen: Seen, each: Step): Promise<void> {
   if (each.kind === 'wait') return world.wait(each.hours * 3_600)
   if (each.kind === 'undo') {
     // The newest first: those are the paid ones, and the days that are still open.
-    const at = Math.max(0, seen.charges.length - 1 - (each.receipt % 20))
-    const [charge] = seen.charges.splice(at, 1)
-    return charge && world.undo([charge.receipt])
+    const at = Math.max(0, seen.charges.length - 1 - (each.charge % 20))
+    const [made] = seen.charges.splice(at, 1)
+    return made && world.undo([made.charge])
   }
   if (each.kind === 'mint') {
     const wallet = pick(seen.wallets, each.wallet)
@@ -134,8 +134,8 @@ async function take(world: MoneyWorld, seen: Seen, each: Step): Promise<void> {
   } else if (each.kind === 'lose') {
     await world.lose(key, each.times)
   } else if (each.kind === 'call') {
-    const receipts = await world.call(key, each.times)
-    for (const receipt of receipts) seen.charges.push({ receipt, publicId: key.publicId })
+    const charges = await world.call(key, each.times)
+    for (const charge of charges) seen.charges.push({ charge, publicId: key.publicId })
   } else if (each.kind === 'rotate') {
     const made = await world.rotate(key)
     if (made === undefined) return
@@ -169,9 +169,9 @@ async function compareStatements(world: MoneyWorld, seen: Seen): Promise<void> {
     for (const day of bodyOf<Statement>(outcome).history)
       for (const key of day.keys) told.set(`${day.dateUnix} ${key.publicId}`, key.requestCount)
     const own = new Map<string, number>()
-    for (const { receipt, publicId } of seen.charges) {
-      if (receipt.bucket !== `wallet:${wallet.address.toLowerCase()}`) continue
-      const name = `${receipt.day} ${publicId}`
+    for (const { charge, publicId } of seen.charges) {
+      if (charge.bucket !== `wallet:${wallet.address.toLowerCase()}`) continue
+      const name = `${charge.day} ${publicId}`
       own.set(name, (own.get(name) ?? 0) + 1)
     }
     assert.deepEqual(told, own)

@@ -43,8 +43,8 @@ onBoth('a statement has every movement of its days, and its balances add up', as
       createdUnix: world.callers.now.ms / 1000,
     }),
   )
-  const receipts = await world.call(key, 10 + 4)
-  const last = receipts.at(-1)
+  const charges = await world.call(key, 10 + 4)
+  const last = charges.at(-1)
   assert.ok(last !== undefined)
   await world.undo([last])
   await world.reorg(16, false)
@@ -76,11 +76,11 @@ onBoth(
     const key = await world.mint()
     await world.deposit({ payer: key.wallet, key, amount: 1_000n })
     await world.confirm()
-    const receipts = await world.call(key, 10 + 4)
+    const charges = await world.call(key, 10 + 4)
     await world.wait(DAY_SECONDS)
     const day = { key, from: FIRST, to: '2026-11-22' }
     const before = await statementOf(day)
-    const paid = receipts.find(({ source }) => source === 'prepaid')
+    const paid = charges.find(({ source }) => source === 'prepaid')
     assert.ok(paid !== undefined)
     await world.undo([paid])
     await world.wait(DAY_SECONDS)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { AdmissionReceipt } from '#callers/metering/meter/admission.ts'
+import type { Charge } from '#callers/metering/meter/admission.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { keyAccount } from '#ledger/account.ts'
@@ -35,13 +35,13 @@ async function balances({ engine }: Harness): Promise<Record<string, unknown>> {
 }
 
 /** Calls until the free ones are used up, then paid ones. */
-async function pay(harness: Harness, secret: string, calls: number): Promise<AdmissionReceipt[]> {
+async function pay(harness: Harness, secret: string, calls: number): Promise<Charge[]> {
   const caller = await callerOf(harness, secret)
-  const paid: AdmissionReceipt[] = []
+  const paid: Charge[] = []
   while (paid.length < calls) {
     const admission = await harness.metering.meter.admit(caller)
     assert.ok(admission.kind === 'admitted')
-    if (admission.source === 'prepaid') paid.push(admission.receipt)
+    if (admission.source === 'prepaid') paid.push(admission.charge)
   }
   return paid
 }

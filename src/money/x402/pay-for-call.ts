@@ -9,7 +9,7 @@ import type { PaymentRequired, RequestFacts } from '#route/route.ts'
 import type { PaymentFault } from './faults.ts'
 import { callOfferHeader } from './offers/call-offer.ts'
 import { carriesPayment, type PaymentPayload } from './offers/payment-payload.ts'
-import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
+import { type PaymentResponse, paymentResponseHeaders } from './offers/payment-response.ts'
 import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
 import { creditPayment } from './settling/credit-payment.ts'
 import { openPaymentOf } from './settling/payment-store.ts'
@@ -153,7 +153,7 @@ export class CallPayments {
       if (before === undefined) break
       const outcome = await before
       if (outcome.kind === 'credited') return { kind: 'balance', headers: {}, payer: caller }
-      // No receipt: another payment is pending.
+      // No response header: another payment is pending.
       if (outcome.kind === 'pending')
         return { kind: 'unsettled', headers: {}, ending: refusePending(outcome.transaction) }
     }
@@ -229,9 +229,9 @@ export class CallPayments {
       return admission
     } catch (error) {
       if (admission?.kind === 'admitted') {
-        const { receipt } = admission
+        const { charge } = admission
         const id = { meter: name, number: 1 }
-        meter.undoIfCommitted({ id, day: receipt.day, receipts: [receipt], stands: false })
+        meter.undoIfCommitted({ id, day: charge.day, charges: [charge], stands: false })
       }
       throw error
     }
@@ -270,11 +270,11 @@ export class CallPayments {
   }
 
   async #rejected(
-    { caller, facts, payload }: Omit<PaidCall, 'payload'> & Pick<Receipted, 'payload'>,
+    { caller, facts, payload }: Omit<PaidCall, 'payload'> & Pick<PaymentResponse, 'payload'>,
     reason: PaymentFault,
   ): Promise<UnsettledPayment> {
-    const receipt = { payload, transaction: null, errorReason: reason }
-    const headers = paymentResponseHeaders(this.#deps.payment, receipt)
+    const response = { payload, transaction: null, errorReason: reason }
+    const headers = paymentResponseHeaders(this.#deps.payment, response)
     return { kind: 'unsettled', headers, ending: await this.offer(caller, facts, reason) }
   }
 }

@@ -11,7 +11,7 @@ import { type Answer, answer } from '#route/route.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import type { PaymentPayload } from './offers/payment-payload.ts'
-import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
+import { type PaymentResponse, paymentResponseHeaders } from './offers/payment-response.ts'
 import { refusePending } from './pay-for-call.ts'
 import type { Payee } from './settling/x402-payment.ts'
 import type { X402Deps } from './x402-deps.ts'
@@ -101,10 +101,10 @@ async function readCredit(
 
 export function refusePendingTopup(
   { payment }: Pick<X402Deps, 'payment'>,
-  { payload, transaction }: Pick<Receipted, 'payload' | 'transaction'>,
+  { payload, transaction }: Pick<PaymentResponse, 'payload' | 'transaction'>,
 ): Refusal {
-  const receipt = { payload, transaction, errorReason: 'settlement_pending' } as const
-  return { ...refusePending(transaction), headers: paymentResponseHeaders(payment, receipt) }
+  const response = { payload, transaction, errorReason: 'settlement_pending' } as const
+  return { ...refusePending(transaction), headers: paymentResponseHeaders(payment, response) }
 }
 
 function refuseClaimed(txHash: Hash): Refusal {

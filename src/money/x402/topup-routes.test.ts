@@ -91,7 +91,7 @@ function settlingReceiver(engine: Engine) {
   }
 }
 
-function receiptOf(outcome: Outcome) {
+function responseOf(outcome: Outcome) {
   const headers = 'headers' in outcome ? outcome.headers : undefined
   return decodePaymentResponseHeader(headers?.['PAYMENT-RESPONSE'] ?? '')
 }
@@ -122,7 +122,7 @@ onBoth(
       repaidUsd: 0,
       prepaidBalanceUsd: 0.1,
     })
-    assert.equal(receiptOf(topup).success, true)
+    assert.equal(responseOf(topup).success, true)
   },
 )
 
@@ -147,7 +147,7 @@ onBoth('a top-up that repays a debt says what of it is on the balance', async ({
 })
 
 onBoth(
-  'a top-up whose transfer a prepayment has is 409 with a good receipt, and says so',
+  'a top-up whose transfer a prepayment has is 409 with a good response, and says so',
   async ({ engine }) => {
     const receiver = settlingReceiver(engine)
     await receiver.store('claimed')
@@ -155,13 +155,13 @@ onBoth(
     assert.ok(isRefusal(topup))
     assert.equal(topup.code, 'payment_already_used')
     assert.equal(topup.members?.transaction, DEPOSIT.txHash)
-    assert.equal(receiptOf(topup).success, true)
-    assert.equal(receiptOf(topup).transaction, DEPOSIT.txHash)
+    assert.equal(responseOf(topup).success, true)
+    assert.equal(responseOf(topup).transaction, DEPOSIT.txHash)
   },
 )
 
 onBoth(
-  'a top-up whose end is open is 503 with the receipt that names its transaction',
+  'a top-up whose end is open is 503 with the response that names its transaction',
   async ({ engine }) => {
     const receiver = settlingReceiver(engine)
     await receiver.store('submitted')
@@ -169,10 +169,10 @@ onBoth(
       const topup = await receiver.topUp(outcome)
       assert.ok(isRefusal(topup))
       assert.equal(topup.code, 'settlement_pending')
-      const receipt = receiptOf(topup)
-      assert.equal(receipt.success, false)
-      assert.equal(receipt.errorReason, 'settlement_pending')
-      assert.equal(receipt.transaction, DEPOSIT.txHash)
+      const response = responseOf(topup)
+      assert.equal(response.success, false)
+      assert.equal(response.errorReason, 'settlement_pending')
+      assert.equal(response.transaction, DEPOSIT.txHash)
     }
   },
 )

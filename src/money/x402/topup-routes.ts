@@ -10,7 +10,7 @@ import type { PaymentFault } from './faults.ts'
 import { DISCOVERY, TOPUP_PATH } from './offers/discovery.ts'
 import { errorText, paymentRequiredHeader, TopupOfferBody, topupOfferBody } from './offers/offer.ts'
 import { carriesPayment } from './offers/payment-payload.ts'
-import { paymentResponseHeaders, type Receipted } from './offers/payment-response.ts'
+import { type PaymentResponse, paymentResponseHeaders } from './offers/payment-response.ts'
 import { openPaymentOfCaller, payeeOf, refusePending } from './pay-for-call.ts'
 import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
 import { creditPayment } from './settling/credit-payment.ts'
@@ -161,12 +161,12 @@ async function topUp(deps: TopupDeps, input: TopupInput): Promise<Outcome> {
 function reject(
   deps: TopupDeps,
   input: TopupInput,
-  { reason, payload }: Pick<Receipted, 'payload'> & { readonly reason: PaymentFault },
+  { reason, payload }: Pick<PaymentResponse, 'payload'> & { readonly reason: PaymentFault },
 ): Promise<Outcome> {
-  const receipt = { payload, transaction: null, errorReason: reason }
+  const response = { payload, transaction: null, errorReason: reason }
   return offer(deps, input, {
     error: reason,
-    headers: paymentResponseHeaders(deps.payment, receipt),
+    headers: paymentResponseHeaders(deps.payment, response),
   })
 }
 

@@ -161,7 +161,7 @@ function payingText({ facts, routes }: DocumentInput): string {
 2. Then it answers 402. Its header \`PAYMENT-REQUIRED\` is base64 of an x402 v2 offer: scheme \`exact\`, smallest sum first.
 3. Sign one of the offers as an EIP-3009 authorization of ${payment.symbol} on ${payment.network}; you need no gas.
 4. Repeat the call with base64 of the PaymentPayload in the header \`PAYMENT-SIGNATURE\`. Stock x402 clients do 2 to 4 by themselves.
-5. The service settles the payment, answers 200 and returns the receipt in \`PAYMENT-RESPONSE\`.
+5. The service settles the payment, answers 200 and returns the result in \`PAYMENT-RESPONSE\`.
 6. The call costs ${pricePerCallUsd} USD; the rest stays as balance of your address and pays the next calls.
 7. To keep the balance when your address changes, sign in with the wallet (x402 extension sign-in-with-x), or mint a key.
 8. On 503 \`settlement_pending\` repeat the same payment; never sign a second one. On 409 it was used already.

@@ -129,12 +129,12 @@ async function useUp(world: World): Promise<void> {
 const settle =
   (posted: string[]): NonNullable<ApiDeps['settle']> =>
   async (payer) => {
-    const receipt = { id: '1', bucket: payer.bucket, day: 0, account: null, countedKey: null }
+    const charge = { id: '1', bucket: payer.bucket, day: 0, account: null, countedKey: null }
     const rateLimit = nothingLeft(payer, NOON_MS)
     const post: ProvenPayment['post'] = async (what) => {
       posted.push(what)
       const source = 'prepaid'
-      return { kind: 'admitted', source, rateLimit, receipt: { ...receipt, source } }
+      return { kind: 'admitted', source, rateLimit, charge: { ...charge, source } }
     }
     return { kind: 'proven', headers: { 'PAYMENT-RESPONSE': 'yes' }, payer, post }
   }

@@ -61,21 +61,28 @@ const everywhere = [
   'Cache-Control',
 ]
 
-const receipts = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
+const paymentResponses = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
 
-const ofPayments: readonly string[] = ['PAYMENT-REQUIRED', ...receipts]
+const ofPayments: readonly string[] = ['PAYMENT-REQUIRED', ...paymentResponses]
 
 export const ANSWER_HEADERS = {
   free: everywhere,
-  paid: [...everywhere, ...receipts],
-  metered: [...everywhere, 'X-RateLimit-Source', 'X-Balance-Low', 'ETag', 'Link', ...receipts],
-  payment: [...everywhere, 'PAYMENT-REQUIRED', ...receipts],
+  paid: [...everywhere, ...paymentResponses],
+  metered: [
+    ...everywhere,
+    'X-RateLimit-Source',
+    'X-Balance-Low',
+    'ETag',
+    'Link',
+    ...paymentResponses,
+  ],
+  payment: [...everywhere, 'PAYMENT-REQUIRED', ...paymentResponses],
 }
 
 export function refusalHeaders(status: number): readonly string[] {
   if (status === 401) return [...everywhere, 'WWW-Authenticate']
-  if (status === 503) return [...everywhere, 'Retry-After', ...receipts]
-  if (status === 500 || status === 409) return [...everywhere, ...receipts]
+  if (status === 503) return [...everywhere, 'Retry-After', ...paymentResponses]
+  if (status === 500 || status === 409) return [...everywhere, ...paymentResponses]
   return status === 429 ? [...everywhere, 'Retry-After'] : everywhere
 }
 

@@ -233,7 +233,7 @@ describe('the pipeline', () => {
     await paid.server.stop()
   })
 
-  it('a payment that only repays a debt is settled once, and its receipt is on the 402', async () => {
+  it('a payment that only repays a debt is settled once, and its response is on the 402', async () => {
     let settled = 0
     const { deps } = harnessParts()
     const indebted = await startHarness({

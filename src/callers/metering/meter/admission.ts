@@ -8,7 +8,7 @@ export type Admission =
   | {
       readonly kind: 'admitted'
       readonly source: 'quota' | 'prepaid'
-      readonly receipt: AdmissionReceipt
+      readonly charge: Charge
       readonly rateLimit: RateLimitState
       /** Below what the owner of the key set. */
       readonly isBalanceLow?: true
@@ -16,8 +16,8 @@ export type Admission =
   | { readonly kind: 'exhausted'; readonly rateLimit: RateLimitState }
   | { readonly kind: 'limited'; readonly cap: ReachedCap; readonly rateLimit: RateLimitState }
 
-/** What undoes the charge of a call whose answer was not sent. */
-export interface AdmissionReceipt {
+/** What one call was charged; undone if its answer was not sent. */
+export interface Charge {
   readonly id: string
   readonly bucket: string
   /** Charged UTC day (Unix seconds). */
@@ -56,7 +56,7 @@ export interface UnknownCommit {
   /** Charged UTC day (Unix seconds). */
   readonly day: number
   /** The calls whose answers were not sent. */
-  readonly receipts: readonly AdmissionReceipt[]
+  readonly charges: readonly Charge[]
   /** It is committed, but did not reach the disk. */
   readonly stands: boolean
 }

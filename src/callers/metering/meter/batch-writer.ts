@@ -5,7 +5,7 @@ import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
 import { type Connection, type Engine, LockTimeoutError } from '#store/engine.ts'
 import {
   type Admission,
-  type AdmissionReceipt,
+  type Charge,
   ConnectionCut,
   MeteringUnavailable,
   type MeterState,
@@ -70,9 +70,9 @@ export class BatchWriter {
       settleAll(asked, decided.rateLimits)
     } catch (cause) {
       const { decided, stands } = outcome
-      const receipts = receiptsOf(decided?.admissions ?? [])
+      const charges = chargesOf(decided?.admissions ?? [])
       this.#unknown ??= new UnknownCommits(this.#deps)
-      this.#unknown.add({ id: input.id, day: input.day, receipts, stands })
+      this.#unknown.add({ id: input.id, day: input.day, charges, stands })
       if (cause instanceof LockTimeoutError) void this.#reportBlockers(cause)
       const error = new MeteringUnavailable('cannot count calls in the accounts store', { cause })
       for (const each of batch) each.reject(error)
@@ -114,8 +114,8 @@ interface Outcome {
   stands: boolean
 }
 
-function receiptsOf(admissions: readonly Admission[]): readonly AdmissionReceipt[] {
-  return admissions.flatMap((each) => (each.kind === 'admitted' ? [each.receipt] : []))
+function chargesOf(admissions: readonly Admission[]): readonly Charge[] {
+  return admissions.flatMap((each) => (each.kind === 'admitted' ? [each.charge] : []))
 }
 
 function settleAll<T>(waiting: readonly Settle<T>[], values: readonly T[]): void {

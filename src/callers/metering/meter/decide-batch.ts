@@ -6,7 +6,7 @@ import { bucketAccount, keyAccount } from '#ledger/account.ts'
 import { type Spent, spendCalls } from '#ledger/spend.ts'
 import { nextMidnight } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import type { Admission, AdmissionReceipt, MeterState, Refused } from './admission.ts'
+import type { Admission, Charge, MeterState, Refused } from './admission.ts'
 import {
   addKeyUnits,
   addPaid,
@@ -172,7 +172,7 @@ class Tally {
   /** Keyed by account. */
   readonly #callsLeft = new Map<string, number>()
   readonly #newest = new Map<string, Caller>()
-  #receipts = 0
+  #charges = 0
 
   constructor(batch: Counted, outcome: Outcome) {
     this.#batch = batch
@@ -238,16 +238,16 @@ class Tally {
   }
 
   #admitted(caller: Caller, account: string | null): Admission {
-    const source: AdmissionReceipt['source'] = account === null ? 'quota' : 'prepaid'
+    const source: Charge['source'] = account === null ? 'quota' : 'prepaid'
     const { id, day } = this.#batch
-    this.#receipts += 1
-    const name = `${id.meter}:${id.number}:${this.#receipts}`
+    this.#charges += 1
+    const name = `${id.meter}:${id.number}:${this.#charges}`
     const countedKey = source === 'quota' ? countedKeyOf(caller) : null
-    const receipt = { id: name, bucket: caller.bucket, day, source, account, countedKey }
+    const charge = { id: name, bucket: caller.bucket, day, source, account, countedKey }
     const low = caller.kind === 'keyed' ? caller.limits?.lowBalanceMicroUsd : undefined
     const isLow = low !== undefined && this.#balance(caller) < low
     const rateLimit = this.#usage(caller)
-    return { kind: 'admitted', source, receipt, rateLimit, ...(isLow && { isBalanceLow: true }) }
+    return { kind: 'admitted', source, charge, rateLimit, ...(isLow && { isBalanceLow: true }) }
   }
 
   #bucket({ bucket }: Caller): BucketTally {

@@ -90,8 +90,8 @@ async function runAgainstModel(engine: Engine, list: readonly Step[]): Promise<v
     } else if (step.do === 'undo') {
       const last = admitted.pop()
       if (last === undefined) continue
-      await undo(engine, [last.receipt], now.value)
-      model.undo(last.bucket, last.receipt.account)
+      await undo(engine, [last.charge], now.value)
+      model.undo(last.bucket, last.charge.account)
     } else {
       const callers = step.callers.map((index) => CALLERS[index] ?? keyed('00000001'))
       const admissions = await Promise.all(callers.map((caller) => meter.admit(caller)))
@@ -101,7 +101,7 @@ async function runAgainstModel(engine: Engine, list: readonly Step[]): Promise<v
       )
       for (const each of admissions)
         if (each.kind === 'admitted')
-          admitted.push({ ...each, bucket: `${model.day}:${each.receipt.bucket}` })
+          admitted.push({ ...each, bucket: `${model.day}:${each.charge.bucket}` })
     }
   }
   for (const caller of CALLERS) {

@@ -34,7 +34,7 @@ onBoth('who paid a moment ago takes a free unit whose charge was undone', async 
   await fund(engine, KEY, 1_000n)
   const [first] = await payFor(meter, 2)
   assert.equal(first?.kind, 'admitted')
-  await undo(engine, [first.receipt])
+  await undo(engine, [first.charge])
   const admissions = await many(
     3,
     () => meter,
@@ -162,7 +162,7 @@ onBoth('who paid a moment ago pays after a tier fell below what was undone', asy
   )
   assert.equal(first?.kind, 'admitted')
   assert.equal((await meter.admit(KEY)).kind, 'admitted')
-  await undo(engine, [first.receipt])
+  await undo(engine, [first.charge])
   const fallen = await many(
     2,
     () => meter,

@@ -151,7 +151,7 @@ onBoth('undoing a charge gives back exactly what was taken', async ({ engine }) 
   )
   const [first, last] = [admissions[0], admissions[6]]
   assert.ok(first?.kind === 'admitted' && last?.kind === 'admitted')
-  await undo(engine, [first.receipt, last.receipt])
+  await undo(engine, [first.charge, last.charge])
   const rateLimit = await meter.rateLimit(keyed('00000001'))
   assert.deepEqual(
     [rateLimit.requestCount, rateLimit.overageCount, rateLimit.remaining, rateLimit.prepaidBalance],
@@ -176,7 +176,7 @@ onBoth(
     const first = await meter.admit(keyed('00000001'))
     assert.equal(first.rateLimit.remaining, 4)
     assert.equal(first.rateLimit.resetUnix, now.value + DAY_SECONDS)
-    await undo(store.engine, [last.receipt])
+    await undo(store.engine, [last.charge])
     assert.equal((await meter.rateLimit(keyed('00000001'))).requestCount, 1)
     now.value -= 1
     assert.equal((await meter.rateLimit(keyed('00000001'))).requestCount, 4)

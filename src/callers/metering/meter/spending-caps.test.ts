@@ -98,7 +98,7 @@ onBoth('an undone charge counts for no cap', async (harness) => {
   const key = await funded(harness, { dailyPaidCalls: 1 })
   const admission = await admit(harness, key)
   assert.equal(admission.kind, 'admitted')
-  if (admission.kind === 'admitted') await undo(harness.engine, [admission.receipt])
+  if (admission.kind === 'admitted') await undo(harness.engine, [admission.charge])
   assert.deepEqual(kinds([await admit(harness, key), await admit(harness, key)]), {
     admitted: 1,
     limited: 1,

@@ -7,7 +7,7 @@ import { post } from '#ledger/post.ts'
 import { refundCalls } from '#ledger/spend.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import type { AdmissionReceipt, UnknownCommit } from './admission.ts'
+import type { Charge, UnknownCommit } from './admission.ts'
 import { endUnknownBatch, type UsageDay } from './meter-statements.ts'
 
 /**
@@ -23,15 +23,15 @@ export async function undoBatch(
   },
 ): Promise<void> {
   const { commit, pricePerCall, nowUnix } = input
-  const { receipts, day } = commit
+  const { charges, day } = commit
   if (!commit.stands && !(await endUnknownBatch(connection, commit))) return
-  for (const { name: bucket, own } of grouped(receipts, (each) => each.bucket)) {
+  for (const { name: bucket, own } of grouped(charges, (each) => each.bucket)) {
     const paid = own.filter((each) => each.source === 'prepaid').length
     await undoUnits(connection, { bucket, day, used: own.length - paid, paid })
   }
-  for (const { name: publicId, own } of grouped(receipts, (each) => each.countedKey))
+  for (const { name: publicId, own } of grouped(charges, (each) => each.countedKey))
     await undoKeyUnits(connection, { publicId, day, units: own.length })
-  const paid = grouped(receipts, (each) => each.account)
+  const paid = grouped(charges, (each) => each.account)
   const successors = await lockSuccessors(connection, new Set(paid.map((each) => each.name)))
   for (const { name: account, own } of paid) {
     await refundCalls(connection, { account, day, calls: own.length, pricePerCall })
@@ -72,16 +72,13 @@ async function lockSuccessors(
 
 interface Group {
   readonly name: string
-  readonly own: readonly AdmissionReceipt[]
+  readonly own: readonly Charge[]
 }
 
 /** Sorted by name, which prevents deadlocks. */
-function grouped(
-  receipts: readonly AdmissionReceipt[],
-  nameOf: (receipt: AdmissionReceipt) => string | null,
-): Group[] {
+function grouped(charges: readonly Charge[], nameOf: (charge: Charge) => string | null): Group[] {
   const groups: Group[] = []
-  for (const [name, own] of Map.groupBy(receipts, nameOf))
+  for (const [name, own] of Map.groupBy(charges, nameOf))
     if (name !== null) groups.push({ name, own })
   return groups.sort((a, b) => (a.name < b.name ? -1 : 1))
 }

@@ -15,11 +15,11 @@ test('however many commits are unknown, a store that stays away is asked and rep
       ...{ engine: away, clock: () => NOON * 1_000, pricePerCall: PRICE },
       report: (error) => reports.push(error),
     })
-    const receipt = { id: '1', bucket: 'a', day: 0, source: 'quota', account: null } as const
+    const charge = { id: '1', bucket: 'a', day: 0, source: 'quota', account: null } as const
     for (let number = 1; number <= 50; number += 1)
       commits.add({
         ...{ id: { meter: 'one', number }, day: 0, stands: false },
-        receipts: [{ ...receipt, countedKey: null }],
+        charges: [{ ...charge, countedKey: null }],
       })
     for (let second = 1; second <= 3; second += 1) {
       context.mock.timers.tick(1_000)

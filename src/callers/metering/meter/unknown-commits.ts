@@ -31,7 +31,7 @@ export class UnknownCommits {
   }
 
   add(commit: UnknownCommit): void {
-    if (commit.receipts.length === 0) return
+    if (commit.charges.length === 0) return
     if (this.#waiting.length < WAITING_MAX) this.#waiting.push(commit)
     else this.#deps.report?.(new Error(`calls stay charged: batch ${JSON.stringify(commit.id)}`))
     this.#endLater()

@@ -88,10 +88,10 @@ onBoth('a call whose charge is undone leaves the statement too', async ({ engine
   const first = await harness.mint()
   const second = await harness.mint(first.wallet)
   await harness.fund(second.publicId, 1_000n)
-  const receipts = await harness.admit(second.secret, 12)
+  const charges = await harness.admit(second.secret, 12)
   await harness.admit(first.secret, 1)
-  for (const receipt of [receipts[0], receipts[11]])
-    if (receipt !== undefined) await undo(engine, [receipt])
+  for (const charge of [charges[0], charges[11]])
+    if (charge !== undefined) await undo(engine, [charge])
   const { history } = await historyOf(harness, second.secret, { days: '1' })
   assert.deepEqual(keysOf(history[0]), { [second.publicId]: 10 })
   assert.deepEqual(

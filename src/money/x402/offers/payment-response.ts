@@ -4,7 +4,7 @@ import { FAULTS, type PaymentFault } from '../faults.ts'
 import { networkOf, toBase64 } from './offer.ts'
 import type { PaymentPayload } from './payment-payload.ts'
 
-export interface Receipted {
+export interface PaymentResponse {
   readonly payload: Pick<PaymentPayload, 'version' | 'authorization'> | undefined
   readonly transaction: Hash | null
   readonly errorReason?: PaymentFault | 'settlement_pending'
@@ -13,10 +13,10 @@ export interface Receipted {
 /** A SettleResponse; the header depends on the version. */
 export function paymentResponseHeaders(
   payment: Payment,
-  { payload, transaction, errorReason }: Receipted,
+  { payload, transaction, errorReason }: PaymentResponse,
 ): Readonly<Record<string, string>> {
   const isOlder = payload?.version === 1
-  const receipt = {
+  const response = {
     success: errorReason === undefined,
     transaction: transaction ?? '',
     network: isOlder ? payment.chain.name : networkOf(payment.chain.id),
@@ -26,5 +26,5 @@ export function paymentResponseHeaders(
     ...(errorReason !== undefined &&
       errorReason !== 'settlement_pending' && { errorMessage: FAULTS[errorReason] }),
   }
-  return { [isOlder ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE']: toBase64(receipt) }
+  return { [isOlder ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE']: toBase64(response) }
 }

@@ -118,7 +118,7 @@ function failed(text: string): CallToolResult {
 }
 
 function metaOf(headers: ReadonlyMap<string, string>): Record<string, unknown> {
-  const receipt = headers.get('payment-response')
+  const response = headers.get('payment-response')
   return {
     'sexton/quota': {
       limit: Number(headers.get('x-ratelimit-limit')),
@@ -127,7 +127,7 @@ function metaOf(headers: ReadonlyMap<string, string>): Record<string, unknown> {
       tier: headers.get('x-ratelimit-tier') ?? null,
       source: headers.get('x-ratelimit-source') ?? null,
     },
-    ...(receipt !== undefined && { 'x402/payment-response': fromBase64(receipt) }),
+    ...(response !== undefined && { 'x402/payment-response': fromBase64(response) }),
   }
 }
 
