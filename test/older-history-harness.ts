@@ -59,18 +59,18 @@ export async function drainedUntil(ecosystem: Ecosystem, failAt: number) {
   })
   const around = { write: () => sleep(30), lookMs: () => 0 }
   const { engine, index } = await begin(ecosystem, { datasets, flushEveryMs: 0 }, around)
-  const failures = await stepsUntilSettled(index, 400)
+  const failures = await stepsUntilComplete(index, 400)
   return { engine, failures, taken: mostTaken }
 }
 
 /** Drives the index in spite of failures, and gives these. */
-export async function stepsUntilSettled(
+export async function stepsUntilComplete(
   index: ChainIndex,
   stepsMax: number,
 ): Promise<readonly string[]> {
   const failures: string[] = []
   for (let step = 0; step < stepsMax; step += 1) {
-    const isDone = await isSettled(index).catch((error: unknown) => void failures.push(`${error}`))
+    const isDone = await isComplete(index).catch((error: unknown) => void failures.push(`${error}`))
     if (isDone === true) return failures
   }
   return [...failures, 'never settled']
@@ -90,7 +90,7 @@ export async function equalsPlain(
   engine: Engine,
   index: ChainIndex,
 ): Promise<void> {
-  while (!(await isSettled(index)));
+  while (!(await isComplete(index)));
   const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
   assert.equal(await differenceOf(plain, engine), undefined)
   await Promise.all([plain.close(), engine.close()])
@@ -210,12 +210,12 @@ export async function indexed(
   const { kill = Number.POSITIVE_INFINITY, datasets } = how
   const { engine, reopen, ...begun } = await begin(ecosystem, datasets && { datasets })
   let { index } = begun
-  for (let step = 1; !(await isSettled(index)); step += 1)
+  for (let step = 1; !(await isComplete(index)); step += 1)
     if (step % kill === 0) index = await reopen()
   return engine
 }
 
-export async function isSettled(index: ChainIndex): Promise<boolean> {
+export async function isComplete(index: ChainIndex): Promise<boolean> {
   const event = await index.followOnce()
   return !(await index.readOlder()) && event.kind === 'idle' && index.isComplete
 }

@@ -169,7 +169,7 @@ export async function hasWork(deliverer: Delivery, engine: Engine): Promise<bool
     engine.read(sql`select id, cursor, state, due_ms, attempts from webhooks order by id`)
   const before = await read()
   await deliverer.pass()
-  await deliverer.settled()
+  await deliverer.idle()
   return JSON.stringify(await read()) !== JSON.stringify(before)
 }
 

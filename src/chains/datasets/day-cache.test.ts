@@ -126,7 +126,7 @@ test('only days that may have changed are read again, and none while the index s
     assert.deepEqual(read.splice(0), [[2, 3, 4, 5]])
     assert.deepEqual(await ask(7, 5), [-1, 0, 1, 2, 3, 4, 5])
     assert.deepEqual(read.splice(0), [[-1, 0, 1, 2, 3, 4, 5]])
-    // A copy of the database that lags behind knows less than was settled.
+    // A copy of the database that lags behind knows less than was final.
     assert.deepEqual(await ask(2, 2), [1, 2])
     assert.deepEqual(read.splice(0), [[0, 1, 2]])
     // So does one that stands at the same blocks, before the last of the older history was stored.

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
-import { readSettled, type Settled, stillHolds } from '#chains/indexer/settled.ts'
+import { type Finality, readFinality, stillHolds } from '#chains/indexer/finality.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
@@ -26,7 +26,7 @@ export interface WantedDays {
 /** Days as one state of the register shows them. */
 interface CachedDays<Day> {
   readonly revision: string
-  readonly settled: Settled
+  readonly finality: Finality
   readonly firstUnix: number | undefined
   readonly fromUnix: number
   readonly days: readonly Day[]
@@ -35,7 +35,7 @@ interface CachedDays<Day> {
 /** About 68 series of two years. */
 const DAYS_MAX = 50_000
 
-/** Shared by all periods; when the index moves on, only unsettled days are read again. */
+/** Shared by all periods; when the index moves on, only days that are not final are read again. */
 export class DayCache<Day> {
   readonly #series = new LRUCache<string, CachedDays<Day>>({
     maxSize: DAYS_MAX,
@@ -64,18 +64,18 @@ async function readDays<Day>(
   known: CachedDays<Day> | undefined,
 ): Promise<CachedDays<Day>> {
   const { asOfUnix, revision } = wanted.status
-  const settled = await readSettled(wanted.connection, wanted.status)
-  const lasting = known === undefined ? undefined : lastingOf(known, settled)
+  const finality = await readFinality(wanted.connection, wanted.status)
+  const lasting = known === undefined ? undefined : lastingOf(known, finality)
   const firstUnix = lasting?.firstUnix ?? (await source.firstUnix())
   const length = lengthOf(wanted, firstUnix)
   const fromUnix = startOfDay(asOfUnix) - (length - 1) * DAY_SECONDS
   if (lasting === undefined || lasting.fromUnix > fromUnix) {
     const days = await source.read(seriesDays(length, asOfUnix, undefined))
-    return { revision, settled, firstUnix, fromUnix, days }
+    return { revision, finality, firstUnix, fromUnix, days }
   }
   const again = lasting.fromUnix + lasting.days.length * DAY_SECONDS
   const days = await source.read(seriesDays('all', asOfUnix, again))
-  return { ...lasting, revision, settled, firstUnix, days: [...lasting.days, ...days] }
+  return { ...lasting, revision, finality, firstUnix, days: [...lasting.days, ...days] }
 }
 
 /** The whole history, or the period if longer. */
@@ -85,14 +85,14 @@ function lengthOf({ period, status }: WantedDays, firstUnix: number | undefined)
 }
 
 /** The days that are still valid. */
-function lastingOf<Day>({ settled, ...known }: CachedDays<Day>, now: Settled) {
-  if (!stillHolds(settled, now)) return undefined
-  const untilUnix = startOfDay(settled.untilUnix)
+function lastingOf<Day>({ finality, ...known }: CachedDays<Day>, now: Finality) {
+  if (!stillHolds(finality, now)) return undefined
+  const untilUnix = startOfDay(finality.untilUnix)
   const count = Math.max(0, (untilUnix - known.fromUnix) / DAY_SECONDS)
-  const isFirstSettled = known.firstUnix !== undefined && known.firstUnix < untilUnix
+  const isFirstFinal = known.firstUnix !== undefined && known.firstUnix < untilUnix
   return {
     fromUnix: known.fromUnix,
     days: known.days.slice(0, count),
-    firstUnix: isFirstSettled ? known.firstUnix : undefined,
+    firstUnix: isFirstFinal ? known.firstUnix : undefined,
   }
 }

@@ -94,7 +94,7 @@ export class ChainIndex {
   async #load(): Promise<void> {
     const { engine } = this.#deps
     const { id } = this.#chain
-    await this.#backfiller.settled()
+    await this.#backfiller.idle()
     const stored = await engine.snapshot(async (reads) => ({
       position: await readPosition(reads, id),
       backfill: await readBackfill(reads, id),

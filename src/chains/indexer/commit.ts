@@ -88,7 +88,7 @@ export async function rollBack(
     await forgetReadable(change.connection, chainId, ancestor.number)
     await forgetBlocksAbove(change.connection, chainId, ancestor.number)
     await movePosition(change.connection, { ...change, to: ancestor, tip: input.tip })
-    await change.settlePrices()
+    await change.unvalueMoved()
   })
   return ancestor
 }

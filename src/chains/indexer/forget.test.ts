@@ -10,7 +10,7 @@ import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { advanceAll, commitDepsOf, differenceOf, stepIndex } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
-import { readSettled, stillHolds } from './settled.ts'
+import { readFinality, stillHolds } from './finality.ts'
 import { type IndexStatus, readIndexStatus } from './status.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
@@ -28,7 +28,7 @@ onEach('a chain that is forgotten leaves nothing of it, and is read anew', async
     engine.snapshot(async (reads) => {
       const status = await readIndexStatus(reads, chains)
       assert.ok(status !== undefined)
-      return { ...status, settled: await readSettled(reads, status) }
+      return { ...status, finality: await readFinality(reads, status) }
     })
   try {
     const deps = await commitDepsOf(engine, ecosystem)
@@ -48,9 +48,9 @@ onEach('a chain that is forgotten leaves nothing of it, and is read anew', async
       const after = await readState()
       assert.deepEqual(blocksOf(after), blocksOf(before))
       assert.notEqual(after.revision, before.revision, 'what was known of it is no longer believed')
-      assert.ok(after.settled.untilUnix > 0)
-      assert.ok(!stillHolds(before.settled, after.settled))
-      assert.ok(stillHolds(after.settled, (await readState()).settled))
+      assert.ok(after.finality.untilUnix > 0)
+      assert.ok(!stillHolds(before.finality, after.finality))
+      assert.ok(stillHolds(after.finality, (await readState()).finality))
     }
   } finally {
     for (const node of nodes) await node.stop()

@@ -29,7 +29,7 @@ export async function removeDatasets(
       delete from anomalies where chain_id = ${chainId} and dataset = ${dataset.name}`)
     await forgetUnknown(connection, { chainId, dataset: dataset.name })
   }
-  await change.settlePrices()
+  await change.unvalueMoved()
   await noteForgotten(connection, chainId)
 }
 

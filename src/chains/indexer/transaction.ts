@@ -40,7 +40,7 @@ export function stageLogs(
 
 export interface Transaction extends Change {
   /** Invalidates values that depend on moved prices. */
-  settlePrices(): Promise<void>
+  unvalueMoved(): Promise<void>
 }
 
 export type Work = (change: Transaction) => Promise<void>
@@ -105,7 +105,7 @@ export function openChange(
         untilUnix: Math.max(before.untilUnix, when.untilUnix),
       })
     },
-    async settlePrices() {
+    async unvalueMoved() {
       await unvalueEvents(connection, deps.prices, moved, facts.changes)
       moved.clear()
     },
@@ -121,7 +121,7 @@ export async function applySegment(change: Transaction, segment: Segment): Promi
 export async function applyStaged(change: Transaction, staged: readonly Staged[]): Promise<void> {
   for (const each of staged) {
     await each.apply(change)
-    await change.settlePrices()
+    await change.unvalueMoved()
   }
 }
 

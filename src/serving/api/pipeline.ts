@@ -63,7 +63,7 @@ class Exchange implements RequestFacts, Asked {
   payment: ProvenPayment | undefined
   admission: Extract<Admission, { readonly kind: 'admitted' }> | undefined
   rateLimit: RateLimitState | undefined
-  /** Receipt of a payment settled by this request. */
+  /** Response headers of a payment that this request settled. */
   settledHeaders: Readonly<Record<string, string>> | undefined
 
   constructor(route: Route, incoming: Incoming, addressBucket: string, caller: Caller) {

@@ -6,9 +6,9 @@ import { WHOLE } from '#serving/stream/feed-rows.ts'
 import type { Engine } from '#store/engine.ts'
 import { type ChargeDeps, canPay, type KeyedCaller } from './charge-event.ts'
 import { lowBalanceEvent } from './low-balance.ts'
+import { recordDelivery, UNPAID_RETRY_MS } from './record-delivery.ts'
 import { type Position, type Scan, storedPosition } from './scan.ts'
 import { type SendDeps, sendEvent, type WebhookEvent } from './send-event.ts'
-import { settleEvent, UNPAID_RETRY_MS } from './settle-event.ts'
 import { FAILING_MAX_SECONDS, type Webhook } from './webhook.ts'
 import { changeWebhook } from './webhook-store.ts'
 
@@ -64,10 +64,10 @@ export async function deliverNext(
   if (isAnswered && outcome.status >= 200 && outcome.status < 300) {
     const changes = { answer, ...next.changes }
     const delivered = { webhook, caller: next.isFree ? null : caller, changes }
-    const settled = await settleEvent(deps, delivered)
+    const recorded = await recordDelivery(deps, delivered)
     if (next.after === undefined) return undefined
     scan.pass(next.after)
-    return settled
+    return recorded
   }
   const retryAfterMs = isAnswered ? outcome.retryAfterMs : undefined
   const failed = { answer, retryAfterMs, nowMs: clock(), random: deps.random() }

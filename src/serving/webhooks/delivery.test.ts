@@ -288,7 +288,7 @@ guarantee(
     receiver.behave = (response) => response.writeHead(204).end()
     await world.deliver(second)
     for (const answer of held) answer()
-    await first.settled()
+    await first.idle()
     await feed.burn()
     for (const each of [first, second, first]) await world.deliver(each)
     const ids = receiver.events.map(({ id }) => id)

@@ -95,14 +95,14 @@ export class Delivery {
   }
 
   /** Resolves once nothing is under way. */
-  async settled(): Promise<void> {
+  async idle(): Promise<void> {
     while (this.#underWay.size > 0)
       await Promise.allSettled([...this.#underWay.values()].map(({ done }) => done))
   }
 
   async stop(): Promise<void> {
     this.#ending.abort()
-    await this.settled()
+    await this.idle()
   }
 
   /** Otherwise what only the newer of two files knows would be passed in silence. */

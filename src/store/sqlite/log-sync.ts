@@ -57,13 +57,13 @@ export class LogSync {
   }
 
   /** Resolves when all that readers can see is on disk. */
-  async settled(): Promise<void> {
+  async synced(): Promise<void> {
     await (this.#next ?? this.#running)
     if (this.#hasFailed) throw new StoreError('SQLite: an earlier commit did not reach the disk')
   }
 
   async close(): Promise<void> {
-    await this.settled().catch(() => undefined)
+    await this.synced().catch(() => undefined)
     await (await this.#opened?.catch(() => undefined))?.close()
   }
 

@@ -85,7 +85,7 @@ export function openSqlite(options: SqliteOptions): Engine {
       return work()
     })
     if (log?.hasFailed === true) await writes.run(() => beginNewLog(writer, log))
-    else if (log?.isBehind === true) await log.settled()
+    else if (log?.isBehind === true) await log.synced()
     return result
   }
   return {

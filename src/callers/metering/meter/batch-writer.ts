@@ -24,10 +24,10 @@ export interface BatchWriterDeps {
 }
 
 export type WaitingCall =
-  | ({ readonly kind: 'admit'; readonly caller: Caller; isCut(): boolean } & Settle<Admission>)
-  | ({ readonly kind: 'rate-limit'; readonly caller: Caller } & Settle<MeterState>)
+  | ({ readonly kind: 'admit'; readonly caller: Caller; isCut(): boolean } & Waiter<Admission>)
+  | ({ readonly kind: 'rate-limit'; readonly caller: Caller } & Waiter<MeterState>)
 
-interface Settle<T> {
+interface Waiter<T> {
   resolve(value: T): void
   reject(error: MeteringUnavailable | ConnectionCut): void
 }
@@ -43,7 +43,7 @@ export class BatchWriter {
     this.#deps = deps
   }
 
-  /** Settles the whole batch. Never rejects. `onCommitted` as in `GroupCommit`. */
+  /** Resolves or rejects every call of the batch. Never rejects itself. `onCommitted` as in `GroupCommit`. */
   async decide(batch: readonly WaitingCall[], onCommitted: () => void): Promise<void> {
     const standing = batch.filter(stands)
     if (standing.length === 0) return
@@ -66,8 +66,8 @@ export class BatchWriter {
       const decided = await (admits.length > 0
         ? engine.write(decide, committed)
         : engine.snapshot(decide))
-      settleAll(admits, decided.admissions)
-      settleAll(asked, decided.rateLimits)
+      resolveAll(admits, decided.admissions)
+      resolveAll(asked, decided.rateLimits)
     } catch (cause) {
       const { decided, stands } = outcome
       const charges = chargesOf(decided?.admissions ?? [])
@@ -118,7 +118,7 @@ function chargesOf(admissions: readonly Admission[]): readonly Charge[] {
   return admissions.flatMap((each) => (each.kind === 'admitted' ? [each.charge] : []))
 }
 
-function settleAll<T>(waiting: readonly Settle<T>[], values: readonly T[]): void {
+function resolveAll<T>(waiting: readonly Waiter<T>[], values: readonly T[]): void {
   for (const [index, each] of waiting.entries()) {
     const value = values[index]
     assert(value !== undefined, 'a decision for every request of the batch')

@@ -91,7 +91,7 @@ export class JsonRpc {
           if (outcome.kind === 'too-fast' || outcome.kind === 'malformed') slowDown = outcome
         } else call.resolve(outcome?.result)
       }
-      // Reaches the limiter and health; the calls are settled.
+      // Reaches the limiter and health; the calls have their answers.
       if (slowDown !== undefined) throw slowDown
       return undefined
     })

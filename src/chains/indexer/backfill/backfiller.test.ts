@@ -15,13 +15,13 @@ import {
   drainedUntil,
   equalsPlain,
   indexed,
-  isSettled,
+  isComplete,
   MINTED,
   mint,
   onChain,
   readSums,
   readWhileItGoes,
-  stepsUntilSettled,
+  stepsUntilComplete,
   withoutFolds,
 } from '#test/older-history-harness.ts'
 import { differenceOf } from '#test/stepped-index.ts'
@@ -85,7 +85,7 @@ describe('older history', () => {
       let isDone = false
       const sums = new Set<bigint>()
       while (!isDone) {
-        isDone = await isSettled(index)
+        isDone = await isComplete(index)
         const { balances, supply, backfill } = await engine.snapshot(async (reads) => ({
           ...(await readSums(reads)),
           backfill: await readBackfill(reads, 8453),
@@ -156,7 +156,7 @@ describe('older history', () => {
       const { engine, index } = await begin(ecosystem)
       for (let step = 0; step < 4; step += 1) await index.followOnce()
       node.chain = live(node.chain.fork(121), 'base', days.slice(0, 5))
-      while (!(await isSettled(index)));
+      while (!(await isComplete(index)));
       const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
       assert.equal(await differenceOf(plain, engine), undefined)
       assert.equal(await engine.snapshot((reads) => readBackfill(reads, 8453)), undefined)
@@ -182,7 +182,7 @@ describe('older history', () => {
       }
       await index.followOnce()
       await older
-      while (!(await isSettled(index)));
+      while (!(await isComplete(index)));
       const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
       assert.equal(await differenceOf(plain, engine), undefined)
       await Promise.all([plain.close(), engine.close()])
@@ -196,7 +196,7 @@ describe('older history', () => {
       const { engine, index } = await begin(ecosystem)
       await index.followOnce()
       while (await index.readOlder());
-      while (!(await isSettled(index)));
+      while (!(await isComplete(index)));
       const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
       assert.equal(await differenceOf(plain, engine), undefined)
       await Promise.all([plain.close(), engine.close()])
@@ -235,7 +235,7 @@ describe('older history', () => {
         if (follows) assert.equal(await index.readOlder(), false)
         node.chain = ours
         // What was read ahead of the other branch is found out now, if it was not before.
-        assert.ok((await stepsUntilSettled(index, 400)).length <= 1)
+        assert.ok((await stepsUntilComplete(index, 400)).length <= 1)
         await equalsPlain(ecosystem, engine, index)
       })
   })
@@ -248,7 +248,7 @@ describe('older history', () => {
           Object.assign(liar.faults, fault)
           const source = openRpcSource({ chainId: 8453, urls: [liar.url, node.url] })
           const { engine, index } = await begin(ecosystem, { source })
-          const failures = await stepsUntilSettled(index, 40)
+          const failures = await stepsUntilComplete(index, 40)
           assert.equal(failures.length, 1, failures.join())
           assert.equal(source.endpoints()[0]?.state, 'lying')
           await equalsPlain(ecosystem, engine, index)

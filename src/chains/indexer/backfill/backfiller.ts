@@ -71,7 +71,7 @@ export class Backfiller {
   }
 
   /** Resolves when nothing is being stored, even after a failure. */
-  async settled(): Promise<void> {
+  async idle(): Promise<void> {
     await this.#commit.catch(() => undefined)
   }
 
@@ -98,7 +98,7 @@ export class Backfiller {
       else await this.#store(opened, next.value)
       return 'more'
     } catch (error) {
-      await this.settled()
+      await this.idle()
       this.#forget()
       throw error
     }
@@ -173,7 +173,7 @@ export class Backfiller {
       return true
     } finally {
       // A pending commit must not land after the store is read again.
-      await this.settled()
+      await this.idle()
       this.#forget()
     }
   }

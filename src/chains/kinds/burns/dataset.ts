@@ -8,11 +8,11 @@ import { isTransferOfToken } from '#chains/kinds/burns/repeated-burns.ts'
 import type { Address } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import { isTracked, TRANSFER_TOPIC } from '#domain/token.ts'
-import { type BurnLog, type SupplyMove, settleBurns } from './settle-burns.ts'
+import { type BurnLog, netBurns, type SupplyMove } from './net-burns.ts'
 import { revertUnminted, storeUnminted, type Unminted } from './unminted.ts'
 
 /**
- * Mapped burns, settled with the mints and bridge events of their transactions. Without burns nothing
+ * Mapped burns, net of the mints and bridge events of their transactions. Without burns nothing
  * is followed.
  */
 export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
@@ -51,9 +51,9 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
       return [{ log: logPlaceOf(log), burn, move, bridged }]
     },
     async apply(change, logs) {
-      const settled = settleAll(logs)
-      await base.apply(change, settled.burns)
-      await storeUnminted(change, settled.unminted)
+      const net = netAll(logs)
+      await base.apply(change, net.burns)
+      await storeUnminted(change, net.unminted)
     },
     async revert(change, ancestor) {
       await base.revert(change, ancestor)
@@ -112,17 +112,17 @@ function readMove(log: Log, tokens: ReadonlyMap<string, Minted>): SupplyMove | n
 }
 
 /** Takes whole blocks in chain order. */
-function settleAll(logs: readonly BurnLog[]) {
+function netAll(logs: readonly BurnLog[]) {
   const unminted = new Map<string, Unminted>()
   const transactions = Map.groupBy(logs, ({ log }) => `${log.blockNumber} ${log.txHash}`)
-  const settled = [...transactions.values()].flatMap((own) => {
-    const { burns: counted, unminted: found } = settleBurns(own)
+  const net = [...transactions.values()].flatMap((own) => {
+    const { burns: counted, unminted: found } = netBurns(own)
     const log = own[0]?.log
     if (log !== undefined)
       for (const [token, amount] of found) addUnminted(unminted, log, { token, amount })
     return counted
   })
-  return { burns: settled, unminted: [...unminted.values()] }
+  return { burns: net, unminted: [...unminted.values()] }
 }
 
 function addUnminted(

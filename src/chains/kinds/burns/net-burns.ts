@@ -19,7 +19,7 @@ export interface BurnLog {
   readonly bridged: readonly Pick<SupplyMove, 'token' | 'amount'>[]
 }
 
-export interface Settled {
+export interface NetBurns {
   /** Burns with the amounts that count; none is 0. */
   readonly burns: readonly EventFact[]
   /** Minted by a bridge or undone in the same transaction, by token. */
@@ -31,7 +31,7 @@ export interface Settled {
  * amount moves between chains. A burn of at least what its holder was minted before counts only what
  * exceeds that, so a flash mint burns nothing.
  */
-export function settleBurns(logs: readonly BurnLog[]): Settled {
+export function netBurns(logs: readonly BurnLog[]): NetBurns {
   const bridged = bridgedMoves(logs)
   const minted = new Map<string, bigint>()
   const unminted = new Map<string, bigint>()

@@ -22,7 +22,7 @@ export const UNPAID_RETRY_MS = 60_000
  * Charges a call and moves the webhook from the cursor that was read, in one transaction. If it has
  * moved since, or the call cannot be paid, nothing changes. Returns the webhook after a move.
  */
-export async function settleEvent(
+export async function recordDelivery(
   { accounts, ...deps }: ChargeDeps & { readonly accounts: Engine },
   delivered: Delivered,
 ): Promise<Webhook | undefined> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EventFact } from '#chains/indexer/events/event.ts'
 import type { Address } from '#domain/address.ts'
-import { type BurnLog, type SupplyMove, settleBurns } from './settle-burns.ts'
+import { type BurnLog, netBurns, type SupplyMove } from './net-burns.ts'
 
 const one: Address = '0x0000000000000000000000000000000000000001'
 const other: Address = '0x0000000000000000000000000000000000000002'
@@ -52,10 +52,10 @@ const rules: readonly (readonly [string, readonly BurnLog[], readonly bigint[], 
 
 for (const [rule, logs, burned, unminted] of rules)
   test(`${rule}`, () => {
-    const settled = settleBurns(logs)
+    const net = netBurns(logs)
     assert.deepEqual(
-      settled.burns.map(({ amount }) => amount),
+      net.burns.map(({ amount }) => amount),
       burned,
     )
-    assert.equal(settled.unminted.get('GRAVE') ?? 0n, unminted)
+    assert.equal(net.unminted.get('GRAVE') ?? 0n, unminted)
   })

@@ -3,12 +3,12 @@ import { oldestBlock } from './positions.ts'
 import type { ChainStatus, IndexStatus } from './status.ts'
 
 /** Final unless a chain is forgotten. */
-export interface Settled {
+export interface Finality {
   readonly untilUnix: number
-  readonly chains: readonly SettledChain[]
+  readonly chains: readonly FinalChain[]
 }
 
-interface SettledChain extends Pick<ChainStatus, 'timesForgotten'> {
+interface FinalChain extends Pick<ChainStatus, 'timesForgotten'> {
   readonly chainId: number
   /** The oldest stored block, below any reorg; -1 without one. */
   readonly anchor: number
@@ -18,26 +18,26 @@ interface SettledChain extends Pick<ChainStatus, 'timesForgotten'> {
  * After the backfill, facts change only above the anchors. Dollar values may wait for every chain's
  * prices up to their moment.
  */
-export async function readSettled(connection: Connection, status: IndexStatus): Promise<Settled> {
-  const chains: SettledChain[] = []
+export async function readFinality(connection: Connection, status: IndexStatus): Promise<Finality> {
+  const chains: FinalChain[] = []
   let untilUnix = Number.POSITIVE_INFINITY
   for (const { chain, backfill, timesForgotten } of status.chains) {
     const oldest = await oldestBlock(connection, chain.id)
     const anchor = oldest?.number ?? -1
     // A reorg may reach the first block.
-    const isSettled = backfill === null && anchor > chain.startBlock
-    untilUnix = Math.min(untilUnix, isSettled ? (oldest?.timestamp ?? 0) : 0)
+    const isFinal = backfill === null && anchor > chain.startBlock
+    untilUnix = Math.min(untilUnix, isFinal ? (oldest?.timestamp ?? 0) : 0)
     chains.push({ chainId: chain.id, timesForgotten, anchor })
   }
   return { untilUnix, chains }
 }
 
-export function stillHolds(settled: Settled, now: Settled): boolean {
+export function stillHolds(finality: Finality, now: Finality): boolean {
   // A state from before the backfill ended has the same anchors.
-  if (now.untilUnix < settled.untilUnix) return false
-  if (now.chains.length !== settled.chains.length) return false
+  if (now.untilUnix < finality.untilUnix) return false
+  if (now.chains.length !== finality.chains.length) return false
   return now.chains.every(({ chainId, timesForgotten, anchor }, index) => {
-    const before = settled.chains[index]
+    const before = finality.chains[index]
     const isSame = before?.chainId === chainId && before.timesForgotten === timesForgotten
     return isSame && anchor >= before.anchor
   })
