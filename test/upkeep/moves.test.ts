@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { migrateStore } from '#main/stores.ts'
 import { ACCOUNT_TABLES, copiedAccounts, copiedRegister } from '#operations/copy/copied-stores.ts'
-import { proveTables, unequalTables } from '#operations/copy/copy-tables.ts'
+import { digestTables, unequalTables } from '#operations/copy/copy-tables.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { type Moment, openCutConnection } from '#test/cut-connection.ts'
@@ -22,7 +22,7 @@ async function digestsOf(place: TestPlace, name: 'register' | 'accounts') {
   const { except, tables, migrations } = MOVED[name]
   const copied = { tables: tables.filter((table) => table !== except), migrations }
   return onPlace(place, name, (engine) =>
-    engine.snapshot((connection) => proveTables({ connection, dialect: engine.dialect }, copied)),
+    engine.snapshot((connection) => digestTables({ connection, dialect: engine.dialect }, copied)),
   )
 }
 

@@ -6,14 +6,14 @@ import type { Connection } from '#store/engine.ts'
 import { CLOSED_ID, closeStore } from '#store/migrate.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import type { TableProofs } from './copy-tables.ts'
+import type { TableDigests } from './copy-tables.ts'
 
 export interface Manifest {
   readonly format: 1
   readonly id: string
   readonly version: string
   readonly createdMs: number
-  readonly tables: TableProofs
+  readonly tables: TableDigests
 }
 
 const schema = compileLazily(

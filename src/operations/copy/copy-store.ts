@@ -6,8 +6,8 @@ import {
   type CopiedTables,
   copyTables,
   countRows,
-  proveTables,
-  type TableProofs,
+  digestTables,
+  type TableDigests,
   tableWithRows,
   unequalTables,
 } from './copy-tables.ts'
@@ -27,7 +27,7 @@ export async function copyStore(
   target: StoreState,
   { tables, migrations }: CopiedTables,
   { name, progress }: CopyTask,
-): Promise<TableProofs> {
+): Promise<TableDigests> {
   await requireEmpty(target, tables)
   const total = 2 * (await countRows(source.connection, tables))
   let done = 0
@@ -42,7 +42,7 @@ export async function copyStore(
   const read = await copyTables(source, connection, copied)
   // The audit checks the rows, and that the guards are on again.
   await afterCopy(connection, tables)
-  const unequal = unequalTables(read, await proveTables(target, copied))
+  const unequal = unequalTables(read, await digestTables(target, copied))
   if (unequal.length > 0) throw new UpkeepError(`the copies differ in ${unequal.join(', ')}`)
   return read
 }

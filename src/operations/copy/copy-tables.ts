@@ -4,13 +4,13 @@ import { type Sql, type SqlValue, sql } from '#store/sql.ts'
 import { type BuiltColumn, buildSchema } from '#store/sqlite/built-schema.ts'
 import { type StoreState, streamTable } from '#store/stream-table.ts'
 
-/** What a table holds: equal proofs mean equal rows, on either engine. */
-export interface TableProof {
+/** What a table holds: equal digests mean equal rows, on either engine. */
+export interface TableDigest {
   readonly rows: number
   readonly sha256: string
 }
 
-export type TableProofs = ReadonlyMap<string, TableProof>
+export type TableDigests = ReadonlyMap<string, TableDigest>
 
 export interface CopiedTables {
   readonly tables: readonly string[]
@@ -24,17 +24,17 @@ export function copyTables(
   source: StoreState,
   target: Connection,
   copied: CopiedTables,
-): Promise<TableProofs> {
+): Promise<TableDigests> {
   return readTables(source, copied, (table, columns, rows) =>
     target.insert({ table, columns: typesOf(columns) }, rows),
   )
 }
 
-export function proveTables(state: StoreState, copied: CopiedTables): Promise<TableProofs> {
+export function digestTables(state: StoreState, copied: CopiedTables): Promise<TableDigests> {
   return readTables(state, copied, () => undefined)
 }
 
-export function unequalTables(one: TableProofs, other: TableProofs): readonly string[] {
+export function unequalTables(one: TableDigests, other: TableDigests): readonly string[] {
   const names = new Set([...one.keys(), ...other.keys()])
   return [...names].filter((name) => one.get(name)?.sha256 !== other.get(name)?.sha256)
 }
@@ -72,22 +72,22 @@ async function readTables(
   state: StoreState,
   copied: CopiedTables,
   take: Take,
-): Promise<TableProofs> {
+): Promise<TableDigests> {
   const columns = buildSchema(copied.migrations)
-  const proofs = new Map<string, TableProof>()
+  const digests = new Map<string, TableDigest>()
   for (const table of copied.tables)
-    proofs.set(
+    digests.set(
       table,
       await readTable(state, { table, columns: columns.get(table) ?? [] }, { copied, take }),
     )
-  return proofs
+  return digests
 }
 
 async function readTable(
   state: StoreState,
   { table, columns }: { readonly table: string; readonly columns: readonly BuiltColumn[] },
   { copied, take }: { readonly copied: CopiedTables; readonly take: Take },
-): Promise<TableProof> {
+): Promise<TableDigest> {
   const names = columns.map(({ name }) => name).join(', ')
   const hash = createHash('sha256')
   let held: SqlValue[][] = []

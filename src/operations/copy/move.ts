@@ -21,7 +21,7 @@ import {
 } from './copied-stores.ts'
 import type { CopyContext } from './copy-context.ts'
 import { copyStore, requireEmpty } from './copy-store.ts'
-import type { TableProofs } from './copy-tables.ts'
+import type { TableDigests } from './copy-tables.ts'
 import { aloneIn, requireAccounts, type StoresPlace } from './place.ts'
 
 interface MoveOptions {
@@ -107,16 +107,16 @@ async function isMoved({ connection }: StoreState, from: StoresPlace): Promise<b
 async function copyRegister(
   { progress }: CopyContext,
   { from, to }: MoveOptions,
-): Promise<TableProofs | undefined> {
+): Promise<TableDigests | undefined> {
   if (!(await isCurrentRegister(from))) return undefined
   await migrate(to, 'register')
   return aloneIn(to, 'register', async (target) => {
     if (await hasBlocks(target)) return undefined
-    const proofs = await aloneIn(from, 'register', (source) =>
+    const digests = await aloneIn(from, 'register', (source) =>
       copyStore(source, target, copiedRegister(), { name: 'copying register', progress }),
     )
     await beginEpoch(target.connection)
-    return proofs
+    return digests
   })
 }
 
@@ -181,13 +181,13 @@ function tell(
     accounts,
     differences,
   }: {
-    readonly register: TableProofs | undefined
-    readonly accounts: TableProofs
+    readonly register: TableDigests | undefined
+    readonly accounts: TableDigests
     readonly differences: readonly string[]
   },
 ): void {
-  if (register !== undefined) showProofs(report, 'register', register)
-  showProofs(report, 'accounts', accounts)
+  if (register !== undefined) showDigests(report, 'register', register)
+  showDigests(report, 'accounts', accounts)
   for (const difference of differences) report.say(`WRONG  ${difference}`)
   report.say(`Both sides are equal and audited. ${from.name} is closed: start with ${to.name}.`)
   report.done({
@@ -200,7 +200,7 @@ function tell(
   })
 }
 
-function showProofs(report: Report, store: string, proofs: TableProofs): void {
-  for (const [table, { rows, sha256 }] of proofs)
+function showDigests(report: Report, store: string, digests: TableDigests): void {
+  for (const [table, { rows, sha256 }] of digests)
     if (rows > 0) report.say(`${store}.${table}: ${rows} rows, sha256 ${sha256.slice(0, 16)}`)
 }

@@ -17,7 +17,7 @@ import { type BackupFacts, readFacts } from './backup-file.ts'
 import { copiedAccounts, recordCopy, requireAudited } from './copied-stores.ts'
 import type { CopyContext } from './copy-context.ts'
 import { copyStore } from './copy-store.ts'
-import { proveTables, type TableProofs, unequalTables } from './copy-tables.ts'
+import { digestTables, type TableDigests, unequalTables } from './copy-tables.ts'
 import {
   compareKeys,
   type KeysSince,
@@ -36,7 +36,7 @@ interface RestoreOptions {
 }
 
 interface Restored {
-  readonly tables: TableProofs
+  readonly tables: TableDigests
   readonly since: KeysSince
   readonly differences: readonly string[]
 }
@@ -148,7 +148,7 @@ async function proveBackup(
     )
   const copied = { tables: [...manifest.tables.keys()], migrations: known }
   const found = await backup.snapshot((connection) =>
-    proveTables({ connection, dialect: 'sqlite' }, copied),
+    digestTables({ connection, dialect: 'sqlite' }, copied),
   )
   const unequal = unequalTables(found, manifest.tables)
   if (unequal.length > 0)
