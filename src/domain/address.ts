@@ -17,7 +17,7 @@ export function parseAddress(text: string): Address | undefined {
   return text.toLowerCase() as Address
 }
 
-/** Checksummed (EIP-55). */
+/** Returns the checksummed form (EIP-55). */
 export function showAddress(address: Address): `0x${string}` {
   return checksum(address)
 }

@@ -33,7 +33,7 @@ export interface CanonicalDeposits {
   }
   /** Below, history is still being read. */
   readonly completeFromBlock: number
-  /** From the file's first block on. */
+  /** Whether history is read from the file's first block on. */
   readonly isComplete: boolean
   readonly deposits: readonly Deposit[]
 }

@@ -13,7 +13,7 @@ export function bucketAccount(addressBucket: string): string {
   return `bucket:${addressBucket}`
 }
 
-/** Used like an address bucket, for callers who sign in with a wallet. */
+/** Names the bucket of callers who sign in with a wallet; it works like an address bucket. */
 export function payerBucket(wallet: string): string {
   return `payer:${wallet}`
 }

@@ -8,7 +8,7 @@ export class Mutex {
   }
 }
 
-/** At most `max` tasks at once, by turns of their owners: many of one owner delay few of another. */
+/** Runs at most `max` tasks at once, round-robin by owner: many of one owner delay few of another. */
 export class FairSlots {
   readonly #max: number
   #taken = 0

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 const manifest = findPackageJSON(import.meta.url)
 assert(manifest !== undefined, 'every file of this package lies below its package.json')
 
-/** Above both `src/` and `dist/`. */
+/** The folder that holds both `src/` and `dist/`. */
 export const PACKAGE_ROOT = dirname(manifest)
 
 /**

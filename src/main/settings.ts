@@ -26,7 +26,7 @@ export type StoreSetting =
       readonly kind: 'postgres'
       readonly url: string
       readonly connectionsMax?: number
-      /** In `pg_stat_activity`. */
+      /** Name in `pg_stat_activity`. */
       readonly applicationName?: string
     }
 
@@ -34,7 +34,7 @@ export type StoreSetting =
 export interface Settings {
   readonly host: string
   readonly port: number
-  /** For embedded databases and local chains. */
+  /** Holds embedded databases and local chains. */
   readonly dataFolder: string
   readonly register: StoreSetting
   readonly accounts: StoreSetting
@@ -42,7 +42,7 @@ export interface Settings {
   readonly registerReads?: { readonly urls: readonly string[]; readonly lagMaxMs: number }
   /** Undefined: the local ecosystem. */
   readonly ecosystemFile: string | undefined
-  /** If the register was built from another file. */
+  /** What to do if the register was built from another file. */
   readonly onChangedFile: 'reread' | 'refuse'
   /** Begins anew where the accounts of an older register are gone. */
   readonly newAccounts: boolean
@@ -73,7 +73,7 @@ export interface SettlingSetting {
   readonly keyFile: string | undefined
   /** Headers that authenticate us to the facilitator of the ecosystem file. */
   readonly headersFile: string | undefined
-  /** Per UTC day, in gwei. */
+  /** Limit per UTC day. */
   readonly gasPerDayGwei: number
   /** Whole US dollars. */
   readonly etherUsd: number

@@ -23,7 +23,7 @@ export interface Parameter<T> {
   /** Default included. */
   readonly schema: TSchema
   readonly example?: string | number
-  /** If absent, undefined and left out of `meta.query`. */
+  /** An absent one is undefined and left out of `meta.query`. */
   readonly isOptional?: true
   /** Undefined when absent, never empty. */
   parse(raw: string | undefined): Parsed<T>

@@ -71,7 +71,7 @@ interface RouteFacts {
   readonly tag: string
   readonly summary: string
   readonly description: string
-  /** Counted when answered 2xx. */
+  /** Whether a call counts when it is answered 2xx. */
   readonly metered: boolean
   readonly answers: Readonly<Partial<Record<200 | 201 | 202, AnswerShape>>>
   readonly offer?: AnswerShape

@@ -2,7 +2,7 @@ export interface Guard {
   readonly table: string
   readonly name: string
   readonly on: 'insert' | 'update' | 'delete'
-  /** Only updates of these columns. */
+  /** Restricts the guard to updates of these columns. */
   readonly columns?: readonly string[]
   /** A condition on `old` and `new`; without it every row is refused. */
   readonly when?: string

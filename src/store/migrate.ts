@@ -15,7 +15,7 @@ export class OutdatedStoreError extends StoreError {
   override readonly name: string = 'OutdatedStoreError'
 }
 
-/** Above every migration, so that every version refuses the store. */
+/** Exceeds every migration's id, so that every version refuses the store. */
 export const CLOSED_ID = 9_999
 
 /** Its rows are in use elsewhere, or are a backup. */
@@ -59,7 +59,7 @@ export async function appliedIds(
   return new Set(applied.map((row) => column.integer(row, 'id')))
 }
 
-/** Like `appliedIds`; none after tables too old to migrate were dropped, where that is wanted. */
+/** Returns `appliedIds`, or none if it dropped tables too old to migrate, where that is wanted. */
 export async function idsAfterRebuild(
   connection: Connection,
   migrations: readonly Migration[],

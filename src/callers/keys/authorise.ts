@@ -24,7 +24,7 @@ export interface KeyDeps {
   readonly keyPrefix: string
   readonly quotas: Quotas
   readonly callers: KnownCallers
-  /** After the commit; what a restore must know is noted. */
+  /** Called after the commit, to note what a restore must know. */
   readonly onKeyChange?: ((change: KeyChange) => void) | undefined
 }
 
@@ -66,7 +66,7 @@ export interface NamedKeys {
   readonly to?: string
 }
 
-/** By signature if sent, else by the Authorization header. */
+/** Authorises by the signature if one was sent, else by the Authorization header. */
 export function authorise(
   deps: KeyDeps,
   input: {

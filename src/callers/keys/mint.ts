@@ -110,7 +110,7 @@ export function mintRoute(deps: MintDeps): Route {
   })
 }
 
-/** Only for a proven signer, so that errors reveal nothing about other wallets. */
+/** Runs for a proven signer only, so that errors reveal nothing about other wallets. */
 async function checkGate(
   gate: NonNullable<MintGate>,
   wallet: Address,

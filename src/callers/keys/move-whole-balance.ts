@@ -5,7 +5,7 @@ import { lockBalance } from '#ledger/balance.ts'
 import { post } from '#ledger/post.ts'
 import type { Connection } from '#store/engine.ts'
 
-/** Within its wallet; returns the amount. */
+/** Moves the balance to another key of the wallet, and returns the amount. */
 export async function moveWholeBalance(
   connection: Connection,
   input: {

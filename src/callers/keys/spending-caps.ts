@@ -28,7 +28,7 @@ export async function lockCaps(
   return capsOf(connection, day, locked)
 }
 
-/** Like `lockCaps` without locks, to be shown only. */
+/** Reads what `lockCaps` does, without locks: use it for display only. */
 export async function readCaps(
   connection: Connection,
   day: number,
@@ -120,7 +120,7 @@ export function monthOf(unix: number): { readonly start: number; readonly end: n
   return { start: Date.UTC(year, month) / 1000, end: Date.UTC(year, month + 1) / 1000 }
 }
 
-/** Not a 402: paying more does not help. */
+/** The status is 403, not 402, because paying more does not help. */
 export function refuseSpending({ period, paidCalls, resetUnix }: ReachedCap): Refusal {
   const limit = period === 'day' ? 'dailyPaidCalls' : 'monthlyPaidCalls'
   return refuse(

@@ -110,7 +110,7 @@ async function createStore(harness: Harness): Promise<void> {
   if (free !== undefined) await undo(engine, [free])
 }
 
-/** With a clock that agrees with the chain, unless told otherwise. */
+/** The clock agrees with the chain unless `headUnix` is given. */
 function prune(harness: Harness, headUnix: number | undefined = harness.now.ms / 1000) {
   const clock = () => harness.now.ms
   return createRetention({ engine: harness.engine, clock, headUnix: async () => headUnix })()

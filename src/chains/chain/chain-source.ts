@@ -19,7 +19,7 @@ export interface HistoryRequest {
   readonly to: number
   readonly atOnceMax?: number
   readonly signal?: AbortSignal
-  /** When every range has been requested; perhaps repeatedly. */
+  /** Called once every range has been requested, perhaps repeatedly. */
   onAllAsked?(): void
 }
 

@@ -50,7 +50,7 @@ export class AnswerCache {
     this.#deps = deps
   }
 
-  /** At most `AGE_MAX_MS` old; undefined before the first blocks. */
+  /** The state is at most `AGE_MAX_MS` old; undefined before the first blocks. */
   state(): Promise<RegisterState | undefined> {
     const now = this.#deps.clock()
     // A clock set back must not extend the age.

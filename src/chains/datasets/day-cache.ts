@@ -35,7 +35,7 @@ interface CachedDays<Day> {
 /** About 68 series of two years. */
 const DAYS_MAX = 50_000
 
-/** Shared by all periods; when the index moves on, only days that are not final are read again. */
+/** Caches days for all periods; when the index moves on, only days that are not final are read again. */
 export class DayCache<Day> {
   readonly #series = new LRUCache<string, CachedDays<Day>>({
     maxSize: DAYS_MAX,

@@ -28,7 +28,7 @@ export function countDays(period: Period, asOfUnix: number, firstUnix: number | 
   return Math.max(1, (today - first) / DAY_SECONDS + 1)
 }
 
-/** Computed backwards from the current value; `without` subtracts a day's change. */
+/** Computes values backwards from the current one; `without` subtracts a day's change. */
 export function valuesAtDayEnds<Value>(
   days: readonly SeriesDay[],
   now: Value,

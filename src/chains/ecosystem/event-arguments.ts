@@ -7,7 +7,7 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError'
 }
 
-/** Not a fault of the file: anyone may pay in a token of their own. */
+/** The file is not at fault: anyone may pay in a token of their own. */
 export class UnlistedTokenError extends DecodeError {}
 
 /** The ecosystem file was validated, so a mismatch is an anomaly. */

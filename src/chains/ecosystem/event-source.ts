@@ -17,7 +17,7 @@ export interface EventSource {
   readonly token: PricedToken | null
   /** What `read` depends on: once it changes, the events are read again. */
   readonly facts: JsonMembers
-  /** Pure. Throws DecodeError if the log is unreadable. */
+  /** Throws DecodeError if the log is unreadable. Must be pure. */
   read(args: EventArguments): EventReading
 }
 

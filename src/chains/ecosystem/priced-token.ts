@@ -23,7 +23,7 @@ export interface Chain {
 
 export type PriceSource = FixedPrice | ContractPrice
 
-/** When a source begins to count, at its first event: a block of its chain, or Unix seconds of a day. */
+/** Start of a source, at its first event from then on: a block of its chain, or Unix seconds of a day. */
 export type Since = { readonly block: number } | { readonly unix: number }
 
 export interface FixedPrice {
@@ -52,7 +52,7 @@ export interface ContractPrice {
   readonly ofLastTrade?: true
   /** What `read` depends on besides the pair: once it changes, prices are read again. */
   readonly facts: JsonMembers
-  /** Pure. Undefined if the event says nothing; throws DecodeError if it is unreadable. */
+  /** Undefined if the event says nothing; throws DecodeError if it is unreadable. Must be pure. */
   read(args: EventArguments, pair: PricePair): PriceReading | undefined
   /** Compares the contract with the file; the problem's field is one of the price. */
   prove(ask: AskView, pair: ProvenPair): Promise<Problem | undefined>

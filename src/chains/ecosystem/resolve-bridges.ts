@@ -34,7 +34,7 @@ interface TokenFile {
   readonly bridges?: readonly BridgeFile[]
 }
 
-/** Read like mapped events: token and amount of each move. */
+/** Resolves bridge events like mapped ones, to token and amount of each move. */
 export function resolveBridges(
   resolver: Resolver,
   tokens: readonly TokenFile[],

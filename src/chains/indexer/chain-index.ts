@@ -24,7 +24,7 @@ export interface ChainIndexDeps extends BackfillerDeps {
   onRead?: ReadDeps['onRead']
 }
 
-/** After so many polls a chain that stays shorter on another branch has reorganised. */
+/** A chain that stays shorter on another branch for so many polls has reorganised. */
 const FORKED_POLLS = 5
 
 /**

@@ -29,13 +29,13 @@ export interface Dataset<Fact> {
   readonly name: string
   readonly selectors: readonly Selector[]
   builtFrom(chainId: number): readonly PartEntry[]
-  /** Pure. Empty if the log does not match after all; throws if unreadable. */
+  /** Returns nothing if the log does not match after all; throws if it is unreadable. Must be pure. */
   decode(log: Log): readonly Fact[]
   /** Facts come in chain order. */
   apply(change: Change, facts: readonly Fact[]): Promise<void>
   /** Apply, revert, apply equals apply. */
   revert(change: Change, ancestor: Position): Promise<void>
-  /** If reverting everything leaves rows. */
+  /** Deletes the rows that reverting everything leaves. */
   forget?(change: Change): Promise<void>
   /** Drops what only reverts needed. */
   finalize?(change: Change): Promise<void>

@@ -70,7 +70,7 @@ async function proveChainId(chain: Chain, index: number, sourceOf: SourceOf): Pr
     )
 }
 
-/** With `proofs: "every"`, some node must be able to prove a block. */
+/** Some node must be able to prove a block, if `proofs` is `every`. */
 async function proveReceipts(chain: Chain, index: number, sourceOf: SourceOf): Promise<void> {
   if (chain.proofs === 'deposits') return
   const source = sourceOf(chain)

@@ -5,7 +5,7 @@ import { ProofError } from './proof-error.ts'
 
 const DEPTH_TO_WRITE = 256
 
-/** With `finality: "tag"`, the node must support the tags. */
+/** The node must support the tags, if `finality` is `tag`. */
 export async function proveFinality(
   { name, finality }: Chain,
   field: string,

@@ -7,7 +7,7 @@ export interface Segment {
   readonly logs: number
   readonly staged: readonly Staged[]
   readonly anomalies: readonly Anomaly[]
-  /** Stored together with the folds. */
+  /** Anomalies that are stored together with the folds. */
   readonly foldedAnomalies: readonly Anomaly[]
   /** The folds up to the segment's end, if due. */
   readonly drained: readonly Store[] | undefined

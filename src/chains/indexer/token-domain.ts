@@ -28,7 +28,7 @@ export function separatorOf(
   )
 }
 
-/** Tried for tokens without version(). */
+/** Versions to try for tokens without `version()`. */
 const USUAL_VERSIONS = ['1', '2'] as const
 
 export async function findDomain(

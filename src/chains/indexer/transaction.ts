@@ -45,7 +45,7 @@ export interface Transaction extends Change {
 
 export type Work = (change: Transaction) => Promise<void>
 
-/** Only the leader's; `facts` may reject. */
+/** Runs a transaction that only the leader may commit; `facts` may reject. */
 export async function transact(
   deps: CommitDeps,
   facts: (connection: Connection) => Promise<Facts>,

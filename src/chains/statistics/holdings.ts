@@ -189,7 +189,7 @@ export function readShares(
         tier: name,
         symbol,
         held: formatDecimal(held, decimals),
-        // Rounded up: this many base units are enough.
+        // Round up, so that this many base units are enough.
         needed: formatDecimal((read.needed + 999n) / 1_000n, decimals),
         reached: reaches(held, read.needed),
       })

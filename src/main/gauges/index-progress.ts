@@ -11,7 +11,7 @@ export interface IndexProgress {
   readonly headNumber: number
   readonly finalizedNumber: number
   readonly history: { readonly number: number; readonly to: number } | null
-  /** Since the start, and the recent rate. */
+  /** Logs since the start; their recent rate follows. */
   readonly logs: number
   readonly logsPerSecond: number
   readonly reorgs: number

@@ -161,7 +161,7 @@ export function publicReadiness(readiness: Readiness, chains: readonly Chain[]):
 
 interface Findings {
   readonly proofs: ReadonlyMap<number, Proof>
-  /** Above the minted supply, of tokens whose transfers match their contract's. */
+  /** Burns above the minted supply, of tokens whose transfers match their contract's. */
   readonly burns: readonly ImpossibleBurns[]
   readonly anomalies: readonly MappingAnomalies[]
 }

@@ -8,9 +8,9 @@ import type { IndexSettings, ToIndexWorker } from './index-worker.ts'
 
 /** Loads modules in parallel with the API's. */
 export interface LoadedIndexThread {
-  /** Once. */
+  /** Call it once. */
   open(settings: IndexSettings): void
-  /** Once, at the latest when `after` resolves; fails when that fails. */
+  /** Call it once. Starts at the latest when `after` resolves; fails when that fails. */
   run(
     ecosystem: Ecosystem,
     onProgress: (progress: IndexProgress) => void,

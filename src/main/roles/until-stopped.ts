@@ -4,14 +4,13 @@ import type { Clock } from '#lib/time.ts'
 /** Enough for requests in flight, below an orchestrator's usual 30 s. */
 const GRACE_MS = 25_000
 
-/** Under npm, Ctrl+C arrives twice: from the terminal and from npm. */
+/** Ctrl+C arrives twice under npm: from the terminal and from npm. */
 const SAME_SIGNAL_MS = 1_000
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 /**
- * On a signal: 0 when all stopped in time, 1 if not. A second signal exits at once. If `ended`
- * rejects, stops the rest and rejects with that error.
+ * Stops all on a signal and resolves to 0 if they stopped in time, else to 1. A second signal exits at once. If `ended` rejects, stops the rest and rejects with that error.
  */
 export function untilStopped(
   deps: {

@@ -26,7 +26,7 @@ export function welcome(input: {
   return lines.join('\n')
 }
 
-/** Only for configured parts. */
+/** Suggests requests for configured parts only. */
 function requestsFor(ecosystem: Ecosystem): readonly string[] {
   const [chain] = ecosystem.chains
   const configured = eventKinds.filter(({ part }) => ecosystem[part].length > 0)

@@ -199,7 +199,7 @@ export type ClaimPlace = Pick<Claim, 'openedUnix' | 'id'>
 
 export const FIRST_PLACE: ClaimPlace = { openedUnix: -1, id: '' }
 
-/** Uncredited, and not a day old. */
+/** Counts claims that are not credited and not a day old. */
 export async function countOpenClaims(
   reads: Reads,
   nowUnix: number,

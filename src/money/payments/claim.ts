@@ -15,9 +15,9 @@ export const claims = codecOf({
   trust: column.placeIn(TRUSTS),
   claimedMicroUsd: column.amount,
   createdUnix: column.integer,
-  /** Awaited for a day from here. */
+  /** Start of the day in which the transfer is awaited. */
   openedUnix: column.integer,
-  /** Perhaps before a reorg: the money returns there. */
+  /** Whether it ever was, perhaps before a reorg: the money returns there. */
   wasCredited: column.flag,
 })
 

@@ -38,7 +38,7 @@ export class ContractProofs {
   #underWay = 0
   #startedMs: number[] = []
 
-  /** Opened once, for the first contract wallet: nodes keep their connections. */
+  /** Opens the nodes once, for the first contract wallet, because they keep their connections. */
   constructor(open: () => Promise<readonly WalletNode[]>, clock: Clock, guard: FailureGuard) {
     this.#open = open
     this.#clock = clock

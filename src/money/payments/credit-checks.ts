@@ -126,7 +126,7 @@ async function checkCanonical(
     (await blockHash(credit.blockNumber)) === credit.blockHash
   const credited = new Set((await liveCreditsOf(connection, txHashes)).map(logName))
   const free = known?.deposits.filter((deposit) => !credited.has(logName(deposit))) ?? []
-  // By log: positions count covered transfers only, so editing `payTo` shifts them.
+  // Logs identify deposits here: positions count covered transfers only, so editing `payTo` shifts them.
   const byLog = new Map(known?.deposits.map((deposit) => [logName(deposit), deposit]))
   const found: Difference[] = []
   for (const credit of live) {
@@ -142,7 +142,7 @@ async function checkCanonical(
   return found
 }
 
-/** Under another log, among uncredited ones. */
+/** Whether an uncredited deposit shows the transfer under another log. */
 function isShown(credit: Credit, free: readonly Deposit[]): boolean {
   return free.some(
     ({ txHash, from, amount }) =>

@@ -98,7 +98,7 @@ async function insertCredit(connection: Connection, credit: NewCredit): Promise<
 }
 
 /**
- * Debited by the last reversal, last first, mapped to each key's newest rotation. Marks it as
+ * Returns what the last reversal debited, last first, mapped to each key's newest rotation. Marks it as
  * restored, so that it returns once.
  */
 async function takenByReorg(
@@ -194,7 +194,7 @@ async function accountsOf(connection: Connection, credit: Credit): Promise<strin
   return [...new Set([credit.account, payerAccount(credit.owner), ...holding.sort()])]
 }
 
-/** In the order of `post`, to avoid deadlocks. */
+/** Locks balances in the order of `post`, to avoid deadlocks. */
 async function lockBalances(
   connection: Connection,
   accounts: readonly string[],

@@ -34,7 +34,7 @@ export const PaymentRequiredBody = Type.Object(
 export interface OfferDeps {
   readonly payment: Payment
   readonly pricePerCall: MicroUsd
-  /** From the configuration, never from a request. */
+  /** Comes from the configuration, never from a request. */
   readonly pricingDocsUrl: string
   readonly clock: Clock
 }

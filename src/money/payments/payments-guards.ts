@@ -47,7 +47,7 @@ const CREDITS: readonly Guard[] = [
   },
 ]
 
-/** As released with 0.2.0. */
+/** The guards that 0.2.0 released. */
 export const firstPaymentsGuards: readonly Guard[] = [
   STAY,
   KEEP,

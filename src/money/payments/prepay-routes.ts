@@ -147,7 +147,7 @@ async function check(
   }
 }
 
-/** Loaded for the first proof. */
+/** Loads the module for the first proof, which most processes never see. */
 async function checkPosted(...posted: Parameters<typeof checkProof>) {
   const loaded = await import('./check-proof.ts')
   return loaded.checkProof(...posted)

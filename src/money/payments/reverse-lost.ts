@@ -40,7 +40,7 @@ export async function reverseLost(
 
 const BLOCKS_PER_PASS_MAX = 20
 
-/** When a credit without its log is looked at again: its block stands without it, or is unknown. */
+/** Delay before a credit without its log is checked again: its block stands without it, or is unknown. */
 const LOOK_AGAIN_MS = 60_000
 
 /** Stops at the first unknown block: unreachable nodes time out slowly. */
@@ -68,7 +68,7 @@ async function judgeMissing(
   return { lost, standing }
 }
 
-/** Unchecked first, then the newest, likely within the index's window. */
+/** Puts unchecked credits first, then the newest, which are likely within the index's window. */
 function inOrder(credits: readonly Credit[], lookedAtMs: Pass['lookedAtMs']): Credit[] {
   const lookedAt = ({ id }: Credit) => lookedAtMs.get(id) ?? 0
   return credits.toSorted((a, b) => lookedAt(a) - lookedAt(b) || b.blockNumber - a.blockNumber)

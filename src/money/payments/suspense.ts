@@ -59,7 +59,7 @@ async function creditedLogs(
   return new Set(found)
 }
 
-/** With the transaction, because some chains number logs within it. */
+/** Names the transaction too, because some chains number logs within it. */
 export function logName(
   log: Pick<Deposit, 'chainId' | 'blockHash' | 'txHash' | 'logIndex'>,
 ): string {

@@ -17,7 +17,7 @@ export interface VerifierDeps {
   readonly shareOf: ShareOf
   readonly isReserved?: IsReserved
   readonly confirmations: number
-  /** After a credit or a reversal. */
+  /** Called after a credit or a reversal. */
   readonly onChange: () => void
 }
 
@@ -25,7 +25,7 @@ export interface Pass {
   readonly deps: VerifierDeps
   readonly nowUnix: number
   readonly failures: unknown[]
-  /** By credit id; for missing logs in canonical or unknown blocks. */
+  /** Keyed by credit id, for missing logs in canonical or unknown blocks. */
   readonly lookedAtMs: Map<string, number>
 }
 

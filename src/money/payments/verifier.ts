@@ -165,7 +165,7 @@ async function judgeOne(pass: Pass, { claim, ...found }: Case): Promise<boolean>
   return isCredited
 }
 
-/** Credited before a reorg, then the owner's post, then a signed payer, then the oldest. */
+/** Prefers the claim that was credited before a reorg, then the owner's, then a signed payer's, then the oldest. */
 function inOrder(cases: readonly Case[]): Case[] {
   return cases.toSorted(
     (a, b) =>

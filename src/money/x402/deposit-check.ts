@@ -12,7 +12,7 @@ import { EARLIER_BLOCKS, type X402Payment } from './settling/x402-payment.ts'
 /** Ended payments are looked at less and less often, but at least this often. */
 const LATE_SECONDS = 3_600
 
-/** So many of the newest are compared; they are held in memory. */
+/** The check compares so many of the newest, because it holds them in memory. */
 const INTENTS_MAX = 10_000
 
 /**

@@ -31,7 +31,7 @@ export interface ProvenPayment {
   readonly kind: 'proven'
   readonly headers: Headers
   readonly payer: Caller
-  /** Once. Undefined where the call was not admitted in the transaction of the credit. */
+  /** Call it once. Undefined where the call was not admitted in the transaction of the credit. */
   post(what: 'credit' | 'credit and call'): Promise<Admission | UnsettledPayment | undefined>
 }
 
@@ -59,7 +59,7 @@ interface PaidCall {
 
 export class CallPayments {
   readonly #deps: CallDeps
-  /** Until they are credited, by the balance that they raise. */
+  /** Payments that are not credited yet, by the balance that they raise. */
   readonly #underWay = new Map<string, Promise<UnderWay>>()
   readonly #recognise: ReturnType<typeof createVisitors>
 
@@ -254,7 +254,7 @@ export class CallPayments {
     return this.#pending(call.payload, outcome.transaction)
   }
 
-  /** Credited already; only a call that succeeds uses it up. */
+  /** The payment is credited; only a call that succeeds uses it up. */
   #toServed(
     { caller, payload }: PaidCall,
     outcome: Extract<SettleOutcome, { kind: 'credited' }>,

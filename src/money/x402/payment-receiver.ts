@@ -96,7 +96,7 @@ export class PaymentReceiver {
     return refuseUsed()
   }
 
-  /** Once per authorization, however many requests carry it. */
+  /** Settles an authorization once, however many requests carry it. */
   async settle(input: SettleInput): Promise<SettleOutcome> {
     const name = nameOf(input.payload)
     if (this.#underWay.has(name)) return this.join(input)

@@ -40,7 +40,7 @@ export interface SettledTopup {
   readonly transaction: Hash
 }
 
-/** By the store: on the balance, with an earlier prepayment, or pending after a reorg. */
+/** Answers as the store has it: on the balance, with an earlier prepayment, or pending after a reorg. */
 export async function answerSettled(
   deps: Pick<X402Deps, 'engine' | 'payment' | 'clock'>,
   { caller, payee, payload, transaction }: SettledTopup,

@@ -65,7 +65,7 @@ function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
   })
 }
 
-/** For more: a transfer and POST /api/sessions/prepay. */
+/** Larger sums take a transfer and POST /api/sessions/prepay. */
 const TOPUP_MAX: MicroUsd = 1_000_000_000n
 
 function usdInQuery(smallest: MicroUsd): Parameter<MicroUsd> {

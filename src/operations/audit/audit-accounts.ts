@@ -116,7 +116,7 @@ async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
   return differences
 }
 
-/** Noted though nothing differs. */
+/** Notes open money, though nothing differs. */
 async function noteOpenMoney(
   { ecosystem: { payment }, note }: AccountsAuditDeps,
   connection: Connection,

@@ -1,7 +1,7 @@
 import { type Check, DIFFERENCES_MAX, queryCheck } from '#ledger/check.ts'
 import { sql } from '#store/sql.ts'
 
-/** Within a wallet, by rotation, message or an undone charge of a rotated key. */
+/** A move stays within a wallet, by rotation, message or an undone charge of a rotated key. */
 const BETWEEN_KEYS = sql`source.wallet = target.wallet and case
   when entries.id like 'move:rotate:%'
     then entries.id = 'move:rotate:' || target.public_id and source.successor = target.public_id

@@ -37,7 +37,7 @@ class AuditError extends Error {
   override readonly name = 'AuditError'
 }
 
-/** Read-only; 1 when anything differs. */
+/** Writes nothing; exits with 1 when anything differs. */
 async function runAudit(context: RoleContext): Promise<ExitCode> {
   // Lazy: help need not load the service.
   const [{ auditAll }, { StoreError }, { chosenEcosystem }] = await Promise.all([

@@ -90,8 +90,7 @@ function firstFew(differences: readonly string[]): string {
 }
 
 /**
- * Where the rows came from. Of a restore the instant counts: older signed messages are refused. So it
- * is read last before the commit, and is no earlier than what the old accounts did.
+ * Records where the rows came from. A restore refuses signed messages older than its instant, which is therefore read last before the commit, and is no earlier than what the old accounts did.
  */
 export async function recordCopy(
   { connection }: StoreState,

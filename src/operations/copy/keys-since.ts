@@ -12,7 +12,7 @@ export interface SinceKey {
 export interface KeysSince {
   /** Their secrets are refused: the restored accounts have never heard of them. */
   readonly minted: readonly SinceKey[]
-  /** Revoked again by the restore. */
+  /** The restore revoked them again. */
   readonly revoked: readonly SinceKey[]
   /** They have the limits of the backup; their owners may set the later ones again. */
   readonly limited: readonly SinceKey[]

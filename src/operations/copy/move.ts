@@ -30,7 +30,7 @@ interface MoveOptions {
   readonly despiteDifferences: boolean
 }
 
-/** Between stores that no process serves. The source is closed before the target can be used. */
+/** Moves stores that no process serves. The source is closed before the target can be used. */
 export async function move(
   context: CopyContext,
   report: Report,
@@ -46,7 +46,7 @@ export async function move(
     report.done({ from: from.name, to: to.name, earlier: true })
     return
   }
-  // Before the long work.
+  // Checked before the long work.
   await aloneIn(to, 'accounts', (target) => requireEmpty(target, ACCOUNT_TABLES))
   const register = await copyRegister(context, options)
   const { accounts, differences } = await copyAccounts(

@@ -61,7 +61,7 @@ export async function restore(
 
 interface Sources extends SeenKeys {
   readonly names: readonly string[]
-  /** When the old accounts last accepted a signed message; 0 if unknown. */
+  /** Time when the old accounts last accepted a signed message, in Unix seconds; 0 if unknown. */
   readonly usedUnix: number
   readonly damaged: readonly { readonly folder: string; readonly damaged: number }[]
 }

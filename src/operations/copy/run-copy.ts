@@ -9,7 +9,7 @@ import { placeOf, storesIn } from './place.ts'
 import { restore } from './restore.ts'
 
 export interface CopyOptions {
-  /** Unless given, the stores of the settings. */
+  /** Defaults to the stores of the settings. */
   readonly from?: string | undefined
   readonly to?: string | undefined
   /** Data folder or URL of the accounts that a restore replaces. */
@@ -17,7 +17,7 @@ export interface CopyOptions {
   readonly despiteDifferences: boolean
 }
 
-/** To a file: a backup. From one: a restore. Between stores: a move, which closes the source. */
+/** Backs up to a file, restores from one, or moves between stores, which closes the source. */
 export async function runCopy(
   context: CopyContext,
   report: Report,

@@ -97,7 +97,7 @@ function toUnchecked(unproven: ReadonlyMap<string, string>): Outcome {
   }
 }
 
-/** Without EIP-3009, or with a part of it, transfers still buy balance. */
+/** Transfers buy balance even where the token lacks EIP-3009 or a part of it. */
 async function judgePayments({ clock }: CheckDeps, { payment }: Ecosystem): Promise<Outcome> {
   if (payment === null) return {}
   try {

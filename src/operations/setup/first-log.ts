@@ -9,7 +9,7 @@ export interface FirstLog {
   readonly to: number
 }
 
-/** So few that the answer is small for the busiest contract. */
+/** Few enough for a small answer from the busiest contract. */
 const FIRST_BLOCKS = 100
 
 /** Reads history forward, with at most `REQUESTS_MAX` requests. */

@@ -10,7 +10,7 @@ export default defineEcosystem(${writeValue(file, { path: '', indent: '' }, note
 ${questions.map(writeQuestion).join('')}`
 }
 
-/** Below the file, as a comment. */
+/** Writes the question below the file, as a comment. */
 function writeQuestion({ path, text, entry }: Draft['questions'][number]): string {
   const lines = writeValue(entry, { path, indent: '' }, new Map()).split(/[\n\r\u2028\u2029]/)
   return ['', `// ${oneLine(`${path}: ${text}`)}`, ...lines.map((each) => `//   ${each}`), ''].join(

@@ -5,7 +5,7 @@ import { storeFile } from '#main/store-file.ts'
 import { migrateStore, openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 
-/** Of an installation that exists: a mistyped folder must not become a new store. */
+/** Opens the accounts of an existing installation only: a mistyped folder must not become a new store. */
 export async function onAccounts<T>(
   { dataFolder, accounts: setting }: Pick<Settings, 'dataFolder' | 'accounts'>,
   work: (accounts: Engine) => Promise<T>,

@@ -2,6 +2,6 @@ import type { ExitCode } from '#main/role-context.ts'
 
 export interface Report {
   say(text: string): void
-  /** For programs: one JSON object, with `--json`. Once, at the end. */
+  /** Prints one JSON object for programs, with `--json`. Call it once, at the end. */
   done(result: Readonly<Record<string, unknown>>, code?: ExitCode): void
 }

@@ -15,7 +15,7 @@ interface RouteCounts {
 }
 
 /**
- * Per-request counters. Plain numbers, because the metrics library hashes labels for each value.
+ * Counts requests in plain numbers, because the metrics library hashes labels for each value.
  */
 export class CallCounts {
   readonly #routes = new Map<string, RouteCounts>()

@@ -15,8 +15,7 @@ export interface ProvenPayment {
   /** Who gets the credit. */
   readonly payer: Caller
   /**
-   * To be called once. In one transaction with the call, if asked; undefined where the call was not
-   * charged, for example because another process credited first.
+   * Call it once. Credits in one transaction with the call, if asked; undefined where the call was not charged, for example because another process credited first.
    */
   post(what: 'credit' | 'credit and call'): Promise<Admission | UnsettledPayment | undefined>
 }

@@ -52,7 +52,7 @@ class Exchange implements RequestFacts, Asked {
   /** Whose quota or balance the call is charged to. */
   payer: Caller
   prepared: Prepared | undefined
-  /** When the key was looked up. */
+  /** Time of the key look-up. */
   identifiedMs = 0
   guarded = false
   /** Bucket whose slot it holds. */

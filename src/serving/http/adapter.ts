@@ -31,7 +31,7 @@ export interface HttpAdapterDeps {
   record?(answered: Answered): void
 }
 
-/** Above our own limits, so that our parsers explain wrong lengths. */
+/** Exceeds our own limits, so that our parsers explain wrong lengths. */
 export const PATH_PARAMETER_MAX = 512
 
 export class HttpAdapter {

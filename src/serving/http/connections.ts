@@ -11,7 +11,7 @@ export const KEEP_ALIVE_HEADER: readonly string[] = ['Keep-Alive', `timeout=${ID
 
 export interface ConnectionLimits {
   readonly total: number
-  /** Above this many sockets, `perAddress` applies. */
+  /** Number of sockets above which `perAddress` applies. */
   readonly crowded: number
   readonly perAddress: number
   /** Limit for a socket that never sent a byte. */

@@ -22,7 +22,7 @@ export interface Outgoing {
   /** Names and values in turn, as for `ServerResponse.writeHead`. */
   readonly headers: string[]
   readonly body: string | Uint8Array
-  /** Instead of the body; pulled as the client reads. */
+  /** Replaces the body; pulled as the client reads. */
   readonly stream?: (signal: AbortSignal) => AsyncIterable<string | Buffer>
 }
 

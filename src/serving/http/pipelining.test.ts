@@ -225,7 +225,7 @@ test('a client that leaves is reported to its handler, and no listener stays beh
   await promise
 })
 
-/** As long as the longest series. */
+/** A body as long as the longest series. */
 const LONG = 'x'.repeat(700_000)
 
 /** What the kernel holds of one socket is some megabytes. */

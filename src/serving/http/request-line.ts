@@ -14,7 +14,7 @@ export function isFull(line: Line, own: number): boolean {
 /** No client needs more ahead of its answers; a connection with more ends after what it has. */
 const PER_CONNECTION_MAX = 128
 
-/** At most 40 MB with the longest headers. */
+/** They take at most 40 MB with the longest headers. */
 const WAITING_MAX = 2_000
 
 interface Waiting {

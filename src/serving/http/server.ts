@@ -30,7 +30,7 @@ const REQUEST_TIMEOUT_MS = 15_000
 /** Node's 30 s would undo the limits above. */
 const CHECK_INTERVAL_MS = 5_000
 
-/** Beyond Node's default of 511, a waiting connection loses a second until its next SYN. */
+/** A connection beyond the backlog, 511 in Node, loses a second until its next SYN. */
 const BACKLOG = 4_096
 
 export function createServer(deps: ServerDeps): HttpServer {

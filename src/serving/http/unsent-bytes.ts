@@ -22,7 +22,7 @@ interface Unread {
 export class UnsentBytes {
   readonly #limits: UnsentLimits
   readonly #ownerOf: (socketAddress: string) => string | undefined
-  /** Ordered: the answer that has waited longest comes first. */
+  /** The answer that has waited longest comes first. */
   readonly #held = new Map<Socket, Unread>()
   readonly #byOwner = new Map<string | Socket, number>()
   #total = 0

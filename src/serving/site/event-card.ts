@@ -4,7 +4,7 @@ export interface EventCard {
   readonly part: string
   /** One event, such as `claim`; also its name in the snapshot. */
   readonly noun: string
-  /** Where the newest rows come from. */
+  /** Endpoint that lists the newest rows. */
   readonly list: { readonly operationId: string; readonly path: string }
   readonly charts: readonly EventChart[]
   /** What the request builder offers: first values by path; empty ones are left out. */

@@ -9,7 +9,7 @@ export interface SnapshotSeries {
   /** Midnight UTC of the first day. */
   readonly fromUnix: number
   readonly days: number
-  /** Burned a day in token units, by chain. */
+  /** Amounts burned each day in token units, by chain. */
   readonly burned: Readonly<Record<string, DayValues>>
   readonly burnedInAll: DayValues
   /** Keyed by metric, as in /api/stats/history. */

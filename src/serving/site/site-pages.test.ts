@@ -33,7 +33,7 @@ function route(
   })
 }
 
-/** In any case, as the parameters of the API. */
+/** Accepts names in any case, as the API does. */
 function named(allowed: readonly string[], normal: string): Parameters[string] {
   return {
     ...{ in: 'query', description: '', schema: Type.String() },
@@ -74,7 +74,7 @@ describe('charts', () => {
       (query) => {
         asked += 1
         if (isDown) throw new Error('the store is down')
-        // As the API: `all` days are those since the first burn of each chain.
+        // The API's `all` days are those since the first burn of each chain.
         const from = query.chain === 'ethereum' ? 1 : 0
         const data = [1, 2, 3].slice(from).map((burned, day) => ({
           ...{ dateUnix: (from + day) * DAY, token: 'GRAVE', burned: String(burned) },

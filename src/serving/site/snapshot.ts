@@ -7,7 +7,7 @@ import { isNotReady, lastingAsk, rowsOf } from './lasting-ask.ts'
 import { type SnapshotSeries, seriesOf } from './series.ts'
 
 export interface Snapshot {
-  /** When the figures were read; without figures, when this was made. */
+  /** Time when the figures were read; without figures, when this was made. */
   readonly madeUnix: number
   /** False if the register failed or did not answer in time; the figures are then the last ones. */
   readonly readable: boolean

@@ -6,7 +6,7 @@ export interface HubDeps extends PagesDeps {
   report(error: unknown): void
 }
 
-/** As old as cached answers may be. */
+/** Equals the age that cached answers may have. */
 const POLL_MS = 100
 
 /** Readers wake this often without news, to be charged and to show that they are alive. */

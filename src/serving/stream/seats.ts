@@ -22,7 +22,7 @@ const RETRY_MAX_MS = 60_000
 export interface Seat {
   /** Reconnect delay for the client (SSE `retry`). */
   readonly retryMs: number
-  /** Kept until the signal aborts. */
+  /** Keeps the seat until the signal aborts. */
   occupy(signal: AbortSignal): void
   leave(): void
 }

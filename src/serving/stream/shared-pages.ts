@@ -12,7 +12,7 @@ const PAGE = 50
 /** About 4 MB. */
 const PAGES_MAX = 128
 
-/** After so much work for readers other requests have as long: a replay takes half the thread. */
+/** Readers work so long at a time, then other requests: a replay takes half the thread. */
 const TURN_MS = 3
 
 export interface PagesDeps extends ShownDeps {

@@ -29,7 +29,7 @@ interface Next {
   readonly event: WebhookEvent
   readonly isFree: boolean
   readonly changes: Partial<Webhook>
-  /** Where the scan goes on; otherwise the webhook is read again. */
+  /** Position where the scan goes on; without it the webhook is read again. */
   readonly after?: Position
 }
 
@@ -115,13 +115,13 @@ async function whyUnpaid(deps: DeliverDeps, caller: KeyedCaller): Promise<string
   return isPaid ? undefined : 'payment_required'
 }
 
-/** Then hourly. */
+/** Back-off; hourly after the last. */
 const DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000]
 
 /** Keeps webhooks that failed together from coming back together. */
 const JITTER = 0.2
 
-/** Tried again never earlier than the receiver asked. */
+/** Plans the retry, never earlier than the receiver asked. */
 function failure(
   webhook: Webhook,
   input: {

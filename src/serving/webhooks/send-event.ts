@@ -14,7 +14,7 @@ export interface WebhookEvent {
   /** The same at every attempt. */
   readonly id: string
   readonly type: string
-  /** When it happened; now unless known. */
+  /** Time of the event; defaults to now. */
   readonly unix?: number
   /** JSON. */
   readonly data: string

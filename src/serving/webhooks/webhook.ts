@@ -29,13 +29,13 @@ export const webhooks = codecOf({
   dailyCap: column.integerOrNull,
   capDay: column.integer,
   capCalls: column.integer,
-  /** When the balance fell below the limit; null while it is above. */
+  /** Time when the balance fell below the limit; null while it is above. */
   lowUnix: column.integerOrNull,
   isLowTold: column.flag,
   /** Failed attempts in a row, and since when. */
   attempts: column.integer,
   failingUnix: column.integerOrNull,
-  /** When to look at it next; null when it waits for its owner. */
+  /** Time of the next attempt; null when it waits for its owner. */
   dueMs: column.integerOrNull,
   delivered: column.integer,
   answer: column.textOrNull,

@@ -20,7 +20,7 @@ const MIGRATIONS: readonly Migration[] = [
   },
 ]
 
-/** So often backends are ended while work is under way. */
+/** Backends ended while work is under way. */
 const KILLS = 30
 
 interface Setting {

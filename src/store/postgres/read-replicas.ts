@@ -6,7 +6,7 @@ import { type Sql, sql } from '../sql.ts'
 export interface ReadReplicasOptions {
   readonly primary: Engine
   readonly standbys: readonly Engine[]
-  /** Since the last transaction that a standby replayed. */
+  /** Age of the last transaction that a standby replayed. */
   readonly lagMaxMs: number
 }
 

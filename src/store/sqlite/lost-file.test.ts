@@ -22,7 +22,7 @@ for (const [what, change] of [
     await engine.write((tx) => tx.run(sql`create table calls (id integer)`))
     assert.ok(existsSync(file))
     await change(file)
-    // Looked at twice a second.
+    // The store looks twice a second.
     await sleep(600)
     const gone = {
       name: 'StoreError',

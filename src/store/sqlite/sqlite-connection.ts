@@ -14,7 +14,7 @@ import type { SqliteWriter } from './sqlite-writer.ts'
 
 export interface ConnectionOptions {
   readonly file: string
-  /** For large inserts; fixed when the file is created. */
+  /** Tunes the file for large inserts; fixed when it is created. */
   readonly bulk?: boolean
   readonly cacheKib: number
   /** No other connection may have the file open; if one has, this fails at once. */
@@ -24,7 +24,7 @@ export interface ConnectionOptions {
 /** Another process holds the write lock for one commit at most. */
 const BUSY_TIMEOUT_MS = 5_000
 
-/** Where SQLite itself does not wait. */
+/** Retry delay where SQLite itself does not wait. */
 const BUSY_RETRY_MS = 5
 
 const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4))
@@ -56,7 +56,7 @@ export class SqliteConnection implements SqliteWriter {
     this.#database = new DatabaseSync(options.file, { timeout: busyMs })
     const pages = options.bulk === true ? PAGES.bulk : PAGES.small
     const pragmas = [
-      // Before the file is read for the first time.
+      // The mode must be set before the first read.
       ...(options.isAlone === true ? ['locking_mode = exclusive'] : []),
       `page_size = ${pages.bytes}`,
       'journal_mode = wal',
@@ -76,7 +76,7 @@ export class SqliteConnection implements SqliteWriter {
     }
   }
 
-  /** Of processes that create a file together, SQLite refuses all but one without waiting. */
+  /** SQLite refuses all but one of processes that create a file together, without waiting. */
   #untilFree(busyMs: number, work: () => void): void {
     for (const endMs = performance.now() + busyMs; ; ) {
       try {
@@ -177,7 +177,7 @@ export class SqliteConnection implements SqliteWriter {
   }
 
   /**
-   * After an I/O or memory error SQLite may roll back by itself; later statements would commit
+   * SQLite may roll back by itself after an I/O or memory error; later statements would commit
    * alone.
    */
   #guard<T>(work: () => T): T {

@@ -10,7 +10,7 @@ import { type FromWriter, fromFailure, type WriterTask } from './writer-message.
 /** Amortizes messages, yet bounds memory. */
 const ROWS_AT_ONCE = 512
 
-/** Transferred, not copied. */
+/** Packed rows are transferred instead of copied, so that more go at once. */
 const PACKED_ROWS_AT_ONCE = 4_096
 
 /** One batch is stored while the next is made. */

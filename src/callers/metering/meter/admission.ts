@@ -10,7 +10,7 @@ export type Admission =
       readonly source: 'quota' | 'prepaid'
       readonly charge: Charge
       readonly rateLimit: RateLimitState
-      /** Below what the owner of the key set. */
+      /** The balance is below the threshold that the key's owner set. */
       readonly isBalanceLow?: true
     }
   | { readonly kind: 'exhausted'; readonly rateLimit: RateLimitState }

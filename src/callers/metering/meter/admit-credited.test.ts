@@ -28,7 +28,7 @@ const PAYER: Caller = {
   dailyQuota: 0,
 }
 
-/** Until somebody waits for a lock on PostgreSQL; SQLite lets one write after another. */
+/** Waits until somebody waits for a lock on PostgreSQL; SQLite lets one write after another. */
 async function untilSomebodyWaits(engine: Engine): Promise<void> {
   while (engine.dialect === 'postgres') {
     const waiting = await engine.read(sql`

@@ -63,7 +63,7 @@ test('what arrives in the same turn as the one that makes them enough is of the 
   decided[0]?.commit()
   await add(5)
   group.add(6)
-  // As the other requests that the system has at hand: each is read after all that the one before it set off.
+  // Requests that the system has at hand arrive like this: each after all that the one before it set off.
   await new Promise((resolve) => process.nextTick(resolve))
   group.add(7)
   await turns()

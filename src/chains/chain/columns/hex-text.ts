@@ -4,7 +4,7 @@ export const NIBBLE: Uint8Array = Uint8Array.from({ length: 256 }, (_, code) => 
   return code < 128 && !Number.isNaN(digit) ? digit : 255
 })
 
-/** Unsigned; NaN if invalid. */
+/** Reads an unsigned number; NaN if invalid. */
 export function readWord(body: Uint8Array, at: number): number {
   const a = NIBBLE[body[at] ?? 0] ?? 255
   const b = NIBBLE[body[at + 1] ?? 0] ?? 255

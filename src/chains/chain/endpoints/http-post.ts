@@ -40,7 +40,7 @@ const HEADERS = {
 /** A node that asks for more, such as until a plan renews, is asked again anyway. */
 const RETRY_AFTER_MAX_MS = 3_600_000
 
-/** Keep-alive. Credentials in the URL are never logged. */
+/** Keeps connections alive. Credentials in the URL are never logged. */
 export function openPost(url: string): Post {
   const target = urlToHttpOptions(new URL(url))
   // TLS is slow to load; local nodes do not need it.

@@ -24,7 +24,7 @@ export class RangeSizer {
   #bytesWanted = BYTES_WANTED
   #seen = { blocks: 0, bytes: 0 }
   #proven = BLOCKS_START / GROWTH_MAX
-  /** Learned from refusals that named no limit. */
+  /** The limit that refusals suggest without naming it. */
   #ceiling = BLOCKS_MAX
   #refused = Number.POSITIVE_INFINITY
   #caution = CAUTION_START
@@ -37,7 +37,7 @@ export class RangeSizer {
     return Math.max(1, Math.floor(bounded))
   }
 
-  /** If the size may change much, one request at a time. */
+  /** Whether the size may still change much; then requests go one at a time. */
   isFeelingItsWay(rangeMax: number | null): boolean {
     if (this.#seen.blocks === 0) return rangeMax === null || rangeMax > BLOCKS_START
     return Math.min(this.blocks(), rangeMax ?? BLOCKS_MAX) > this.#proven * 2

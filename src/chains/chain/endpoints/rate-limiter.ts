@@ -65,7 +65,7 @@ export class RateLimiter {
   }
 
   async enter(urgent: boolean, signal?: AbortSignal): Promise<Pass> {
-    // Once: if the pause ended between two reads, nothing would wake the queue.
+    // Read the clock once: if the pause ended between two reads, nothing would wake the queue.
     const nowMs = this.#timing.clock()
     if (urgent && this.#pausedAt(nowMs) > URGENT_PATIENCE_MS) throw this.#tooLong()
     if (this.#mayGo(urgent, nowMs)) return this.#start(urgent)

@@ -3,7 +3,7 @@ import { free } from '#lib/free.ts'
 import type { BodyPool } from './body-pool.ts'
 import { EndpointError } from './endpoint-error.ts'
 
-/** Over ten times the target size. */
+/** The limit is over ten times the target size. */
 export const BODY_BYTES_MAX = 64 * 1024 * 1024
 
 export function readBody(incoming: IncomingMessage, pool?: BodyPool): Promise<Buffer> {

@@ -18,7 +18,7 @@ export type BatchAnswer =
   | { readonly outcomes: readonly (EndpointError | { readonly result: unknown })[] }
   | { readonly batchSizeMax: number }
 
-/** Matched by id (JSON-RPC 2.0, 6). */
+/** Matches answers to calls by id (JSON-RPC 2.0, 6). */
 export function readAnswers(answer: HttpAnswer, asked: readonly Asked[]): BatchAnswer {
   const [first] = asked
   const method = first?.method ?? 'batch'
@@ -53,8 +53,7 @@ export function readEnvelope(answer: HttpAnswer, asked: Asked): void {
 }
 
 /**
- * For logs and block in one batch: returns the block, null if unknown. Refusing the batch counts as
- * refusing the logs.
+ * Reads a batch of logs and block; returns the block, null if unknown. Refusing the batch counts as refusing the logs.
  */
 export function readEnvelopes(
   answer: HttpAnswer,

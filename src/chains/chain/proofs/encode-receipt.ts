@@ -54,7 +54,7 @@ const KNOWN_TYPES = [0, 1, 2, 3, 4, 0x64, 0x65, 0x66, 0x68, 0x69, 0x6a, 0x7e]
 /** Others are encoded with the fields of Ethereum, which may or may not be right. */
 export function isKnownType(receipt: WireReceipt): boolean {
   const type = typeOf(receipt)
-  // Before celo-org/op-geth#347, nodes omit the base fee.
+  // Nodes older than celo-org/op-geth#347 omit the base fee.
   return KNOWN_TYPES.includes(type) || (type === CELO_FEE_CURRENCY && isOf(receipt.baseFee))
 }
 

@@ -22,7 +22,7 @@ const FIELDS = [
   ['nonce', bytes],
 ] as const
 
-/** Added by forks in this order; each requires all before it. */
+/** Forks added these in this order; each requires all before it. */
 const FORK_FIELDS = [
   // EIP-1559
   ['baseFeePerGas', integer],

@@ -25,7 +25,7 @@ export interface FindDeps {
 
 export interface NodeBudget {
   refusal(bucket: string): Refusal | undefined
-  /** One request. */
+  /** Counts one request. */
   spend(bucket: string): void
 }
 
@@ -141,7 +141,7 @@ function clockOf(deps: Asked, chain: Chain): Promise<BlockClock> {
   return deps.blockClock(chain)
 }
 
-/** Usually above `startBlock`. */
+/** Tries `startBlock` first: the moment is usually after it. */
 async function lastBefore(
   clock: BlockClock,
   input: {

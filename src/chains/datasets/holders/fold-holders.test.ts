@@ -11,7 +11,7 @@ import { foldHolders } from './fold-holders.ts'
 
 const onPostgres = eachEngine(startPostgres, registerMigrations, ['postgres'])
 
-/** So many that reading them all is dearer than looking for a few. */
+/** PostgreSQL finds it cheaper to look for a few of so many than to read them all. */
 const HOLDERS = 20_000
 
 onPostgres(

@@ -79,7 +79,7 @@ export function turningDays(days: readonly HolderDay[]): ReadonlyMap<number, 1 |
   return turns
 }
 
-/** Opposite turns on two chains cancel out. */
+/** Opposite changes on two chains cancel out. */
 function turn(turns: Map<number, 1 | -1>, dayUnix: number, holds: boolean): void {
   if (turns.has(dayUnix)) turns.delete(dayUnix)
   else turns.set(dayUnix, holds ? 1 : -1)

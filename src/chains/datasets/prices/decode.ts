@@ -11,7 +11,7 @@ import type { Log } from '#domain/chain.ts'
 /** The prices of a token from one of its pools or feeds. */
 export interface PriceSeries extends PricePair {
   readonly source: ContractPrice
-  /** When later sources of the token begin to count: a block and a day may not be in their order. */
+  /** Starts of the token's later sources; a block and a day may not be in their order. */
   readonly until: readonly Since[]
 }
 

@@ -27,7 +27,7 @@ export interface UnknownPrice {
 
 export interface KnownPrice {
   readonly price: Price
-  /** When its newest input changed; -Infinity for fixed prices. */
+  /** Time of its newest input, in Unix seconds; -Infinity for fixed prices. */
   readonly asOfUnix: number
 }
 
@@ -155,7 +155,7 @@ function inDollarsAt(
   }
 }
 
-/** Apart from its quote. */
+/** Returns why the price itself does not count, whatever its quote. */
 export function gapOf(
   { price, source, unix: sinceUnix }: SourcedPoint,
   unix: number,

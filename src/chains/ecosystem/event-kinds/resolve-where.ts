@@ -10,7 +10,7 @@ type Values = string | readonly string[]
 /** The file's `where`, keyed by argument. */
 export type Where = Readonly<Record<string, Values | { readonly not: Values }>>
 
-/** Accepted and refused values per argument in logged form; reports values that do not fit. */
+/** Resolves accepted and refused values per argument to their logged form; reports values that do not fit. */
 export function resolveWhere(
   resolver: Resolver,
   field: string,

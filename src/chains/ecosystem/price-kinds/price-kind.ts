@@ -12,7 +12,7 @@ export interface PriceKind<
   readonly kind: Kind
   /** Required fields besides `kind` and `since`; a description follows "is missing:". */
   readonly fields: Fields
-  /** Like `fields`, but may be left out. */
+  /** Optional fields, described like `fields`. */
   readonly options: Options
   /** What the reference of the file says of fields that other kinds lack. */
   readonly meanings?: Readonly<Record<string, string>>

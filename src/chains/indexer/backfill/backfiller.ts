@@ -17,7 +17,7 @@ import { type ReadDeps, readSegments } from './read-segments.ts'
 
 const MEETING_BLOCKS_MAX = 5_000 + HISTORY_MARGIN
 
-/** Usually all, in two round trips. */
+/** Two round trips usually read all of them. */
 const MEETING_BLOCKS_AT_ONCE = 640
 
 interface OpenFolds {

@@ -18,7 +18,7 @@ export interface ReadInput extends Omit<SegmentInput, 'after' | 'datasets'> {
   onFirst?(end: number): void
   isStoring(): boolean
   isWanted(number: number): boolean
-  /** Between segments; returns the folds that are due. */
+  /** Returns the folds that are due; called between segments. */
   drain(number: number): readonly Store[] | undefined
 }
 

@@ -38,7 +38,7 @@ interface ClaimedBlock extends BlockRef {
   readonly timestamp: number | undefined
 }
 
-/** Read first, proven afterwards. */
+/** A segment that was read and is not proven yet. */
 export class UnprovenSegment {
   readonly from: number
   readonly #after: Promise<BlockRef | undefined>

@@ -82,7 +82,7 @@ function wanted(all: readonly EventFact[], only: Filters): readonly string[] {
 const nameOf = ({ chainId, blockNumber, place }: Omit<EventKey, 'timestamp'>) =>
   [chainId, blockNumber, place].join()
 
-/** Of all pages, one after the other. */
+/** Returns the rows of all pages, one after the other. */
 async function listAll(connection: Connection, query: EventQuery): Promise<readonly ListedEvent[]> {
   const listed: ListedEvent[] = []
   let after: EventKey | null | undefined

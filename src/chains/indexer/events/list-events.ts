@@ -39,7 +39,7 @@ export interface EventQuery {
   readonly token?: string
   readonly account?: Address
   readonly kind?: string
-  /** Both included. */
+  /** Unix seconds; both ends are included. */
   readonly fromUnix?: number
   readonly toUnix?: number
   readonly after?: EventKey

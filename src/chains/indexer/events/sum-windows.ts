@@ -103,7 +103,7 @@ async function sumBroken(connection: Connection, { dataset, windows }: Asked): P
   )
 }
 
-/** Not `=`: SQLite would read every bucket for the order. */
+/** Compares with `<=`: with `=`, SQLite would read every bucket to order them. */
 export async function sumTotals(
   connection: Connection,
   dataset: string,

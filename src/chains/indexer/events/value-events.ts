@@ -19,8 +19,7 @@ export interface PriceBook {
   /** Returns the ranges in which unread blocks cannot change the token's price. */
   known(connection: Connection, symbol: string): Promise<readonly TimeRange[]>
   /**
-   * At the close of the block before each moment's, on another chain than the price's before that
-   * second; null where it is unknown.
+   * Returns prices at the close of the block before each moment's (of another chain than the price's, before that second); null where unknown.
    */
   pricesAt(
     connection: Connection,
@@ -111,7 +110,7 @@ function within({ token, range }: TokenRange, which: Sql): Sql {
     and timestamp_unix <= ${finite(range.untilUnix)}`
 }
 
-/** Usually none. Ordered by the index, or PostgreSQL may scan the table on stale statistics. */
+/** Returns the ranges with such events, usually none. The index gives the order, or PostgreSQL may scan the table on stale statistics. */
 async function having(
   connection: Connection,
   ranges: readonly TokenRange[],

@@ -9,7 +9,7 @@ export const PRICES_OF_FEED = 'prices'
 
 export interface RangeInput {
   readonly chainId: number
-  /** Above this block. */
+  /** Exclusive. */
   readonly from: number
   readonly to: number
   readonly after?: RangePlace | undefined

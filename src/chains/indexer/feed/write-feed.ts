@@ -15,12 +15,12 @@ const KEPT_SECONDS = 7 * DAY_SECONDS
 /** About 500 MB. */
 const KEPT_MAX = 1_000_000
 
-/** Pruned in lots, so that few commits delete. */
+/** Rows are pruned in lots, so that few commits delete. */
 const PRUNE_LOT = 1_000
 
 const NAME = 'register'
 
-/** Until the chain's next commit at the head, which writes a reset from this block on. */
+/** Marks a reset from this block on, which the chain's next commit at the head writes. */
 export async function openGap(
   connection: Connection,
   { chainId, from }: { readonly chainId: number; readonly from: number },
@@ -30,7 +30,7 @@ export async function openGap(
     on conflict (chain_id) do nothing`)
 }
 
-/** Rows changed otherwise, and values on any chain with them. */
+/** Resets every chain, because rows changed without a commit, and values on other chains with them. */
 export async function resetAll(connection: Connection, nowUnix: number): Promise<void> {
   const state = await readFeedState(connection)
   if (state === undefined) return
@@ -46,7 +46,7 @@ export interface FedCommit {
   readonly finalizedBefore: number
   readonly finalizedNumber: number
   readonly ancestor?: number | undefined
-  /** Of the process. */
+  /** Time of the process, not of a block. */
   readonly nowUnix: number
 }
 
@@ -56,8 +56,7 @@ interface Change {
 }
 
 /**
- * In the transaction that changes the rows. The lease, held since its start, makes commits follow
- * one another, so sequences are committed in order.
+ * Call it in the transaction that changes the rows. The lease, held since its start, makes commits follow one another, so sequences are committed in order.
  */
 export async function writeFeed(
   connection: Connection,
@@ -92,7 +91,7 @@ export async function writeFeed(
   })
 }
 
-/** With a new register only. */
+/** Writes the first row of a new register. */
 async function start(connection: Connection): Promise<FeedState> {
   const epoch = newEpoch()
   await connection.run(
@@ -101,7 +100,7 @@ async function start(connection: Connection): Promise<FeedState> {
   return { epoch, last: 0, pruned: 1 }
 }
 
-/** For a copied register, which goes its own way from here: readers of the original get `reset`. */
+/** Separates a copied register from its original, whose readers get `reset` here. */
 export async function beginEpoch(connection: Connection): Promise<void> {
   await connection.run(sql`update feed set epoch = ${newEpoch()}`)
 }
@@ -232,7 +231,7 @@ function lostPrices({ chainId, changes, ancestor }: FedCommit): ReadonlyMap<stri
   return new Map([...changes.unpriced].map((symbol) => [symbol, { symbol, log }]))
 }
 
-/** Of every token whose dollar price depends on them, with the newest log that moved it. */
+/** Returns the price of every token whose dollar price depends on them, with the newest log that moved it. */
 async function pricesNow(
   connection: Connection,
   book: PriceBook,

@@ -21,8 +21,7 @@ export interface MayLead {
 }
 
 /**
- * Without a leader, a new process imposes its file. A standby does not impose a previously applied
- * one: it would undo an edit.
+ * A new process imposes its file where none leads. A standby does not impose a previously applied one, which would undo an edit.
  */
 export async function mayLead(
   connection: Connection,

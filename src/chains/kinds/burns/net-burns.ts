@@ -22,7 +22,7 @@ export interface BurnLog {
 export interface NetBurns {
   /** Burns with the amounts that count; none is 0. */
   readonly burns: readonly EventFact[]
-  /** Minted by a bridge or undone in the same transaction, by token. */
+  /** Amounts that a bridge minted or the same transaction undid, by token. */
   readonly unminted: ReadonlyMap<string, bigint>
 }
 

@@ -94,7 +94,7 @@ function messageOf(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
 }
 
-/** Also parts: services repeat a token without its `Bearer`. */
+/** Masks parts of a header too, because services repeat a token without its `Bearer`. */
 function masked(text: string, keys: Readonly<Record<string, string>>): string {
   const secrets = Object.values(keys)
     .flatMap((value) => [value, ...value.split(/\s+/)])

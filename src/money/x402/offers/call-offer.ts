@@ -10,7 +10,7 @@ type Deps = Pick<
 /** Proxies limit headers to 4 KB by default; the others need about 1 KB. */
 export const OFFER_LENGTH_MAX = 2_800
 
-/** If too long, drops the query, then the sign-in. */
+/** Drops the query, then the sign-in, if the header is too long. */
 export function callOfferHeader(
   deps: Deps,
   input: {

@@ -7,7 +7,7 @@ import { FAULTS, isFault } from '../faults.ts'
 import type { Scheme } from '../schemes/scheme.ts'
 import { SCHEMES } from '../schemes/schemes.ts'
 
-/** For clock differences and slow blocks. */
+/** Allows for clock differences and slow blocks. */
 const OFFER_SECONDS = 300
 
 export interface OfferInput {

@@ -15,8 +15,7 @@ export interface Credited {
 }
 
 /**
- * In the caller's transaction. A deposit has at most one live credit, shared with prepayments.
- * Undefined if another writer was first.
+ * Credits the deposit in the caller's transaction. It has at most one live credit, shared with prepayments. Undefined if another writer was first.
  */
 export async function creditPayment(
   connection: Connection,

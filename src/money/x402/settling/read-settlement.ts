@@ -14,7 +14,7 @@ type Deps = Pick<CreditDeps, 'rpc' | 'payment'>
 export type Settlement =
   | { readonly kind: 'paid'; readonly deposit: Deposit }
   | { readonly kind: 'unpaid'; readonly blockNumber: number; readonly sender: Address }
-  /** Not sealed, or its block left the chain. */
+  /** It is not sealed, or its block left the chain. */
   | { readonly kind: 'unknown' }
 
 /** The transfer must be among the block's proven logs. Throws if they cannot be proven. */
@@ -97,7 +97,7 @@ function findDeposit(
   }
 }
 
-/** Numbered as in the index. Payments signed before `asset` or `payTo` changed still count. */
+/** Numbers transfers as the index does. Payments signed before `asset` or `payTo` changed still count. */
 function payingLogs<L extends Omit<Log, 'timestamp'>>(
   { payment }: Deps,
   { asset, authorization }: X402Payment,

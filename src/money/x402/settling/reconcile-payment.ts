@@ -5,15 +5,15 @@ import type { X402Payment } from './x402-payment.ts'
 
 export type Verdict =
   | Extract<Settlement, { kind: 'paid' }>
-  /** Cancelled, or used without a deposit for us. Final only if deep. */
+  /** The authorization is cancelled, or used without a deposit for us. Final only if deep. */
   | { readonly kind: 'spent'; readonly isDeep: boolean }
-  /** No node shows by what. `isPast`: it has expired in a deep block. */
+  /** It is used, and no node shows by what. `isPast`: it has expired in a deep block. */
   | { readonly kind: 'used'; readonly isPast: boolean }
   /** Our transaction, in a shallow block: another one would probably revert too. */
   | { readonly kind: 'reverting' }
-  /** In a deep block; anyone can still submit the authorization. */
+  /** Our transaction reverted in a deep block; anyone can still submit the authorization. */
   | { readonly kind: 'reverted' }
-  /** Unused at a deep block. */
+  /** It is unused at a deep block after its end. */
   | { readonly kind: 'expired' }
   | { readonly kind: 'open' }
 

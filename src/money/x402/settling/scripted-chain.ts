@@ -39,8 +39,7 @@ interface Sent {
 const STRANGER: Address = `0x${'99'.repeat(20)}`
 
 /**
- * In memory, with a faulty node. One asset, one facilitator's wallet, two-second blocks; accepts
- * every signature.
+ * A chain in memory with a faulty node. It has one asset, one relayer and two-second blocks, and accepts every signature.
  */
 export class ScriptedChain {
   lagBlocks = 0

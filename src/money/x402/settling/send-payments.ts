@@ -33,7 +33,7 @@ export class PaymentSender {
   readonly #underWay = new Map<string, Promise<void>>()
   readonly #attemptedMs = new Map<string, number>()
   readonly #seenMs = new Map<string, number>()
-  /** By this process: it replaces its own pending transactions. */
+  /** Payments that this process sent: it replaces its own pending transactions. */
   readonly #settled = new Set<string>()
 
   constructor(deps: SendDeps) {
@@ -111,7 +111,7 @@ export class PaymentSender {
     if (!(await this.#isSentByUs(payment))) await this.#settle(payment)
   }
 
-  /** Sealed, or pending from an earlier leader: one more transaction would revert at our cost. */
+  /** Whether our transaction is sealed, or pending from an earlier leader: one more would revert at our cost. */
   async #isSentByUs({ id, txHash }: X402Payment): Promise<boolean> {
     const { rpc, facilitator } = this.#deps
     if (facilitator.wallet === undefined || txHash === null) return false

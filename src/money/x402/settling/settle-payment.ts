@@ -102,7 +102,7 @@ async function awaitOutcome(deps: SettleDeps, payment: X402Payment): Promise<Set
   return { kind: 'pending', transaction: seen.txHash }
 }
 
-/** As the leader has ended it. */
+/** Returns the outcome that the leader has stored. */
 function endOf(payment: X402Payment): Exclude<SettleOutcome, SettledPayment> | undefined {
   const { status, reason, txHash, id, isServed } = payment
   if (status === 'abandoned' || status === 'failed')

@@ -189,7 +189,7 @@ function paymentsAt(chain: ScriptedChain) {
         nonce: word(n),
       }
     },
-    /** As a request reserves it at the newest block. */
+    /** Returns the payment as a request reserves it at the newest block. */
     paymentOf: (authorization: Authorization, id: string): X402Payment => ({
       ...newPayment(numberOf(authorization)),
       ...{ id, authorization, createdUnix: chain.nowUnix, fromBlock: chain.blockNumber },

@@ -54,7 +54,7 @@ export interface SettlingRpc {
   call(input: CallInput): Promise<Hash>
   send(raw: `0x${string}`): Promise<void>
   receipt(txHash: Hash): Promise<Receipt | undefined>
-  /** Sealed, or in the node's mempool. */
+  /** Finds sealed ones, and those in the node's mempool. */
   transaction(txHash: Hash): Promise<Transaction | undefined>
   header(blockNumber: number | 'latest'): Promise<BlockHeader | undefined>
   logs(query: LogQuery): Promise<readonly SourceLog[]>

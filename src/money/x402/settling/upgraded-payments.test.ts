@@ -13,7 +13,7 @@ const OLDER = accountsMigrations.filter(({ name }) => name !== 'payments settled
 
 const onBoth = eachEngine(startPostgres, OLDER)
 
-/** As 0.2.0 stored it: with its signed transaction, once there was one. */
+/** Stores a payment as 0.2.0 did, with its signed transaction once there was one. */
 async function storeOlder(
   engine: Engine,
   authorization: Authorization,

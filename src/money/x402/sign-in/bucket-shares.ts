@@ -18,7 +18,7 @@ const PAGE_CREDITS = 500
 const UNCOLLECTED = sql`not exists (
   select 1 from x402_collected where x402_collected.credit_id = credits.id)`
 
-/** Without the part that repaid a debt. */
+/** What a credit added, less the part that repaid a debt. */
 const BROUGHT = sql`(
   select cast(coalesce(sum(postings.micro_usd), 0) as bigint) from postings
   where postings.entry_id = 'credit:' || credits.id and postings.account = credits.account)`

@@ -2,7 +2,7 @@ import { toIso } from '#lib/time.ts'
 import { networkOf } from '../offers/offer.ts'
 import { SIGN_IN_MS, type SignInDeps } from './sign-in-message.ts'
 
-/** Also the answering header, case-insensitively. */
+/** Name of the extension, and of the header that answers it. */
 export const SIGN_IN_WITH_X = 'sign-in-with-x'
 
 const TEXT = { type: 'string' } as const

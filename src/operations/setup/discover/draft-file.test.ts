@@ -79,7 +79,7 @@ test('two contracts of one symbol are two tokens, and the price names the one in
   assert.deepEqual([source.quote, source.floor], ['USDC-2', 1_000_000_000n])
   assert.equal(notes.get('tokens[0].price.minLiquidityUsd'), 'a tenth of it')
   assert.match(notes.get('tokens[0].price') ?? '', /about 5000 USD of USDC-2/)
-  // Not deeper than the chain's finality.
+  // The gate reads no deeper than the chain's finality.
   assert.ok(gate !== null && gate !== 'open' && gate.depthBlocks === 8)
 })
 

@@ -1,7 +1,7 @@
 import type { Pool } from './pools.ts'
 
 export interface Floor {
-  /** Added to the price in the file. */
+  /** Member to add to the price in the file. */
   readonly member: { readonly minLiquidityUsd?: string }
   readonly evidence: string
 }

@@ -42,7 +42,7 @@ function isKnownUsdc({ known }: ChainView, { address }: TokenFacts): boolean {
   return known?.usdc.toLowerCase() === address
 }
 
-/** Only the aggregator behind the feed emits events; a new aggregator needs a new address here. */
+/** The aggregator behind the feed emits the events, not its proxy; a new aggregator needs a new address here. */
 async function readFeed(
   view: ChainView,
   token: TokenFacts,

@@ -4,7 +4,7 @@ import { UpkeepError } from '../upkeep-error.ts'
 
 export interface Revoked {
   readonly revoked: readonly RevokedKey[]
-  /** Revoked before. */
+  /** Ids of keys that were revoked before. */
   readonly before: readonly string[]
 }
 
@@ -13,7 +13,7 @@ export interface RevokedKey {
   readonly owner: string
 }
 
-/** In one transaction: all, or none if one is unknown. */
+/** Revokes all of them in one transaction, or none if one is unknown. */
 export async function revokeKeys(
   connection: Connection,
   publicIds: readonly string[],

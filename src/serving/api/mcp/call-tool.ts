@@ -137,7 +137,7 @@ function paymentRequired(outgoing: Outgoing, headers: ReadonlyMap<string, string
   const message =
     isObject(body) && typeof body.errorMessage === 'string' ? body.errorMessage : 'Payment required'
   const offer = headers.get('payment-required')
-  // Where payments are not settled there is no offer that a client could pay.
+  // There is no offer that a client could pay where payments are not settled.
   const data = offer === undefined ? body : fromBase64(offer)
   const text = JSON.stringify({ 'x402/error': { code: 402, message, data } })
   return { ...failed(text), ...(isObject(data) && { structuredContent: { ...data } }) }

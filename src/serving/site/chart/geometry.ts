@@ -29,7 +29,7 @@ export function scaleOf(values: Values, fromZero: boolean): Scale {
   return roundScale(least - pad, most + pad)
 }
 
-/** Below every price and amount; smaller steps would vanish in a float. */
+/** No price or amount is smaller; smaller steps would vanish in a float. */
 const TINY = 1e-18
 /** A line that moves less than this is flat. */
 const FLAT_SHARE = 1e-6

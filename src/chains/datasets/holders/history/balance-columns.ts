@@ -143,7 +143,7 @@ export class BalanceColumns {
     return { words, width }
   }
 
-  /** Unusable afterwards. */
+  /** Releases the memory; do not use the columns afterwards. */
   free(): void {
     free(this.#limbs)
   }

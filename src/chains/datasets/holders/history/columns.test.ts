@@ -113,7 +113,7 @@ test('each address has one number, however many there are and however alike', ()
   const table = new AddressTable()
   const numbers = new Map<number, Address>()
   for (let index = 0; index < 20_000; index += 1) {
-    // Alike in all but their last digits, or in all but their first ones.
+    // Addresses differ in their last digits only, or in their first ones only.
     const digits = index.toString(16).padStart(4, '0')
     const address: Address =
       index % 2 === 0 ? `0x${'a'.repeat(36)}${digits}` : `0x${digits}${'b'.repeat(36)}`

@@ -29,7 +29,7 @@ const TABLES: readonly Keyed[] = [
   },
 ]
 
-/** Then recounts the holders on the other chains. */
+/** Removes the chain's balances and recounts the holders on the others. */
 export async function forgetHolders({ connection, chainId }: Change): Promise<void> {
   // Includes tokens removed from the file.
   const found = await connection.run(sql`

@@ -51,7 +51,7 @@ export class HeldRows {
     }
   }
 
-  /** Unusable afterwards. */
+  /** Releases the memory; do not use the rows afterwards. */
   free(): void {
     free(this.#ids)
     free(this.#since)

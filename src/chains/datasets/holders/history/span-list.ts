@@ -20,7 +20,7 @@ const DAYS_MAX = 1 << 16
 /** Spans that ended or were reopened, 16 bytes each. */
 export class SpanList {
   readonly #ids = new NumberList()
-  /** Both days and `isEnded`, packed. */
+  /** First and last day and `isEnded`, packed. */
   readonly #spans = new NumberList()
 
   /** `isEnded` false reopens a span. */

@@ -33,9 +33,9 @@ const TOPIC_PADDING = 24
 
 /** A snapshot of the changes since the last drain; later transfers do not affect it. */
 export interface Changed {
-  /** Moved, with a balance other than zero. */
+  /** Addresses that moved and have a balance. */
   readonly holders: HeldRows
-  /** Moved, now zero, and still stored. */
+  /** Addresses that moved to zero and are still stored. */
   readonly emptied: readonly Address[]
   readonly ended: EndedSpans
   readonly resumed: readonly { readonly address: Address; readonly fromUnix: number }[]
@@ -63,7 +63,7 @@ export class TokenHistory {
   #spans = new SpanList()
   #holders = new Map<number, HolderCounts>()
   #supply = new Map<number, SupplyChange>()
-  /** Summed here first: a busy pool would otherwise allocate per transfer. */
+  /** Sums changes of the day, because a busy pool would otherwise allocate per transfer. */
   readonly #supplyToday = new BalanceColumns(4)
 
   constructor(symbol: string, locked: ReadonlySet<Address>) {

@@ -48,7 +48,7 @@ export function isSignedByKey(digest: Hash, { authorization, signature }: Signed
 const INPUTS =
   'address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce'
 
-/** Also accepts signatures of contract wallets (USDC 2.2). */
+/** This form accepts signatures of contract wallets too (USDC 2.2). */
 const withBytes = parseFunction(`function transferWithAuthorization(${INPUTS}, bytes signature)`)
 
 /** The only one that OpenZeppelin's ERC3009 has. */
