@@ -22,7 +22,7 @@ export function chainPrices(inQuote: Price, quoteUsd: Price): Price {
   return multiplyDivide(inQuote, quoteUsd, PRICE_ONE)
 }
 
-/** The nearest number; at most 6 decimals. */
+/** Returns the nearest number, with at most 6 decimals. */
 export function toUsd(value: MicroUsd): number {
   return Number(formatDecimal(value, 6))
 }
@@ -31,7 +31,7 @@ export function toUsdPrice(price: Price): number {
   return Number(formatDecimal(price, PRICE_DECIMALS))
 }
 
-/** 18 significant digits, rounded half up. */
+/** Keeps 18 significant digits, rounded half up. */
 export function toUsdPriceExact(price: Price): string {
   return formatDecimal(toSignificant(price), PRICE_DECIMALS)
 }

@@ -33,7 +33,7 @@ export function chainInAccount(chainId: number): string {
 }
 
 /**
- * Debt after a reorg took spent money; zero or below. Per wallet, so that moving money between keys
+ * Holds the debt after a reorg took spent money; zero or below. Per wallet, so that moving money between keys
  * cannot evade it.
  */
 export function receivableAccount(wallet: string): string {

@@ -115,7 +115,7 @@ async function isPosted(connection: Connection, entry: Entry): Promise<boolean> 
   return true
 }
 
-/** Sorted by account, to avoid deadlocks. */
+/** Returns postings sorted by account, to avoid deadlocks. */
 function netChanges(entry: Entry): Posting[] {
   const net = new Map<string, bigint>()
   for (const { account, microUsd } of entry.postings)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 
 const DECIMAL = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/
 
-/** No exponent, no trailing zeros. */
+/** Writes neither an exponent nor trailing zeros. */
 export function formatDecimal(raw: bigint, decimals: number): string {
   const sign = raw < 0n ? '-' : ''
   const digits = (raw < 0n ? -raw : raw).toString().padStart(decimals + 1, '0')

@@ -15,7 +15,7 @@ export interface SigningKeys {
   readonly kid: string
   readonly signer: KeyObject
   readonly jwks: { readonly keys: readonly PublicJwk[] }
-  /** A secret of 32 bytes from each private key (HKDF-SHA256, RFC 5869), the signer's first. */
+  /** Derives a secret of 32 bytes from each private key (HKDF-SHA256, RFC 5869), the signer's first. */
   derive(info: string): readonly Buffer[]
 }
 

@@ -5,7 +5,7 @@ const DIGITS_MAX = 999
 const LENGTH_DIGITS = 3
 
 /**
- * Any integer as text that sorts like the number on every engine: a sign (0 below zero, else 1), the
+ * Writes any integer as text that sorts like the number on every engine: a sign (0 below zero, else 1), the
  * number of digits, the digits. Below zero, length and digits are complements to 9.
  */
 export function toStored(value: bigint): string {

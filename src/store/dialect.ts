@@ -21,7 +21,7 @@ export interface Dialect {
   freshParts(connection: Connection, migrations: readonly Migration[]): Promise<readonly Row[]>
   /** Settings that disable all guards; absent where there are none. */
   guardsOff?(connection: Connection): Promise<readonly string[]>
-  /** Around the filling of empty tables in one transaction. */
+  /** Wraps the filling of empty tables in one transaction. */
   beforeCopy(connection: Connection, tables: readonly string[]): Promise<void>
   afterCopy(connection: Connection, tables: readonly string[]): Promise<void>
 }

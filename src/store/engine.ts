@@ -9,7 +9,7 @@ export interface Connection {
   run(statement: Sql): Promise<readonly Row[]>
   /** Inserts in order; returns what `conflict` returns. */
   insert(into: BulkInsert, rows: Rows): Promise<readonly Row[]>
-  /** Possibly on another thread. */
+  /** May run on another thread. */
   call<Input>(procedure: Procedure<Input>, input: Input): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export interface Engine {
   /** Sees one state. */
   snapshot<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /**
-   * Atomic, and durable when it resolves. `onCommitted` runs once later writes see it, possibly
+   * Commits atomically, and durably when it resolves. `onCommitted` runs once later writes see it, possibly
    * before it is durable: work may go on, but no result may leave. A failure after it does not undo
    * the commit.
    */

@@ -29,7 +29,7 @@ export function eachRow(rows: Rows): Iterable<readonly SqlValue[]> {
   return 'columns' in rows ? unpack(rows) : rows
 }
 
-/** Copies. */
+/** Returns copies. */
 export function slicePacked(rows: PackedRows, from: number, to: number): PackedRows {
   return {
     count: Math.min(to, rows.count) - from,

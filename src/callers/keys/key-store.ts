@@ -54,7 +54,7 @@ export async function lockKey(connection: Connection, publicId: string): Promise
   )
 }
 
-/** Newest first, with revoked ones. */
+/** Returns keys newest first, revoked ones too. */
 export async function listKeys(connection: Connection, wallet: Address): Promise<Key[]> {
   const found = await connection.run(sql`
     select ${keys.columns} from keys where wallet = ${wallet}

@@ -18,7 +18,7 @@ const INVISIBLE = /^[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u
 /** Labels are logged, so they must not hold a secret. */
 const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}/
 
-/** NFC; null if empty, undefined if not allowed. */
+/** Normalizes to NFC; null if empty, undefined if not allowed. */
 export function parseLabel(text: string): string | null | undefined {
   const label = text.normalize('NFC')
   if (label === '') return null

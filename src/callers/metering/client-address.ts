@@ -87,7 +87,7 @@ export function createProxyCheck(
   }
 }
 
-/** The first untrusted hop from the right, or the last readable one. */
+/** Returns the first untrusted hop from the right, or the last readable one. */
 function nearestStranger(hops: string[], isTrusted: (hop: Parsed) => boolean): Parsed | undefined {
   let nearest: Parsed | undefined
   do {

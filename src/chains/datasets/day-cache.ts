@@ -78,7 +78,7 @@ async function readDays<Day>(
   return { ...lasting, revision, finality, firstUnix, days: [...lasting.days, ...days] }
 }
 
-/** The whole history, or the period if longer. */
+/** Counts the days of the whole history, or of the period if longer. */
 function lengthOf({ period, status }: WantedDays, firstUnix: number | undefined): number {
   const all = countDays('all', status.asOfUnix, firstUnix)
   return period === 'all' ? all : Math.max(all, period)

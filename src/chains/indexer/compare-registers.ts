@@ -114,7 +114,7 @@ function compareRows(
   return undefined
 }
 
-/** The lower key: the other register lacks that row. */
+/** Reports the lower key: the other register lacks that row. */
 function first(key: Key, a: Row | undefined, b: Row | undefined): Row {
   if (a === undefined || b === undefined) return a ?? b ?? {}
   for (const name of Object.keys(key)) {

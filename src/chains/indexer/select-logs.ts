@@ -90,7 +90,7 @@ function toFilter(selector: Selector): LogFilter {
 }
 
 /**
- * Few: one per set of arguments. They may still match the same log, which the readers take from the
+ * There are few: one per set of arguments. They may still match the same log, which the readers take from the
  * first filter only.
  */
 export function filtersOf(

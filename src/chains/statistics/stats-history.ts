@@ -49,7 +49,7 @@ const metricParameter: Parameter<NamedMetric> = {
   },
 }
 
-/** GET /api/stats/history. */
+/** Answers GET /api/stats/history. */
 export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPrices }): Route {
   const { tokens, primary } = deps.ecosystem
   const cache = new DayCache<Point>()

@@ -52,7 +52,7 @@ export async function reportUnmatched(
   }
 }
 
-/** Most frequent first. */
+/** Sorts the most frequent first. */
 async function readTopics(
   source: ChainSource,
   { source: { address, chain } }: Mapping,

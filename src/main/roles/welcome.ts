@@ -2,7 +2,7 @@ import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
 
-/** Ready to paste. */
+/** Returns text with commands that are ready to paste. */
 export function welcome(input: {
   readonly url: string
   readonly tookMs: number

@@ -22,7 +22,7 @@ export interface StatementDeps {
   readonly keys: SigningKeys
 }
 
-/** Never counted. What writes and signs is loaded with the first statement. */
+/** Does not count as a call. What writes and signs is loaded with the first statement. */
 export function statementRoute(deps: StatementDeps): Route {
   return defineRoute({
     method: 'GET',

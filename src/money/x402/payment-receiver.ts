@@ -31,7 +31,7 @@ export type Received =
     }
   | Refusal
 
-/** Each authorization once. */
+/** Receives each authorization once. */
 export class PaymentReceiver {
   readonly #deps: SettleDeps
   readonly #underWay = new Set<string>()

@@ -130,7 +130,7 @@ function refuseUnknownChains(views: readonly ChainView[], named: Addresses['byCh
   )
 }
 
-/** The service's name, of the token's; signed messages allow printable ASCII only. */
+/** Derives the service's name from the token's; signed messages allow printable ASCII only. */
 function serviceNameOf({ token }: Findings): string {
   const name = token.name.replace(/[^\x20-\x7e]/g, '').trim()
   return `${name || token.symbol} API`.slice(0, 64)

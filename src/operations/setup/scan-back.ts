@@ -19,7 +19,7 @@ export interface Scanned {
 
 const FIRST_BLOCKS = 2_000
 
-/** Newest blocks first. */
+/** Scans the newest blocks first. */
 export async function scanBack(
   { source, clock }: { readonly source: Pick<ChainSource, 'logsInRange'>; readonly clock: Clock },
   { enough, untilMs, ...scan }: Scan,

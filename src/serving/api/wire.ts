@@ -68,7 +68,7 @@ function answerWire(asked: Asked, answer: Answer): Outgoing {
   return { status: answer.status, headers, body }
 }
 
-/** `X-Accel-Buffering`: nginx passes events on at once. */
+/** `X-Accel-Buffering` makes nginx pass events on at once. */
 function streamWire({ contentType, open: stream }: StreamAnswer): Outgoing {
   const headers = ['Content-Type', contentType, 'Cache-Control', 'no-store']
   return { status: 200, headers: [...headers, 'X-Accel-Buffering', 'no'], body: '', stream }
@@ -86,7 +86,7 @@ function etagOf(asked: Asked, answer: Answer, revision: string): string {
 }
 
 /**
- * A weak entity tag (RFC 9110, 8.8.3) of the request at this revision. Equal tags mean equal
+ * Returns a weak entity tag (RFC 9110, 8.8.3) of the request at this revision. Equal tags mean equal
  * content, so nothing per caller may enter the body.
  */
 export function etagAt(asked: Asked, revision: string): string {
@@ -116,8 +116,7 @@ export function pushHeaders(headers: string[], more: Readonly<Record<string, str
 }
 
 /**
- * The contract's headers, the date and the IETF pair (draft-ietf-httpapi-ratelimit-headers, policy
- * `daily`). `Vary`, because these differ by caller and some bodies by media type or coding.
+ * Adds the contract's headers, the date and the IETF pair (draft-ietf-httpapi-ratelimit-headers, policy `daily`). `Vary`, because these differ by caller and some bodies by media type or coding.
  */
 export function stampRateLimit(headers: string[], rateLimit: RateLimitState, nowMs: number): void {
   const { dailyQuota, remaining, resetUnix, tier } = rateLimit
@@ -145,7 +144,7 @@ export function stampRateLimit(headers: string[], rateLimit: RateLimitState, now
 
 let newest = { unix: 0, text: '' }
 
-/** Cached for a second (RFC 9110, 5.6.7). */
+/** Formats a date (RFC 9110, 5.6.7), cached for a second. */
 function httpDate(unix: number): string {
   if (newest.unix !== unix) newest = { unix, text: new Date(unix * 1000).toUTCString() }
   return newest.text

@@ -69,7 +69,7 @@ export class HttpAdapter {
     return undefined
   }
 
-  /** Unreadable path; no hook ran. Never rejects. */
+  /** Answers an unreadable path, for which no hook ran. Never rejects. */
   async misread(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (!this.#begins(request, reply)) return reply.hijack()
     try {

@@ -1,4 +1,4 @@
-/** Weak comparison (RFC 9110, 13.1.2). */
+/** Compares weakly (RFC 9110, 13.1.2). */
 export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   if (header.trim() === '*') return true

@@ -9,7 +9,7 @@ export const BODY_BYTES_MAX = 8_192
 /** Allows white space around the semicolon (RFC 9110, 8.3.1) and the usual misspelling of UTF-8. */
 const JSON_TYPE = /^application\/json(?: ?; ?charset="?utf-?8"?)?$/i
 
-/** Exactly one host (RFC 9112, 3.2); Node joins several with a comma. */
+/** Requires exactly one host (RFC 9112, 3.2); Node joins several with a comma. */
 export function checkHost({ headers, httpVersion }: IncomingMessage): Refusal | undefined {
   const { host } = headers
   if (host === undefined)
@@ -65,7 +65,7 @@ export const NO_QUERY: Query = new Map()
 
 const NO_PATH: Readonly<Record<string, string>> = Object.freeze({})
 
-/** Random per process, plus a counter. */
+/** Makes ids that are random per process, plus a counter. */
 export function requestIds(randomBytes: (size: number) => Buffer): () => string {
   const prefix = randomBytes(4).toString('hex')
   let count = 0

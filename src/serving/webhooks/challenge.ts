@@ -15,7 +15,7 @@ interface ChallengeDeps extends SendDeps {
   readonly accounts: Engine
 }
 
-/** A new one for each attempt. */
+/** Makes a new challenge for each attempt. */
 export function newChallenge(): string {
   return randomBytes(24).toString('base64url')
 }

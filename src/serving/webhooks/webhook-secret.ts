@@ -16,7 +16,7 @@ export function secretOf(keys: SecretKeys, webhook: Owner): string {
   return `whsec_${newest.toString('base64')}`
 }
 
-/** One of each private key of the service, newest first. */
+/** Derives one from each private key of the service, newest first. */
 function derive(keys: SecretKeys, { id, version }: Owner): readonly Buffer[] {
   return keys.derive(`webhook ${id} ${version}`)
 }

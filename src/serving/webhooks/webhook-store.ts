@@ -66,7 +66,7 @@ export async function changeWebhook(
 /** A later due time was written before the clock was set back; jitter adds to the longest wait. */
 const DUE_AHEAD_MAX_MS = (FAILING_MAX_SECONDS + 3 * DAY_SECONDS) * 1_000
 
-/** Due now: one of each wallet, then a second of each, and so on. */
+/** Returns webhooks that are due: one of each wallet, then a second of each, and so on. */
 export async function dueWebhooks(
   reads: Reads,
   { nowMs, limit }: { readonly nowMs: number; readonly limit: number },

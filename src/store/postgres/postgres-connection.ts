@@ -28,7 +28,7 @@ const STALE = new Set(['0A000', '26000', '25006'])
 const MARK = 'sexton.session'
 
 /**
- * Never reopened, so that no statement of a transaction reaches another session. Pipelines
+ * A connection that never reopens, so that no statement of a transaction reaches another session. Pipelines
  * statements.
  */
 export class PostgresConnection extends Client {
@@ -69,7 +69,7 @@ export class PostgresConnection extends Client {
     })
   }
 
-  /** Can only be closed after a StoreError. */
+  /** After a StoreError it can only be closed. */
   async open(): Promise<void> {
     try {
       await this.connect()

@@ -37,7 +37,7 @@ const READING_MS = 5
 /** libuv accepts one connection in each. */
 const TURNS = 32
 
-/** One writing and one reading connection, in WAL mode. */
+/** Opens one writing and one reading connection, in WAL mode. */
 export function openSqlite(options: SqliteOptions): Engine {
   mkdirSync(dirname(options.file), { recursive: true })
   const { file, bulk = false } = options

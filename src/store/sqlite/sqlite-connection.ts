@@ -245,7 +245,7 @@ function toStoreError(error: unknown): StoreError {
   return new Kind(`SQLite: ${message}`, { cause: error })
 }
 
-/** Another connection held a lock for longer than the time limit. */
+/** Thrown when another connection held a lock for longer than the time limit. */
 export function isBusy(error: unknown): boolean {
   return error instanceof StoreError && codeOf(error.cause) === SQLITE_BUSY
 }

@@ -23,7 +23,7 @@ export interface MeterDeps extends BatchWriterDeps {
 /** A forgotten caller causes the work of one more call. */
 const REFUSED_MAX = 20_000
 
-/** Group commit: requests that arrive during a batch form the next, answered once durable. */
+/** Commits in groups: requests that arrive during a batch form the next, answered once durable. */
 export function createMeter(deps: MeterDeps): SettlingMeter {
   assert(deps.pricePerCall > 0n, 'a paid call has a price above zero')
   const { admissions: engine = deps.engine } = deps

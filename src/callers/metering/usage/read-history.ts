@@ -33,7 +33,7 @@ export interface HistoryDay extends Charged {
 /** Bounds wallets that rotate endlessly: the first and newest keys are listed. */
 const HISTORY_KEYS_MAX = 100
 
-/** UTC days up to today, oldest first, without gaps. */
+/** Returns UTC days up to today, oldest first, without gaps. */
 export async function readHistory(
   connection: Connection,
   input: HistoryInput,
@@ -136,7 +136,7 @@ async function readKeys(
   return found.map(toKeyPart)
 }
 
-/** The first key with 0; what each paid. */
+/** Returns what each key paid; the first key has 0 free calls. */
 function partsOf(wallet: string, bucket: string, since: number): Sql {
   return sql`
     select key_days.day, key_days.public_id, key_days.used, 0 as paid, 0 as micro_usd

@@ -29,7 +29,7 @@ export interface HistoryDeps {
   readonly clock: Clock
 }
 
-/** Never counted, never 402. */
+/** Neither counts as a call nor answers 402. */
 export function usageHistoryRoute(deps: HistoryDeps): Route {
   return defineRoute({
     method: 'GET',

@@ -7,7 +7,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { addSupply, NO_SUPPLY, readSupply, type SupplyChange, takeSupply } from './fold-supply.ts'
 
-/** `<=` as in `sumTotals`. */
+/** Compares with `<=`, as `sumTotals` does. */
 export async function readTotalSupply(
   connection: Connection,
   token: string,

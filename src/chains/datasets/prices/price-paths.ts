@@ -47,7 +47,7 @@ export function makeTokenBook(tokens: readonly PricedToken[]): TokenBook {
   return { token: (symbol) => bySymbol.get(symbol.toUpperCase()) }
 }
 
-/** The token, its quotes, their quotes and so on. */
+/** Returns the token, its quotes, their quotes and so on. */
 export function pathOf(book: TokenBook, symbol: string): ReadonlySet<PricedToken> {
   const path = new Set<PricedToken>()
   const add = (token: PricedToken | undefined) => {

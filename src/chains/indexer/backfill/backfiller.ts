@@ -305,7 +305,7 @@ export class Backfiller {
   }
 }
 
-/** The first headers together with the last one. */
+/** Reads the first headers together with the last one. */
 function withHeadersAhead(source: ChainSource, from: number, to: number): ChainSource {
   const ahead = Math.min(to - 1, from + MEETING_BLOCKS_AT_ONCE - 1)
   const numbers = [

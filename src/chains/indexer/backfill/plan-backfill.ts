@@ -37,7 +37,7 @@ function beforeBlock(startBlock: number): Position {
   return { number: startBlock - 1, hash: '0x', timestamp: -1 }
 }
 
-/** A full hour, so that no hour straddles `newestFrom`. */
+/** Rounds to a full hour, so that no hour straddles `newestFrom`. */
 function newestUnix(last: Pick<TimedBlock, 'timestamp'>): number {
   return startOfHour(last.timestamp - NEWEST_DAYS * DAY_SECONDS)
 }

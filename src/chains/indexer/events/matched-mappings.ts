@@ -15,7 +15,7 @@ export const matchedMappingsMigration: Migration = {
     )`,
 }
 
-/** Independent of the mapping's place in the file. */
+/** The name does not depend on the mapping's place in the file. */
 export function mappingKey({ address, topic0, where, whereNot }: EventSource): string {
   const filters = [...where].map(([name, values]) => [name, [...values].sort()])
   const refused = [...whereNot].map(([name, values]) => [name, 'not', [...values].sort()])

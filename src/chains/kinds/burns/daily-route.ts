@@ -47,7 +47,7 @@ export const burnSums = named('BurnSums', {
   burnCount: Type.Integer(),
 })
 
-/** GET /api/burns. */
+/** Answers GET /api/burns. */
 export function dailyBurns(deps: DataDeps): Route {
   const cache = new DayCache<BurnDay>()
   const parameters = {

@@ -27,7 +27,7 @@ export interface NetBurns {
 }
 
 /**
- * One transaction's logs, in their order. A zero-address transfer beside a bridge event of the same
+ * Nets one transaction's logs, in their order. A zero-address transfer next to a bridge event of the same
  * amount moves between chains. A burn of at least what its holder was minted before counts only what
  * exceeds that, so a flash mint burns nothing.
  */

@@ -4,7 +4,7 @@ import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, sql } from '#store/sql.ts'
 
-/** Unix seconds; null if never burned. */
+/** Returns Unix seconds; null if never burned. */
 export async function firstAndLastBurn(
   connection: Connection,
   token: string,

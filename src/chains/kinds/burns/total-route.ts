@@ -61,7 +61,7 @@ const totalShape = named('BurnTotals', {
 
 export interface BurnDeps extends DataDeps {
   readonly priceAt: PriceAt
-  /** Newly minted. */
+  /** Amount newly minted. */
   mintedOf(connection: Connection, symbol: string, snapshot?: AsOfSnapshot): Promise<bigint>
 }
 

@@ -43,7 +43,7 @@ export function rank(accounts: Accounts, limit: number): readonly Leader[] {
   return leaders.sort(byRank).slice(0, limit)
 }
 
-/** The ranking of today less what followed the snapshot. */
+/** Returns the ranking of today less what followed the snapshot. */
 export async function readLeadersBefore(
   connection: Connection,
   { token, limit }: Ranking,

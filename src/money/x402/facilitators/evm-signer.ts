@@ -8,7 +8,7 @@ import type { SettlingWallet } from './settling-wallet.ts'
 const WRITES: readonly string[] = ['transferWithAuthorization']
 
 /**
- * The wallet as the library's facilitator wants it. It sends transfers of the configured asset to the
+ * Adapts the wallet to the library's facilitator. It sends transfers of the configured asset to the
  * configured recipients, nothing else.
  */
 export function evmSigner(deps: {

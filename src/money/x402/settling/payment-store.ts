@@ -120,7 +120,7 @@ export async function settlesPayment(reads: Reads, txHash: Hash): Promise<boolea
   return found.length === 1
 }
 
-/** An open payment that a caller made for its balance, or by its wallet. */
+/** Finds an open payment that a caller made for its balance, or by its wallet. */
 export async function openPaymentOf(
   reads: Reads,
   payee: Payee,

@@ -25,7 +25,7 @@ type Deps = Pick<CreditDeps, 'rpc' | 'payment'> & {
 }
 
 /**
- * The named transaction first, then any other. Ending without money needs a deep block: a lagging
+ * Looks at the named transaction first, then at any other. Ending without money needs a deep block: a lagging
  * node must not end a payment that succeeds.
  */
 export async function reconcilePayment(deps: Deps, payment: X402Payment): Promise<Verdict> {

@@ -24,7 +24,7 @@ const BROUGHT = sql`(
   where postings.entry_id = 'credit:' || credits.id and postings.account = credits.account)`
 
 /**
- * Newest first. Buckets spend their oldest payment first, so the remainder belongs to the newest.
+ * Returns shares newest first. Buckets spend their oldest payment first, so the remainder belongs to the newest.
  */
 export async function* bucketShares(
   connection: Connection,

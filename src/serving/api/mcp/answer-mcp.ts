@@ -85,7 +85,7 @@ function toRequest({ publicBaseUrl }: McpDeps, { headers }: Incoming): Request {
 
 const described = new WeakMap<McpDeps['routes'], readonly Tool[]>()
 
-/** Built once. */
+/** Builds the list once. */
 function toolsOf({ routes, facts }: McpDeps): readonly Tool[] {
   const known = described.get(routes)
   if (known !== undefined) return known

@@ -5,7 +5,7 @@ const UNITS = [
   { from: 1e3, suffix: 'k' },
 ] as const
 
-/** Such as `23.99m`: cut, never rounded up, with a real minus sign. */
+/** Writes `23.99m`: truncated, never rounded up, with a real minus sign. */
 export function short(value: number): string {
   const sign = value < 0 ? '−' : ''
   const size = Math.abs(value)
@@ -29,7 +29,7 @@ export function dollars(value: number): string {
   return value < 0 ? `−$${short(-value)}` : `$${short(value)}`
 }
 
-/** Such as `42 min`, `7 h` or `3 d`: cut to whole units. */
+/** Writes `42 min`, `7 h` or `3 d`: truncated to whole units. */
 export function ageOf(seconds: number): string {
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`
   return seconds < 172_800
@@ -39,7 +39,7 @@ export function ageOf(seconds: number): string {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** Such as `23 Nov` or, with the year, `23 Nov 2026`; UTC. */
+/** Writes `23 Nov` or, with the year, `23 Nov 2026`; UTC. */
 export function dayName(unix: number, withYear = false): string {
   const date = new Date(unix * 1000)
   const day = `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`

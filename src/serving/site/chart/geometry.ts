@@ -60,7 +60,7 @@ export function xOf(index: number, count: number, { width }: Box): number {
 /** Half the length of the dash that stands for a day between unknown ones. */
 const DASH = 1.5
 
-/** SVG path data; a missing value breaks the line. */
+/** Returns SVG path data; a missing value breaks the line. */
 export function linePath(values: Values, scale: Scale, box: Box): string {
   return runsOf(values, scale, box)
     .map(([first, ...rest]) => {

@@ -56,7 +56,7 @@ export class DepositProver {
     }
   }
 
-  /** Newest first. */
+  /** Proves the newest first. */
   async #dueBlocks(): Promise<readonly UnprovenBlock[]> {
     const { register, payment, clock } = this.#deps
     const chainId = payment.chain.id

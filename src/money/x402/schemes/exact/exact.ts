@@ -99,7 +99,7 @@ function parseUint(text: string): bigint | undefined {
 /** 2 KB. The gas for the check ends at fewer owners. */
 const BYTES = /^0x(?:[0-9a-f]{2}){1,2048}$/
 
-/** A key's in its usual form, with v of 27 or 28. */
+/** Writes a key's signature in its usual form, with v of 27 or 28. */
 function parseBytes(text: string): `0x${string}` | undefined {
   const hex = text.toLowerCase()
   if (!BYTES.test(hex)) return undefined
