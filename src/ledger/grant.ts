@@ -5,7 +5,7 @@ import { join, type Sql, sql } from '#store/sql.ts'
 import { GRANTS, keyAccount } from './account.ts'
 import { post } from './post.ts'
 
-/** Money that the operator gives to a key. It came from no chain, so it is no deposit. */
+/** Money that the operator gives to a key. It is not a deposit, because it came from no chain. */
 export interface Grant {
   /** Chosen by the operator; one id gives once. */
   readonly id: string

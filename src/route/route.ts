@@ -93,7 +93,7 @@ export interface Revision {
 export interface RouteDefinition<P extends Parameters, B extends TSchema> extends RouteFacts {
   readonly parameters: P
   readonly body?: B
-  /** What single parameters cannot tell; before any charge, 304 or work. */
+  /** Checks what single parameters cannot, before any charge, 304 or work. */
   check?(
     input: Pick<HandlerInput<P, B>, 'parameters' | 'headers'>,
   ): Refusal | undefined | Promise<Refusal | undefined>

@@ -57,7 +57,7 @@ export interface Engine {
   close(): Promise<void>
 }
 
-/** What processes on PostgreSQL tell each other once it is committed; they poll too. */
+/** What processes on PostgreSQL notify each other of once it is committed; they poll too. */
 export type Channel = 'sexton_keys' | 'sexton_blocks'
 
 export interface PoolFigures {

@@ -10,7 +10,7 @@ const PAID_CALLS_MAX = 1_000_000_000
 const LISTED_MAX = 50
 const USD_MIN = 0.000001
 const USD_MAX = 1_000_000
-/** Addresses are told apart by /64. */
+/** Addresses are compared by /64. */
 const IPV6_BITS_MAX = 64
 
 const orNull = <T extends TSchema>(schema: T, description: string) =>
@@ -84,7 +84,7 @@ const LIMITS = [
   'lowBalanceMicroUsd',
 ] as const satisfies readonly (keyof KeyLimits)[]
 
-/** The limits that would allow more, or tell less, than before: only the wallet may do that. */
+/** The limits that would allow more, or warn less, than before: only the wallet may change them so. */
 export function loosened(before: KeyLimits, after: KeyLimits): readonly string[] {
   const more = (name: 'dailyPaidCalls' | 'monthlyPaidCalls' | 'expiresUnix') =>
     (after[name] ?? Number.POSITIVE_INFINITY) > (before[name] ?? Number.POSITIVE_INFINITY)

@@ -27,7 +27,7 @@ function holds(bloom: Uint8Array, item: `0x${string}`): boolean {
   return bitsOf(item).every((bit) => ((bloom[255 - (bit >> 3)] ?? 0) & (1 << (bit & 7))) !== 0)
 }
 
-/** Hashing is dear, and contracts and kinds of events come again in every block. */
+/** Cached, because hashing is slow, and contracts and kinds of events recur in every block. */
 const known = new LRUCache<`0x${string}`, readonly number[]>({ max: 4_096 })
 
 function bitsOf(item: `0x${string}`): readonly number[] {

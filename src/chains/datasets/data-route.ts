@@ -55,7 +55,7 @@ export interface DataRouteDefinition<P extends Parameters> extends Reader<Values
   /** Set for series and lists. */
   readonly csv?: CsvForm
   readonly refusals?: readonly RefusalCode[]
-  /** What single parameters cannot tell. */
+  /** Checks what single parameters cannot. */
   check?(parameters: ValuesOf<P>, point: PointInTime): Refusal | undefined
 }
 

@@ -137,7 +137,7 @@ function filtersOf(list: List, boundTo: string | undefined): string {
   return boundFilters(list) + hashOf([boundTo]).slice(0, 8)
 }
 
-/** The part of a bound cursor's filters that the request alone tells. */
+/** The part of a bound cursor's filters that is known from the request alone. */
 function boundFilters(list: List): string {
   return hashOf(['bound', ...askedOf(list)]).slice(0, 8)
 }

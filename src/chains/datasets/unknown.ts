@@ -7,7 +7,7 @@ import { HOLDERS } from './dataset-names.ts'
 export interface NamedUnknown extends Pick<UnknownFigure, 'dataset' | 'reason' | 'detail'> {
   readonly chain: string
   readonly chainId: number
-  /** Null if the contract is no token of the file. */
+  /** Null if the contract is not a token of the file. */
   readonly token: string | null
 }
 

@@ -76,7 +76,7 @@ export interface Ecosystem extends EventSources, SharesOfTiers {
   /** Excludes the zero address, which always burns. */
   readonly burnAddresses: readonly Address[]
   readonly nonCirculating: readonly Address[]
-  /** Events that bridges emit beside mints and burns. */
+  /** Events that bridges emit with mints and burns. */
   readonly bridges: readonly EventSource[]
   /** Null: calls beyond the quota are refused until the next day. */
   readonly payment: Payment | null

@@ -7,7 +7,7 @@ import type { EventSource } from './event-source.ts'
 import { addressText, argumentName, chainName, closed, eventText, mapping } from './fields.ts'
 import type { Resolver } from './resolver.ts'
 
-/** An event that a bridge emits beside each mint or burn of the token. */
+/** An event that a bridge emits with each mint or burn of the token. */
 export const bridge = Type.Object(
   {
     chain: chainName,

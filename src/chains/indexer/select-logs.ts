@@ -73,7 +73,7 @@ function meetsAll(tests: readonly TopicTest[], columns: LogColumns, index: numbe
   return true
 }
 
-/** The tail settles most comparisons without a string. */
+/** The tail decides most comparisons without a string. */
 function topicTest(values: readonly Hash[] | null): TopicTest {
   if (values === null) return () => true
   const wanted = new Set(values)

@@ -52,7 +52,7 @@ export async function readUnknown(connection: Connection): Promise<readonly Unkn
 }
 
 export interface NotedFigure extends UnknownFigure {
-  /** Only a comparison at this block or later tells anything about it. */
+  /** Only a comparison at this block or later can clear it. */
   readonly blockNumber: number
 }
 

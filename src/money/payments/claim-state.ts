@@ -33,7 +33,7 @@ interface Facts {
   readonly provenPayers: ReadonlySet<Address>
   /** Settles an x402 payment, credited separately. */
   readonly isReserved: boolean
-  /** Undefined while the index cannot tell. */
+  /** Undefined while the index does not know. */
   readonly known: CanonicalDeposits | undefined
   readonly nowUnix: number
   readonly requiredConfirmations: number

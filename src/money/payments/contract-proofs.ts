@@ -32,7 +32,7 @@ type Voice = WalletAnswer | 'silent'
 export class ContractProofs {
   readonly #open: () => Promise<readonly WalletNode[]>
   readonly #clock: Clock
-  /** Counts what was not signed by client address: nobody's garbage uses up the limit for all. */
+  /** Counts unsigned proofs by client address, so that one client cannot use up the limit of all. */
   readonly #guard: FailureGuard
   #nodes: Promise<readonly WalletNode[]> | undefined
   #underWay = 0

@@ -13,7 +13,7 @@ import { EARLIER_BLOCKS, type X402Payment } from './settling/x402-payment.ts'
 const LATE_SECONDS = 3_600
 
 /** The check compares so many of the newest, because it holds them in memory. */
-const INTENTS_MAX = 10_000
+const PAYMENTS_MAX = 10_000
 
 /**
  * Uncredited money in the exact amount of a payer's abandoned payment; an ordinary transfer may
@@ -55,7 +55,7 @@ async function givenUp(connection: Connection, nowUnix: number): Promise<X402Pay
     select ${COLUMNS} from x402_intents
     where status in ('abandoned', 'failed')
       and (look_unix is null or look_unix < ${nowUnix - LATE_SECONDS})
-    order by created_unix desc, id desc limit ${INTENTS_MAX}`)
+    order by created_unix desc, id desc limit ${PAYMENTS_MAX}`)
   return rows.map(toPayment)
 }
 

@@ -24,7 +24,7 @@ const TIMEOUT_MS = 15_000
 /** Together about eight seconds, longer than the windows of public rate limits. */
 const WAITS_MS = [500, 1_000, 2_000, 4_000]
 
-/** Longer waits are told instead. */
+/** Longer waits are reported instead. */
 const WAIT_MAX_MS = 60_000
 
 export function openNode(url: string): Node {

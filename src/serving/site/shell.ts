@@ -1,6 +1,6 @@
 import { escapeMarkup } from '#lib/markup.ts'
 
-/** What the head of a page says to search engines and to whoever shares its address. */
+/** Metadata in the page's head for search engines and link previews. */
 export interface Head {
   readonly title: string
   readonly description: string

@@ -81,7 +81,7 @@ function bytes(lsn: string): Sql {
   return { kind: 'sql', parts: [`cast(${lsn} - '0/0'::pg_lsn as bigint)`], values: [] }
 }
 
-/** A server that is no standby is infinitely late. */
+/** A server that is not a standby counts as infinitely late. */
 async function placeOf(
   run: (statement: Sql) => Promise<readonly Parameters<typeof column.integer>[0][]>,
 ) {

@@ -182,8 +182,7 @@ function watchPresence(file: string): () => void {
 
 /** Begins a new log after a failed sync: frames behind one that is not on the disk would be lost with the power. */
 async function beginNewLog(writer: SqliteWriter, log: LogSync): Promise<void> {
-  if (!(await writer.truncateLog()))
-    throw new StoreError('SQLite: the log cannot be begun anew yet')
+  if (!(await writer.truncateLog())) throw new StoreError('SQLite: cannot restart the WAL yet')
   log.healed()
 }
 

@@ -52,7 +52,7 @@ export class BatchWriter {
     const input = this.#next(admits, asked)
     const outcome: Outcome = { decided: undefined, stands: false }
     try {
-      // The next batch overwrites the mark that tells whether the last one was committed.
+      // The next batch overwrites the mark that shows whether the last one was committed.
       if (admits.length > 0 && this.#unknown !== undefined) await this.#unknown.end()
       const decide = async (connection: Connection) => {
         outcome.decided = await decideBatch(connection, input)

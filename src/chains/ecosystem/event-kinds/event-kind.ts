@@ -39,7 +39,7 @@ export interface EventKind<Part extends string, Mapping extends TSchema> {
 export interface KnownEvent {
   /** Omits `event` and `indexed`, which differs between contracts. */
   readonly signature: string
-  /** Members that the chain does not tell; most name arguments. */
+  /** Members that cannot be read from the chain; most name arguments. */
   readonly mapping: {
     readonly amount: string
     readonly tokenArgument?: string

@@ -87,7 +87,7 @@ function addressOn(chain: Chain, token: PricedToken): string {
 const token0 = from('function token0() view returns (address)')
 const token1 = from('function token1() view returns (address)')
 
-/** What tells the versions of Uniswap apart. */
+/** What the versions of Uniswap differ in. */
 const states = {
   'uniswap-v2': from('function getReserves() view returns (uint112, uint112, uint32)'),
   'uniswap-v3': from(

@@ -18,7 +18,7 @@ export interface OpenPhase extends Phase {
 export interface OpenInput {
   readonly source: ChainSource
   readonly from: number
-  /** Ascending; skips those that end below `from`. */
+  /** Returns them in ascending order, without those that end below `from`. */
   readonly phases: readonly Phase[]
   readonly folded: readonly AnyDataset[]
   readonly signal: AbortSignal

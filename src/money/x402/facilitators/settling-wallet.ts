@@ -14,7 +14,7 @@ import { costMax, type Fees, readGasPrice, TRANSFER_GAS, toGwei } from './gas-pr
 /** 100 gwei; never sign more, whatever a node says. */
 const FEE_PER_GAS_MAX = 100_000_000_000n
 
-/** A nonce that nobody has sent for so long blocks all later ones. */
+/** An unsent nonce this old blocks all later ones. */
 const STUCK_MS = 60_000
 
 /** Nodes behind one URL may differ by as much. What none knows after that was dropped. */

@@ -8,7 +8,7 @@ import type { ChainView } from './chain-view.ts'
 import { bridgeEvents, type KnownBridgeEvent } from './known-bridges.ts'
 import { eventsByTopic } from './known-events.ts'
 
-/** An event that stands beside mints or burns of the token, with their amount. */
+/** An event that occurs with mints or burns of the token, with their amount. */
 export interface FoundBridge {
   readonly address: Address
   readonly topic0: Hash

@@ -45,7 +45,7 @@ export function draftBridges(found: readonly Findings[]): DraftedBridges {
 /** Names of the argument that is the token, in events of bridges that move any. */
 const TOKEN_ARGUMENTS = new Set(['localToken', 'token', 'burnToken', 'mintToken'])
 
-/** Otherwise whoever moves a token of their own there hides a burn of the same amount. */
+/** Checks the token too: otherwise a move of any other token would hide a burn of the same amount. */
 function ofToken({ event }: KnownBridgeEvent, token: string): Pick<BridgeEntry, 'where'> {
   const named = event.inputs.find(({ name = '' }) => TOKEN_ARGUMENTS.has(name))?.name
   return named === undefined ? {} : { where: { [named]: token } }

@@ -1,7 +1,7 @@
 import { type AbiEvent, from, getSelector } from 'ox/AbiEvent'
 import type { Hash } from '#domain/address.ts'
 
-/** What a bridge emits beside a mint or burn; `amount` names the argument that is equal to it. */
+/** What a bridge emits with a mint or burn; `amount` names the argument that is equal to it. */
 export interface KnownBridgeEvent {
   readonly text: string
   readonly event: AbiEvent
