@@ -2,7 +2,7 @@ import { type Retained, START } from '#operations/jobs/retained.ts'
 import { sql } from '#store/sql.ts'
 
 /** Drops payments that sent nothing a day after expiry, because anyone may sign some that fail. */
-export const RETAINED_INTENTS: Retained = {
+export const RETAINED_PAYMENTS: Retained = {
   rows: 'x402 payments that sent nothing',
   // Shown again within a day, it is answered "already used".
   keepDays: 1,

@@ -15,7 +15,7 @@ import { isOver, MARGIN_SECONDS, reconcilePayment, type Verdict } from './reconc
 import { type PaymentSender, REQUEST_SECONDS, type SendDeps } from './send-payments.ts'
 import type { X402Payment } from './x402-payment.ts'
 
-const INTENTS_PER_PASS_MAX = 100
+const PAYMENTS_PER_PASS_MAX = 100
 
 /** They must not dominate a pass. */
 const ENDED_PER_PASS_MAX = 20
@@ -33,7 +33,7 @@ export async function sendReserved(
     readonly sender: Pick<PaymentSender, 'start' | 'isAwaited'>
   },
 ): Promise<void> {
-  for (const payment of await openPayments({ run: deps.engine.read }, INTENTS_PER_PASS_MAX))
+  for (const payment of await openPayments({ run: deps.engine.read }, PAYMENTS_PER_PASS_MAX))
     if (payment.status === 'reserved' && deps.sender.isAwaited(payment)) deps.sender.start(payment)
 }
 
@@ -43,11 +43,11 @@ export async function sendReserved(
  */
 export async function finishPayments(deps: Deps): Promise<number> {
   const reads = { run: deps.engine.read }
-  for (const payment of await lostPayments(reads, INTENTS_PER_PASS_MAX))
+  for (const payment of await lostPayments(reads, PAYMENTS_PER_PASS_MAX))
     await deps.engine.write((connection) =>
       setPaymentStatus(connection, { id: payment.id, from: 'credited', to: 'submitted' }),
     )
-  const open = await openPayments(reads, INTENTS_PER_PASS_MAX)
+  const open = await openPayments(reads, PAYMENTS_PER_PASS_MAX)
   deps.sender.keep(open)
   const due = { nowUnix: unixNow(deps.clock), limit: ENDED_PER_PASS_MAX }
   const ended = await paymentsToLookAt(reads, due)
