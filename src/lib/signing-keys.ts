@@ -66,7 +66,7 @@ function parseBlock(text: string, label: string): KeyObject | string {
 
 function toJwk(key: KeyObject): PublicJwk {
   const { x = '' } = (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' })
-  // In the order that the thumbprint needs.
+  // The thumbprint needs this order of members.
   const named = { crv: 'Ed25519', kty: 'OKP', x } as const
   const kid = hash('sha256', JSON.stringify(named), 'base64url')
   return { ...named, kid, alg: 'EdDSA', use: 'sig' }

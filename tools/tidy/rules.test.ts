@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeBreaches } from './breach.ts'
 import { circleBreaches } from './circle-rule.ts'
+import { commentBreaches } from './comment-rules.ts'
 import { allowedImports, house, mayImport, wings } from './house.ts'
 import {
   harnessBreaches,
@@ -241,4 +242,13 @@ test('postponed work, forced types and enums are told, quotes of them are not', 
   }
   const quoted = `const a = 'as any // TODO' // as any, enum A\n`
   assert.deepEqual(wordBreaches([sourceFile('src/lib/a.ts', quoted)]), [])
+})
+
+test('comments that lean on the line before are listed, sentences and names of fields are not', () => {
+  const listed = (text: string) => commentBreaches([sourceFile('src/lib/a.ts', text)]).length
+  for (const bad of ['Of processes that index.', 'Also in tests.', 'Once sealed.', 'Read first.'])
+    assert.equal(listed(`/** ${bad} */\nconst a = 1`), 1, bad)
+  const good = ['Time of the block, in Unix seconds.', 'Subscribes to changes.', 'Keyed by chain.']
+  for (const text of [...good, 'Once it is sealed, it is final.'])
+    assert.equal(listed(`// ${text}\nconst a = 1`), 0, text)
 })

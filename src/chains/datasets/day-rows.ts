@@ -8,7 +8,7 @@ export interface SeriesDay {
   readonly complete: boolean
 }
 
-/** Oldest first, today last; `all` starts at the first day with data. */
+/** Returns days oldest first, today last; `all` starts at the first day with data. */
 export function seriesDays(
   period: Period,
   asOfUnix: number,

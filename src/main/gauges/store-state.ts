@@ -36,7 +36,7 @@ export async function stateOfRegister(register: Engine, role: Role): Promise<str
   }
 }
 
-/** `ok`, or why calls cannot be counted. At most a second old. */
+/** Returns `ok`, or why calls cannot be counted; at most a second old. */
 export function watchAccounts(engine: Engine, clock: Clock, role: Role): () => Promise<string> {
   let asked: { readonly atMs: number; readonly state: Promise<string> } | undefined
   const look = async () => {

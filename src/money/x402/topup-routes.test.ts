@@ -96,7 +96,7 @@ function responseOf(outcome: Outcome) {
   return decodePaymentResponseHeader(headers?.['PAYMENT-RESPONSE'] ?? '')
 }
 
-/** Of a payment that another writer ends. */
+/** The outcome of a payment that another writer ends. */
 const SETTLED = {
   kind: 'settled',
   payment: newPayment(9),

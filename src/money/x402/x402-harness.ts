@@ -22,7 +22,7 @@ export const ACCEPTED = {
   maxTimeoutSeconds: 300,
   extra: { name: 'USD Coin', version: '2' },
 } as const
-/** Of digits alone, so that EIP-55 writes it the same. */
+/** It consists of digits alone, so that EIP-55 writes it the same. */
 export const PAYER: Address = `0x${'33'.repeat(20)}`
 export const NOON_UNIX = Date.UTC(2026, 10, 21, 12) / 1000
 export const SIGNATURE = `0x${'22'.repeat(64)}1b` as const

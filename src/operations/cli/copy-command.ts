@@ -46,7 +46,7 @@ export function copyCommand(process: NodeJS.Process): Command {
     )
 }
 
-/** Parsed here, because this refusal hides passwords. */
+/** Parse it here, because this refusal hides passwords. */
 function parseStores(text: string): Reading<string> {
   return /:\/\/|^postgres(?:ql)?:/i.test(text)
     ? parseUrl('postgres')(text)

@@ -46,7 +46,7 @@ export async function move(
     report.done({ from: from.name, to: to.name, earlier: true })
     return
   }
-  // Checked before the long work.
+  // Refuse a used target before the long work.
   await aloneIn(to, 'accounts', (target) => requireEmpty(target, ACCOUNT_TABLES))
   const register = await copyRegister(context, options)
   const { accounts, differences } = await copyAccounts(

@@ -95,7 +95,7 @@ async function readSources(report: Report, { to, old: oldText }: RestoreOptions)
   }
 }
 
-/** Also of a newer version, or closed by a move. */
+/** Reads accounts of a newer version too, or closed by a move. */
 function readOld(place: StoresPlace): Promise<Pick<Sources, 'old' | 'usedUnix'>> {
   return snapshotOf(place, async ({ connection }) => ({
     old: await readKeys(connection),

@@ -73,7 +73,7 @@ export interface JobState extends Job {
   readonly failedAgo: number | undefined
   /** Why its last run failed; undefined if it did not. */
   readonly failure: string | undefined
-  /** Judged by its last success, else its first run; also if it has never run. */
+  /** Whether it is late, judged by its last success, else its first run; true if it has never run. */
   readonly isLate: boolean
 }
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** Shared by all connections, since a waiting request costs some kilobytes. */
+/** All connections share it, since a waiting request costs some kilobytes. */
 export interface Line {
   waiting: number
 }

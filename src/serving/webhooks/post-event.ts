@@ -18,7 +18,7 @@ export interface PostInput {
   readonly url: string
   readonly payload: string
   readonly headers: Readonly<Record<string, string>>
-  /** Otherwise the answer ends with its status. */
+  /** Whether to read the body; else the answer ends with its status. */
   readonly readsBody: boolean
   readonly signal: AbortSignal
 }

@@ -40,7 +40,7 @@ export interface WebhooksDeps {
   readonly allowPrivate: boolean
 }
 
-/** Never counted: events cost, not their administration. */
+/** These routes are never counted: events cost, not their administration. */
 export function webhookRoutes(deps: WebhooksDeps): readonly Route[] {
   return [
     registerRoute(deps),

@@ -40,7 +40,7 @@ function stored(value: SqlValue | boolean): SqlValue {
   return typeof value === 'boolean' ? Number(value) : value
 }
 
-/** Locked until the transaction ends; undefined once removed. */
+/** Locks the webhook until the transaction ends; undefined once removed. */
 export async function lockWebhook(
   connection: Connection,
   id: string,

@@ -13,7 +13,7 @@ export interface PostgresOptions {
   readonly connectionsMax?: number
   /** Shown in `pg_stat_activity`. */
   readonly applicationName?: string
-  /** Else the statement timeout bounds lock waits. */
+  /** Bounds lock waits; the statement timeout does by default. */
   readonly lockTimeoutMs?: number
   /** Silent this long while a response is due: gone. */
   readonly silenceMaxMs?: number

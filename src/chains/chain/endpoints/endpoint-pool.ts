@@ -21,7 +21,7 @@ const STEADY_MS = 30_000
 
 const SHORT_PAUSE_MS = 1_000
 
-/** Never one on another chain or branch. */
+/** States to use if no endpoint is well; one on another chain or branch is never used. */
 const LAST_RESORTS: readonly EndpointState[] = ['lagging', 'lying']
 
 export class EndpointPool implements Choice {

@@ -28,7 +28,7 @@ export const backfillsMigration: Migration = {
 export interface Backfill {
   readonly newestFrom: { readonly number: number; readonly timestamp: number }
   readonly read: Position
-  /** Below `newestFrom` never beyond `read`. */
+  /** It never passes `read` below `newestFrom`. */
   readonly folded: Position
   /** Datasets re-indexed while the others follow the head; null for the whole chain. */
   readonly datasets: readonly string[] | null

@@ -24,8 +24,7 @@ const OUTPUT = {
 export const TOPUP_PATH = '/api/sessions/topup'
 
 /**
- * The x402 extension by which directories learn how to call a resource (Bazaar). On the top-up
- * alone: unpaid, it always answers 402, which their probes expect.
+ * The x402 extension by which directories learn how to call a resource (Bazaar). Only the top-up has it: unpaid, it always answers 402, which their probes expect.
  */
 export const DISCOVERY = {
   bazaar: {

@@ -25,8 +25,7 @@ export const REQUEST_SECONDS = 12
 const AGAIN_MS = 30_000
 
 /**
- * Has the facilitator verify and settle what requests have reserved, many at once. In the leader
- * only.
+ * Has the facilitator verify and settle what requests have reserved, many at once. Only the leader runs it.
  */
 export class PaymentSender {
   readonly #deps: SendDeps

@@ -16,7 +16,7 @@ export interface ProveDepositsDeps {
   readonly payment: Payment
   readonly clock: Clock
   sourceOf(chainId: number): ChainSource
-  /** Checked in every write, so that a register built from another file never changes. */
+  /** Every write checks it, so that a register built from another file never changes. */
   isOurs(connection: Connection): Promise<boolean>
   report(news: {
     readonly kind: 'corrected' | 'unproven'

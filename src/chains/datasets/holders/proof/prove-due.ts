@@ -7,7 +7,7 @@ import { type ProveDeps, proveHolders } from './prove-holders.ts'
 
 export interface ProveDueDeps extends ProveDeps {
   readonly clock: Clock
-  /** Checked in the write, so that a register built from another file never changes. */
+  /** The write checks it, so that a register built from another file never changes. */
   isOurs(connection: Connection): Promise<boolean>
   /** Called for every agreement, and once when figures begin to differ or cannot be compared. */
   onProof(proof: Proof): void
