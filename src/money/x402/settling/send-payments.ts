@@ -50,12 +50,12 @@ export class PaymentSender {
     return now - seenMs < REQUEST_SECONDS * 1_000
   }
 
-  /** A reserved payment. */
+  /** Sends a reserved payment. */
   start(payment: X402Payment): void {
     this.#run(payment, () => this.#verifyAndSettle(payment))
   }
 
-  /** A submitted payment that the chain does not show. */
+  /** Sends a submitted payment again that the chain does not show. */
   again(payment: X402Payment): void {
     const now = this.#deps.clock()
     const attemptedMs = this.#attemptedMs.get(payment.id)
@@ -66,7 +66,7 @@ export class PaymentSender {
       this.#run(payment, () => this.#verifyAgainAndSettle(payment))
   }
 
-  /** Forgets those that are not open any more. */
+  /** Forgets payments that are no longer open. */
   keep(open: readonly X402Payment[]): void {
     const ids = new Set(open.map(({ id }) => id))
     for (const id of this.#attemptedMs.keys()) if (!ids.has(id)) this.#attemptedMs.delete(id)
