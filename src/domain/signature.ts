@@ -24,7 +24,7 @@ export function parseSignature(text: string): Signature | undefined {
   return `0x${hex.slice(2, 130)}${(v % 27 === 0 ? 27 : 28).toString(16)}`
 }
 
-/** `personal_sign` (EIP-191). */
+/** Recovers the signer of a `personal_sign` (EIP-191). */
 export function recoverSigner(message: string, signature: Signature): Address | undefined {
   try {
     const payload = getSignPayload(fromString(message))

@@ -13,11 +13,11 @@ export interface Dialect {
   /** Whether a text contains plain characters and classes such as `[0-9a-f]`. */
   contains(text: Sql, pattern: string): Sql
   isReadOnly(engine: Pick<Engine, 'read'>): Promise<boolean>
-  /** The rights that the engine's user lacks. */
+  /** Returns the rights that the engine's user lacks. */
   missingRights(engine: Pick<Engine, 'read'>, wanted: WantedRights): Promise<readonly string[]>
-  /** Tables, constraints, indexes and triggers, as `name` and `text`. */
+  /** Returns tables, constraints, indexes and triggers, as `name` and `text`. */
   schemaParts(connection: Connection): Promise<readonly Row[]>
-  /** Those of a newly migrated store; takes a transaction that may write, and leaves nothing. */
+  /** Returns those of a newly migrated store; takes a transaction that may write, and leaves nothing. */
   freshParts(connection: Connection, migrations: readonly Migration[]): Promise<readonly Row[]>
   /** Settings that disable all guards; absent where there are none. */
   guardsOff?(connection: Connection): Promise<readonly string[]>

@@ -1,6 +1,6 @@
 import type { Channel, Migration } from './engine.ts'
 
-/** A trigger that notifies on PostgreSQL. `payload` is an expression on `new`, such as a column. */
+/** Creates a trigger that notifies on PostgreSQL. `payload` is an expression on `new`, such as a column. */
 export function notificationMigration(input: {
   readonly id: number
   readonly name: string

@@ -20,7 +20,7 @@ export const column = {
   integerOrNull(row: Row, name: string): number | null {
     return row[name] === null ? null : column.integer(row, name)
   },
-  /** A 64-bit integer, such as micro-USD. */
+  /** Reads a 64-bit integer, such as micro-USD. */
   amount(row: Row, name: string): bigint {
     return BigInt(column.integer(row, name))
   },
@@ -38,7 +38,7 @@ export const column = {
   flag(row: Row, name: string): boolean {
     return column.integer(row, name) === 1
   },
-  /** A member of a list, stored as its place. */
+  /** Reads a member of a list, stored as its place. */
   placeIn<T>(list: readonly T[]): (row: Row, name: string) => T {
     return (row, name) => {
       const found = list[column.integer(row, name)]

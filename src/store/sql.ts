@@ -44,7 +44,7 @@ export function join(items: readonly (SqlValue | Sql)[], separator = ', '): Sql 
   return { kind: 'sql', parts, values }
 }
 
-/** One text for any number of names: prepared once. */
+/** Writes one text for any number of names, so that it is prepared once. */
 export function inNames(names: readonly string[]): Sql {
   const listed = JSON.stringify(Object.fromEntries(names.map((name) => [name, 1])))
   return sql`in (select key from json_each(${listed}))`

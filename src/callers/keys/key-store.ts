@@ -174,7 +174,7 @@ export async function newestKeys(
   return new Map(found.map((row) => [column.text(row, 'origin'), keys.read(row)]))
 }
 
-/** A key and those that it replaced. */
+/** Selects a key and those that it replaced. */
 export async function rotationsOf(connection: Connection, publicId: string): Promise<string[]> {
   const found = await connection.run(sql`
     with recursive past (public_id, depth) as (

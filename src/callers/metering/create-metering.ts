@@ -38,7 +38,7 @@ export interface Metering {
   /** Limits payments that match an offer but cannot be settled. */
   readonly settlements: FailureGuard
   readonly routes: readonly Route[]
-  /** Another process changed the key with this digest, or any. */
+  /** Call it after another process changed the key with this digest, or any. */
   keyChanged(digest: string | undefined): void
   verifyPayerProof(input: PayerProof): Promise<Refusal | undefined>
 }

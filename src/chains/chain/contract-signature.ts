@@ -3,7 +3,7 @@ import type { Address, Hash } from '#domain/address.ts'
 import { NodeRefusal } from './node-refusal.ts'
 
 export interface WalletNode {
-  /** `0x` without a contract. */
+  /** Returns `0x` without a contract. */
   code(account: Address, signal?: AbortSignal): Promise<Hash>
   call(input: {
     readonly to: Address

@@ -116,7 +116,7 @@ export function parseReceiptLogs(value: unknown, chainId: number): readonly Sour
   return orderLogs(value.flatMap((receipt) => receipt.logs.map((log) => toSourceLog(log, chainId))))
 }
 
-/** What `receiptsRoot` commits to. */
+/** Parses what `receiptsRoot` commits to. */
 export function parseReceipts(value: unknown) {
   if (!checkProvableReceipts().Check(value))
     throw malformed('list of receipts', checkProvableReceipts().Errors(value))

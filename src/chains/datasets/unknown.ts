@@ -25,7 +25,7 @@ export function nameUnknown(
 
 type Known = Pick<IndexStatus, 'unknown' | 'chains'>
 
-/** Supply and holders of a token, on any chain or on one. */
+/** Whether supply and holders of a token are known, on every chain or on one. */
 export function areHoldersKnown(status: Known, token: PricedToken, chainId?: number): boolean {
   return unknownOf(status, token).every((each) => (chainId ?? each.chainId) !== each.chainId)
 }

@@ -153,7 +153,7 @@ function inside(parent: string, name: string): string {
   return parent === 'file' ? name : `${parent}.${name}`
 }
 
-/** `/chains/0/rpcUrls` as `chains[0].rpcUrls`. */
+/** Writes `/chains/0/rpcUrls` as `chains[0].rpcUrls`. */
 function toField(pointer: string): string {
   if (pointer === '') return 'file'
   return pointer

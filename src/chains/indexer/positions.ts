@@ -83,7 +83,7 @@ export async function storedBlock(
   return row && { number: column.integer(row, 'number'), hash: column.hex(row, 'hash') }
 }
 
-/** The newest stored block up to a number or a time. */
+/** Returns the newest stored block up to a number or a time. */
 export async function storedUpTo(
   connection: Connection,
   chainId: number,

@@ -15,7 +15,7 @@ export async function readSupply(
   return answer === '0x' ? 0n : BigInt(answer)
 }
 
-/** `totalSupply()` for the zero address. */
+/** Calls `totalSupply()` for the zero address, else `balanceOf`. */
 export async function askContract(
   source: Pick<ChainSource, 'call'>,
   token: Address,

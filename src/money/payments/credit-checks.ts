@@ -236,7 +236,7 @@ async function isPaidRightly(connection: Connection, deps: PayersDeps, row: Row)
   return refusal === undefined
 }
 
-/** The claimed key, or its successor if rotated before the credit. */
+/** Returns the claimed key, or its successor if rotated before the credit. */
 async function checkAccounts(
   { connection, chosen }: Page,
   walletOf: WalletOf,

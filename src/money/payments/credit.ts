@@ -177,7 +177,7 @@ export async function reverseCredit(
   return true
 }
 
-/** The credit behind an entry of the journal. */
+/** Returns the credit behind an entry of the journal. */
 export function creditOfEntry(entryId: string): string | undefined {
   return /^(?:credit|reversal):(.+)$/.exec(entryId)?.[1]
 }

@@ -33,7 +33,7 @@ const NOTHING: Settled = { credited: 0, reversed: 0 }
 const CLAIMS_PER_PASS_MAX = 500
 
 /**
- * A pass over the prepayments, for the leader's engine. The pass remembers which missing logs it has
+ * Creates a pass over the prepayments, for the leader's engine. The pass remembers which missing logs it has
  * looked for, and which old claims, so one process makes one.
  */
 export function createVerifier(deps: VerifierDeps): () => Promise<Settled> {

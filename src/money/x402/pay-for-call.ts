@@ -96,7 +96,7 @@ export class CallPayments {
   }
 
   /**
-   * A signed-in wallet's balance, else the attached payment, settled and not credited yet. Undefined
+   * Returns a signed-in wallet's balance, else the attached payment, settled and not credited yet. Undefined
    * without either.
    */
   async pay(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined> {

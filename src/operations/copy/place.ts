@@ -89,7 +89,7 @@ export function requireAccounts({ dataFolder, accounts }: StoresPlace): void {
     throw new SettingsError(`no such file: ${file}; name the folder of the accounts`)
 }
 
-/** One transaction in a store that no process serves, after the given migrations. Throws InUseError. */
+/** Runs one transaction in a store that no process serves, after the given migrations. Throws InUseError. */
 export function aloneIn<T>(
   place: StoresPlace,
   name: 'register' | 'accounts',

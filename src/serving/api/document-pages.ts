@@ -124,7 +124,7 @@ function tagsOf({ eventKinds }: ServiceFacts, routes: readonly Route[]) {
   return [...declared, ...[...used].map((name) => ({ name, description: name }))]
 }
 
-/** Service overview for language models (llmstxt.org). */
+/** Writes the service overview for language models (llmstxt.org). */
 function llmsText({ facts, routes }: DocumentInput): string {
   const missing = facts.eventKinds.filter(({ part }) => facts.notConfigured.includes(part))
   const present = routes.filter((route) => !missing.some(({ tag }) => tag.name === route.tag))

@@ -28,7 +28,7 @@ export interface OpenApiInput {
 /** Absent where payments are not settled. */
 export const TOPUP = 'topup'
 
-/** OpenAPI 3.1, from the same schemas that validate requests. */
+/** Builds OpenAPI 3.1 from the schemas that validate requests. */
 export function toOpenApi(input: OpenApiInput): JsonObject {
   const responses = new Map<string, JsonObject>()
   const paths: Record<string, Record<string, JsonObject>> = {}

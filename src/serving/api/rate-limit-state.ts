@@ -54,7 +54,7 @@ function recall({ remembered, clock }: RateLimitDeps, caller: Caller): RateLimit
   return known?.resetUnix === nextMidnight(unixNow(clock)) ? known : undefined
 }
 
-/** State without the store: tier, limit and reset, with nothing left. */
+/** Returns the state without the store: tier, limit and reset, with nothing left. */
 export function nothingLeft(caller: Caller, nowMs: number): RateLimitState {
   return {
     tier: caller.tier,

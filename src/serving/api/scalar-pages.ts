@@ -26,7 +26,7 @@ const HEADERS = [
   'DENY',
 ]
 
-/** The interactive documentation at /scalar/v1, without external files. */
+/** Serves the interactive documentation at /scalar/v1, without external files. */
 export function scalarPages(facts: Pick<ServiceFacts, 'name'>): readonly Page[] {
   const html = 'text/html; charset=utf-8'
   const script = 'text/javascript; charset=utf-8'

@@ -19,7 +19,7 @@ export interface HttpAdapterDeps {
   readonly endpoints: readonly Endpoint[]
   /** Names and values in turn. */
   readonly constantHeaders: readonly string[]
-  /** Wire form of refusals without an endpoint. */
+  /** Returns the wire form of refusals without an endpoint. */
   deny(incoming: Incoming, refusal: Refusal, headers: readonly string[]): Promise<Outgoing>
   preflight(incoming: Incoming, allow: string): Promise<Outgoing>
   newRequestId(): string

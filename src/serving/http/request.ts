@@ -42,7 +42,7 @@ export function tooLarge(): Refusal {
   return refuse('payload_too_large', `the body may have at most ${BODY_BYTES_MAX} bytes`)
 }
 
-/** Origin-form or absolute-form (RFC 9112, 3.2.2). */
+/** Reads origin-form or absolute-form (RFC 9112, 3.2.2). */
 export function pathOf(target: string): string {
   const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
   const end = path.indexOf('?')

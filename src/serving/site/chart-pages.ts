@@ -43,7 +43,7 @@ interface PictureKind {
   draw(picture: Picture): Promise<string>
 }
 
-/** /charts/{name}.svg and /badges/{name}.svg. */
+/** Serves /charts/{name}.svg and /badges/{name}.svg. */
 export function chartPages(deps: ChartDeps): readonly Page[] {
   return [picturePage(deps, charts(deps)), picturePage(deps, badges(deps))]
 }

@@ -36,7 +36,7 @@ interface Point {
   readonly value: number | null
 }
 
-/** The last 90 days of the primary token. */
+/** Reads the last 90 days of the primary token. */
 export async function seriesOf(deps: {
   readonly ask: Ask
   readonly chains: readonly string[]

@@ -49,7 +49,7 @@ const HTML_HEADERS = [
 
 const SNAPSHOT_SECONDS = 5
 
-/** The page of people: shells, their data and files, charts and badges. Free, as all documents. */
+/** Serves the page of people: shells, their data and files, charts and badges. Free, as all documents. */
 export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Page[] {
   const ask = askRoutes(deps.routes)
   const snapshot = sharedSnapshot({ ...deps, ask })

@@ -20,7 +20,7 @@ interface FollowDeps {
 }
 
 /**
- * Server-sent events (WHATWG HTML, 9.2) after a cursor, or from now on. Each yield is at most half a
+ * Writes server-sent events (WHATWG HTML, 9.2) after a cursor, or from now on. Each yield is at most half a
  * second after the last; empty text means nothing new.
  */
 export async function* follow(

@@ -40,7 +40,7 @@ export type Refused =
 /** Throws MeteringUnavailable. */
 export interface Meter {
   /**
-   * A free unit, else the price from the balance, else exhausted. The last that may fail of a call.
+   * Takes a free unit, else the price from the balance, else finds the caller exhausted. Nothing of a call may fail after it.
    * Throws ConnectionCut if `isCut` when the call would join a batch.
    */
   admit(caller: Caller, isCut?: () => boolean): Promise<Admission>

@@ -96,7 +96,7 @@ export class LogColumns {
     return this.#hex(this.place(index, PLACE.blockHash), HASH_DIGITS)
   }
 
-  /** `0x` if absent. */
+  /** Returns `0x` if absent. */
   topic(index: number, topic: number): Hash {
     const at = this.place(index, PLACE.topic1 + topic - 1)
     return at === 0 ? '0x' : this.#hex(at, HASH_DIGITS)
@@ -140,7 +140,7 @@ const HEX = /^[0-9a-f]*$/
 
 const TAIL_DIGITS = 8
 
-/** The last 32 bits, signed: V8 never boxes it. */
+/** Returns the last 32 bits, signed: V8 never boxes it. */
 export function tailOf(topic: Hash): number {
   return Number(`0x${topic.slice(-TAIL_DIGITS)}`) | 0
 }

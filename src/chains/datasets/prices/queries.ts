@@ -29,7 +29,7 @@ function toPoint(row: Row): PricePoint {
   }
 }
 
-/** The newest point up to a second, or up to a block of one chain as well. */
+/** Returns the newest point up to a second, or up to a block of one chain as well. */
 export async function lastPoint(
   connection: Connection,
   symbol: string,
@@ -99,7 +99,7 @@ export async function firstDay(
   return row && column.integer(row, 'day_unix')
 }
 
-/** The last of the ascending points at or before each ascending moment. */
+/** Returns the last of the ascending points at or before each ascending moment. */
 export function lastUpTo<Point extends { readonly unix: number }>(
   points: readonly Point[],
   moments: readonly number[],
@@ -123,8 +123,7 @@ export interface EventMoment {
 }
 
 /**
- * The point at the close of the block before each moment's; of another chain, the last before that
- * second. Both ascend by time.
+ * Returns the point at the close of the block before each moment's; of another chain, the last before that second. Both ascend by time.
  */
 export function lastBefore<Point extends EventMoment>(
   points: readonly Point[],

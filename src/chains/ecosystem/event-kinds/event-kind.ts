@@ -13,7 +13,7 @@ export interface EventKind<Part extends string, Mapping extends TSchema> {
   readonly noun: string
   /** The OpenAPI tag of its endpoints. */
   readonly tag: { readonly name: string; readonly description: string }
-  /** A request worth trying first. */
+  /** Returns a request worth trying first. */
   example(chain: string): string
   /** Names in the stream and in webhooks, by the kind of a row. */
   readonly streamed: Readonly<Record<string, string>>

@@ -46,7 +46,7 @@ export function resolveFloor(
   return floor ?? null
 }
 
-/** The price of a token against amounts of token and quote of equal value. */
+/** Returns the price of a token, from amounts of token and quote of equal value. */
 export function priceOf({ token, quote }: PricePair, own: bigint, other: bigint): Price {
   return (
     (other * PRICE_ONE * 10n ** BigInt(token.decimals)) /

@@ -84,7 +84,7 @@ export async function accountsUpTo(connection: Connection, asked: EventsAsked): 
 /** Small enough not to delay other answers. */
 const PAGE = 1_000
 
-/** The counted events of accounts up to the snapshot, each chain oldest first. */
+/** Returns the counted events of accounts up to the snapshot, each chain oldest first. */
 async function forEachUpTo(
   connection: Connection,
   asked: EventsAsked,

@@ -122,7 +122,7 @@ export async function sumTotals(
   )
 }
 
-/** What followed the snapshot: the rest of its days event by event, and whole days. */
+/** Sums what followed the snapshot: the rest of its days event by event, and whole days. */
 async function sumsAfter(
   connection: Connection,
   { dataset, snapshot }: { readonly dataset: string; readonly snapshot: AsOfSnapshot },

@@ -25,7 +25,7 @@ export interface EmbeddedDeps {
   report(error: unknown): void
 }
 
-/** The library's facilitator in this process, with the operator's wallet. */
+/** Runs the library's facilitator in this process, with the operator's wallet. */
 export async function embeddedFacilitator(deps: EmbeddedDeps): Promise<Facilitator> {
   const { rpc, payment } = deps
   const account = privateKeyToAccount(deps.privateKey)

@@ -5,7 +5,7 @@ import { SCHEMES } from '../schemes/schemes.ts'
 import type { Facilitator } from './facilitator.ts'
 import { facilitatorClient } from './facilitator-client.ts'
 
-/** Any x402 facilitator, by its HTTP interface. */
+/** Uses any x402 facilitator, by its HTTP interface. */
 export function httpFacilitator(input: {
   readonly url: string
   readonly headersFile: string | undefined

@@ -21,7 +21,7 @@ export interface OfferInput {
 type Deps = Pick<OfferDeps, 'payment' | 'pricePerCall' | 'clock'>
 
 /**
- * Base64 of an x402 v2 PaymentRequired. Clients decode it before the body, so it must be
+ * Returns an x402 v2 PaymentRequired in base64. Clients decode it before the body, so it must be
  * well-formed.
  */
 export function paymentRequiredHeader(deps: Deps, input: OfferInput): string {
@@ -51,7 +51,7 @@ export function errorText(code: string): string {
   return isFault(code) ? `${code}: ${FAULTS[code]}` : code
 }
 
-/** An x402 v2 PaymentRequirements: one of our offers, and what a facilitator settles. */
+/** Returns an x402 v2 PaymentRequirements: one of our offers, and what a facilitator settles. */
 export function requirementsOf(
   scheme: Pick<Scheme, 'name' | 'extra'>,
   input: {

@@ -19,7 +19,7 @@ export function carriesPayment(headers: RequestHeaders): boolean {
 }
 
 /**
- * `PAYMENT-SIGNATURE` (v2) or `X-PAYMENT` (v1). Both, or one repeated, are ambiguous and rejected.
+ * Reads `PAYMENT-SIGNATURE` (v2) or `X-PAYMENT` (v1). Both, or one repeated, are ambiguous and rejected.
  */
 export function readPayment(headers: RequestHeaders): PaymentPayload | PaymentFault {
   const [current, older] = [headers['payment-signature'], headers['x-payment']]

@@ -10,7 +10,7 @@ export interface PaymentResponse {
   readonly errorReason?: PaymentFault | 'settlement_pending'
 }
 
-/** A SettleResponse; the header depends on the version. */
+/** Returns a SettleResponse; its header depends on the version. */
 export function paymentResponseHeaders(
   payment: Payment,
   { payload, transaction, errorReason }: PaymentResponse,

@@ -55,7 +55,7 @@ export async function* bucketShares(
 const SHARED = bucketAccount('')
 const OF_ONE_WALLET = bucketAccount(payerBucket(''))
 
-/** A key's or wallet's whole balance; on an address bucket, the credit's remainder. */
+/** Returns a key's or wallet's whole balance; on an address bucket, the credit's remainder. */
 export async function shareOf(
   connection: Connection,
   input: { readonly credit: Pick<Credit, 'id' | 'account'>; readonly balance: MicroUsd },

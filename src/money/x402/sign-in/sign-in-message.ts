@@ -45,8 +45,7 @@ export const SIGN_IN_MS = 300_000
 const AHEAD_MAX_MS = 60_000
 
 /**
- * `SIGN-IN-WITH-X`: base64 of a CAIP-122 message's fields and signature; rebuilds the signed text
- * (EIP-4361). Does not check the signature.
+ * Parses `SIGN-IN-WITH-X`, base64 of a CAIP-122 message's fields and signature, and rebuilds the signed text (EIP-4361). Does not check the signature.
  */
 export function readSignIn(
   deps: SignInDeps,

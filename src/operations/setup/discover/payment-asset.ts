@@ -8,7 +8,7 @@ export interface PaymentAsset {
   readonly domain: TokenDomain
 }
 
-/** The chain's USDC, else a six-decimal token of that symbol among these, with its signing domain. */
+/** Finds the chain's USDC, else a six-decimal token of that symbol among these, with its signing domain. */
 export async function readPaymentAsset(
   view: ChainView,
   others: readonly TokenFacts[],

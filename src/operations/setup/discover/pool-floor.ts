@@ -28,7 +28,7 @@ export function floorOf(
   }
 }
 
-/** The evidence for a price and for its floor, by path. */
+/** Returns the evidence for a price and for its floor, by path. */
 export function describeFloor(
   field: string,
   evidence: string,

@@ -18,8 +18,7 @@ export interface QuotePrice {
 const STABLE = /^(USDC|USDT|DAI|USDbC|BUSD|USDS|PYUSD)(\.[a-z]+)?$/i
 
 /**
- * A dollar for stablecoins, the feed of a wrapped coin, else the token's deepest stablecoin pool,
- * followed by that stablecoin. Empty if none is found.
+ * Prices a stablecoin at a dollar, a wrapped coin by its feed, any other token by its deepest stablecoin pool, followed by that stablecoin. Empty if none is found.
  */
 export async function priceQuote(
   view: ChainView,

@@ -23,7 +23,7 @@ const INSTRUCTIONS =
   'Figures of a token ecosystem, read from its chains. Every answer says at which block it stands. Data tools cost one call each, free until the daily quota is used up; getUsage says what is left, for free.'
 
 /**
- * One message of MCP's streamable HTTP transport. Stateless: a server for each request, so that any
+ * Answers one message of MCP's streamable HTTP transport. Stateless: a server for each request, so that any
  * replica can answer the next.
  */
 export async function answerMcp(deps: McpDeps, incoming: Incoming): Promise<Outgoing | Refusal> {

@@ -11,7 +11,7 @@ export interface Badge {
   readonly title: string
 }
 
-/** A figure of 28 px height for a README. */
+/** Draws a figure of 28 px height for a README. */
 export function drawBadge({ label, value, title }: Badge): string {
   const left = Math.ceil(label.length * CHARACTER_WIDTH + 2 * PADDING)
   const right = Math.ceil(value.length * BOLD_WIDTH + 2 * PADDING)

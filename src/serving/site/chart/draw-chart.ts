@@ -40,7 +40,7 @@ const FOOT = 58
 
 const DAY_SECONDS = 86_400
 
-/** A chart as a document of its own, without scripts and without a request to anywhere. */
+/** Draws a chart as a document of its own, without scripts and without a request to anywhere. */
 export function drawChart(chart: Chart, theme: Theme, colors: SiteColors): string {
   const box = { width: WIDTH - LEFT - SCALE_WIDTH, height: HEIGHT - TOP - FOOT }
   const values = chart.series.map((each) => each.values)

@@ -71,7 +71,7 @@ export function linePath(values: Values, scale: Scale, box: Box): string {
     .join('')
 }
 
-/** The areas between the parts of a line and the foot. */
+/** Returns the areas between the parts of a line and the foot. */
 export function areaPath(values: Values, scale: Scale, box: Box): string {
   return runsOf(values, scale, box)
     .map((run) => `M${run[0]?.x} ${box.height}${lineTo(run)}V${box.height}Z`)
@@ -109,7 +109,7 @@ export interface Bar {
 
 const GAP_MAX = 3
 
-/** One list of bars a series, stacked in order with a gap of 1 between them. */
+/** Returns one list of bars a series, stacked in order with a gap of 1 between them. */
 export function stackedBars(series: readonly Values[], scale: Scale, box: Box): readonly Bar[][] {
   const count = series[0]?.length ?? 0
   const column = box.width / Math.max(1, count)
@@ -130,7 +130,7 @@ export function stackedBars(series: readonly Values[], scale: Scale, box: Box): 
   )
 }
 
-/** One path for all bars of a series: a tenth of the text of a rectangle each. */
+/** Returns one path for all bars of a series: a tenth of the text of a rectangle each. */
 export function barsPath(bars: readonly Bar[]): string {
   return bars.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`).join('')
 }

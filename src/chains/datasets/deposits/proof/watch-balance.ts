@@ -134,7 +134,7 @@ async function storeCheck(
       missing = excluded.missing`)
 }
 
-/** The asset and the addresses that a check covers. */
+/** Names the asset and the addresses that a check covers. */
 function nameOf({ asset, payTo }: Payment): string {
   return [asset, ...new Set(payTo.map(({ address }) => address))].join(' ')
 }
