@@ -8,8 +8,8 @@ import { ChangedFileError, mayLead } from '#chains/indexer/indexed-config/may-le
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import { readHoldings, readTiers } from '#chains/statistics/holdings.ts'
 import { accounts } from '#devnet/addresses.ts'
-import { readReadiness } from '#main/gauges/read-readiness.ts'
 import { auditRegister } from '#operations/audit/audit-register.ts'
+import { readReadiness } from '#operations/health/read-readiness.ts'
 import { sql } from '#store/sql.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import {
@@ -90,7 +90,7 @@ onEach('a server whose file differs from the register is not ready and names the
     const { ready, parts } = await readReadiness({
       ...{ register, ecosystem, file, clock: Date.now, indexing: () => [] },
       accountsState: async () => 'ok',
-      jobStates: async () => ({}),
+      lists: [],
       prices: makeDollarPrices(ecosystem.tokens),
       recentStatus: () =>
         register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file)),

@@ -3,7 +3,7 @@ import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import { systemClock } from '#lib/time.ts'
-import { readReadiness } from '#main/gauges/read-readiness.ts'
+import { readReadiness } from '#operations/health/read-readiness.ts'
 import type { Readiness } from '#serving/api/health-routes.ts'
 import type { Engine } from '#store/engine.ts'
 
@@ -14,7 +14,7 @@ export function readinessOf(register: Engine, ecosystem: Ecosystem): Promise<Rea
     ecosystem,
     file: filePartsOf(ecosystem),
     accountsState: async () => 'ok',
-    jobStates: async () => ({}),
+    lists: [],
     clock: systemClock,
     prices: makeDollarPrices(ecosystem.tokens),
     indexing: () => [],

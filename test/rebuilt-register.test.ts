@@ -13,7 +13,7 @@ import { readIndexedConfig } from '#chains/indexer/indexed-config/tables.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { loadIndexThread } from '#main/roles/index-thread.ts'
-import { runService, type Service } from '#main/roles/run-service.ts'
+import { type RunningService, runService } from '#main/roles/run-service.ts'
 import { storeFile } from '#main/store-file.ts'
 import { auditAll } from '#operations/audit/audit.ts'
 import { sql } from '#store/sql.ts'
@@ -152,7 +152,7 @@ async function isIndexed(ecosystem: Ecosystem): Promise<boolean> {
 
 const INDEXED_MS = 30_000
 
-function startService(ecosystemFile: EcosystemFile): Promise<Service> {
+function startService(ecosystemFile: EcosystemFile): Promise<RunningService> {
   return runService({
     settings: ecosystemFile.payment === undefined ? { ...settings, settling: undefined } : settings,
     ...{ ecosystemName: 'changed', ecosystemFile, clock: Date.now },

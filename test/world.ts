@@ -10,7 +10,7 @@ import { freePort } from '#lib/free-port.ts'
 import { sleep } from '#lib/sleep.ts'
 import { loadIndexThread } from '#main/roles/index-thread.ts'
 import { localFile } from '#main/roles/local-chains.ts'
-import { runService, type Service } from '#main/roles/run-service.ts'
+import { type RunningService, runService } from '#main/roles/run-service.ts'
 import { readSettings, type Settings } from '#main/settings.ts'
 import { type ApiClient, createApiClient } from './api-client.ts'
 import { type OwnDevnetOptions, startOwnDevnet } from './start-own-devnet.ts'
@@ -20,7 +20,7 @@ export interface World {
   readonly devnet: Devnet
   readonly settings: Settings
   readonly file: EcosystemFile
-  readonly service: Service
+  readonly service: RunningService
   /** Checks every answer against the OpenAPI document. */
   readonly api: ApiClient
   readonly origin: string

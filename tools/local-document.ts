@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { compose } from '#main/compose.ts'
@@ -21,10 +22,10 @@ export async function localDocument() {
   try {
     const composed = await compose({
       ecosystem,
-      stores: { register: engine, accounts: engine },
+      stores: { register: engine, accounts: engine, close: async () => undefined },
       settings: readSettings({ SEXTON_METRICS_PORT: 'off', SEXTON_DATA: folder }, { isTty: false }),
       clock: Date.now,
-      report: () => undefined,
+      logger: pino({ level: 'silent' }),
     })
     // Describing a route needs the amounts only.
     const topup = topupRoutes({ amounts: [100_000n] } as unknown as TopupDeps)

@@ -120,7 +120,7 @@ export function watchKeys({
   clock,
 }: {
   readonly settings: Pick<Settings, 'dataFolder' | 'accounts'>
-  readonly logger: Logger
+  readonly logger: Pick<Logger, 'info' | 'error'>
   readonly clock: Clock
 }): (change: KeyChange) => void {
   return (change) => {

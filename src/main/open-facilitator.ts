@@ -3,6 +3,7 @@ import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { parseHash } from '#domain/address.ts'
 import type { EmbeddedDeps } from '#money/x402/facilitators/embedded-facilitator.ts'
 import type { Facilitator } from '#money/x402/facilitators/facilitator.ts'
+import { httpFacilitator } from '#money/x402/facilitators/http-facilitator.ts'
 import { listingOf } from './listing.ts'
 import { OFFERS } from './offered-amounts.ts'
 import { SettingsError } from './settings-error.ts'
@@ -18,10 +19,10 @@ export async function openFacilitator(deps: Deps): Promise<Facilitator> {
   const settling = settlingOf(deps)
   if (settling === undefined) throw new Error('a job of settlements, but nothing settles them')
   if (settling.kind === 'facilitator') {
-    const { httpFacilitator } = await import('#money/x402/facilitators/http-facilitator.ts')
     const { accepts: _, ...listing } = listingOf(deps.ecosystem, deps)
     return httpFacilitator({ ...deps, ...settling, listing })
   }
+  // Loads viem.
   const { embeddedFacilitator } = await import('#money/x402/facilitators/embedded-facilitator.ts')
   return embeddedFacilitator({
     ...deps,

@@ -1,5 +1,6 @@
 import type { Connection, Engine, Migration, Row } from './engine.ts'
 import type { Sql } from './sql.ts'
+import type { ColumnType } from './typed-values.ts'
 
 /** What else the engines do differently, besides how they open, commit and insert. */
 export interface Dialect {
@@ -17,13 +18,26 @@ export interface Dialect {
   missingRights(engine: Pick<Engine, 'read'>, wanted: WantedRights): Promise<readonly string[]>
   /** Returns tables, constraints, indexes and triggers, as `name` and `text`. */
   schemaParts(connection: Connection): Promise<readonly Row[]>
-  /** Returns those of a newly migrated store; takes a transaction that may write, and leaves nothing. */
+  /** Those of a newly migrated store; within `inScratch`, and leaves nothing. */
   freshParts(connection: Connection, migrations: readonly Migration[]): Promise<readonly Row[]>
+  /** A transaction in which `freshParts` may run. */
+  inScratch<T>(engine: Engine, work: (connection: Connection) => Promise<T>): Promise<T>
+  /** As `streamTable` of the store. */
+  streamTable(connection: Connection, table: StreamedTable): AsyncIterable<Row>
   /** Settings that disable all guards; absent where there are none. */
   guardsOff?(connection: Connection): Promise<readonly string[]>
   /** Wraps the filling of empty tables in one transaction. */
   beforeCopy(connection: Connection, tables: readonly string[]): Promise<void>
   afterCopy(connection: Connection, tables: readonly string[]): Promise<void>
+}
+
+/** Rows of a page of `streamTable`. */
+export const PAGE_ROWS = 5_000
+
+export interface StreamedTable {
+  readonly table: string
+  readonly key: Readonly<Record<string, ColumnType>>
+  readonly where?: Sql
 }
 
 export interface WantedRights {

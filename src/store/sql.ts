@@ -30,6 +30,11 @@ function splice(parts: string[], values: SqlValue[], inner: Sql): void {
   for (const value of inner.values) values.push(value)
 }
 
+/** Names and other text that cannot be a parameter; must not come from outside. */
+export function plain(text: string): Sql {
+  return { kind: 'sql', parts: [text], values: [] }
+}
+
 export function join(items: readonly (SqlValue | Sql)[], separator = ', '): Sql {
   const parts: string[] = ['']
   const values: SqlValue[] = []

@@ -1,72 +1,13 @@
+import type { StreamedTable } from './dialect.ts'
+import { dialectOf } from './dialects.ts'
 import type { Connection, Engine, Row } from './engine.ts'
-import { empty, join, type Sql, type SqlValue, sql } from './sql.ts'
-import type { ColumnType } from './typed-values.ts'
 
 export interface StoreState {
   readonly connection: Connection
   readonly dialect: Engine['dialect']
 }
 
-export interface StreamedTable {
-  readonly table: string
-  readonly key: Readonly<Record<string, ColumnType>>
-  readonly where?: Sql
-}
-
-const PAGE_ROWS = 5_000
-
-let streams = 0
-
 /** Yields rows by key, texts in byte order, one page in memory. Call inside a snapshot only. */
 export function streamTable(state: StoreState, table: StreamedTable): AsyncIterable<Row> {
-  return state.dialect === 'sqlite' ? streamByKey(state, table) : streamByCursor(state, table)
-}
-
-async function* streamByKey(
-  { connection }: StoreState,
-  { table, key, where }: StreamedTable,
-): AsyncIterable<Row> {
-  const names = Object.keys(key)
-  let after: readonly SqlValue[] | undefined
-  for (;;) {
-    const behind =
-      after === undefined ? sql`1 = 1` : sql`(${plain(names.join(', '))}) > (${join(after)})`
-    const page = await connection.run(sql`
-      select * from ${plain(table)} where ${behind} ${where === undefined ? empty : sql`and (${where})`}
-      order by ${plain(names.join(', '))} limit ${PAGE_ROWS}`)
-    yield* page
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE_ROWS) return
-    after = names.map((name) => toKey(last[name]))
-  }
-}
-
-function toKey(value: unknown): SqlValue {
-  if (typeof value === 'string' || typeof value === 'number') return value
-  throw new TypeError(`a key is a text or a number, not ${String(value)}`)
-}
-
-/** PostgreSQL's index may follow a locale, so a cursor sorts once. */
-async function* streamByCursor(
-  { connection }: StoreState,
-  { table, key, where }: StreamedTable,
-): AsyncIterable<Row> {
-  streams += 1
-  const cursor = plain(`stream_${streams}`)
-  const order = Object.entries(key).map(([name, type]) =>
-    type === 'text' ? `${name} collate "C"` : name,
-  )
-  await connection.run(sql`
-    declare ${cursor} no scroll cursor for select * from ${plain(table)}
-    where ${where ?? sql`true`} order by ${plain(order.join(', '))}`)
-  for (;;) {
-    const page = await connection.run(sql`fetch ${plain(String(PAGE_ROWS))} from ${cursor}`)
-    yield* page
-    if (page.length < PAGE_ROWS) break
-  }
-  await connection.run(sql`close ${cursor}`)
-}
-
-function plain(text: string): Sql {
-  return { kind: 'sql', parts: [text], values: [] }
+  return dialectOf(state).streamTable(state.connection, table)
 }

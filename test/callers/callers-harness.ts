@@ -7,6 +7,7 @@ import type { ShareHeld } from '#callers/keys/gate-route.ts'
 import { type Action, buildMessage, type MessageValues } from '#callers/keys/message.ts'
 import type { Holdings } from '#callers/keys/mint.ts'
 import { callerChecks } from '#callers/metering/caller-checks.ts'
+import { type CallerRoutesDeps, callerRoutes } from '#callers/metering/caller-routes.ts'
 import {
   type CreateMeteringDeps,
   createMetering,
@@ -34,7 +35,7 @@ const START_MS = Date.UTC(2026, 10, 21, 12)
 
 /** Callers on a real store, with a clock, randomness and holdings that a test sets. */
 export interface Harness {
-  readonly metering: Metering
+  readonly metering: RoutedMetering
   readonly engine: Engine
   readonly now: { ms: number }
   readonly premium: Set<Address>
@@ -59,6 +60,10 @@ export interface Harness {
   fund(publicId: string, microUsd: bigint): Promise<void>
   /** So many calls one after another, of an address without a secret; charges of those admitted. */
   admit(secret: string | undefined, times: number): Promise<Charge[]>
+}
+
+export interface RoutedMetering extends Metering {
+  readonly routes: readonly Route[]
 }
 
 export type SignedBody = {
@@ -144,10 +149,10 @@ export function createHarness(
   const draws: string[] = []
   const changes: KeyChange[] = []
   let drawn = 0
-  const metering = createMetering({
+  const deps = {
     engine,
     clock: () => now.ms,
-    randomBytes(size) {
+    randomBytes(size: number) {
       const next = size === 4 ? draws.shift() : undefined
       drawn += 1
       if (next !== undefined) return Buffer.from(next, 'hex')
@@ -157,20 +162,22 @@ export function createHarness(
     keyPrefix: 'svc',
     quotas: { ...DEFAULT_QUOTAS, anonymous: 5, free: 10, premium: 20 },
     gate: { minimum: 100_000_000n, holdings: async () => harness.holdings },
-    onKeyChange: (change) => changes.push(change),
+    onKeyChange: (change: KeyChange) => changes.push(change),
     shares: async () => harness.shares,
     paymentChainId: CHAIN_ID,
     dataPaths: ['/api/stats', '/api/burns/total', '/api/holders'],
     pricePerCall: 100n,
     ...more,
     guardLimits: { general: WIDE, mint: WIDE, gate: WIDE, claim: WIDE, webhook: WIDE },
-    judgeTier: async (wallet) => {
+    judgeTier: async (wallet: Address) => {
       harness.judged += 1
       if (harness.index === 'broken') throw new StoreError('the index cannot be read')
       if (harness.index !== 'live') return undefined
       return premium.has(wallet) ? 'premium' : 'free'
     },
-  })
+  } satisfies CreateMeteringDeps & Omit<CallerRoutesDeps, 'meter' | 'callers'>
+  const made = createMetering(deps)
+  const metering = { ...made, routes: callerRoutes({ ...deps, ...made }) }
   const harness: Harness = {
     metering,
     engine,
@@ -206,7 +213,11 @@ function secretOf(outcome: Outcome): Secret {
   return { publicId: String(key.publicId), secret }
 }
 
-function manage(metering: Metering, action: 'revoke' | 'rotate', { publicId, secret }: Secret) {
+function manage(
+  metering: RoutedMetering,
+  action: 'revoke' | 'rotate',
+  { publicId, secret }: Secret,
+) {
   const call = { path: { publicId }, method: 'POST', ...bearer(secret) } as const
   return callRoute(metering, `/api/keys/{publicId}/${action}`, call)
 }
@@ -221,7 +232,7 @@ async function fund(engine: Engine, publicId: string, microUsd: bigint): Promise
 }
 
 async function admit(
-  metering: Metering,
+  metering: RoutedMetering,
   secret: string | undefined,
   times: number,
 ): Promise<Charge[]> {
@@ -248,7 +259,7 @@ async function signMessage(
   return { ownerAddress: wallet.address, signature, message }
 }
 
-async function callRoute(metering: Metering, path: string, call: Call): Promise<Outcome> {
+async function callRoute(metering: RoutedMetering, path: string, call: Call): Promise<Outcome> {
   const method = call.method ?? (call.body === undefined ? 'GET' : 'POST')
   const headers = call.headers ?? {}
   const caller = await metering.identify(headers, ADDRESS)

@@ -13,6 +13,7 @@ import { isRefusal } from '#domain/refusal.ts'
 import type { OpenStream, Prepared, Route } from '#route/route.ts'
 import { type ApiDeps, createApi } from '#serving/api/create-api.ts'
 import type { HttpServer } from '#serving/http/server.ts'
+import { FeedHub } from '#serving/stream/feed-hub.ts'
 import { streamRoute } from '#serving/stream/stream-route.ts'
 import type { Engine } from '#store/engine.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
@@ -135,7 +136,8 @@ async function startServer(
     register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file))
   const answers = new AnswerCache({ clock: Date.now, readStatus })
   const report = (error: unknown) => assert.fail(String(error))
-  const stream = streamRoute({ register, ecosystem, clock, file, answers, report, ...limit })
+  const hub = new FeedHub({ register, ecosystem, file, report })
+  const stream = streamRoute({ register, ecosystem, clock, file, answers, hub, ...limit })
   let requests = 0
   const server = createApi({
     ...callers.metering,

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import { verifyPayerProof } from '#callers/keys/payer-proof.ts'
 import type { Charge } from '#callers/metering/meter/admission.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
+import type { PayerProof } from '#domain/payer-proof.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { Check } from '#ledger/check.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
@@ -159,8 +161,9 @@ function paymentActions(
     ...shared,
     chainId: CHAIN_ID,
     confirmations: CONFIRMATIONS,
-    verifyPayerProof: callers.metering.verifyPayerProof,
-    contractProofs: new ContractProofs(async () => [NO_CONTRACTS], clock, NO_GUARD),
+    verifyPayerProof: (proof: PayerProof) =>
+      verifyPayerProof({ serviceName: SERVICE_NAME, clock }, proof),
+    contractProofs: new ContractProofs([NO_CONTRACTS], clock, NO_GUARD),
     notifier,
   }
   const verify = createVerifier({

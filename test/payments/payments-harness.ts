@@ -195,7 +195,7 @@ function wire(engine: Engine) {
     ...shared,
     chainId: CHAIN_ID,
     verifyPayerProof,
-    contractProofs: new ContractProofs(async () => nodes, shared.clock, NO_GUARD),
+    contractProofs: new ContractProofs(nodes, shared.clock, NO_GUARD),
   }
   const verify = createVerifier({
     ...shared,

@@ -9,7 +9,7 @@ export const wings: Readonly<Record<string, readonly string[]>> = {
   callers: ['keys', 'metering'],
   money: ['payments', 'x402', 'statements'],
   serving: ['http', 'api', 'stream', 'webhooks', 'site'],
-  operations: ['jobs', 'grants', 'audit', 'upkeep', 'copy', 'setup', 'cli'],
+  operations: ['jobs', 'grants', 'health', 'audit', 'upkeep', 'copy', 'setup', 'cli'],
 }
 
 /**
@@ -64,7 +64,23 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
   statistics: ['datasets', 'indexer', 'store', 'ecosystem', 'http', 'route'],
   api: ['statistics', 'datasets', 'metering', 'keys', 'payments', 'http', 'route'],
   site: ['api', 'http', 'route'],
+  health: [
+    'api',
+    'statistics',
+    'webhooks',
+    'datasets',
+    'x402',
+    'payments',
+    'indexer',
+    'ledger',
+    'chain',
+    'jobs',
+    'grants',
+    'store',
+    'ecosystem',
+  ],
   main: [
+    'health',
     'site',
     'api',
     'statistics',

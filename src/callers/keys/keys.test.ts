@@ -15,10 +15,12 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   newWallet,
+  SERVICE_NAME,
 } from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { countRotations, lockSuccessor, publicIdsOf, ROTATIONS_MAX } from './key-store.ts'
+import { verifyPayerProof } from './payer-proof.ts'
 
 const withCallers = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
@@ -275,8 +277,9 @@ withCallers('a payer proof binds payer, chain, transaction and key', async (harn
     freshness: 'required' as const,
     byContract: false,
   }
+  const deps = { serviceName: SERVICE_NAME, clock: () => harness.now.ms }
   const verify = async (change: Partial<PayerProof>) =>
-    (await harness.metering.verifyPayerProof({ ...good, ...change }))?.code
+    (await verifyPayerProof(deps, { ...good, ...change }))?.code
   assert.equal(await verify({}), undefined)
   assert.equal(await verify({ chainId: 1 }), 'message_wrong_action')
   assert.equal(await verify({ txHash: `0x${'cd'.repeat(32)}` }), 'message_wrong_action')
@@ -287,10 +290,7 @@ withCallers('a payer proof binds payer, chain, transaction and key', async (harn
   assert.equal(await verify({ byContract: true, freshness: 'day' }), undefined)
   harness.now.ms += 86_400_000
   assert.equal(await verify({ byContract: true, freshness: 'day' }), 'message_expired')
-  assert.equal(
-    await harness.metering.verifyPayerProof({ ...good, freshness: 'ignored' }),
-    undefined,
-  )
+  assert.equal(await verifyPayerProof(deps, { ...good, freshness: 'ignored' }), undefined)
 })
 
 test('a key cannot be looked up while the store is down, and nobody becomes anonymous', async () => {

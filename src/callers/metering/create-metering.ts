@@ -1,11 +1,7 @@
-import { verifyPayerProof } from '#callers/keys/payer-proof.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import type { PayerProof } from '#domain/payer-proof.ts'
-import type { FailureGuard, Refusal } from '#domain/refusal.ts'
-import type { Route } from '#route/route.ts'
+import type { FailureGuard } from '#domain/refusal.ts'
 import type { Engine } from '#store/engine.ts'
 import { createFailureGuard, createGuard, type Guard, type GuardLimits } from './abuse-guard.ts'
-import { type CallerRoutesDeps, callerRoutes } from './caller-routes.ts'
 import { type Callers, type CallersDeps, createCallers } from './callers.ts'
 import {
   type AddressBucket,
@@ -15,10 +11,9 @@ import {
 import type { SettlingMeter } from './meter/admission.ts'
 import { createMeter } from './meter/meter.ts'
 
-export interface CreateMeteringDeps
-  extends CallersDeps,
-    Omit<CallerRoutesDeps, 'meter' | 'callers' | keyof CallersDeps>,
-    AddressBucketDeps {
+export interface CreateMeteringDeps extends CallersDeps, AddressBucketDeps {
+  /** Cryptographically strong. */
+  readonly randomBytes: (size: number) => Buffer
   readonly pricePerCall: MicroUsd
   readonly guardLimits: GuardLimits
   readonly admissions?: Engine | undefined
@@ -28,6 +23,7 @@ export interface CreateMeteringDeps
 }
 
 export interface Metering {
+  readonly callers: Callers
   readonly meter: SettlingMeter
   readonly identify: Callers['identify']
   readonly anonymous: Callers['anonymous']
@@ -37,10 +33,8 @@ export interface Metering {
   readonly recoveries: FailureGuard
   /** Limits payments that match an offer but cannot be settled. */
   readonly settlements: FailureGuard
-  readonly routes: readonly Route[]
-  /** Call it after another process changed the key with this digest, or any. */
+  /** Another process changed the key with this digest, or any. */
   keyChanged(digest: string | undefined): void
-  verifyPayerProof(input: PayerProof): Promise<Refusal | undefined>
 }
 
 export function createMetering(deps: CreateMeteringDeps): Metering {
@@ -48,6 +42,7 @@ export function createMetering(deps: CreateMeteringDeps): Metering {
   const name = deps.randomBytes(16).toString('hex')
   const meter = createMeter({ ...deps, name })
   return {
+    callers,
     meter,
     identify: callers.identify,
     anonymous: callers.anonymous,
@@ -63,12 +58,6 @@ export function createMetering(deps: CreateMeteringDeps): Metering {
       limit: deps.guardLimits.claim,
       message: 'too many payments from this address could not be settled; send this again later',
     }),
-    routes: callerRoutes({
-      ...deps,
-      meter,
-      callers,
-    }),
     keyChanged: (digest) => (digest === undefined ? callers.forgetAll() : callers.forget(digest)),
-    verifyPayerProof: (input) => verifyPayerProof(deps, input),
   }
 }

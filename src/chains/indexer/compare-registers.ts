@@ -1,7 +1,8 @@
 import { DAY_SECONDS } from '#lib/time.ts'
+import type { StreamedTable } from '#store/dialect.ts'
 import type { Row } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import { type StoreState, type StreamedTable, streamTable } from '#store/stream-table.ts'
+import { type StoreState, streamTable } from '#store/stream-table.ts'
 import type { ColumnType } from '#store/typed-values.ts'
 
 export interface RegisterDifference {

@@ -3,10 +3,9 @@ import { type Address, zeroAddress } from 'viem'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
-import { indexGauges } from '#main/gauges/index-gauges.ts'
-import { readMappingAnomalies } from '#main/mappings.ts'
+import { anomalyGauges } from '#operations/health/index-gauges.ts'
 import type { Engine } from '#store/engine.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
@@ -183,11 +182,7 @@ both(
         found.map(({ kind, logs }) => [kind, logs]),
         [['unlisted', 2]],
       )
-      const gauges = indexGauges({
-        ...{ ecosystem, register: engine, clock: Date.now, file: filePartsOf(ecosystem) },
-        ...{ prices: makeDollarPrices(ecosystem.tokens), indexing: () => [] },
-        recentStatus: async () => undefined,
-      })
+      const gauges = anomalyGauges({ ecosystem, register: engine })
       const readGauge = (name: string) => gauges.find((each) => each.name === name)?.read()
       assert.deepEqual(await readGauge('sexton_unlisted_logs'), {
         'base dividends[0], dividends[1]': 2,

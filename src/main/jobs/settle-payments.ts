@@ -3,8 +3,13 @@ import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import { createVerifier } from '#money/payments/verifier.ts'
+import { createPublisher } from '#money/x402/facilitators/publish-readiness.ts'
+import { finishPayments, sendReserved } from '#money/x402/settling/finish-payments.ts'
 import { settlesPayment } from '#money/x402/settling/payment-store.ts'
+import { PaymentSender } from '#money/x402/settling/send-payments.ts'
+import { openSettlingRpc } from '#money/x402/settling/settling-rpc.ts'
 import { shareOf } from '#money/x402/sign-in/bucket-shares.ts'
+import { openFacilitator } from '../open-facilitator.ts'
 import { blockHashes } from '../roles/block-hashes.ts'
 import type { JobDeps } from './job-deps.ts'
 
@@ -21,7 +26,7 @@ export function openVerifying(deps: JobDeps): () => Promise<void> {
     chainId: payment.chain.id,
     blockHash: blockHashes(reads, clock),
     shareOf,
-    isReserved: (connection, txHash) => settlesPayment(connection, txHash),
+    isReserved: settlesPayment,
     confirmations: payment.confirmations,
     onChange,
   })
@@ -37,18 +42,10 @@ export interface SettlingJobs {
   publish(): Promise<void>
 }
 
-/** Settles x402 payments. Lazy: only a service that settles loads a facilitator. */
+/** Settles x402 payments. */
 export async function openSettling(deps: JobDeps): Promise<SettlingJobs> {
   const payment = paymentOf(deps)
   const { stores, clock, logger } = deps
-  const [{ finishPayments, sendReserved }, { PaymentSender }, { openSettlingRpc }, facilitators] =
-    await Promise.all([
-      import('#money/x402/settling/finish-payments.ts'),
-      import('#money/x402/settling/send-payments.ts'),
-      import('#money/x402/settling/settling-rpc.ts'),
-      import('../open-facilitator.ts'),
-    ])
-  const { createPublisher } = await import('#money/x402/facilitators/publish-readiness.ts')
   const failures: unknown[] = []
   const common = {
     engine: stores.accounts,
@@ -58,7 +55,7 @@ export async function openSettling(deps: JobDeps): Promise<SettlingJobs> {
     payment,
     report: (error: unknown) => void failures.push(error),
   }
-  const facilitator = await facilitators.openFacilitator({ ...deps, ...common })
+  const facilitator = await openFacilitator({ ...deps, ...common })
   const settling = { ...common, facilitator }
   const sender = new PaymentSender(settling)
   deps.onEnd(() => sender.end())

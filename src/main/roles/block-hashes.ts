@@ -1,6 +1,7 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import { EndpointError } from '#chains/chain/endpoints/endpoint-error.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
+import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { type DepositReads, readBlockHash } from '#chains/datasets/deposits/queries.ts'
 import type { Hash } from '#domain/address.ts'
 import type { Clock } from '#lib/time.ts'
@@ -25,17 +26,12 @@ export function blockHashes(
     if (answer === 'silent') silentAtMs.set(source, clock())
     return answer
   }
-  let opened: ReturnType<typeof open> | undefined
-  const open = async () => {
-    const { openRpcSource } = await import('#chains/chain/rpc-source.ts')
-    return openRpcSource({ chainId, urls })
-  }
+  const nodes = openRpcSource({ chainId, urls })
   return async (number) => {
     const remembered = await readBlockHash(reads, number)
     if (remembered !== undefined) return remembered
-    opened ??= open()
-    const nodes = (await opened).each().filter(({ source }) => !isSilent(source))
-    const answers = await Promise.all(nodes.map(({ source }) => ask(source, number)))
+    const asked = nodes.each().filter(({ source }) => !isSilent(source))
+    const answers = await Promise.all(asked.map(({ source }) => ask(source, number)))
     const [first, ...others] = answers.filter((answer) => answer !== 'silent')
     if (first === 'unproven' || others.some((other) => other !== first)) return undefined
     return first

@@ -15,12 +15,12 @@ import { type IndexerDeps, runIndexer } from '#chains/indexer/run-indexer.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import { mappingWarnings } from '#chains/kinds/kinds.ts'
 import type { Clock } from '#lib/time.ts'
+import { type IndexProgress, makeChainReport } from '#operations/health/index-progress.ts'
 import { keepJobRuns } from '#operations/jobs/job-runs.ts'
 import { fencedBy, Leader } from '#operations/jobs/leader.ts'
 import { type JobRuns, runJobs } from '#operations/jobs/run-jobs.ts'
 import type { Engine } from '#store/engine.ts'
-import { type IndexProgress, makeChainReport } from '../gauges/index-progress.ts'
-import { openIndexJobs } from '../jobs/open-index-jobs.ts'
+import { openIndexJobs } from '../jobs/index-jobs.ts'
 import { reportLead, reportOutdated, reportReindex } from './report-index.ts'
 import { reportUnmatched } from './report-mappings.ts'
 
@@ -59,7 +59,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   // Leads once it has applied the file, which may take a while.
   const turn = { leads: false }
   const runs: JobRuns = new Map()
-  const jobs = openIndexJobs({
+  const jobs = await openIndexJobs({
     ...role,
     register: fencedBy(leader, register),
     chainOf: (chainId) => chainOf(ecosystem, chainId),

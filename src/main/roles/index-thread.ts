@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { moduleFile } from '#lib/package-root.ts'
 import { YOUNG_MB } from '#lib/thread-memory.ts'
-import type { IndexProgress } from '../gauges/index-progress.ts'
+import type { IndexProgress } from '#operations/health/index-progress.ts'
 import type { IndexSettings, ToIndexWorker } from './index-worker.ts'
 
 /** Loads modules in parallel with the API's. */

@@ -2,9 +2,9 @@ import type { Logger } from 'pino'
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { readUnmatched } from '#chains/indexer/events/matched-mappings.ts'
+import { type Mapping, mappingsOf, readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { countTopics } from '#chains/indexer/name-of-topic.ts'
 import type { Engine } from '#store/engine.ts'
-import { type Mapping, mappingsOf, readMappingAnomalies } from '../mappings.ts'
 
 interface ReportDeps {
   readonly ecosystem: Ecosystem

@@ -1,18 +1,17 @@
-import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { isUnusable, readStalls } from '#chains/indexer/stalled-chains.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import type { Clock } from '#lib/time.ts'
+import type { IndexProgress } from '#operations/health/index-progress.ts'
 import type { Connection } from '#store/engine.ts'
-import type { ComposeDeps } from '../compose.ts'
-import type { IndexProgress } from '../gauges/index-progress.ts'
-import { watchKeys } from '../key-notes.ts'
+import { compose } from '../compose.ts'
+import type { Service } from '../service.ts'
 import type { Settings } from '../settings.ts'
 import { openStores, reportMigrations } from '../stores.ts'
 import type { IndexThread, LoadedIndexThread } from './index-thread.ts'
-import type { Served } from './serve.ts'
+import { type Served, serve } from './serve.ts'
 import { runVerifyRole } from './verify-role.ts'
 
 export interface ServiceInput {
@@ -27,7 +26,7 @@ export interface ServiceInput {
   beforeIndex?(): Promise<unknown>
 }
 
-export interface Service {
+export interface RunningService {
   readonly ecosystem: Ecosystem
   readonly served: Served
   readonly index: IndexThread
@@ -37,7 +36,7 @@ export interface Service {
 }
 
 /** API and verifier on this thread, the index on its own. */
-export async function runService(input: ServiceInput): Promise<Service> {
+export async function runService(input: ServiceInput): Promise<RunningService> {
   const { settings, logger, clock, indexThread } = input
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
   const { dataFolder, register, log, onChangedFile } = settings
@@ -48,6 +47,7 @@ export async function runService(input: ServiceInput): Promise<Service> {
       throw error
     },
   )
+  const service: Service = { settings, ecosystem, stores, clock, logger }
   const progress = new Map<string, IndexProgress>()
   const indexing = () => [...progress.values()]
   const startIndex = () =>
@@ -64,7 +64,8 @@ export async function runService(input: ServiceInput): Promise<Service> {
   const opening = async () => {
     // An empty register has no answers, so the index comes first; else the API.
     if ((await indexed()) === 'nothing') early = startIndex()
-    return openApi(input, { ecosystem, stores, indexing })
+    const composed = await compose(service, indexing)
+    return { composed, served: await serve(service, composed) }
   }
   const { composed, served } = await opening().catch(async (error: unknown) => {
     await (early?.stop() ?? indexThread.close())
@@ -74,14 +75,7 @@ export async function runService(input: ServiceInput): Promise<Service> {
   const index = early ?? startIndex()
   const ending = new AbortController()
   const verifying = runVerifyRole(
-    {
-      ecosystem,
-      stores,
-      clock,
-      logger,
-      settings,
-      onChange: composed.onPaymentsSettled,
-    },
+    { ...service, onChange: composed.onPaymentsSettled },
     ending.signal,
   )
   return {
@@ -98,23 +92,6 @@ export async function runService(input: ServiceInput): Promise<Service> {
       await stores.close()
     },
   }
-}
-
-/** Lazy: loads in parallel with the index's modules. */
-async function openApi(
-  { settings, logger, clock }: ServiceInput,
-  parts: Pick<ComposeDeps, 'ecosystem' | 'stores' | 'indexing'>,
-) {
-  const [{ compose }, { serve }] = await Promise.all([
-    import('../compose.ts'),
-    import('./serve.ts'),
-  ])
-  const report = (err: unknown) => logger.error({ err }, 'error in the background')
-  const warn = (message: string) => logger.warn(message)
-  const onKeyChange = watchKeys({ settings, logger, clock })
-  const composed = await compose({ ...parts, settings, clock, report, warn, onKeyChange })
-  const served = await serve({ settings, logger, clock, randomBytes }, composed)
-  return { composed, served }
 }
 
 async function howFar(connection: Connection, ecosystem: Ecosystem) {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import { pino } from 'pino'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
@@ -36,7 +35,6 @@ describe('the API role', () => {
         },
         logger: pino({ level: 'silent' }),
         clock: () => NOON_MS,
-        randomBytes,
       },
       {
         ...parts.deps,

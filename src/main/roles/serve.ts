@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
@@ -5,7 +6,9 @@ import { createProxyCheck } from '#callers/metering/client-address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
+import { type MetricsServer, startMetricsServer } from '#operations/health/metrics-server.ts'
 import type { Route } from '#route/route.ts'
+import { createAccessLog } from '#serving/api/access-log.ts'
 import { type ApiDeps, createApi } from '#serving/api/create-api.ts'
 import { documentPages } from '#serving/api/document-pages.ts'
 import { type HealthDeps, healthRoutes, type Readiness } from '#serving/api/health-routes.ts'
@@ -15,23 +18,24 @@ import type { PipelineDeps } from '#serving/api/pipeline.ts'
 import { requestIds } from '#serving/http/request.ts'
 import { sitePages } from '#serving/site/site-pages.ts'
 import { StoreError } from '#store/engine.ts'
-import { type MetricsServer, startMetricsServer } from '../gauges/metrics-server.ts'
+import { openAccessLog } from '../open-access-log.ts'
 import { reportErrors } from '../report-errors.ts'
 import type { Settings } from '../settings.ts'
 
 export interface ServeDeps {
-  readonly settings: Pick<Settings, 'host' | 'port' | 'metrics' | 'trustedProxies' | 'accessLog'> &
-    Partial<Pick<Settings, 'drainSeconds'>>
+  readonly settings: Pick<
+    Settings,
+    'host' | 'port' | 'metrics' | 'trustedProxies' | 'accessLog' | 'drainSeconds'
+  >
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
   readonly clock: Clock
-  readonly randomBytes: (size: number) => Buffer
 }
 
 export interface ServeInput
   extends HealthDeps,
     MetaDeps,
     Pick<PipelineDeps, 'meter' | 'identify' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'>,
-    Pick<ApiDeps, 'paymentRequired' | 'rejectUsedPayment' | 'absent'> {
+    Pick<ApiDeps, 'paymentRequired' | 'rejectUsedPayment' | 'unconfigured'> {
   /** Meta and health are added here. */
   readonly routes: readonly Route[]
   /** Shows RPC hosts, so it is for the metrics port only. */
@@ -80,7 +84,7 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
     isProxy: createProxyCheck(settings.trustedProxies),
     outage,
     report: reportErrors({ logger, clock }),
-    newRequestId: requestIds(deps.randomBytes),
+    newRequestId: requestIds(randomBytes),
     mcp: mcpFactsOf(input.facts),
     ...(input.metrics !== undefined && {
       observe: input.metrics.observeRequest,
@@ -98,7 +102,7 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
     async stop() {
       draining.isOn = true
       api.drain()
-      await sleep((settings.drainSeconds ?? 0) * 1_000)
+      await sleep(settings.drainSeconds * 1_000)
       await quietTurn()
       await api.stop()
       await metrics?.stop()
@@ -151,10 +155,6 @@ function mcpFactsOf({ name, version, payment, pricePerCallUsd }: ServeInput['fac
 async function openLog(deps: ServeDeps, input: Pick<ServeInput, 'routes' | 'addressBucket'>) {
   const { accessLog } = deps.settings
   if (accessLog === undefined) return undefined
-  const [{ createAccessLog }, { openAccessLog }] = await Promise.all([
-    import('#serving/api/access-log.ts'),
-    import('../open-access-log.ts'),
-  ])
   const { write, close } = await openAccessLog(deps, accessLog)
   return { hooks: createAccessLog({ ...input, clock: deps.clock, write }), close }
 }

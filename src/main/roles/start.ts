@@ -6,12 +6,12 @@ import type { Devnet } from '#devnet/start-devnet.ts'
 import { freePort } from '#lib/free-port.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
-import type { IndexProgress } from '../gauges/index-progress.ts'
+import type { IndexProgress } from '#operations/health/index-progress.ts'
 import type { Settings } from '../settings.ts'
 import type { LoadedIndexThread } from './index-thread.ts'
 import { planLocalChains } from './local-chains.ts'
 import { lockFolder } from './lock-folder.ts'
-import { runService, type Service } from './run-service.ts'
+import { type RunningService, runService } from './run-service.ts'
 import { welcome } from './welcome.ts'
 
 export interface StartDeps {
@@ -26,7 +26,7 @@ export interface StartDeps {
 }
 
 export interface Started {
-  readonly service: Service
+  readonly service: RunningService
   /** Resolves with data and the welcome printed. */
   readonly ready: Promise<void>
   stop(): Promise<void>
@@ -115,7 +115,10 @@ async function requireFree({ host, port }: Settings): Promise<void> {
 const POLL_MS = 50
 
 /** Rejects when the index fails. */
-export async function untilIndexed(service: Service, wanted: 'newest' | 'all'): Promise<void> {
+export async function untilIndexed(
+  service: RunningService,
+  wanted: 'newest' | 'all',
+): Promise<void> {
   let failed: Error | undefined
   service.index.ended.catch((error: Error) => {
     failed = error

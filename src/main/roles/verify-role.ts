@@ -2,7 +2,7 @@ import { keepJobRuns } from '#operations/jobs/job-runs.ts'
 import { fencedBy, Leader } from '#operations/jobs/leader.ts'
 import { type JobRuns, runJobs } from '#operations/jobs/run-jobs.ts'
 import type { JobDeps } from '../jobs/job-deps.ts'
-import { openJobs } from '../jobs/open-jobs.ts'
+import { openVerifierJobs } from '../jobs/verifier-jobs.ts'
 
 export interface VerifyRole extends Omit<JobDeps, 'leader' | 'onEnd'> {
   /** Whether this process leads; told again and again. */
@@ -17,7 +17,12 @@ export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Prom
   const ends: (() => Promise<void>)[] = []
   const runs: JobRuns = new Map()
   const fenced = { ...stores, accounts: fencedBy(leader, engine) }
-  const jobs = await openJobs({ ...role, stores: fenced, leader, onEnd: (end) => ends.push(end) })
+  const jobs = await openVerifierJobs({
+    ...role,
+    stores: fenced,
+    leader,
+    onEnd: (end) => ends.push(end),
+  })
   const ending = new AbortController()
   const leading = leader.keep(ending.signal)
   await Promise.all([

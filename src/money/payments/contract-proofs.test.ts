@@ -31,7 +31,7 @@ async function askAt(proofs: ContractProofs) {
 }
 
 const ask = (...nodes: readonly WalletNode[]) =>
-  askAt(new ContractProofs(async () => nodes, Date.now, NO_GUARD))
+  askAt(new ContractProofs(nodes, Date.now, NO_GUARD))
 
 test('a contract wallet signed if two nodes say so, or the only one, and no node denies it', async () => {
   assert.equal(await ask(agrees), 'signed')
@@ -73,12 +73,7 @@ test('a few askings at once and a few a minute are all that a process makes', as
   const held = Promise.withResolvers<`0x${string}`>()
   const slow: WalletNode = { ...agrees, code: () => held.promise }
   const now = { ms: 0 }
-  let opened = 0
-  const open = async () => {
-    opened += 1
-    return [slow]
-  }
-  const proofs = new ContractProofs(open, () => now.ms, NO_GUARD)
+  const proofs = new ContractProofs([slow], () => now.ms, NO_GUARD)
   const first = Array.from({ length: 4 }, () => askAt(proofs))
   assert.equal(await askAt(proofs), 'data_not_ready')
   held.resolve('0x60')
@@ -87,7 +82,6 @@ test('a few askings at once and a few a minute are all that a process makes', as
   assert.equal(await askAt(proofs), 'data_not_ready')
   now.ms += 60_000
   assert.equal(await askAt(proofs), 'signed')
-  assert.equal(opened, 1, 'the nodes, which keep their connections')
 })
 
 test('a caller who leaves ends the calls to the nodes', async () => {
@@ -100,7 +94,7 @@ test('a caller who leaves ends the calls to the nodes', async () => {
         leaving.abort()
       }),
   }
-  const proofs = new ContractProofs(async () => [waits], Date.now, NO_GUARD)
+  const proofs = new ContractProofs([waits], Date.now, NO_GUARD)
   assert.ok(isRefusal(await proofs.ask(asked, { ...asker, signal: leaving.signal })))
 })
 
@@ -108,20 +102,9 @@ test('garbage of one address leaves the limit for all to others', async () => {
   const clock = () => 1_800_000_000_000
   const limit = { burst: 5, refillPerSecond: 1 / 12 }
   const guard = createFailureGuard({ clock, limit, message: 'too many' })
-  const proofs = new ContractProofs(async () => [denies], clock, guard)
+  const proofs = new ContractProofs([denies], clock, guard)
   const from = (addressBucket: string) => proofs.ask(asked, { ...asker, addressBucket })
   for (let time = 0; time < 5; time += 1) assert.equal(await from('stranger'), 'unsigned')
   for (let time = 0; time < 50; time += 1) assert.ok(isRefusal(await from('stranger')))
   assert.equal(await from('owner'), 'unsigned')
-})
-
-test('nodes that could not be opened are opened again', async () => {
-  let failures = 1
-  const open = async () => {
-    if (failures-- > 0) throw new Error('no file descriptor is left')
-    return [agrees]
-  }
-  const proofs = new ContractProofs(open, Date.now, NO_GUARD)
-  await assert.rejects(proofs.ask(asked, asker))
-  assert.equal(await askAt(proofs), 'signed')
 })

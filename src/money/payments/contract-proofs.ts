@@ -1,6 +1,10 @@
 import { fromString } from 'ox/Hex'
 import { getSignPayload } from 'ox/PersonalMessage'
-import type { WalletAnswer, WalletNode } from '#chains/chain/contract-signature.ts'
+import {
+  askContractWallet,
+  type WalletAnswer,
+  type WalletNode,
+} from '#chains/chain/contract-signature.ts'
 import type { Address } from '#domain/address.ts'
 import { type FailureGuard, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
@@ -30,17 +34,15 @@ type Voice = WalletAnswer | 'silent'
 
 /** Asks contract wallets whether they signed (ERC-1271), with one limit for all callers. */
 export class ContractProofs {
-  readonly #open: () => Promise<readonly WalletNode[]>
+  readonly #nodes: readonly WalletNode[]
   readonly #clock: Clock
   /** Counts unsigned proofs by client address, so that one client cannot use up the limit of all. */
   readonly #guard: FailureGuard
-  #nodes: Promise<readonly WalletNode[]> | undefined
   #underWay = 0
   #startedMs: number[] = []
 
-  /** Opens the nodes once, for the first contract wallet, because they keep their connections. */
-  constructor(open: () => Promise<readonly WalletNode[]>, clock: Clock, guard: FailureGuard) {
-    this.#open = open
+  constructor(nodes: readonly WalletNode[], clock: Clock, guard: FailureGuard) {
+    this.#nodes = nodes
     this.#clock = clock
     this.#guard = guard
   }
@@ -56,22 +58,12 @@ export class ContractProofs {
     this.#startedMs.push(nowMs)
     this.#underWay += 1
     try {
-      const nodes = await this.#opened()
+      const nodes = this.#nodes
       const answer = judge(await hear(nodes, asked, signal), Math.min(2, nodes.length))
       if (answer === 'unsigned' || answer === 'undeployed') this.#guard.failed(addressBucket)
       return answer
     } finally {
       this.#underWay -= 1
-    }
-  }
-
-  async #opened(): Promise<readonly WalletNode[]> {
-    this.#nodes ??= this.#open()
-    try {
-      return await this.#nodes
-    } catch (error) {
-      this.#nodes = undefined
-      throw error
     }
   }
 }
@@ -85,8 +77,6 @@ async function hear(
   if (first === undefined) return []
   const ends = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)])
   const digest = getSignPayload(fromString(message))
-  // Loads what encodes calls, for the first contract wallet.
-  const { askContractWallet } = await import('#chains/chain/contract-signature.ts')
   const ask = (node: WalletNode, until: AbortSignal): Promise<Voice> =>
     askContractWallet(node, { wallet, digest, signature, gas: GAS, signal: until }).catch(
       () => 'silent',

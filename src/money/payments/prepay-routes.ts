@@ -8,7 +8,7 @@ import { unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
 import { type Parameter, parsed, parseInteger } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
-import type { checkProof } from './check-proof.ts'
+import { checkProof } from './check-proof.ts'
 import type { Claim, Trust } from './claim.ts'
 import { type ClaimState, isOpen, readClaimState } from './claim-state.ts'
 import { findClaimById, findClaimByTx } from './claim-store.ts'
@@ -134,7 +134,7 @@ async function check(
   const proof =
     message === undefined || signature === undefined
       ? undefined
-      : await checkPosted(deps, { publicId, txHash, payerAddress, message, signature }, asker)
+      : await checkProof(deps, { publicId, txHash, payerAddress, message, signature }, asker)
   if (isRefusal(proof)) return proof
   return {
     publicId,
@@ -145,12 +145,6 @@ async function check(
     proof,
     trust: trustOf(caller, proof),
   }
-}
-
-/** Loads the module for the first proof, which most processes never see. */
-async function checkPosted(...posted: Parameters<typeof checkProof>) {
-  const loaded = await import('./check-proof.ts')
-  return loaded.checkProof(...posted)
 }
 
 function trustOf(caller: Caller, proof: Proof | undefined): Trust {

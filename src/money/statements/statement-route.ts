@@ -12,8 +12,15 @@ import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
+import { readOpenDay } from './read-entries.ts'
+import { StatementRow, toRows } from './statement-rows.ts'
 import { SignedStatement } from './statement-shape.ts'
-import type { Issuer, StatementInput } from './write-statement.ts'
+import {
+  type Issuer,
+  MOVEMENTS_MAX,
+  type StatementInput,
+  writeStatement,
+} from './write-statement.ts'
 
 export interface StatementDeps {
   readonly engine: Engine
@@ -22,7 +29,7 @@ export interface StatementDeps {
   readonly keys: SigningKeys
 }
 
-/** Does not count as a call. What writes and signs is loaded with the first statement. */
+/** Never counted. */
 export function statementRoute(deps: StatementDeps): Route {
   return defineRoute({
     method: 'GET',
@@ -46,17 +53,16 @@ export function statementRoute(deps: StatementDeps): Route {
       const { from, to, publicId, format } = input.parameters
       const checked = await checkQuestion(deps, { from, to, publicId, caller: input.caller })
       if ('kind' in checked) return checked
-      const { writeStatement, MOVEMENTS_MAX } = await import('./write-statement.ts')
       const reads = { run: deps.engine.read }
       const statement = await writeStatement({ reads, issuer: deps.issuer }, checked)
       if (statement === undefined)
         return refuseDays('to', `leaves more than ${MOVEMENTS_MAX} movements; ask for fewer days`)
       const headers = { 'Cache-Control': 'no-store' }
       if (wantsCsv(input, format)) {
-        const { StatementRow, toRows } = await import('./statement-rows.ts')
         const text = toCsv(StatementRow, toRows(statement))
         return answer(200, text, { contentType: CSV_TYPE, headers })
       }
+      // Loads jose for the first statement.
       const { signStatement } = await import('./sign-statement.ts')
       return answer(200, await signStatement(deps.keys, statement), { headers })
     },
@@ -85,7 +91,6 @@ async function checkQuestion(
   if (key === undefined) return refuse('key_not_found', 'no key has this publicId')
   if (key.wallet !== caller.wallet)
     return refuse('not_key_owner', 'this key belongs to another wallet')
-  const { readOpenDay } = await import('./read-entries.ts')
   const open = await readOpenDay(reads, { account: keyAccount(key.publicId), to })
   if (open === undefined) return { key, from, to }
   return refuse('data_not_ready', `the calls of ${toDate(open)} are being booked; retry soon`, {

@@ -16,6 +16,7 @@ import { readSuspense } from '#money/payments/suspense.ts'
 import { depositCheck } from '#money/x402/deposit-check.ts'
 import { x402Checks } from '#money/x402/x402-checks.ts'
 import { webhooksChecks } from '#serving/webhooks/webhooks-checks.ts'
+import { dialectOf } from '#store/dialects.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { moveChecks } from './audit-moves.ts'
 import { guardSettingChecks, schemaCheck } from './audit-schema.ts'
@@ -111,7 +112,7 @@ async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
     for (const check of checks) await run(check, connection)
   })
   const onSchema = (connection: Connection) => run(schemaCheck(dialect), connection)
-  await (dialect === 'sqlite' ? accounts.snapshot(onSchema) : accounts.write(onSchema))
+  await dialectOf(accounts).inScratch(accounts, onSchema)
   await accounts.snapshot((connection) => noteOpenMoney(deps, connection, deposits))
   return differences
 }

@@ -4,7 +4,7 @@ import { dialectOf } from '#store/dialects.ts'
 import type { Engine } from '#store/engine.ts'
 import { lackingParts } from '#store/lacking-parts.ts'
 
-/** Runs within a transaction that may write, though nothing is written. */
+/** Runs within `inScratch` of the dialect. */
 export function schemaCheck(dialect: Engine['dialect']): Check {
   return {
     name: 'tables, keys and guards are those of a new store',

@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
-import type { ExitCode, RoleContext } from '#main/role-context.ts'
+import type { RoleContext } from '#main/role-context.ts'
 import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
 interface Options extends RoleOptions {
@@ -27,36 +26,6 @@ export function serveCommand(process: NodeJS.Process): Command {
     )
 }
 
-async function runServe(context: RoleContext): Promise<ExitCode> {
-  // Lazy: help need not load the service.
-  const [
-    { compose },
-    { chosenEcosystem },
-    { serve },
-    { untilStopped },
-    { openStores, reportMigrations },
-    { watchKeys },
-  ] = await Promise.all([
-    import('#main/compose.ts'),
-    import('#main/role-context.ts'),
-    import('#main/roles/serve.ts'),
-    import('#main/roles/until-stopped.ts'),
-    import('#main/stores.ts'),
-    import('#main/key-notes.ts'),
-  ])
-  const { settings, logger, clock } = context
-  const ecosystem = await chosenEcosystem(settings)
-  const stores = await openStores(settings, reportMigrations(logger))
-  try {
-    const report = (err: unknown) => logger.error({ err }, 'error in the background')
-    const warn = (message: string) => logger.warn(message)
-    const onKeyChange = watchKeys({ settings, logger, clock })
-    const given = { ecosystem, stores, settings, clock, report, warn, onKeyChange }
-    const composed = await compose(given)
-    const served = await serve({ settings, logger, clock, randomBytes }, composed)
-    logger.info({ url: served.url, metricsPort: served.metricsPort }, 'API listening')
-    return await untilStopped(context, served.stop)
-  } finally {
-    await stores.close()
-  }
-}
+/** Lazy: help need not load the service. */
+const runServe = async (context: RoleContext) =>
+  (await import('#main/roles/run-serve.ts')).runServe(context)

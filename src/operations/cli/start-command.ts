@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { ExitCode, RoleContext } from '#main/role-context.ts'
+import type { RoleContext } from '#main/role-context.ts'
 import { ON_CHANGED_FILE, type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
 interface Options extends RoleOptions {
@@ -48,40 +47,6 @@ async function writeRelayerKey(folder: string): Promise<string> {
   return file
 }
 
-/** Rejects when the start or, later, the index fails. */
-async function runStart(context: RoleContext): Promise<ExitCode> {
-  // Lazy: help need not load the service.
-  const [{ barOf }, { lazyIndexThread, loadIndexThread }, { untilStopped }, { storeFile }] =
-    await Promise.all([
-      import('#main/gauges/index-progress.ts'),
-      import('#main/roles/index-thread.ts'),
-      import('#main/roles/until-stopped.ts'),
-      import('#main/store-file.ts'),
-    ])
-  const { progress, settings } = context
-  const hasRegister =
-    settings.register.kind === 'sqlite' && existsSync(storeFile(settings.dataFolder, 'register'))
-  const indexThread = hasRegister ? lazyIndexThread() : loadIndexThread()
-  const loaded = import('#main/roles/start.ts')
-  const starting = loaded.then(({ start }) =>
-    start({
-      ...context,
-      indexThread,
-      onChains: ({ chain, done, total }) => progress.update(`building ${chain}`, done, total),
-      onIndex(chain) {
-        const { task, done, total, detail } = barOf(chain)
-        progress.update(task, done, total, detail)
-      },
-    }),
-  )
-  const finishBoard = async () => {
-    const [{ untilIndexed }, { service }] = await Promise.all([loaded, starting])
-    await untilIndexed(service, 'all')
-    progress.finish()
-  }
-  finishBoard().catch(() => undefined)
-  const ended = starting.then(async ({ ready, service }) => {
-    await Promise.all([ready, service.index.ended])
-  })
-  return untilStopped(context, async () => (await starting).stop(), ended)
-}
+/** Lazy: help need not load the service. */
+const runStart = async (context: RoleContext) =>
+  (await import('#main/roles/run-start.ts')).runStart(context)

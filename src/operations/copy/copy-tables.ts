@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Connection, Migration, Row } from '#store/engine.ts'
-import { type Sql, type SqlValue, sql } from '#store/sql.ts'
+import { plain, type SqlValue, sql } from '#store/sql.ts'
 import { type BuiltColumn, buildSchema } from '#store/sqlite/built-schema.ts'
 import { type StoreState, streamTable } from '#store/stream-table.ts'
 
@@ -121,8 +121,4 @@ function valuesOf(row: Row, columns: readonly BuiltColumn[]): SqlValue[] {
     if (value === null || typeof value === 'string' || typeof value === 'number') return value
     throw new TypeError(`a column holds a text, a number or null, not ${String(value)}`)
   })
-}
-
-function plain(text: string): Sql {
-  return { kind: 'sql', parts: [text], values: [] }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { stateOfRegister, watchAccounts } from '#main/gauges/store-state.ts'
-import { migrateStore } from '#main/stores.ts'
+import { accountsMigrations, migrateStore } from '#main/stores.ts'
+import { stateOfRegister, watchAccounts } from '#operations/health/store-state.ts'
 import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'
@@ -63,7 +63,9 @@ test('readiness names what a role lacks and how to grant it, and is ok after the
   const registerState = () =>
     open(limited.url, 'register', (engine) => stateOfRegister(engine, 'serve'))
   const accountsState = () =>
-    open(limited.url, 'accounts', (engine) => watchAccounts(engine, Date.now, 'serve')())
+    open(limited.url, 'accounts', (engine) =>
+      watchAccounts({ engine, migrations: accountsMigrations, clock: Date.now, role: 'serve' })(),
+    )
   const fix = /run "sexton grants --role serve", and what it prints as the owner/
   assert.match(await registerState(), /^lacks rights \(usage on schema register; .* and \d+ more\)/)
   assert.match(await registerState(), fix)

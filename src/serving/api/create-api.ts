@@ -13,8 +13,8 @@ import { type PipelineDeps, routeEndpoint } from './pipeline.ts'
 export interface ApiDeps extends Omit<PipelineDeps, 'limiter'> {
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
-  /** Operations this ecosystem does not offer: refused and undocumented. */
-  readonly absent?: readonly AbsentOperation[]
+  /** Routes whose parts this service lacks: refused and undocumented. */
+  readonly unconfigured?: readonly UnconfiguredRoute[]
   /** Whether the peer is a trusted proxy, whose connections carry many clients. */
   isProxy?(socketAddress: string): boolean
   readonly connectionLimits?: Partial<ConnectionLimits>
@@ -25,7 +25,7 @@ export interface ApiDeps extends Omit<PipelineDeps, 'limiter'> {
   record?(answered: Answered): void
 }
 
-export interface AbsentOperation {
+export interface UnconfiguredRoute {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly refusal: Refusal
@@ -37,7 +37,7 @@ export function createApi(given: ApiDeps): HttpServer {
     endpoints: [
       ...deps.routes.map((route) => routeEndpoint(deps, route)),
       ...deps.pages.map((page) => pageEndpoint(deps, page)),
-      ...(deps.absent ?? []).map((operation) => absentEndpoint(deps, operation)),
+      ...(deps.unconfigured ?? []).map((route) => unconfiguredEndpoint(deps, route)),
       ...(deps.mcp === undefined ? [] : [mcpEndpoint(deps, deps.mcp)]),
     ],
     constantHeaders: CONSTANT_HEADERS,
@@ -74,7 +74,10 @@ function mcpEndpoint(
   return { method: 'POST', path, respond: (incoming) => answerPage(deps, page, incoming) }
 }
 
-function absentEndpoint(deps: PipelineDeps, { method, path, refusal }: AbsentOperation): Endpoint {
+function unconfiguredEndpoint(
+  deps: PipelineDeps,
+  { method, path, refusal }: UnconfiguredRoute,
+): Endpoint {
   const respond: Endpoint['respond'] = (incoming) => deny(deps, incoming, { refusal, headers: [] })
   return { method, path, respond }
 }

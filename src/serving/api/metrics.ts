@@ -14,8 +14,6 @@ export interface GaugeReading {
 export interface Metrics {
   observeRequest(path: string | undefined, status: number, durationMs: number): void
   observeAdmission(source: AdmissionSource): void
-  observeBatch(size: number): void
-  observeCommit(seconds: number): void
   text(): Promise<string>
   readonly contentType: string
   stop(): void
@@ -24,17 +22,17 @@ export interface Metrics {
 /** A finer resolution would itself disturb the event loop. */
 const DELAY_RESOLUTION_MS = 20
 
-export function createMetrics(gauges: readonly GaugeReading[]): Metrics {
+export function createMetrics(
+  gauges: readonly GaugeReading[],
+  calls: CallCounts = new CallCounts(),
+): Metrics {
   const registry = new Registry()
-  const calls = new CallCounts()
   for (const gauge of gauges) registerGauge(registry, gauge)
   const delay = registerEventLoopDelay(registry)
   return {
     observeRequest: (path = 'none', status, durationMs) =>
       calls.addRequest(path, status, durationMs),
     observeAdmission: (source) => calls.addAdmission(source),
-    observeBatch: (size) => calls.addBatch(size),
-    observeCommit: (seconds) => calls.addCommit(seconds),
     text: async () => `${calls.text()}${await registry.metrics()}`,
     contentType: registry.contentType,
     stop: () => delay.disable(),

@@ -10,6 +10,7 @@ import type { AccessLog } from './access-log.ts'
 import type { AdmissionSource } from './call-counts.ts'
 import { acquireSlot, type CallLimiter, releaseSlot } from './call-limiter.ts'
 import type { CallPayment, ProvenPayment, UnsettledPayment } from './call-payment.ts'
+import { chargeMinutes } from './charge-minutes.ts'
 import { CUT, type FailureDeps, failure, reportFailure } from './failure.ts'
 import { type RateLimitDeps, rateLimitAfterRefusal, rateLimitOf } from './rate-limit-state.ts'
 import { type Asked, type Ending, etagAt, pushHeaders, stampRateLimit, toWire } from './wire.ts'
@@ -160,7 +161,6 @@ async function chargedByMinute(
   { stream: open, ...outgoing }: Outgoing,
 ): Promise<Outgoing> {
   if (open === undefined) return outgoing
-  const { chargeMinutes } = await import('./charge-minutes.ts')
   const { headers } = facts.incoming
   const identify = async () => {
     if (headers.authorization === undefined) return facts.payer

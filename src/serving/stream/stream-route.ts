@@ -7,15 +7,14 @@ import { isRefusal, refuse } from '#domain/refusal.ts'
 import { named, Type } from '#lib/type.ts'
 import { defineRoute, type Route } from '#route/route.ts'
 import type { FeedHub } from './feed-hub.ts'
+import { follow } from './follow.ts'
 import { Seats } from './seats.ts'
 import { eventIdParameter, filterParameters, KINDS, lastEventIdOf } from './stream-parameters.ts'
 
 export interface StreamDeps extends Omit<DataDeps, 'blockClock' | 'nodeBudget'> {
-  report(error: unknown): void
+  readonly hub: FeedHub
   /** The limit of this process. */
   readonly streamsMax?: number
-  /** Called once there is a hub. */
-  onHub?(hub: { readonly readers: number }): void
 }
 
 const priceRow = named('PriceChange', {
@@ -42,10 +41,8 @@ otherwise: read the lists again. Open the stream, then read the lists, then appl
 for seven days. With \`finality=finalized\` events come when their block is final. Each started minute costs one \
 call, the first on opening; \`end\` says why the server ended the stream.`
 
-/** Its reader is imported by the first stream. */
 export function streamRoute(deps: StreamDeps): Route {
-  let hub: Promise<FeedHub> | undefined
-  const { clock, streamsMax: max } = deps
+  const { hub, clock, streamsMax: max } = deps
   const seats = new Seats({ clock, ...(max !== undefined && { max }) })
   return defineRoute({
     method: 'GET',
@@ -70,10 +67,8 @@ export function streamRoute(deps: StreamDeps): Route {
     async handle({ parameters, headers, caller, addressBucket }) {
       const cursor = lastEventIdOf(headers) ?? parameters.lastEventId ?? parameters.cursor
       if (isRefusal(cursor)) return cursor
-      hub ??= openHub(deps)
-      const [of, { follow }] = await Promise.all([hub, import('./follow.ts')])
       const state = await deps.answers.state()
-      if (state === undefined || !(await of.hasFeed())) return NOT_LIVE
+      if (state === undefined || !(await hub.hasFeed())) return NOT_LIVE
       const needed = { datasets: [], chain: parameters.chain }
       const refusal = notReadYet(state.status, deps.file, needed)
       if (refusal !== undefined) return refusal
@@ -82,17 +77,10 @@ export function streamRoute(deps: StreamDeps): Route {
       if (seat === undefined) return FULL
       const { cursor: _, lastEventId: __, ...filter } = parameters
       const wanted = { after: cursor, filter, seat }
-      const open = (signal: AbortSignal) => follow({ ...deps, hub: of }, wanted, signal)
+      const open = (signal: AbortSignal) => follow(deps, wanted, signal)
       return { kind: 'stream', contentType: 'text/event-stream; charset=utf-8', open }
     },
   })
-}
-
-async function openHub(deps: StreamDeps): Promise<FeedHub> {
-  const { FeedHub } = await import('./feed-hub.ts')
-  const hub = new FeedHub(deps)
-  deps.onHub?.(hub)
-  return hub
 }
 
 const NOT_LIVE = refuse(

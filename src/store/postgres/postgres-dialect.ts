@@ -3,6 +3,7 @@ import type { Connection } from '../engine.ts'
 import { column } from '../row.ts'
 import { rows, sql } from '../sql.ts'
 import { freshParts, schemaParts } from './schema-parts.ts'
+import { streamByCursor } from './stream-by-cursor.ts'
 
 export const postgresDialect: Dialect = {
   now: () => sql`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
@@ -29,6 +30,8 @@ export const postgresDialect: Dialect = {
   },
   schemaParts,
   freshParts,
+  inScratch: (engine, work) => engine.write(work),
+  streamTable: streamByCursor,
   // A session with `replica` skips every trigger.
   async guardsOff(connection) {
     const found = await connection.run(sql`

@@ -1,6 +1,6 @@
 import type { Connection, Migration, Row } from '../engine.ts'
 import { statementsOf } from '../migrate.ts'
-import { type Sql, sql } from '../sql.ts'
+import { plain, sql } from '../sql.ts'
 
 export function schemaParts(connection: Connection): Promise<readonly Row[]> {
   return connection.run(PARTS)
@@ -38,8 +38,4 @@ export async function freshParts(
   const parts = await connection.run(PARTS)
   await connection.run(sql`rollback to savepoint fresh`)
   return parts
-}
-
-function plain(text: string): Sql {
-  return { kind: 'sql', parts: [text], values: [] }
 }

@@ -1,6 +1,7 @@
 import type { Dialect } from '../dialect.ts'
 import { sql } from '../sql.ts'
 import { freshParts, schemaParts } from './schema-parts.ts'
+import { streamByKey } from './stream-by-key.ts'
 
 export const sqliteDialect: Dialect = {
   now: (nowMs) => sql`${nowMs}`,
@@ -13,6 +14,8 @@ export const sqliteDialect: Dialect = {
   missingRights: async () => [],
   schemaParts,
   freshParts,
+  inScratch: (engine, work) => engine.snapshot(work),
+  streamTable: streamByKey,
   beforeCopy: async () => undefined,
   afterCopy: async () => undefined,
 }

@@ -22,9 +22,9 @@ const Usage = named('Usage', {
 export interface UsageDeps {
   readonly meter: Meter
   /** The caller whose balance a sign-in opens; undefined without a valid one. */
-  readonly signedIn?: (
-    facts: Pick<RequestFacts, 'headers' | 'addressBucket'>,
-  ) => Promise<Caller | undefined>
+  readonly signedIn?:
+    | ((facts: Pick<RequestFacts, 'headers' | 'addressBucket'>) => Promise<Caller | undefined>)
+    | undefined
 }
 
 export function usageRoute(deps: UsageDeps): Route {

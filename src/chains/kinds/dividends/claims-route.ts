@@ -21,6 +21,7 @@ import {
   usdOf,
   usdOrNull,
 } from '#chains/datasets/wire.ts'
+import { AT_ONCE_MAX, allEventsUpTo, eventsUpTo } from '#chains/indexer/events/accounts-at.ts'
 import { dollarsOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
 import { type Address, showAddress } from '#domain/address.ts'
@@ -88,9 +89,6 @@ export function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Ro
       const { snapshot } = at
       if (snapshot === undefined)
         return show(connection, await readClaimSummary(connection, address, symbols))
-      const { allEventsUpTo, AT_ONCE_MAX, eventsUpTo } = await import(
-        '#chains/indexer/events/accounts-at.ts'
-      )
       const asked = { dataset: DIVIDENDS, account: address, snapshot }
       const few = await eventsUpTo(connection, asked, AT_ONCE_MAX)
       if (few !== undefined) return show(connection, summarizeClaims(few))

@@ -12,6 +12,7 @@ import {
   usdOrNull,
 } from '#chains/datasets/wire.ts'
 import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
+import { accountsAfter, accountsUpTo } from '#chains/indexer/events/accounts-at.ts'
 import { NOTHING, type Sums } from '#chains/indexer/events/event.ts'
 import {
   dollarsOf,
@@ -93,7 +94,6 @@ export function dividendTotals(deps: DividendDeps): Route {
           deps,
           recipients: await countRecipients(connection),
         })
-      const { accountsAfter, accountsUpTo } = await import('#chains/indexer/events/accounts-at.ts')
       const asked = { dataset: DIVIDENDS, snapshot }
       const later = await accountsAfter(connection, asked)
       const symbols = deps.ecosystem.tokens.map(({ symbol }) => symbol)

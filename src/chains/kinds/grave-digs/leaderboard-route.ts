@@ -10,6 +10,7 @@ import {
   usdOf,
   usdOrNull,
 } from '#chains/datasets/wire.ts'
+import { accountsAfter, accountsUpTo } from '#chains/indexer/events/accounts-at.ts'
 import { sumTotals, totalOf } from '#chains/indexer/events/sum-windows.ts'
 import { GRAVE_DIGS } from '#chains/kinds/grave-digs/kind.ts'
 import { showAddress } from '#domain/address.ts'
@@ -67,7 +68,6 @@ export function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Rou
       })
       const ranking = { token: token.symbol, limit }
       if (snapshot === undefined) return show(await readLeaderboard(connection, ranking))
-      const { accountsAfter, accountsUpTo } = await import('#chains/indexer/events/accounts-at.ts')
       const asked = { dataset: GRAVE_DIGS, token: token.symbol, snapshot }
       const later = await accountsAfter(connection, asked)
       if (later !== undefined)

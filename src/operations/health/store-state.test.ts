@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { accountsMigrations } from '#main/stores.ts'
+import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { accountsMigrations } from '../stores.ts'
 import { stateOfRegister, watchAccounts } from './store-state.ts'
+
+const watch = (engine: Engine) =>
+  watchAccounts({ engine, migrations: accountsMigrations, clock: Date.now, role: 'serve' })
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const onPostgres = eachEngine(startPostgres, accountsMigrations, ['postgres'])
@@ -13,7 +17,7 @@ onBoth(
   'accounts that can count calls are ok, and the probe leaves nothing behind',
   async (store) => {
     const { engine } = store
-    assert.equal(await watchAccounts(engine, Date.now, 'serve')(), 'ok')
+    assert.equal(await watch(engine)(), 'ok')
     assert.deepEqual(await engine.read(sql`select meter from meters`), [])
   },
 )
@@ -23,12 +27,12 @@ onBoth('a store that is not migrated is named with what is missing', async ({ en
   const expected = `is not migrated: ${first?.id} "${first?.name}" is missing`
   assert.equal(await stateOfRegister(engine, 'serve'), expected)
   await engine.write((tx) => tx.run(sql`delete from migrations where id = 1402`))
-  const accounts = await watchAccounts(engine, Date.now, 'serve')()
+  const accounts = await watch(engine)()
   assert.match(accounts, /^is not migrated: 1402 "guards of x402 payments" is missing$/)
 })
 
 onPostgres('a closed store cannot be reached', async ({ engine }) => {
-  const state = watchAccounts(engine, Date.now, 'serve')
+  const state = watch(engine)
   await engine.close()
   assert.equal(await state(), 'cannot be reached')
   assert.equal(await stateOfRegister(engine, 'serve'), 'cannot be reached')
@@ -41,7 +45,7 @@ onPostgres('a read-only server is not ready and says so', async ({ engine, repli
   await engine.write((tx) => tx.run({ kind: 'sql', parts: [statement], values: [] }))
   const later = replica()
   try {
-    assert.equal(await watchAccounts(later, Date.now, 'serve')(), 'is read-only')
+    assert.equal(await watch(later)(), 'is read-only')
   } finally {
     await later.close()
   }
@@ -53,5 +57,5 @@ onBoth('accounts that refuse a row of the meter are not ready', async ({ engine 
       ? 'alter table meters add check (batch > 0)'
       : "create trigger no_meters before insert on meters begin select raise(abort, 'no'); end"
   await engine.write((tx) => tx.run({ kind: 'sql', parts: [body], values: [] }))
-  assert.equal(await watchAccounts(engine, Date.now, 'serve')(), 'refuses what the meter writes')
+  assert.equal(await watch(engine)(), 'refuses what the meter writes')
 })

@@ -3,12 +3,12 @@ import { readProofs } from '#chains/datasets/holders/proof/proof-row.ts'
 import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
+import { type MappingAnomalies, readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { readStalls } from '#chains/indexer/stalled-chains.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import type { GaugeReading } from '#serving/api/metrics.ts'
 import type { Engine } from '#store/engine.ts'
-import { type MappingAnomalies, readMappingAnomalies } from '../mappings.ts'
 import type { IndexProgress } from './index-progress.ts'
 
 export interface IndexGaugeDeps {
@@ -21,22 +21,13 @@ export interface IndexGaugeDeps {
   indexing(): readonly IndexProgress[]
 }
 
-export function indexGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
-  return [
-    ...registerGauges(deps),
-    ...anomalyGauges(deps),
-    ...progressGauges(deps),
-    leadingGauge({}),
-  ]
-}
-
 type Indexing = Pick<IndexGaugeDeps, 'indexing'>
 
 export function progressGauges(deps: Indexing): readonly GaugeReading[] {
   return [...paceGauges(deps), ...endpointGauges(deps)]
 }
 
-function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
+export function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
   const { clock, ecosystem, register, recentStatus } = deps
   return [
     {
@@ -101,7 +92,10 @@ function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
   ]
 }
 
-function anomalyGauges({ ecosystem, register }: IndexGaugeDeps): readonly GaugeReading[] {
+export function anomalyGauges({
+  ecosystem,
+  register,
+}: Pick<IndexGaugeDeps, 'ecosystem' | 'register'>): readonly GaugeReading[] {
   const gauge = (kind: MappingAnomalies['kind'], help: string) => ({
     name: `sexton_${kind}_logs`,
     help: `${help}, by chain and mapping`,

@@ -3,6 +3,11 @@ import { type Proof, readProofs } from '#chains/datasets/holders/proof/proof-row
 import { reindexingOf } from '#chains/datasets/reindexing.ts'
 import { nameUnknown } from '#chains/datasets/unknown.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import {
+  describeAnomalies,
+  type MappingAnomalies,
+  readMappingAnomalies,
+} from '#chains/indexer/mappings.ts'
 import { NOTED_SECONDS, readNodeStates } from '#chains/indexer/node-states.ts'
 import { isUnusable, readStalls, type Stall } from '#chains/indexer/stalled-chains.ts'
 import {
@@ -16,72 +21,127 @@ import { allEnded } from '#lib/all-ended.ts'
 import { toIso, unixNow } from '#lib/time.ts'
 import type { Readiness } from '#serving/api/health-routes.ts'
 import type { Connection } from '#store/engine.ts'
-import { describeAnomalies, type MappingAnomalies, readMappingAnomalies } from '../mappings.ts'
 import type { IndexGaugeDeps } from './index-gauges.ts'
 import { barOf } from './index-progress.ts'
+import { describeJobs, type JobGaugeDeps } from './job-gauges.ts'
 import { stateOfRegister } from './store-state.ts'
 
-export async function readReadiness(
-  deps: IndexGaugeDeps & {
-    accountsState(): Promise<string>
-    /** What is done again and again, by name. */
-    jobStates(): Promise<Readonly<Record<string, string>>>
-  },
-): Promise<Readiness> {
-  const parts: Record<string, string> = {}
-  const register = await stateOfRegister(deps.register, 'serve')
+export interface ReadinessDeps extends IndexGaugeDeps, JobGaugeDeps {
+  accountsState(): Promise<string>
+}
+
+type Parts = Readonly<Record<string, string>>
+
+/** What `/readyz` shows, in this order. */
+const CHECKS: readonly ((deps: ReadinessDeps, seen: Seen) => Parts | Promise<Parts>)[] = [
+  (_deps, { anomalies }) => describeLogs(anomalies),
+  (_deps, { burns }) =>
+    Object.fromEntries(burns.map(({ token, detail }) => [`burns ${token}`, `WRONG: ${detail}`])),
+  describeChains,
+  describeDeposits,
+  describePace,
+  describeNodes,
+  describeUnknown,
+  describePrices,
+  describeRereading,
+  (_deps, { otherParts }) => describeFile(otherParts),
+  (deps) => describeJobs(deps).catch(() => ({})),
+  (_deps, { register, accounts }) => ({ register, accounts }),
+]
+
+/** What several checks look at. */
+interface Seen extends Findings {
+  readonly register: string
+  readonly accounts: string
+  readonly index: IndexStatus | undefined
+  /** A chain may stall before its first block and have no status. */
+  readonly stalls: ReadonlyMap<number, Stall>
+  /** Fields of the file that the register was built from otherwise. */
+  readonly otherParts: readonly string[]
+}
+
+export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
+  const { ecosystem, register } = deps
   const index = await deps.recentStatus().catch(() => undefined)
-  const { proofs, burns, anomalies } = await deps.register
-    .snapshot((reads) => readFindings(reads, deps.ecosystem))
-    .catch(() => NO_FINDINGS)
-  Object.assign(parts, describeLogs(anomalies))
-  for (const { token, detail } of burns) parts[`burns ${token}`] = `WRONG: ${detail}`
-  // A chain may stall before its first block and have no status.
-  const stalls = await deps.register.snapshot(readStalls).catch(() => new Map<number, Stall>())
-  for (const chain of deps.ecosystem.chains) {
-    const status = index?.chains.find((each) => each.chain.id === chain.id)
-    const known =
-      status === undefined ? unknownChain(register) : describeChain(status, unixNow(deps.clock))
-    parts[`chain ${chain.name}`] = `${known}${describeStall(stalls.get(chain.id))}`
-    const proof = proofs.get(chain.id)
-    if (proof !== undefined) parts[`proof ${chain.name}`] = describeProof(proof)
+  const seen: Seen = {
+    register: await stateOfRegister(register, 'serve'),
+    index,
+    ...(await register
+      .snapshot((reads) => readFindings(reads, ecosystem))
+      .catch(() => NO_FINDINGS)),
+    stalls: await register.snapshot(readStalls).catch(() => new Map<number, Stall>()),
+    otherParts: index?.otherParts.flatMap(({ fields }) => fields) ?? [],
+    accounts: await deps.accountsState(),
   }
-  const payments = deps.ecosystem.payment?.chain
-  const unproven =
-    payments &&
-    (await deps.register
-      .snapshot((reads) => readUnproven(reads, payments.id))
-      .catch(() => undefined))
-  if (unproven !== undefined)
-    parts[`payments ${payments?.name}`] =
-      `${unproven.count} deposits waiting for a proof: ${unproven.reason}`
-  for (const progress of deps.indexing())
-    if (progress.history !== null) parts[`pace ${progress.chain}`] = barOf(progress).detail
-  Object.assign(parts, await describeNodes(deps))
-  for (const { token, dataset, chain, reason, detail } of index
-    ? nameUnknown(index, deps.ecosystem.tokens)
-    : [])
-    if (token !== null)
-      parts[`${dataset} of ${token} on ${chain}`] = `unknown (${reason}): ${detail}`
-  Object.assign(parts, await describePrices(deps, index))
-  for (const { chain, dataset, fromBlock, toBlock } of index ? reindexingOf(index, deps.file) : [])
-    parts[`${dataset} of ${chain.name}`] =
-      `being read again; blocks ${fromBlock} to ${toBlock ?? 'the head'} are missing`
-  const other = index?.otherParts.flatMap(({ fields }) => fields) ?? []
-  if (other.length > 0)
-    parts['ecosystem file'] =
-      `the register was built from another file (${other.join(', ')}); start an index with this one`
-  Object.assign(parts, await deps.jobStates().catch(() => ({})))
-  const accounts = await deps.accountsState()
+  const parts: Record<string, string> = {}
+  for (const check of CHECKS) Object.assign(parts, await check(deps, seen))
   const isRight =
-    burns.length === 0 && !deps.ecosystem.chains.some(({ id }) => isUnusable(stalls.get(id)))
-  const isIndexed = index !== undefined && other.length === 0
-  const ready = accounts === 'ok' && register === 'ok' && isIndexed && isRight
-  return { ready, parts: { ...parts, register, accounts } }
+    seen.burns.length === 0 && !ecosystem.chains.some(({ id }) => isUnusable(seen.stalls.get(id)))
+  const isIndexed = index !== undefined && seen.otherParts.length === 0
+  const ready = seen.accounts === 'ok' && seen.register === 'ok' && isIndexed && isRight
+  return { ready, parts }
+}
+
+function describeChains({ ecosystem, clock }: ReadinessDeps, seen: Seen): Parts {
+  const { register, index, proofs, stalls } = seen
+  const lines = ecosystem.chains.flatMap(({ id, name }) => {
+    const status = index?.chains.find((each) => each.chain.id === id)
+    const known =
+      status === undefined ? unknownChain(register) : describeChain(status, unixNow(clock))
+    const proof = proofs.get(id)
+    return [
+      [`chain ${name}`, `${known}${describeStall(stalls.get(id))}`],
+      ...(proof === undefined ? [] : [[`proof ${name}`, describeProof(proof)]]),
+    ]
+  })
+  return Object.fromEntries(lines)
+}
+
+async function describeDeposits({ ecosystem, register }: ReadinessDeps): Promise<Parts> {
+  const chain = ecosystem.payment?.chain
+  if (chain === undefined) return {}
+  const found = await register
+    .snapshot((reads) => readUnproven(reads, chain.id))
+    .catch(() => undefined)
+  if (found === undefined) return {}
+  const { count, reason } = found
+  return { [`payments ${chain.name}`]: `${count} deposits waiting for a proof: ${reason}` }
+}
+
+function describePace({ indexing }: ReadinessDeps): Parts {
+  const reading = indexing().filter(({ history }) => history !== null)
+  return Object.fromEntries(reading.map((each) => [`pace ${each.chain}`, barOf(each).detail]))
+}
+
+function describeUnknown({ ecosystem }: ReadinessDeps, { index }: Seen): Parts {
+  const found = index === undefined ? [] : nameUnknown(index, ecosystem.tokens)
+  return Object.fromEntries(
+    found.flatMap(({ token, dataset, chain, reason, detail }) =>
+      token === null
+        ? []
+        : [[`${dataset} of ${token} on ${chain}`, `unknown (${reason}): ${detail}`]],
+    ),
+  )
+}
+
+function describeRereading({ file }: ReadinessDeps, { index }: Seen): Parts {
+  const found = index === undefined ? [] : reindexingOf(index, file)
+  return Object.fromEntries(
+    found.map(({ chain, dataset, fromBlock, toBlock }) => [
+      `${dataset} of ${chain.name}`,
+      `being read again; blocks ${fromBlock} to ${toBlock ?? 'the head'} are missing`,
+    ]),
+  )
+}
+
+function describeFile(otherParts: readonly string[]): Parts {
+  if (otherParts.length === 0) return {}
+  const from = `the register was built from another file (${otherParts.join(', ')})`
+  return { 'ecosystem file': `${from}; start an index with this one` }
 }
 
 /** Notes about unlisted tokens apart: they need no action. */
-function describeLogs(anomalies: readonly MappingAnomalies[]): Readonly<Record<string, string>> {
+function describeLogs(anomalies: readonly MappingAnomalies[]): Parts {
   const groups = Map.groupBy(anomalies, ({ mapping, chain, kind }) => {
     const of = kind === 'unlisted' ? 'of unlisted tokens for' : 'of'
     return `logs ${of} ${mapping} on ${chain}`
@@ -112,9 +172,9 @@ async function describeNodes({ indexing, register, ecosystem, clock }: IndexGaug
 
 /** Tokens whose price is unknown although the file has a source for it. */
 async function describePrices(
-  { register, ecosystem, prices }: IndexGaugeDeps,
-  index: IndexStatus | undefined,
-): Promise<Readonly<Record<string, string>>> {
+  { register, ecosystem, prices }: ReadinessDeps,
+  { index }: Seen,
+): Promise<Parts> {
   if (index === undefined) return {}
   const priced = ecosystem.tokens.filter((token) => token.prices.length > 0)
   const found = await register

@@ -1,9 +1,9 @@
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
-import { type Anomalies, readAnomalies } from '#chains/indexer/anomalies.ts'
-import { misfitOf } from '#chains/indexer/decode-event.ts'
 import { type EventPart, type EventSources, eventKinds } from '#chains/kinds/kinds.ts'
 import type { Connection } from '#store/engine.ts'
+import { type Anomalies, readAnomalies } from './anomalies.ts'
+import { misfitOf } from './decode-event.ts'
 
 export interface Mapping {
   /** Such as `burns[0]`. */

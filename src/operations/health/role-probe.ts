@@ -1,5 +1,4 @@
 import { createMetrics, type GaugeReading } from '#serving/api/metrics.ts'
-import type { PortSetting } from '../settings.ts'
 import { leadingGauge, type RoleState } from './index-gauges.ts'
 import { type MetricsServer, startMetricsServer } from './metrics-server.ts'
 
@@ -14,7 +13,7 @@ export async function openRoleProbe(
     /** What else `/readyz` shows. */
     more?(): Promise<Readonly<Record<string, string>>>
   },
-  place: PortSetting,
+  place: Parameters<typeof startMetricsServer>[1],
 ): Promise<Omit<MetricsServer, 'port'>> {
   const { role, state } = input
   const metrics = createMetrics([...input.gauges, leadingGauge({ [role]: state })])

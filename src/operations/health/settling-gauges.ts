@@ -18,9 +18,7 @@ export interface SettlingGaugeDeps {
 
 const WEI_PER_GWEI = 1_000_000_000n
 
-export function settlingGauges(
-  settling: () => SettlingGaugeDeps | undefined,
-): readonly GaugeReading[] {
+export function settlingGauges(settling: SettlingGaugeDeps | undefined): readonly GaugeReading[] {
   const gauge = (
     name: string,
     help: string,
@@ -28,10 +26,7 @@ export function settlingGauges(
   ): GaugeReading => ({
     name: `sexton_x402_${name}`,
     help,
-    async read() {
-      const deps = settling()
-      return deps === undefined ? {} : await read(deps)
-    },
+    read: async () => (settling === undefined ? {} : await read(settling)),
   })
   return [
     gauge('payments', 'Payments since the start, by outcome', async (deps) => ({

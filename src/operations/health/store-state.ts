@@ -7,7 +7,6 @@ import type { Engine, Migration } from '#store/engine.ts'
 import { CLOSED_ID } from '#store/migrate.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { accountsMigrations } from '../stores.ts'
 
 /** A probe asks every second or so, and anyone may ask. */
 const REMEMBERED_MS = 1_000
@@ -36,13 +35,23 @@ export async function stateOfRegister(register: Engine, role: Role): Promise<str
   }
 }
 
-/** Returns `ok`, or why calls cannot be counted; at most a second old. */
-export function watchAccounts(engine: Engine, clock: Clock, role: Role): () => Promise<string> {
+/** `ok`, or why calls cannot be counted. At most a second old. */
+export function watchAccounts({
+  engine,
+  migrations,
+  clock,
+  role,
+}: {
+  readonly engine: Engine
+  readonly migrations: readonly Migration[]
+  readonly clock: Clock
+  readonly role: Role
+}): () => Promise<string> {
   let asked: { readonly atMs: number; readonly state: Promise<string> } | undefined
   const look = async () => {
     const missing =
       (await missingRights(engine, 'accounts', role)) ??
-      (await missingMigration(engine, accountsMigrations))
+      (await missingMigration(engine, migrations))
     if (missing !== undefined) return missing
     if (await dialectOf(engine).isReadOnly(engine)) return 'is read-only'
     return (await canWrite(engine)) ? 'ok' : 'refuses what the meter writes'

@@ -1,11 +1,11 @@
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { refuse } from '#domain/refusal.ts'
-import type { AbsentOperation } from '#serving/api/create-api.ts'
+import type { UnconfiguredRoute } from '#serving/api/create-api.ts'
 
-export function absentOperations(
+export function unconfiguredRoutes(
   { payment, gate }: Pick<Ecosystem, 'payment' | 'gate'>,
   { signing, x402 }: { readonly signing?: object | undefined; readonly x402?: object | undefined },
-): readonly AbsentOperation[] {
+): readonly UnconfiguredRoute[] {
   return [
     ...(payment === null ? OF_PAYMENT : []),
     ...(payment === null || x402 !== undefined ? [] : OF_SETTLING),
@@ -19,7 +19,7 @@ const NO_PAYMENTS = refuse(
   'this service does not take payments; calls beyond the daily quota are refused until 00:00 UTC',
 )
 
-const OF_PAYMENT: readonly AbsentOperation[] = [
+const OF_PAYMENT: readonly UnconfiguredRoute[] = [
   { method: 'POST', path: '/api/sessions/prepay', refusal: NO_PAYMENTS },
   { method: 'GET', path: '/api/sessions/prepay/{idOrTxHash}', refusal: NO_PAYMENTS },
   { method: 'GET', path: '/api/sessions/topup', refusal: NO_PAYMENTS },
@@ -31,12 +31,12 @@ const NO_SETTLING = refuse(
   'this service settles no x402 payments; pay by transfer and POST /api/sessions/prepay',
 )
 
-const OF_SETTLING: readonly AbsentOperation[] = [
+const OF_SETTLING: readonly UnconfiguredRoute[] = [
   { method: 'GET', path: '/api/sessions/topup', refusal: NO_SETTLING },
   { method: 'POST', path: '/api/sessions/topup', refusal: NO_SETTLING },
 ]
 
-const OF_GATE: readonly AbsentOperation[] = [
+const OF_GATE: readonly UnconfiguredRoute[] = [
   {
     method: 'POST',
     path: '/api/keys',
@@ -49,7 +49,7 @@ const OF_GATE: readonly AbsentOperation[] = [
 
 const NO_SIGNING = refuse('not_configured', 'this service has no key to sign with')
 
-const OF_SIGNING: readonly AbsentOperation[] = [
+const OF_SIGNING: readonly UnconfiguredRoute[] = [
   { method: 'GET', path: '/api/usage/statement', refusal: NO_SIGNING },
   { method: 'GET', path: '/.well-known/jwks.json', refusal: NO_SIGNING },
   { method: 'POST', path: '/api/webhooks', refusal: NO_SIGNING },

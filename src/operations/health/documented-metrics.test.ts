@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,12 +6,12 @@ import { after, before, describe, it } from 'node:test'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { systemClock } from '#lib/time.ts'
-import { compose } from '../compose.ts'
-import { type Served, serve } from '../roles/serve.ts'
-import { readSettings } from '../settings.ts'
-import { openStores, type Stores } from '../stores.ts'
+import { compose } from '#main/compose.ts'
+import { type Served, serve } from '#main/roles/serve.ts'
+import { readSettings } from '#main/settings.ts'
+import { openStores, type Stores } from '#main/stores.ts'
 
-const silent = { info() {}, warn() {}, error() {} }
+const logger = { debug() {}, info() {}, warn() {}, error: assert.fail }
 const DOCUMENT = readFileSync(join(import.meta.dirname, '../../../docs/metrics.md'), 'utf8')
 
 describe('the metrics of a service', () => {
@@ -25,9 +24,8 @@ describe('the metrics of a service', () => {
     const settings = readSettings(environment, { isTty: false })
     stores = await openStores(settings)
     const ecosystem = parseEcosystem('local', localEcosystem)
-    const deps = { settings, clock: systemClock, logger: silent, randomBytes }
-    const report = assert.ifError
-    served = await serve(deps, await compose({ ...deps, ecosystem, stores, report }))
+    const service = { settings, clock: systemClock, logger, ecosystem, stores }
+    served = await serve(service, await compose(service))
   })
   after(async () => {
     await served.stop()

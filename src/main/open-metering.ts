@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto'
+import { batchLoader } from '#callers/metering/batch-loader.ts'
+import type { CallerRoutesDeps } from '#callers/metering/caller-routes.ts'
+import {
+  type CreateMeteringDeps,
+  createMetering,
+  type Metering,
+} from '#callers/metering/create-metering.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import {
+  type HoldingsDeps,
+  readHoldings,
+  readShares,
+  readTiers,
+} from '#chains/statistics/holdings.ts'
+import type { Address } from '#domain/address.ts'
+import type { CallCounts } from '#serving/api/call-counts.ts'
+import { watchKeys } from './key-notes.ts'
+import type { Service } from './service.ts'
+import type { GuardSetting } from './settings.ts'
+
+/** Who calls and what is charged, with what the routes of keys and usage need. */
+export type OpenMetering = Metering & Omit<CallerRoutesDeps, 'dataPaths' | 'signedIn'>
+
+export function openMetering(
+  service: Service,
+  holdings: HoldingsDeps,
+  counts: CallCounts | undefined,
+): OpenMetering {
+  const { ecosystem, stores, settings, clock, logger } = service
+  const { guard } = settings
+  const deps = {
+    engine: stores.accounts,
+    admissions: stores.admissions,
+    clock,
+    randomBytes,
+    serviceName: ecosystem.service.name,
+    keyPrefix: ecosystem.service.keyPrefix,
+    quotas: ecosystem.quotas,
+    pricePerCall: ecosystem.pricePerCall,
+    gate: gateOf(ecosystem.gate, holdings),
+    paymentChainId: ecosystem.payment?.chain.id ?? null,
+    shares: (wallet: Address) => readShares(holdings, wallet),
+    judgeTier: batchLoader((wallets: readonly Address[]) => readTiers(holdings, wallets)),
+    trustedProxies: settings.trustedProxies,
+    guardLimits: {
+      general: toLimit(guard.general),
+      mint: toLimit(guard.mint),
+      gate: toLimit(guard.claim),
+      claim: toLimit(guard.claim),
+      webhook: WEBHOOK_LIMIT,
+    },
+    onKeyChange: watchKeys(service),
+    report: (err: unknown) => logger.error({ err }, 'error in the background'),
+    warn: (message: string) => logger.warn(message),
+    ...(counts !== undefined && {
+      onBatch: (size: number) => counts.addBatch(size),
+      onCommit: (seconds: number) => counts.addCommit(seconds),
+    }),
+  } satisfies CreateMeteringDeps & Omit<CallerRoutesDeps, 'meter' | 'callers' | 'dataPaths'>
+  return { ...deps, ...createMetering(deps) }
+}
+
+function gateOf(gate: Ecosystem['gate'], deps: HoldingsDeps): CallerRoutesDeps['gate'] {
+  if (gate === null || gate === 'open') return gate
+  return {
+    minimum: gate.minimum,
+    async holdings(wallet) {
+      const held = await readHoldings(deps, gate, wallet)
+      return held.kind === 'ready'
+        ? { ...held, tokens: held.tokens.map((token) => ({ ...token })) }
+        : held
+    },
+  }
+}
+
+/** Registrations and challenges: 30 an hour, since each asks a URL that may be anyone's. */
+const WEBHOOK_LIMIT = { burst: 30, refillPerSecond: 30 / 3_600 }
+
+function toLimit(setting: GuardSetting) {
+  return { burst: setting.burst, refillPerSecond: setting.perMinute / 60 }
+}

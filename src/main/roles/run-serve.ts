@@ -1,0 +1,17 @@
+import { compose } from '../compose.ts'
+import type { ExitCode, RoleContext } from '../role-context.ts'
+import { openService } from '../service.ts'
+import { serve } from './serve.ts'
+import { untilStopped } from './until-stopped.ts'
+
+/** `sexton serve`: the API alone. */
+export async function runServe(context: RoleContext): Promise<ExitCode> {
+  const service = await openService(context)
+  try {
+    const served = await serve(service, await compose(service))
+    context.logger.info({ url: served.url, metricsPort: served.metricsPort }, 'API listening')
+    return await untilStopped(context, served.stop)
+  } finally {
+    await service.stores.close()
+  }
+}

@@ -1,0 +1,48 @@
+import { type CallerRoutesDeps, callerRoutes } from '#callers/metering/caller-routes.ts'
+import type { DataDeps } from '#chains/datasets/data-route.ts'
+import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { kindRoutes } from '#chains/kinds/endpoints.ts'
+import { newlyMinted } from '#chains/statistics/newly-minted.ts'
+import { priceAt, statsRoute } from '#chains/statistics/stats.ts'
+import { statsHistoryRoute } from '#chains/statistics/stats-history.ts'
+import type { PaymentsDeps } from '#money/payments/payments-deps.ts'
+import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
+import { type StatementDeps, statementRoute } from '#money/statements/statement-route.ts'
+import { type TopupDeps, topupRoutes } from '#money/x402/topup-routes.ts'
+import type { Route } from '#route/route.ts'
+import { type StreamDeps, streamRoute } from '#serving/stream/stream-route.ts'
+import { type WebhooksDeps, webhookRoutes } from '#serving/webhooks/webhook-routes.ts'
+
+export interface RoutesDeps {
+  readonly data: DataDeps & StreamDeps & { readonly prices: DollarPrices }
+  readonly metering: Omit<CallerRoutesDeps, 'dataPaths'>
+  /** Undefined where nothing signs. */
+  readonly signing: (StatementDeps & WebhooksDeps) | undefined
+  /** Undefined without payments. */
+  readonly payments: PaymentsDeps | undefined
+  /** Undefined where x402 payments are not settled. */
+  readonly topup: TopupDeps | undefined
+}
+
+/** The operations of the API. Those that calls are charged for come first. */
+export function routesOf({
+  data,
+  metering,
+  signing,
+  payments,
+  topup,
+}: RoutesDeps): readonly Route[] {
+  const metered = [
+    statsRoute(data),
+    statsHistoryRoute(data),
+    ...kindRoutes({ ...data, priceAt: priceAt(data), mintedOf: newlyMinted }),
+    streamRoute(data),
+  ]
+  return [
+    ...metered,
+    ...callerRoutes({ ...metering, dataPaths: metered.map(({ path }) => path) }),
+    ...(signing === undefined ? [] : [statementRoute(signing), ...webhookRoutes(signing)]),
+    ...(payments === undefined ? [] : paymentsRoutes(payments)),
+    ...(topup === undefined ? [] : topupRoutes(topup)),
+  ]
+}

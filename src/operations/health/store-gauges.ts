@@ -1,0 +1,64 @@
+import type { Clock } from '#lib/time.ts'
+import { isLeaseHeld, type LeaseName } from '#operations/jobs/leader.ts'
+import type { GaugeReading } from '#serving/api/metrics.ts'
+import type { Engine, PoolFigures } from '#store/engine.ts'
+
+export interface WatchedStores {
+  readonly register: Engine
+  readonly registerReads?: Engine | undefined
+  readonly accounts: Engine
+  readonly admissions?: Engine | undefined
+}
+
+interface StoreGaugeDeps {
+  readonly stores: WatchedStores
+  readonly clock: Clock
+}
+
+export function poolGauges({ stores }: Pick<StoreGaugeDeps, 'stores'>): readonly GaugeReading[] {
+  const gauge = (name: string, help: string, pick: (pool: PoolFigures) => number) => ({
+    name: `sexton_database_${name}`,
+    help: `${help}, by store`,
+    async read() {
+      const pools = [
+        ['accounts', stores.accounts.pool?.()],
+        ['admissions', stores.admissions?.pool?.()],
+        ['register', stores.register.pool?.()],
+        ['register_reads', stores.registerReads?.pool?.()],
+      ] as const
+      return Object.fromEntries(
+        pools.flatMap(([store, pool]) => (pool === undefined ? [] : [[store, pick(pool)]])),
+      )
+    },
+  })
+  return [
+    gauge('connections_max', 'Most connections to PostgreSQL', (pool) => pool.connectionsMax),
+    gauge('connections_open', 'Connections to PostgreSQL', (pool) => pool.open),
+    gauge('connections_in_use', 'Connections with work', (pool) => pool.inUse),
+    gauge('waiting', 'Statements that wait for a connection', (pool) => pool.waiting),
+    {
+      ...gauge('refused_total', 'Statements that got no connection', (pool) => pool.refused),
+      type: 'counter',
+    },
+  ]
+}
+
+export function leaseGauges({ stores, clock }: StoreGaugeDeps): readonly GaugeReading[] {
+  const isHeld = (name: LeaseName, engine: Engine) =>
+    engine.snapshot((reads) =>
+      isLeaseHeld(reads, { name, dialect: engine.dialect, nowMs: clock() }),
+    )
+  return [
+    {
+      name: 'sexton_lease_held',
+      help: '1 while an indexer or a verifier leads, by lease',
+      async read() {
+        const [index, verifier] = await Promise.all([
+          isHeld('index', stores.register),
+          isHeld('verifier', stores.accounts),
+        ])
+        return { index: Number(index), verifier: Number(verifier) }
+      },
+    },
+  ]
+}
