@@ -63,22 +63,16 @@ test('a wrong password is refused', async () => {
   await assert.rejects(rows(url.href, 'select 1'), { code: '28P01' })
 })
 
-test('durable keeps fsync and synchronous commit on', async (t) => {
+test('durable keeps fsync and synchronous commit on; stop ends it, a second stop does nothing', async () => {
   const durable = await startPostgres({ durable: true })
-  t.after(() => durable.stop())
   const [row] = await rows(
     durable.url,
     `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`,
   )
   assert.deepEqual({ ...row }, { fsync: 'on', commit: 'on' })
-})
-
-test('stop ends the server, and a second stop does nothing', async () => {
-  const other = await startPostgres({ own: true })
-  assert.equal(await accepts(other.url), true)
-  await other.stop()
-  await other.stop()
-  assert.equal(await accepts(other.url), false)
+  await durable.stop()
+  await durable.stop()
+  assert.equal(await accepts(durable.url), false)
 })
 
 const startAndPrintUrl = `

@@ -17,10 +17,8 @@ import { undo } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 
-/** Locks are counted over the whole server. */
-const startOwn = () => startPostgres({ own: true })
-const withCallers = audited(eachEngine(startOwn, HARNESS_MIGRATIONS))
-const onPostgres = audited(eachEngine(startOwn, HARNESS_MIGRATIONS, ['postgres']))
+const withCallers = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
+const onPostgres = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS, ['postgres']))
 
 async function callerOf({ metering }: Harness, secret: string): Promise<Caller> {
   const caller = await metering.identify(bearer(secret).headers, '192.0.2.1')
@@ -85,7 +83,8 @@ async function untilWaiting(
   work.then(done, done)
   for (let n = 0; n < 400 && !state.isDone; n += 1) {
     const [row] = await engine.read(sql`
-      select count(distinct pid) as waiting from pg_locks where not granted`)
+      select count(distinct pid) as waiting from pg_locks join pg_stat_activity using (pid)
+      where datname = current_database() and not granted`)
     if (Number(row?.waiting) >= waiting) return
     await sleep(25)
   }

@@ -12,9 +12,7 @@ import { eachEngine } from '#test/store/each-engine.ts'
 import { admitCredited } from './admit-credited.ts'
 import { createMeter } from './meter.ts'
 
-/** Locks are counted over the whole server. */
-const startOwn = () => startPostgres({ own: true })
-const onBoth = eachEngine(startOwn, HARNESS_MIGRATIONS)
+const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
 const clock = () => Date.UTC(2026, 10, 21)
 const BUCKET = '192.0.2.1'
@@ -32,7 +30,9 @@ const PAYER: Caller = {
 async function untilSomebodyWaits(engine: Engine): Promise<void> {
   while (engine.dialect === 'postgres') {
     const waiting = await engine.read(sql`
-      select 1 as waits from pg_locks where not granted and locktype in ('transactionid', 'tuple')`)
+      select 1 as waits from pg_locks join pg_stat_activity using (pid)
+      where datname = current_database() and not granted
+        and locktype in ('transactionid', 'tuple')`)
     if (waiting.length > 0) return
     await sleep(5)
   }
