@@ -12,13 +12,18 @@ import { eventually, mintKey, startWorld, type World } from './world.ts'
 const postgres = await startPostgres()
 after(() => postgres.stop())
 
+const QUOTA = 300
+
 for (const engine of eitherEngine) describe(engine, () => describeWorld(engine))
 
 function describeWorld(engine: 'SQLite' | 'PostgreSQL'): void {
   let world: World
   before(async () => {
     const databaseUrl = engine === 'PostgreSQL' ? await postgres.createDatabase() : undefined
-    world = await startWorld(databaseUrl === undefined ? {} : { databaseUrl })
+    world = await startWorld({
+      ...(databaseUrl !== undefined && { databaseUrl }),
+      change: (file) => ({ ...file, quotas: { anonymous: 500, free: QUOTA, premium: QUOTA } }),
+    })
   })
   after(() => world.stop())
 
@@ -66,7 +71,7 @@ async function goThroughPayment({ api, devnet, origin }: World): Promise<void> {
     () => mintKey(api, devnet.wallets.holder).catch(() => undefined),
     10_000,
   )
-  await spendQuota(origin, key.authorization, 2_000)
+  await spendQuota(origin, key.authorization, QUOTA)
   const refused = await api.get('/api/stats', key.authorization)
   assert.equal(refused.status, 402)
   assert.equal(refused.headers.get('x-ratelimit-remaining'), '0')
@@ -113,7 +118,7 @@ async function goThroughPayment({ api, devnet, origin }: World): Promise<void> {
   const usage = await api.get('/api/usage', key.authorization)
   assert.equal(usage.body.prepaidBalanceUsd, 0.9999)
   assert.equal(usage.body.overageCount, 1)
-  assert.equal(usage.body.requestCount, 2_001)
+  assert.equal(usage.body.requestCount, QUOTA + 1)
 }
 
 /** Calls until the quota is used up, several at once, and looks at every answer. */

@@ -20,7 +20,7 @@ const PAUSE_MS = 30
 const CALL_PAUSE_MS = 3
 
 test('a service whose database connections die answers 503, then 200 again by itself, and counts each 200 once', async () => {
-  const server = await startPostgres({ own: true })
+  const server = await startPostgres()
   after(() => server.stop())
   const databaseUrl = await server.createDatabase()
   const world = await startAccountsWorld({ databaseUrl, quotas: QUOTAS })

@@ -15,6 +15,7 @@ import { copyProject } from './project-copy.ts'
 const run = promisify(execFile)
 const PACKED = `sexton-${packageJson.version}.tgz`
 const MODULES = join(import.meta.dirname, '../node_modules')
+const WARN = 40
 const environment = { PATH: process.env.PATH, SEXTON_METRICS_PORT: 'off', LOG_FORMAT: 'json' }
 
 let project: string
@@ -53,7 +54,7 @@ test('the examples run from the package, with what it depends on', async (contex
   assert.match((await run(process.execPath, cast, { env })).stdout, /^0x[0-9a-fA-F]{40}\n$/)
 })
 
-test('the package starts in an empty folder, on local chains where anvil is installed', async (context) => {
+test('the package starts in an empty folder, on local chains where anvil is installed, without a warning, until Ctrl+C', async (context) => {
   const { folder, program } = await install(context)
   const start = ['start', '--port', '0']
   const without = await run(process.execPath, [program, ...start], {
@@ -68,7 +69,22 @@ test('the package starts in an empty folder, on local chains where anvil is inst
   const packages = ['@foundry-rs/anvil', ...Object.keys(JSON.parse(anvil).optionalDependencies)]
   for (const name of packages) await link(folder, name)
   await copySharedHistory(join(folder, '.sexton/chains'))
-  await startUntil({ folder, program, parameters: start, line: 'Sexton is ready' })
+  const { printed, log } = await startUntil({
+    ...{ folder, program, parameters: start, line: 'Stop with Ctrl+C', signal: 'SIGINT' },
+  })
+  assert.doesNotMatch(printed, /warning/i)
+  const lines = log
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { readonly level: number; readonly msg: string })
+  const warnings = lines.filter(({ level }) => level >= WARN)
+  assert.deepEqual(warnings, [])
+  const stopping = lines.map(({ msg }) => msg).filter((msg) => msg.startsWith('stopping: '))
+  assert.deepEqual(stopping, [
+    'stopping: waiting for answers in flight',
+    'stopping: waiting for the index and the verifier',
+    'stopping: saving the local chains',
+  ])
 })
 
 test('an ecosystem file imports its types from the package, also in a folder without it', async (context) => {
@@ -127,12 +143,23 @@ interface Start {
   readonly line: string
   /** 0 unless given. */
   readonly codes?: readonly number[]
+  /** SIGTERM unless given. */
+  readonly signal?: NodeJS.Signals
 }
 
-async function startUntil(start: Start): Promise<void> {
-  const { folder, program, parameters, line, codes = [0] } = start
+interface Printed {
+  readonly printed: string
+  /** Of standard output alone. */
+  readonly log: string
+}
+
+async function startUntil(start: Start): Promise<Printed> {
+  const { folder, program, parameters, line, codes = [0], signal = 'SIGTERM' } = start
   const child = spawn(process.execPath, [program, ...parameters], { cwd: folder, env: environment })
-  let printed = ''
+  let [printed, log] = ['', '']
+  child.stdout.on('data', (chunk) => {
+    log += String(chunk)
+  })
   const output = new PassThrough().on('data', (chunk) => {
     printed += String(chunk)
   })
@@ -143,7 +170,8 @@ async function startUntil(start: Start): Promise<void> {
     assert.equal(child.exitCode, null, printed)
     await Promise.race([once(output, 'data'), ended])
   }
-  child.kill('SIGTERM')
+  child.kill(signal)
   const [code] = await ended
   assert.ok(codes.includes(code), printed)
+  return { printed, log }
 }

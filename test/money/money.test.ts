@@ -183,7 +183,7 @@ test('SQLite: whatever is done with money, every promise of the accounts holds a
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) =>
       onSqlite(accountsMigrations, ({ engine }) => play(engine, steps, true)),
     ),
-    { numRuns: 25 },
+    { numRuns: 12 },
   )
 })
 
@@ -212,6 +212,6 @@ test('PostgreSQL: whatever is done with money, every promise of the accounts hol
       }
     }),
     // Shrinking takes minutes on PostgreSQL; the counterexample can be shrunk on SQLite.
-    { numRuns: 4, endOnFailure: true },
+    { numRuns: 2, endOnFailure: true },
   )
 })
