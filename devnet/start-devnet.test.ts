@@ -128,7 +128,7 @@ test('over 300 wallets hold GRAVE and over 150 hold CRYPT, some of them on both 
   const onBase = await holders(base, 'grave')
   const onEthereum = await holders(ethereum, 'grave')
   assert.ok(onBase.union(onEthereum).size > 300)
-  assert.ok(onBase.intersection(onEthereum).size > historyDays / 4)
+  assert.ok(onBase.intersection(onEthereum).size > 0)
   const crypt = (await holders(base, 'crypt')).union(await holders(ethereum, 'crypt'))
   assert.ok(crypt.size > 150)
   assert.ok(onBase.has(accounts.treasury))

@@ -55,7 +55,9 @@ const client = createClient<paths>({ baseUrl: 'http://127.0.0.1' })
 export async function newest(): Promise<components['schemas']['Burn'] | undefined> {
   const { data } = await client.GET('/api/burns/recent', { params: { query: { limit: 1 } } })
   return typeof data === 'string' ? undefined : data?.data[0]
-}`
+}
+// @ts-expect-error: a limit is a number.
+client.GET('/api/burns/recent', { params: { query: { limit: 'one' } } })`
 
 describe('generators of clients', () => {
   let folder: string
@@ -74,8 +76,6 @@ describe('generators of clients', () => {
 
   test('openapi-fetch: calls are typed by the document', async () => {
     await compile(folder, 'use-openapi-fetch.ts', FETCHING)
-    const wrong = FETCHING.replace('limit: 1', 'limit: "one"')
-    await assert.rejects(compile(folder, 'misuse.ts', wrong), /not assignable/)
   })
 })
 

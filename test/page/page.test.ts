@@ -1,37 +1,24 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { burn, reorg } from '#devnet/actions.ts'
+import { accounts } from '#devnet/addresses.ts'
 
-import { launchChromium } from '../chromium.ts'
 import { eventually } from '../world.ts'
-import { passBlocks, startX402World, untilSealed, type X402World } from '../x402/x402-world.ts'
-import {
-  assertAccessible,
-  assertClean,
-  buildPage,
-  openPage,
-  type WatchedPage,
-} from './page-harness.ts'
+import { passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
+// Run first, since the last of the tests below uses up what is free.
+import './keys-on-page.ts'
+import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
+import { pageStage } from './page-stage.ts'
 
-const FREE_CALLS = 3
+const WALLET_PAGE = `/wallet/${accounts.holder}`
 
 describe('the page', () => {
   let world: X402World
   let browser: Browser
-  before(async () => {
-    await buildPage()
-    world = await startX402World({
-      change: (file) => ({ ...file, quotas: { anonymous: 60, free: FREE_CALLS, premium: 5 } }),
-      environment: { SEXTON_GUARD_MINT_BURST: '1000' },
-    })
-    await passBlocks(world.base, 3)
-    browser = await launchChromium()
-  })
-  after(async () => {
-    await browser?.close()
-    await world?.stop()
+  before(() => {
+    ;({ world, browser } = pageStage())
   })
 
   const open = async (path: string, options = {}): Promise<WatchedPage> => {
@@ -58,7 +45,7 @@ describe('the page', () => {
   })
 
   test('dark, on a phone: nothing is cut off, and axe finds nothing', async () => {
-    for (const path of ['/', '/keys', '/try']) {
+    for (const path of ['/', '/keys', '/try', WALLET_PAGE]) {
       const watched = await open(path, {
         viewport: { width: 360, height: 800 },
         colorScheme: 'dark',
@@ -119,7 +106,6 @@ describe('the page', () => {
     await reorg(base, { depth: 3 })
     await watched.page.locator('tr.struck', { hasText: '1.234' }).waitFor()
     await watched.page.getByText(/block [0-9,]+ was replaced/).waitFor()
-    await assertAccessible(watched.page)
     assertClean(watched)
     await watched.page.close()
   })
@@ -167,7 +153,6 @@ describe('the page', () => {
     const watched = await open(`/wallet/${address}`)
     await watched.page.getByRole('heading', { name: address }).waitFor()
     await watched.page.getByText('This page used 2 of your calls.').waitFor()
-    await assertAccessible(watched.page)
     const html = await (await fetch(`${world.origin}/wallet/${address}`)).text()
     assert.match(html, new RegExp(`<meta property="og:title" content="${address} · Sexton">`))
     assertClean(watched)

@@ -1,44 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { createWalletClient, encodeFunctionData, http, parseAbi } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { accounts } from '#devnet/addresses.ts'
-
-import { launchChromium } from '../chromium.ts'
-import {
-  fundWallet,
-  passBlocks,
-  startX402World,
-  untilSealed,
-  type X402World,
-} from '../x402/x402-world.ts'
+import { fundWallet, passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
 import { announceWallet, changeAccounts, type WalletMood } from './browser-wallet.ts'
-import {
-  assertAccessible,
-  assertClean,
-  buildPage,
-  openPage,
-  type WatchedPage,
-} from './page-harness.ts'
-
-const FREE_CALLS = 3
+import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
+import { FREE_CALLS, pageStage } from './page-stage.ts'
 
 describe('keys on the page', () => {
   let world: X402World
   let browser: Browser
-  before(async () => {
-    await buildPage()
-    world = await startX402World({
-      change: (file) => ({ ...file, quotas: { anonymous: 60, free: FREE_CALLS, premium: 5 } }),
-      environment: { SEXTON_GUARD_MINT_BURST: '1000' },
-    })
-    await passBlocks(world.base, 3)
-    browser = await launchChromium()
-  })
-  after(async () => {
-    await browser?.close()
-    await world?.stop()
+  before(() => {
+    ;({ world, browser } = pageStage())
   })
   let watched: WatchedPage
   let page: Page
