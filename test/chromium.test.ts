@@ -38,7 +38,9 @@ for (const host of ['127.0.0.1', 'localhost']) {
 /** example.com is a name kept for documentation (RFC 2606), 192.0.2.1 such an address (RFC 5737). */
 for (const host of ['example.com', '192.0.2.1']) {
   test(`a request to ${host} is refused before it leaves the machine`, async () => {
-    await assert.rejects(page.goto(`http://${host}/`), /ERR_NAME_NOT_RESOLVED/)
+    const refused = await browser.newPage()
+    await assert.rejects(refused.goto(`http://${host}/`), /ERR_NAME_NOT_RESOLVED/)
+    await refused.close()
     await page.goto(`http://127.0.0.1:${port}/`)
     const outcome = await page.evaluate(
       `fetch('http://${host}/', { mode: 'no-cors' }).then(() => 'answered', () => 'refused')`,

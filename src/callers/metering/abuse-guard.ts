@@ -1,5 +1,6 @@
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
 import { type FailureGuard, type Refusal, refuse } from '#domain/refusal.ts'
+import { growingCache } from '#lib/growing-cache.ts'
 import type { Clock } from '#lib/time.ts'
 
 export interface GuardLimit {
@@ -36,7 +37,7 @@ class TokenBuckets {
 
   constructor(deps: TokenBucketsDeps) {
     this.#deps = deps
-    this.#buckets = new LRUCache({ max: deps.bucketsMax ?? BUCKETS_MAX })
+    this.#buckets = growingCache(deps.bucketsMax ?? BUCKETS_MAX)
   }
 
   take(addressBucket: string): void {

@@ -1,7 +1,8 @@
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
 import { padded } from '#callers/keys/padded.ts'
 import type { Address } from '#domain/address.ts'
 import { type WalletTier, walletTiers } from '#domain/tier.ts'
+import { growingCache } from '#lib/growing-cache.ts'
 import { type Clock, HOUR_SECONDS, unixNow } from '#lib/time.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -35,7 +36,7 @@ interface Word {
  * after a restart. Unknown wallets count as free.
  */
 export function createTiers(deps: TiersDeps): (wallet: Address) => Promise<WalletTier> {
-  const words = new LRUCache<Address, Word>({ max: HELD_MAX })
+  const words = growingCache<Address, Word>(HELD_MAX)
   const recall = batchLoader((wallets: readonly Address[]) => readWords(deps, wallets))
   const judging = { ...deps, words, recall }
   const tiers = new TtlCache<WalletTier>({ ...deps, max: HELD_MAX, ttlMs: TIER_TTL_MS })

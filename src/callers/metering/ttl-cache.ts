@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
+import { growingCache } from '#lib/growing-cache.ts'
 import type { Clock } from '#lib/time.ts'
 
 interface Held<V> {
@@ -17,7 +18,7 @@ export class TtlCache<V> {
   readonly #clock: Clock
 
   constructor(options: { readonly max: number; readonly ttlMs: number; readonly clock: Clock }) {
-    this.#held = new LRUCache({ max: options.max })
+    this.#held = growingCache(options.max)
     this.#ttlMs = options.ttlMs
     this.#clock = options.clock
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { LRUCache } from 'lru-cache'
 import type { Caller } from '#domain/caller.ts'
+import { growingCache } from '#lib/growing-cache.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import {
@@ -30,7 +30,7 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
   const writer = new BatchWriter({ ...deps, engine })
   // Their own, so that batches do not wait for these.
   const ofCredits = new UnknownCommits(deps)
-  const refusedDay = new LRUCache<string, number>({ max: REFUSED_MAX })
+  const refusedDay = growingCache<string, number>(REFUSED_MAX)
   const today = () => startOfDay(unixNow(deps.clock))
   const commits = new GroupCommit<WaitingCall>({
     decide: (batch, onCommitted) => writer.decide(batch, onCommitted),
