@@ -52,8 +52,13 @@ export interface World {
 let server: TestPostgres
 const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
 let databases = 0
+let migratedUrl: string
 before(async () => {
   server = await startPostgres()
+  migratedUrl = await server.createDatabase()
+  const engine = openPostgres({ url: migratedUrl, schema: 'register' })
+  await engine.migrate(registerMigrations)
+  await engine.close()
 })
 after(async () => {
   await server.stop()
@@ -116,9 +121,7 @@ export async function freshSqlite(): Promise<Engine> {
 }
 
 async function freshPostgres(): Promise<Engine> {
-  const engine = openPostgres({ url: await server.createDatabase(), schema: 'register' })
-  await engine.migrate(registerMigrations)
-  return engine
+  return openPostgres({ url: await server.createDatabase(migratedUrl), schema: 'register' })
 }
 
 export async function indexAll({ indexes, ecosystem }: World): Promise<void> {

@@ -25,7 +25,7 @@ import {
 } from '#test/stepped-index.ts'
 
 /** A few in every run of the tests; `RANDOM_RUNS=500` for a long search. A failure tells its seed. */
-const runs = Number(process.env.RANDOM_RUNS ?? 15)
+const runs = Number(process.env.RANDOM_RUNS ?? 8)
 
 /** A fork deeper than this would take back final blocks. */
 const finalDepth = 8
@@ -58,8 +58,13 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 let server: TestPostgres
 const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
 let databases = 0
+let migratedUrl: string
 before(async () => {
   server = await startPostgres()
+  migratedUrl = await server.createDatabase()
+  const engine = openPostgres({ url: migratedUrl, schema: 'register' })
+  await engine.migrate(registerMigrations)
+  await engine.close()
 })
 after(async () => {
   await server.stop()
@@ -120,9 +125,7 @@ async function freshSqlite(): Promise<Engine> {
 }
 
 async function freshPostgres(): Promise<Engine> {
-  const engine = openPostgres({ url: await server.createDatabase(), schema: 'register' })
-  await engine.migrate(registerMigrations)
-  return engine
+  return openPostgres({ url: await server.createDatabase(migratedUrl), schema: 'register' })
 }
 
 async function takeStep(life: Life, step: Step): Promise<void> {

@@ -29,7 +29,7 @@ import { readIndexStatus } from '../status.ts'
 import { readBackfill } from './backfill-row.ts'
 
 /** A few in every run of the tests; a failure tells its seed. */
-const runs = Number(process.env.RANDOM_RUNS ?? (isLongVersion ? 100 : 4))
+const runs = Number(process.env.RANDOM_RUNS ?? (isLongVersion ? 100 : 2))
 
 const history: fc.Arbitrary<readonly LivelyBlock[]> = fc
   .array(livelyBlocks, { minLength: 8, maxLength: 14 })
