@@ -21,10 +21,10 @@ await engine.write(async (tx) => {
     select 'dividends', 1 + n % 2, n, 0, md5('block' || n), md5('tx' || n), n, 'claim',
       case when n < 30 then 'RARE' else 'GRAVE' end,
       case when n % 3 = 0 then md5('account' || n) else ${account} end, '1', 1, 1
-    from generate_series(1, 150000) as numbers (n)`)
+    from generate_series(1, 50000) as numbers (n)`)
 })
 
-const snapshot = new Map([1, 2].map((chainId) => [chainId, { number: 90_000, unix: 90_000 }]))
+const snapshot = new Map([1, 2].map((chainId) => [chainId, { number: 30_000, unix: 30_000 }]))
 
 const questions: readonly (readonly [string, Partial<EventQuery>, string])[] = [
   ['the newest of a token', { token: 'GRAVE' }, 'events_of_token_and_chain'],
