@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { mine } from '#devnet/actions.ts'
+import { sleep } from '#lib/sleep.ts'
 import type { ApiAnswer } from './api-client.ts'
 import { startWorld, type World } from './world.ts'
 
@@ -21,6 +22,8 @@ const DATA_ROUTES = [
 
 const OPEN_ROUTES = ['/api/usage', '/api/usage/history', '/api/meta', '/healthz', '/readyz']
 
+const SUPPLY_ROUTES = ['/api/supply/total', '/api/supply/circulating']
+
 /** One wrong value of each parameter of each route. */
 const WRONG = [
   '/api/stats/history?metric=volume',
@@ -37,11 +40,14 @@ const WRONG = [
   '/api/burns/recent?from=yesterday',
   '/api/burns/recent?from=200&to=100',
   '/api/burns/recent?cursor=garbage',
+  '/api/burns/recent?address=0x123',
   '/api/dividends/0x123',
   '/api/dividends/0x70997970C51812dc3A010C7d01b50e0d17dc79c8',
   '/api/dividends/recent?chain=base&chain=base',
   '/api/grave-digs?limit=abc',
   '/api/grave-digs/leaderboard?limit=-1',
+  '/api/supply/total?token=USDC',
+  '/api/supply/circulating?chain=solana',
   '/api/usage/history?days=0',
   '/api/usage/history?days=31',
   '/api/usage/history?format=xml',
@@ -74,6 +80,15 @@ describe('every route', () => {
       assert.equal(head.text, '')
     })
 
+  for (const path of SUPPLY_ROUTES)
+    test(`200: ${path} is a number, or JSON for those who ask, and costs nothing`, async () => {
+      const before = await countOf(world)
+      await untilSupply(world, path)
+      const json = await world.api.get(path, { Accept: 'application/json' })
+      assert.ok(BigInt(json.body.data.supplyRaw) > 0n)
+      assert.equal(await countOf(world), before)
+    })
+
   for (const path of DATA_ROUTES)
     test(`304: ${path} unchanged costs nothing`, async () => {
       await untilUnchanged(world, path)
@@ -87,6 +102,19 @@ describe('every route', () => {
       assert.ok(body.errorMessage.length > 0)
       assert.equal(await countOf(world), before)
     })
+
+  test('200: a header names the parameters that an endpoint does not have, whatever they contain', async () => {
+    const odd = encodeURIComponent('a,b\r\nX-Evil: 1')
+    const path = `/api/stats?chain=base&${odd}=1&format=json&finality=latest`
+    const { headers, body } = await world.api.get(path)
+    assert.equal(headers.get('x-ignored-parameters'), `chain, ${odd}`)
+    assert.equal(headers.get('x-evil'), null)
+    assert.ok(!('chain' in body.meta.query))
+    const known = await world.api.get('/api/burns/recent?limit=1&chain=base')
+    assert.equal(known.headers.get('x-ignored-parameters'), null)
+    const refused = await world.api.get('/api/burns?limit=1&period=0d')
+    assert.equal(refused.headers.get('x-ignored-parameters'), 'limit')
+  })
 
   for (const path of DATA_ROUTES)
     test(`401: ${path} with an unknown key never falls back to anonymous`, async () => {
@@ -157,6 +185,8 @@ describe('every route', () => {
     test(`200: ${path} stays open to an address without quota`, async () => {
       assert.equal((await world.api.get(path)).status, 200)
     })
+
+  for (const path of SUPPLY_ROUTES) test(`200: ${path} stays open`, () => untilSupply(world, path))
 })
 
 async function untilRefused({ api }: World, path: string): Promise<ApiAnswer> {
@@ -164,6 +194,18 @@ async function untilRefused({ api }: World, path: string): Promise<ApiAnswer> {
     const answer = await api.get(path)
     if (answer.status !== 200) return answer
   }
+}
+
+/** Only chains that are up to date have a supply to show. */
+async function untilSupply({ api, devnet }: World, path: string): Promise<void> {
+  for (const { client } of Object.values(devnet.chains)) await mine(client, { blocks: 1 })
+  for (let tries = 0; tries < 100; tries += 1) {
+    const { status, text } = await api.get(path)
+    if (status === 200) return assert.match(text, /^[0-9]+([.][0-9]+)?$/)
+    assert.equal(status, 503, text)
+    await sleep(50)
+  }
+  assert.fail(`${path} was never up to date`)
 }
 
 async function countOf({ api }: World): Promise<number> {

@@ -8,14 +8,15 @@ import { kindRoutes } from '#chains/kinds/endpoints.ts'
 import { newlyMinted } from '#chains/statistics/newly-minted.ts'
 import { priceAt, statsRoute } from '#chains/statistics/stats.ts'
 import { statsHistoryRoute } from '#chains/statistics/stats-history.ts'
+import { supplyRoutes } from '#chains/statistics/supply.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { type Clock, systemClock } from '#lib/time.ts'
-import type { Outcome, Route } from '#route/route.ts'
+import type { Outcome, RequestHeaders, Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
 import { openSource } from '#test/indexed-ecosystem.ts'
 import type { ReadBody } from './recompute/compare-figures.ts'
 
-/** The ten data endpoints over a register, without a server. */
+/** The data endpoints over a register, without a server, and the documents of the supply. */
 export function dataRoutesOf(input: {
   readonly register: Engine
   readonly ecosystem: Ecosystem
@@ -40,11 +41,15 @@ export function dataRoutesOf(input: {
     priceAt: priceAt({ prices }),
     mintedOf: newlyMinted,
   }
-  return [...kindRoutes(deps), statsRoute(deps), statsHistoryRoute(deps)]
+  return [...kindRoutes(deps), statsRoute(deps), statsHistoryRoute(deps), ...supplyRoutes(deps)]
 }
 
 /** Answers a GET of a path with its query as the route does, headers and metering aside. */
-export async function callRoute(routes: readonly Route[], target: string): Promise<Outcome> {
+export async function callRoute(
+  routes: readonly Route[],
+  target: string,
+  headers: RequestHeaders = {},
+): Promise<Outcome> {
   const url = new URL(target, 'http://local')
   const route = findRoute(routes, url.pathname)
   if (route === undefined) throw new Error(`no route for ${target}`)
@@ -52,12 +57,12 @@ export async function callRoute(routes: readonly Route[], target: string): Promi
   for (const [name, value] of url.searchParams) query.set(name, [...(query.get(name) ?? []), value])
   const prepared = route.prepare({ query, path: pathValues(route, url.pathname), body: undefined })
   if (isRefusal(prepared)) return prepared
-  const wrong = await prepared.check({ headers: {} })
+  const wrong = await prepared.check({ headers })
   if (wrong !== undefined) return wrong
   return prepared.run({
     requestId: 'test',
     target,
-    headers: {},
+    headers,
     addressBucket: '127.0.0.1',
     signal: new AbortController().signal,
     caller: {
@@ -71,8 +76,12 @@ export async function callRoute(routes: readonly Route[], target: string): Promi
 }
 
 /** The body of a good answer; throws on a refusal. */
-export async function readRoute(routes: readonly Route[], target: string): Promise<ReadBody> {
-  const outcome = await callRoute(routes, target)
+export async function readRoute(
+  routes: readonly Route[],
+  target: string,
+  headers: RequestHeaders = {},
+): Promise<ReadBody> {
+  const outcome = await callRoute(routes, target, headers)
   if (outcome.kind !== 'answer') throw new Error(`${target}: ${JSON.stringify(outcome)}`)
   const { body } = outcome
   return (typeof body === 'string' ? JSON.parse(body) : body) as ReadBody

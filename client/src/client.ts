@@ -47,6 +47,7 @@ export function createClient(options: ClientOptions): Client {
       // The API never redirects; another host must not see a signature or a payment.
       redirect: 'error',
       headers: {
+        Accept: 'application/json',
         ...(options.key !== undefined && { Authorization: `Bearer ${options.key}` }),
         ...(known !== undefined && { 'If-None-Match': known.etag }),
         ...(body !== undefined && { 'Content-Type': 'application/json' }),

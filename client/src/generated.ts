@@ -867,6 +867,16 @@ export type StreamEvent = {
   readonly row: Burn | Payout | GraveDig | PriceChange
 }
 
+export type Supply = {
+  readonly token: string
+  /** A name, or `all` */
+  readonly chain: string
+  /** Token units: no exponent, no trailing zeros */
+  readonly supply: string
+  /** Base units */
+  readonly supplyRaw: string
+}
+
 export type Tier = {
   readonly tier: 'anonymous' | 'free' | 'premium'
   readonly dailyQuota: number
@@ -1296,6 +1306,8 @@ export type ListBurnsInput = {
   readonly to?: string
   /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
   readonly cursor?: string
+  /** Only events of this wallet, which burned. */
+  readonly address?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
   /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
@@ -1365,6 +1377,8 @@ export type ListPayoutsInput = {
   readonly to?: string
   /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
   readonly cursor?: string
+  /** Only events of this wallet, which was paid. */
+  readonly address?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
   /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
@@ -1453,6 +1467,8 @@ export type ListGraveDigsInput = {
   readonly to?: string
   /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
   readonly cursor?: string
+  /** Only events of this wallet, which dug. */
+  readonly address?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
   /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
@@ -1520,6 +1536,38 @@ export function rankGraveDiggers(
     input,
     options,
   )
+}
+
+export type GetTotalSupplyInput = {
+  /** A token by symbol (any case) or by its address on any chain. */
+  readonly token?: string
+  /** A chain by name, id (`8453`) or CAIP-2 (`eip155:8453`), in any case; or `all`. */
+  readonly chain?: string
+}
+
+/** Total supply as a number: GET /api/supply/total */
+export function getTotalSupply(
+  client: Client,
+  input: GetTotalSupplyInput = {},
+  options?: CallOptions,
+) {
+  return client.call<Supply, Meta>('GET', '/api/supply/total', input, options)
+}
+
+export type GetCirculatingSupplyInput = {
+  /** A token by symbol (any case) or by its address on any chain. */
+  readonly token?: string
+  /** A chain by name, id (`8453`) or CAIP-2 (`eip155:8453`), in any case; or `all`. */
+  readonly chain?: string
+}
+
+/** Circulating supply as a number: GET /api/supply/circulating */
+export function getCirculatingSupply(
+  client: Client,
+  input: GetCirculatingSupplyInput = {},
+  options?: CallOptions,
+) {
+  return client.call<Supply, Meta>('GET', '/api/supply/circulating', input, options)
 }
 
 export type MintKeyInput = {

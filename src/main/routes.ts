@@ -5,6 +5,7 @@ import { kindRoutes } from '#chains/kinds/endpoints.ts'
 import { newlyMinted } from '#chains/statistics/newly-minted.ts'
 import { priceAt, statsRoute } from '#chains/statistics/stats.ts'
 import { statsHistoryRoute } from '#chains/statistics/stats-history.ts'
+import { supplyRoutes } from '#chains/statistics/supply.ts'
 import type { PaymentsDeps } from '#money/payments/payments-deps.ts'
 import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
 import { type StatementDeps, statementRoute } from '#money/statements/statement-route.ts'
@@ -40,6 +41,7 @@ export function routesOf({
   ]
   return [
     ...metered,
+    ...supplyRoutes(data),
     ...callerRoutes({ ...metering, dataPaths: metered.map(({ path }) => path) }),
     ...(signing === undefined ? [] : [statementRoute(signing), ...webhookRoutes(signing)]),
     ...(payments === undefined ? [] : paymentsRoutes(payments)),

@@ -41,7 +41,7 @@ export function askRoutes(routes: readonly Route[]): Ask {
     if (refused !== undefined) throw new AskRefused(refused)
     const outcome = await prepared.run({
       requestId: '',
-      headers: {},
+      headers: { accept: 'application/json' },
       target: route.path,
       addressBucket: 'none',
       signal: new AbortController().signal,

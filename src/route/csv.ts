@@ -1,14 +1,13 @@
 import { stringify } from 'csv-stringify/sync'
 import type { TObject } from 'typebox'
 import { Type } from '#lib/type.ts'
-import { preferredType } from '#serving/http/accept.ts'
+import { JSON_TYPE, preferredType } from '#serving/http/accept.ts'
 import { type Parameter, parsed } from './parameter.ts'
 import type { RequestFacts } from './route.ts'
 
 export const CSV_TYPE = 'text/csv; charset=utf-8'
 
 /** Accept may name parameters (RFC 4180, section 3). */
-const OFFERED_JSON = 'application/json; charset=utf-8'
 const OFFERED_CSV = `${CSV_TYPE}; header=present`
 
 export const formatParameter: Parameter<'json' | 'csv' | undefined> = {
@@ -29,7 +28,7 @@ export function wantsCsv(
 ): boolean {
   if (format !== undefined) return format === 'csv'
   const accept = facts.headers.accept?.toString()
-  return preferredType(accept, [OFFERED_JSON, OFFERED_CSV]) === OFFERED_CSV
+  return preferredType(accept, [JSON_TYPE, OFFERED_CSV]) === OFFERED_CSV
 }
 
 /** RFC 4180, with a header row. */

@@ -78,6 +78,8 @@ interface RouteFacts {
   /** Skips the key look-up: works without the store. */
   readonly open?: boolean
   readonly csv?: boolean
+  /** Answers text/plain unless `Accept` prefers JSON. */
+  readonly plain?: boolean
   readonly stream?: boolean
   readonly refusals: readonly RefusalCode[]
   readonly guard?: 'mint' | 'gate' | 'claim' | 'webhook'

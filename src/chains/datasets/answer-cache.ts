@@ -16,7 +16,7 @@ export interface AnswerCacheDeps {
 export interface Question {
   readonly operationId: string
   readonly parameters: string
-  readonly representation: 'json' | 'csv'
+  readonly representation: 'json' | 'csv' | 'text'
 }
 
 export interface RegisterState {

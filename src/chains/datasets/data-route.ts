@@ -8,6 +8,7 @@ import { named, Type } from '#lib/type.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
 import type { Effective, Parameters, ValuesOf } from '#route/parameter.ts'
 import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
+import { JSON_TYPE } from '#serving/http/accept.ts'
 import type { AnswerCache } from './answer-cache.ts'
 import {
   asOfMetaSchema,
@@ -265,8 +266,6 @@ function metaOf(deps: DataDeps, { status, resolved, result, ...input }: ToAnswer
     file: deps.file,
   })
 }
-
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** RFC 8288. The base URL is configured, never taken from a header. */
 function linkToNext(

@@ -75,7 +75,7 @@ export interface ListValues {
 
 interface List {
   readonly dataset: string
-  readonly account?: `0x${string}`
+  readonly account?: `0x${string}` | undefined
   readonly kind?: string
   readonly values: ListValues
 }

@@ -7,10 +7,16 @@ import { Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import { type DataDeps, dataRoute } from './data-route.ts'
 import { checkList, eventMembers, listParameters, readEventPage } from './event-rows.ts'
+import { walletParameter } from './parameters.ts'
 
 /** The list of a kind's newest events; the stream shows the same rows. */
 export interface EventList {
-  readonly kind: { readonly dataset: string; readonly tag: { readonly name: string } }
+  readonly kind: {
+    readonly dataset: string
+    readonly tag: { readonly name: string }
+    /** What the wallet of an event did. */
+    readonly deed: string
+  }
   readonly path: string
   readonly operationId: string
   readonly summary: string
@@ -22,23 +28,27 @@ export interface EventList {
 
 export function listRoute(deps: DataDeps, list: EventList): Route {
   const { kind, path, operationId, summary, description, row } = list
-  const { dataset, tag } = kind
+  const { dataset, tag, deed } = kind
   return dataRoute(deps, {
     path,
     operationId,
     tag: tag.name,
     summary,
     description,
-    parameters: listParameters(deps.ecosystem),
+    parameters: {
+      ...listParameters(deps.ecosystem),
+      address: walletParameter(`Only events of this wallet, which ${deed}.`),
+    },
     datasets: () => [dataset],
     data: Type.Array(row),
     paged: true,
     asOf: true,
     csv: { row, rows: (data) => data as readonly object[] },
-    refusals: ['invalid_cursor'],
-    check: (values, point) => checkList({ dataset, values }, point),
-    async read({ connection, parameters, ...at }) {
-      const found = await readEventPage(connection, { ...at, dataset, values: parameters })
+    refusals: ['invalid_address', 'invalid_cursor'],
+    check: ({ address: account, ...values }, point) =>
+      checkList({ dataset, account, values }, point),
+    async read({ connection, parameters: { address: account, ...values }, ...at }) {
+      const found = await readEventPage(connection, { ...at, dataset, account, values })
       if (isRefusal(found)) return found
       const place = { status: at.status, ecosystem: deps.ecosystem }
       const data = found.events.map((event) => toListRow(list, event, place))

@@ -130,6 +130,19 @@ test('a cursor is refused when the filters changed or when it is garbage', async
     assert.equal((await refusalOf(routes, path)).code, 'invalid_cursor', path)
 })
 
+test('a list of one wallet has its events only, and a cursor of it goes on with that wallet', async () => {
+  const { operator, holder } = accounts
+  const own = `/api/burns/recent?address=${operator.toLowerCase()}&limit=20`
+  const first = (await readRoute(routes, own)) as Paged
+  const rest = (await readRoute(routes, `${own}&cursor=${first.meta.page.nextCursor}`)) as Paged
+  assert.deepEqual([first.data.length, rest.data.length], [20, 5])
+  const none = (await readRoute(routes, `/api/burns/recent?address=${holder}`)) as Paged
+  assert.deepEqual(none.data, [])
+  const other = `/api/burns/recent?address=${holder}&cursor=${first.meta.page.nextCursor}`
+  assert.equal((await refusalOf(routes, other)).code, 'invalid_cursor')
+  assert.equal((await refusalOf(routes, '/api/grave-digs?address=0x1')).code, 'invalid_address')
+})
+
 test('an unknown parameter is ignored and not shown', async () => {
   const { meta } = await readRoute(routes, '/api/burns?colour=black')
   assert.match(JSON.stringify(meta), /"query":{"period":"30d"/)

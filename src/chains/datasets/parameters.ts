@@ -109,6 +109,16 @@ export const addressParameter: Parameter<Address> = {
   },
 }
 
+/** The same as a filter; undefined if absent. */
+export function walletParameter(description: string): Parameter<Address | undefined> {
+  return {
+    ...addressParameter,
+    in: 'query',
+    description,
+    parse: (raw) => (raw === undefined ? parsed(undefined, null) : addressParameter.parse(raw)),
+  }
+}
+
 /** Undefined if absent. */
 export function timeParameter(description: string): Parameter<number | undefined> {
   return {

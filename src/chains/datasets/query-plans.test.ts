@@ -134,6 +134,11 @@ const LOOKUPS_OF_ACCOUNTS: Lookups = [
     list({ account: '0x01', chainId: 1 }),
     /INDEX events_of_account_and_chain \(dataset=\? AND account=\? AND chain_id=\?\)$/,
   ],
+  [
+    'events of an account up to a block',
+    list({ account: '0x01', snapshot }),
+    /INDEX events_of_account_and_chain \(dataset=\? AND account=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
+  ],
 ]
 
 for (const [name, ask, expected] of [...LOOKUPS, ...LOOKUPS_OF_ACCOUNTS])

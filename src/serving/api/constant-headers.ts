@@ -7,6 +7,7 @@ const EXPOSED = [
   'X-RateLimit-Source',
   'X-Balance-Low',
   'X-Request-Id',
+  'X-Ignored-Parameters',
   'RateLimit-Policy',
   'RateLimit',
   'ETag',

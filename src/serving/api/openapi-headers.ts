@@ -33,6 +33,11 @@ const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
     examples: ['"daily";r=1999;t=43200'],
   }),
   'X-Request-Id': text('Identifies this request; quote it to support'),
+  'X-Ignored-Parameters': optional(
+    text(
+      'Query parameters that this endpoint does not have, percent-encoded, with a comma between',
+    ),
+  ),
   'Access-Control-Allow-Origin': text('Any origin may read', { const: '*' }),
   'Cache-Control': text('What a cache may do'),
   ETag: optional(text('The state that the answer shows', { pattern: '^W/"[^"]+"$' })),
@@ -57,6 +62,7 @@ const everywhere = [
   'RateLimit-Policy',
   'RateLimit',
   'X-Request-Id',
+  'X-Ignored-Parameters',
   'Access-Control-Allow-Origin',
   'Cache-Control',
 ]

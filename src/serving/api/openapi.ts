@@ -159,6 +159,7 @@ function answersOf(input: OpenApiInput, route: Route): JsonObject {
           ...(example === undefined ? {} : { example }),
         },
         ...(route.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}),
+        ...(route.plain === true ? { 'text/plain': { schema: { type: 'string' } } } : {}),
       },
     }
   }

@@ -4,6 +4,7 @@ import type { Refusal } from '#domain/refusal.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { CSV_TYPE, wantsCsv } from '#route/csv.ts'
 import type { Answer, Outcome, Prepared, Route, StreamAnswer } from '#route/route.ts'
+import { JSON_TYPE } from '#serving/http/accept.ts'
 import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
 import { toProblem } from '#serving/http/problem.ts'
 
@@ -22,8 +23,6 @@ interface NotModified {
   readonly cacheControl?: string | undefined
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8'
-
 /** Answers change with every block; reuse one for about a block time. */
 const CACHED = 'private, max-age=2'
 
@@ -33,6 +32,13 @@ export function toWire(
   asked: Asked,
   ending: Ending,
 ): Outgoing {
+  const outgoing = wireOf(deps, asked, ending)
+  const ignored = ignoredParameters(asked)
+  if (ignored !== '') outgoing.headers.push('X-Ignored-Parameters', ignored)
+  return outgoing
+}
+
+function wireOf(deps: { readonly publicBaseUrl: string }, asked: Asked, ending: Ending): Outgoing {
   if (ending.kind === 'refusal') return refusalWire(deps, asked, ending)
   if (ending.kind === 'not-modified') {
     const { etag, cacheControl = CACHED } = ending
@@ -148,4 +154,17 @@ let newest = { unix: 0, text: '' }
 function httpDate(unix: number): string {
   if (newest.unix !== unix) newest = { unix, text: new Date(unix * 1000).toUTCString() }
   return newest.text
+}
+
+/** Bounds the header, whatever the request carries. */
+const IGNORED_MAX = 10
+const IGNORED_LENGTH_MAX = 40
+
+/** Query parameters that the route does not have, percent-encoded. Every route takes `format=json`. */
+function ignoredParameters({ route: { parameters }, incoming: { query } }: Asked): string {
+  if (query.size === 0) return ''
+  const isKnown = (name: string) => parameters[name]?.in === 'query' || name === 'format'
+  const names = [...query.keys()].filter((name) => !isKnown(name)).slice(0, IGNORED_MAX)
+  const shown = names.map((name) => name.slice(0, IGNORED_LENGTH_MAX).toWellFormed())
+  return shown.map(encodeURIComponent).join(', ')
 }

@@ -1,5 +1,8 @@
 import Negotiator from 'negotiator'
 
+export const JSON_TYPE = 'application/json; charset=utf-8'
+export const TEXT_TYPE = 'text/plain; charset=utf-8'
+
 /**
  * RFC 9110, 12.5.1; the first offer if Accept is missing or matches none. Offers include
  * parameters, which ranges may name.

@@ -1,4 +1,4 @@
-import { addressParameter, chainParameter, tokenParameter } from '#chains/datasets/parameters.ts'
+import { chainParameter, tokenParameter, walletParameter } from '#chains/datasets/parameters.ts'
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import { CURSOR_PATTERN, type Cursor, parseCursor } from '#chains/indexer/feed/cursor.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
@@ -46,13 +46,6 @@ const deeds = joinWords(
   'or',
 )
 
-const walletParameter: Parameter<Address | undefined> = {
-  ...addressParameter,
-  in: 'query',
-  description: `Only events of this wallet, which ${deeds}; without prices.`,
-  parse: (raw) => (raw === undefined ? parsed(undefined, null) : addressParameter.parse(raw)),
-}
-
 const DECIMAL = /^([0-9]{1,30})(?:[.]([0-9]{1,18}))?$/
 
 export interface Decimal {
@@ -92,7 +85,7 @@ export function filterParameters(ecosystem: Ecosystem) {
     kind: kindParameter,
     token: tokenParameter(ecosystem.tokens, undefined),
     chain: chainParameter(ecosystem),
-    address: walletParameter,
+    address: walletParameter(`Only events of this wallet, which ${deeds}; without prices.`),
     finality: finalityParameter,
     leastAmount: leastParameter(
       'Only events of at least this many units of their token; no prices.',

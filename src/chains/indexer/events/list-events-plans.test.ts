@@ -34,6 +34,7 @@ const questions: readonly (readonly [string, Partial<EventQuery>, string])[] = [
   ['claims of a token', { account, token: 'RARE' }, 'events_of_account_and_token'],
   ['those up to a block', { snapshot }, 'events_of_chain'],
   ['those of a token up to a block', { token: 'GRAVE', snapshot }, 'events_of_token_and_chain'],
+  ['those of a wallet up to a block', { account, snapshot }, 'events_of_account_and_chain'],
   ['claims on a chain', { account, chainId: 1 }, 'events_of_account_and_chain'],
 ]
 for (const [what, filters, index] of questions)
