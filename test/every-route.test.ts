@@ -18,6 +18,8 @@ const DATA_ROUTES = [
   '/api/dividends/recent',
   '/api/grave-digs',
   '/api/grave-digs/leaderboard',
+  '/api/holders',
+  '/api/holders/0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
 ]
 
 const OPEN_ROUTES = ['/api/usage', '/api/usage/history', '/api/meta', '/healthz', '/readyz']
@@ -46,6 +48,9 @@ const WRONG = [
   '/api/dividends/recent?chain=base&chain=base',
   '/api/grave-digs?limit=abc',
   '/api/grave-digs/leaderboard?limit=-1',
+  '/api/holders?token=USDC',
+  '/api/holders?cursor=garbage',
+  '/api/holders/0x123',
   '/api/supply/total?token=USDC',
   '/api/supply/circulating?chain=solana',
   '/api/usage/history?days=0',

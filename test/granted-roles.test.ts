@@ -44,6 +44,8 @@ const DATA_PATHS = [
   '/api/dividends/recent',
   '/api/grave-digs',
   '/api/grave-digs/leaderboard',
+  '/api/holders',
+  `/api/holders/${accounts.holder}`,
 ]
 
 describe('an installation of which every process has its printed grants alone', () => {

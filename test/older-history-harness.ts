@@ -36,8 +36,8 @@ export async function drainedUntil(ecosystem: Ecosystem, failAt: number) {
   const datasets = allDatasets(ecosystem).map((dataset): AnyDataset => {
     const { openHistory } = dataset
     if (openHistory === undefined) return dataset
-    const openFailing = (chainId: number): HistoryFold => {
-      const fold = openHistory(chainId)
+    const openFailing = (...given: Parameters<typeof openHistory>): HistoryFold => {
+      const fold = openHistory(...given)
       let taken = 0
       return {
         ...fold,
@@ -86,14 +86,26 @@ export async function readWhileItGoes(index: ChainIndex): Promise<void> {
 }
 
 export async function equalsPlain(
+  node: ServedChain,
   ecosystem: Ecosystem,
-  engine: Engine,
-  index: ChainIndex,
+  own: { readonly engine: Engine; readonly index: ChainIndex },
 ): Promise<void> {
+  while (!(await isComplete(own.index)));
+  const plain = await indexedInOrder(node, ecosystem)
+  assert.equal(await differenceOf(plain, own.engine), undefined)
+  await Promise.all([plain.close(), own.engine.close()])
+}
+
+/** The same facts without the quick way through history, from the first block on. */
+export async function indexedInOrder(node: ServedChain, ecosystem: Ecosystem): Promise<Engine> {
+  const whole = node.chain
+  const datasets = allDatasets(ecosystem).map(({ openHistory: _, ...dataset }) => dataset)
+  const { engine, index } = await begin(ecosystem, { datasets })
+  node.chain = whole.fork(0)
   while (!(await isComplete(index)));
-  const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
-  assert.equal(await differenceOf(plain, engine), undefined)
-  await Promise.all([plain.close(), engine.close()])
+  node.chain = whole
+  while (!(await isComplete(index)));
+  return engine
 }
 
 export const mint = { kind: 'mint', who: 1, whom: 2, size: 50 } as const
@@ -118,11 +130,6 @@ export function base(ecosystem: Ecosystem) {
   const chain = ecosystem.chains.find((each) => each.name === 'base')
   assert.ok(chain !== undefined)
   return chain
-}
-
-/** The same facts without the quick way through history. */
-export function withoutFolds(ecosystem: Ecosystem): readonly AnyDataset[] {
-  return allDatasets(ecosystem).map(({ openHistory: _, ...dataset }) => dataset)
 }
 
 /** All that the stored balances come to, and what the stored supply says. */

@@ -1,6 +1,8 @@
 import { BlockClock } from '#chains/chain/block-clock.ts'
 import { AnswerCache } from '#chains/datasets/answer-cache.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
+import { holderRoute } from '#chains/datasets/holders/ranking/holder-route.ts'
+import { holdersRoute } from '#chains/datasets/holders/ranking/holders-route.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
@@ -41,7 +43,14 @@ export function dataRoutesOf(input: {
     priceAt: priceAt({ prices }),
     mintedOf: newlyMinted,
   }
-  return [...kindRoutes(deps), statsRoute(deps), statsHistoryRoute(deps), ...supplyRoutes(deps)]
+  return [
+    ...kindRoutes(deps),
+    statsRoute(deps),
+    statsHistoryRoute(deps),
+    holdersRoute(deps),
+    holderRoute(deps),
+    ...supplyRoutes(deps),
+  ]
 }
 
 /** Answers a GET of a path with its query as the route does, headers and metering aside. */

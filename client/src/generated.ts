@@ -190,6 +190,15 @@ export type Chain = {
   readonly explorerUrl: string | null
 }
 
+export type ChainBalance = {
+  readonly chain: string
+  readonly chainId: number
+  /** Token units: no exponent, no trailing zeros */
+  readonly balance: string
+  /** Base units */
+  readonly balanceRaw: string
+}
+
 export type ChainBurns = {
   readonly chain: string
   readonly chainId: number
@@ -347,6 +356,26 @@ export type GraveDigSums = {
 
 export type Health = {
   readonly status: 'ok'
+}
+
+export type Holder = {
+  /** Null if excluded */
+  readonly rank: number | null
+  /** EIP-55 */
+  readonly address: string
+  readonly token: string
+  /** Token units: no exponent, no trailing zeros */
+  readonly balance: string
+  /** Base units */
+  readonly balanceRaw: string
+  /** Of the total supply on the chains asked for */
+  readonly sharePct: number
+  /** A burn address or one that does not circulate: it has no rank and is no holder */
+  readonly excluded: boolean
+  /** Start of the first UTC day at whose end it held any; null if none yet */
+  readonly firstSeenUnix: number | null
+  /** Its last transfer of more than 0, on chains where it holds any */
+  readonly lastSeenUnix: number | null
 }
 
 export type KeyLimitValues = {
@@ -1080,6 +1109,39 @@ export type WalletClaims = {
   readonly claims: readonly DividendClaim[]
 }
 
+export type WalletHolding = {
+  /** Null if it holds none, is excluded, or is not among the first 10000 */
+  readonly rank: number | null
+  /** EIP-55 */
+  readonly address: string
+  readonly token: string
+  /** Token units: no exponent, no trailing zeros */
+  readonly balance: string
+  /** Base units */
+  readonly balanceRaw: string
+  /** Of the total supply on the chains asked for */
+  readonly sharePct: number
+  /** A burn address or one that does not circulate: it has no rank and is no holder */
+  readonly excluded: boolean
+  /** Start of the first UTC day at whose end it held any; null if none yet */
+  readonly firstSeenUnix: number | null
+  /** Its last transfer of more than 0, on chains where it holds any */
+  readonly lastSeenUnix: number | null
+  /** Token units: no exponent, no trailing zeros */
+  readonly change24h: string
+  /** Base units */
+  readonly change24hRaw: string
+  /** Token units: no exponent, no trailing zeros */
+  readonly change7d: string
+  /** Base units */
+  readonly change7dRaw: string
+  /** Token units: no exponent, no trailing zeros */
+  readonly change30d: string
+  /** Base units */
+  readonly change30dRaw: string
+  readonly chains: readonly ChainBalance[]
+}
+
 export type Webhook = {
   readonly id: string
   readonly url: string
@@ -1153,6 +1215,78 @@ export function getStatsHistory(
   options?: CallOptions,
 ) {
   return client.call<StatsHistory, Meta>('GET', '/api/stats/history', input, options)
+}
+
+export type ListHoldersInput = {
+  /** Number of rows. */
+  readonly limit?: number
+  /** A token by symbol (any case) or by its address on any chain. */
+  readonly token?: string
+  /** A chain by name, id (`8453`) or CAIP-2 (`eip155:8453`), in any case; or `all`. */
+  readonly chain?: string
+  /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
+  readonly cursor?: string
+  /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
+  readonly asOfBlock?: string
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  readonly asOfUnix?: string
+  /** `finalized`: the figures as of the final block of each chain. */
+  readonly finality?: 'latest' | 'finalized'
+}
+
+/** Holders by balance: GET /api/holders */
+export function listHolders(
+  client: Client,
+  input: ListHoldersInput & AsOf,
+  options?: CallOptions,
+): Promise<Reply<readonly Holder[], PagedAsOfMeta>>
+export function listHolders(
+  client: Client,
+  input?: ListHoldersInput,
+  options?: CallOptions,
+): Promise<Reply<readonly Holder[], PagedMeta>>
+export function listHolders(client: Client, input: ListHoldersInput = {}, options?: CallOptions) {
+  return client.call<readonly Holder[], PagedMeta | PagedAsOfMeta>(
+    'GET',
+    '/api/holders',
+    input,
+    options,
+  )
+}
+
+export type GetHolderInput = {
+  /** A wallet address; if in mixed case, with a valid EIP-55 checksum. */
+  readonly address: string
+  /** A token by symbol (any case) or by its address on any chain. */
+  readonly token?: string
+  /** A chain by name, id (`8453`) or CAIP-2 (`eip155:8453`), in any case; or `all`. */
+  readonly chain?: string
+  /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
+  readonly asOfBlock?: string
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  readonly asOfUnix?: string
+  /** `finalized`: the figures as of the final block of each chain. */
+  readonly finality?: 'latest' | 'finalized'
+}
+
+/** Balance, rank and change of a wallet: GET /api/holders/{address} */
+export function getHolder(
+  client: Client,
+  input: GetHolderInput & AsOf,
+  options?: CallOptions,
+): Promise<Reply<WalletHolding, AsOfMeta>>
+export function getHolder(
+  client: Client,
+  input: GetHolderInput,
+  options?: CallOptions,
+): Promise<Reply<WalletHolding, Meta>>
+export function getHolder(client: Client, input: GetHolderInput, options?: CallOptions) {
+  return client.call<WalletHolding, Meta | AsOfMeta>(
+    'GET',
+    '/api/holders/{address}',
+    input,
+    options,
+  )
 }
 
 export type GetDailyBurnsInput = {
@@ -1714,6 +1848,8 @@ export type ChangeKeyLimitsInput = {
     | readonly (
         | '/api/stats'
         | '/api/stats/history'
+        | '/api/holders'
+        | '/api/holders/{address}'
         | '/api/burns'
         | '/api/burns/total'
         | '/api/burns/recent'

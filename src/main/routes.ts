@@ -1,5 +1,7 @@
 import { type CallerRoutesDeps, callerRoutes } from '#callers/metering/caller-routes.ts'
 import type { DataDeps } from '#chains/datasets/data-route.ts'
+import { holderRoute } from '#chains/datasets/holders/ranking/holder-route.ts'
+import { holdersRoute } from '#chains/datasets/holders/ranking/holders-route.ts'
 import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
 import { kindRoutes } from '#chains/kinds/endpoints.ts'
 import { newlyMinted } from '#chains/statistics/newly-minted.ts'
@@ -36,6 +38,8 @@ export function routesOf({
   const metered = [
     statsRoute(data),
     statsHistoryRoute(data),
+    holdersRoute(data),
+    holderRoute(data),
     ...kindRoutes({ ...data, priceAt: priceAt(data), mintedOf: newlyMinted }),
     streamRoute(data),
   ]

@@ -38,7 +38,7 @@ describe('an MCP client', () => {
   test('it lists a tool for each data endpoint with its cost, in a few kilobytes, and each answers', async () => {
     const client = await connect()
     const { tools } = await client.listTools()
-    assert.equal(tools.length, 11)
+    assert.equal(tools.length, 13)
     assert.ok(JSON.stringify(tools).length < 20_000)
     for (const tool of tools) {
       assert.match(tool.description ?? '', /Cost: (free|one call of the daily quota)/)
@@ -171,7 +171,7 @@ describe('an MCP client', () => {
         env: getDefaultEnvironment(),
       }),
     )
-    assert.equal((await client.listTools()).tools.length, 11)
+    assert.equal((await client.listTools()).tools.length, 13)
     assert.ok((await call(client, 'getUsage')).structuredContent !== undefined)
     await client.close()
   })

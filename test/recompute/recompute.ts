@@ -12,6 +12,7 @@ import {
   payoutRow,
   walletClaims,
 } from './event-bodies.ts'
+import { holder, holders } from './holder-bodies.ts'
 import { followed } from './local-tokens.ts'
 import { readChain } from './read-chain.ts'
 import { askFigures, metricNames, stats, statsHistory } from './stats-bodies.ts'
@@ -24,7 +25,7 @@ export interface ExpectedBody {
   readonly totals?: unknown
 }
 
-/** What the ten data endpoints must answer, by path and query. */
+/** What the data endpoints must answer, by path and query. */
 export type ExpectedBodies = ReadonlyMap<string, ExpectedBody>
 
 /** Longer than the history of the local chains, so that days before the first event are compared. */
@@ -46,6 +47,7 @@ export async function recompute(
   return new Map([
     ['/api/stats', { data: stats(world, asked) }],
     ...histories(world),
+    ...ranked(world),
     ...ofEvents(world),
   ])
 }
@@ -77,6 +79,27 @@ function histories(world: WorldAt): Entries {
         return [token === undefined ? path : `${path}&token=${token}`, { data }] as const
       }),
     ),
+  )
+}
+
+/** A few wallets of each list, from its top and its end. */
+const WALLETS = 4
+
+function ranked(world: WorldAt): Entries {
+  const names = world.chains.map(({ chain }) => chain.name)
+  return followed.flatMap((token) =>
+    [names, ...names.map((name) => [name])].flatMap((chains) => {
+      const query = `token=${token}&chain=${chains.length === 1 ? chains[0] : 'all'}`
+      const rows = holders(world, { token, chains })
+      const some = [...new Set([...rows.slice(0, WALLETS), ...rows.slice(-WALLETS)])]
+      return [
+        [`/api/holders?limit=100&${query}`, { data: rows }] as const,
+        ...some.map((row) => {
+          const path = `/api/holders/${row.address}?${query}`
+          return [path, { data: holder(world, { token, chains }, row) }] as const
+        }),
+      ]
+    }),
   )
 }
 

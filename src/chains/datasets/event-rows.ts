@@ -96,7 +96,7 @@ export function checkList(list: List, point: PointInTime): Refusal | undefined {
   return isOwn ? undefined : OTHER_FILTERS
 }
 
-const OTHER_FILTERS = refuse(
+export const OTHER_FILTERS = refuse(
   'invalid_cursor',
   'cursor was issued for other filters; repeat the request without it',
   { errors: [{ in: 'query', name: 'cursor', reason: 'was issued for other filters' }] },
@@ -152,7 +152,7 @@ function cursorOf(filters: string, next: EventKey | null): string | null {
 }
 
 /** Distinguishes filters; needs no secrecy. */
-function hashOf(filters: readonly unknown[]): string {
+export function hashOf(filters: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(filters)).digest('hex').slice(0, 16)
 }
 

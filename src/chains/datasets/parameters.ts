@@ -109,7 +109,7 @@ export const addressParameter: Parameter<Address> = {
   },
 }
 
-/** The same as a filter; undefined if absent. */
+/** A wallet as a filter; undefined if absent. */
 export function walletParameter(description: string): Parameter<Address | undefined> {
   return {
     ...addressParameter,
@@ -224,11 +224,15 @@ export const cursorParameter: Parameter<Cursor | undefined> = {
   parse(raw) {
     if (raw === undefined) return parsed(undefined, null)
     const cursor = decodeCursor(raw)
-    return cursor
-      ? parsed(cursor, raw)
-      : { ok: false, code: 'invalid_cursor', reason: 'is not a cursor of this service' }
+    return cursor ? parsed(cursor, raw) : INVALID_CURSOR
   },
 }
+
+export const INVALID_CURSOR = {
+  ok: false,
+  code: 'invalid_cursor',
+  reason: 'is not a cursor of this service',
+} as const
 
 export function encodeCursor(cursor: Cursor): string {
   const { timestamp, chainId, blockNumber, place } = cursor.after

@@ -9,7 +9,16 @@ import type { Connection } from '#store/engine.ts'
 import { join, sql } from '#store/sql.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { registerMigrations } from './datasets.ts'
+import { openingSince } from './holders/fold-hours.ts'
 import { firstSupplyDay, readSupplyDays, readTotalSupply } from './holders/queries.ts'
+import {
+  type Holding,
+  type MovedSince,
+  rankOf,
+  readLargest,
+  readMovedSince,
+  type Scope,
+} from './holders/ranking/queries.ts'
 import { lastPoint } from './prices/queries.ts'
 
 const list = (filters: Partial<EventQuery>) => (connection: Connection) =>
@@ -141,7 +150,50 @@ const LOOKUPS_OF_ACCOUNTS: Lookups = [
   ],
 ]
 
-for (const [name, ask, expected] of [...LOOKUPS, ...LOOKUPS_OF_ACCOUNTS])
+const onBase = { token: 'GRAVE', chainIds: [8453] }
+const onBoth = { token: 'GRAVE', chainIds: [1, 8453] }
+const own = { address: '0x01', balance: 5n } as const
+const moved: MovedSince = new Map()
+const largest = (scope: Scope, more: { readonly after?: Holding } = {}) => {
+  const asked = { limit: 20, after: more.after, moved }
+  return (connection: Connection) => readLargest(connection, scope, asked)
+}
+
+const LOOKUPS_OF_HOLDERS: Lookups = [
+  [
+    'holders on a chain',
+    largest(onBase),
+    /COVERING INDEX balances_by_size \(token=\? AND chain_id=\? AND balance>\?\)$/,
+  ],
+  [
+    'further holders on a chain',
+    largest(onBase, { after: own }),
+    /COVERING INDEX balances_by_size \(token=\? AND chain_id=\? AND .*balance.*\)$/,
+  ],
+  [
+    'further holders on all chains',
+    largest(onBoth, { after: own }),
+    /COVERING INDEX holder_totals_by_size \(token=\? AND .*balance.*\)$/,
+  ],
+  [
+    'the rank of a wallet',
+    (connection) => rankOf(connection, onBoth, { own, moved, leftOut: [] }),
+    /(COVERING INDEX holder_totals_by_size \(token=\? AND .*balance.*\)|^SCAN larger)$/,
+  ],
+  [
+    'what moved after a block',
+    (connection) => readMovedSince(connection, onBase, snapshot),
+    /balance_deltas USING PRIMARY KEY \(chain_id=\? AND block_number>\?\)$/,
+  ],
+  [
+    'what a wallet held a month ago',
+    (connection) =>
+      openingSince({ connection, chainId: 1 }, { token: 'GRAVE', address: '0x01', hourUnix: 0 }),
+    /balance_hours USING PRIMARY KEY \(token=\? AND address=\? AND chain_id=\? AND hour_unix>\?\)$/,
+  ],
+]
+
+for (const [name, ask, expected] of [...LOOKUPS, ...LOOKUPS_OF_ACCOUNTS, ...LOOKUPS_OF_HOLDERS])
   test(`SQLite: ${name}: looked up by all that is asked, however long the history is`, async () => {
     await onSqlite(registerMigrations, async ({ engine }) => {
       const plan: string[] = []

@@ -1,7 +1,7 @@
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { StreamedTable } from '#store/dialect.ts'
 import type { Row } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
+import { type Sql, sql } from '#store/sql.ts'
 import { type StoreState, streamTable } from '#store/stream-table.ts'
 import type { ColumnType } from '#store/typed-values.ts'
 
@@ -36,7 +36,9 @@ const TABLES: Readonly<Record<string, Key>> = {
   event_account_sums: { dataset: 'text', token: 'text', account: 'text' },
   event_account_counts: { dataset: 'text' },
   balances: { token: 'text', address: 'text', chain_id: 'bigint' },
+  holder_totals: { token: 'text', address: 'text' },
   balance_deltas: { chain_id: 'bigint', block_number: 'bigint', token: 'text', address: 'text' },
+  balance_hours: { token: 'text', address: 'text', chain_id: 'bigint', hour_unix: 'bigint' },
   supply_buckets: bucketKey,
   holder_spans: { token: 'text', address: 'text', chain_id: 'bigint', from_unix: 'bigint' },
   holder_buckets: { token: 'text', grain: 'text', bucket_unix: 'bigint' },
@@ -49,10 +51,15 @@ const TABLES: Readonly<Record<string, Key>> = {
 
 const NOT_COMPARED: ReadonlySet<string> = new Set(['proof', 'unproven_because'])
 
-/** An older index keeps more hourly sums: only hours that a window may need count. */
-const WINDOWED_HOURS = sql`grain <> 'hour' or bucket_unix >= (
-  select timestamp_unix - ${31 * DAY_SECONDS} from positions
-  where positions.chain_id = event_buckets.chain_id)`
+/** An older index keeps more hours: only those that a window may need count. */
+const WINDOWED_HOURS: Readonly<Record<string, Sql>> = {
+  event_buckets: sql`grain <> 'hour' or bucket_unix >= (
+    select timestamp_unix - ${31 * DAY_SECONDS} from positions
+    where positions.chain_id = event_buckets.chain_id)`,
+  balance_hours: sql`hour_unix >= (
+    select timestamp_unix - ${31 * DAY_SECONDS} from positions
+    where positions.chain_id = balance_hours.chain_id)`,
+}
 
 const ROWS_PER_WORD = 5_000
 
@@ -66,7 +73,8 @@ export async function compareRegisters(
   }) => void = () => undefined,
 ): Promise<RegisterDifference | undefined> {
   for (const [name, key] of Object.entries(TABLES)) {
-    const table = { table: name, key, ...(name === 'event_buckets' && { where: WINDOWED_HOURS }) }
+    const where = WINDOWED_HOURS[name]
+    const table = { table: name, key, ...(where && { where }) }
     let rows = 0
     for await (const [a, b] of pairs(streamTable(stored, table), streamTable(recomputed, table))) {
       const difference = compareRows(table, a, b)

@@ -39,8 +39,11 @@ export interface Dataset<Fact> {
   forget?(change: Change): Promise<void>
   /** Drops what only reverts needed. */
   finalize?(change: Change): Promise<void>
-  /** Datasets whose facts build on all earlier ones fold history from the first block on. */
-  readonly openHistory?: (chainId: number) => HistoryFold
+  /**
+   * Datasets whose facts build on all earlier ones fold history from the first block on. Hourly facts
+   * are kept from `newestFromUnix` on.
+   */
+  readonly openHistory?: (chainId: number, newestFromUnix: number) => HistoryFold
 }
 
 export type Store = (change: Change) => Promise<void>

@@ -61,7 +61,7 @@ test('a supply that is unknown or old is refused instead of shown', () =>
   indexed([logOf.transfer(grave, wallet, burnAddress, 1n)], async ({ routes, routesAt }) => {
     const unknown = await refusalOf(routes, '/api/supply/total')
     assert.equal(unknown.code, 'data_not_ready')
-    assert.match(unknown.message, /The supply of GRAVE is unknown/)
+    assert.match(unknown.message, /The balances of GRAVE are unknown/)
     const old = await refusalOf(routesAt(120), '/api/supply/total?token=CRYPT')
     assert.match(old.message, /The index of base is not up to date/)
   }))

@@ -1,15 +1,17 @@
 import type { DataDeps } from '#chains/datasets/data-route.ts'
-import { HOLDERS } from '#chains/datasets/dataset-names.ts'
 import { circulatingOf, readTotalSupply, totalSupplyOf } from '#chains/datasets/holders/queries.ts'
+import {
+  type Asked,
+  chainsOf,
+  refuseElsewhere,
+  scopeParameters,
+  whyUnknown,
+} from '#chains/datasets/holders/scope.ts'
 import { buildMeta, metaSchema, revisionAt } from '#chains/datasets/meta.ts'
-import { chainParameter, tokenParameter } from '#chains/datasets/parameters.ts'
-import { isWhole } from '#chains/datasets/reindexing.ts'
-import { areHoldersKnown } from '#chains/datasets/unknown.ts'
 import { amounts, amountText, rawText } from '#chains/datasets/wire.ts'
-import { type Chain, notConfigured, type PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import { conditionOf, type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
+import { notConfigured } from '#chains/ecosystem/ecosystem.ts'
+import { conditionOf, readIndexStatus } from '#chains/indexer/status.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { isTracked } from '#domain/token.ts'
 import { unixNow } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Effective } from '#route/parameter.ts'
@@ -48,13 +50,10 @@ function supplyRoute(deps: DataDeps, figure: FigureName): Route {
     metered: false,
     open: true,
     plain: true,
-    parameters: {
-      token: tokenParameter(ecosystem.tokens.filter(isTracked), ecosystem.primary),
-      chain: chainParameter(ecosystem),
-    },
+    parameters: scopeParameters(ecosystem),
     answers: { 200: { description: what, schema: shape } },
     refusals: ['data_not_ready'],
-    check: ({ parameters: { token, chain } }) => refuseElsewhere(token, chain),
+    check: ({ parameters }) => refuseElsewhere(parameters),
     async handle({ parameters, effective, question, headers }) {
       const type = preferredType(headers.accept?.toString(), [TEXT_TYPE, JSON_TYPE])
       const make = () => readSupply(deps, { ...parameters, figure, type, query: effective })
@@ -76,31 +75,24 @@ const shape = Type.Object({
   meta: metaSchema,
 })
 
-function refuseElsewhere(token: PricedToken, chain: Chain | undefined): Refusal | undefined {
-  const allowed = [...token.addresses.keys(), 'all']
-  if (chain === undefined || allowed.includes(chain.name)) return undefined
-  const reason = `is not a chain of ${token.symbol}`
-  const errors = [{ in: 'query', name: 'chain', reason, allowed } as const]
-  return refuse('invalid_parameter', `chain ${reason}`, { errors })
-}
-
-interface Asked {
+interface Wanted extends Asked {
   readonly figure: FigureName
-  readonly token: PricedToken
-  readonly chain: Chain | undefined
   readonly type: string
   readonly query: Readonly<Record<string, Effective>>
 }
 
-function readSupply(deps: DataDeps, asked: Asked): Promise<Answer | Refusal> {
+function readSupply(deps: DataDeps, asked: Wanted): Promise<Answer | Refusal> {
   const { register, ecosystem, file, clock } = deps
   const { figure, token, chain, type, query } = asked
   return register.snapshot(async (connection) => {
     const status = await readIndexStatus(connection, ecosystem.chains, file)
     if (status === undefined) return notReady('The index has not read its first blocks yet.')
     const nowUnix = unixNow(clock)
-    const unknown = whyUnknown(deps, status, { ...asked, nowUnix })
+    const unknown = whyUnknown(file, status, asked)
     if (unknown !== undefined) return notReady(unknown)
+    const old = chainsOf(status, asked).find((each) => conditionOf(each, nowUnix) !== 'live')
+    // A number alone cannot say that it is old.
+    if (old !== undefined) return notReady(`The index of ${old.chain.name} is not up to date.`)
     const supply = FIGURES[figure].of(await readTotalSupply(connection, token.symbol, chain?.id))
     const data = {
       token: token.symbol,
@@ -114,23 +106,6 @@ function readSupply(deps: DataDeps, asked: Asked): Promise<Answer | Refusal> {
     const meta = buildMeta(status, nowUnix, facts)
     return answer(200, JSON.stringify({ data, meta }), more)
   })
-}
-
-/** A number alone cannot say that it is old or incomplete. */
-function whyUnknown(
-  { ecosystem, file }: DataDeps,
-  status: IndexStatus,
-  { token, chain, nowUnix }: Pick<Asked, 'token' | 'chain'> & { readonly nowUnix: number },
-): string | undefined {
-  if (!isWhole(status, file, [HOLDERS])) return 'Transfers are being read again.'
-  for (const { id, name } of chain === undefined ? ecosystem.chains : [chain]) {
-    if (!token.addresses.has(name)) continue
-    const read = status.chains.find((each) => each.chain.id === id)
-    if (read === undefined || conditionOf(read, nowUnix) !== 'live')
-      return `The index of ${name} is not up to date.`
-  }
-  if (areHoldersKnown(status, token, chain?.id)) return undefined
-  return `The supply of ${token.symbol} is unknown: its transfers do not explain what its contract says.`
 }
 
 function notReady(message: string): Refusal {

@@ -110,6 +110,7 @@ export function openApiOf({ facts, routes }: DocumentInput, live: Examples = {})
 const STATISTICS = { name: 'Statistics', description: 'Figures of the ecosystem now and over time' }
 
 const OTHER_TAGS = [
+  { name: 'Holders', description: 'Who holds how much' },
   { name: 'Stream', description: 'Changes as they happen, as server-sent events' },
   { name: 'Keys', description: 'API keys, minted with a wallet signature' },
   { name: 'Usage', description: 'Calls counted today' },

@@ -10,13 +10,16 @@ import { HOLDERS } from '../dataset-names.ts'
 import {
   type Balances,
   forgetDeltas,
+  lastMovesAfter,
   moveBalances,
   readBalances,
   storeDeltas,
   takeDeltas,
 } from './fold-balances.ts'
 import { foldHolders, type HolderChange } from './fold-holders.ts'
+import { dropHours, forgetHours, openHours } from './fold-hours.ts'
 import { foldSupply } from './fold-supply.ts'
+import { foldTotals } from './fold-totals.ts'
 import { forgetHolders } from './history/forget-holders.ts'
 import { type HistoryToken, openHoldersHistory } from './history/holders-history.ts'
 import { dayEnds } from './holder-days.ts'
@@ -26,7 +29,12 @@ import { noteOverdrawnTokens } from './note-overdrawn.ts'
 export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
   const deployments = deploymentsOf(ecosystem)
   const locked = new Set([...ecosystem.burnAddresses, ...ecosystem.nonCirculating])
-  const movesOn = ({ chainId }: Change) => ({ locked, tokens: historyTokens(deployments, chainId) })
+  const several = onSeveralChains([...deployments.values()])
+  const movesOn = ({ chainId }: Change) => ({
+    locked,
+    several,
+    tokens: historyTokens(deployments, chainId),
+  })
   return {
     name: HOLDERS,
     selectors: [...deployments.values()].map(({ chainId, address }) => ({
@@ -38,11 +46,15 @@ export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
     decode: (log) => readTransfer(log, deployments),
     apply: (change, transfers) => applyTransfers(change, transfers, movesOn(change)),
     revert: (change, ancestor) => revertTransfers(change, ancestor, movesOn(change)),
-    forget: forgetHolders,
-    finalize: (change) => forgetDeltas(change.connection, change.chainId, change.finalizedNumber),
-    openHistory: (chainId) =>
+    forget: (change) => forgetHolders(change, several),
+    async finalize(change) {
+      await forgetDeltas(change.connection, change.chainId, change.finalizedNumber)
+      await forgetHours(change)
+    },
+    openHistory: (chainId, newestFromUnix) =>
       openHoldersHistory({
         chainId,
+        hoursFromUnix: newestFromUnix,
         tokens: historyTokens(deployments, chainId),
         locked,
       }),
@@ -53,6 +65,8 @@ interface Moves {
   /** Addresses whose balances do not circulate. */
   readonly locked: ReadonlySet<Address>
   readonly tokens: readonly HistoryToken[]
+  /** Symbols of tokens on several chains. */
+  readonly several: ReadonlySet<string>
 }
 
 interface Deployment {
@@ -95,12 +109,15 @@ function historyTokens(
   chainId: number,
 ): readonly HistoryToken[] {
   const all = [...deployments.values()]
+  const several = onSeveralChains(all)
   return all
     .filter((each) => each.chainId === chainId)
-    .map(({ symbol, address }) => {
-      const places = all.filter((each) => each.symbol === symbol)
-      return { symbol, address, isOnSeveralChains: places.length > 1 }
-    })
+    .map(({ symbol, address }) => ({ symbol, address, isOnSeveralChains: several.has(symbol) }))
+}
+
+function onSeveralChains(deployments: readonly Deployment[]): ReadonlySet<string> {
+  const bySymbol = Map.groupBy(deployments, ({ symbol }) => symbol)
+  return new Set([...bySymbol].flatMap(([symbol, { length }]) => (length > 1 ? [symbol] : [])))
 }
 
 function readTransfer(
@@ -128,13 +145,15 @@ function readTransfer(
 async function applyTransfers(
   change: Change,
   transfers: readonly TransferFact[],
-  { locked, tokens }: Moves,
+  { locked, tokens, several }: Moves,
 ): Promise<void> {
   const movements = collectMovements(transfers)
   const before = await readBalances(change, movements)
   const since = await foldHolders(change, holdersAfter(movements, before, locked))
-  await moveBalances(change, movements, { before, since })
-  await storeDeltas(change, movements)
+  await moveBalances(change, movements, { before, since, last: lastMovesAfter(movements, before) })
+  await foldTotals(change, movements, several)
+  const opened = await openHours(change, movements, before)
+  await storeDeltas(change, movements, { before, opened })
   await foldSupply(change, movements, locked)
   await noteOverdrawnTokens(change, tokens)
 }
@@ -146,7 +165,7 @@ function holdersAfter(
 ): readonly HolderChange[] {
   return movements.filter(isHolder(locked)).map((movement) => {
     const { token, address } = movement
-    const ends = dayEnds(movement, before.get(`${token}|${address}`) ?? 0n)
+    const ends = dayEnds(movement, before.get(`${token}|${address}`)?.balance ?? 0n)
     return { token, address, fromDay: ends[0]?.dayUnix ?? 0, ends }
   })
 }
@@ -154,19 +173,21 @@ function holdersAfter(
 async function revertTransfers(
   change: Change,
   ancestor: Position,
-  { locked, tokens }: Moves,
+  { locked, tokens, several }: Moves,
 ): Promise<void> {
-  const undone = await takeDeltas(change, ancestor)
+  const { undone, last, opened } = await takeDeltas(change, ancestor)
   const before = await readBalances(change, undone)
   const dayUnix = startOfDay(ancestor.timestamp)
   const changes = undone.filter(isHolder(locked)).map((movement) => {
     const { token, address, steps } = movement
-    let balance = before.get(`${token}|${address}`) ?? 0n
+    let balance = before.get(`${token}|${address}`)?.balance ?? 0n
     for (const step of steps) balance += step.received - step.sent
     return { token, address, fromDay: dayUnix, ends: [{ dayUnix, holds: balance > 0n }] }
   })
   const since = await foldHolders(change, changes)
-  await moveBalances(change, undone, { before, since })
+  await moveBalances(change, undone, { before, since, last })
+  await foldTotals(change, undone, several)
+  await dropHours(change, opened)
   await foldSupply(change, undone, locked)
   await noteOverdrawnTokens(change, tokens)
 }

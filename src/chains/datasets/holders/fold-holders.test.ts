@@ -19,8 +19,8 @@ onPostgres(
   async ({ engine }) => {
     await engine.write(async (tx) => {
       await tx.run(sql`
-      insert into balances (token, address, chain_id, balance, since_unix)
-      select 'GRAVE', '0x' || md5(cast(n as text)) || '00000000', 1, '5', 0
+      insert into balances (token, address, chain_id, balance, since_unix, last_unix)
+      select 'GRAVE', '0x' || md5(cast(n as text)) || '00000000', 1, '5', 0, 0
       from generate_series(1, cast(${HOLDERS} as integer)) n`)
       await tx.run(sql`
       insert into holder_spans (token, address, chain_id, from_unix, until_unix)

@@ -11,6 +11,22 @@ export interface Step {
   kept: bigint
 }
 
+/** An hour in which a balance moved. */
+export interface OpenedHour {
+  readonly token: string
+  readonly address: Address
+  readonly hourUnix: number
+}
+
+export function hourKey({ token, address, hourUnix }: OpenedHour): string {
+  return `${token}|${address}|${hourUnix}`
+}
+
+/** Anyone can send nothing in another's name. */
+export function movesAny({ received, sent }: Step): boolean {
+  return received !== 0n || sent !== 0n
+}
+
 /** Oldest step first. */
 export interface Movement {
   readonly token: string

@@ -2,9 +2,12 @@ import type { Migration } from '#store/engine.ts'
 import { CLUSTERED } from '#store/migrate.ts'
 
 /**
- * `balances`: balances other than zero; `since_unix` is null for addresses that are no holders.
- *   Those below zero are not explained by transfers.
- * `balance_deltas`: movements of blocks that are not final, for reverts.
+ * `balances`: balances other than zero; `since_unix` is null for addresses that are no holders,
+ *   `last_unix` the last transfer of more than zero. Those below zero are not explained by transfers.
+ * `holder_totals`: what is held on all chains, of tokens on several.
+ * `balance_deltas`: movements of blocks that are not final, for reverts; `last_unix` is what the
+ *   balance had before, null without one; `opens_hour` is 1 if it made the row of its hour.
+ * `balance_hours`: balances before the first movement of an hour, for 31 days.
  * `holder_spans`: ended periods of holding; most holders never left.
  * `holder_turns`: days on which holding began or ceased.
  * `holder_buckets`: holders gained and lost over all chains.
@@ -19,9 +22,18 @@ export const holdersMigration: Migration = {
       chain_id bigint not null,
       balance text not null,
       since_unix bigint,
+      last_unix bigint not null,
       primary key (token, address, chain_id)
     ) ${CLUSTERED};
     create index balances_overdrawn on balances (token, chain_id, address) where balance < '1';
+    create index balances_by_size on balances (token, chain_id, balance, address);
+    create table holder_totals (
+      token text not null,
+      address text not null,
+      balance text not null,
+      primary key (token, address)
+    ) ${CLUSTERED};
+    create index holder_totals_by_size on holder_totals (token, balance, address);
     create table balance_deltas (
       chain_id bigint not null,
       block_number bigint not null,
@@ -31,9 +43,20 @@ export const holdersMigration: Migration = {
       received text not null,
       sent text not null,
       kept text not null,
+      last_unix bigint,
+      opens_hour integer not null,
       primary key (chain_id, block_number, token, address)
     ) ${CLUSTERED};
     create index balance_deltas_of_address on balance_deltas (token, address, chain_id, block_number);
+    create table balance_hours (
+      token text not null,
+      address text not null,
+      chain_id bigint not null,
+      hour_unix bigint not null,
+      balance text not null,
+      primary key (token, address, chain_id, hour_unix)
+    ) ${CLUSTERED};
+    create index balance_hours_by_time on balance_hours (chain_id, hour_unix);
     create table supply_buckets (
       token text not null,
       chain_id bigint not null,

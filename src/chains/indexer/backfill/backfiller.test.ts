@@ -15,6 +15,7 @@ import {
   drainedUntil,
   equalsPlain,
   indexed,
+  indexedInOrder,
   isComplete,
   MINTED,
   mint,
@@ -22,7 +23,6 @@ import {
   readSums,
   readWhileItGoes,
   stepsUntilComplete,
-  withoutFolds,
 } from '#test/older-history-harness.ts'
 import { differenceOf } from '#test/stepped-index.ts'
 import { readIndexStatus } from '../status.ts'
@@ -33,16 +33,7 @@ const runs = Number(process.env.RANDOM_RUNS ?? (isLongVersion ? 100 : 2))
 
 const history: fc.Arbitrary<readonly LivelyBlock[]> = fc
   .array(livelyBlocks, { minLength: 8, maxLength: 14 })
-  .map((parts) => withinNewestDays(parts.flat()))
-
-/** A chain that is read without folds is right only where none of it is older. */
-function withinNewestDays(blocks: readonly LivelyBlock[]): readonly LivelyBlock[] {
-  let seconds = 0
-  return blocks.filter(({ secondsApart }) => {
-    seconds += secondsApart
-    return seconds < 30 * 86_400
-  })
-}
+  .map((parts) => parts.flat())
 
 describe('older history', () => {
   test('folded in memory, stopped and taken up at any place, it is what blocks stored one by one are', async () => {
@@ -50,7 +41,7 @@ describe('older history', () => {
     await fc.assert(
       fc.asyncProperty(life, async ({ history: blocks, kill, range }) => {
         await onChain(blocks, async (node, ecosystem) => {
-          const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
+          const plain = await indexedInOrder(node, ecosystem)
           node.faults.rangeMax = { blocks: range + 1, dialect: 'geth' }
           const folded = await indexed(ecosystem, { kill })
           const difference = await differenceOf(plain, folded)
@@ -105,7 +96,7 @@ describe('older history', () => {
     const days = Array.from({ length: 60 }, () => ({ secondsApart: 86_400, deeds: [mint] }))
     await onChain(days, async (node, ecosystem) => {
       node.faults.rangeMax = { blocks: 2, dialect: 'geth' }
-      const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
+      const plain = await indexedInOrder(node, ecosystem)
       const whole = await drainedUntil(ecosystem, Number.POSITIVE_INFINITY)
       const broken = await drainedUntil(ecosystem, whole.taken)
       assert.equal(broken.failures.length, 1, broken.failures.join())
@@ -132,7 +123,7 @@ describe('older history', () => {
   })
 
   test('it is read while the newest days are being stored, and counts for nothing where that fails', async () => {
-    await onChain(digsOf(90), async (_node, ecosystem) => {
+    await onChain(digsOf(90), async (node, ecosystem) => {
       const olderRead = Promise.withResolvers<void>()
       let writes = 0
       const write = async () => {
@@ -146,7 +137,7 @@ describe('older history', () => {
       }
       const { engine, index } = await begin(ecosystem, { onRead }, { write })
       await assert.rejects(index.followOnce(), /the disk is full/)
-      await equalsPlain(ecosystem, engine, index)
+      await equalsPlain(node, ecosystem, { engine, index })
     })
   })
 
@@ -157,7 +148,7 @@ describe('older history', () => {
       for (let step = 0; step < 4; step += 1) await index.followOnce()
       node.chain = live(node.chain.fork(121), 'base', days.slice(0, 5))
       while (!(await isComplete(index)));
-      const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
+      const plain = await indexedInOrder(node, ecosystem)
       assert.equal(await differenceOf(plain, engine), undefined)
       assert.equal(await engine.snapshot((reads) => readBackfill(reads, 8453)), undefined)
       await Promise.all([plain.close(), engine.close()])
@@ -183,7 +174,7 @@ describe('older history', () => {
       await index.followOnce()
       await older
       while (!(await isComplete(index)));
-      const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
+      const plain = await indexedInOrder(node, ecosystem)
       assert.equal(await differenceOf(plain, engine), undefined)
       await Promise.all([plain.close(), engine.close()])
     })
@@ -197,7 +188,7 @@ describe('older history', () => {
       await index.followOnce()
       while (await index.readOlder());
       while (!(await isComplete(index)));
-      const plain = await indexed(ecosystem, { datasets: withoutFolds(ecosystem) })
+      const plain = await indexedInOrder(node, ecosystem)
       assert.equal(await differenceOf(plain, engine), undefined)
       await Promise.all([plain.close(), engine.close()])
     })
@@ -216,7 +207,7 @@ describe('older history', () => {
       node.chain = other
       await readWhileItGoes(index)
       node.chain = live(ours, 'base', quick([mint])).addEmpty(64)
-      await equalsPlain(ecosystem, engine, index)
+      await equalsPlain(node, ecosystem, { engine, index })
     })
   })
 
@@ -236,7 +227,7 @@ describe('older history', () => {
         node.chain = ours
         // What was read ahead of the other branch is found out now, if it was not before.
         assert.ok((await stepsUntilComplete(index, 400)).length <= 1)
-        await equalsPlain(ecosystem, engine, index)
+        await equalsPlain(node, ecosystem, { engine, index })
       })
   })
 
@@ -251,7 +242,7 @@ describe('older history', () => {
           const failures = await stepsUntilComplete(index, 40)
           assert.equal(failures.length, 1, failures.join())
           assert.equal(source.endpoints()[0]?.state, 'lying')
-          await equalsPlain(ecosystem, engine, index)
+          await equalsPlain(node, ecosystem, { engine, index })
         } finally {
           await liar.stop()
         }

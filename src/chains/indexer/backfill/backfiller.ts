@@ -202,7 +202,7 @@ export class Backfiller {
     if (this.#opened !== undefined) return this.#opened
     const folds = new Map<AnyDataset, HistoryFold>()
     for (const dataset of this.#readFor(backfill)) {
-      const fold = dataset.openHistory?.(this.#chain.id)
+      const fold = dataset.openHistory?.(this.#chain.id, backfill.newestFrom.timestamp)
       if (fold !== undefined) folds.set(dataset, fold)
     }
     // A new fold has nothing to load, and its row may not be stored yet.

@@ -38,6 +38,11 @@ export class BalanceColumns {
     }
   }
 
+  /** Whether the value that was read last is zero. */
+  hasReadZero(): boolean {
+    return this.#length === 0
+  }
+
   addReadBy(others: BalanceColumns, id: number): void {
     this.#value.set(others.#value)
     this.#length = others.#length
@@ -113,16 +118,19 @@ export class BalanceColumns {
     return this.isNegative(id) ? BigInt.asIntN(LIMBS * 32, value) : value
   }
 
+  /** Call in the order of `id`, once each. */
+  copy(id: number, others: BalanceColumns, from: number): void {
+    this.#reserve(id)
+    for (let limb = 0; limb < LIMBS; limb += 1)
+      this.#limbs[id * LIMBS + limb] = others.#limbs[from * LIMBS + limb] ?? 0
+    const wide = others.#wideOf(from)
+    if (wide !== undefined) this.#wide.set(id, wide)
+  }
+
   /** Copies balances, indexed by position. */
   pick(ids: Float64Array): BalanceColumns {
     const picked = new BalanceColumns(ids.length)
-    for (let place = 0; place < ids.length; place += 1) {
-      const id = ids[place] ?? 0
-      for (let limb = 0; limb < LIMBS; limb += 1)
-        picked.#limbs[place * LIMBS + limb] = this.#limbs[id * LIMBS + limb] ?? 0
-      const wide = this.#wideOf(id)
-      if (wide !== undefined) picked.#wide.set(place, wide)
-    }
+    for (let place = 0; place < ids.length; place += 1) picked.copy(place, this, ids[place] ?? 0)
     return picked
   }
 

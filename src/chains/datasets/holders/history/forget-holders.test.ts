@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Change } from '#chains/indexer/dataset.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
-import type { Sql } from '#store/sql.ts'
+import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { registerMigrations } from '../../datasets.ts'
@@ -20,22 +21,39 @@ const ROWS = [
 
 const DELETED_MAX = 20_000
 
-const TABLES = ['balances', 'balance_deltas', 'supply_buckets', 'holder_spans']
+const TABLES = [
+  'balances',
+  'balance_deltas',
+  'balance_hours',
+  'supply_buckets',
+  'holder_spans',
+  'holder_totals',
+]
 
 const texts = { token: 'text', address: 'text' } as const
 
+const FIVE = toStored(5n)
+
 const FILLED: readonly [BulkInsert, (n: number) => readonly (string | number)[]][] = [
   [
-    { table: 'balances', columns: { ...texts, balance: 'text' }, constants: { since_unix: 0 } },
-    (n) => [tokenOf(n), addressOf(n), '5'],
+    {
+      table: 'balances',
+      columns: { ...texts, balance: 'text' },
+      constants: { since_unix: 0, last_unix: 0 },
+    },
+    (n) => [tokenOf(n), addressOf(n), FIVE],
   ],
   [
     {
       table: 'balance_deltas',
       columns: { ...texts, block_number: 'bigint', received: 'text', sent: 'text', kept: 'text' },
-      constants: { timestamp_unix: 0 },
+      constants: { timestamp_unix: 0, opens_hour: 0 },
     },
     (n) => [tokenOf(n), addressOf(n), n % 50, '5', '0', '0'],
+  ],
+  [
+    { table: 'balance_hours', columns: { ...texts, hour_unix: 'bigint', balance: 'text' } },
+    (n) => [tokenOf(n), addressOf(n), 0, FIVE],
   ],
   [
     {
@@ -72,6 +90,12 @@ onEach(
             Array.from({ length }, (_, n) => rowOf(n)),
           )
     })
+    await engine.write((tx) =>
+      tx.insert(
+        { table: 'holder_totals', columns: { ...texts, balance: 'text' } },
+        Array.from({ length: 21_000 }, (_, n) => [tokenOf(n), addressOf(n), toStored(10n)]),
+      ),
+    )
     await engine.write(async (connection) => {
       let mostDeleted = 0
       const count = () => countRows(connection)
@@ -95,8 +119,14 @@ onEach(
         valuesOf: async () => [],
         priceMoved: () => undefined,
       }
-      await forgetHolders(change)
-      assert.deepEqual(await count(), [100, 100, 100, 100])
+      await forgetHolders(change, new Set(['GRAVE']))
+      // Only GRAVE is on several chains.
+      assert.deepEqual(await count(), [100, 100, 100, 100, 100, 75])
+      const sums = await connection.run(sql`select distinct balance from holder_totals`)
+      assert.deepEqual(
+        sums.map(({ balance }) => balance),
+        [FIVE],
+      )
       assert.ok(mostDeleted > 0 && mostDeleted <= DELETED_MAX, `${mostDeleted} rows at once`)
     })
   },

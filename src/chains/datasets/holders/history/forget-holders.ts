@@ -2,6 +2,7 @@ import type { Change } from '#chains/indexer/dataset.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, join, type Sql, sql } from '#store/sql.ts'
+import { forgetTotals, sumTotalsAnew } from '../fold-totals.ts'
 import { voidProof } from '../proof/proof-row.ts'
 import { countHoldersAnew } from './count-holders-anew.ts'
 
@@ -20,6 +21,10 @@ const TABLES: readonly Keyed[] = [
     key: { address: 'text', chain_id: 'integer', block_number: 'integer' },
   },
   {
+    table: sql`balance_hours`,
+    key: { address: 'text', chain_id: 'integer', hour_unix: 'integer' },
+  },
+  {
     table: sql`supply_buckets`,
     key: { chain_id: 'integer', grain: 'text', bucket_unix: 'integer' },
   },
@@ -29,18 +34,21 @@ const TABLES: readonly Keyed[] = [
   },
 ]
 
-/** Removes the chain's balances and recounts the holders on the others. */
-export async function forgetHolders({ connection, chainId }: Change): Promise<void> {
+/** Removes the chain's balances and recounts the others. `several`: tokens on several chains. */
+export async function forgetHolders(
+  { connection, chainId }: Change,
+  several: ReadonlySet<string>,
+): Promise<void> {
   // Includes tokens removed from the file.
   const found = await connection.run(sql`
     select distinct token from supply_buckets where chain_id = ${chainId} and grain = 'total'`)
   for (const each of TABLES) await deleteChain(connection, each, chainId)
   await voidProof(connection, chainId)
-  for (const row of found)
-    await countHoldersAnew(connection, {
-      symbol: column.text(row, 'token'),
-      isOnSeveralChains: true,
-    })
+  for (const row of found) {
+    const symbol = column.text(row, 'token')
+    await countHoldersAnew(connection, { symbol, isOnSeveralChains: true })
+    await (several.has(symbol) ? sumTotalsAnew : forgetTotals)(connection, symbol)
+  }
 }
 
 async function deleteChain(connection: Connection, keyed: Keyed, chainId: number): Promise<void> {

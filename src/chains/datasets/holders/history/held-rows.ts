@@ -10,12 +10,14 @@ export interface HeldPart {
   readonly balances: PackedBalances
   /** First UTC day of holding; NaN for non-holders. */
   readonly since: Float64Array<ArrayBuffer>
+  /** The last transfer of more than zero. */
+  readonly last: Float64Array<ArrayBuffer>
 }
 
 export const NO_DAY = -1
 
 /**
- * A snapshot of balances, 28 bytes each. Addresses never change, so they are looked up when rows
+ * A snapshot of balances, 32 bytes each. Addresses never change, so they are looked up when rows
  * are made.
  */
 export class HeldRows {
@@ -23,18 +25,26 @@ export class HeldRows {
   readonly #ids: Uint32Array<ArrayBuffer>
   readonly #balances: BalanceColumns
   readonly #since: Int32Array<ArrayBuffer>
+  readonly #last: Uint32Array<ArrayBuffer>
 
   constructor(
     addresses: AddressTable,
     ids: Float64Array<ArrayBuffer>,
-    held: { readonly balances: BalanceColumns; dayOf(id: number): number },
+    held: {
+      readonly balances: BalanceColumns
+      dayOf(id: number): number
+      lastOf(id: number): number
+    },
   ) {
     this.#addresses = addresses
     this.#ids = new Uint32Array(ids)
     this.#balances = held.balances.pick(ids)
     this.#since = new Int32Array(ids.length)
-    for (let place = 0; place < ids.length; place += 1)
+    this.#last = new Uint32Array(ids.length)
+    for (let place = 0; place < ids.length; place += 1) {
       this.#since[place] = held.dayOf(ids[place] ?? 0)
+      this.#last[place] = held.lastOf(ids[place] ?? 0)
+    }
   }
 
   get count(): number {
@@ -48,6 +58,7 @@ export class HeldRows {
       addresses: this.#addresses.words(this.#ids.subarray(from, to)),
       balances: this.#balances.packed(from, from + days.length),
       since: Float64Array.from(days, (day) => (day === NO_DAY ? Number.NaN : day * DAY_SECONDS)),
+      last: Float64Array.from(this.#last.subarray(from, to)),
     }
   }
 
@@ -55,6 +66,7 @@ export class HeldRows {
   free(): void {
     free(this.#ids)
     free(this.#since)
+    free(this.#last)
     this.#balances.free()
   }
 }

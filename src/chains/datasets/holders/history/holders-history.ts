@@ -9,6 +9,7 @@ import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { free } from '#lib/free.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
+import { sumTotalsAnew } from '../fold-totals.ts'
 import { MISSHAPEN } from '../movement.ts'
 import { noteOverdrawnTokens } from '../note-overdrawn.ts'
 import { countHoldersAnew } from './count-holders-anew.ts'
@@ -27,10 +28,11 @@ export function openHoldersHistory(input: {
   readonly chainId: number
   readonly tokens: readonly HistoryToken[]
   readonly locked: ReadonlySet<Address>
+  readonly hoursFromUnix: number
 }): HistoryFold {
   const { chainId } = input
   const histories = new Map(
-    input.tokens.map(({ symbol, address }) => [address, new TokenHistory(symbol, input.locked)]),
+    input.tokens.map(({ symbol, address }) => [address, new TokenHistory(symbol, input)]),
   )
   const isCountedAtTheEnd = (token: HistoryToken) => token.isOnSeveralChains || isResumed
   let isResumed = false
@@ -60,7 +62,7 @@ export function openHoldersHistory(input: {
         if (history === undefined) continue
         const time = timestamp[index] ?? 0
         if (time >= dayUnix + DAY_SECONDS || time < dayUnix) beginDay(startOfDay(time))
-        if (!history.take(columns, index))
+        if (!history.take(columns, index, time))
           report(columns.log(index), { kind: 'unreadable', reason: MISSHAPEN })
       }
     },
@@ -85,12 +87,15 @@ export function openHoldersHistory(input: {
     async complete({ connection }: Change) {
       for (const token of input.tokens.filter(isCountedAtTheEnd))
         await countHoldersAnew(connection, token)
+      for (const { symbol } of input.tokens.filter((each) => each.isOnSeveralChains))
+        await sumTotalsAnew(connection, symbol)
     },
   }
 }
 
-function freeColumns({ holders, ended }: Changed): void {
+function freeColumns({ holders, hours, ended }: Changed): void {
   holders.free()
+  hours.free()
   free(ended.addresses)
   free(ended.from)
   free(ended.until)

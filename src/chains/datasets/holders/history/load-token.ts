@@ -14,13 +14,14 @@ export async function loadToken(
   history.beginDay(dayUnix)
   for await (const row of paged((after) =>
     connection.run(sql`
-    select address, balance, since_unix from balances
+    select address, balance, since_unix, last_unix from balances
     where token = ${symbol} and chain_id = ${chainId} and address > ${after}
     order by address limit ${PAGE}`),
   ))
     history.restoreHolder(column.hex(row, 'address'), {
       balance: column.bigint(row, 'balance'),
       sinceUnix: column.integerOrNull(row, 'since_unix'),
+      lastUnix: column.integer(row, 'last_unix'),
     })
   for await (const row of paged((after) =>
     connection.run(sql`

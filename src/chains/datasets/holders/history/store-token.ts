@@ -5,10 +5,12 @@ import type { BulkInsert } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import { foldTurns } from '../fold-holders.ts'
+import { BALANCE_HOURS_KEY } from '../fold-hours.ts'
 import { foldSupplyDays } from '../fold-supply.ts'
 import { HOLDER_SPANS_KEY } from '../tables.ts'
 import { ADDRESS_WORDS } from './address-table.ts'
 import type { HeldRows } from './held-rows.ts'
+import type { OpenedHours } from './hour-list.ts'
 import type { Changed } from './token-history.ts'
 
 const BALANCES: BulkInsert = {
@@ -19,14 +21,22 @@ const BALANCES: BulkInsert = {
     chain_id: 'bigint',
     balance: 'text',
     since_unix: 'bigint',
+    last_unix: 'bigint',
   },
   conflict: `on conflict (token, address, chain_id) do update set
-    balance = excluded.balance, since_unix = excluded.since_unix`,
+    balance = excluded.balance, since_unix = excluded.since_unix, last_unix = excluded.last_unix`,
 }
 
 const HOLDER_SPANS: BulkInsert = {
   table: 'holder_spans',
   columns: { ...HOLDER_SPANS_KEY, until_unix: 'bigint' },
+}
+
+/** After a resume the hour may have a row, whose balance is older. */
+const BALANCE_HOURS: BulkInsert = {
+  table: 'balance_hours',
+  columns: { ...BALANCE_HOURS_KEY, balance: 'text' },
+  conflict: 'on conflict (token, address, chain_id, hour_unix) do nothing',
 }
 
 /** Bounds memory: queued rows are half as wide. */
@@ -36,6 +46,7 @@ const HELD_AT_ONCE = 32_768
 export async function storeToken(change: Change, token: string, changed: Changed): Promise<void> {
   await dropEmptied(change, token, changed.emptied)
   await storeBalances(change, token, changed.holders)
+  await storeHours(change, token, changed.hours)
   await dropSpans(change, token, changed.resumed)
   await storeSpans(change, token, changed.ended)
   await foldSupplyDays(change, token, changed.supply)
@@ -60,7 +71,7 @@ async function storeBalances(
   holders: HeldRows,
 ): Promise<void> {
   for (let from = 0; from < holders.count; from += HELD_AT_ONCE) {
-    const { count, addresses, balances, since } = holders.part(from, from + HELD_AT_ONCE)
+    const { count, addresses, balances, since, last } = holders.part(from, from + HELD_AT_ONCE)
     await connection.insert(BALANCES, {
       count,
       columns: [
@@ -69,11 +80,36 @@ async function storeBalances(
         { kind: 'same', value: chainId },
         { kind: 'integer', ...balances },
         { kind: 'numbers', values: since },
+        { kind: 'numbers', values: last },
       ],
     })
     free(addresses)
     free(balances.words)
     free(since)
+    free(last)
+  }
+}
+
+async function storeHours(
+  { connection, chainId }: Change,
+  token: string,
+  opened: OpenedHours,
+): Promise<void> {
+  for (let from = 0; from < opened.count; from += HELD_AT_ONCE) {
+    const { count, addresses, hours, balances } = opened.part(from, from + HELD_AT_ONCE)
+    await connection.insert(BALANCE_HOURS, {
+      count,
+      columns: [
+        { kind: 'same', value: token },
+        { kind: 'hex', words: addresses, width: ADDRESS_WORDS },
+        { kind: 'same', value: chainId },
+        { kind: 'numbers', values: hours },
+        { kind: 'integer', ...balances },
+      ],
+    })
+    free(addresses)
+    free(hours)
+    free(balances.words)
   }
 }
 

@@ -2,12 +2,13 @@ import type { LogColumns } from '#chains/chain/columns/log-columns.ts'
 import { HASH_DIGITS, PLACE } from '#chains/chain/columns/log-columns.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import { free } from '#lib/free.ts'
-import { DAY_SECONDS } from '#lib/time.ts'
+import { DAY_SECONDS, startOfHour } from '#lib/time.ts'
 import type { SupplyChange } from '../fold-supply.ts'
 import { AddressTable } from './address-table.ts'
 import { BalanceColumns } from './balance-columns.ts'
 import { byAddress } from './by-address.ts'
 import { HeldRows, NO_DAY } from './held-rows.ts'
+import { HourList, type OpenedHours } from './hour-list.ts'
 import { NumberList } from './number-list.ts'
 import { type EndedSpans, SpanList } from './span-list.ts'
 
@@ -20,6 +21,7 @@ const HELD = 16
 const LISTED = 32
 /** Has a stored balance. */
 const STORED = 64
+const MOVED_THIS_HOUR = 128
 
 const SPECIAL = LOCKED | IS_ZERO
 
@@ -37,6 +39,7 @@ export interface Changed {
   readonly holders: HeldRows
   /** Addresses that moved to zero and are still stored. */
   readonly emptied: readonly Address[]
+  readonly hours: OpenedHours
   readonly ended: EndedSpans
   readonly resumed: readonly { readonly address: Address; readonly fromUnix: number }[]
   /** Keyed by UTC day, for this chain. */
@@ -60,14 +63,27 @@ export class TokenHistory {
   #moved = new NumberList()
   /** Days since 1970; valid while holding and on the last day. */
   #since = new Uint16Array(1_024)
+  /** The last transfer of more than zero. */
+  #last = new Uint32Array(1_024)
+  readonly #hoursFromUnix: number
+  #hourUnix = 0
+  #movedThisHour: number[] = []
+  #hours = new HourList()
   #spans = new SpanList()
   #holders = new Map<number, HolderCounts>()
   #supply = new Map<number, SupplyChange>()
   /** Sums changes of the day, because a busy pool would otherwise allocate per transfer. */
   readonly #supplyToday = new BalanceColumns(4)
 
-  constructor(symbol: string, locked: ReadonlySet<Address>) {
+  constructor(
+    symbol: string,
+    {
+      locked,
+      hoursFromUnix,
+    }: { readonly locked: ReadonlySet<Address>; readonly hoursFromUnix: number },
+  ) {
     this.symbol = symbol
+    this.#hoursFromUnix = hoursFromUnix
     this.#mark(this.addresses.internAddress(ZERO_ADDRESS), IS_ZERO)
     for (const address of locked) {
       const id = this.addresses.internAddress(address)
@@ -75,7 +91,7 @@ export class TokenHistory {
     }
   }
 
-  take(columns: LogColumns, index: number): boolean {
+  take(columns: LogColumns, index: number, timeUnix: number): boolean {
     const data = columns.place(index, PLACE.data)
     const from = columns.place(index, PLACE.topic1)
     const to = columns.place(index, PLACE.topic2)
@@ -88,6 +104,10 @@ export class TokenHistory {
     const sender = this.addresses.intern(columns.body, from + TOPIC_PADDING)
     const receiver = this.addresses.intern(columns.body, to + TOPIC_PADDING)
     this.balances.read(columns.body, data)
+    if (!this.balances.hasReadZero()) {
+      this.#moveAt(sender, timeUnix)
+      this.#moveAt(receiver, timeUnix)
+    }
     if (!this.#is(sender, IS_ZERO)) this.balances.subtract(sender)
     if (!this.#is(receiver, IS_ZERO)) this.balances.add(receiver)
     this.#touch(sender)
@@ -112,10 +132,19 @@ export class TokenHistory {
   /** `sinceUnix` is null for non-holders. */
   restoreHolder(
     address: Address,
-    { balance, sinceUnix }: { readonly balance: bigint; readonly sinceUnix: number | null },
+    {
+      balance,
+      sinceUnix,
+      lastUnix,
+    }: {
+      readonly balance: bigint
+      readonly sinceUnix: number | null
+      readonly lastUnix: number
+    },
   ): void {
     const id = this.addresses.internAddress(address)
     this.balances.set(id, balance)
+    this.#keepLast(id, lastUnix)
     this.#mark(id, STORED)
     if (sinceUnix === null) return
     this.#holdSince(id, sinceUnix)
@@ -144,7 +173,9 @@ export class TokenHistory {
         balances,
         dayOf: (id) =>
           this.#is(id, SPECIAL) || balances.isNegative(id) ? NO_DAY : (this.#since[id] ?? 0),
+        lastOf: (id) => this.#last[id] ?? 0,
       }),
+      hours: this.#hours.take(addresses),
       ...this.#spans.take(addresses),
       emptied: this.#drainMoved(moved),
       holderDays: this.#holders,
@@ -154,6 +185,7 @@ export class TokenHistory {
     free(holders)
     free(moved)
     this.#moved = new NumberList()
+    this.#hours = new HourList()
     this.#spans = new SpanList()
     this.#holders = new Map()
     this.#supply = new Map()
@@ -205,6 +237,33 @@ export class TokenHistory {
       this.#since = more
     }
     this.#since[id] = dayUnix / DAY_SECONDS
+  }
+
+  /** Call before the balance moves. */
+  #moveAt(id: number, timeUnix: number): void {
+    this.#keepLast(id, timeUnix)
+    if (timeUnix < this.#hoursFromUnix) return
+    const hourUnix = startOfHour(timeUnix)
+    if (hourUnix !== this.#hourUnix) this.#beginHour(hourUnix)
+    if (this.#is(id, MOVED_THIS_HOUR | IS_ZERO)) return
+    this.#mark(id, MOVED_THIS_HOUR)
+    this.#movedThisHour.push(id)
+    this.#hours.push(id, hourUnix, this.balances)
+  }
+
+  #beginHour(hourUnix: number): void {
+    for (const id of this.#movedThisHour) this.#unmark(id, MOVED_THIS_HOUR)
+    this.#movedThisHour = []
+    this.#hourUnix = hourUnix
+  }
+
+  #keepLast(id: number, timeUnix: number): void {
+    if (id >= this.#last.length) {
+      const more = new Uint32Array(Math.max(this.#last.length * 2, id + 1))
+      more.set(this.#last)
+      this.#last = more
+    }
+    this.#last[id] = timeUnix
   }
 
   #countTurn(began: boolean, by: 1 | -1): void {

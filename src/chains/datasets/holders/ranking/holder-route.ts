@@ -1,0 +1,96 @@
+import { isRefusal } from '#domain/refusal.ts'
+import { DAY_SECONDS, HOUR_SECONDS, startOfHour } from '#lib/time.ts'
+import { named, Type } from '#lib/type.ts'
+import type { Route } from '#route/route.ts'
+import { type DataDeps, dataRoute } from '../../data-route.ts'
+import { HOLDERS } from '../../dataset-names.ts'
+import { addressParameter } from '../../parameters.ts'
+import { amounts, amountText, rawText } from '../../wire.ts'
+import { openingSince } from '../fold-hours.ts'
+import { readBalanceAt } from '../queries.ts'
+import { chainsOf, refuseElsewhere, scopeParameters } from '../scope.ts'
+import { RANKED_MAX, rankOf, readMovedSince, readSeen } from './queries.ts'
+import { holderProperties, leftOutOf, openRanking, showHolder } from './show-holder.ts'
+
+const holderShape = named('WalletHolding', {
+  rank: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+    description: `Null if it holds none, is excluded, or is not among the first ${RANKED_MAX}`,
+  }),
+  ...holderProperties,
+  change24h: amountText,
+  change24hRaw: rawText,
+  change7d: amountText,
+  change7dRaw: rawText,
+  change30d: amountText,
+  change30dRaw: rawText,
+  chains: Type.Array(
+    named('ChainBalance', {
+      chain: Type.String(),
+      chainId: Type.Integer(),
+      balance: amountText,
+      balanceRaw: rawText,
+    }),
+  ),
+})
+
+/** Windows begin at a full hour, so they are up to an hour shorter. */
+const WINDOWS = [
+  { name: 'change24h', days: 1 },
+  { name: 'change7d', days: 7 },
+  { name: 'change30d', days: 30 },
+] as const
+
+export function holderRoute(deps: DataDeps): Route {
+  const leftOut = leftOutOf(deps.ecosystem)
+  return dataRoute(deps, {
+    path: '/api/holders/{address}',
+    operationId: 'getHolder',
+    tag: 'Holders',
+    summary: 'Balance, rank and change of a wallet',
+    description:
+      'What one wallet holds of a token, on each chain, its rank, and the change over 24 hours, 7 and 30 days, which begin at a full hour. A wallet that never held any has zeros. Blocks of `asOfBlock` and `asOfUnix` must not be older than the final block of each chain.',
+    parameters: { address: addressParameter, ...scopeParameters(deps.ecosystem) },
+    datasets: () => [HOLDERS],
+    data: holderShape,
+    asOf: true,
+    refusals: ['invalid_address'],
+    check: refuseElsewhere,
+    async read({ connection, status, snapshot, parameters: { address, ...asked } }) {
+      const opened = await openRanking(connection, deps, { status, snapshot, asked })
+      if (isRefusal(opened)) return opened
+      const { scope, supply } = opened
+      const { token } = asked
+      const windows = WINDOWS.map(({ name, days }) => {
+        const fromUnix = status.asOfUnix - days * DAY_SECONDS + 1
+        return { name, hourUnix: startOfHour(fromUnix + HOUR_SECONDS - 1), change: 0n }
+      })
+      const chains = []
+      let balance = 0n
+      for (const { chain } of chainsOf(status, asked)) {
+        const blockNumber = snapshot?.get(chain.id)?.number ?? Number.MAX_SAFE_INTEGER
+        const place = { token: token.symbol, chainId: chain.id, blockNumber }
+        const held = await readBalanceAt(connection, { ...place, address })
+        balance += held
+        for (const window of windows) {
+          const { hourUnix } = window
+          const since = { token: token.symbol, address, hourUnix }
+          const opening = await openingSince({ connection, chainId: chain.id }, since)
+          window.change += held - (opening ?? held)
+        }
+        chains.push({
+          chain: chain.name,
+          chainId: chain.id,
+          ...amounts('balance', held, token.decimals),
+        })
+      }
+      const own = { address, balance }
+      const moved = await readMovedSince(connection, scope, snapshot)
+      const seen = await readSeen(connection, scope, { addresses: [address], moved })
+      const shown = showHolder(own, { token, supply, seen: seen.get(address), leftOut })
+      const isRanked = balance > 0n && !shown.excluded
+      const rank = isRanked ? await rankOf(connection, scope, { own, moved, leftOut }) : null
+      const changes = windows.map(({ name, change }) => amounts(name, change, token.decimals))
+      return { data: { rank, ...shown, ...Object.assign({}, ...changes), chains } }
+    },
+  })
+}

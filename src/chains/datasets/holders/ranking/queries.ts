@@ -1,0 +1,217 @@
+import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
+import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
+import { chunks } from '#lib/chunks.ts'
+import { toStored } from '#lib/stored-integer.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { empty, ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
+import { inKeys } from '#store/typed-values.ts'
+
+/** A token on these of its chains. */
+export interface Scope {
+  readonly token: string
+  readonly chainIds: readonly number[]
+}
+
+export interface Holding {
+  readonly address: Address
+  readonly balance: bigint
+}
+
+/** What a wallet moved after a snapshot. */
+export interface Moved {
+  readonly change: bigint
+  /** The last transfers up to the snapshot, by chain id; null where nothing was held. */
+  readonly last: ReadonlyMap<number, number | null>
+}
+
+export type MovedSince = ReadonlyMap<Address, Moved>
+
+/** Picks the table whose index gives the order: balances of a chain, or totals of several. */
+function source({ token, chainIds }: Scope): Sql {
+  const [chainId] = chainIds
+  if (chainIds.length === 1)
+    return sql`balances where token = ${token} and chain_id = ${chainId ?? 0}`
+  return sql`holder_totals where token = ${token}`
+}
+
+/** Reads what moved after a snapshot, which must not be older than the final blocks. */
+export async function readMovedSince(
+  connection: Connection,
+  { token, chainIds }: Scope,
+  snapshot: AsOfSnapshot | undefined,
+): Promise<MovedSince> {
+  const moved = new Map<Address, { change: bigint; last: Map<number, number | null> }>()
+  for (const chainId of snapshot === undefined ? [] : chainIds) {
+    const found = await connection.run(sql`
+      select address, received, sent, last_unix from balance_deltas
+      where chain_id = ${chainId} and block_number > ${snapshot?.get(chainId)?.number ?? 0}
+        and token = ${token}
+      order by block_number`)
+    for (const row of found) {
+      const address = column.hex(row, 'address')
+      if (address === ZERO_ADDRESS) continue
+      const each = moved.get(address) ?? { change: 0n, last: new Map() }
+      each.change += column.bigint(row, 'received') - column.bigint(row, 'sent')
+      if (!each.last.has(chainId)) each.last.set(chainId, column.integerOrNull(row, 'last_unix'))
+      moved.set(address, each)
+    }
+  }
+  return moved
+}
+
+/** Returns the largest first, equal ones by address, as they were before `moved`. */
+export async function readLargest(
+  connection: Connection,
+  scope: Scope,
+  {
+    limit,
+    after,
+    moved,
+  }: {
+    readonly limit: number
+    readonly after: Holding | undefined
+    readonly moved: MovedSince
+  },
+): Promise<readonly Holding[]> {
+  const found = await connection.run(sql`
+    select address, balance from ${source(scope)} and balance >= ${LEAST}
+      ${after === undefined ? empty : sql`and (balance, address) < (${toStored(after.balance)}, ${after.address})`}
+    order by balance desc, address desc
+    limit ${limit + moved.size}`)
+  const holdings = found
+    .map((row) => ({
+      address: column.hex(row, 'address'),
+      balance: column.bigint(row, 'balance'),
+    }))
+    .filter(({ address }) => !moved.has(address))
+  if (moved.size === 0) return holdings
+  const others = await holdingsBefore(connection, scope, moved)
+  const due = others.filter(
+    (each) => each.balance > 0n && (after === undefined || isLarger(after, each)),
+  )
+  return [...holdings, ...due].sort((a, b) => (isLarger(a, b) ? -1 : 1)).slice(0, limit)
+}
+
+const LEAST = toStored(1n)
+
+export function isLarger(a: Holding, b: Holding): boolean {
+  return a.balance === b.balance ? a.address > b.address : a.balance > b.balance
+}
+
+async function holdingsBefore(
+  connection: Connection,
+  scope: Scope,
+  moved: MovedSince,
+): Promise<readonly Holding[]> {
+  const now = await readBalancesOf(connection, scope, [...moved.keys()])
+  return [...moved].map(([address, { change }]) => ({
+    address,
+    balance: (now.get(address) ?? 0n) - change,
+  }))
+}
+
+export async function readBalancesOf(
+  connection: Connection,
+  scope: Scope,
+  addresses: readonly Address[],
+): Promise<ReadonlyMap<Address, bigint>> {
+  const balances = new Map<Address, bigint>()
+  for (const part of chunks(addresses, ROWS_PER_STATEMENT)) {
+    const keys = part.map((address) => [scope.token, address])
+    const found = await connection.run(sql`
+      select address, balance from ${source(scope)} and ${inKeys(KEY, keys)}`)
+    for (const row of found) balances.set(column.hex(row, 'address'), column.bigint(row, 'balance'))
+  }
+  return balances
+}
+
+const KEY = { token: 'text', address: 'text' } as const
+
+/** Ranks further down are not counted, so that a rank costs the same for a million holders. */
+export const RANKED_MAX = 10_000
+
+/** Returns null beyond `RANKED_MAX`. Addresses that are `leftOut` have no rank. */
+export async function rankOf(
+  connection: Connection,
+  scope: Scope,
+  {
+    own,
+    moved,
+    leftOut,
+  }: {
+    readonly own: Holding
+    readonly moved: MovedSince
+    readonly leftOut: readonly Address[]
+  },
+): Promise<number | null> {
+  const isAhead = (each: Holding) => isLarger(each, own)
+  const [row] = await connection.run(sql`
+    select count(*) as ahead from (
+      select address from ${source(scope)}
+        and (balance, address) > (${toStored(own.balance)}, ${own.address})
+      order by balance desc, address desc
+      limit ${RANKED_MAX + leftOut.length}) as larger`)
+  const others = [...new Set([...leftOut, ...moved.keys()])]
+  const now = await readBalancesOf(connection, scope, others)
+  let ahead = row === undefined ? 0 : column.integer(row, 'ahead')
+  for (const address of others) {
+    const balance = now.get(address) ?? 0n
+    const before = balance - (moved.get(address)?.change ?? 0n)
+    if (isAhead({ address, balance })) ahead -= 1
+    if (isAhead({ address, balance: before }) && !leftOut.includes(address)) ahead += 1
+  }
+  return ahead < RANKED_MAX ? ahead + 1 : null
+}
+
+export interface Seen {
+  /** The first UTC day at whose end it held any. */
+  readonly firstUnix: number | null
+  readonly lastUnix: number | null
+}
+
+export async function readSeen(
+  connection: Connection,
+  { token, chainIds }: Scope,
+  { addresses, moved }: { readonly addresses: readonly Address[]; readonly moved: MovedSince },
+): Promise<ReadonlyMap<Address, Seen>> {
+  if (addresses.length === 0) return new Map()
+  const areTheirs = inKeys(
+    KEY,
+    addresses.map((address) => [token, address]),
+  )
+  const found = await connection.run(sql`
+    select address, chain_id, since_unix as first_unix, last_unix from balances where ${areTheirs}
+    union all
+    select address, chain_id, min(from_unix), cast(null as bigint) from holder_spans
+    where ${areTheirs} group by address, chain_id`)
+  const own = Map.groupBy(
+    found.filter((row) => chainIds.includes(column.integer(row, 'chain_id'))),
+    (row) => column.hex(row, 'address'),
+  )
+  return new Map(
+    addresses.map((address) => {
+      const rows = own.get(address) ?? []
+      const before = moved.get(address)?.last ?? new Map<number, number | null>()
+      const last = rows
+        .filter((row) => !before.has(column.integer(row, 'chain_id')))
+        .map((row) => column.integerOrNull(row, 'last_unix'))
+      const first = rows.map((row) => column.integerOrNull(row, 'first_unix'))
+      return [
+        address,
+        {
+          firstUnix: extreme(first, Math.min),
+          lastUnix: extreme([...last, ...before.values()], Math.max),
+        },
+      ]
+    }),
+  )
+}
+
+function extreme(
+  values: readonly (number | null)[],
+  choose: (...values: number[]) => number,
+): number | null {
+  const known = values.filter((each) => each !== null)
+  return known.length === 0 ? null : choose(...known)
+}

@@ -1,0 +1,100 @@
+import type { Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
+import { type AsOfSnapshot, finalBlock } from '#chains/indexer/as-of-snapshot.ts'
+import type { IndexStatus } from '#chains/indexer/status.ts'
+import { type Address, showAddress } from '#domain/address.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { percentage } from '#lib/decimal.ts'
+import { Type } from '#lib/type.ts'
+import type { Connection } from '#store/engine.ts'
+import type { DataDeps } from '../../data-route.ts'
+import { addressText, amounts, amountText, rawText, unixTime } from '../../wire.ts'
+import { readSupplyAt } from '../queries.ts'
+import { type Asked, chainsOf, whyUnknown } from '../scope.ts'
+import type { Holding, Scope, Seen } from './queries.ts'
+
+export const holderProperties = {
+  address: addressText,
+  token: Type.String(),
+  balance: amountText,
+  balanceRaw: rawText,
+  sharePct: Type.Number({ description: 'Of the total supply on the chains asked for' }),
+  excluded: Type.Boolean({
+    description: 'A burn address or one that does not circulate: it has no rank and is no holder',
+  }),
+  firstSeenUnix: Type.Union([unixTime, Type.Null()], {
+    description: 'Start of the first UTC day at whose end it held any; null if none yet',
+  }),
+  lastSeenUnix: Type.Union([unixTime, Type.Null()], {
+    description: 'Its last transfer of more than 0, on chains where it holds any',
+  }),
+}
+
+export interface Ranking {
+  readonly scope: Scope
+  /** The total supply on the chains asked for. */
+  readonly supply: bigint
+}
+
+/** Opens the ranking of a token, or refuses what is not known now or at the snapshot. */
+export async function openRanking(
+  connection: Connection,
+  deps: Pick<DataDeps, 'file'>,
+  {
+    status,
+    snapshot,
+    asked,
+  }: {
+    readonly status: IndexStatus
+    readonly snapshot: AsOfSnapshot | undefined
+    readonly asked: Asked
+  },
+): Promise<Ranking | Refusal> {
+  const unknown = whyUnknown(deps.file, status, asked)
+  if (unknown !== undefined) return refuse('data_not_ready', unknown)
+  const { symbol: token } = asked.token
+  const chains = chainsOf(status, asked)
+  if (chains.length === 0) return refuse('data_not_ready', 'The chain had no block yet.')
+  let supply = 0n
+  for (const each of chains) {
+    const block = snapshot?.get(each.chain.id)
+    const final = block && (await finalBlock(connection, each))
+    if (block && block.number < (final?.number ?? 0)) return tooOld(each.chain.name, final?.number)
+    const blockNumber = block?.number ?? Number.MAX_SAFE_INTEGER
+    supply += await readSupplyAt(connection, { token, chainId: each.chain.id, blockNumber })
+  }
+  return { scope: { token, chainIds: chains.map(({ chain }) => chain.id) }, supply }
+}
+
+function tooOld(chain: string, final = 0): Refusal {
+  const message = `balances are kept from the final block of a chain on: of ${chain} name ${chain}:${final} or a later one`
+  return refuse('invalid_parameter', message)
+}
+
+export function leftOutOf({ burnAddresses, nonCirculating }: Ecosystem): readonly Address[] {
+  return [...burnAddresses, ...nonCirculating]
+}
+
+export function showHolder(
+  { address, balance }: Holding,
+  {
+    token,
+    supply,
+    seen,
+    leftOut,
+  }: {
+    readonly token: PricedToken
+    readonly supply: bigint
+    readonly seen: Seen | undefined
+    readonly leftOut: readonly Address[]
+  },
+) {
+  return {
+    address: showAddress(address),
+    token: token.symbol,
+    ...amounts('balance', balance, token.decimals),
+    sharePct: percentage(balance, supply),
+    excluded: leftOut.includes(address),
+    firstSeenUnix: seen?.firstUnix ?? null,
+    lastSeenUnix: seen?.lastUnix ?? null,
+  }
+}

@@ -1,0 +1,51 @@
+import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
+import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
+import { type ChainStatus, type IndexStatus, isIncomplete } from '#chains/indexer/status.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { isTracked } from '#domain/token.ts'
+import { HOLDERS } from '../dataset-names.ts'
+import { chainParameter, tokenParameter } from '../parameters.ts'
+import { isWhole } from '../reindexing.ts'
+import { areHoldersKnown } from '../unknown.ts'
+
+/** A token on all of its chains, or on one of them. */
+export interface Asked {
+  readonly token: PricedToken
+  readonly chain: Chain | undefined
+}
+
+/** Offers tracked tokens only: of others not every transfer is read. */
+export function scopeParameters(ecosystem: Ecosystem) {
+  return {
+    token: tokenParameter(ecosystem.tokens.filter(isTracked), ecosystem.primary),
+    chain: chainParameter(ecosystem),
+  }
+}
+
+export function refuseElsewhere({ token, chain }: Asked): Refusal | undefined {
+  const allowed = [...token.addresses.keys(), 'all']
+  if (chain === undefined || allowed.includes(chain.name)) return undefined
+  const reason = `is not a chain of ${token.symbol}`
+  const errors = [{ in: 'query', name: 'chain', reason, allowed } as const]
+  return refuse('invalid_parameter', `chain ${reason}`, { errors })
+}
+
+/** Returns those of the chains asked for that have been read. */
+export function chainsOf({ chains }: IndexStatus, { token, chain }: Asked): readonly ChainStatus[] {
+  return chains.filter(
+    ({ chain: own }) => token.addresses.has(own.name) && (chain ?? own).id === own.id,
+  )
+}
+
+/** Says why balances are not known: half a history gives some that nobody ever had. */
+export function whyUnknown(file: FileParts, status: IndexStatus, asked: Asked): string | undefined {
+  const { token, chain } = asked
+  if (!isWhole(status, file, [HOLDERS])) return 'Transfers are being read again.'
+  const missing =
+    status.unread.find(
+      (each) => token.addresses.has(each.name) && (chain ?? each).id === each.id,
+    ) ?? chainsOf(status, asked).find(isIncomplete)?.chain
+  if (missing !== undefined) return `The history of ${missing.name} is still being read.`
+  if (areHoldersKnown(status, token, chain?.id)) return undefined
+  return `The balances of ${token.symbol} are unknown: its transfers do not explain what its contract says.`
+}
