@@ -1,3 +1,4 @@
+import { ZERO_ADDRESS } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { DAY_SECONDS, HOUR_SECONDS, startOfHour } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
@@ -69,7 +70,9 @@ export function holderRoute(deps: DataDeps): Route {
       for (const { chain } of chainsOf(status, asked)) {
         const blockNumber = snapshot?.get(chain.id)?.number ?? Number.MAX_SAFE_INTEGER
         const place = { token: token.symbol, chainId: chain.id, blockNumber }
-        const held = await readBalanceAt(connection, { ...place, address })
+        // What it received is burned.
+        const isNobody = address === ZERO_ADDRESS
+        const held = isNobody ? 0n : await readBalanceAt(connection, { ...place, address })
         balance += held
         for (const window of windows) {
           const { hourUnix } = window

@@ -210,18 +210,19 @@ onEach(
     }),
 )
 
-onEach('a wallet that never held any has zeros and no rank', ({ engine }) =>
+onEach('a wallet that never held any, and the zero address, have zeros and no rank', ({ engine }) =>
   inWorld(engine, async (routes) => {
-    const { data } = (await readRoute(routes, `/api/holders/0x${'99'.repeat(20)}`)) as {
-      readonly data: Row & ByChain
+    for (const path of [`0x${'99'.repeat(20)}`, `${zeroAddress}?finality=finalized`]) {
+      const body = await readRoute(routes, `/api/holders/${path}`)
+      const { data } = body as { readonly data: Row & ByChain }
+      const { rank, balance, sharePct, firstSeenUnix, lastSeenUnix, change30d, chains } = data
+      const figures = [rank, balance, sharePct, firstSeenUnix, lastSeenUnix, change30d]
+      assert.deepEqual(figures, [null, '0', 0, null, null, '0'])
+      assert.deepEqual(
+        chains.map((each) => each.balanceRaw),
+        ['0', '0'],
+      )
     }
-    const { rank, balance, sharePct, firstSeenUnix, lastSeenUnix, change30d, chains } = data
-    const figures = [rank, balance, sharePct, firstSeenUnix, lastSeenUnix, change30d]
-    assert.deepEqual(figures, [null, '0', 0, null, null, '0'])
-    assert.deepEqual(
-      chains.map((each) => each.balanceRaw),
-      ['0', '0'],
-    )
   }),
 )
 
