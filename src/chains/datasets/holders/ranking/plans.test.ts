@@ -24,7 +24,7 @@ await engine.write(async (tx) => {
   await tx.run(sql`
     insert into balances (token, address, chain_id, balance, since_unix, last_unix)
     select 'GRAVE', '0x' || md5(cast(n as text)) || '00000000', 1, '1006' || (100000 + n), 0, 0
-    from generate_series(1, 100000) as numbers (n)`)
+    from generate_series(1, 40000) as numbers (n)`)
   await tx.run(sql`
     insert into holder_totals (token, address, balance) select token, address, balance from balances`)
   await tx.run(sql`
@@ -35,7 +35,7 @@ await engine.write(async (tx) => {
     select token, address, chain_id, 3600, balance from balances`)
 })
 
-const own = { address: `0x${'ab'.repeat(20)}`, balance: 199_000n } as const
+const own = { address: `0x${'ab'.repeat(20)}`, balance: 139_000n } as const
 const moved = new Map()
 const onBoth = { token: 'GRAVE', chainIds: [1, 2] }
 const onOne = { token: 'GRAVE', chainIds: [1] }
