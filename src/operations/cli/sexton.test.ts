@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { nodeEnvironment } from '#test/node-environment.ts'
 
 const program = join(import.meta.dirname, 'sexton.mjs')
 const ecosystem = join(import.meta.dirname, '../../chains/ecosystem/ecosystems/local.ts')
+const OWN_KEY = `0x${'5e'.repeat(32)}`
 
 describe('the command line', () => {
   let folder: string
@@ -132,6 +133,24 @@ describe('the command line', () => {
       assert.equal(await ended(child), 2)
       assert.match(output.errors, /absent\.json/)
     })
+
+  it('start --settle uses its public key on the local chains only, and replaces no key', async () => {
+    const data = await mkdtemp(join(folder, 'settled-'))
+    const refused = async (environment: Record<string, string>) => {
+      const { child, output } = run(['start', '--settle', '--data', data], environment)
+      assert.equal(await ended(child), 2, output.errors)
+      return output.errors
+    }
+    assert.match(await refused({}), /^sexton: --settle: .*local chains only.*\n$/)
+    const local = { SEXTON_ECOSYSTEM: '' }
+    const named = { ...local, SEXTON_SETTLING_KEY_FILE: join(data, 'own.key') }
+    assert.match(await refused(named), /^sexton: --settle: .*SEXTON_SETTLING_KEY_FILE.*\n$/)
+    assert.deepEqual(await readdir(data), [])
+    const file = join(data, 'relayer.key')
+    await writeFile(file, OWN_KEY)
+    assert.match(await refused(local), /^sexton: --settle: .*relayer\.key holds another key.*\n$/)
+    assert.equal(await readFile(file, 'utf8'), OWN_KEY)
+  })
 
   it('every mistake in an ecosystem file gets its own line, and the exit code is 2', async () => {
     const file = join(folder, 'ecosystem.json')

@@ -1,7 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
-import type { RoleContext } from '#main/role-context.ts'
+import type { ExitCode, RoleContext } from '#main/role-context.ts'
+import { SettingsError } from '#main/settings-error.ts'
 import { ON_CHANGED_FILE, type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
 interface Options extends RoleOptions {
@@ -27,24 +29,49 @@ export function startCommand(process: NodeJS.Process): Command {
     .option(...ON_CHANGED_FILE)
     .option('--settle', "settle x402 payments with the local chains' relayer wallet")
     .addHelpText('after', EXAMPLES)
-    .action(async (options: Options) => {
-      const folder = options.data ?? process.env.SEXTON_DATA ?? '.sexton'
-      return runRole(process, runStart, options, {
+    .action((options: Options) => {
+      const given = {
         PORT: options.port,
         HOST: options.host,
         SEXTON_ON_CHANGED_FILE: options.onChangedFile,
-        SEXTON_SETTLING_KEY_FILE: options.settle && (await writeRelayerKey(folder)),
+      }
+      if (!options.settle) return runRole(process, runStart, options, given)
+      if (process.env.SEXTON_SETTLING_KEY_FILE)
+        throw new SettingsError(
+          '--settle: SEXTON_SETTLING_KEY_FILE names another wallet; keep one of them',
+        )
+      return runRole(process, runSettling, options, {
+        ...given,
+        SEXTON_SETTLING_KEY_FILE: RELAYER_FILE,
       })
     })
 }
 
-/** The key is public, and its wallet has ether on the local chains only. */
-async function writeRelayerKey(folder: string): Promise<string> {
+/** Lies in the data folder. */
+const RELAYER_FILE = 'relayer.key'
+
+/** Anyone can send as the relayer: its key is public, and its wallet has ether on the local chains only. */
+async function runSettling(context: RoleContext): Promise<ExitCode> {
+  const { ecosystemFile, dataFolder, settling } = context.settings
+  if (ecosystemFile !== undefined)
+    throw new SettingsError(
+      `--settle: its key is public, so it is for the local chains only; with ${ecosystemFile}, set SEXTON_SETTLING_KEY_FILE`,
+    )
+  const keyFile = join(dataFolder, RELAYER_FILE)
+  await writeRelayerKey(keyFile)
+  const settings = { ...context.settings, settling: settling && { ...settling, keyFile } }
+  return runStart({ ...context, settings })
+}
+
+/** Replaces no other key, which may be its only copy. */
+async function writeRelayerKey(file: string): Promise<void> {
   const { developmentWallets } = await import('#devnet/wallets.ts')
-  const file = join(folder, 'relayer.key')
-  await mkdir(folder, { recursive: true })
-  await writeFile(file, developmentWallets().relayer.privateKey)
-  return file
+  const { privateKey } = developmentWallets().relayer
+  const found = existsSync(file) ? await readFile(file, 'utf8') : privateKey
+  if (found !== privateKey)
+    throw new SettingsError(`--settle: ${file} holds another key; move it, or name another folder`)
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, privateKey, { mode: 0o600 })
 }
 
 /** Lazy: help need not load the service. */
