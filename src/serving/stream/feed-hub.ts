@@ -40,7 +40,7 @@ export class FeedHub {
     this.#reading.delete(signal)
   }
 
-  /** Not until a chain is live; then looked up no more, as hundreds may open at once. */
+  /** Not until a chain is live. Looked up no more until it is lost, as hundreds may open at once. */
   async hasFeed(): Promise<boolean> {
     this.#hasFeed ||= (await this.#deps.register.snapshot(readFeedState)) !== undefined
     return this.#hasFeed
@@ -61,6 +61,7 @@ export class FeedHub {
         if (this.#hasReaders()) report(error)
         return undefined
       })
+      if (state === undefined) this.#hasFeed = false
       beatMs += POLL_MS
       const isSame = before?.last === state?.last && before?.epoch === state?.epoch
       if (!isSame) this.pages.clear()
