@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { cards } from '#chains/kinds/cards.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import { sleep } from '#lib/sleep.ts'
 import { Type } from '#lib/type.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import { type Parameters, parsed } from '#route/parameter.ts'
@@ -31,6 +33,18 @@ function route(
       return 'kind' in body ? (body as never) : answer(200, JSON.stringify(body))
     },
   })
+}
+
+/** Takes longer than to find that a file is missing. */
+function slowly(of: Route): Route {
+  return {
+    ...of,
+    prepare(raw) {
+      const prepared = of.prepare(raw)
+      if (isRefusal(prepared)) return prepared
+      return { ...prepared, run: (facts) => sleep(5).then(() => prepared.run(facts)) }
+    },
+  }
 }
 
 /** Accepts names in any case, as the API does. */
@@ -238,7 +252,7 @@ describe('pages', () => {
   const facts = { name: 'Sexton', publicBaseUrl: 'https://a.b', chains: ['base'], colors: {} }
   const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
   const open = async (context: TestContext, data: object = stats) => {
-    const routes = routesWith(data)
+    const routes = routesWith(data).map(slowly)
     const folder = await mkdtemp(join(tmpdir(), 'console-'))
     context.after(() => rm(folder, { recursive: true }))
     const pages = sitePages({ ...facts, routes, symbol: 'GRAVE', clock: () => 1_000_000 }, folder)

@@ -135,13 +135,14 @@ function shellPage({ path, folder, snapshot, headOf }: ShellInput): Page {
     path,
     async read(incoming) {
       template ??= readFile(join(folder, 'index.html'), 'utf8')
-      template.catch(() => {
+      const reading = template
+      reading.catch(() => {
         template = undefined
       })
       const now = await snapshot()
       const head = headOf(incoming, now)
       if ('kind' in head) return head
-      const built = await template.catch(() => undefined)
+      const built = await reading.catch(() => undefined)
       if (built === undefined)
         return refuse('not_found', 'the page is not built; run "node tools/build.ts"')
       const data = path === '/' ? now : headOnly(now)
