@@ -9,7 +9,7 @@ import type { Filter } from './stream-parameters.ts'
 /** Changes of a page, about 35 KB; what a slow reader may hold. */
 const PAGE = 50
 
-/** About 4 MB. */
+/** About 8 MB: a page holds its changes and its text. */
 const PAGES_MAX = 128
 
 /** Readers work so long at a time, then other requests: a replay takes half the thread. */
