@@ -30,6 +30,11 @@ export function refuseElsewhere({ token, chain }: Asked): Refusal | undefined {
   return refuse('invalid_parameter', `chain ${reason}`, { errors })
 }
 
+/** Names of the chains asked for. */
+export function placesOf({ token, chain }: Asked): readonly string[] {
+  return [...token.addresses.keys()].filter((name) => (chain?.name ?? name) === name)
+}
+
 /** Returns those of the chains asked for that have been read. */
 export function chainsOf({ chains }: IndexStatus, { token, chain }: Asked): readonly ChainStatus[] {
   return chains.filter(

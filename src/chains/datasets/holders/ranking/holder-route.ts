@@ -88,7 +88,7 @@ export function holderRoute(deps: DataDeps): Route {
       }
       const own = { address, balance }
       const moved = await readMovedSince(connection, scope, snapshot)
-      const seen = await readSeen(connection, scope, { addresses: [address], moved })
+      const seen = await readSeen(connection, scope, { addresses: [address], moved, snapshot })
       const shown = showHolder(own, { token, supply, seen: seen.get(address), leftOut })
       const isRanked = balance > 0n && !shown.excluded
       const rank = isRanked ? await rankOf(connection, scope, { own, moved, leftOut }) : null

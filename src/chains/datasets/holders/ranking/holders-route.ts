@@ -57,7 +57,7 @@ export function holdersRoute(deps: DataDeps): Route {
       })
       const rows = found.slice(0, limit)
       const addresses = rows.map(({ address }) => address)
-      const seen = await readSeen(connection, scope, { addresses, moved })
+      const seen = await readSeen(connection, scope, { addresses, moved, snapshot })
       let ranked = cursor?.ranked ?? 0
       const data = rows.map((each) => {
         const { token } = asked

@@ -62,7 +62,7 @@ const questions: readonly (readonly [
   ],
   [
     'since when wallets hold',
-    (reads) => readSeen(reads, onBoth, { addresses: [own.address], moved }),
+    (reads) => readSeen(reads, onBoth, { addresses: [own.address], moved, snapshot: undefined }),
     /Index Scan using balances_pkey[\s\S]*(Index Only Scan|Index Scan) using holder_spans_pkey/,
   ],
   [

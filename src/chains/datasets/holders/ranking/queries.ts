@@ -2,7 +2,8 @@ import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
 import { toStored } from '#lib/stored-integer.ts'
-import type { Connection } from '#store/engine.ts'
+import { startOfDay } from '#lib/time.ts'
+import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
@@ -146,13 +147,14 @@ export async function rankOf(
   },
 ): Promise<number | null> {
   const isAhead = (each: Holding) => isLarger(each, own)
+  const others = [...new Set([...leftOut, ...moved.keys()])]
+  // Counts enough that taking off the others leaves all ranks that are shown.
   const [row] = await connection.run(sql`
     select count(*) as ahead from (
       select address from ${source(scope)}
         and (balance, address) > (${toStored(own.balance)}, ${own.address})
       order by balance desc, address desc
-      limit ${RANKED_MAX + leftOut.length}) as larger`)
-  const others = [...new Set([...leftOut, ...moved.keys()])]
+      limit ${RANKED_MAX + others.length}) as larger`)
   const now = await readBalancesOf(connection, scope, others)
   let ahead = row === undefined ? 0 : column.integer(row, 'ahead')
   for (const address of others) {
@@ -170,10 +172,19 @@ export interface Seen {
   readonly lastUnix: number | null
 }
 
+/** A snapshot's own day is judged by its block, since later ones may still turn it. */
 export async function readSeen(
   connection: Connection,
   { token, chainIds }: Scope,
-  { addresses, moved }: { readonly addresses: readonly Address[]; readonly moved: MovedSince },
+  {
+    addresses,
+    moved,
+    snapshot,
+  }: {
+    readonly addresses: readonly Address[]
+    readonly moved: MovedSince
+    readonly snapshot: AsOfSnapshot | undefined
+  },
 ): Promise<ReadonlyMap<Address, Seen>> {
   if (addresses.length === 0) return new Map()
   const areTheirs = inKeys(
@@ -185,27 +196,43 @@ export async function readSeen(
     union all
     select address, chain_id, min(from_unix), cast(null as bigint) from holder_spans
     where ${areTheirs} group by address, chain_id`)
-  const own = Map.groupBy(
-    found.filter((row) => chainIds.includes(column.integer(row, 'chain_id'))),
-    (row) => column.hex(row, 'address'),
-  )
+  const own = Map.groupBy(found, (row) => `${row.address}|${row.chain_id}`)
   return new Map(
     addresses.map((address) => {
-      const rows = own.get(address) ?? []
-      const before = moved.get(address)?.last ?? new Map<number, number | null>()
-      const last = rows
-        .filter((row) => !before.has(column.integer(row, 'chain_id')))
-        .map((row) => column.integerOrNull(row, 'last_unix'))
-      const first = rows.map((row) => column.integerOrNull(row, 'first_unix'))
-      return [
-        address,
-        {
-          firstUnix: extreme(first, Math.min),
-          lastUnix: extreme([...last, ...before.values()], Math.max),
-        },
-      ]
+      const seen = chainIds.map((chainId) =>
+        seenOn(own.get(`${address}|${chainId}`) ?? [], {
+          movedFrom: moved.get(address)?.last.get(chainId),
+          atUnix: snapshot?.get(chainId)?.unix,
+        }),
+      )
+      const firstUnix = extreme(
+        seen.map((each) => each.firstUnix),
+        Math.min,
+      )
+      const lastUnix = extreme(
+        seen.map((each) => each.lastUnix),
+        Math.max,
+      )
+      return [address, { firstUnix, lastUnix }]
     }),
   )
+}
+
+/** `movedFrom` is the last transfer up to the snapshot of a wallet that moved since. */
+function seenOn(
+  rows: readonly Row[],
+  {
+    movedFrom,
+    atUnix,
+  }: { readonly movedFrom: number | null | undefined; readonly atUnix: number | undefined },
+): Seen {
+  const stored = rows.map((row) => column.integerOrNull(row, 'last_unix'))
+  const lastUnix = movedFrom === undefined ? extreme(stored, Math.max) : movedFrom
+  const days = rows.map((row) => column.integerOrNull(row, 'first_unix'))
+  if (atUnix === undefined) return { firstUnix: extreme(days, Math.min), lastUnix }
+  const today = startOfDay(atUnix)
+  const earlier = days.filter((day) => day !== null && day < today)
+  return { firstUnix: extreme(earlier, Math.min) ?? (lastUnix === null ? null : today), lastUnix }
 }
 
 function extreme(

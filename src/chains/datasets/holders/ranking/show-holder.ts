@@ -9,7 +9,7 @@ import type { Connection } from '#store/engine.ts'
 import type { DataDeps } from '../../data-route.ts'
 import { addressText, amounts, amountText, rawText, unixTime } from '../../wire.ts'
 import { readSupplyAt } from '../queries.ts'
-import { type Asked, chainsOf, whyUnknown } from '../scope.ts'
+import { type Asked, chainsOf, placesOf, whyUnknown } from '../scope.ts'
 import type { Holding, Scope, Seen } from './queries.ts'
 
 export const holderProperties = {
@@ -53,7 +53,8 @@ export async function openRanking(
   if (unknown !== undefined) return refuse('data_not_ready', unknown)
   const { symbol: token } = asked.token
   const chains = chainsOf(status, asked)
-  if (chains.length === 0) return refuse('data_not_ready', 'The chain had no block yet.')
+  const missing = placesOf(asked).find((name) => chains.every(({ chain }) => chain.name !== name))
+  if (missing !== undefined) return refuse('data_not_ready', `${missing} had no block yet.`)
   let supply = 0n
   for (const each of chains) {
     const block = snapshot?.get(each.chain.id)
@@ -88,13 +89,14 @@ export function showHolder(
     readonly leftOut: readonly Address[]
   },
 ) {
+  const excluded = leftOut.includes(address)
   return {
     address: showAddress(address),
     token: token.symbol,
     ...amounts('balance', balance, token.decimals),
     sharePct: percentage(balance, supply),
-    excluded: leftOut.includes(address),
-    firstSeenUnix: seen?.firstUnix ?? null,
+    excluded,
+    firstSeenUnix: excluded ? null : (seen?.firstUnix ?? null),
     lastSeenUnix: seen?.lastUnix ?? null,
   }
 }
