@@ -19,7 +19,7 @@ import {
 import { foldHolders, type HolderChange } from './fold-holders.ts'
 import { dropHours, forgetHours, openHours } from './fold-hours.ts'
 import { foldSupply } from './fold-supply.ts'
-import { foldTotals } from './fold-totals.ts'
+import { foldTotals, sumMissingTotals } from './fold-totals.ts'
 import { forgetHolders } from './history/forget-holders.ts'
 import { type HistoryToken, openHoldersHistory } from './history/holders-history.ts'
 import { dayEnds } from './holder-days.ts'
@@ -50,6 +50,7 @@ export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
     async finalize(change) {
       await forgetDeltas(change.connection, change.chainId, change.finalizedNumber)
       await forgetHours(change)
+      await sumMissingTotals(change.connection, several)
     },
     openHistory: (chainId, newestFromUnix) =>
       openHoldersHistory({

@@ -20,13 +20,26 @@ export async function foldTotals(
     ({ token, address }) => tokens.has(token) && address !== ZERO_ADDRESS,
   )
   for (const [token, own] of Map.groupBy(moved, (each) => each.token)) {
-    const [any] = await change.connection.run(
-      sql`select 1 from holder_totals where token = ${token} limit 1`,
-    )
-    // The file has just added a chain to the token, or nobody held any.
-    if (any === undefined) await sumTotalsAnew(change.connection, token)
+    // Totals of nobody may be missing ones.
+    if (!(await hasTotals(change.connection, token))) await sumTotalsAnew(change.connection, token)
     else for (const part of chunks(own, ROWS_PER_STATEMENT)) await foldPart(change, part)
   }
+}
+
+/** Tokens that the file has just put on a second chain have none. */
+export async function sumMissingTotals(
+  connection: Connection,
+  tokens: ReadonlySet<string>,
+): Promise<void> {
+  for (const token of tokens)
+    if (!(await hasTotals(connection, token))) await sumTotalsAnew(connection, token)
+}
+
+async function hasTotals(connection: Connection, token: string): Promise<boolean> {
+  const found = await connection.run(
+    sql`select 1 from holder_totals where token = ${token} limit 1`,
+  )
+  return found.length > 0
 }
 
 /** Adds balances, not movements, so that a total cannot drift. */
