@@ -119,6 +119,8 @@ describe('every route', () => {
     assert.equal(known.headers.get('x-ignored-parameters'), null)
     const refused = await world.api.get('/api/burns?limit=1&period=0d')
     assert.equal(refused.headers.get('x-ignored-parameters'), 'limit')
+    const plain = await world.api.get('/api/supply/total?format=json')
+    assert.equal(plain.headers.get('x-ignored-parameters'), 'format')
   })
 
   for (const path of DATA_ROUTES)

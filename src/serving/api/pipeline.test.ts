@@ -118,7 +118,28 @@ describe('the pipeline', () => {
   })
 
   it('a key in the URL is refused', async () => {
-    assert.equal((await get(`/api/thing?key=${GOOD_KEY}`)).status, 400)
+    for (const query of [`key=${GOOD_KEY}`, GOOD_KEY, `${GOOD_KEY}=1`]) {
+      const { status, headers } = await get(`/api/thing?${query}&${'0'.repeat(41)}`)
+      assert.equal(status, 400)
+      assert.doesNotMatch([...headers].join(), /0123abcd_/)
+    }
+  })
+
+  it('the header of ignored parameters stays short, whatever they are called', async () => {
+    const names = Array.from({ length: 1_000 }, (_, n) => encodeURIComponent(`\u{10ffff}${n}`))
+    for (const query of [
+      names.join('&'),
+      names
+        .map((name) => name.repeat(3))
+        .slice(0, 9)
+        .join('&'),
+    ]) {
+      const { status, headers } = await get(`/api/thing?${query}`)
+      assert.equal(status, 200)
+      const shown = headers.get('x-ignored-parameters') ?? ''
+      assert.ok(shown.length > 0 && shown.length <= 420, shown)
+      for (const name of shown.split(', ')) assert.match(name, /^([0-9]|%[0-9A-F]{2})+$/)
+    }
   })
 
   it('the abuse guard answers 429 with Retry-After, whatever else is wrong', async () => {

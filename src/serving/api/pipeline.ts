@@ -13,7 +13,15 @@ import type { CallPayment, ProvenPayment, UnsettledPayment } from './call-paymen
 import { chargeMinutes } from './charge-minutes.ts'
 import { CUT, type FailureDeps, failure, reportFailure } from './failure.ts'
 import { type RateLimitDeps, rateLimitAfterRefusal, rateLimitOf } from './rate-limit-state.ts'
-import { type Asked, type Ending, etagAt, pushHeaders, stampRateLimit, toWire } from './wire.ts'
+import {
+  type Asked,
+  type Ending,
+  etagAt,
+  pushHeaders,
+  SECRET,
+  stampRateLimit,
+  toWire,
+} from './wire.ts'
 
 export interface PipelineDeps extends RateLimitDeps, FailureDeps {
   readonly meter: Meter
@@ -242,16 +250,13 @@ function refuseByLimits(
   return refuseUse(caller.limits, { addressBucket, origin: incoming.headers.origin, path })
 }
 
-/** Secrets in URLs end up in logs and browser histories. */
-const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}$/i
-
 function parse(
   _deps: PipelineDeps,
   exchange: Exchange,
 ): Ending | undefined | Promise<Ending | undefined> {
   const { route, incoming } = exchange
-  for (const values of incoming.query.values())
-    if (values.some((value) => SECRET.test(value)))
+  for (const [name, values] of incoming.query)
+    if ([name, ...values].some((text) => SECRET.test(text)))
       return refuse('invalid_parameter', 'send the key in the Authorization header, not in the URL')
   const prepared = route.prepare({
     query: incoming.query,

@@ -23,6 +23,9 @@ interface NotModified {
   readonly cacheControl?: string | undefined
 }
 
+/** Secrets in URLs end up in logs and browser histories. */
+export const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}$/i
+
 /** Answers change with every block; reuse one for about a block time. */
 const CACHED = 'private, max-age=2'
 
@@ -156,15 +159,25 @@ function httpDate(unix: number): string {
   return newest.text
 }
 
-/** Bounds the header, whatever the request carries. */
+/** Bound the header, whatever the request carries: proxies take about 4 KB of headers. */
 const IGNORED_MAX = 10
 const IGNORED_LENGTH_MAX = 40
 
-/** Query parameters that the route does not have, percent-encoded. Every route takes `format=json`. */
-function ignoredParameters({ route: { parameters }, incoming: { query } }: Asked): string {
+/**
+ * Query parameters that the route does not have, percent-encoded. Every route takes `format=json`
+ * unless it answers plain text.
+ */
+function ignoredParameters({ route, incoming: { query } }: Asked): string {
   if (query.size === 0) return ''
-  const isKnown = (name: string) => parameters[name]?.in === 'query' || name === 'format'
-  const names = [...query.keys()].filter((name) => !isKnown(name)).slice(0, IGNORED_MAX)
-  const shown = names.map((name) => name.slice(0, IGNORED_LENGTH_MAX).toWellFormed())
-  return shown.map(encodeURIComponent).join(', ')
+  const { parameters, plain } = route
+  const isKnown = (name: string) =>
+    parameters[name]?.in === 'query' || (name === 'format' && plain !== true)
+  const names = [...query.keys()].filter((name) => !isKnown(name) && !SECRET.test(name))
+  return names.slice(0, IGNORED_MAX).map(shortened).join(', ')
+}
+
+function shortened(name: string): string {
+  const encoded = encodeURIComponent(name.slice(0, IGNORED_LENGTH_MAX).toWellFormed())
+  // No escape is cut in two.
+  return encoded.slice(0, IGNORED_LENGTH_MAX).replace(/%[0-9A-F]?$/, '')
 }
