@@ -80,7 +80,7 @@ export function inOne(logs: readonly LogPlan[], index = 0): BlockPlan {
   return { logs: logs.map((log) => ({ transaction: `one ${index}`, ...log })) }
 }
 
-function onBase(file: LocalFile): LocalFile {
+export function onBase(file: LocalFile): LocalFile {
   const isOn = ({ chain }: { readonly chain: string }) => chain === ('base' satisfies ChainName)
   return {
     ...file,

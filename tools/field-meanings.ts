@@ -126,7 +126,19 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   '<events>[].where': says(
     'By argument, the accepted values, one text or a list, or the refused ones: `{ not: … }`. Other events are left out. On `Transfer`, it can narrow the burns but never widen them.',
   ),
-  '<events>[].amount': says('The argument that holds the amount, in base units.'),
+  '<events>[].amount': says(
+    'The argument that holds the amount, in base units. Needed unless `rows` decides it.',
+  ),
+  '<events>[].rows': says(
+    'A module beside the file that decides which logs count, and their rows: [mappings as code](mappings-as-code.md). What it decides is left out here.',
+  ),
+  '<events>[].with': says(
+    'Events whose logs the module sees too, if they are of the same transaction. For `rows` only.',
+  ),
+  '<events>[].with[].address': says(
+    'The contract that emits them; without it, that of the mapping.',
+  ),
+  '<events>[].with[].event': says('The event, as Solidity writes it.'),
   '<events>[].tokenArgument': says(
     "The argument that holds the token's address, instead of `token`. The token must be listed.",
   ),

@@ -105,7 +105,7 @@ export type BalanceForecast = {
 }
 
 export type Burn = {
-  /** <chainId>:<txHash>:<logIndex> */
+  /** <chainId>:<txHash>:<logIndex>, and :<n> after it for row n ≥ 1 that a mapping with code makes of the log */
   readonly id: string
   readonly chain: string
   readonly chainId: number
@@ -248,7 +248,7 @@ export type ClaimSummary = {
 }
 
 export type DividendClaim = {
-  /** <chainId>:<txHash>:<logIndex> */
+  /** <chainId>:<txHash>:<logIndex>, and :<n> after it for row n ≥ 1 that a mapping with code makes of the log */
   readonly id: string
   readonly chain: string
   readonly chainId: number
@@ -322,7 +322,7 @@ export type GateToken = {
 }
 
 export type GraveDig = {
-  /** <chainId>:<txHash>:<logIndex> */
+  /** <chainId>:<txHash>:<logIndex>, and :<n> after it for row n ≥ 1 that a mapping with code makes of the log */
   readonly id: string
   readonly chain: string
   readonly chainId: number
@@ -581,7 +581,7 @@ export type PaymentRequired = {
 }
 
 export type Payout = {
-  /** <chainId>:<txHash>:<logIndex> */
+  /** <chainId>:<txHash>:<logIndex>, and :<n> after it for row n ≥ 1 that a mapping with code makes of the log */
   readonly id: string
   readonly chain: string
   readonly chainId: number
@@ -649,7 +649,7 @@ export type PriceChange = {
   readonly token: string
   readonly usd: number | null
   readonly usdExact: string | null
-  /** <chainId>:<txHash>:<logIndex> */
+  /** <chainId>:<txHash>:<logIndex>, and :<n> after it for row n ≥ 1 that a mapping with code makes of the log */
   readonly id?: string
   readonly chain?: string
   readonly chainId?: number

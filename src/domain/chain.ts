@@ -27,18 +27,30 @@ export interface Log {
   readonly data: `0x${string}`
 }
 
-/** More than fit into a block; the largest place is a safe integer. */
-const PER_BLOCK_MAX = 2 ** 24
+/** More transactions and logs than fit into a block. With the rows of a log, a place is a safe integer. */
+const TRANSACTIONS_MAX = 2 ** 19
+const LOGS_MAX = 2 ** 22
+/** Rows that the code of a mapping may make of one log. */
+export const ROWS_MAX = 2 ** 12
 
-/** Orders a block's logs, including on chains that number logs per transaction. Throws RangeError. */
-export function placeOf({ txIndex, logIndex }: Pick<Log, 'txIndex' | 'logIndex'>): number {
-  if (txIndex >= PER_BLOCK_MAX || logIndex >= PER_BLOCK_MAX)
-    throw new RangeError(`no block has a log ${logIndex} in transaction ${txIndex}`)
-  return txIndex * PER_BLOCK_MAX + logIndex
+/** Orders a block's rows, including on chains that number logs per transaction. Throws RangeError. */
+export function placeOf({
+  txIndex,
+  logIndex,
+  row = 0,
+}: Pick<Log, 'txIndex' | 'logIndex'> & { readonly row?: number }): number {
+  if (txIndex >= TRANSACTIONS_MAX || logIndex >= LOGS_MAX || row >= ROWS_MAX)
+    throw new RangeError(`no block has row ${row} of log ${logIndex} in transaction ${txIndex}`)
+  return (txIndex * LOGS_MAX + logIndex) * ROWS_MAX + row
 }
 
 export function logIndexAt(place: number): number {
-  return place % PER_BLOCK_MAX
+  return Math.floor(place / ROWS_MAX) % LOGS_MAX
+}
+
+/** 0 for all but the further rows that a mapping with code makes of a log. */
+export function rowAt(place: number): number {
+  return place % ROWS_MAX
 }
 
 export type Finality = 'latest' | 'safe' | 'finalized'

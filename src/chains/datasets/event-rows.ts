@@ -11,7 +11,7 @@ import {
 } from '#chains/indexer/events/list-events.ts'
 import { finalityOf, type IndexStatus } from '#chains/indexer/status.ts'
 import { showAddress } from '#domain/address.ts'
-import { logIndexAt } from '#domain/chain.ts'
+import { logIndexAt, rowAt } from '#domain/chain.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { toIso } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
@@ -30,7 +30,10 @@ import type { PointInTime } from './snapshot-reader.ts'
 import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from './wire.ts'
 
 export const eventProperties = {
-  id: Type.String({ description: '<chainId>:<txHash>:<logIndex>' }),
+  id: Type.String({
+    description:
+      '<chainId>:<txHash>:<logIndex>, and :<n> after it for row n ≥ 1 that a mapping with code makes of the log',
+  }),
   chain: Type.String(),
   chainId: Type.Integer(),
   blockNumber: Type.Integer(),
@@ -172,8 +175,9 @@ export function placeMembers(event: EventPlace, status: IndexStatus) {
   assert(known !== undefined, 'an event of an unknown chain')
   const { chain } = known
   const logIndex = logIndexAt(event.place)
+  const row = rowAt(event.place)
   return {
-    id: `${event.chainId}:${event.txHash}:${logIndex}`,
+    id: `${event.chainId}:${event.txHash}:${logIndex}${row === 0 ? '' : `:${row}`}`,
     chain: chain.name,
     chainId: event.chainId,
     blockNumber: event.blockNumber,

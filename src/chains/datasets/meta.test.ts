@@ -27,6 +27,7 @@ function gapOf(startBlock: number, read: number, newestFrom: number) {
     },
     stall: null,
     timesForgotten: 0,
+    setApart: [],
   }
   const index = {
     chains: [status],

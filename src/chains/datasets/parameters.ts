@@ -242,7 +242,7 @@ export function encodeCursor(cursor: Cursor): string {
 
 function decodeCursor(raw: string): Cursor | undefined {
   const text = Buffer.from(raw, 'base64url').toString('latin1')
-  const match = /^([0-9a-f]{16})\.([0-9]{1,11})\.([0-9]{1,15})\.([0-9]{1,15})\.([0-9]{1,15})$/.exec(
+  const match = /^([0-9a-f]{16})\.([0-9]{1,11})\.([0-9]{1,15})\.([0-9]{1,15})\.([0-9]{1,16})$/.exec(
     text,
   )
   if (match === null || Buffer.from(text).toString('base64url') !== raw) return undefined

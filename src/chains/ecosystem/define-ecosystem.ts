@@ -1,6 +1,13 @@
 import type { EcosystemFile } from './ecosystem-file.ts'
 
 export type { EcosystemFile } from './ecosystem-file.ts'
+export type {
+  BurnRow,
+  DividendRow,
+  EventValue,
+  GraveDigRow,
+  MappedEvent,
+} from './mapping-code/module-types.ts'
 
 /** Gives an ecosystem file its types: `export default defineEcosystem({ ... })`. */
 export function defineEcosystem(file: EcosystemFile): EcosystemFile {

@@ -1,22 +1,17 @@
-import type { AbiEvent } from 'ox/AbiEvent'
 import type { Address } from '#domain/address.ts'
 import type { JsonMembers } from '#lib/json.ts'
+import type { EmittedEvent } from './emitted-event.ts'
 import type { EventArguments } from './event-arguments.ts'
-import type { Chain, PricedToken } from './priced-token.ts'
+import type { MappingCode } from './mapping-code/mapping-code.ts'
+import type { PricedToken } from './priced-token.ts'
 
-export interface EventSource {
-  readonly chain: Chain
-  readonly address: Address
-  readonly event: AbiEvent
-  readonly topic0: `0x${string}`
-  /** Accepted values per argument, lower-cased; other arguments pass. */
-  readonly where: ReadonlyMap<string, ReadonlySet<string>>
-  /** Refused values per argument. */
-  readonly whereNot: ReadonlyMap<string, ReadonlySet<string>>
+export interface EventSource extends EmittedEvent {
   /** The token that the mapping names; null if an argument names it. */
   readonly token: PricedToken | null
   /** What `read` depends on: once it changes, the events are read again. */
   readonly facts: JsonMembers
+  /** Makes the rows of a log; without it, a log is one row. */
+  readonly code?: MappingCode
   /** Throws DecodeError if the log is unreadable. Must be pure. */
   read(args: EventArguments): EventReading
 }

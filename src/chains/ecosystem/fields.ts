@@ -35,6 +35,17 @@ export const mapping = {
   chain: chainName,
   address: addressText,
   event: eventText,
+  rows: Type.Optional(
+    Type.String({
+      pattern: '^(\\.|/.*)/[^/]+\\.[cm]?[jt]s$',
+      description: 'a module beside the file, such as "./payouts.ts"',
+    }),
+  ),
+  with: Type.Optional(
+    Type.Array(Type.Object({ address: Type.Optional(addressText), event: eventText }, closed), {
+      minItems: 1,
+    }),
+  ),
   token: Type.Optional(symbol),
   where: Type.Optional(
     Type.Record(

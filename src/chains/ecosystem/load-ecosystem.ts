@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
-import { extname, resolve } from 'node:path'
+import { dirname, extname, resolve } from 'node:path'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
+import { eventKinds } from '#chains/kinds/kinds.ts'
+import { isObject } from '#lib/json.ts'
 import { moduleFile } from '#lib/package-root.ts'
 import { checkShape } from './check-shape.ts'
 import type { Ecosystem } from './ecosystem.ts'
@@ -27,7 +29,22 @@ export async function loadEcosystemFile(
   const problems = new Problems()
   const filled = fillIn(toPlain(content), environment, problems)
   if (problems.list.length > 0) throw new EcosystemError(path, problems.list)
-  return filled
+  return withModulePaths(filled, dirname(resolve(path)))
+}
+
+/** Modules of mappings stand beside the file, and every thread loads them from there. */
+function withModulePaths(file: unknown, folder: string): unknown {
+  if (!isObject(file)) return file
+  const lists = eventKinds.map(({ part }) => [part, file[part]] as const)
+  const found = lists.flatMap(([part, list]) =>
+    Array.isArray(list) ? [[part, list.map((entry) => withModulePath(entry, folder))]] : [],
+  )
+  return { ...file, ...Object.fromEntries(found) }
+}
+
+function withModulePath(entry: unknown, folder: string): unknown {
+  if (!isObject(entry) || typeof entry.rows !== 'string') return entry
+  return { ...entry, rows: entry.rows.replace(/^\.(?=\/)/, folder) }
 }
 
 /** `name` prefixes each line of the error. */

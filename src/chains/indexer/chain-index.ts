@@ -79,6 +79,12 @@ export class ChainIndex {
     return this.#position !== undefined && this.#backfiller.isComplete
   }
 
+  /** Ends what is read or stored, for another index of the chain. */
+  async close(): Promise<void> {
+    await this.#dropSegments()
+    await this.#backfiller.close()
+  }
+
   async #guarded<T>(step: () => Promise<T>): Promise<T> {
     try {
       if (!this.#known) await this.#load()

@@ -35,7 +35,7 @@ export async function commitBlocks(
     readonly tip: ChainTip
   },
 ): Promise<Position> {
-  const { staged, anomalies } = stageLogs(deps.datasets, input.logs)
+  const { staged, anomalies } = await stageLogs(deps.datasets, input.logs)
   const to = input.headers.at(-1)
   assert(to !== undefined, 'a commit needs the block it ends with')
   await moveHead(deps, { ...input, to }, async (change) => {

@@ -1,6 +1,7 @@
 import type { Position } from '#chains/chain/chain-event.ts'
 import type { LogColumns } from '#chains/chain/columns/log-columns.ts'
 import { UnlistedTokenError } from '#chains/ecosystem/event-arguments.ts'
+import { CodeStallError } from '#chains/ecosystem/mapping-code/module-realm.ts'
 import { type Log, placeOf } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
@@ -8,6 +9,7 @@ import type { DatedAmount, TimeRange } from './events/time-range.ts'
 import type { Changes } from './feed/changes.ts'
 import type { PartEntry } from './indexed-config/file-part.ts'
 import { type Selector, selectLogs } from './select-logs.ts'
+import { StalledDatasetError } from './stalled-datasets/stalled-dataset-error.ts'
 
 export type { Position } from '#chains/chain/chain-event.ts'
 
@@ -31,6 +33,8 @@ export interface Dataset<Fact> {
   builtFrom(chainId: number): readonly PartEntry[]
   /** Returns nothing if the log does not match after all; throws if it is unreadable. Must be pure. */
   decode(log: Log): readonly Fact[]
+  /** Logs that are decoded together, once all logs of their blocks are read. */
+  readonly code?: CodeDecoder<Fact>
   /** Facts come in chain order. */
   apply(change: Change, facts: readonly Fact[]): Promise<void>
   /** Apply, revert, apply equals apply. */
@@ -44,6 +48,12 @@ export interface Dataset<Fact> {
    * are kept from `newestFromUnix` on.
    */
   readonly openHistory?: (chainId: number, newestFromUnix: number) => HistoryFold
+}
+
+export interface CodeDecoder<Fact> {
+  isRead(log: Log): boolean
+  /** Throws CodeStallError; what it returns is as `decode`. */
+  decode(logs: readonly Log[]): Promise<(log: Log) => readonly Fact[]>
 }
 
 export type Store = (change: Change) => Promise<void>
@@ -62,7 +72,7 @@ export interface HistoryFold {
 }
 
 /** Hides the fact type, so that all datasets fit into one list. */
-export interface AnyDataset extends Omit<Dataset<never>, 'decode' | 'apply'> {
+export interface AnyDataset extends Omit<Dataset<never>, 'decode' | 'code' | 'apply'> {
   /** Decodes now, stores later. */
   stage(report: ReportLog): Staged
 }
@@ -80,36 +90,55 @@ export interface Staged {
   readonly size: number
   takeLogs(logs: readonly Log[]): void
   takeColumns(columns: LogColumns): void
+  /** Ends taking. Throws StalledDatasetError. */
+  seal(): Promise<void>
   apply(change: Change): Promise<void>
 }
 
 export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
-  const { decode, apply, ...rest } = dataset
+  const { decode, code, apply, ...rest } = dataset
   const selection = selectLogs(dataset.selectors)
   return {
     ...rest,
     stage(report) {
       const facts = new OrderedFacts<Fact>()
+      const later: Log[] = []
+      const add = (log: Log, read: (log: Log) => readonly Fact[]) => {
+        try {
+          for (const fact of read(log)) facts.add(log, fact)
+        } catch (error) {
+          const kind = error instanceof UnlistedTokenError ? 'unlisted' : 'unreadable'
+          report(log, { kind, reason: error instanceof Error ? error.message : String(error) })
+        }
+      }
       const take = (logs: readonly Log[]) => {
         for (const log of logs) {
-          try {
-            for (const fact of decode(log)) facts.add(log, fact)
-          } catch (error) {
-            const kind = error instanceof UnlistedTokenError ? 'unlisted' : 'unreadable'
-            report(log, { kind, reason: error instanceof Error ? error.message : String(error) })
-          }
+          if (code?.isRead(log) === true) later.push(log)
+          else add(log, decode)
         }
       }
       return {
         get size() {
-          return facts.size
+          return facts.size + later.length
         },
         takeLogs: (logs) => take(selection.ofLogs(logs)),
         takeColumns: (columns) => take(selection.ofColumns(columns)),
+        async seal() {
+          const logs = later.splice(0)
+          if (code === undefined || logs.length === 0) return
+          const read = await code.decode(logs).catch((error: unknown) => {
+            throw stalledBy(error, rest.name)
+          })
+          for (const log of logs) add(log, read)
+        },
         apply: (change) => (facts.size > 0 ? apply(change, facts.inOrder()) : Promise.resolve()),
       }
     },
   }
+}
+
+function stalledBy(error: unknown, dataset: string): unknown {
+  return error instanceof CodeStallError ? new StalledDatasetError(dataset, error) : error
 }
 
 /** Merges facts into chain order, since filters bring theirs one after another. */

@@ -1,5 +1,6 @@
 import { decode } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
+import type { EmittedEvent } from '#chains/ecosystem/emitted-event.ts'
 import { DecodeError, type EventArguments } from '#chains/ecosystem/event-arguments.ts'
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
 import type { Hash } from '#domain/address.ts'
@@ -10,28 +11,44 @@ import { compileWordDecoder } from './word-decoder.ts'
 export function makeEventReader(
   sources: readonly EventSource[],
 ): (log: Log) => readonly { readonly source: EventSource; readonly args: EventArguments }[] {
-  const byKey = Map.groupBy(sources, (each) => `${each.chain.id}|${each.address}|${each.topic0}`)
+  const byKey = Map.groupBy(sources, keyOfSource)
   return (log) =>
-    (byKey.get(`${log.chainId}|${log.address}|${log.topics[0]}`) ?? []).flatMap((source) => {
-      const args = decodeArguments(source, log)
-      return passes(source, args) ? [{ source, args }] : []
+    (byKey.get(keyOfLog(log)) ?? []).flatMap((source) => {
+      const args = readArguments(source, log)
+      return args === undefined ? [] : [{ source, args }]
     })
 }
 
-/** Accepted addresses become topics. */
-export function selectorsOf(sources: readonly EventSource[]): readonly Selector[] {
-  return sources.map((source) => {
-    const topics = source.event.inputs
-      .filter((input) => input.indexed)
-      .map((input) => acceptedTopics(source, input))
-    const { chain, address, topic0 } = source
-    const last = topics.findLastIndex((values) => values !== null)
-    const wanted = last < 0 ? {} : { arguments: topics.slice(0, last + 1) }
-    return { chainId: chain.id, address, topic0, ...wanted }
-  })
+export function keyOfSource({ chain, address, topic0 }: EmittedEvent): string {
+  return `${chain.id}|${address}|${topic0}`
 }
 
-function acceptedTopics(source: EventSource, input: Parameter): readonly Hash[] | null {
+export function keyOfLog({ chainId, address, topics }: Log): string {
+  return `${chainId}|${address}|${topics[0]}`
+}
+
+/** Undefined if `where` leaves the log out. Throws DecodeError. */
+export function readArguments(source: EmittedEvent, log: Log): EventArguments | undefined {
+  const args = decodeArguments(source, log)
+  return passes(source, args) ? args : undefined
+}
+
+/** Accepted addresses become topics. Logs that a mapping's code looks at are selected too. */
+export function selectorsOf(sources: readonly EventSource[]): readonly Selector[] {
+  return sources.flatMap((source) => [source, ...(source.code?.companions ?? [])]).map(selectorOf)
+}
+
+function selectorOf(source: EmittedEvent): Selector {
+  const topics = source.event.inputs
+    .filter((input) => input.indexed)
+    .map((input) => acceptedTopics(source, input))
+  const { chain, address, topic0 } = source
+  const last = topics.findLastIndex((values) => values !== null)
+  const wanted = last < 0 ? {} : { arguments: topics.slice(0, last + 1) }
+  return { chainId: chain.id, address, topic0, ...wanted }
+}
+
+function acceptedTopics(source: EmittedEvent, input: Parameter): readonly Hash[] | null {
   const values = source.where.get(input.name ?? '')
   if (values === undefined || input.type !== 'address') return null
   return [...values].map<Hash>((value) => `0x${value.slice(2).padStart(64, '0')}`)
@@ -39,9 +56,9 @@ function acceptedTopics(source: EventSource, input: Parameter): readonly Hash[] 
 
 type Decode = (log: Log) => EventArguments | undefined
 
-const decoders = new WeakMap<EventSource, Decode>()
+const decoders = new WeakMap<EmittedEvent, Decode>()
 
-function decodeArguments(source: EventSource, log: Log): EventArguments {
+function decodeArguments(source: EmittedEvent, log: Log): EventArguments {
   let decode = decoders.get(source)
   if (decode === undefined) {
     decode = compileWordDecoder(source.event) ?? ((each) => decodeAny(source, each))
@@ -52,11 +69,11 @@ function decodeArguments(source: EventSource, log: Log): EventArguments {
   return args
 }
 
-export function misfitOf({ event, address }: EventSource): string {
+export function misfitOf({ event, address }: EmittedEvent): string {
   return `${event.name} of ${address} does not fit its ABI`
 }
 
-function decodeAny(source: EventSource, log: Log): EventArguments {
+function decodeAny(source: EmittedEvent, log: Log): EventArguments {
   try {
     const [topic0 = source.topic0, ...rest] = log.topics
     return toRecord(decode(source.event, { topics: [topic0, ...rest], data: log.data }))
@@ -69,7 +86,7 @@ function toRecord(args: unknown): EventArguments {
   return typeof args === 'object' && args !== null ? { ...args } : {}
 }
 
-function passes(source: EventSource, args: EventArguments): boolean {
+function passes(source: EmittedEvent, args: EventArguments): boolean {
   for (const [name, values] of source.where)
     if (!values.has(String(args[name]).toLowerCase())) return false
   for (const [name, values] of source.whereNot)

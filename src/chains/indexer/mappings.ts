@@ -50,7 +50,9 @@ function nameOf(
     ({ source, ...each }) =>
       each.dataset === dataset && source.chain.id === chainId && source.address === contract,
   )
-  const misfits = possible.filter(({ source }) => reason === misfitOf(source))
+  const misfits = possible.filter(
+    ({ source }) => reason === misfitOf(source) || reason.startsWith(`${source.code?.file}: `),
+  )
   const named = misfits.length > 0 ? misfits : possible
   return named.length === 0 ? dataset : named.map(({ name }) => name).join(', ')
 }

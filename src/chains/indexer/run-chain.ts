@@ -6,6 +6,8 @@ import { LeaseLostError } from '#operations/jobs/leader.ts'
 import type { BackfillerDeps } from './backfill/backfiller.ts'
 import { ChainIndex } from './chain-index.ts'
 import { StallNote } from './stalled-chains.ts'
+import { readNextAnew, readSetApart, setApart } from './stalled-datasets/set-apart.ts'
+import { StalledDatasetError } from './stalled-datasets/stalled-dataset-error.ts'
 
 export interface RunDeps extends BackfillerDeps {
   readonly report: ChainReport
@@ -20,9 +22,37 @@ export interface ChainReport {
 
 const BACKOFF_START_MS = 250
 const BACKOFF_MAX_MS = 5_000
+/** One may be a busy machine. */
+const STALLS_MAX = 3
 
+/** Reads a chain. Datasets whose code stalls are read last, each alone, so that the others go on. */
 export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal): Promise<void> {
-  const { report } = deps
+  let alone: string | undefined
+  while (!signal.aborted) {
+    try {
+      await runOnce(deps, { chain, alone }, signal)
+    } catch (error) {
+      if (error instanceof StalledDatasetError) {
+        const { dataset, message: detail } = error
+        const is = await setApart(deps, chain, { dataset, detail })
+        alone = is === 'alone' ? dataset : undefined
+      } else if (!(error instanceof NextDatasetError)) throw error
+    }
+  }
+}
+
+/** A dataset that was set apart is to be read now. */
+class NextDatasetError extends Error {}
+
+/** `alone`: the dataset that history waits for, since nothing else is read. */
+async function runOnce(
+  all: RunDeps,
+  { chain, alone }: { readonly chain: Chain; readonly alone: string | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const { report } = all
+  const apart = await readSetApart(all, chain.id)
+  const deps = { ...all, datasets: all.datasets.filter(({ name }) => !apart.has(name)) }
   const index = new ChainIndex({ ...deps, onRead: (progress) => report.read(progress) }, chain)
   const ended = new AbortController()
   const loops = AbortSignal.any([signal, ended.signal])
@@ -32,9 +62,12 @@ export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal)
       report.event(event, index.position)
       if (event.kind === 'idle' || event.kind === 'behind') await sleep(chain.pollIntervalMs, loops)
     }),
-    repeat({ report, note: new StallNote(deps, chain.id, 'history') }, loops, async () => {
+    repeat({ report, note: new StallNote(deps, chain.id, 'history'), alone }, loops, async () => {
       if (await index.readOlder()) return
-      if (index.isComplete) report.complete()
+      if (index.isComplete) {
+        report.complete()
+        if ((await readNextAnew(all, chain)) === 'again') throw new NextDatasetError()
+      }
       await sleep(chain.pollIntervalMs, loops)
     }),
   ]
@@ -43,24 +76,30 @@ export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal)
   } finally {
     ended.abort()
     await Promise.allSettled(tasks)
+    await index.close()
   }
 }
 
 async function repeat(
-  deps: Pick<RunDeps, 'report'> & { readonly note: StallNote },
+  deps: Pick<RunDeps, 'report'> & { readonly note: StallNote; readonly alone?: string | undefined },
   signal: AbortSignal,
   work: () => Promise<void>,
 ): Promise<void> {
   let backoffMs = BACKOFF_START_MS
+  let stallsInRow = 0
   while (!signal.aborted) {
     try {
       await work()
       await deps.note.worked()
       backoffMs = BACKOFF_START_MS
+      stallsInRow = 0
     } catch (error) {
-      if (error instanceof LeaseLostError) throw error
+      if (error instanceof LeaseLostError || error instanceof NextDatasetError) throw error
+      const isStalled = error instanceof StalledDatasetError && error.dataset !== deps.alone
+      stallsInRow = isStalled ? stallsInRow + 1 : 0
       await deps.note.failed(error)
       deps.report.failure(error instanceof Error ? error : new Error(String(error)))
+      if (stallsInRow >= STALLS_MAX) throw error
       await sleep(error instanceof DeepReorgError ? BACKOFF_MAX_MS : backoffMs, signal)
       backoffMs = Math.min(backoffMs * 2, BACKOFF_MAX_MS)
     }

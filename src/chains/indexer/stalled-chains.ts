@@ -10,6 +10,7 @@ import {
 } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
+import { StalledDatasetError } from './stalled-datasets/stalled-dataset-error.ts'
 
 export const stalledChainsMigration: Migration = {
   id: 2040,
@@ -143,7 +144,8 @@ function stallOf(error: unknown): Stall | undefined {
   const detail = error instanceof Error ? error.message : String(error)
   // The store refuses the same data again.
   if (error instanceof ConstraintError) return { reason: 'unusable_data', detail }
-  if (error instanceof StoreError) return undefined
+  // Of one dataset alone.
+  if (error instanceof StoreError || error instanceof StalledDatasetError) return undefined
   if (error instanceof DeepReorgError) return { reason: 'deep_reorg', detail }
   if (error instanceof UnlinkedBlocksError) return { reason: 'unlinked_blocks', detail }
   return { reason: error instanceof RpcError ? 'unreadable_node' : 'unusable_data', detail }

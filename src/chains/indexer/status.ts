@@ -10,6 +10,7 @@ import { readForgotten } from './forgotten-chains.ts'
 import type { FileParts, PartChange } from './indexed-config/file-part.ts'
 import { partsThatDiffer, readIndexedConfig } from './indexed-config/tables.ts'
 import { readStalls, type Stall } from './stalled-chains.ts'
+import { readStalledDatasets } from './stalled-datasets/table.ts'
 import { readUnknown, type UnknownFigure } from './unknown-figures.ts'
 
 export interface ChainStatus {
@@ -23,6 +24,8 @@ export interface ChainStatus {
   readonly backfill: Backfill | null
   readonly stall: Stall | null
   readonly timesForgotten: number
+  /** Datasets that are not read, since their code stalls. */
+  readonly setApart: readonly string[]
 }
 
 export interface IndexStatus {
@@ -41,7 +44,7 @@ export async function readIndexStatus(
   chains: readonly Chain[],
   file?: FileParts,
 ): Promise<IndexStatus | undefined> {
-  const [found, backfills, stalls, indexed, unknown] = await allEnded([
+  const [found, backfills, stalls, indexed, unknown, stalled] = await allEnded([
     connection.run(sql`
       select positions.chain_id, number, hash, timestamp_unix,
         head_number, safe_number, finalized_number, coalesce(times, 0) as times_forgotten
@@ -50,6 +53,7 @@ export async function readIndexStatus(
     readStalls(connection),
     readIndexedConfig(connection),
     readUnknown(connection),
+    readStalledDatasets(connection),
   ])
   const byId = new Map(found.map((row) => [column.integer(row, 'chain_id'), row]))
   const unread = chains.filter(({ id }) => !byId.has(id))
@@ -62,7 +66,9 @@ export async function readIndexStatus(
     const row = byId.get(chain.id)
     const backfill = backfills.get(chain.id) ?? null
     const stall = stalls.get(chain.id) ?? null
-    return row === undefined ? [] : [toStatus(chain, row, { backfill, stall })]
+    const apart = stalled.filter(({ chainId, waits }) => chainId === chain.id && waits)
+    const setApart = apart.map(({ dataset }) => dataset)
+    return row === undefined ? [] : [toStatus(chain, row, { backfill, stall, setApart })]
   })
   return {
     chains: statuses,
@@ -87,7 +93,7 @@ export function digestOfUnknown(unknown: readonly UnknownFigure[]): readonly str
 function toStatus(
   chain: Chain,
   row: Row,
-  more: Pick<ChainStatus, 'backfill' | 'stall'>,
+  more: Pick<ChainStatus, 'backfill' | 'stall' | 'setApart'>,
 ): ChainStatus {
   return {
     chain,

@@ -23,10 +23,10 @@ export interface CommitDeps {
   readonly tokens: readonly string[]
 }
 
-export function stageLogs(
+export async function stageLogs(
   datasets: readonly AnyDataset[],
   logs: readonly Log[],
-): { readonly staged: readonly Staged[]; readonly anomalies: readonly Anomaly[] } {
+): Promise<{ readonly staged: readonly Staged[]; readonly anomalies: readonly Anomaly[] }> {
   const anomalies: Anomaly[] = []
   const staged = datasets.map((dataset) => {
     const each = dataset.stage((log, problem) =>
@@ -35,6 +35,7 @@ export function stageLogs(
     each.takeLogs(logs)
     return each
   })
+  for (const each of staged) await each.seal()
   return { staged, anomalies }
 }
 

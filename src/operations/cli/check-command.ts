@@ -70,11 +70,15 @@ async function runCheck(
   ])
   const file = settings.ecosystemFile ?? localFilePath(settings.dataFolder)
   const onProgress = progress.update
-  const { errors, warnings, unchecked } = await checkFile({ clock, onProgress }, { file, offline })
+  const { errors, warnings, unchecked, rows } = await checkFile(
+    { clock, onProgress },
+    { file, offline },
+  )
   progress.finish()
-  if (json) process.stdout.write(`${JSON.stringify({ file, errors, warnings, unchecked })}\n`)
+  if (json) process.stdout.write(`${JSON.stringify({ file, errors, warnings, unchecked, rows })}\n`)
   else {
     const show = (word: string) => (each: Problem) => say(`${word}  ${each.field}: ${each.message}`)
+    rows.forEach(show('row    '))
     errors.forEach(show('WRONG  '))
     warnings.forEach(show('warning'))
     for (const each of unchecked) say(`unknown  ${each}`)

@@ -59,6 +59,7 @@ export const WRITES: Readonly<Record<StoreName, Readonly<Record<string, Writes>>
     price_points: REBUILT,
     proofs: REBUILT,
     stalled_chains: REBUILT,
+    stalled_datasets: REBUILT,
     supply_buckets: REBUILT,
     unknown_figures: REBUILT,
     unminted: REBUILT,

@@ -3,10 +3,9 @@ import { RpcError } from '#chains/chain/rpc-error.ts'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { proveStartBlocks } from '#chains/datasets/holders/proof/prove-start-blocks.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
 import { loadEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { EcosystemError, type Problem } from '#chains/ecosystem/problem.ts'
-import { makeEventReader, selectorsOf } from '#chains/indexer/decode-event.ts'
+import { selectorsOf } from '#chains/indexer/decode-event.ts'
 import { type Mapping, mappingsOf } from '#chains/indexer/mappings.ts'
 import { ProofError } from '#chains/indexer/proof-error.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
@@ -15,6 +14,7 @@ import { showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Clock } from '#lib/time.ts'
 import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
 import { findPricelessDays } from './priceless-days.ts'
+import { describeRow, type ReadLog, readMapping, whyNotRead } from './read-mapping.ts'
 import { scanBack } from './scan-back.ts'
 
 export interface CheckedFile {
@@ -22,6 +22,8 @@ export interface CheckedFile {
   readonly errors: readonly Problem[]
   readonly warnings: readonly Problem[]
   readonly unchecked: readonly string[]
+  /** What the code of mappings makes of the newest logs. */
+  readonly rows: readonly Problem[]
 }
 
 export interface CheckDeps {
@@ -38,9 +40,9 @@ export async function checkFile(
     throw error
   })
   if (ecosystem instanceof EcosystemError)
-    return { file, errors: ecosystem.problems, warnings: [], unchecked: [] }
+    return { file, errors: ecosystem.problems, warnings: [], unchecked: [], rows: [] }
   const repeated = mappingWarnings(ecosystem)
-  if (offline) return { file, errors: [], warnings: repeated, unchecked: [] }
+  if (offline) return { file, errors: [], warnings: repeated, unchecked: [], rows: [] }
   const sourceOf = openSources(ecosystem)
   const steps = [
     async () => ({ warnings: await proveEcosystem(ecosystem, sourceOf) }),
@@ -63,10 +65,11 @@ export async function checkFile(
     errors: outcomes.flatMap(({ errors = [] }) => errors),
     warnings: [...repeated, ...outcomes.flatMap(({ warnings = [] }) => warnings)],
     unchecked: [...new Set(outcomes.flatMap(({ unchecked = [] }) => unchecked))],
+    rows: outcomes.flatMap(({ rows = [] }) => rows),
   }
 }
 
-type Outcome = Partial<Pick<CheckedFile, 'errors' | 'warnings' | 'unchecked'>>
+type Outcome = Partial<Pick<CheckedFile, 'errors' | 'warnings' | 'unchecked' | 'rows'>>
 
 async function settle(step: () => Promise<Outcome>): Promise<Outcome> {
   try {
@@ -137,26 +140,28 @@ async function judgeMappings(
           untilMs: clock() + SEARCH_MS,
         },
       )
-      return judgeLogs(ecosystem, mapping, { logs, from, to: head.number })
+      const reads = await Promise.all(logs.map((log) => readMapping(chain, mapping.source, log)))
+      return judgeLogs(ecosystem, mapping, { logs, reads, from, to: head.number })
     }),
   )
   return {
     errors: judged.flatMap(({ errors = [] }) => errors),
     warnings: judged.flatMap(({ warnings = [] }) => warnings),
+    rows: judged.flatMap(({ rows = [] }) => rows),
   }
 }
 
 interface Sample {
   readonly logs: readonly SourceLog[]
+  /** Of the logs. */
+  readonly reads: readonly ReadLog[]
   readonly from: number
   readonly to: number
 }
 
-function judgeLogs(
-  { burnAddresses }: Ecosystem,
-  { name, source }: Mapping,
-  { logs, from, to }: Sample,
-): Outcome {
+function judgeLogs(ecosystem: Ecosystem, mapping: Mapping, sample: Sample): Outcome {
+  const { name, source } = mapping
+  const { logs, reads } = sample
   const indexed = source.event.inputs.filter((input) => input.indexed).length
   const unfit = logs.filter(({ topics }) => topics.length - 1 !== indexed)
   const [first] = unfit
@@ -169,8 +174,20 @@ function judgeLogs(
         },
       ],
     }
-  const read = makeEventReader([source])
-  const readings = logs.flatMap((log) => readOne(read, log))
+  const rows = source.code === undefined ? [] : showRows(ecosystem, mapping, sample)
+  const unread = source.code === undefined ? undefined : reads.find(isUnread)
+  if (unread !== undefined)
+    return { rows, errors: [{ field: `${name}.rows`, message: whyNotRead(unread) }] }
+  return { rows, ...judgeReadings(ecosystem, mapping, sample) }
+}
+
+/** Anomalies of single logs are reported by the index. */
+function judgeReadings(
+  { burnAddresses }: Ecosystem,
+  { name }: Mapping,
+  { reads, from, to }: Sample,
+): Outcome {
+  const readings = reads.flatMap((each) => (each.kind === 'rows' ? each.rows : []))
   if (readings.length === 0)
     return {
       warnings: [
@@ -200,16 +217,33 @@ function warn(field: string, message: string): Outcome {
   return { warnings: [{ field, message }] }
 }
 
-function readOne(read: ReturnType<typeof makeEventReader>, log: SourceLog) {
-  try {
-    return read({ ...log, timestamp: log.timestamp ?? 0 }).map(({ source, args }) =>
-      source.read(args),
-    )
-  } catch (error) {
-    // Anomalies of single logs are reported by the index.
-    if (error instanceof DecodeError) return []
-    throw error
-  }
+function isUnread(read: ReadLog): read is Extract<ReadLog, { reason: string }> {
+  return 'reason' in read
+}
+
+const SHOWN_LOGS = 3
+
+function showRows(
+  ecosystem: Ecosystem,
+  { name, source }: Mapping,
+  { logs, reads }: Sample,
+): readonly Problem[] {
+  return logs.slice(-SHOWN_LOGS).flatMap(({ blockNumber, logIndex }, index) => {
+    const read = reads.slice(-SHOWN_LOGS)[index]
+    const at = `block ${blockNumber}, log ${logIndex}`
+    if (read?.kind === 'left-out')
+      return [
+        {
+          field: name,
+          message: `${at}: left out by ${read.by === 'code' ? source.code?.file : 'where'}`,
+        },
+      ]
+    if (read?.kind !== 'rows') return []
+    return read.rows.map((row, place) => ({
+      field: name,
+      message: `${at}, row ${place}: ${describeRow(ecosystem, row)}`,
+    }))
+  })
 }
 
 /** The node filters by event and by the accepted addresses. */

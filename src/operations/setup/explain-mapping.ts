@@ -1,17 +1,15 @@
 import type { ChainSource, SourceLog } from '#chains/chain/chain-source.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
-import { makeEventReader } from '#chains/indexer/decode-event.ts'
 import { mappingsOf } from '#chains/indexer/mappings.ts'
 import { countTopics, nameOfTopic } from '#chains/indexer/name-of-topic.ts'
 import { parseAddress, parseHash, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
-import { formatDecimal } from '#lib/decimal.ts'
 import { isObject } from '#lib/json.ts'
 import type { Clock } from '#lib/time.ts'
 import { filterOf, openSources } from './check-file.ts'
 import { oneLine, SetupError } from './discover/chain-view.ts'
 import { openNode } from './node.ts'
+import { describeRow, type ReadLog, readMapping, whyNotRead } from './read-mapping.ts'
 import { scanBack } from './scan-back.ts'
 
 export interface ExplainedLog {
@@ -67,8 +65,9 @@ export async function explainMapping(
   if (tx !== undefined) {
     const logs = await logsOfTransaction(chain, source, tx)
     const blocks = logs.map(({ blockNumber }) => blockNumber)
-    const explained = logs.map((log) => explainLog(ecosystem, source, log))
-    return { ...common, from: blocks[0] ?? 0, to: blocks[0] ?? 0, logs: explained, emitted: {} }
+    const explained = logs.map((log) => explainLog({ ecosystem, chain, source }, log))
+    const [block = 0] = blocks
+    return { ...common, from: block, to: block, logs: await Promise.all(explained), emitted: {} }
   }
   const head = await chain.header('latest')
   const to = head?.number ?? source.chain.startBlock
@@ -89,7 +88,9 @@ export async function explainMapping(
     ...common,
     from: matched.from,
     to,
-    logs: matched.logs.slice(-LOGS).map((log) => explainLog(ecosystem, source, log)),
+    logs: await Promise.all(
+      matched.logs.slice(-LOGS).map((log) => explainLog({ ecosystem, chain, source }, log)),
+    ),
     emitted: countTopics(sample),
   }
 }
@@ -109,7 +110,16 @@ async function logsOfTransaction(
   return all.filter(({ txHash }) => txHash === hash)
 }
 
-function explainLog(ecosystem: Ecosystem, source: EventSource, log: SourceLog): ExplainedLog {
+interface Explaining {
+  readonly ecosystem: Ecosystem
+  readonly chain: ChainSource
+  readonly source: EventSource
+}
+
+async function explainLog(
+  { ecosystem, chain, source }: Explaining,
+  log: SourceLog,
+): Promise<ExplainedLog> {
   const { blockNumber: block, txHash, logIndex } = log
   const place = { block, txHash, logIndex }
   if (log.topics[0] !== source.topic0)
@@ -118,35 +128,30 @@ function explainLog(ecosystem: Ecosystem, source: EventSource, log: SourceLog): 
       args: {},
       outcome: `another event: ${nameOfTopic(log.topics[0] ?? 'no topic')}`,
     }
-  try {
-    const [read] = makeEventReader([source])({ ...log, timestamp: log.timestamp ?? 0 })
-    if (read === undefined) return { ...place, args: {}, outcome: whyLeftOut(source) }
-    const args = Object.fromEntries(
-      Object.entries(read.args).map(([name, value]) => [name, oneLine(String(value))]),
-    )
-    try {
-      const outcome = `${describe(ecosystem, source.read(read.args))}${whyBurned(ecosystem, source, args)}`
-      return { ...place, args, outcome }
-    } catch (error) {
-      return { ...place, args, outcome: anomaly(error) }
-    }
-  } catch (error) {
-    return { ...place, args: {}, outcome: anomaly(error) }
-  }
+  const read = await readMapping(chain, source, log)
+  const args =
+    read.kind === 'left-out'
+      ? {}
+      : Object.fromEntries(
+          Object.entries(read.args).map(([name, value]) => [name, oneLine(String(value))]),
+        )
+  return { ...place, args, outcome: outcomeOf(ecosystem, source, { read, args }) }
 }
 
-function anomaly(error: unknown): string {
-  if (!(error instanceof DecodeError)) throw error
-  return `not counted, reported as an anomaly: ${error.message}`
-}
-
-function describe({ tokens }: Ecosystem, reading: ReturnType<EventSource['read']>): string {
-  const { kind, token: symbol, account, amount, counted, detail } = reading
-  const token = tokens.find((each) => each.symbol === symbol)
-  const shown = formatDecimal(amount, token?.decimals ?? 0)
-  const who = account === null ? '' : ` by ${showAddress(account)}`
-  const which = detail === null ? '' : ` ${detail}`
-  return `${counted ? 'counted' : 'listed, not counted'}: ${kind}${which}, ${shown} ${symbol}${who}`
+function outcomeOf(
+  ecosystem: Ecosystem,
+  source: EventSource,
+  { read, args }: { readonly read: ReadLog; readonly args: ExplainedLog['args'] },
+): string {
+  if (read.kind === 'left-out')
+    return read.by === 'where'
+      ? whyLeftOut(source)
+      : `left out: ${source.code?.file} makes no row of it`
+  if (read.kind !== 'rows') return whyNotRead(read)
+  const told = read.rows.map((row) => describeRow(ecosystem, row))
+  if (source.code === undefined) return `${told.join()}${whyBurned(ecosystem, source, args)}`
+  const rows = told.map((row, index) => `row ${index} of ${source.code?.file}: ${row}`)
+  return rows.join('\n  ')
 }
 
 function whyBurned(

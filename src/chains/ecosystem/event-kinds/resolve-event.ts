@@ -1,6 +1,10 @@
 import { type AbiEvent, from, getSelector } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
+import type { EmittedEvent } from '../emitted-event.ts'
 import type { EventSource } from '../event-source.ts'
+import { isComputed, MappingCode, type RowMember } from '../mapping-code/mapping-code.ts'
+import type { CodeModule } from '../mapping-code/read-module.ts'
+import type { Chain } from '../priced-token.ts'
 import type { MappingContext } from './event-kind.ts'
 import { resolveWhere, type Where } from './resolve-where.ts'
 
@@ -13,34 +17,95 @@ interface Mapping {
   readonly event: string
   readonly token?: string
   readonly where?: Where
+  readonly with?: readonly Beside[]
+  readonly rows?: string
+  readonly module?: CodeModule
+  readonly decided?: readonly RowMember[]
+}
+
+interface Beside {
+  readonly address?: string
+  readonly event: string
 }
 
 /** Resolves the fields shared by all mappings; undefined after a problem. */
-export function resolveEvent(
-  { resolver, field }: MappingContext,
-  mapping: Mapping,
-): MappedEvent | undefined {
+export function resolveEvent(context: MappingContext, mapping: Mapping): MappedEvent | undefined {
+  const { resolver, field } = context
   const chain = resolver.chain(`${field}.chain`, mapping.chain)
   const address = resolver.address(`${field}.address`, mapping.address)
-  const event = parseEvent(mapping.event)
-  if (event === undefined)
-    return resolver.problems.add(
-      `${field}.event`,
-      'is not an event in human-readable ABI; write it as in Solidity, such as "event Transfer(address indexed from, address indexed to, uint256 value)"',
-    )
+  const event = parseEvent(context, 'event', mapping.event)
+  if (event === undefined) return undefined
   const token = mapping.token === undefined ? null : resolver.token(`${field}.token`, mapping.token)
   const where = resolveWhere(resolver, field, { event, where: mapping.where ?? {} })
   if (chain === undefined || token === undefined) return undefined
-  return { chain, address, event, topic0: getSelector(event), ...where, token }
+  const code = resolveCode(context, mapping, { chain, address, event })
+  return {
+    chain,
+    address,
+    event,
+    topic0: getSelector(event),
+    ...where,
+    token,
+    ...(code && { code }),
+  }
 }
 
-function parseEvent(text: string): AbiEvent | undefined {
-  try {
-    const item = from(text, { prepare: false })
-    return item.type === 'event' ? item : undefined
-  } catch {
+function resolveCode(
+  context: MappingContext,
+  { module, ...mapping }: Mapping,
+  { chain, address, event }: Pick<MappedEvent, 'chain' | 'address' | 'event'>,
+): MappingCode | undefined {
+  const companions = (mapping.with ?? []).flatMap((beside, index) =>
+    resolveBeside(context, `with[${index}]`, { chain, address, ...beside }),
+  )
+  if (mapping.rows !== undefined && mapping.decided === undefined)
+    context.resolver.problems.add(
+      `${context.field}.rows`,
+      'is not for this kind of event; remove it',
+    )
+  if (module === undefined) {
+    if (mapping.with !== undefined && mapping.rows === undefined)
+      context.resolver.problems.add(`${context.field}.with`, 'is for mappings with rows; remove it')
     return undefined
   }
+  return new MappingCode(module, {
+    names: argumentNames(event),
+    members: mapping.decided ?? [],
+    companions,
+  })
+}
+
+function resolveBeside(
+  context: MappingContext,
+  member: string,
+  beside: Beside & { readonly chain: Chain; readonly address: string },
+): readonly EmittedEvent[] {
+  const { chain } = beside
+  const address = context.resolver.address(`${context.field}.${member}.address`, beside.address)
+  const event = parseEvent(context, `${member}.event`, beside.event)
+  if (event === undefined) return []
+  const topic0 = getSelector(event)
+  return [{ chain, address, event, topic0, where: new Map(), whereNot: new Map() }]
+}
+
+/** As in decoded arguments. */
+export function argumentNames({ inputs }: AbiEvent): readonly string[] {
+  return inputs.map(({ name }, position) => name ?? String(position))
+}
+
+function parseEvent(
+  { resolver, field }: MappingContext,
+  member: string,
+  text: string,
+): AbiEvent | undefined {
+  try {
+    const item = from(text, { prepare: false })
+    if (item.type === 'event') return item
+  } catch {}
+  return resolver.problems.add(
+    `${field}.${member}`,
+    'is not an event in human-readable ABI; write it as in Solidity, such as "event Transfer(address indexed from, address indexed to, uint256 value)"',
+  )
 }
 
 /** `named`: the arguments by the fields that name them; fields left out are skipped. */
@@ -51,7 +116,7 @@ export function requireArguments(
   type?: 'address' | 'uint256',
 ): void {
   for (const [member, name] of Object.entries(named)) {
-    if (name === undefined) continue
+    if (name === undefined || isComputed(name)) continue
     const input: Parameter | undefined = event.inputs.find((each) => each.name === name)
     if (input === undefined)
       resolver.problems.add(

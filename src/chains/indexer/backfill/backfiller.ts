@@ -75,6 +75,11 @@ export class Backfiller {
     await this.#commit.catch(() => undefined)
   }
 
+  async close(): Promise<void> {
+    await this.idle()
+    this.#forget()
+  }
+
   resume(backfill: Backfill | undefined): void {
     const ours = this.#backfill
     const isSame =
@@ -167,7 +172,7 @@ export class Backfiller {
         chainId: this.#chain.id,
         backfill: stored,
         folds: [...folds.values()],
-        ...stageLogs(waiting, logs),
+        ...(await stageLogs(waiting, logs)),
       })
       this.#backfill = undefined
       return true

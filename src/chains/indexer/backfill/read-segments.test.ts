@@ -22,6 +22,7 @@ const dataset: AnyDataset = {
     size: 0,
     takeLogs: () => undefined,
     takeColumns: () => undefined,
+    seal: async () => undefined,
     apply: async () => undefined,
   }),
   revert: async () => undefined,

@@ -1,8 +1,10 @@
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
+import type { MappingCode } from '#chains/ecosystem/mapping-code/mapping-code.ts'
 import type { Log } from '#domain/chain.ts'
-import type { JsonMembers } from '#lib/json.ts'
+import type { Json, JsonMembers } from '#lib/json.ts'
 import type { Dataset } from '../dataset.ts'
 import { makeEventReader, selectorsOf } from '../decode-event.ts'
+import { type MappedRow, makeCodeReader } from './code-reader.ts'
 import type { EventFact } from './event.ts'
 import { forgetMatched, noteMatched } from './matched-mappings.ts'
 import { forgetEvents, revertEvents, storeEvents } from './store-events.ts'
@@ -15,7 +17,20 @@ export function makeEventDataset(input: {
   readonly sources: readonly EventSource[]
 }): Dataset<EventFact> {
   const readEvent = makeEventReader(input.sources)
+  const code = makeCodeReader(input.sources)
   const matched = new Set<EventSource>()
+  // One event, even if two mappings match.
+  const toFacts = (log: Log, [first, ...others]: readonly MappedRow[]) => {
+    if (first === undefined) return []
+    const { source } = first
+    matched.add(source)
+    return (
+      [first, ...others.filter((each) => each.source === source)]
+        .map(({ args, row }) => ({ ...source.read(args), log: logPlaceOf(log, row) }))
+        // Anyone can emit an empty transfer in another's name.
+        .filter((fact) => fact.amount > 0n)
+    )
+  }
   return {
     name: input.name,
     selectors: selectorsOf(input.sources),
@@ -25,16 +40,16 @@ export function makeEventDataset(input: {
         const facts = { ...eventFacts(source), ...source.facts }
         return [{ field: `${input.part}[${index}]`, facts }]
       }),
-    // One event, even if two mappings match.
-    decode: (log) =>
-      readEvent(log)
-        .slice(0, 1)
-        .map(({ source, args }) => {
-          matched.add(source)
-          return { ...source.read(args), log: logPlaceOf(log) }
-        })
-        // Anyone can emit an empty transfer in another's name.
-        .filter((fact) => fact.amount > 0n),
+    decode: (log) => toFacts(log, readEvent(log)),
+    ...(code && {
+      code: {
+        isRead: code.isRead,
+        async decode(logs) {
+          const rowsOf = await code.read(logs)
+          return (log) => toFacts(log, rowsOf(log))
+        },
+      },
+    }),
     async apply(change, facts) {
       const ofChain = [...matched].filter(({ chain }) => chain.id === change.chainId)
       await noteMatched(change.connection, input.name, ofChain)
@@ -49,15 +64,24 @@ export function makeEventDataset(input: {
 }
 
 export function eventFacts({ address, event, topic0, token, ...source }: EventSource): JsonMembers {
-  const inputs = event.inputs.map(({ name = '', type, indexed = false }) => [name, type, indexed])
   return {
     address,
     topic0,
-    event: [event.name, ...inputs],
+    event: describeEvent(event),
     where: sortedValues(source.where),
     whereNot: sortedValues(source.whereNot),
     token: token?.symbol ?? null,
+    ...(source.code && codeFacts(source.code)),
   }
+}
+
+function describeEvent({ name, inputs }: EventSource['event']): Json {
+  return [name, ...inputs.map(({ name = '', type, indexed = false }) => [name, type, indexed])]
+}
+
+function codeFacts({ digest, companions }: MappingCode): JsonMembers {
+  const beside = companions.map(({ address, event }) => [address, describeEvent(event)])
+  return { rows: digest, ...(beside.length > 0 && { with: beside }) }
 }
 
 function sortedValues(where: EventSource['where']): JsonMembers {
@@ -65,7 +89,8 @@ function sortedValues(where: EventSource['where']): JsonMembers {
 }
 
 /** Many thousands wait to be stored. */
-export function logPlaceOf(log: Log): EventFact['log'] {
+export function logPlaceOf(log: Log, row = 0): EventFact['log'] {
   const { chainId, blockNumber, blockHash, txHash, txIndex, logIndex, timestamp } = log
-  return { chainId, blockNumber, blockHash, txHash, txIndex, logIndex, timestamp }
+  const place = { chainId, blockNumber, blockHash, txHash, txIndex, logIndex, timestamp }
+  return row === 0 ? place : { ...place, row }
 }

@@ -7,7 +7,10 @@ export interface EventFact extends EventReading {
   readonly log: Pick<
     Log,
     'chainId' | 'blockNumber' | 'blockHash' | 'txHash' | 'txIndex' | 'logIndex' | 'timestamp'
-  >
+  > & {
+    /** Among the rows that the code of a mapping makes of the log. */
+    readonly row?: number
+  }
 }
 
 export interface Sums {

@@ -15,9 +15,9 @@ export interface Cursor {
   readonly within?: RangePlace
 }
 
-/** No log brings a thousand events; a made-up place must not make a page long. */
+/** No row of a log brings a thousand events; a made-up place must not make a page long. */
 const CURSOR =
-  /^([0-9a-f]{12})[.](\d{1,15})(?:[.]([0-9a-f]{8})(?:[.](\d{1,15})-(\d{1,15})-(\d{1,3}))?)?$/
+  /^([0-9a-f]{12})[.](\d{1,15})(?:[.]([0-9a-f]{8})(?:[.](\d{1,15})-(\d{1,16})-(\d{1,3}))?)?$/
 
 export const CURSOR_PATTERN = CURSOR.source
 

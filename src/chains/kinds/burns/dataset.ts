@@ -1,6 +1,7 @@
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { Change, Dataset } from '#chains/indexer/dataset.ts'
 import { makeEventReader, selectorsOf } from '#chains/indexer/decode-event.ts'
+import type { EventFact } from '#chains/indexer/events/event.ts'
 import { eventFacts, logPlaceOf, makeEventDataset } from '#chains/indexer/events/event-dataset.ts'
 import type { Selector } from '#chains/indexer/select-logs.ts'
 import { burns } from '#chains/kinds/burns/kind.ts'
@@ -17,12 +18,24 @@ import { revertUnminted, storeUnminted, type Unminted } from './unminted.ts'
  */
 export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
   const { part, dataset: name, byAccount } = burns
-  const base = makeEventDataset({ name, part, byAccount, sources: ecosystem.burns })
+  const { code, ...base } = makeEventDataset({ name, part, byAccount, sources: ecosystem.burns })
   const tokens = ecosystem.burns.length === 0 ? new Map<string, Minted>() : mintedTokens(ecosystem)
   const bridges = ecosystem.bridges.filter(({ chain }) =>
     [...tokens.values()].some(({ chainId }) => chainId === chain.id),
   )
   const readBridge = makeEventReader(bridges)
+  const toBurnLogs = (log: Log, [first, ...more]: readonly EventFact[]): readonly BurnLog[] => {
+    const burn = first ?? null
+    const move = readMove(log, tokens)
+    const stated = readBridge(log).map(({ source, args }) => source.read(args))
+    // Tokens may share a bridge's event; a token counts it once.
+    const bridged = [...Map.groupBy(stated, ({ token }) => token).values()].flatMap((own) =>
+      own.slice(0, 1),
+    )
+    if (burn === null && move === null && bridged.length === 0) return []
+    const rows = more.map((each) => ({ log: each.log, burn: each, move: null, bridged: [] }))
+    return [{ log: logPlaceOf(log), burn, move, bridged }, ...rows]
+  }
   return {
     ...base,
     selectors: [
@@ -39,17 +52,16 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
         .filter(({ chain }) => chain.id === chainId)
         .map((each) => ({ field: 'tokens', facts: { ...eventFacts(each), ...each.facts } })),
     ],
-    decode(log) {
-      const [burn = null] = base.decode(log)
-      const move = readMove(log, tokens)
-      const stated = readBridge(log).map(({ source, args }) => source.read(args))
-      // Tokens may share a bridge's event; a token counts it once.
-      const bridged = [...Map.groupBy(stated, ({ token }) => token).values()].flatMap((own) =>
-        own.slice(0, 1),
-      )
-      if (burn === null && move === null && bridged.length === 0) return []
-      return [{ log: logPlaceOf(log), burn, move, bridged }]
-    },
+    decode: (log) => toBurnLogs(log, base.decode(log)),
+    ...(code && {
+      code: {
+        isRead: code.isRead,
+        async decode(logs) {
+          const burnsOf = await code.decode(logs)
+          return (log) => toBurnLogs(log, burnsOf(log))
+        },
+      },
+    }),
     async apply(change, logs) {
       const net = netAll(logs)
       await base.apply(change, net.burns)

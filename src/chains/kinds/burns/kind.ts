@@ -1,5 +1,6 @@
 import { argument } from '#chains/ecosystem/event-arguments.ts'
 import { defineEventKind, type MappingContext } from '#chains/ecosystem/event-kinds/event-kind.ts'
+import { missing, readByCode } from '#chains/ecosystem/event-kinds/resolve-code.ts'
 import {
   type MappedEvent,
   requireArguments,
@@ -12,6 +13,11 @@ import { Type } from '#lib/type.ts'
 import { isTransferOfToken, repeatedBurns } from './repeated-burns.ts'
 
 export const BURNS = 'burns'
+
+const ROW_MEMBERS = [
+  { name: 'from', field: 'from', type: 'address' },
+  { name: 'amount', field: 'amount', type: 'amount' },
+] as const
 
 /** Events of kind `burn` go to the zero address, those of kind `transfer` to a burn address. */
 export const burns = defineEventKind({
@@ -30,8 +36,8 @@ export const burns = defineEventKind({
   mapping: Type.Object(
     {
       ...mapping,
-      from: argumentName,
-      amount: argumentName,
+      from: Type.Optional(argumentName),
+      amount: Type.Optional(argumentName),
       /** The receiver; without it, every event is of kind `burn`. */
       to: Type.Optional(argumentName),
     },
@@ -40,22 +46,29 @@ export const burns = defineEventKind({
   meaning:
     'Events that count as burns. On `Transfer` of a listed token: transfers to the zero address and to `supply.burnAddresses`.',
   meanings: {
-    from: 'The argument that holds the wallet whose tokens are burned.',
+    from: 'The argument that holds the wallet whose tokens are burned. Needed unless `rows` decides it.',
     to: 'The argument that holds the receiver. Without it, every event is a burn to the zero address.',
   },
   known: [],
   warnings: repeatedBurns,
-  resolve(context, burn) {
+  resolve(context, entry) {
     const { resolver, field } = context
+    const burn = readByCode(context, entry, ROW_MEMBERS)
+    const { from = missing(context, 'from'), amount = missing(context, 'amount') } = burn
     const mapped = resolveEvent(context, burn)
     if (mapped === undefined) return undefined
+    if (isTransferOfToken(mapped) && burn.decided.length > 0)
+      resolver.problems.add(
+        `${field}.rows`,
+        `can only keep or leave out burns on a token's own Transfer; export "keep" alone`,
+      )
     requireOwnToken(context, mapped)
-    requireArguments(context, mapped, { from: burn.from, to: burn.to }, 'address')
-    requireArguments(context, mapped, { amount: burn.amount }, 'uint256')
+    requireArguments(context, mapped, { from, to: burn.to }, 'address')
+    requireArguments(context, mapped, { amount }, 'uint256')
     if (mapped.token === null)
       return resolver.problems.add(`${field}.token`, 'is missing; name the token that is burned')
     return toSource(toBurnAddresses(context, { ...mapped, to: burn.to ?? null }), {
-      ...burn,
+      ...{ from, amount },
       token: mapped.token.symbol,
     })
   },

@@ -1,12 +1,20 @@
-import { argument } from '#chains/ecosystem/event-arguments.ts'
+import { argument, type EventArguments } from '#chains/ecosystem/event-arguments.ts'
 import { defineEventKind } from '#chains/ecosystem/event-kinds/event-kind.ts'
+import { missing, readByCode } from '#chains/ecosystem/event-kinds/resolve-code.ts'
 import { requireArguments, resolveEvent } from '#chains/ecosystem/event-kinds/resolve-event.ts'
 import { resolveToken } from '#chains/ecosystem/event-kinds/resolve-token.ts'
 import { argumentName, closed, mapping } from '#chains/ecosystem/fields.ts'
+import type { Address } from '#domain/address.ts'
 import { Type } from '#lib/type.ts'
 import { knownEvents } from './known-events.ts'
 
 export const DIVIDENDS = 'dividends'
+
+const ROW_MEMBERS = [
+  { name: 'amount', field: 'amount', type: 'amount' },
+  { name: 'recipient', field: 'recipient', type: 'address', isOptional: true },
+  { name: 'token', field: 'tokenArgument', type: 'address' },
+] as const
 
 /**
  * `claim`: paid to a wallet, counted. `distribution`: put into the pot, not counted, because it is
@@ -29,7 +37,7 @@ export const dividends = defineEventKind({
     {
       ...mapping,
       kind: Type.Enum(['claim', 'distribution']),
-      amount: argumentName,
+      amount: Type.Optional(argumentName),
       recipient: Type.Optional(argumentName),
       tokenArgument: Type.Optional(argumentName),
     },
@@ -38,11 +46,14 @@ export const dividends = defineEventKind({
   meaning: 'Events that pay holders, or put money into a pot for them.',
   meanings: {
     kind: '`claim`: paid to a wallet, and counted. `distribution`: put into the pot; shown, not counted.',
-    recipient: 'The argument that holds the wallet that is paid. Required for `claim`.',
+    recipient:
+      'The argument that holds the wallet that is paid. Required for `claim`, unless `rows` decides it.',
   },
   known: knownEvents,
-  resolve(context, { kind, amount, recipient, ...dividend }) {
+  resolve(context, entry) {
     const { resolver, field } = context
+    const { kind, recipient, ...dividend } = readByCode(context, entry, ROW_MEMBERS)
+    const { amount = missing(context, 'amount') } = dividend
     const mapped = resolveEvent(context, dividend)
     if (mapped === undefined) return undefined
     requireArguments(context, mapped, { amount }, 'uint256')
@@ -59,7 +70,7 @@ export const dividends = defineEventKind({
       read: (args) => ({
         kind,
         token: token.of(args),
-        account: recipient === undefined ? null : argument.address(args, recipient),
+        account: accountOf(kind, args, recipient),
         amount: argument.amount(args, amount),
         detail: null,
         counted: kind === 'claim',
@@ -67,3 +78,13 @@ export const dividends = defineEventKind({
     }
   },
 })
+
+/** The row of a distribution may name nobody. */
+function accountOf(
+  kind: 'claim' | 'distribution',
+  args: EventArguments,
+  recipient: string | undefined,
+): Address | null {
+  const isNobody = recipient === undefined || args[recipient] === undefined
+  return isNobody && kind === 'distribution' ? null : argument.address(args, recipient ?? '')
+}

@@ -1,5 +1,6 @@
 import { argument } from '#chains/ecosystem/event-arguments.ts'
 import { defineEventKind } from '#chains/ecosystem/event-kinds/event-kind.ts'
+import { missing, readByCode } from '#chains/ecosystem/event-kinds/resolve-code.ts'
 import { requireArguments, resolveEvent } from '#chains/ecosystem/event-kinds/resolve-event.ts'
 import { resolveToken } from '#chains/ecosystem/event-kinds/resolve-token.ts'
 import { argumentName, closed, mapping } from '#chains/ecosystem/fields.ts'
@@ -7,6 +8,13 @@ import { toStoredText } from '#lib/stored-text.ts'
 import { Type } from '#lib/type.ts'
 
 export const GRAVE_DIGS = 'grave-digs'
+
+const ROW_MEMBERS = [
+  { name: 'digger', field: 'digger', type: 'address' },
+  { name: 'amount', field: 'amount', type: 'amount' },
+  { name: 'graveId', field: 'graveId', type: 'text', isOptional: true },
+  { name: 'token', field: 'tokenArgument', type: 'address' },
+] as const
 
 /** `account` is the digger, `detail` the grave's id if the event has one. */
 export const graveDigs = defineEventKind({
@@ -22,8 +30,8 @@ export const graveDigs = defineEventKind({
   mapping: Type.Object(
     {
       ...mapping,
-      digger: argumentName,
-      amount: argumentName,
+      digger: Type.Optional(argumentName),
+      amount: Type.Optional(argumentName),
       graveId: Type.Optional(argumentName),
       tokenArgument: Type.Optional(argumentName),
     },
@@ -31,7 +39,7 @@ export const graveDigs = defineEventKind({
   ),
   meaning: 'Claims of buried tokens.',
   meanings: {
-    digger: 'The argument that holds the wallet that digs.',
+    digger: 'The argument that holds the wallet that digs. Needed unless `rows` decides it.',
     graveId: "The argument that holds the grave's id.",
   },
   known: ['GraveDug', 'GraveDig'].flatMap((name) => [
@@ -44,7 +52,9 @@ export const graveDigs = defineEventKind({
       mapping: { digger: 'digger', graveId: 'graveId', amount: 'amount' },
     },
   ]),
-  resolve(context, { digger, amount, graveId, ...dig }) {
+  resolve(context, entry) {
+    const { graveId, ...dig } = readByCode(context, entry, ROW_MEMBERS)
+    const { digger = missing(context, 'digger'), amount = missing(context, 'amount') } = dig
     const mapped = resolveEvent(context, dig)
     if (mapped === undefined) return undefined
     requireArguments(context, mapped, { amount }, 'uint256')
@@ -59,7 +69,10 @@ export const graveDigs = defineEventKind({
         token: token.of(args),
         account: argument.address(args, digger),
         amount: argument.amount(args, amount),
-        detail: graveId === undefined ? null : toStoredText(String(args[graveId])),
+        detail:
+          graveId === undefined || args[graveId] === undefined
+            ? null
+            : toStoredText(String(args[graveId])),
         counted: true,
       }),
     }

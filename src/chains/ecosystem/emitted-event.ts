@@ -1,0 +1,15 @@
+import type { AbiEvent } from 'ox/AbiEvent'
+import type { Address } from '#domain/address.ts'
+import type { Chain } from './priced-token.ts'
+
+/** The logs of one event of a contract. */
+export interface EmittedEvent {
+  readonly chain: Chain
+  readonly address: Address
+  readonly event: AbiEvent
+  readonly topic0: `0x${string}`
+  /** Accepted values per argument, lower-cased; other arguments pass. */
+  readonly where: ReadonlyMap<string, ReadonlySet<string>>
+  /** Refused values per argument. */
+  readonly whereNot: ReadonlyMap<string, ReadonlySet<string>>
+}

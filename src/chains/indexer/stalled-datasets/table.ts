@@ -1,0 +1,59 @@
+import { toStoredText } from '#lib/stored-text.ts'
+import type { Connection, Migration } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+
+/** Datasets whose code stalls on a chain: set apart until nothing else is read, then read anew alone. */
+export const stalledDatasetsMigration: Migration = {
+  id: 2095,
+  name: 'datasets whose code stalls',
+  sql: `
+    create table stalled_datasets (
+      chain_id bigint not null,
+      dataset text not null,
+      detail text not null,
+      waits bigint not null,
+      primary key (chain_id, dataset)
+    )`,
+}
+
+export interface StalledDataset {
+  readonly chainId: number
+  readonly dataset: string
+  /** Names the log and the module. */
+  readonly detail: string
+  /** Not read at all; otherwise it is being read anew. */
+  readonly waits: boolean
+}
+
+export async function readStalledDatasets(
+  connection: Connection,
+): Promise<readonly StalledDataset[]> {
+  const found = await connection.run(sql`
+    select chain_id, dataset, detail, waits from stalled_datasets order by chain_id, dataset`)
+  return found.map((row) => ({
+    chainId: column.integer(row, 'chain_id'),
+    dataset: column.text(row, 'dataset'),
+    detail: column.text(row, 'detail'),
+    waits: column.flag(row, 'waits'),
+  }))
+}
+
+export async function writeStalledDataset(
+  connection: Connection,
+  { chainId, dataset, detail, waits }: StalledDataset,
+): Promise<void> {
+  await connection.run(sql`
+    insert into stalled_datasets (chain_id, dataset, detail, waits)
+    values (${chainId}, ${dataset}, ${toStoredText(detail.slice(0, 500))}, ${Number(waits)})
+    on conflict (chain_id, dataset) do update set detail = excluded.detail, waits = excluded.waits`)
+}
+
+/** Of a dataset whose rows are removed, or which is whole again. */
+export async function forgetStalledDataset(
+  connection: Connection,
+  { chainId, dataset }: Pick<StalledDataset, 'chainId' | 'dataset'>,
+): Promise<void> {
+  await connection.run(sql`
+    delete from stalled_datasets where chain_id = ${chainId} and dataset = ${dataset}`)
+}

@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
+import type { LocalFile } from '#chains/ecosystem/ecosystems/local.ts'
+
+/** A module of a mapping on the disk, as an operator edits it. */
+export interface WrittenModule {
+  readonly path: string
+  write(source: string): void
+}
+
+export async function withModule(
+  source: string,
+  work: (module: WrittenModule) => Promise<void>,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
+  const path = join(folder, 'digs.ts')
+  const write = (text: string) => writeFileSync(path, text)
+  write(source)
+  try {
+    await work({ path, write })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+type Dig = NonNullable<EcosystemFile['graveDigs']>[number]
+
+/** The local ecosystem with a module for its grave digs. */
+export function digsBy(path: string, more: Partial<Dig> = {}) {
+  return (file: LocalFile): EcosystemFile => ({
+    ...file,
+    graveDigs: file.graveDigs.map(({ digger: _, graveId: __, amount: ___, ...dig }) => ({
+      ...dig,
+      ...more,
+      rows: path,
+    })),
+  })
+}
