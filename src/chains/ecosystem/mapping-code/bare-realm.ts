@@ -16,8 +16,9 @@ export const BARE_REALM = `'use strict';
     'BigInt64Array Uint8ClampedArray Float32Array Float64Array DataView Map BigInt Set Iterator WeakMap ' +
     'WeakSet Proxy Reflect decodeURI decodeURIComponent encodeURI encodeURIComponent isFinite isNaN'
   ).split(' '))
-  for (const name of Reflect.ownKeys(globalThis)) if (!kept.has(name)) delete globalThis[name]
-  delete Math.random
+  // Other functions of Math are approximations, which may differ by machine.
+  const exact = new Set('abs ceil clz32 floor fround f16round imul max min round sign sqrt sumPrecise trunc'.split(' '))
+  for (const name of Reflect.ownKeys(Math)) if (typeof Math[name] === 'function' && !exact.has(name)) delete Math[name]
   delete Array.fromAsync
   delete Error.captureStackTrace
   Error.stackTraceLimit = 1
@@ -41,13 +42,18 @@ export const BARE_REALM = `'use strict';
   const unnamed = [
     function* () {}, [][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](),
     'a'.matchAll(/a/g), [].values().map((each) => each), Iterator.from({ next: () => ({ done: true }) }),
+    globalThis,
   ]
   for (const each of unnamed) {
     // An own object has nothing to share, its prototypes do.
     freeze(Object.getPrototypeOf(each))
     freeze(each.prototype)
   }
-  for (const name of Reflect.ownKeys(globalThis)) if (name !== 'globalThis') freeze(globalThis[name])
+  // Syntax can reach what has no name any more, such as the errors of \`using\`: all is frozen.
+  for (const name of Reflect.ownKeys(globalThis)) {
+    if (name !== 'globalThis') freeze(globalThis[name])
+    if (!kept.has(name)) delete globalThis[name]
+  }
 })()`
 
 /**
@@ -60,6 +66,10 @@ export const RUNNER = `'use strict';
   const { isArray } = Array
   const { keys } = Object
   const indexOf = new Map(members.map((name, index) => [name, index]))
+  const INTEGERS_END = 2n ** 256n
+  const TEXT_MAX = 1000
+  // What the machine decides, not the log: how deep the stack is, and how much memory is free.
+  const causedByMachine = ['Maximum call stack size exceeded', 'Array buffer allocation failed']
   const copy = (value) => {
     if (typeof value === 'number') return BigInt(value)
     if (typeof value !== 'object' || value === null) return value
@@ -87,7 +97,14 @@ export const RUNNER = `'use strict';
   }
   const valueOf = (name, value) => {
     if (value === undefined || value === null) return undefined
-    if (typeof value === 'bigint' || typeof value === 'string') return value
+    if (typeof value === 'bigint') {
+      if (-INTEGERS_END < value && value < INTEGERS_END) return value
+      throw new RangeError(name + ' does not fit into 256 bits')
+    }
+    if (typeof value === 'string') {
+      if (value.length <= TEXT_MAX) return value
+      throw new RangeError(name + ' has more than ' + TEXT_MAX + ' characters')
+    }
     throw new TypeError(name + ' is of type ' + show(value))
   }
   const readRow = (row) => {
@@ -112,15 +129,15 @@ export const RUNNER = `'use strict';
     }
     const list = functions.rows(event)
     if (!isArray(list)) throw new TypeError('rows() returned ' + show(list) + ', not a list')
-    const { length } = list
-    if (length > rowsMax) throw new RangeError('rows() returned ' + length + ' rows; at most ' + rowsMax + ' are stored')
+    const length = +list.length
+    if (!(length <= rowsMax)) throw new RangeError('rows() returned ' + length + ' rows; at most ' + rowsMax + ' are stored')
     const rows = []
     for (let index = 0; index < length; index += 1) rows.push(readRow(list[index]))
     return rows
   }
   const describe = (error) => {
     try {
-      if (typeof error !== 'object' || error === null) return String(error)
+      if (typeof error !== 'object' || error === null) return String(error).slice(0, 300)
       const stack = String(error.stack)
       const at = stack.indexOf(file + ':')
       const line = at < 0 ? '' : parseInt(stack.slice(at + file.length + 1), 10)
@@ -131,7 +148,7 @@ export const RUNNER = `'use strict';
     }
   }
   let isRunning = false
-  return () => {
+  return Object.freeze(() => {
     if (isRunning) throw new TypeError('runMapping is not for mappings')
     isRunning = true
     const { logs, outcomes } = box
@@ -146,12 +163,11 @@ export const RUNNER = `'use strict';
         }
         outcome = readRows(make(), event)
       } catch (error) {
-        // How deep the stack is depends on the machine, not on the log.
-        if (error instanceof RangeError && error.message === 'Maximum call stack size exceeded') throw error
+        if (error instanceof RangeError && causedByMachine.includes(error.message)) throw error
         outcome = describe(error)
       }
       outcomes.push(outcome)
     }
     isRunning = false
-  }
+  })
 })`

@@ -23,13 +23,28 @@ test('types are stripped, exports are named, and the digest is that of the bytes
   assert.notEqual(read('export const amount = () => 2n\n').digest, first.digest)
 })
 
+test('texts, comments and patterns may hold any word', () => {
+  const { functions, source } = read(
+    `// import, async
+const text = \`export \${'import'} it's\`
+export const rows = () => (/'export|async/.test(text) ? [] : [])
+`,
+  )
+  assert.deepEqual(functions, ['rows'])
+  assert.match(source, /`export .*'import'.* it's`/)
+})
+
 const REFUSED = {
   "import { x } from './x.ts'":
     /^payouts.ts:1: the module must be self-contained: only "import type"/,
   "\nconst x = import('node:fs')": /^payouts.ts:2: the module must be self-contained/,
+  "const a = /'/; const x = import('node:fs'); const b = /'/":
+    /^payouts.ts:1: the module must be self-contained/,
+  'const a = /"/; const x = async () => 1; const b = /"/':
+    /^payouts.ts:1: functions of a mapping are synchronous/,
   '\n\nexport default 1': /^payouts.ts:3: only "export function name\(event\)"/,
   'const a = 1\nexport { a }': /^payouts.ts:2: only "export function name\(event\)"/,
-  'export async function rows() {}': /^payouts.ts:1: only "export function/,
+  'export async function rows() {}': /^payouts.ts:1: functions of a mapping are synchronous/,
   'const wait = async () => 1': /^payouts.ts:1: functions of a mapping are synchronous/,
   'function rows( {': /^payouts.ts:1: /,
   'enum Kind { Claim }': /^payouts.ts:1: TypeScript enum is not supported/,

@@ -21,36 +21,52 @@ export class ModuleError extends Error {
   override readonly name = 'ModuleError'
 }
 
+const SELF_CONTAINED = 'the module must be self-contained: only "import type" is allowed'
+
 /** Throws ModuleError with file and line. */
 export function readModule(path: string): CodeModule {
   const file = basename(path)
   const bytes = readBytes(path)
   const text = stripTypes(file, bytes.toString('utf8'))
-  const code = blankTexts(text)
+  // Spaces, where it is code and in texts: what is left can be compiled.
+  const bare = text.replaceAll(EXPORT, (word) => ' '.repeat(word.length))
+  compile(file, bare)
+  const refuse = (index: number, why: string): never => {
+    throw new ModuleError(`${file}:${text.slice(0, index).split('\n').length}: ${why}`)
+  }
+  for (const [word, why] of FORBIDDEN)
+    for (const { index } of bare.matchAll(word)) if (isCode(bare, index)) refuse(index, why)
   const functions: string[] = []
   let source = text
-  for (const { index } of code.matchAll(/\bexport\b/g)) {
-    const [, name] =
-      /^export\s+(?:function|const)\s+([A-Za-z_$][\w$]*)/.exec(code.slice(index)) ?? []
-    if (name === undefined)
-      throw refused({ file, code, index }, 'only "export function name(event)" can be exported')
-    functions.push(name)
-    source = `${source.slice(0, index)}      ${source.slice(index + 6)}`
+  for (const { index, 0: word } of text.matchAll(EXPORT)) {
+    if (!isCode(bare, index)) continue
+    const [, name] = EXPORTED.exec(text.slice(index)) ?? []
+    if (name === undefined) refuse(index, 'only "export function name(event)" can be exported')
+    else functions.push(name)
+    source = source.slice(0, index) + ' '.repeat(word.length) + source.slice(index + word.length)
   }
-  for (const [word, why] of FORBIDDEN) {
-    const found = new RegExp(`\\b${word}\\b`).exec(code)
-    if (found !== null) throw refused({ file, code, index: found.index }, why)
-  }
-  compile(file, source)
   const digest = createHash('sha256').update(bytes).digest('hex')
   return { file, digest, source, functions }
 }
 
+const EXPORT = /\bexport\b(?:\s+default\b)?/g
+const EXPORTED = /^export\s+(?:function|const)\s+([A-Za-z_$][\w$]*)/
+
+/** Promises are more than a vm context can hold back: one that is rejected ends the process. */
 const FORBIDDEN = [
-  ['import', 'the module must be self-contained: only "import type" is allowed'],
-  ['async', 'functions of a mapping are synchronous'],
-  ['await', 'functions of a mapping are synchronous'],
+  [/\bimport\b/g, SELF_CONTAINED],
+  [/\basync\b/g, 'functions of a mapping are synchronous'],
 ] as const
+
+/** Whether what stands there is code: a text, comment or pattern may hold a sign that is no JavaScript. */
+function isCode(source: string, index: number): boolean {
+  try {
+    new Script(`'use strict';${source.slice(0, index)}\u00a7${source.slice(index + 1)}`)
+    return false
+  } catch {
+    return true
+  }
+}
 
 function readBytes(path: string): Buffer {
   try {
@@ -78,7 +94,9 @@ function compile(file: string, source: string): void {
   try {
     new Script(`'use strict';${source}`, { filename: file })
   } catch (error) {
-    throw new ModuleError(`${placeOf(file, error)}: ${messageOf(error)}`)
+    const message = messageOf(error)
+    const why = /\bimport\b/.test(message) ? SELF_CONTAINED : message
+    throw new ModuleError(`${placeOf(file, error)}: ${why}`)
   }
 }
 
@@ -86,22 +104,6 @@ function compile(file: string, source: string): void {
 function placeOf(file: string, error: unknown): string {
   const line = error instanceof Error ? /^[^\n]*:(\d+)\n/.exec(error.stack ?? '')?.[1] : undefined
   return line === undefined ? file : `${file}:${line}`
-}
-
-const TEXTS =
-  /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\$])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//g
-
-/** Comments and strings, which may hold any word, as spaces. */
-function blankTexts(source: string): string {
-  return source.replaceAll(TEXTS, (text) => text.replaceAll(/[^\n]/g, ' '))
-}
-
-function refused(
-  { file, code, index }: { readonly file: string; readonly code: string; readonly index: number },
-  why: string,
-): ModuleError {
-  const line = code.slice(0, index).split('\n').length
-  return new ModuleError(`${file}:${line}: ${why}`)
 }
 
 function messageOf(error: unknown): string {
