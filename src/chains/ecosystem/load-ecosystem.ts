@@ -44,7 +44,7 @@ function withModulePaths(file: unknown, folder: string): unknown {
 
 function withModulePath(entry: unknown, folder: string): unknown {
   if (!isObject(entry) || typeof entry.rows !== 'string') return entry
-  return { ...entry, rows: entry.rows.replace(/^\.(?=\/)/, folder) }
+  return { ...entry, rows: entry.rows.replace(/^\.(?=\/)/, () => folder) }
 }
 
 /** `name` prefixes each line of the error. */

@@ -103,6 +103,7 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
     stage(report) {
       const facts = new OrderedFacts<Fact>()
       const later: Log[] = []
+      let laterSize = 0
       const add = (log: Log, read: (log: Log) => readonly Fact[]) => {
         try {
           for (const fact of read(log)) facts.add(log, fact)
@@ -113,18 +114,21 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
       }
       const take = (logs: readonly Log[]) => {
         for (const log of logs) {
-          if (code?.isRead(log) === true) later.push(log)
-          else add(log, decode)
+          if (code?.isRead(log) === true) {
+            later.push(log)
+            laterSize += 1 + log.data.length / CHARACTERS_PER_ROW
+          } else add(log, decode)
         }
       }
       return {
         get size() {
-          return facts.size + later.length
+          return facts.size + laterSize
         },
         takeLogs: (logs) => take(selection.ofLogs(logs)),
         takeColumns: (columns) => take(selection.ofColumns(columns)),
         async seal() {
           const logs = later.splice(0)
+          laterSize = 0
           if (code === undefined || logs.length === 0) return
           const read = await code.decode(logs).catch((error: unknown) => {
             throw stalledBy(error, rest.name)
@@ -136,6 +140,9 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
     },
   }
 }
+
+/** Two words of a log's data, such as a wallet and its amount. */
+const CHARACTERS_PER_ROW = 128
 
 function stalledBy(error: unknown, dataset: string): unknown {
   return error instanceof CodeStallError ? new StalledDatasetError(dataset, error) : error

@@ -40,7 +40,10 @@ export class MappingCode {
     this.#realm = new ModuleRealm(module, { names, members: members.map(({ name }) => name) })
   }
 
-  /** The arguments of each row, in the order of the logs, or what is wrong. Throws CodeStallError. */
+  /**
+   * The arguments of each row, in the order of the logs, or what is wrong. Of at least one log, and
+   * fewer than all if the time is up. Throws CodeStallError.
+   */
   run(logs: readonly RealmLog[]): readonly (string | readonly EventArguments[])[] {
     return this.#realm.run(logs).map((outcome) => this.#toArguments(outcome))
   }

@@ -56,18 +56,11 @@ export class ModuleRealm {
     this.#spec = spec
   }
 
-  /** In the order of the logs. Throws CodeStallError. */
+  /**
+   * In the order of the logs: at least one outcome, and fewer than all if the time is up. Throws
+   * CodeStallError.
+   */
   run(logs: readonly RealmLog[]): readonly Outcome[] {
-    const outcomes: Outcome[] = []
-    while (outcomes.length < logs.length) {
-      const some = this.#runSome(logs.slice(outcomes.length))
-      for (const outcome of some) outcomes.push(outcome)
-    }
-    return outcomes
-  }
-
-  /** At least one; fewer than all if their time is up. */
-  #runSome(logs: readonly RealmLog[]): readonly Outcome[] {
     this.#context ??= this.#open()
     const outcomes: Outcome[] = []
     this.#box.logs = logs

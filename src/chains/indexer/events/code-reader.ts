@@ -1,9 +1,9 @@
+import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { DecodeError, type EventArguments } from '#chains/ecosystem/event-arguments.ts'
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
 import type { MappingCode } from '#chains/ecosystem/mapping-code/mapping-code.ts'
 import { type Log, placeOf } from '#domain/chain.ts'
-import { chunks } from '#lib/chunks.ts'
 import { keyOfLog, keyOfSource, readArguments } from '../decode-event.ts'
 
 /** A row that a mapping makes of a log. */
@@ -69,15 +69,19 @@ async function runCode(source: CodeSource, logs: readonly Log[]): Promise<Rows> 
   const rows = new Map<Log, Found>()
   const own = decodeOwn(source, logs, rows)
   const beside = logsBeside(code, logs)
-  for (const some of chunks(own, LOGS_AT_ONCE)) {
+  for (let done = 0; done < own.length; ) {
+    const some = own.slice(done, done + LOGS_AT_ONCE)
     const outcomes = code.run(some.map(({ log, args }) => ({ ...log, args, ...beside?.(log) })))
-    for (const [index, { log, args }] of some.entries()) {
-      const outcome = outcomes[index] ?? []
+    for (const [index, outcome] of outcomes.entries()) {
+      const each = some[index]
+      assert(each !== undefined, 'an outcome without a log')
+      const { log, args } = each
       rows.set(
         log,
         typeof outcome === 'string' ? new DecodeError(outcome) : { args, rows: outcome },
       )
     }
+    done += outcomes.length
     await setImmediate()
   }
   return rows
