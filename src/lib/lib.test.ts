@@ -91,6 +91,7 @@ test('few tasks run at once, and many of one owner delay those of another by one
 
 test('a NUL in a text from outside does not reach a store that has none', () => {
   assert.equal(toStoredText('a\u0000b'), 'a\uFFFDb')
+  assert.equal(toStoredText('a\uD800b'), 'a\uFFFDb')
 })
 
 test('what is burned of nothing newly minted is an unknown share, not none', () => {

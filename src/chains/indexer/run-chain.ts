@@ -3,6 +3,7 @@ import { DeepReorgError } from '#chains/chain/follow.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import { sleep } from '#lib/sleep.ts'
 import { LeaseLostError } from '#operations/jobs/leader.ts'
+import { StoreError } from '#store/engine.ts'
 import type { BackfillerDeps } from './backfill/backfiller.ts'
 import { ChainIndex } from './chain-index.ts'
 import { StallNote } from './stalled-chains.ts'
@@ -30,15 +31,29 @@ export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal)
   let alone: string | undefined
   while (!signal.aborted) {
     try {
-      await runOnce(deps, { chain, alone }, signal)
+      const stalled = await runUntilStall(deps, { chain, alone }, signal)
+      alone = undefined
+      if (stalled === undefined) continue
+      const { dataset, message: detail } = stalled
+      if ((await setApart(deps, chain, { dataset, detail })) === 'alone') alone = dataset
     } catch (error) {
-      if (error instanceof StalledDatasetError) {
-        const { dataset, message: detail } = error
-        const is = await setApart(deps, chain, { dataset, detail })
-        alone = is === 'alone' ? dataset : undefined
-      } else if (!(error instanceof NextDatasetError)) throw error
+      if (error instanceof LeaseLostError || !(error instanceof StoreError)) throw error
+      deps.report.failure(error)
+      await sleep(BACKOFF_MAX_MS, signal)
     }
   }
+}
+
+async function runUntilStall(
+  ...input: Parameters<typeof runOnce>
+): Promise<StalledDatasetError | undefined> {
+  try {
+    await runOnce(...input)
+  } catch (error) {
+    if (error instanceof StalledDatasetError) return error
+    if (!(error instanceof NextDatasetError)) throw error
+  }
+  return undefined
 }
 
 /** A dataset that was set apart is to be read now. */

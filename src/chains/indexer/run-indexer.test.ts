@@ -7,7 +7,7 @@ import { accounts, addresses } from '#devnet/addresses.ts'
 import { logIndexAt } from '#domain/chain.ts'
 import { systemClock } from '#lib/time.ts'
 import { Leader } from '#operations/jobs/leader.ts'
-import type { Engine } from '#store/engine.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
@@ -17,6 +17,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { buildAnew, differenceOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { readFinalized, readPosition } from './positions.ts'
+import { readStalledDatasets } from './stalled-datasets/table.ts'
 import { readUnknown } from './unknown-figures.ts'
 
 const { grave } = addresses.base
@@ -233,3 +234,18 @@ onChains('an indexer in reserve takes over when the lease is given up', async (w
   await first.stop()
   assert.ok(await second.take())
 })
+
+onEach('a store that fails once when a chain begins ends nothing', ({ engine }) =>
+  withChains(async ({ start }) => {
+    let failures = 0
+    const flaky: Engine = {
+      ...engine,
+      snapshot: (work) =>
+        work === readStalledDatasets && failures++ === 0
+          ? Promise.reject(new StoreError('the store is gone'))
+          : engine.snapshot(work),
+    }
+    await start(flaky).caughtUp()
+    assert.ok(failures > 1)
+  }),
+)
