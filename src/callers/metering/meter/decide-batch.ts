@@ -45,8 +45,9 @@ const NO_CAPS: ReadonlyMap<string, CapLeft> = new Map()
 const NOTHING_SPENT: ReadonlyMap<string, Spent> = new Map()
 
 /**
- * Decides calls in arrival order, in one transaction: free units, then prepaid calls. It takes at most four statements without payment and seven with, and for capped keys a lock each and one sum. Locks usage_days,
- * key_days, keys, balances, spend_days in that order.
+ * Decides calls in arrival order, in one transaction: free units, then prepaid calls. It takes at
+ * most four statements without payment and seven with, and for capped keys a lock each and one
+ * sum. Locks usage_days, key_days, keys, balances, spend_days in that order.
  */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
   const { admits, readers, day } = batch
