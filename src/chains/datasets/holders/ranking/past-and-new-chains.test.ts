@@ -8,10 +8,10 @@ import { sql } from '#store/sql.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
-import { indexAll, withoutEthereum } from '#test/changed-file-harness.ts'
+import { indexAll, startingLater, withoutEthereum } from '#test/changed-file-harness.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
+import { dataRoutesOf, readRoute, refusalOf } from '#test/route-reader.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { registerMigrations } from '../../datasets.ts'
 import { RANKED_MAX, rankOf } from './queries.ts'
@@ -96,6 +96,32 @@ onEach(
       assert.equal(data.length, 1)
       const totals = await engine.read(sql`select balance from holder_totals`)
       assert.deepEqual(totals, [{ balance: toStored(5n) }])
+    } finally {
+      await Promise.all([base.stop(), ethereum.stop()])
+    }
+  },
+)
+
+onEach(
+  'holders of final blocks wait for the first final block of each chain',
+  async ({ engine }) => {
+    const logs = [logOf.mint(grave, wallet, 5n)]
+    const [base, ethereum] = await Promise.all([
+      serveChain(beginChain(8453, 1_700_000_000).add({ logs }).addEmpty(5), { finalDepth: 2 }),
+      serveChain(beginChain(1, 1_700_000_000).addEmpty(5), { finalDepth: 5 }),
+    ])
+    try {
+      const ecosystem = startingLater(localEcosystemAt({ base: base.url, ethereum: ethereum.url }))
+      await indexAll(engine, ecosystem)
+      const clock = () => 1_700_000_010_000
+      const routes = dataRoutesOf({ register: engine, ecosystem, clock })
+      const refused = await refusalOf(routes, '/api/holders?finality=finalized')
+      assert.equal(refused.message, 'ethereum had no block yet.')
+      const { data } = (await readRoute(
+        routes,
+        '/api/holders?finality=finalized&chain=base',
+      )) as Rows
+      assert.equal(data.length, 1)
     } finally {
       await Promise.all([base.stop(), ethereum.stop()])
     }
