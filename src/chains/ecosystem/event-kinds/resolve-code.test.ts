@@ -7,7 +7,7 @@ import localEcosystem from '../ecosystems/local.ts'
 import { loadEcosystem } from '../load-ecosystem.ts'
 import { EcosystemError } from '../problem.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
+const folder = mkdtempSync(join(tmpdir(), 'sexton-$&-'))
 after(() => rmSync(folder, { recursive: true }))
 
 type Part = 'burns' | 'dividends' | 'graveDigs'

@@ -8,8 +8,8 @@ const log = {
   logIndex: 4,
 }
 
-/** What the body of `rows` makes of two equal logs. */
-function run(body: string) {
+/** What the body of `rows` makes of two equal logs, or of others. */
+function run(body: string, logs = [log, log]) {
   const module = {
     file: 'rows.js',
     digest: '',
@@ -17,7 +17,7 @@ function run(body: string) {
     functions: ['rows'],
   }
   const spec = { names: ['amount'], members: ['amount', 'graveId'] }
-  return new ModuleRealm(module, spec).run([log, log])
+  return new ModuleRealm(module, spec).run(logs)
 }
 
 const SHARED = {
@@ -72,3 +72,10 @@ for (const [what, body] of Object.entries({
   test(`${what} stalls, since it depends on the machine`, () => {
     assert.throws(() => run(body), CodeStallError)
   })
+
+test('a run ends before the log that takes too long, which stalls alone', () => {
+  const endless = { ...log, args: { amount: 13n } }
+  const body = 'while (event.args.amount === 13n) {} return []'
+  assert.equal(run(body, [log, log, endless, log]).length, 2)
+  assert.throws(() => run(body, [endless, log]), CodeStallError)
+})
