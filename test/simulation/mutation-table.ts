@@ -45,8 +45,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 'forget the inverse fold of balances',
     file: 'src/chains/datasets/holders/dataset.ts',
-    from: '  await moveBalances(change, undone, { before, since })\n',
-    to: '  if (undone.length < 0) await moveBalances(change, undone, { before, since })\n',
+    from: '  await moveBalances(change, undone, { before, since, last })\n',
+    to: '  if (undone.length < 0) await moveBalances(change, undone, { before, since, last })\n',
   },
   {
     rule: 'move the cursor before the facts, outside their transaction',
