@@ -370,7 +370,7 @@ export type Holder = {
   readonly balanceRaw: string
   /** Of the total supply on the chains asked for */
   readonly sharePct: number
-  /** A burn address or one that does not circulate: it has no rank and is no holder */
+  /** A burn address or one that does not circulate: it has no rank and is not counted as a holder */
   readonly excluded: boolean
   /** Start of the first UTC day at whose end it held any; null if none yet */
   readonly firstSeenUnix: number | null
@@ -1121,7 +1121,7 @@ export type WalletHolding = {
   readonly balanceRaw: string
   /** Of the total supply on the chains asked for */
   readonly sharePct: number
-  /** A burn address or one that does not circulate: it has no rank and is no holder */
+  /** A burn address or one that does not circulate: it has no rank and is not counted as a holder */
   readonly excluded: boolean
   /** Start of the first UTC day at whose end it held any; null if none yet */
   readonly firstSeenUnix: number | null

@@ -18,11 +18,11 @@ export interface Dialect {
   missingRights(engine: Pick<Engine, 'read'>, wanted: WantedRights): Promise<readonly string[]>
   /** Returns tables, constraints, indexes and triggers, as `name` and `text`. */
   schemaParts(connection: Connection): Promise<readonly Row[]>
-  /** Those of a newly migrated store; within `inScratch`, and leaves nothing. */
+  /** Returns the parts of a newly migrated store. Runs within `inScratch` and leaves nothing. */
   freshParts(connection: Connection, migrations: readonly Migration[]): Promise<readonly Row[]>
   /** A transaction in which `freshParts` may run. */
   inScratch<T>(engine: Engine, work: (connection: Connection) => Promise<T>): Promise<T>
-  /** As `streamTable` of the store. */
+  /** Streams the rows of a table in bounded memory. */
   streamTable(connection: Connection, table: StreamedTable): AsyncIterable<Row>
   /** Settings that disable all guards; absent where there are none. */
   guardsOff?(connection: Connection): Promise<readonly string[]>

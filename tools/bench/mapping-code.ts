@@ -116,6 +116,7 @@ function print(runners: readonly Runner[]): void {
   const [declared, coded] = runners
   if (declared === undefined || coded === undefined) return
   const promised = [
+    atLeast('times the rate of arguments, decoded', declared.decodeMs / coded.decodeMs, 0.5),
     atLeast('times the rate of arguments, stored', declared.totalMs / coded.totalMs, 0.5),
   ]
   process.exitCode = reportPromised(promised) ? 0 : 1

@@ -13,3 +13,8 @@ export interface EmittedEvent {
   /** Refused values per argument. */
   readonly whereNot: ReadonlyMap<string, ReadonlySet<string>>
 }
+
+/** Returns the keys of decoded arguments. */
+export function argumentNames({ inputs }: AbiEvent): readonly string[] {
+  return inputs.map(({ name }, position) => name ?? String(position))
+}

@@ -7,7 +7,7 @@ import { StoreError } from '#store/engine.ts'
 import type { BackfillerDeps } from './backfill/backfiller.ts'
 import { ChainIndex } from './chain-index.ts'
 import { StallNote } from './stalled-chains.ts'
-import { readNextAnew, readSetApart, setApart } from './stalled-datasets/set-apart.ts'
+import { readSetApart, reindexNext, setApart } from './stalled-datasets/set-apart.ts'
 import { StalledDatasetError } from './stalled-datasets/stalled-dataset-error.ts'
 
 export interface RunDeps extends BackfillerDeps {
@@ -81,7 +81,7 @@ async function runOnce(
       if (await index.readOlder()) return
       if (index.isComplete) {
         report.complete()
-        if ((await readNextAnew(all, chain)) === 'again') throw new NextDatasetError()
+        if ((await reindexNext(all, chain)) === 'again') throw new NextDatasetError()
       }
       await sleep(chain.pollIntervalMs, loops)
     }),

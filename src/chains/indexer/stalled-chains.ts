@@ -144,7 +144,7 @@ function stallOf(error: unknown): Stall | undefined {
   const detail = error instanceof Error ? error.message : String(error)
   // The store refuses the same data again.
   if (error instanceof ConstraintError) return { reason: 'unusable_data', detail }
-  // Of one dataset alone.
+  // A stall of code concerns one dataset, not the chain.
   if (error instanceof StoreError || error instanceof StalledDatasetError) return undefined
   if (error instanceof DeepReorgError) return { reason: 'deep_reorg', detail }
   if (error instanceof UnlinkedBlocksError) return { reason: 'unlinked_blocks', detail }

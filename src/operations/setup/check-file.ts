@@ -153,7 +153,7 @@ async function judgeMappings(
 
 interface Sample {
   readonly logs: readonly SourceLog[]
-  /** Of the logs. */
+  /** What became of each log. */
   readonly reads: readonly ReadLog[]
   readonly from: number
   readonly to: number

@@ -76,7 +76,7 @@ function dated(log: SourceLog, time: number): Log {
   return { ...log, timestamp: log.timestamp ?? time }
 }
 
-/** Of a log that adds nothing to the figures. */
+/** Says why a log adds nothing to the figures. */
 export function whyNotRead({ kind, reason }: Extract<ReadLog, { reason: string }>): string {
   if (kind === 'stall') return `stalls the dataset, which nothing skips: ${reason}`
   return `not counted, reported as an anomaly: ${reason}`

@@ -1,6 +1,6 @@
 import { type AbiEvent, from, getSelector } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
-import type { EmittedEvent } from '../emitted-event.ts'
+import { argumentNames, type EmittedEvent } from '../emitted-event.ts'
 import type { EventSource } from '../event-source.ts'
 import { isComputed, MappingCode, type RowMember } from '../mapping-code/mapping-code.ts'
 import type { CodeModule } from '../mapping-code/read-module.ts'
@@ -86,11 +86,6 @@ function resolveBeside(
   if (event === undefined) return []
   const topic0 = getSelector(event)
   return [{ chain, address, event, topic0, where: new Map(), whereNot: new Map() }]
-}
-
-/** As in decoded arguments. */
-export function argumentNames({ inputs }: AbiEvent): readonly string[] {
-  return inputs.map(({ name }, position) => name ?? String(position))
 }
 
 function parseEvent(

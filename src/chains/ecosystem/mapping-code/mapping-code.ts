@@ -6,7 +6,7 @@ import type { CodeModule } from './read-module.ts'
 
 /** A value that a module decides, in place of an argument of the event. */
 export interface RowMember {
-  /** Of the function, and in rows. */
+  /** Names the function and the member of a row. */
   readonly name: string
   /** The mapping's field that it stands for. */
   readonly field: string
@@ -41,8 +41,8 @@ export class MappingCode {
   }
 
   /**
-   * The arguments of each row, in the order of the logs, or what is wrong. Of at least one log, and
-   * fewer than all if the time is up. Throws CodeStallError.
+   * Returns the arguments of each row, or what is wrong, in the order of the logs: for at least one log,
+   * and for fewer than all if the time is up. Throws CodeStallError.
    */
   run(logs: readonly RealmLog[]): readonly (string | readonly EventArguments[])[] {
     return this.#realm.run(logs).map((outcome) => this.#toArguments(outcome))

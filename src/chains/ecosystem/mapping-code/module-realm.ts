@@ -19,7 +19,7 @@ export interface RealmLog {
 }
 
 interface NamedLog extends Omit<RealmLog, 'logs'> {
-  /** Of the event, and of its arguments. */
+  /** Names of the event and of its arguments. */
   readonly name: string
   readonly names: readonly string[]
 }
@@ -57,8 +57,8 @@ export class ModuleRealm {
   }
 
   /**
-   * In the order of the logs: at least one outcome, and fewer than all if the time is up. Throws
-   * CodeStallError.
+   * Returns outcomes in the order of the logs: at least one, and fewer than all if the time is up.
+   * Throws CodeStallError.
    */
   run(logs: readonly RealmLog[]): readonly Outcome[] {
     this.#context ??= this.#open()

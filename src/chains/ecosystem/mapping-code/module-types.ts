@@ -33,7 +33,7 @@ export interface BurnRow extends Row {
 }
 
 export interface DividendRow extends Row {
-  /** Needed for `claim`. */
+  /** A `claim` needs it. */
   readonly recipient?: string
   /** The token's address; needed unless the mapping names the token. */
   readonly token?: string

@@ -7,16 +7,16 @@ import { Script } from 'node:vm'
 
 /** A mapping's module, checked but not run. */
 export interface CodeModule {
-  /** Without folders, such as `payouts.ts`. */
+  /** The name alone, such as `payouts.ts`. */
   readonly file: string
-  /** Of the file's bytes. */
+  /** SHA-256 of the file's bytes, in hex. */
   readonly digest: string
   /** JavaScript without `export`; lines are those of the file. */
   readonly source: string
   readonly functions: readonly string[]
 }
 
-/** Where and why a module is refused. */
+/** The module is refused; the message says where and why. */
 export class ModuleError extends Error {
   override readonly name = 'ModuleError'
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
+import { argumentNames } from '#chains/ecosystem/emitted-event.ts'
 import { DecodeError, type EventArguments } from '#chains/ecosystem/event-arguments.ts'
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
 import type { MappingCode } from '#chains/ecosystem/mapping-code/mapping-code.ts'
@@ -133,9 +134,8 @@ function nameLog(companion: MappingCode['companions'][number] | undefined, log: 
   try {
     const args = readArguments(companion, log)
     if (args === undefined) return []
-    const { name, inputs } = companion.event
-    const names = inputs.map((each, position) => each.name ?? String(position))
-    return [{ ...log, args, name, names }]
+    const { event } = companion
+    return [{ ...log, args, name: event.name, names: argumentNames(event) }]
   } catch (error) {
     if (error instanceof DecodeError) return []
     throw error

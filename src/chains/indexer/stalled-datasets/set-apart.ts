@@ -27,7 +27,7 @@ export async function readSetApart(
 
 /**
  * Removes the dataset's rows on the chain and leaves it out of what is read, so that the others go
- * on. One that is read anew alone stays: nothing waits for it. Nothing may be in flight.
+ * on. A dataset that is re-indexed alone stays, since nothing waits for it. Nothing may be in flight.
  */
 export async function setApart(
   deps: CommitDeps,
@@ -61,8 +61,8 @@ export async function setApart(
   })
 }
 
-/** Once nothing else is read: one that was read anew is whole, and the next of those set apart begins. */
-export async function readNextAnew(deps: CommitDeps, chain: Chain): Promise<'again' | 'none'> {
+/** Ends the re-index of one dataset and begins the next that is set apart. Call it when nothing else is read. */
+export async function reindexNext(deps: CommitDeps, chain: Chain): Promise<'again' | 'none'> {
   const stalled = await deps.engine.snapshot(readStalledDatasets)
   const own = stalled.filter(({ chainId }) => chainId === chain.id)
   if (own.length === 0) return 'none'
@@ -72,13 +72,13 @@ export async function readNextAnew(deps: CommitDeps, chain: Chain): Promise<'aga
       await forgetStalledDataset(connection, each)
     const next = own.find(({ waits }) => waits)
     if (next === undefined) return 'none'
-    await beginAnew(connection, chain, next.dataset)
+    await beginReindex(connection, chain, next.dataset)
     await writeStalledDataset(connection, { ...next, waits: false })
     return 'again'
   })
 }
 
-async function beginAnew(connection: Connection, chain: Chain, dataset: string): Promise<void> {
+async function beginReindex(connection: Connection, chain: Chain, dataset: string): Promise<void> {
   const position = await readPosition(connection, chain.id)
   if (position === undefined) return
   await writeBackfill(connection, chain.id, planReindex(chain.startBlock, position, [dataset]))

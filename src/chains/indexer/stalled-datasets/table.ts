@@ -3,7 +3,7 @@ import type { Connection, Migration } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-/** Datasets whose code stalls on a chain: set apart until nothing else is read, then read anew alone. */
+/** Stores the datasets whose code stalls on a chain. Each is set apart until nothing else is read, then re-indexed alone. */
 export const stalledDatasetsMigration: Migration = {
   id: 2095,
   name: 'datasets whose code stalls',
@@ -22,7 +22,7 @@ export interface StalledDataset {
   readonly dataset: string
   /** Names the log and the module. */
   readonly detail: string
-  /** Not read at all; otherwise it is being read anew. */
+  /** Whether it is set apart; otherwise it is being re-indexed. */
   readonly waits: boolean
 }
 
@@ -49,7 +49,7 @@ export async function writeStalledDataset(
     on conflict (chain_id, dataset) do update set detail = excluded.detail, waits = excluded.waits`)
 }
 
-/** Of a dataset whose rows are removed, or which is whole again. */
+/** Call it once the dataset is complete again, or its rows are removed. */
 export async function forgetStalledDataset(
   connection: Connection,
   { chainId, dataset }: Pick<StalledDataset, 'chainId' | 'dataset'>,

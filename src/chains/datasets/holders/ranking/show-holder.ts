@@ -19,7 +19,8 @@ export const holderProperties = {
   balanceRaw: rawText,
   sharePct: Type.Number({ description: 'Of the total supply on the chains asked for' }),
   excluded: Type.Boolean({
-    description: 'A burn address or one that does not circulate: it has no rank and is no holder',
+    description:
+      'A burn address or one that does not circulate: it has no rank and is not counted as a holder',
   }),
   firstSeenUnix: Type.Union([unixTime, Type.Null()], {
     description: 'Start of the first UTC day at whose end it held any; null if none yet',
