@@ -36,6 +36,9 @@ export function openVerifying(deps: JobDeps): () => Promise<void> {
   }
 }
 
+/** 64 payments may fail for one reason. */
+const REASONS_MAX = 5
+
 export interface SettlingJobs {
   send(): Promise<void>
   finish(): Promise<void>
@@ -62,7 +65,9 @@ export async function openSettling(deps: JobDeps): Promise<SettlingJobs> {
   const publish = createPublisher(settling)
   const failed = () => {
     const errors = failures.splice(0)
-    if (errors.length > 0) throw new AggregateError(errors, 'some payments are not settled')
+    if (errors.length === 0) return
+    const reasons = [...new Set(errors.map(String))].slice(0, REASONS_MAX).join('; ')
+    throw new Error(`${errors.length} steps of payments failed: ${reasons}`, { cause: errors[0] })
   }
   return {
     send: () => sendReserved({ ...settling, sender }),

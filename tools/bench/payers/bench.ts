@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { chunks } from '#lib/chunks.ts'
+import { Worker } from 'node:worker_threads'
 import { auditService } from '#test/audit-service.ts'
-import { signPayment } from '#test/x402/raw-payment.ts'
-import { startFacilitator } from '#test/x402/reference-facilitator.ts'
-import { newPayer, passBlocks, startX402World, type X402World } from '#test/x402/x402-world.ts'
+import { passBlocks, startX402World, type X402World } from '#test/x402/x402-world.ts'
 import { startCountingNode } from './counting-node.ts'
+import type { Outcome, PayersInput } from './payers.ts'
 
 /**
- * Many x402 payers at once, through our own wallet and through a facilitator of someone else. Payers,
- * service and facilitator share this process.
+ * Many x402 payers at once, through our own wallet and through a facilitator of someone else. Payers
+ * and facilitator have a thread each beside the service's.
  */
 const { values } = parseArgs({
   options: {
@@ -22,26 +22,25 @@ const { values } = parseArgs({
   },
 })
 const payers = Number(values.payers)
-const MINUTES = Number(values.minutes)
+const minutes = Number(values.minutes)
 
-const AT_ONCE = 50
 const IDLE_MS = 10_000
-const PATH = '/api/burns/total'
 
 for (const kind of ['own wallet', 'facilitator'] as const)
   if ((values.by ?? kind) === kind) await measure(kind)
 process.exit()
 
 async function measure(kind: 'own wallet' | 'facilitator'): Promise<void> {
-  const facilitator = kind === 'facilitator' ? await startFacilitator() : undefined
+  const facilitator = kind === 'facilitator' ? startThread('facilitator.ts') : undefined
+  const facilitatorUrl = facilitator && (await said<string>(facilitator))
   const node = await startCountingNode()
   const world = await startX402World({
     environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32' },
-    ...(facilitator !== undefined && { facilitator: facilitator.url }),
+    ...(facilitatorUrl !== undefined && { facilitator: facilitatorUrl }),
     change(file) {
       const [rpcUrl = ''] = file.chains.find(({ name }) => name === 'base')?.rpcUrls ?? []
       node.follow(rpcUrl)
-      facilitator?.follow(rpcUrl)
+      facilitator?.postMessage(rpcUrl)
       return {
         ...file,
         chains: file.chains.map((chain) =>
@@ -51,13 +50,15 @@ async function measure(kind: 'own wallet' | 'facilitator'): Promise<void> {
     },
   })
   try {
-    const calls = await preparePayers(world)
+    const paying = startThread('payers.ts', payersOf(world))
+    await said(paying)
     node.calls = 0
     await sleep(IDLE_MS)
     const idlePerMs = node.calls / IDLE_MS
     const startMs = performance.now()
     node.calls = 0
-    const outcomes = await Promise.all(calls.map((call) => call(startMs + MINUTES * 60_000)))
+    paying.postMessage('pay')
+    const outcomes = await said<readonly Outcome[]>(paying)
     const tookMs = performance.now() - startMs
     const asked = node.calls - idlePerMs * tookMs
     print(kind, outcomes, { tookMs, asked })
@@ -65,53 +66,23 @@ async function measure(kind: 'own wallet' | 'facilitator'): Promise<void> {
     assert.deepEqual(await auditService(world), [])
   } finally {
     await world.stop()
-    await facilitator?.stop()
+    await facilitator?.terminate()
     node.stop()
   }
 }
 
-interface Outcome {
-  /** Undefined if it was not served in time. */
-  readonly servedMs: number | undefined
-  readonly pending: number
-  readonly others: readonly (number | 'cut')[]
+function startThread(file: string, workerData?: PayersInput): Worker {
+  return new Worker(new URL(file, import.meta.url), { workerData })
 }
 
-type PaidCall = (untilMs: number) => Promise<Outcome>
-
-/** Wallets with money at addresses of their own, whose free call is used up. */
-async function preparePayers(world: X402World): Promise<readonly PaidCall[]> {
-  const calls: PaidCall[] = []
-  for (const part of chunks([...Array(payers).keys()], AT_ONCE))
-    calls.push(...(await Promise.all(part.map((n) => preparePayer(world, n)))))
-  return calls
+async function said<T>(thread: Worker): Promise<T> {
+  const [message] = await once(thread, 'message')
+  return message
 }
 
-async function preparePayer({ base, origin }: X402World, n: number): Promise<PaidCall> {
-  const account = await newPayer(base, 100_000n)
-  const from = { 'X-Forwarded-For': `10.0.${Math.floor(n / 250)}.${n % 250}` }
-  const get = async (headers: object) => {
-    const answer = await fetch(`${origin}${PATH}`, { headers: { ...from, ...headers } })
-    await answer.arrayBuffer()
-    return answer
-  }
-  assert.equal((await get({})).status, 200, 'the free call')
-  const { header } = await signPayment(account, { maxTimeoutSeconds: 3_000 })
-  return async (untilMs) => {
-    const startMs = performance.now()
-    const others: (number | 'cut')[] = []
-    let pending = 0
-    while (performance.now() < untilMs) {
-      // A connection that is cut is no answer: the same payment is sent again.
-      const answer = await get({ 'PAYMENT-SIGNATURE': header }).catch(() => undefined)
-      const status = answer?.status ?? 'cut'
-      if (status === 200) return { servedMs: performance.now() - startMs, pending, others }
-      if (status === 503) pending += 1
-      else others.push(status)
-      await sleep(Number(answer?.headers.get('retry-after') ?? 1) * 1_000)
-    }
-    return { servedMs: undefined, pending, others }
-  }
+function payersOf({ base, origin }: X402World): PayersInput {
+  const { rpc: _, ...chain } = base
+  return { origin, chain, payers, minutes }
 }
 
 function print(
@@ -122,6 +93,7 @@ function print(
   const served = outcomes.flatMap(({ servedMs }) => servedMs ?? []).sort((a, b) => a - b)
   const at = (part: number) =>
     `${((served[Math.floor(part * (served.length - 1))] ?? 0) / 1_000).toFixed(1)} s`
+  const others = outcomes.flatMap((outcome) => outcome.others)
   console.table({
     'settled by': kind,
     payers,
@@ -130,14 +102,7 @@ function print(
     ...{ p50: at(0.5), p99: at(0.99) },
     'answers 503': outcomes.reduce((sum, { pending }) => sum + pending, 0),
     'other answers': JSON.stringify(
-      Object.fromEntries(
-        [
-          ...Map.groupBy(
-            outcomes.flatMap(({ others }) => others),
-            String,
-          ),
-        ].map(([status, all]) => [status, all.length]),
-      ),
+      Object.fromEntries([...Map.groupBy(others, String)].map(([name, all]) => [name, all.length])),
     ),
     'node calls per payment': (asked / Math.max(1, served.length)).toFixed(1),
   })
