@@ -6,7 +6,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import * as modules from 'node:module'
-import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 
@@ -53,7 +52,9 @@ function packagedNode() {
  */
 function keepCompiledModules() {
   const root = dirname(modules.findPackageJSON(import.meta.url))
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
+  // Users that exist only while a service runs may have no home.
+  const { HOME = '/', XDG_CACHE_HOME } = process.env
+  const cache = XDG_CACHE_HOME || join(HOME, '.cache')
   const folders = [join(root, 'node_modules', '.cache', 'sexton'), join(cache, 'sexton')]
   // Fails where a folder cannot be written; elsewhere it is on, or somebody has decided already.
   const found = folders.find((folder) => modules.enableCompileCache(folder).directory !== undefined)
