@@ -15,6 +15,8 @@ const COMMON = [
   'Deposit(address,address,uint256,uint256)',
   'Withdrawal(address,uint256)',
   'Withdraw(address,address,address,uint256,uint256)',
+  'PairCreated(address,address,address,uint256)',
+  'PoolCreated(address,address,uint24,int24,address)',
   'Swap(address,uint256,uint256,uint256,uint256,address)',
   'Swap(address,address,int256,int256,uint160,uint128,int24)',
   'Swap(address,address,int256,int256,uint160,uint128,int24,uint128,uint128)',

@@ -72,8 +72,11 @@ async function runInit(process: NodeJS.Process, address: string, options: Option
     )
     progress.finish()
     for (const [field, note] of draft.notes) stdout.write(`${field}: ${note}\n`)
-    for (const { path: field, text } of draft.questions) stdout.write(`${field}: ${text}\n`)
-    stdout.write(`\nWrote ${path}. Read it, then run: ${startCommandOf(process.env)}\n`)
+    for (const { path: field, text, entry } of draft.questions)
+      stdout.write(`${field}: ${text} ${JSON.stringify(entry)}\n`)
+    for (const remark of draft.remarks) stdout.write(`${remark}\n`)
+    const named = options.output === undefined ? '' : ` --ecosystem ${path}`
+    stdout.write(`\nWrote ${path}. Read it, then run: ${startCommandOf(process.env)}${named}\n`)
   } finally {
     progress.finish()
   }

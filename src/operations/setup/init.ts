@@ -87,7 +87,7 @@ function readAddresses({ address, token, contract }: InitRequest): Addresses {
   return { primary, byChain, more }
 }
 
-const STEPS = 6
+const STEPS = 7
 
 async function inspectAll(
   { onProgress, say }: InitDeps,

@@ -19,7 +19,7 @@ test('the written module holds the same file, whatever a contract calls itself a
     ])
     const questions = [{ path: 'burns', text: name, entry: { token: name, where: { to: name } } }]
     const path = join(folder, `${names.indexOf(name)}.ts`)
-    await writeFile(path, writeModule({ file, notes, questions }))
+    await writeFile(path, writeModule({ file, notes, questions, remarks: [name] }))
     assert.deepEqual(await loadEcosystemFile(path, {}), JSON.parse(JSON.stringify(file)))
   }
 })

@@ -1,13 +1,13 @@
 import type { Draft } from './discover/draft-file.ts'
 
-export function writeModule({ file, notes, questions }: Draft): string {
+export function writeModule({ file, notes, questions, remarks }: Draft): string {
   return `import { defineEcosystem } from 'sexton'
 
 // Written by "sexton init". Every guess has its evidence beside it; correct what is wrong, then run
 // "sexton check". A value may name a variable of the environment: '\${NAME}'.
 
 export default defineEcosystem(${writeValue(file, { path: '', indent: '' }, notes)})
-${questions.map(writeQuestion).join('')}`
+${questions.map(writeQuestion).join('')}${remarks.map((each) => `\n// ${oneLine(each)}\n`).join('')}`
 }
 
 /** Writes the question below the file, as a comment. */

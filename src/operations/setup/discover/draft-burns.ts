@@ -7,10 +7,10 @@ type BurnEntry = NonNullable<EcosystemFile['burns']>[number]
 
 /** An entry that only the operator can decide on. */
 export interface Question {
-  /** The list that it would be an entry of, such as `burns`. */
+  /** The field, or the list that it would be an entry of, such as `burns`. */
   readonly path: string
   readonly text: string
-  readonly entry: object
+  readonly entry: object | string
 }
 
 export interface DraftedBurns {

@@ -37,6 +37,7 @@ function findings(name: string, id: number, more: Partial<Findings> = {}): Findi
     asset: undefined,
     payouts: [],
     rewards: [],
+    remarks: [],
     ...more,
   }
 }
@@ -56,7 +57,28 @@ test('a token with the same symbol on two chains is one token, and payments go t
   assert.equal(ecosystem.payment?.chain.name, 'base')
   assert.equal(ecosystem.payment?.payTo[0]?.since, '2026-01-02')
   assert.match(notes.get('tokens[0].addresses.ethereum') ?? '', /proxy.*0x7777/)
-  assert.equal(ecosystem.gate, 'open')
+  assert.equal(ecosystem.gate, null)
+})
+
+test('without a proven price the draft leaves the gate to the operator, and says why', () => {
+  const pool = { kind: 'uniswap-v2', address: addressOf('4'), quote: usdc } as const
+  const pools = [{ pool, usd: 5_000, floor: { member: {}, evidence: '' }, since: null }]
+  const price = { kind: 'fixed', usd: '1' } as const
+  const quotes = [{ token: usdc, price, usd: 1, evidence: 'a symbol', isProven: false }]
+  const none = { ...answers, payTo: undefined }
+  const [unpriced, guessed] = [
+    draftFile([findings('base', 8453)], none),
+    draftFile([findings('base', 8453, { pools, quotes })], none),
+  ]
+  assert.deepEqual([unpriced.file.gate, guessed.file.gate], [undefined, undefined])
+  const asked = [unpriced, guessed].flatMap(({ questions }) => questions)
+  assert.deepEqual(
+    asked.map(({ path }) => path),
+    ['gate', 'gate'],
+  )
+  assert.match(asked[0]?.text ?? '', /no price that a holding could be measured by/)
+  assert.match(asked[1]?.text ?? '', /known by its symbol alone/)
+  assert.match(unpriced.remarks.join('\n'), /no pool of MINE.*\nno payouts were found on base/)
 })
 
 test('two contracts of one symbol are two tokens, and the price names the one in the pool', () => {
@@ -64,7 +86,13 @@ test('two contracts of one symbol are two tokens, and the price names the one in
   const pool = { kind: 'uniswap-v2', address: addressOf('4'), quote: other } as const
   const floor = { member: { minLiquidityUsd: '1000' }, evidence: 'a tenth of it' }
   const price = { kind: 'fixed', usd: '1' } as const
-  const quotes = [usdc, other].map((token) => ({ token, price, usd: 1, evidence: 'a symbol' }))
+  const quotes = [usdc, other].map((token) => ({
+    token,
+    price,
+    usd: 1,
+    evidence: 'a symbol',
+    isProven: true,
+  }))
   const found = [
     findings('base', 8453, { pools: [{ pool, usd: 5_000, floor, since: null }], quotes }),
   ]
@@ -91,6 +119,7 @@ test('a payout without a token argument names the token that its transactions mo
   } as const
   const payout = {
     address: addressOf('5'),
+    topic0: addressOf('6'),
     known,
     event: 'event RewardPaid(address indexed account, uint256 amount)',
     tokens: [usdc.address],

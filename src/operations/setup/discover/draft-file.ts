@@ -14,6 +14,8 @@ export interface Draft {
   readonly file: EcosystemFile
   readonly notes: ReadonlyMap<string, string>
   readonly questions: readonly Question[]
+  /** What was seen, or looked for in vain, and is in no part of the file. */
+  readonly remarks: readonly string[]
 }
 
 export interface Answers {
@@ -61,6 +63,8 @@ export function draftFile(found: readonly Findings[], answers: Answers): Draft {
     throw new SetupError(
       `--pay-to: no USDC was found on ${chains.map(({ name }) => name).join(', ')}; leave it out, and add "payment" by hand`,
     )
+  const gate = draftGate(found, tokens)
+  if (gate.note !== undefined) notes.set('gate', gate.note)
   const file: EcosystemFile = {
     service: {
       name: answers.serviceName,
@@ -73,9 +77,24 @@ export function draftFile(found: readonly Findings[], answers: Answers): Draft {
     ...(burns.entries.length > 0 && { burns: [...burns.entries] }),
     ...payouts,
     ...(payment && { payment }),
-    ...draftGate(found, tokens, notes),
+    ...(gate.gate && { gate: gate.gate }),
   }
-  return { file, notes, questions: [...burns.questions, ...bridges.questions] }
+  const questions = [...burns.questions, ...bridges.questions, ...gate.questions]
+  return { file, notes, questions, remarks: describeMissing(found, file) }
+}
+
+function describeMissing(
+  found: readonly Findings[],
+  { tokens: [primary], dividends, graveDigs }: EcosystemFile,
+): readonly string[] {
+  const places = found.map(({ entry }) => entry.name).join(', ')
+  const price = `no pool of ${primary?.symbol} whose other side has a price was found on ${places}: figures in dollars stay null`
+  const payouts = `no payouts were found on ${places}: no contract around the token emits an event that is known as one; name others with --contract 0x…`
+  return [
+    ...(primary?.price === undefined ? [price] : []),
+    ...(dividends === undefined && graveDigs === undefined ? [payouts] : []),
+    ...found.flatMap(({ remarks }) => remarks),
+  ]
 }
 
 function listTokens(found: readonly Findings[]): Tokens {
@@ -213,26 +232,37 @@ function draftPayment(
   }
 }
 
-/** Minting needs a price that one trade cannot move; a pool's average over half an hour serves. */
-function draftGate(
-  found: readonly Findings[],
-  { entries }: Tokens,
-  notes: Map<string, string>,
-): Pick<EcosystemFile, 'gate'> {
-  const price = [entries[0]?.price ?? []].flat().at(-1)
+interface DraftedGate {
+  readonly gate?: EcosystemFile['gate']
+  readonly note?: string
+  readonly questions: readonly Question[]
+}
+
+/**
+ * Minting needs a price that one trade cannot move; a pool's average over half an hour serves. Where the price
+ * rests on a guess, or there is none, the operator decides who may mint.
+ */
+function draftGate(found: readonly Findings[], { entries }: Tokens): DraftedGate {
+  const [primary] = entries
+  const price = [primary?.price ?? []].flat().at(-1)
   if (price === undefined || !('chain' in price)) {
-    notes.set('gate', 'no price was found, so any wallet may mint a key')
-    return { gate: 'open' }
+    const text = `left out, so no keys are minted: ${primary?.symbol} has no price that a holding could be measured by. To let any wallet mint a key:`
+    return { questions: [{ path: 'gate', text, entry: 'open' }] }
   }
-  const chain = found.find(({ entry }) => entry.name === price.chain)?.entry
-  const depth = typeof chain?.finality === 'number' ? chain.finality : GATE_DEPTH_BLOCKS
-  notes.set('gate', 'what a wallet must hold to mint a key; 100 USD is a default, not a finding')
-  return {
-    gate: {
-      chain: String(price.chain),
-      minimumUsd: '100',
-      depthBlocks: Math.min(depth, GATE_DEPTH_BLOCKS),
-      averagePriceMinutes: AVERAGE_PRICE_MINUTES,
-    },
+  const chain = found.find(({ entry }) => entry.name === price.chain)
+  const depth = typeof chain?.entry.finality === 'number' ? chain.entry.finality : GATE_DEPTH_BLOCKS
+  const gate = {
+    chain: String(price.chain),
+    minimumUsd: '100',
+    depthBlocks: Math.min(depth, GATE_DEPTH_BLOCKS),
+    averagePriceMinutes: AVERAGE_PRICE_MINUTES,
   }
+  const quote = chain?.pools.at(-1)?.pool.quote
+  const isProven = chain?.quotes.some(
+    (each) => each.token.address === quote?.address && each.isProven,
+  )
+  const note = 'what a wallet must hold to mint a key; 100 USD is a default, not a finding'
+  if (isProven) return { gate, note, questions: [] }
+  const text = `left out, so no keys are minted: the price of ${primary?.symbol} rests on a stablecoin that is known by its symbol alone. If its address is right, add this; 100 USD is a default, not a finding:`
+  return { questions: [{ path: 'gate', text, entry: gate }] }
 }

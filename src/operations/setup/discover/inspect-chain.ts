@@ -1,3 +1,4 @@
+import type { SourceLog } from '#chains/chain/chain-source.ts'
 import { type Address, parseAddress, showAddress } from '#domain/address.ts'
 import { type FoundBridge, findBridges } from './bridges.ts'
 import { type BurnHabit, findBurns } from './burn-habits.ts'
@@ -9,6 +10,7 @@ import { findPayouts, type Payout } from './payouts.ts'
 import { findPools } from './pools.ts'
 import { priceQuote, type QuotePrice } from './quote-prices.ts'
 import { findFirstBlock, readImplementation, readToken, type TokenFacts } from './token-facts.ts'
+import { describeUnread } from './unread-events.ts'
 
 export interface Findings {
   readonly entry: ChainEntry
@@ -26,6 +28,8 @@ export interface Findings {
   readonly asset: PaymentAsset | undefined
   readonly payouts: readonly Payout[]
   readonly rewards: readonly TokenFacts[]
+  /** What was seen and is in no part of the file. */
+  readonly remarks: readonly string[]
 }
 
 export interface Inspection {
@@ -68,6 +72,16 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
     [...rewards.values()].map((each) => priceQuote(view, each, first.block)),
   )
   const priced = [...chosen.quotes, ...quotes.flat()]
+  const paid = payouts.filter(({ tokens }) => tokens.some((each) => rewards.has(each)))
+  onStep('other events')
+  const read = new Set([
+    ...paid.map((each) => `${each.address} ${each.topic0}`),
+    ...bridges.filter(({ known }) => known).map((each) => `${each.address} ${each.topic0}`),
+  ])
+  const isRead = (log: SourceLog) => read.has(`${log.address} ${log.topics[0]}`)
+  const unread = [[address], payers.filter((each) => each !== address)].map((contracts) =>
+    describeUnread(view, { contracts, firstBlock: first.block, isRead }),
+  )
   return {
     entry,
     notes: { ...notes, startBlock: first.evidence },
@@ -82,8 +96,9 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
       view,
       priced.map(({ token: each }) => each),
     ),
-    payouts: payouts.filter(({ tokens }) => tokens.some((each) => rewards.has(each))),
+    payouts: paid,
     rewards: [...rewards.values()],
+    remarks: (await Promise.all(unread)).flat(),
   }
 }
 

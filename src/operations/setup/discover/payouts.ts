@@ -1,6 +1,6 @@
 import { decode } from 'ox/AbiEvent'
 import type { SourceLog } from '#chains/chain/chain-source.ts'
-import { type Address, parseAddress } from '#domain/address.ts'
+import { type Address, type Hash, parseAddress } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { isObject } from '#lib/json.ts'
 import { scanBack } from '../scan-back.ts'
@@ -10,6 +10,7 @@ import { declare, eventsByTopic, type Known } from './known-events.ts'
 
 export interface Payout {
   readonly address: Address
+  readonly topic0: Hash
   readonly known: Known
   /** Has `indexed` where the contract has it. */
   readonly event: string
@@ -47,7 +48,8 @@ export async function findPayouts(
 
 async function toPayout(view: ChainView, logs: readonly SourceLog[]) {
   const last = logs.at(-1)
-  const known = eventsByTopic.get(last?.topics[0] ?? '0x')
+  const topic0 = last?.topics[0] ?? '0x'
+  const known = eventsByTopic.get(topic0)
   if (last === undefined || known === undefined) return undefined
   const { text: event } = declare(known, last.topics)
   const samples = logs.map((log) => argumentsOf(known, log)).filter((each) => each !== undefined)
@@ -55,7 +57,7 @@ async function toPayout(view: ChainView, logs: readonly SourceLog[]) {
   if (samples.length < logs.length) return undefined
   const { address, blockNumber: lastBlock } = last
   const tokens = await tokensOf(view, { known, samples, logs })
-  return { address, known, event, tokens, count: logs.length, lastBlock }
+  return { address, topic0, known, event, tokens, count: logs.length, lastBlock }
 }
 
 function argumentsOf(known: Known, log: SourceLog) {

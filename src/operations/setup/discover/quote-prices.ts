@@ -12,6 +12,8 @@ export interface QuotePrice {
   readonly price: PriceFile
   readonly usd: number
   readonly evidence: string
+  /** Not if a symbol alone says what it is worth. */
+  readonly isProven: boolean
   readonly floor?: Floor
 }
 
@@ -31,10 +33,11 @@ export async function priceQuote(
 }
 
 function priceStable(view: ChainView, token: TokenFacts): QuotePrice {
-  const evidence = isKnownUsdc(view, token)
+  const isProven = isKnownUsdc(view, token)
+  const evidence = isProven
     ? `Circle's USDC on ${view.name}`
     : 'taken for a stablecoin by its symbol: check the address'
-  return { token, price: { kind: 'fixed', usd: '1' }, usd: 1, evidence }
+  return { token, price: { kind: 'fixed', usd: '1' }, usd: 1, evidence, isProven }
 }
 
 function isKnownUsdc({ known }: ChainView, { address }: TokenFacts): boolean {
@@ -66,6 +69,7 @@ async function readFeed(
     token,
     price: { ...price, chain: view.name },
     usd: Number(answer) / 10 ** decimals,
+    isProven: true,
     evidence: `Chainlink's feed "${description}", its aggregator of today; a replaced one needs the new address`,
   }
 }
@@ -85,14 +89,16 @@ async function poolPrice(
   const floor = floorOf(deepest, 1)
   const address = showAddress(deepest.address)
   const held = `its deepest pool: about ${Math.round(depthOf(deepest))} USD of ${quote.symbol} in it`
+  const stablecoin = priceStable(view, quote)
   const own = {
     token,
     price: { kind, chain: view.name, address, quote: quote.symbol, ...floor.member },
     usd,
     evidence: held,
+    isProven: stablecoin.isProven,
     floor,
   }
-  return [own, priceStable(view, quote)]
+  return [own, stablecoin]
 }
 
 function depthOf({ quote, quoteHeld }: Pool): number {
