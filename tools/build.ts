@@ -13,13 +13,18 @@ const ENTRIES = [
   'main/roles/index-worker.ts',
   'chains/chain/endpoints/logs-worker.ts',
   'main/writer-worker.ts',
+  'serving/site/cards/png-worker.ts',
 ]
 
 /** Where the process begins. Service units name what is built of it. */
 const PROGRAM = { in: 'src/operations/cli/sexton.mjs', out: 'cli/sexton' }
 
 /** These look for files beside themselves, or for a package that nobody needs here. */
-export const LEFT_AS_THEY_ARE: readonly string[] = ['@scalar/fastify-api-reference', 'pg-native']
+export const LEFT_AS_THEY_ARE: readonly string[] = [
+  '@scalar/fastify-api-reference',
+  '@resvg/resvg-js',
+  'pg-native',
+]
 
 /** By this a package that is CommonJS asks Node for its modules. */
 const REQUIRE = `import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);`

@@ -66,7 +66,7 @@ export const texts = {
     names: { 7: '7 d', 30: '30 d', 90: '90 d', 365: '1 y', 3650: 'All' },
     cost: (calls: number) => `Uses ${calls} of your calls`,
   },
-  links: { csv: 'CSV', svg: 'SVG', csvCost: 'Uses one of your calls' },
+  links: { csv: 'CSV', svg: 'SVG', png: 'PNG', csvCost: 'Uses one of your calls' },
   ledger: {
     title: 'The rest of the ledger',
     foot: 'A black foot line means zero. Lines without one start where their figures do.',

@@ -13,7 +13,7 @@ export interface ChartLinksProps {
   readonly period: Period
 }
 
-/** The figures of a chart as CSV, which is a call, and the chart as a picture, which is free. */
+/** The figures of a chart as CSV, which is a call, and the chart as pictures, which are free. */
 export function ChartLinks({ path, metric, chart, period: days }: ChartLinksProps) {
   const [failure, setFailure] = useState<unknown>()
   const period = days === 3650 ? 'all' : `${days}d`
@@ -33,6 +33,7 @@ export function ChartLinks({ path, metric, chart, period: days }: ChartLinksProp
         {texts.links.csv}
       </button>
       <a href={`/charts/${chart}.svg?period=${period}`}>{texts.links.svg}</a>
+      <a href={`/cards/${chart}.png?period=${period}`}>{texts.links.png}</a>
       {failure !== undefined && <ProblemNote error={failure} again={csv} />}
     </div>
   )

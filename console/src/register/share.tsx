@@ -4,7 +4,7 @@ const BADGES = ['burned', 'holders', 'price', 'dividends']
 const CHARTS = [
   '/charts/burns.svg?period=90d',
   '/charts/holders.svg?period=all&theme=dark',
-  '/badges/burned.svg',
+  '/cards/register.png',
 ]
 
 /** Badges as they look, and addresses of charts. */

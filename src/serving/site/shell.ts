@@ -26,10 +26,19 @@ function tagsOf({ title, description, url, image }: Head): string {
     meta('property', 'og:title', title),
     meta('property', 'og:description', description),
     meta('property', 'og:url', url),
-    ...(image === undefined ? [] : [meta('property', 'og:image', image)]),
-    meta('name', 'twitter:card', 'summary'),
+    ...(image === undefined ? [] : imageTags(image)),
   ]
   return tags.join('\n    ')
+}
+
+/** Networks show a large picture only if its size is said. */
+function imageTags(image: string): readonly string[] {
+  return [
+    meta('property', 'og:image', image),
+    meta('property', 'og:image:width', '1200'),
+    meta('property', 'og:image:height', '630'),
+    meta('name', 'twitter:card', 'summary_large_image'),
+  ]
 }
 
 function meta(kind: 'name' | 'property', name: string, content: string): string {

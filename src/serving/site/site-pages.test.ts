@@ -11,6 +11,7 @@ import { askRoutes } from '#route/ask-routes.ts'
 import { type Parameters, parsed } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Incoming } from '#serving/http/exchange.ts'
+import { cardPage } from './cards/card-pages.ts'
 import { readChart } from './chart/charts.ts'
 import { chartPages } from './chart-pages.ts'
 import { fillShell } from './shell.ts'
@@ -106,6 +107,13 @@ describe('charts', () => {
       },
       { period, token },
     ),
+    route('getBurnTotals', () => {
+      const day = { burned: null }
+      return {
+        data: { token: 'GRAVE', totalBurned: '6.5', pctOfMinted: 1.609, last24h: day },
+        meta,
+      }
+    }),
     route('getStats', () => {
       asked += 1
       const tokens = [
@@ -223,6 +231,23 @@ describe('charts', () => {
       assert.ok('message' in refused)
       assert.match(refused.message, said)
     }
+  })
+
+  test('cards are pictures that every network draws, once a minute each', async () => {
+    const card = cardPage(deps)
+    const { body, headers } = await read(card, incoming('register.png'))
+    assert.ok(body instanceof Buffer && headers.includes('image/png'))
+    // Width and height of the IHDR chunk (PNG, section 11.2.1).
+    assert.equal(body.subarray(1, 4).toString(), 'PNG')
+    assert.deepEqual([body.readUInt32BE(16), body.readUInt32BE(20)], [1_200, 630])
+    const again = await read(card, incoming('register.png'))
+    assert.equal(again.body, body)
+    const [burns, holders] = [incoming('burns.png', { period: '7d' }), incoming('holders.png')]
+    const drawn = await Promise.all([read(card, burns), read(card, holders), read(card, burns)])
+    assert.equal(drawn[0].body, drawn[2].body)
+    assert.notDeepEqual(drawn[0].body, drawn[1].body)
+    const refused = await card.read(incoming('burns.svg'))
+    assert.ok('message' in refused && refused.message.includes('register.png, burns.png'))
   })
 
   test('badges cut figures and escape names; no price is not zero', async () => {

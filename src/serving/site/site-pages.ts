@@ -8,6 +8,7 @@ import type { Route } from '#route/route.ts'
 import type { Page } from '#serving/api/outside-routes.ts'
 import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
 import { assetPage, CONSOLE_FOLDER } from './assets.ts'
+import { cardPage } from './cards/card-pages.ts'
 import { dollars, short } from './chart/format.ts'
 import { chartPages } from './chart-pages.ts'
 import { fillShell, type Head, MARK } from './shell.ts'
@@ -59,7 +60,7 @@ export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Pag
     title,
     description,
     url: `${deps.publicBaseUrl}${path}`,
-    image: `${deps.publicBaseUrl}/charts/burns.svg?period=90d&theme=light`,
+    image: `${deps.publicBaseUrl}/cards/register.png`,
   })
   return [
     shell('/', (_, now) => headAt('/', titleOf(deps, now), descriptionOf(deps, now))),
@@ -82,6 +83,7 @@ export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Pag
     snapshotPage(snapshot),
     assetPage(join(folder, 'assets')),
     ...chartPages(deps),
+    cardPage(deps),
     textPage('/theme.css', 'text/css; charset=utf-8', themeSheet(deps.colors)),
     textPage('/favicon.ico', 'image/svg+xml', MARK),
     textPage('/robots.txt', 'text/plain; charset=utf-8', 'User-agent: *\nDisallow: /api/\n'),

@@ -20,6 +20,14 @@ const CHAINS = [
   { light: '#7a6a9c', dark: '#a596c9' },
 ]
 
+/** Colors of pictures that are light only. */
+export function lightColors({ chains = [] }: SiteColors) {
+  return {
+    ...{ paper: PAPER.light, ink: INK.light, faint: FAINT.light, rule: RULE.light },
+    chains: CHAINS.map((color, index) => (chains[index] ?? color).light),
+  }
+}
+
 /** Tokens of a chart, which as a picture takes none from a page. */
 export function chartTokens({ chains = [] }: SiteColors, mode: 'light' | 'dark'): string {
   const fixed = { paper: PAPER, ink: INK, 'ink-2': FAINT, rule: RULE }

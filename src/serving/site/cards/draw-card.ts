@@ -1,0 +1,146 @@
+import type { Chart } from '../chart/draw-chart.ts'
+import { dayName } from '../chart/format.ts'
+import {
+  type Box,
+  barsPath,
+  linePath,
+  type Scale,
+  scaleOf,
+  stackedBars,
+  sums,
+  xOf,
+  yOf,
+} from '../chart/geometry.ts'
+import { lightColors, type SiteColors } from '../theme.ts'
+import type { Card, Line } from './card.ts'
+
+const LEFT = 196
+const RIGHT = 1_140
+const WIDTH = RIGHT - LEFT
+const SCALE_WIDTH = 94
+const DAY_SECONDS = 86_400
+
+/** A figure in large digits above the days that made it. */
+export interface FigureCard {
+  readonly title: string
+  readonly figure: string
+  /** Each a figure and what it is. */
+  readonly facts: readonly (readonly [figure: string, what: string])[]
+  readonly chart: Chart
+}
+
+type Colors = ReturnType<typeof lightColors>
+
+export function drawFigureCard(card: FigureCard, colors: SiteColors): Card {
+  const own = lightColors(colors)
+  const { title, figure, facts, chart } = card
+  const { marks } = marksOf(chart, { width: WIDTH, height: 140 }, own)
+  const runs = facts.flatMap(([value, what], index) => [
+    { text: value, fill: own.ink, isBold: true },
+    { text: ` ${what}${index < facts.length - 1 ? ', ' : ''}`, fill: own.faint },
+  ])
+  return framed(own, chart, {
+    shapes: `<g transform="translate(${LEFT} 392)">${marks}</g>`,
+    lines: [
+      { x: LEFT, y: 104, size: 42, runs: [{ text: title, fill: own.faint, isBold: true }] },
+      { x: LEFT, y: 278, size: 212, runs: [{ text: figure, fill: own.ink, isBold: true }] },
+      { x: LEFT, y: 354, size: 36, runs },
+    ],
+  })
+}
+
+export function drawChartCard(chart: Chart, colors: SiteColors): Card {
+  const own = lightColors(colors)
+  const box = { width: WIDTH - SCALE_WIDTH, height: 260 }
+  const { marks, scale } = marksOf(chart, box, own)
+  const faint = (x: number, y: number, text: string, anchor: Line['anchor'] = 'start'): Line => ({
+    ...{ x: LEFT + x, y: 235 + y, size: 32, anchor, runs: [{ text, fill: own.faint }] },
+  })
+  const heights = scale.ticks.map((tick) => ({ tick, y: yOf(tick, scale, box) }))
+  const grid = heights.map(
+    ({ y }) => `<path d="M0 ${y.toFixed(1)}H${box.width}" stroke="${own.rule}" stroke-width="2"/>`,
+  )
+  const bold = (text: string) => [{ text, fill: own.ink, isBold: true }]
+  return framed(own, chart, {
+    shapes: `${legendMarks(chart, own)}<g transform="translate(${LEFT} 235)">${grid.join('')}${marks}</g>`,
+    lines: [
+      { x: LEFT, y: 108, size: 48, width: 560, runs: bold(chart.title) },
+      { x: RIGHT, y: 108, size: 48, width: 360, anchor: 'end', runs: bold(chart.readout) },
+      ...legendNames(chart).map(([x, name]) => faint(x - LEFT, -64, name)),
+      ...heights.map(({ tick, y }) => faint(box.width + 16, y + 10, chart.format(tick))),
+      ...datesOf(chart).map(({ index, count, ...date }) =>
+        faint(xOf(index, count, box), box.height + 46, date.name, date.anchor),
+      ),
+    ],
+  })
+}
+
+/** Adds paper, margin and mark, and the day and the blocks of the figures. */
+function framed(own: Colors, chart: Chart, { shapes, lines }: Card): Card {
+  const days = chart.series[0]?.values.length ?? 0
+  const lastUnix = chart.fromUnix + Math.max(0, days - 1) * DAY_SECONDS
+  const source = `${dayName(lastUnix, true)}, ${chart.source.replace(/^As of /, '')}`
+  const foot = [{ text: source, fill: own.faint }]
+  return {
+    shapes: `<rect width="100%" height="100%" fill="${own.paper}"/>
+<path d="M150 0V630M156 0V630" stroke="#d9a5a5" stroke-width="2"/>
+<g transform="translate(60 53) scale(2.15)" fill="none"><path d="M2 30V14C2 8 6.6 3.4 12.5.9 18.4 3.4 23 8 23 14V30Z" stroke="${own.ink}" stroke-width="2"/><path d="M6.5 14.5h12M6.5 19.5h12" stroke="${own.ink}" stroke-width="1.8"/><path d="M6.5 24.5h7.5" stroke="#a1232d" stroke-width="2.2"/></g>
+${shapes}`,
+    lines: [...lines, { x: RIGHT, y: 589, size: 30, anchor: 'end', runs: foot }],
+  }
+}
+
+function marksOf(chart: Chart, box: Box, own: Colors): { marks: string; scale: Scale } {
+  const values = chart.series.map((each) => each.values)
+  const isBars = chart.marks === 'bars'
+  const scale = scaleOf(isBars ? sums(values) : (values[0] ?? []), isBars)
+  if (!isBars) {
+    const line = linePath(values[0] ?? [], scale, box)
+    const marks = `<path d="${line}" fill="none" stroke="${own.chains[0]}" stroke-width="4"/>`
+    return { marks, scale }
+  }
+  const bars = stackedBars(values, scale, box).map(
+    (each, index) => `<path fill="${chainColor(own, index)}" d="${barsPath(each)}"/>`,
+  )
+  const foot = `<path d="M0 ${box.height + 1}H${box.width}" stroke="${own.ink}" stroke-width="2"/>`
+  return { marks: bars.join('') + foot, scale }
+}
+
+function chainColor({ chains }: Colors, index: number): string | undefined {
+  return chains[index % chains.length]
+}
+
+const CHARACTER_WIDTH = 17
+
+/** Names of several chains, each at a place that leaves room for the one before. */
+function legendNames({ series }: Chart): readonly (readonly [x: number, name: string])[] {
+  if (series.length < 2) return []
+  let x = LEFT + 38
+  return series.map(({ name }) => {
+    const at = x
+    x += 82 + name.length * CHARACTER_WIDTH
+    return [at, name]
+  })
+}
+
+function legendMarks(chart: Chart, own: Colors): string {
+  return legendNames(chart)
+    .map(
+      ([x], index) =>
+        `<rect x="${x - 38}" y="147" width="26" height="26" fill="${chainColor(own, index)}"/>`,
+    )
+    .join('')
+}
+
+function datesOf({ series, fromUnix }: Chart) {
+  const count = series[0]?.values.length ?? 0
+  if (count === 0) return []
+  const middle = Math.floor(count / 2)
+  const nameOf = (index: number) => dayName(fromUnix + index * DAY_SECONDS, count > 300)
+  const dates = [
+    { index: 0, anchor: 'start', name: nameOf(0) },
+    ...(count > 6 ? [{ index: middle, anchor: 'middle', name: nameOf(middle) } as const] : []),
+    { index: count - 1, anchor: 'end', name: 'today' },
+  ] as const
+  return dates.map((each) => ({ ...each, count }))
+}

@@ -1,0 +1,123 @@
+import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import type { Clock } from '#lib/time.ts'
+import { AskRefused } from '#route/ask-routes.ts'
+import { type Parameter, parsed } from '#route/parameter.ts'
+import { parseParameters, type Route } from '#route/route.ts'
+import type { Page } from '#serving/api/outside-routes.ts'
+import { matchesEtag } from '#serving/http/etag.ts'
+import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
+
+/** A picture is drawn at most once a minute, however often it is fetched. */
+const KEPT_MS = 60_000
+
+const KEPT_MAX = 300
+
+interface Drawn {
+  readonly body: string | Buffer
+  readonly etag: string
+}
+
+/** A picture by what it depends on, so that no other spelling makes it be drawn again. */
+export interface Picture {
+  readonly name: string
+  readonly query: Readonly<Record<string, string>>
+}
+
+export interface PictureKind {
+  readonly path: string
+  readonly type: 'image/svg+xml; charset=utf-8' | 'image/png'
+  read(incoming: Incoming): Picture | Refusal
+  draw(picture: Picture): Promise<string | Buffer>
+}
+
+export function picturePage(clock: Clock, { path, type, read, draw }: PictureKind): Page {
+  const kept = new LRUCache<string, { made: Promise<Drawn>; atMs: number }>({ max: KEPT_MAX })
+  return {
+    path,
+    async read(incoming) {
+      const picture = read(incoming)
+      if (isRefusal(picture)) return picture
+      const key = JSON.stringify(picture)
+      const now = clock()
+      let known = kept.get(key)
+      if (known === undefined || now < known.atMs || now >= known.atMs + KEPT_MS) {
+        known = { made: drawn(draw(picture)), atMs: now }
+        kept.set(key, known)
+        // A refusal or an outage may end soon.
+        known.made.catch(() => kept.delete(key))
+      }
+      try {
+        return toOutgoing(incoming, type, {
+          ...(await known.made),
+          leftMs: known.atMs + KEPT_MS - now,
+        })
+      } catch (error) {
+        if (error instanceof AskRefused) return error.refusal
+        throw error
+      }
+    },
+  }
+}
+
+async function drawn(drawing: Promise<string | Buffer>): Promise<Drawn> {
+  const body = await drawing
+  return { body, etag: `W/"${hash('sha256', body, 'base64url').slice(0, 22)}"` }
+}
+
+/** The caller's cache and ours together keep a picture for a minute. */
+function toOutgoing(
+  incoming: Incoming,
+  type: PictureKind['type'],
+  { body, etag, leftMs }: Drawn & { readonly leftMs: number },
+): Outgoing {
+  const headers = ['ETag', etag, 'Cache-Control', `private, max-age=${Math.floor(leftMs / 1000)}`]
+  if (matchesEtag(incoming.headers['if-none-match'], etag))
+    return { status: 304, headers, body: '' }
+  headers.push('Content-Type', type)
+  // Opened by itself, a picture must not run or load anything.
+  headers.push('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'")
+  return { status: 200, headers, body }
+}
+
+export type Choices = Readonly<Record<string, Pick<Parameter<unknown>, 'in' | 'parse'>>>
+
+export function pictureOf(name: string, choices: Choices, incoming: Incoming): Picture | Refusal {
+  const values = parseParameters(choices, incoming)
+  if (isRefusal(values)) return values
+  const query = Object.entries(values.effective).map(([key, value]) => [key, String(value)])
+  return { name, query: Object.fromEntries(query) }
+}
+
+/** Those of these names that the route has. */
+export function parametersOf(
+  routes: readonly Route[],
+  operationId: string,
+  names: readonly string[],
+): Choices {
+  const { parameters = {} } = routes.find((route) => route.operationId === operationId) ?? {}
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => names.includes(name)))
+}
+
+/** The name of a file before its ending. */
+export function nameOf(
+  incoming: Incoming,
+  known: readonly string[],
+  ending: '.svg' | '.png',
+): string | Refusal {
+  const { file = '' } = incoming.path
+  const name = file.endsWith(ending) ? file.slice(0, -ending.length) : ''
+  if (known.includes(name)) return name
+  return refuse('not_found', `there are ${known.map((each) => `${each}${ending}`).join(', ')}`)
+}
+
+export function choice(allowed: readonly string[], otherwise: string): Choices[string] {
+  return {
+    in: 'query',
+    parse(raw = otherwise) {
+      if (allowed.includes(raw)) return parsed(raw, raw)
+      return { ok: false, reason: `must be one of ${allowed.join(', ')}`, allowed }
+    },
+  }
+}
