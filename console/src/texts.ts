@@ -64,9 +64,10 @@ export const texts = {
     reading: 'Reading the longer period; the days below are those of the page.',
     label: 'Period',
     names: { 7: '7 d', 30: '30 d', 90: '90 d', 365: '1 y', 3650: 'All' },
-    cost: (calls: number) => `Uses ${calls} of your calls`,
+    free: 'free',
+    cost: (calls: number) => `${calls} calls`,
   },
-  links: { csv: 'CSV', svg: 'SVG', png: 'PNG', csvCost: 'Uses one of your calls' },
+  links: { csv: 'CSV, 1 call', svg: 'SVG', png: 'PNG' },
   ledger: {
     title: 'The rest of the ledger',
     foot: 'A black foot line means zero. Lines without one start where their figures do.',

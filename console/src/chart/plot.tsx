@@ -1,4 +1,5 @@
 import { useContext, useRef } from 'preact/hooks'
+import { datesBetween } from '#serving/site/chart/dates.ts'
 import {
   areaPath,
   type Box,
@@ -21,8 +22,9 @@ export interface PlotProps {
   /** Oldest day first; bars are stacked. Each has a CSS class that colours it. */
   readonly series: readonly { readonly tone: string; readonly values: Days }[]
   readonly format: (value: number) => string
-  /** Below the chart: first day, last day. */
-  readonly days?: readonly [string, string]
+  /** Named below the chart: midnight of the first day, and the last one in words. */
+  readonly days?: { readonly fromUnix: number; readonly last: string }
+  readonly isWhole?: boolean
   readonly ticksMax?: number
   /** The selected day in words. */
   readonly valueText: string
@@ -30,6 +32,7 @@ export interface PlotProps {
 
 /** Room for the scale on the right, outside the plot. */
 const SCALE_WIDTH = 68
+const PHONE_WIDTH = 480
 
 /** A chart that shares its selected day with all others; arrow keys, pointer and drag work in each. */
 export function Plot(props: PlotProps) {
@@ -68,11 +71,18 @@ export function Plot(props: PlotProps) {
             <Marks {...props} box={box} marks={marks} day={selection.day} />
             {days !== undefined && (
               <g class="days">
-                <text x="0" y={height + 20}>
-                  {days[0]}
-                </text>
+                {datesBetween(days.fromUnix, count, width < PHONE_WIDTH ? 3 : 6).map((date) => (
+                  <text
+                    key={date.index}
+                    x={xOf(date.index, count, box)}
+                    y={height + 20}
+                    text-anchor={date.index === 0 ? 'start' : 'middle'}
+                  >
+                    {date.name}
+                  </text>
+                ))}
                 <text x={box.width} y={height + 20} text-anchor="end">
-                  {days[1]}
+                  {days.last}
                 </text>
               </g>
             )}
@@ -88,11 +98,13 @@ interface MarksProps extends PlotProps {
   readonly day: number | undefined
 }
 
-function Marks({ marks, series, box, day, format, ticksMax = 4 }: MarksProps) {
+function Marks({ marks, series, box, day, format, isWhole, ticksMax = 4 }: MarksProps) {
   const values = series.map((each) => each.values)
   const isFilled = marks !== 'line'
-  const scale = scaleOf(marks === 'bars' ? sums(values) : (values[0] ?? []), isFilled)
-  const ticks = scale.ticks.length > ticksMax ? [scale.low, scale.high] : scale.ticks
+  const shown = marks === 'bars' ? sums(values) : (values[0] ?? [])
+  const scale = scaleOf(shown, { fromZero: isFilled, isWhole: isWhole ?? false })
+  const ends = [scale.ticks[0] ?? scale.low, scale.ticks.at(-1) ?? scale.high]
+  const ticks = scale.ticks.length > ticksMax ? ends : scale.ticks
   const [first] = series
   return (
     <g transform="translate(0 3)">

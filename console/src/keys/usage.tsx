@@ -5,7 +5,6 @@ import {
   type Usage as UsageAnswer,
   type UsageHistory,
 } from 'sexton-client'
-import { dayName } from '#serving/site/chart/format.ts'
 import { Plot } from '../chart/plot.tsx'
 import { count, short } from '../parts/format.ts'
 import { QuotaLine } from '../parts/quota-line.tsx'
@@ -59,7 +58,8 @@ export function Usage({ turn }: { readonly turn: number }) {
             { tone: 'paid', values: paid },
           ]}
           format={short}
-          days={[dayName(Date.parse(days[0]?.date ?? '') / 1000), 'today']}
+          isWhole
+          days={{ fromUnix: Date.parse(days[0]?.date ?? '') / 1000, last: 'today' }}
         />
       )}
       {usage !== undefined && (

@@ -33,10 +33,7 @@ export function BurnChart(props: ShownDays & { readonly children: ComponentChild
   const unixOf = (index: number) => series.fromUnix + (from + index) * DAY_SECONDS
   const name = dayName(unixOf(at), true)
   const sumOf = (index: number) => chains.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)
-  const ends: readonly [string, string] = [
-    dayName(unixOf(0)),
-    to === series.days ? 'today' : dayName(unixOf(inAll.length - 1)),
-  ]
+  const last = to === series.days ? 'today' : dayName(unixOf(inAll.length - 1))
   return (
     <section class="row" aria-labelledby="per-day">
       <div class="margin">
@@ -70,7 +67,7 @@ export function BurnChart(props: ShownDays & { readonly children: ComponentChild
           marks="bars"
           series={chains}
           format={short}
-          days={ends}
+          days={{ fromUnix: unixOf(0), last }}
         />
         <DataTable
           columns={[t.day, ...chains.map((each) => each.name), t.total, t.inAll]}

@@ -3,7 +3,7 @@ import { save } from '../parts/download.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { sexton } from '../state/session.ts'
 import { texts } from '../texts.ts'
-import type { Period } from './use-series.ts'
+import { nameOfPeriod, type Period } from './use-series.ts'
 
 export interface ChartLinksProps {
   readonly path: string
@@ -16,7 +16,7 @@ export interface ChartLinksProps {
 /** The figures of a chart as CSV, which is a call, and the chart as pictures, which are free. */
 export function ChartLinks({ path, metric, chart, period: days }: ChartLinksProps) {
   const [failure, setFailure] = useState<unknown>()
-  const period = days === 3650 ? 'all' : `${days}d`
+  const period = nameOfPeriod(days)
   const csv = async () => {
     setFailure(undefined)
     try {
@@ -29,7 +29,7 @@ export function ChartLinks({ path, metric, chart, period: days }: ChartLinksProp
   }
   return (
     <div class="links">
-      <button type="button" class="as-link" title={texts.links.csvCost} onClick={csv}>
+      <button type="button" class="as-link" onClick={csv}>
         {texts.links.csv}
       </button>
       <a href={`/charts/${chart}.svg?period=${period}`}>{texts.links.svg}</a>

@@ -6,7 +6,7 @@ import { texts } from '../texts.ts'
 import { BurnChart } from './burn-chart.tsx'
 import { Multiples } from './multiples.tsx'
 import { PeriodBar } from './period-bar.tsx'
-import { type Period, useSeries } from './use-series.ts'
+import { nameOfPeriod, type Period, periodIn, useSeries } from './use-series.ts'
 
 export interface LedgerProps {
   readonly figures: Figures
@@ -14,15 +14,16 @@ export interface LedgerProps {
   readonly missing: ReadonlySet<string>
 }
 
-/** Phones open at 30 days, others at 90. */
-const FIRST: Period = matchMedia('(max-width: 620px)').matches ? 30 : 90
+/** Phones open at 30 days, others at 90, unless the address names a period. */
+const FIRST: Period =
+  periodIn(location.search) ?? (matchMedia('(max-width: 620px)').matches ? 30 : 90)
 
 /** All charts: one period and one selected day. */
 export function Ledger({ figures, missing }: LedgerProps) {
-  const [period, setPeriod] = useState<Period>(FIRST)
+  const [asked, setAsked] = useState<Period>(FIRST)
   const [back, setBack] = useState(0)
   const [day, setDay] = useState<number>()
-  const { whole, isReading, failure, read } = useSeries(figures.series, period)
+  const { whole, shown: period, isReading, failure, read } = useSeries(figures.series, asked)
   const days = Math.min(period, whole.days)
   const end = whole.days - Math.min(back, whole.days - days)
   const selection = useMemo<Selection>(
@@ -42,7 +43,8 @@ export function Ledger({ figures, missing }: LedgerProps) {
   const choose = (next: Period) => {
     setBack(0)
     setDay(undefined)
-    setPeriod(next)
+    setAsked(next)
+    history.replaceState(history.state, '', `?period=${nameOfPeriod(next)}`)
   }
   const { burned, metrics } = figures.series
   const calls = Object.keys(burned).length + Object.keys(metrics).length + 1

@@ -14,9 +14,9 @@ const t = texts.ledger
 
 /** How a figure is shown on the scale, and alone. */
 const FORMATS = {
-  token: { scale: short, big: count },
-  count: { scale: short, big: count },
-  usd: { scale: dollars, big: usd },
+  token: { scale: short, big: count, isWhole: false },
+  count: { scale: short, big: count, isWhole: true },
+  usd: { scale: dollars, big: usd, isWhole: false },
 }
 
 interface Metric {
@@ -27,6 +27,7 @@ interface Metric {
   readonly marks: 'line' | 'bars'
   readonly scale: (value: number) => string
   readonly big: (value: number) => string
+  readonly isWhole: boolean
   /** What must be configured for it. */
   readonly part?: string
 }
@@ -36,7 +37,11 @@ const { names } = t
 const METRICS: readonly Metric[] = [
   { metric: 'supply', name: 'supply', title: names.supply, marks: 'line', ...FORMATS.token },
   { metric: 'holders', name: 'holders', title: names.holders, marks: 'line', ...FORMATS.count },
-  { metric: 'price', name: 'price', title: names.price, marks: 'line', scale: dollars, big: price },
+  {
+    ...{ metric: 'price', name: 'price', title: names.price, marks: 'line' },
+    ...FORMATS.usd,
+    big: price,
+  },
   {
     metric: 'marketCap',
     name: 'market-cap',
@@ -98,6 +103,7 @@ function Multiple(props: MultiplesProps & { readonly metric: Metric }) {
           marks={metric.marks}
           series={[{ tone: 'mark', values }]}
           format={metric.scale}
+          isWhole={metric.isWhole}
           ticksMax={3}
         />
       ) : (

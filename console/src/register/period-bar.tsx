@@ -1,9 +1,7 @@
 import { QuotaLine } from '../parts/quota-line.tsx'
 import { texts } from '../texts.ts'
 import { ChartLinks } from './chart-links.tsx'
-import type { Period } from './use-series.ts'
-
-const PERIODS: readonly Period[] = [7, 30, 90, 365, 3650]
+import { PERIODS, type Period } from './use-series.ts'
 
 /** Of the snapshot; longer ones are calls. */
 const FREE_DAYS = 90
@@ -25,10 +23,10 @@ export function PeriodBar({ period, calls, choose }: PeriodBarProps) {
             key={each}
             type="button"
             aria-pressed={each === period}
-            title={each > FREE_DAYS ? texts.period.cost(calls) : undefined}
             onClick={() => choose(each)}
           >
-            {texts.period.names[each]}
+            {texts.period.names[each]}{' '}
+            <small>{each > FREE_DAYS ? texts.period.cost(calls) : texts.period.free}</small>
           </button>
         ))}
       </fieldset>

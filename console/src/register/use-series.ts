@@ -6,33 +6,54 @@ import type { Days, Series } from '../state/types.ts'
 /** Days; 3650 stands for all. */
 export type Period = 7 | 30 | 90 | 365 | 3650
 
+export const PERIODS: readonly Period[] = [7, 30, 90, 365, 3650]
+
+/** As the API names it, and as the page's address does. */
+export function nameOfPeriod(period: Period): string {
+  return period === 3650 ? 'all' : `${period}d`
+}
+
+export function periodIn(search: string): Period | undefined {
+  const name = new URLSearchParams(search).get('period')
+  return PERIODS.find((each) => nameOfPeriod(each) === name)
+}
+
 const DAY_SECONDS = 86_400
 
-/** The snapshot's days, or those of a longer period, which cost the person's calls once. */
-export function useSeries(snapshot: Series, period: Period) {
+/**
+ * The snapshot's days, or those of a longer period, which cost the person's calls once. A period that was
+ * refused is not shown: `shown` stays the one before.
+ */
+export function useSeries(snapshot: Series, asked: Period) {
   const [longer, setLonger] = useState<{ readonly period: Period; readonly series: Series }>()
   const [failure, setFailure] = useState<unknown>()
+  const [shown, setShown] = useState(asked)
   const reading = useRef(0)
-  const isShort = period <= snapshot.days
-  const isKnown = isShort || (longer !== undefined && longer.period >= period)
+  const isShort = asked <= snapshot.days
+  const isKnown = isShort || (longer !== undefined && longer.period >= asked)
   const read = async () => {
     setFailure(undefined)
     // What is under way has been paid for.
-    if (reading.current >= period) return
-    reading.current = period
+    if (reading.current >= asked) return
+    reading.current = asked
     try {
-      const series = await readSeries(snapshot, period)
-      setLonger((known) => (known && known.period > period ? known : { period, series }))
+      const series = await readSeries(snapshot, asked)
+      setLonger((known) => (known && known.period > asked ? known : { period: asked, series }))
     } catch (error) {
       setFailure(error)
     }
     reading.current = 0
   }
   useEffect(() => {
-    if (!isKnown) read()
-  }, [period, isKnown])
+    if (isKnown) setShown(asked)
+    else read()
+  }, [asked, isKnown])
   return {
-    whole: isShort || longer === undefined ? snapshot : withNewest(longer.series, snapshot),
+    whole:
+      shown <= snapshot.days || longer === undefined
+        ? snapshot
+        : withNewest(longer.series, snapshot),
+    shown: isKnown ? asked : shown,
     isReading: !isKnown && failure === undefined,
     failure: isKnown ? undefined : failure,
     read,

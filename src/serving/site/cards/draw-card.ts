@@ -1,3 +1,4 @@
+import { datesBetween } from '../chart/dates.ts'
 import type { Chart } from '../chart/draw-chart.ts'
 import { dayName } from '../chart/format.ts'
 import {
@@ -19,6 +20,8 @@ const RIGHT = 1_140
 const WIDTH = RIGHT - LEFT
 const SCALE_WIDTH = 94
 const DAY_SECONDS = 86_400
+/** As on a phone: the letters are large. */
+const DATES_MAX = 3
 
 /** A figure in large digits above the days that made it. */
 export interface FigureCard {
@@ -93,7 +96,8 @@ ${shapes}`,
 function marksOf(chart: Chart, box: Box, own: Colors): { marks: string; scale: Scale } {
   const values = chart.series.map((each) => each.values)
   const isBars = chart.marks === 'bars'
-  const scale = scaleOf(isBars ? sums(values) : (values[0] ?? []), isBars)
+  const { isWhole } = chart
+  const scale = scaleOf(isBars ? sums(values) : (values[0] ?? []), { fromZero: isBars, isWhole })
   if (!isBars) {
     const line = linePath(values[0] ?? [], scale, box)
     const marks = `<path d="${line}" fill="none" stroke="${own.chains[0]}" stroke-width="4"/>`
@@ -134,13 +138,9 @@ function legendMarks(chart: Chart, own: Colors): string {
 
 function datesOf({ series, fromUnix }: Chart) {
   const count = series[0]?.values.length ?? 0
-  if (count === 0) return []
-  const middle = Math.floor(count / 2)
-  const nameOf = (index: number) => dayName(fromUnix + index * DAY_SECONDS, count > 300)
-  const dates = [
-    { index: 0, anchor: 'start', name: nameOf(0) },
-    ...(count > 6 ? [{ index: middle, anchor: 'middle', name: nameOf(middle) } as const] : []),
-    { index: count - 1, anchor: 'end', name: 'today' },
-  ] as const
-  return dates.map((each) => ({ ...each, count }))
+  const today = { index: count - 1, anchor: 'end', name: 'today' } as const
+  const dates = datesBetween(fromUnix, count, DATES_MAX).map(({ index, name }) => {
+    return { index, name, anchor: index === 0 ? 'start' : 'middle' } as const
+  })
+  return count === 0 ? [] : [...dates, today].map((each) => ({ ...each, count }))
 }

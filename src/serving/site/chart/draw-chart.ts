@@ -1,6 +1,6 @@
 import { escapeMarkup } from '#lib/markup.ts'
 import { chartTokens, type SiteColors } from '../theme.ts'
-import { dayName } from './format.ts'
+import { datesBetween } from './dates.ts'
 import {
   areaPath,
   type Box,
@@ -20,6 +20,8 @@ export interface Chart {
   /** Such as `23.99m GRAVE`: the newest figure. */
   readonly readout: string
   readonly marks: 'bars' | 'line'
+  /** Of counts. */
+  readonly isWhole: boolean
   /** Oldest day first; stacked where there are several. */
   readonly series: readonly { readonly name: string; readonly values: Values }[]
   /** Midnight UTC of the first day. */
@@ -38,16 +40,13 @@ const TOP = 76
 const SCALE_WIDTH = 72
 const FOOT = 58
 
-const DAY_SECONDS = 86_400
-
 /** Draws a chart as a document of its own, without scripts and without a request to anywhere. */
 export function drawChart(chart: Chart, theme: Theme, colors: SiteColors): string {
   const box = { width: WIDTH - LEFT - SCALE_WIDTH, height: HEIGHT - TOP - FOOT }
   const values = chart.series.map((each) => each.values)
-  const scale = scaleOf(
-    chart.marks === 'bars' ? sums(values) : (values[0] ?? []),
-    chart.marks === 'bars',
-  )
+  const isBars = chart.marks === 'bars'
+  const { isWhole } = chart
+  const scale = scaleOf(isBars ? sums(values) : (values[0] ?? []), { fromZero: isBars, isWhole })
   const description = `${chart.title}: ${chart.readout}. ${chart.source}`
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="${escapeMarkup(description)}">
 <style>${themeRules(theme, colors)}text{font-family:Georgia,serif;fill:var(--ink);font-variant-numeric:lining-nums tabular-nums}.n{fill:var(--ink-2);font-size:13px}</style>
@@ -109,17 +108,18 @@ function marks({ marks: kind, series }: Chart, scale: Scale, box: Box): string {
   return drawn.join('') + foot
 }
 
+const DATES_MAX = 6
+
 function days({ series, fromUnix }: Chart, box: Box): string {
   const count = series[0]?.values.length ?? 0
   if (count === 0) return ''
   const y = TOP + box.height + 20
   const at = (index: number, anchor: string, text: string) =>
     `<text class="n" x="${(LEFT + xOf(index, count, box)).toFixed(1)}" y="${y}" text-anchor="${anchor}">${text}</text>`
-  const nameOf = (index: number) => dayName(fromUnix + index * DAY_SECONDS, count > 300)
-  const middle = Math.floor(count / 2)
   return [
-    at(0, 'start', nameOf(0)),
-    ...(count > 6 ? [at(middle, 'middle', nameOf(middle))] : []),
+    ...datesBetween(fromUnix, count, DATES_MAX).map(({ index, name }) =>
+      at(index, index === 0 ? 'start' : 'middle', name),
+    ),
     at(count - 1, 'end', 'today'),
   ].join('')
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { datesBetween } from './dates.ts'
 import { cut, dayName, dollars, short } from './format.ts'
 import { areaPath, linePath, scaleOf, stackedBars, sums, yOf } from './geometry.ts'
 
@@ -13,11 +14,12 @@ const values = fc.array(fc.option(fc.double({ min: 0, max: 1e12, noNaN: true }),
 test('a scale holds every value with at most four labels', () => {
   fc.assert(
     fc.property(values, fc.boolean(), (list, fromZero) => {
-      const scale = scaleOf(list, fromZero)
+      const scale = scaleOf(list, { fromZero })
       assert.ok(scale.ticks.length <= 4 && scale.ticks.length > 0)
       assert.ok(scale.high > scale.low)
       for (const value of list) if (value !== null) assert.ok(inside(value, scale), `${value}`)
       if (fromZero) assert.equal(scale.low, 0)
+      for (const tick of scale.ticks) assert.ok(inside(tick, scale), `${tick}`)
     }),
   )
 })
@@ -30,7 +32,7 @@ function inside(value: number, { low, high }: { readonly low: number; readonly h
 test('paths hold finite numbers only', () => {
   fc.assert(
     fc.property(values, (list) => {
-      const scale = scaleOf(list, false)
+      const scale = scaleOf(list, { fromZero: false })
       for (const path of [linePath(list, scale, box), areaPath(list, scale, box)])
         assert.doesNotMatch(path, /NaN|Infinity/)
     }),
@@ -38,15 +40,16 @@ test('paths hold finite numbers only', () => {
 })
 
 test('a line and its area break where days are unknown, and a single known day is seen', () => {
-  const scale = scaleOf([0, 4], true)
+  const scale = { low: 0, high: 4, ticks: [] }
   const days = [1, 2, null, 4, null]
   assert.equal(linePath(days, scale, box), 'M60 150L180 100M418.5 0h3')
   assert.equal(areaPath(days, scale, box), 'M60 200L60 150L180 100V200ZM420 200L420 0V200Z')
 })
 
 test('a line of zeros has a scale of its own', () => {
-  assert.deepEqual(scaleOf([0, 0], false), scaleOf([0, 0], true))
-  assert.equal(scaleOf([0, 0], false).high, 1)
+  const [line, bars] = [false, true].map((fromZero) => scaleOf([0, 0], { fromZero }))
+  assert.deepEqual(line, bars)
+  assert.equal(line?.low, 0)
 })
 
 test('stacked bars stand on the foot and on each other', () => {
@@ -54,12 +57,29 @@ test('stacked bars stand on the foot and on each other', () => {
     [1, 2],
     [3, null],
   ]
-  const scale = scaleOf(sums(series), true)
+  const scale = { low: 0, high: 4, ticks: [] }
+  assert.deepEqual(sums(series), [4, 2])
   const [lower, upper] = stackedBars(series, scale, box)
   assert.equal((lower?.[0]?.y ?? 0) + (lower?.[0]?.height ?? 0), box.height)
   assert.equal((upper?.[0]?.y ?? 0) + (upper?.[0]?.height ?? 0) + 1, lower?.[0]?.y)
   assert.equal(upper?.[0]?.y, yOf(4, scale, box))
   assert.equal(upper?.length, 1, 'nothing is drawn where there is nothing')
+})
+
+test('a scale ends just above its largest value, and counts have no halves', () => {
+  const { high, ticks } = scaleOf([430_000, 12_000], { fromZero: true })
+  assert.deepEqual([high, ticks], [451_500, [0, 200_000, 400_000]])
+  assert.deepEqual(scaleOf([1, 2], { fromZero: true, isWhole: true }).ticks, [0, 1, 2])
+})
+
+test('dates below a chart are few, and leave room for the last day', () => {
+  const fromUnix = Date.UTC(2026, 8, 12) / 1000
+  const names = (count: number, most: number) =>
+    datesBetween(fromUnix, count, most).map(({ name }) => name)
+  assert.deepEqual(names(90, 6), ['15 Sep', '1 Oct', '15 Oct', '1 Nov', '15 Nov', '1 Dec'])
+  assert.deepEqual(names(90, 2), ['1 Oct', '1 Nov'])
+  assert.deepEqual(names(7, 6), ['12 Sep', '13 Sep', '14 Sep', '15 Sep', '16 Sep'])
+  assert.deepEqual(names(730, 6), ['1 Jan 2027', '1 Jan 2028'])
 })
 
 test('figures are cut, never rounded up', () => {

@@ -10,23 +10,35 @@ export interface Box {
 export interface Scale {
   readonly low: number
   readonly high: number
-  /** Holds at most four, evenly spaced, with `low` and `high` among or around them. */
+  /** One to four round values between them. */
   readonly ticks: readonly number[]
 }
 
 const STEPS = [1, 2, 2.5, 5, 10] as const
 const TICKS_MAX = 4
+/** Room above the largest value, and below the least where the scale does not begin at zero. */
+const ROOM = 0.05
 
-/** A scale that holds all values; from zero where marks are filled. */
-export function scaleOf(values: Values, fromZero: boolean): Scale {
+export interface ScaleOptions {
+  /** Where marks are filled. */
+  readonly fromZero: boolean
+  /** Counts have no halves. */
+  readonly isWhole?: boolean
+}
+
+/** A scale that holds all values, and little more. */
+export function scaleOf(values: Values, { fromZero, isWhole = false }: ScaleOptions): Scale {
   const known = values.filter((value) => value !== null)
   const most = known.length === 0 ? 1 : Math.max(...known)
   const least = known.length === 0 ? 0 : Math.min(...known)
-  if (fromZero || (least >= 0 && most < TINY)) return roundScale(0, most < TINY ? 1 : most)
+  if (fromZero || (least >= 0 && most < TINY)) {
+    const top = most < TINY ? 1 : most
+    return roundScale(0, top * (1 + ROOM), isWhole)
+  }
   const flat = Math.max(Math.abs(most), Math.abs(least)) * FLAT_SHARE
-  if (most - least > Math.max(flat, TINY)) return roundScale(least, most)
-  const pad = Math.max(Math.abs(most) * 0.05, TINY)
-  return roundScale(least - pad, most + pad)
+  const isFlat = most - least <= Math.max(flat, TINY)
+  const room = isFlat ? Math.max(Math.abs(most) * ROOM, TINY) : (most - least) * ROOM
+  return roundScale(least - room, most + room, isWhole)
 }
 
 /** No price or amount is smaller; smaller steps would vanish in a float. */
@@ -34,19 +46,19 @@ const TINY = 1e-18
 /** A line that moves less than this is flat. */
 const FLAT_SHARE = 1e-6
 
-function roundScale(least: number, most: number): Scale {
-  const rough = (most - least) / (TICKS_MAX - 1)
+function roundScale(low: number, high: number, isWhole: boolean): Scale {
+  const rough = (high - low) / TICKS_MAX
   const power = 10 ** Math.floor(Math.log10(rough))
-  const step = power * (STEPS.find((each) => each * power >= rough) ?? 10)
-  const low = Math.floor(least / step) * step
-  const ticks: number[] = []
-  for (let index = 0; index <= TICKS_MAX + 1; index += 1) {
-    const tick = low + index * step
-    ticks.push(Number(tick.toPrecision(12)))
-    if (tick >= most) break
+  const steps = [power, power * 10].flatMap((unit) => STEPS.map((each) => each * unit))
+  for (const each of steps.filter((step) => step >= rough)) {
+    const step = isWhole ? Math.ceil(each) : each
+    const first = Math.ceil(low / step)
+    const last = Math.floor(high / step)
+    if (last - first >= TICKS_MAX || last < first) continue
+    const ticks = Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step)
+    return { low, high, ticks: ticks.map((tick) => Number(tick.toPrecision(12))) }
   }
-  const shown = ticks.length > TICKS_MAX ? ticks.filter((_, index) => index % 2 === 0) : ticks
-  return { low, high: ticks.at(-1) ?? most, ticks: shown }
+  return { low, high, ticks: [low] }
 }
 
 export function yOf(value: number, scale: Scale, { height }: Box): number {
