@@ -295,7 +295,7 @@ export type Gate = {
   readonly heldUsd: number | null
   readonly tokens: readonly GateToken[]
   readonly tier: 'free' | 'premium'
-  /** Calls per UTC day with a key of this wallet. */
+  /** Calls per UTC day that the tier brings. */
   readonly dailyQuota: number
   /** Tiers that ask for a share of the supply. */
   readonly tiers: readonly GateTier[]

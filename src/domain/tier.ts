@@ -21,5 +21,12 @@ export type Quotas = Readonly<Record<Tier, number>>
 export const walletTiers = tiers.filter((tier) => tier.needs !== 'nothing')
 export const shareTiers = tiers.filter((tier) => tier.needs === 'share')
 
+/** What a wallet may do, with all its keys together. */
+export interface Allowance {
+  readonly tier: WalletTier
+  /** The quota of the tier, or a larger one that the operator granted. */
+  readonly dailyQuota: number
+}
+
 const quotas = tiers.map(({ name, dailyQuota }) => [name, dailyQuota])
 export const DEFAULT_QUOTAS: Quotas = Object.fromEntries(quotas)

@@ -18,7 +18,7 @@ import { readSettings } from '#main/settings.ts'
 import { migrateStore, openStores } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import { bearer, codeOf } from '#test/callers/callers-harness.ts'
+import { bearer, bodyOf, codeOf } from '#test/callers/callers-harness.ts'
 import { createMoneyWorld, type HeldKey, type MoneyWorld } from '#test/money/money-world.ts'
 import { copy, liveIn, openPlace, PAIRS, setUpPlaces, type TestPlace } from './copy-world.ts'
 
@@ -27,6 +27,11 @@ const { newFolder, newFile, newPlace } = setUpPlaces()
 async function isAccepted({ callers }: MoneyWorld, { secret }: HeldKey): Promise<boolean> {
   callers.now.ms += 1_000
   return !isRefusal(await callers.metering.identify(bearer(secret).headers, '192.0.2.1'))
+}
+
+async function quotaOf({ callers }: MoneyWorld, { secret }: HeldKey): Promise<unknown> {
+  const usage = await callers.call('/api/usage', bearer(secret))
+  return bodyOf<Record<string, unknown>>(usage).dailyQuota
 }
 
 async function limit({ callers }: MoneyWorld, { publicId, secret }: HeldKey): Promise<void> {
@@ -74,7 +79,7 @@ for (const [from, to] of PAIRS)
     }
     assert.equal(await isAccepted(later, late), false)
     assert.equal(await isAccepted(later, doomed), false)
-    assert.equal(await isAccepted(later, key), true)
+    assert.equal(await quotaOf(later, key), 9_000)
     assert.deepEqual(await later.audit(), [])
     await accounts.close()
   })

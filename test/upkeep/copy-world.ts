@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before } from 'node:test'
+import { grantQuota } from '#callers/keys/granted-quotas.ts'
+import { parseAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { readSettings } from '#main/settings.ts'
 import { migrateStore, openStore } from '#main/stores.ts'
 import { type CopyOptions, runCopy } from '#operations/copy/run-copy.ts'
@@ -67,7 +69,7 @@ export function openPlace(
   return openStore(folder, name, url === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url })
 }
 
-/** Keys, money, spend, undone calls and a closed day. */
+/** Keys, money, a granted quota, spend, undone calls and a closed day. */
 export async function liveIn(place: TestPlace): Promise<Lived> {
   const engine = await openPlace(place)
   await migrateStore(engine, 'accounts')
@@ -79,6 +81,9 @@ export async function liveIn(place: TestPlace): Promise<Lived> {
   const [first] = await world.call(key, 15)
   if (first !== undefined) await world.undo([first])
   await world.rotate(await world.mint(key.wallet))
+  const wallet = parseAddress(key.wallet.address) ?? ZERO_ADDRESS
+  const granted = { wallet, dailyQuota: 9_000, untilUnix: 9_999_999_999 }
+  await engine.write((tx) => grantQuota(tx, { ...granted, reason: 'a partner', grantedUnix: 1 }))
   await world.wait(40 * 3_600)
   return { world, engine, key, doomed }
 }

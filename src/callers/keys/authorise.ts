@@ -1,7 +1,7 @@
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
-import type { Quotas, WalletTier } from '#domain/tier.ts'
+import type { Allowance } from '#domain/tier.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { findKey, type Key, useMessage } from './key-store.ts'
@@ -10,7 +10,7 @@ import { checkSigned, type SignedMessage } from './signed-message.ts'
 
 /** Callers that this process has seen, who may hold a changed key. */
 export interface KnownCallers {
-  tierOf(wallet: Address): Promise<WalletTier>
+  allowanceOf(wallet: Address): Promise<Allowance>
   /** The key with this digest has changed. */
   forget(digest: string): void
 }
@@ -22,7 +22,6 @@ export interface KeyDeps {
   readonly randomBytes: (size: number) => Buffer
   readonly serviceName: string
   readonly keyPrefix: string
-  readonly quotas: Quotas
   readonly callers: KnownCallers
   /** Called after the commit, to note what a restore must know. */
   readonly onKeyChange?: ((change: KeyChange) => void) | undefined

@@ -46,7 +46,7 @@ const Gate = named('Gate', {
   heldUsd: Type.Union([Type.Number(), Type.Null()]),
   tokens: Type.Array(Held),
   tier: Type.Enum(walletTiers.map(({ name }) => name)),
-  dailyQuota: Type.Integer({ description: 'Calls per UTC day with a key of this wallet.' }),
+  dailyQuota: Type.Integer({ description: 'Calls per UTC day that the tier brings.' }),
   tiers: Type.Array(Share, { description: 'Tiers that ask for a share of the supply.' }),
 })
 

@@ -1,6 +1,6 @@
 import { showAddress } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
-import { type Quotas, type WalletTier, walletTiers } from '#domain/tier.ts'
+import { type Allowance, walletTiers } from '#domain/tier.ts'
 import { toIso } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Key } from './key-store.ts'
@@ -19,18 +19,18 @@ export const KeyRecord = named('ApiKey', {
 })
 
 export function toKeyRecord(
-  deps: { readonly keyPrefix: string; readonly quotas: Quotas },
+  { keyPrefix }: { readonly keyPrefix: string },
   key: Key,
-  tier: WalletTier,
+  { tier, dailyQuota }: Allowance,
 ) {
   return {
     publicId: key.publicId,
-    prefix: `${deps.keyPrefix}_${key.publicId}`,
+    prefix: `${keyPrefix}_${key.publicId}`,
     label: key.label,
     ownerAddress: showAddress(key.wallet),
     tier,
     status: key.revokedUnix === null ? 'active' : 'revoked',
     createdAt: toIso(key.createdUnix),
-    dailyQuota: deps.quotas[tier],
+    dailyQuota,
   }
 }

@@ -74,7 +74,7 @@ async function useListing(deps: KeyDeps, authority: Authority): Promise<Refusal 
 }
 
 async function readKeys(deps: KeyDeps, { wallet }: Authority) {
-  const tier = await deps.callers.tierOf(wallet)
+  const allowance = await deps.callers.allowanceOf(wallet)
   return deps.engine.snapshot(async (reads) => {
     const keys = await listKeys(reads, wallet)
     const balances = await readBalances(
@@ -82,7 +82,7 @@ async function readKeys(deps: KeyDeps, { wallet }: Authority) {
       keys.map((key) => keyAccount(key.publicId)),
     )
     return keys.map((key) => ({
-      ...toKeyRecord(deps, key, tier),
+      ...toKeyRecord(deps, key, allowance),
       prepaidBalanceUsd: toUsd(balances.get(keyAccount(key.publicId)) ?? 0n),
     }))
   })

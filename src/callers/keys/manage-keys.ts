@@ -2,7 +2,7 @@ import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
 import type { KeyLimits } from '#domain/key-limits.ts'
 import { toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import type { WalletTier } from '#domain/tier.ts'
+import type { Allowance } from '#domain/tier.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
@@ -74,7 +74,7 @@ export function revokeRoute(deps: KeyDeps): Route {
         deps.callers.forget(outcome.digest)
         deps.onKeyChange?.({ kind: 'revoked', publicId, owner: outcome.key.wallet })
       }
-      return answer(200, { key: toKeyRecord(deps, outcome.key, outcome.tier) }, NO_STORE)
+      return answer(200, { key: toKeyRecord(deps, outcome.key, outcome.allowance) }, NO_STORE)
     },
   })
 }
@@ -108,7 +108,7 @@ export function rotateRoute(deps: KeyDeps): Route {
       deps.callers.forget(outcome.digest)
       const { publicId: successor, wallet: owner } = outcome.key
       deps.onKeyChange?.({ kind: 'rotated', publicId, owner, successor })
-      const key = toKeyRecord(deps, outcome.key, outcome.tier)
+      const key = toKeyRecord(deps, outcome.key, outcome.allowance)
       return answer(201, { key, secret: outcome.secret }, NO_STORE)
     },
   })
@@ -152,7 +152,7 @@ export function labelRoute(deps: KeyDeps): Route {
         return { key: { ...key, label } }
       })
       if (isRefusal(outcome)) return outcome
-      return answer(200, { key: toKeyRecord(deps, outcome.key, outcome.tier) }, NO_STORE)
+      return answer(200, { key: toKeyRecord(deps, outcome.key, outcome.allowance) }, NO_STORE)
     },
   })
 }
@@ -164,7 +164,7 @@ function refuseRotation(): Refusal {
   )
 }
 
-/** Reads the tier first: after the commit nothing may fail, since the answer may hold a secret. */
+/** Reads the allowance first: after the commit nothing may fail, since the answer may hold a secret. */
 async function actOnKey<T>(
   deps: KeyDeps,
   input: {
@@ -174,11 +174,11 @@ async function actOnKey<T>(
     readonly proof: OwnerProof
   },
   act: (connection: Connection, key: Key, nowUnix: number) => Promise<T | Refusal>,
-): Promise<(T & { readonly tier: WalletTier }) | Refusal> {
+): Promise<(T & { readonly allowance: Allowance }) | Refusal> {
   const { action, publicId } = input
   const authority = authorise(deps, { ...input, named: { key: publicId } })
   if (isRefusal(authority)) return authority
-  const tier = await deps.callers.tierOf(authority.wallet)
+  const allowance = await deps.callers.allowanceOf(authority.wallet)
   const nowUnix = unixNow(deps.clock)
   const outcome = await writeOrRefuse(deps.engine, async (connection) => {
     const found = await useAuthority(connection, authority, { action, publicId, nowUnix })
@@ -187,7 +187,7 @@ async function actOnKey<T>(
     const key = (await lockKey(connection, publicId)) ?? found
     return act(connection, key, nowUnix)
   })
-  return isRefusal(outcome) ? outcome : { ...outcome, tier }
+  return isRefusal(outcome) ? outcome : { ...outcome, allowance }
 }
 
 const Moved = named('MovedBalance', {

@@ -99,12 +99,12 @@ export function mintRoute(deps: MintDeps): Route {
       const closed = await checkGate(deps.gate, signed.wallet)
       if (closed !== undefined) return closed
       // Nothing may fail between the commit and the only answer with the secret.
-      const tier = await deps.callers.tierOf(signed.wallet)
+      const allowance = await deps.callers.allowanceOf(signed.wallet)
       const made = await mintKey(deps, signed, label)
       if (isRefusal(made)) return made
       const { publicId, wallet: owner } = made.key
       deps.onKeyChange?.({ kind: 'minted', publicId, owner })
-      const body201 = { key: toKeyRecord(deps, made.key, tier), secret: made.secret }
+      const body201 = { key: toKeyRecord(deps, made.key, allowance), secret: made.secret }
       return answer(201, body201, { headers: { 'Cache-Control': 'no-store' } })
     },
   })

@@ -3,25 +3,24 @@ import { isSecret, secretDigest } from '#callers/keys/secret.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import type { Quotas, WalletTier } from '#domain/tier.ts'
+import type { Allowance } from '#domain/tier.ts'
 import { toIso } from '#lib/time.ts'
 import type { RequestHeaders } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
+import { type AllowancesDeps, createAllowances } from './allowances.ts'
 import { batchLoader } from './batch-loader.ts'
 import { MeteringUnavailable } from './meter/admission.ts'
-import { createTiers, type TiersDeps } from './tiers.ts'
 import { TtlCache } from './ttl-cache.ts'
 
-export interface CallersDeps extends TiersDeps {
+export interface CallersDeps extends AllowancesDeps {
   readonly keyPrefix: string
-  readonly quotas: Quotas
 }
 
 export interface Callers {
   /** Every bad Authorization header gets the same refusal. */
   identify(headers: RequestHeaders, addressBucket: string): Promise<Caller | Refusal>
   anonymous(addressBucket: string): Caller
-  tierOf(wallet: Address): Promise<WalletTier>
+  allowanceOf(wallet: Address): Promise<Allowance>
   /** Applies a revocation here at once; other replicas follow at a notification, or within `KEY_TTL_MS`. */
   forget(digest: string): void
   /** Every key, where notifications may have been missed. */
@@ -30,7 +29,7 @@ export interface Callers {
 
 type KeyedCaller = Caller & { readonly kind: 'keyed' }
 
-/** Revocation and a new tier must hold on every replica within a second. */
+/** Revocation and a new allowance must hold on every replica within a second. */
 const KEY_TTL_MS = 500
 
 /** Bounds memory under a flood of bad secrets. */
@@ -40,12 +39,12 @@ const HELD_MAX = 20_000
 export function createCallers(deps: CallersDeps): Callers {
   const keyed = new TtlCache<KeyedCaller | undefined>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
   const find = batchLoader((digests) => findKeysByDigest(deps.engine, digests))
-  const tierOf = createTiers(deps)
-  const reading = { ...deps, find, tierOf }
+  const allowanceOf = createAllowances(deps)
+  const reading = { ...deps, find, allowanceOf }
   const anonymous = (bucket: string) => anonymousCaller(deps, bucket)
   return {
     anonymous,
-    tierOf,
+    allowanceOf,
     forget: (digest) => keyed.forget(digest),
     forgetAll: () => keyed.forgetAll(),
     async identify(headers, addressBucket) {
@@ -81,7 +80,7 @@ function refuseExpired({ limits }: KeyedCaller, nowMs: number): Refusal | undefi
 
 interface Reading extends CallersDeps {
   find(digest: string): Promise<Key | undefined>
-  tierOf(wallet: Address): Promise<WalletTier>
+  allowanceOf(wallet: Address): Promise<Allowance>
 }
 
 /** Undefined for a key that is unknown or revoked. */
@@ -89,11 +88,11 @@ async function read(deps: Reading, digest: string): Promise<KeyedCaller | undefi
   const readMs = deps.clock()
   const key = await deps.find(digest)
   if (!isActive(key)) return undefined
-  const tier = await deps.tierOf(key.wallet)
-  // The key may have been revoked while the tier was read.
+  const allowance = await deps.allowanceOf(key.wallet)
+  // The key may have been revoked while the allowance was read.
   const isOld = Math.abs(deps.clock() - readMs) >= KEY_TTL_MS
   const newest = isOld ? await deps.find(digest) : key
-  return isActive(newest) ? keyedCaller(deps, newest, tier) : undefined
+  return isActive(newest) ? keyedCaller(deps, newest, allowance) : undefined
 }
 
 async function orUnavailable<T>(looking: Promise<T>): Promise<T> {
@@ -120,16 +119,15 @@ function anonymousCaller(deps: CallersDeps, bucket: string): Caller {
 }
 
 export function keyedCaller(
-  deps: Pick<CallersDeps, 'keyPrefix' | 'quotas'>,
+  deps: Pick<CallersDeps, 'keyPrefix'>,
   key: Key,
-  tier: WalletTier,
+  allowance: Allowance,
 ): KeyedCaller {
   return {
     kind: 'keyed',
     identity: `key:${deps.keyPrefix}_${key.publicId}`,
     bucket: `wallet:${key.wallet}`,
-    tier,
-    dailyQuota: deps.quotas[tier],
+    ...allowance,
     publicId: key.publicId,
     wallet: key.wallet,
     hasOwnCounter: !key.isFirst,

@@ -1,7 +1,7 @@
 import { newestKeys } from '#callers/keys/key-store.ts'
+import { createAllowances } from '#callers/metering/allowances.ts'
 import { batchLoader } from '#callers/metering/batch-loader.ts'
 import { keyedCaller } from '#callers/metering/callers.ts'
-import { createTiers } from '#callers/metering/tiers.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import { readTiers } from '#chains/statistics/holdings.ts'
@@ -45,8 +45,8 @@ export function openCallers({
   const prices = makeDollarPrices(ecosystem.tokens)
   const holdings = { register, ecosystem, clock, prices, file: filePartsOf(ecosystem) }
   const judgeTier = batchLoader((wallets: readonly Address[]) => readTiers(holdings, wallets))
-  const tierOf = createTiers({ engine, clock, judgeTier })
-  const facts = { ...ecosystem, keyPrefix: ecosystem.service.keyPrefix }
+  const { quotas, service } = ecosystem
+  const allowanceOf = createAllowances({ engine, clock, quotas, judgeTier })
   return async (publicIds: readonly string[]) => {
     const keys = await newestKeys({ run: engine.read }, publicIds)
     const living = [...keys].filter(([, { revokedUnix, limits }]) => {
@@ -54,7 +54,7 @@ export function openCallers({
       return revokedUnix === null && endUnix > unixNow(clock)
     })
     const callers = living.map(async ([publicId, key]): Promise<[string, KeyedCaller]> => {
-      return [publicId, keyedCaller(facts, key, await tierOf(key.wallet))]
+      return [publicId, keyedCaller(service, key, await allowanceOf(key.wallet))]
     })
     return new Map(await Promise.all(callers))
   }

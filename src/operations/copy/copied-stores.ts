@@ -15,6 +15,7 @@ import type { CopiedTables } from './copy-tables.ts'
 export const ACCOUNT_TABLES = [
   'wallets',
   'keys',
+  'granted_quotas',
   'used_messages',
   'usage_days',
   'key_days',

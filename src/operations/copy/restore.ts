@@ -203,7 +203,7 @@ function tell(
       `${damaged} lines of ${notesFile(folder)} cannot be read: keys may be VALID AGAIN; revoke those that the log names with "sexton keys revoke".`,
     )
   report.say(
-    'Not in the backup: calls since (not charged), grants since (repeat them with their --id), and payments since (their payers claim them again; "sexton audit" counts them).',
+    'Not in the backup: calls since (not charged), grants since (repeat them with their --id), quotas granted or withdrawn since ("sexton keys list" shows those that hold), and payments since (their payers claim them again; "sexton audit" counts them).',
   )
   list(report, 'minted since, gone with the old accounts', since.minted)
   list(report, 'revoked since, revoked again', since.revoked)

@@ -70,7 +70,8 @@ export const WRITES: Readonly<Record<StoreName, Readonly<Record<string, Writes>>
     claim_proofs: { serve: ADDED, verify: ['delete'] },
     claims: { serve: CHANGED, verify: ['update', 'delete'] },
     credits: { serve: CHANGED, verify: CHANGED },
-    // Only the owner gives money away, or copies a store.
+    // Only the owner gives money or quotas away, or copies a store.
+    granted_quotas: {},
     grants: {},
     store_copies: {},
     journal_entries: { serve: ADDED, verify: ADDED },

@@ -25,7 +25,7 @@ export function runList(
   { owner }: { readonly owner?: Address },
 ): Promise<void> {
   return onAccounts(context.settings, async (accounts) => {
-    const keys = await listAllKeys(accounts, owner)
+    const keys = await listAllKeys(accounts, { owner, nowUnix: unixNow(context.clock) })
     for (const key of keys) report.say(inWords(key))
     report.say(`${keys.length} keys`)
     report.done({ keys })

@@ -1,7 +1,8 @@
 import type { LRUCache } from 'lru-cache'
+import { readGrantedQuotas } from '#callers/keys/granted-quotas.ts'
 import { padded } from '#callers/keys/padded.ts'
 import type { Address } from '#domain/address.ts'
-import { type WalletTier, walletTiers } from '#domain/tier.ts'
+import { type Allowance, type Quotas, type WalletTier, walletTiers } from '#domain/tier.ts'
 import { growingCache } from '#lib/growing-cache.ts'
 import { type Clock, HOUR_SECONDS, unixNow } from '#lib/time.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
@@ -10,15 +11,16 @@ import { join, sql } from '#store/sql.ts'
 import { batchLoader } from './batch-loader.ts'
 import { TtlCache } from './ttl-cache.ts'
 
-export interface TiersDeps {
+export interface AllowancesDeps {
   readonly engine: Engine
   readonly clock: Clock
+  readonly quotas: Quotas
   /** Judges by what the wallet holds; undefined while the index cannot. */
   readonly judgeTier: (wallet: Address) => Promise<WalletTier | undefined>
 }
 
-/** All keys of a wallet have one tier; with the age of a caller it holds within a second. */
-const TIER_TTL_MS = 400
+/** All keys of a wallet have one allowance; with the age of a caller it holds within a second. */
+const ALLOWANCE_TTL_MS = 400
 
 /** Bounds memory; other wallets are read again. */
 const HELD_MAX = 20_000
@@ -31,26 +33,33 @@ interface Word {
   readonly writtenUnix: number
 }
 
-/**
- * The index's last result is stored with the wallet: while the index is unavailable it stands, even
- * after a restart. Unknown wallets count as free.
- */
-export function createTiers(deps: TiersDeps): (wallet: Address) => Promise<WalletTier> {
+/** Throws StoreError when granted quotas cannot be read. */
+export function createAllowances(deps: AllowancesDeps): (wallet: Address) => Promise<Allowance> {
   const words = growingCache<Address, Word>(HELD_MAX)
   const recall = batchLoader((wallets: readonly Address[]) => readWords(deps, wallets))
   const judging = { ...deps, words, recall }
-  const tiers = new TtlCache<WalletTier>({ ...deps, max: HELD_MAX, ttlMs: TIER_TTL_MS })
-  return (wallet) => tiers.get(wallet, () => judge(judging, wallet))
+  const findGranted = batchLoader((wallets: readonly Address[]) =>
+    readGrantedQuotas(deps.engine, wallets, unixNow(deps.clock)),
+  )
+  const allowances = new TtlCache<Allowance>({ ...deps, max: HELD_MAX, ttlMs: ALLOWANCE_TTL_MS })
+  const allow = async (wallet: Address): Promise<Allowance> => {
+    const [tier, granted = 0] = await Promise.all([judge(judging, wallet), findGranted(wallet)])
+    return { tier, dailyQuota: Math.max(deps.quotas[tier], granted) }
+  }
+  return (wallet) => allowances.get(wallet, () => allow(wallet))
 }
 
 type Words = LRUCache<Address, Word>
 
-interface Judging extends TiersDeps {
+interface Judging extends AllowancesDeps {
   readonly words: Words
   recall(wallet: Address): Promise<WalletTier | undefined>
 }
 
-/** A failing index or store must not turn callers away. */
+/**
+ * The index's last result is stored with the wallet: while the index is unavailable it stands, even
+ * after a restart. Unknown wallets count as free. A failing index must not turn callers away.
+ */
 async function judge(deps: Judging, wallet: Address): Promise<WalletTier> {
   const tier = await deps.judgeTier(wallet).catch(() => undefined)
   if (tier !== undefined) {
@@ -86,7 +95,7 @@ async function remember(
 }
 
 async function readWords(
-  { engine }: TiersDeps,
+  { engine }: AllowancesDeps,
   wallets: readonly Address[],
 ): Promise<Map<Address, WalletTier>> {
   const found = await engine.read(sql`
