@@ -34,7 +34,8 @@ export async function runUpkeep(
   const say = (text: string) => void process.stderr.write(`${text}\n`)
   try {
     const role = async (context: RoleContext) => {
-      await work(context, { say: json ? say : context.say, done })
+      const print = (text: string) => context.progress.print(`${text}\n`)
+      await work(context, { say: json ? say : print, done })
       return exitCode
     }
     await runRole(process, role, options)

@@ -62,7 +62,7 @@ describe('the command line', () => {
     const main = run(['--help'])
     assert.equal(await ended(main.child), 0)
     const onStores = ['start', 'serve', 'index', 'verify', 'check', 'explain', 'doctor', 'audit']
-    const ofUpkeep = ['keys list', 'copy', 'migrate']
+    const ofUpkeep = ['keys list', 'usage', 'copy', 'migrate']
     const all = [...onStores, ...ofUpkeep, 'init', 'mcp', 'grants']
     for (const word of [...all, 'SEXTON_DATABASE_URL'])
       assert.ok(main.output.text.includes(word.replace(' list', '')), word)

@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Make>>> = {
   mcp: async () => (await import('./mcp-command.ts')).mcpCommand,
   jobs: async () => (await import('./jobs-command.ts')).jobsCommand,
   keys: async () => (await import('./keys-command.ts')).keysCommand,
+  usage: async () => (await import('./usage-command.ts')).usageCommand,
   copy: async () => (await import('./copy-command.ts')).copyCommand,
   migrate: async () => (await import('./migrate-command.ts')).migrateCommand,
   grants: async () => (await import('./grants-command.ts')).grantsCommand,

@@ -4,6 +4,7 @@ import type { Address } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { postGrant } from '#ledger/grant.ts'
+import { countOf } from '#lib/count-of.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { unixNow } from '#lib/time.ts'
 import { noteKeys } from '#main/key-notes.ts'
@@ -27,7 +28,7 @@ export function runList(
   return onAccounts(context.settings, async (accounts) => {
     const keys = await listAllKeys(accounts, { owner, nowUnix: unixNow(context.clock) })
     for (const key of keys) report.say(inWords(key))
-    report.say(`${keys.length} keys`)
+    report.say(countOf(keys.length, 'key'))
     report.done({ keys })
   })
 }
