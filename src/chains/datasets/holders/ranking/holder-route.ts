@@ -10,7 +10,7 @@ import { amounts, amountText, rawText } from '../../wire.ts'
 import { openingSince } from '../fold-hours.ts'
 import { readBalanceAt } from '../queries.ts'
 import { chainsOf, refuseElsewhere, scopeParameters } from '../scope.ts'
-import { RANKED_MAX, rankOf, readMovedSince, readSeen } from './queries.ts'
+import { RANKED_MAX, rankOf, readSeen } from './queries.ts'
 import { holderProperties, leftOutOf, openRanking, showHolder } from './show-holder.ts'
 
 const holderShape = named('WalletHolding', {
@@ -49,7 +49,7 @@ export function holderRoute(deps: DataDeps): Route {
     tag: 'Holders',
     summary: 'Balance, rank and change of a wallet',
     description:
-      'What one wallet holds of a token, on each chain, its rank, and the change over 24 hours, 7 and 30 days, which begin at a full hour. A wallet that never held any has zeros. Blocks of `asOfBlock` and `asOfUnix` must not be older than the final block of each chain.',
+      'What one wallet holds of a token, on each chain, its rank, and the change over 24 hours, 7 and 30 days, which begin at a full hour. A wallet that never held any has zeros. Blocks of `asOfBlock` and `asOfUnix` must not be older than the final block of each chain, and balances may have changed at most 5,000 times on a chain since.',
     parameters: { address: addressParameter, ...scopeParameters(deps.ecosystem) },
     datasets: () => [HOLDERS],
     data: holderShape,
@@ -59,7 +59,7 @@ export function holderRoute(deps: DataDeps): Route {
     async read({ connection, status, snapshot, parameters: { address, ...asked } }) {
       const opened = await openRanking(connection, deps, { status, snapshot, asked })
       if (isRefusal(opened)) return opened
-      const { scope, supply } = opened
+      const { scope, supply, moved } = opened
       const { token } = asked
       const windows = WINDOWS.map(({ name, days }) => {
         const fromUnix = status.asOfUnix - days * DAY_SECONDS + 1
@@ -87,7 +87,6 @@ export function holderRoute(deps: DataDeps): Route {
         })
       }
       const own = { address, balance }
-      const moved = await readMovedSince(connection, scope, snapshot)
       const seen = await readSeen(connection, scope, { addresses: [address], moved, snapshot })
       const shown = showHolder(own, { token, supply, seen: seen.get(address), leftOut })
       const isRanked = balance > 0n && !shown.excluded

@@ -3,6 +3,7 @@ import { zeroAddress } from 'viem'
 import { accounts, addresses, burnAddress } from '#devnet/addresses.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import { percentage } from '#lib/decimal.ts'
+import { toStored } from '#lib/stored-integer.ts'
 import { DAY_SECONDS, HOUR_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
@@ -15,6 +16,7 @@ import { callRoute, dataRoutesOf, readRoute, refusalOf } from '#test/route-reade
 import { advanceAll, commitDepsOf, stepIndex } from '#test/stepped-index.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { registerMigrations } from '../../datasets.ts'
+import { MOVED_MAX } from './queries.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 
@@ -246,6 +248,45 @@ onEach(
       assert.match(String(csv.body), /^rank,address,token,balance,balanceRaw,sharePct,excluded,/)
     }),
 )
+
+onEach('a point in time that more changes of balances follow than are undone is refused', (store) =>
+  inWorld(store.engine, async (routes) => {
+    await store.engine.write((tx) =>
+      tx.insert(
+        DELTAS,
+        Array.from({ length: MOVED_MAX }, (_, n) => {
+          const address = `0x${'e'.repeat(30)}${n.toString(16).padStart(10, '0')}`
+          return [8453, BLOCKS, 'GRAVE', address, timeOf(BLOCKS), ...MOVES_NOTHING, 0]
+        }),
+      ),
+    )
+    for (const point of ['asOfBlock=base:28', 'finality=finalized'])
+      for (const path of ['/api/holders', `/api/holders/${wallets[0]}`]) {
+        const refused = await refusalOf(routes, `${path}?${point}`)
+        assert.equal(refused.code, 'invalid_parameter')
+        assert.match(refused.message, /of GRAVE changed more than 5000 times on base since/)
+      }
+    await readRoute(routes, '/api/holders?chain=ethereum&finality=finalized')
+    await readRoute(routes, `/api/holders?asOfBlock=base:${BLOCKS}`)
+  }),
+)
+
+const MOVES_NOTHING = Array.from({ length: 3 }, () => toStored(0n))
+
+const DELTAS = {
+  table: 'balance_deltas',
+  columns: {
+    chain_id: 'bigint',
+    block_number: 'bigint',
+    token: 'text',
+    address: 'text',
+    timestamp_unix: 'bigint',
+    received: 'text',
+    sent: 'text',
+    kept: 'text',
+    opens_hour: 'bigint',
+  },
+} as const
 
 type Row = Expected & Readonly<Record<string, unknown>>
 

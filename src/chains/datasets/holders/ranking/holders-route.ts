@@ -7,7 +7,7 @@ import { hashOf, OTHER_FILTERS } from '../../event-rows.ts'
 import { limitParameter } from '../../parameters.ts'
 import { type Asked, refuseElsewhere, scopeParameters } from '../scope.ts'
 import { encodeCursor, holderCursorParameter } from './holder-cursor.ts'
-import { readLargest, readMovedSince, readSeen } from './queries.ts'
+import { readLargest, readSeen } from './queries.ts'
 import { holderProperties, leftOutOf, openRanking, showHolder } from './show-holder.ts'
 
 const holderRow = named('Holder', {
@@ -25,7 +25,7 @@ export function holdersRoute(deps: DataDeps): Route {
     tag: 'Holders',
     summary: 'Holders by balance',
     description:
-      'Who holds a token, largest balance first, equal ones by address, over all chains or on one. Burn addresses and those that do not circulate are marked and have no rank. Blocks of `asOfBlock` and `asOfUnix` must not be older than the final block of each chain.',
+      'Who holds a token, largest balance first, equal ones by address in descending order, over all chains or on one. Burn addresses and those that do not circulate are marked and have no rank. Blocks of `asOfBlock` and `asOfUnix` must not be older than the final block of each chain, and balances may have changed at most 5,000 times on a chain since.',
     parameters: {
       limit: limitParameter(20),
       ...scopeParameters(deps.ecosystem),
@@ -48,8 +48,7 @@ export function holdersRoute(deps: DataDeps): Route {
       if (cursor !== undefined && cursor.filters !== filters) return OTHER_FILTERS
       const opened = await openRanking(connection, deps, { status, snapshot, asked })
       if (isRefusal(opened)) return opened
-      const { scope, supply } = opened
-      const moved = await readMovedSince(connection, scope, snapshot)
+      const { scope, supply, moved } = opened
       const found = await readLargest(connection, scope, {
         limit: limit + 1,
         after: cursor?.after,

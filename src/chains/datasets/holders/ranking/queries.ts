@@ -36,19 +36,26 @@ function source({ token, chainIds }: Scope): Sql {
   return sql`holder_totals where token = ${token}`
 }
 
-/** Reads what moved after a snapshot, which must not be older than the final blocks. */
+/** Changes of balances, on one chain, that may be undone for an answer: they cost time and memory. */
+export const MOVED_MAX = 5_000
+
+/**
+ * Reads what moved after a snapshot, which must not be older than the final blocks. Returns the id
+ * of a chain with more than `MOVED_MAX` changes.
+ */
 export async function readMovedSince(
   connection: Connection,
   { token, chainIds }: Scope,
   snapshot: AsOfSnapshot | undefined,
-): Promise<MovedSince> {
+): Promise<MovedSince | number> {
   const moved = new Map<Address, { change: bigint; last: Map<number, number | null> }>()
   for (const chainId of snapshot === undefined ? [] : chainIds) {
     const found = await connection.run(sql`
       select address, received, sent, last_unix from balance_deltas
       where chain_id = ${chainId} and block_number > ${snapshot?.get(chainId)?.number ?? 0}
         and token = ${token}
-      order by block_number`)
+      order by block_number limit ${MOVED_MAX + 1}`)
+    if (found.length > MOVED_MAX) return chainId
     for (const row of found) {
       const address = column.hex(row, 'address')
       if (address === ZERO_ADDRESS) continue
@@ -61,7 +68,7 @@ export async function readMovedSince(
   return moved
 }
 
-/** Returns the largest first, equal ones by address, as they were before `moved`. */
+/** Returns the largest first, equal ones by descending address, as they were before `moved`. */
 export async function readLargest(
   connection: Connection,
   scope: Scope,

@@ -10,7 +10,14 @@ import type { DataDeps } from '../../data-route.ts'
 import { addressText, amounts, amountText, rawText, unixTime } from '../../wire.ts'
 import { readSupplyAt } from '../queries.ts'
 import { type Asked, chainsOf, placesOf, whyUnknown } from '../scope.ts'
-import type { Holding, Scope, Seen } from './queries.ts'
+import {
+  type Holding,
+  MOVED_MAX,
+  type MovedSince,
+  readMovedSince,
+  type Scope,
+  type Seen,
+} from './queries.ts'
 
 export const holderProperties = {
   address: addressText,
@@ -34,6 +41,7 @@ export interface Ranking {
   readonly scope: Scope
   /** The total supply on the chains asked for. */
   readonly supply: bigint
+  readonly moved: MovedSince
 }
 
 /** Opens the ranking of a token, or refuses what is not known now or at the snapshot. */
@@ -64,7 +72,15 @@ export async function openRanking(
     const blockNumber = block?.number ?? Number.MAX_SAFE_INTEGER
     supply += await readSupplyAt(connection, { token, chainId: each.chain.id, blockNumber })
   }
-  return { scope: { token, chainIds: chains.map(({ chain }) => chain.id) }, supply }
+  const scope = { token, chainIds: chains.map(({ chain }) => chain.id) }
+  const moved = await readMovedSince(connection, scope, snapshot)
+  if (typeof moved !== 'number') return { scope, supply, moved }
+  return movedTooMuch(token, chains.find(({ chain }) => chain.id === moved)?.chain.name)
+}
+
+function movedTooMuch(token: string, chain = ''): Refusal {
+  const message = `balances of ${token} changed more than ${MOVED_MAX} times on ${chain} since that block: name a later one, or none`
+  return refuse('invalid_parameter', message)
 }
 
 function tooOld(chain: string, final = 0): Refusal {
