@@ -663,6 +663,23 @@ export type PriceChange = {
   readonly explorerUrl?: string | null
 }
 
+export type PriceHour = {
+  readonly date: string
+  /** Unix seconds */
+  readonly dateUnix: number
+  readonly value: number | null
+  /** The exact figure as a decimal string; null without a value */
+  readonly valueExact: string | null
+  /** Of sums of dollars: how many of the events have no value; else null */
+  readonly unpricedCount: number | null
+  /** False for today, and for the hour that has not ended */
+  readonly complete: boolean
+  readonly open: number | null
+  readonly high: number | null
+  readonly low: number | null
+  readonly close: number | null
+}
+
 export type Pricing = {
   readonly perCallUsd: string
   readonly network: string
@@ -875,7 +892,8 @@ export type StatsHistory = {
   readonly token: string
   readonly unit: 'token' | 'usd' | 'count'
   readonly period: string
-  readonly points: readonly StatsPoint[]
+  readonly interval: 'day' | 'hour'
+  readonly points: readonly (StatsPoint | PriceHour)[]
 }
 
 export type StatsPoint = {
@@ -887,7 +905,7 @@ export type StatsPoint = {
   readonly valueExact: string | null
   /** Of sums of dollars: how many of the events have no value; else null */
   readonly unpricedCount: number | null
-  /** False for today */
+  /** False for today, and for the hour that has not ended */
   readonly complete: boolean
 }
 
@@ -1202,6 +1220,8 @@ export type GetStatsHistoryInput = {
     | 'graveDigs'
   /** How far back, in UTC days that end with today: `<n>d`, or `all`. */
   readonly period?: string
+  /** `hour` is there for `price`, up to 90 days back. */
+  readonly interval?: 'day' | 'hour'
   /** A token by symbol (any case) or by its address on any chain. */
   readonly token?: string
   /** `finalized`: the figures as of the final block of each chain. */

@@ -191,7 +191,7 @@ export function statsHistory(
       return { ...day, value, valueExact: exact, unpricedCount, complete }
     }),
   )
-  return { metric, token: name, unit: metricUnits[metric], period, points }
+  return { metric, token: name, unit: metricUnits[metric], period, interval: 'day', points }
 }
 
 type Events = ReturnType<typeof eventsOf>

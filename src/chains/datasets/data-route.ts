@@ -37,7 +37,8 @@ export interface DataDeps extends ReadDeps {
 }
 
 export interface CsvForm {
-  readonly row: TObject
+  /** Of these data, or of any. */
+  readonly row: TObject | ((data: unknown) => TObject)
   rows(data: unknown): readonly object[]
 }
 
@@ -232,7 +233,10 @@ function toAnswer(deps: DataDeps, input: ToAnswer): Answer {
   const { result, csv } = input
   const more = headOf(deps, input)
   if (csv !== undefined)
-    return answer(200, toCsv(csv.row, csv.rows(result.data)), { contentType: CSV_TYPE, ...more })
+    return answer(200, toCsv(rowOf(csv, result.data), csv.rows(result.data)), {
+      contentType: CSV_TYPE,
+      ...more,
+    })
   const meta = {
     ...metaOf(deps, input),
     ...(result.totals !== undefined && { totals: result.totals }),
@@ -240,6 +244,10 @@ function toAnswer(deps: DataDeps, input: ToAnswer): Answer {
   }
   const text = JSON.stringify({ data: result.data, meta })
   return answer(200, text, { contentType: JSON_TYPE, ...more })
+}
+
+function rowOf({ row }: CsvForm, data: unknown): TObject {
+  return typeof row === 'function' ? row(data) : row
 }
 
 function headOf(deps: DataDeps, input: ToAnswer): Pick<Answer, 'revision' | 'headers'> {

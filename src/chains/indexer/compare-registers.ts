@@ -44,6 +44,7 @@ const TABLES: Readonly<Record<string, Key>> = {
   holder_buckets: { token: 'text', grain: 'text', bucket_unix: 'bigint' },
   price_points: { symbol: 'text', chain_id: 'bigint', block_number: 'bigint' },
   price_days: { symbol: 'text', day_unix: 'bigint' },
+  price_hours: { symbol: 'text', hour_unix: 'bigint' },
   deposits: logKey,
   unminted: { chain_id: 'bigint', block_number: 'bigint', token: 'text' },
   anomalies: { ...logKey, dataset: 'text' },
@@ -59,6 +60,8 @@ const WINDOWED_HOURS: Readonly<Record<string, Sql>> = {
   balance_hours: sql`hour_unix >= (
     select timestamp_unix - ${31 * DAY_SECONDS} from positions
     where positions.chain_id = balance_hours.chain_id)`,
+  price_hours: sql`hour_unix >= (
+    select max(timestamp_unix) - ${90 * DAY_SECONDS} from positions)`,
 }
 
 const ROWS_PER_WORD = 5_000

@@ -2,12 +2,20 @@ import type { Static } from 'typebox'
 import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
 import { DayCache, type DaySource } from '#chains/datasets/day-cache.ts'
 import { periodParameter, tokenParameter } from '#chains/datasets/parameters.ts'
+import { CANDLE_DAYS } from '#chains/datasets/prices/fold-hours.ts'
 import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
 import { areHoldersKnown } from '#chains/datasets/unknown.ts'
 import { nullable, unixTime } from '#chains/datasets/wire.ts'
 import { named, Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import type { Route } from '#route/route.ts'
+import {
+  candleProperties,
+  INTERVALS,
+  intervalParameter,
+  readHours,
+  refuseHours,
+} from './hour-series.ts'
 import { METRICS, type Metric, type MetricSource, metrics } from './metrics.ts'
 
 type NamedMetric = Metric & { readonly name: string }
@@ -22,7 +30,12 @@ const pointShape = named('StatsPoint', {
   unpricedCount: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Of sums of dollars: how many of the events have no value; else null',
   }),
-  complete: Type.Boolean({ description: 'False for today' }),
+  complete: Type.Boolean({ description: 'False for today, and for the hour that has not ended' }),
+})
+
+const hourShape = named('PriceHour', {
+  ...pointShape.properties,
+  ...candleProperties,
 })
 
 const historyShape = named('StatsHistory', {
@@ -30,7 +43,8 @@ const historyShape = named('StatsHistory', {
   token: Type.String({ description: 'A symbol, or `all` for dividends of every reward token' }),
   unit: Type.Enum(['token', 'usd', 'count']),
   period: Type.String(),
-  points: Type.Array(pointShape),
+  interval: Type.Enum([...INTERVALS]),
+  points: Type.Array(Type.Union([pointShape, hourShape])),
 })
 
 const namesOf = (isStock: boolean) =>
@@ -59,32 +73,45 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
     tag: 'Statistics',
     summary: 'History of a metric',
     description:
-      'One point per UTC day of the period, without gaps, oldest first; today is last and incomplete. Without `token`, dividends cover all reward tokens in US dollars, and every other metric covers the primary token. With `finality=finalized`, supply, holders and market cap of days that are not whole before the final blocks are those of the last whole day.',
+      'One point per UTC day of the period, without gaps, oldest first; today is last and incomplete. With `interval=hour`, for `price` only, one point per hour of up to 90 days: `value` is the close, and `open` the close of the hour before; `high` and `low` are those of the token’s own source, in dollars by its quote at the end of the hour. Without `token`, dividends cover all reward tokens in US dollars, and every other metric covers the primary token. With `finality=finalized`, supply, holders and market cap of days that are not whole before the final blocks are those of the last whole day.',
     parameters: {
       metric: metricParameter,
       period: periodParameter,
+      interval: intervalParameter,
       token: tokenParameter(tokens, undefined),
     },
     datasets: ({ metric }) => [metric.dataset],
     data: historyShape,
     csv: {
-      row: pointShape,
-      rows: (data) => (data as { readonly points: readonly object[] }).points,
+      row: (data) => ((data as History).interval === 'hour' ? hourShape : pointShape),
+      rows: (data) => (data as History).points,
     },
-    async read({ connection, status, snapshot, parameters: { metric, period, ...asked } }) {
+    check: ({ metric, interval, period }) =>
+      interval === 'hour' ? refuseHours(metric.name, period) : undefined,
+    async read({
+      connection,
+      status,
+      snapshot,
+      parameters: { metric, period, interval, ...asked },
+    }) {
       const token = asked.token ?? (metric.overAllTokens ? undefined : primary)
       // Days that were kept while figures were known must not outlive that.
       const isKnown = token === undefined || areHoldersKnown(status, token)
       const series = `${metric.name} ${token?.symbol ?? ''} ${isKnown}`
-      const points = await cache.last(
-        { series, period, connection, status, snapshot },
-        pointsOf(metric, { connection, deps, token, status, snapshot }),
-      )
+      const source = { connection, deps, token, status, snapshot }
+      const points =
+        interval === 'hour'
+          ? await readHours(source, typeof period === 'number' ? period : CANDLE_DAYS)
+          : await cache.last(
+              { series, period, connection, status, snapshot },
+              pointsOf(metric, source),
+            )
       const data = {
         metric: metric.name,
         token: token?.symbol ?? 'all',
         unit: metric.unit,
         period: period === 'all' ? 'all' : `${period}d`,
+        interval,
         points,
       }
       return { data, query: { token: data.token } }
@@ -93,6 +120,7 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
 }
 
 type Point = Static<typeof pointShape>
+type History = Static<typeof historyShape>
 
 function pointsOf({ firstUnix, values, unpriced }: Metric, source: MetricSource): DaySource<Point> {
   return {

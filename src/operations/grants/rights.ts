@@ -56,6 +56,7 @@ export const WRITES: Readonly<Record<StoreName, Readonly<Record<string, Writes>>
     node_states: REBUILT,
     positions: REBUILT,
     price_days: REBUILT,
+    price_hours: REBUILT,
     price_points: REBUILT,
     proofs: REBUILT,
     stalled_chains: REBUILT,

@@ -9,6 +9,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { PRICES } from '../dataset-names.ts'
 import { compilePriceReader, type PriceFact, type PriceSeries } from './decode.ts'
+import { foldHours, foldHoursAnew, textOf } from './fold-hours.ts'
 import { nextPoint } from './queries.ts'
 
 export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
@@ -78,8 +79,13 @@ async function storePrices(change: Change, facts: readonly PriceFact[]): Promise
     facts.map((each) => [`${each.symbol}|${startOfDay(each.log.timestamp)}`, each]),
   )
   const { connection } = change
+  const ends = [...points.values()].map(({ symbol, price, liquidity, log }) => {
+    const { chainId, blockNumber, timestamp: unix } = log
+    return { symbol, unix, chainId, blockNumber, price, liquidity }
+  })
   await allEnded([
     tellMoves(change, facts),
+    foldHours(change, ends),
     connection.insert(
       POINTS,
       [...points.values()].map((fact) => [fact.symbol, ...pointValues(fact)]),
@@ -98,10 +104,6 @@ async function storePrices(change: Change, facts: readonly PriceFact[]): Promise
 function pointValues({ log, price, liquidity }: PriceFact) {
   const { chainId, blockNumber, timestamp } = log
   return [chainId, blockNumber, timestamp, textOf(price), textOf(liquidity)] as const
-}
-
-function textOf(value: bigint | null): string | null {
-  return value === null ? null : value.toString()
 }
 
 const POINT = {
@@ -162,6 +164,7 @@ async function removePrices(
     change.priceMoved(symbol, { fromUnix, untilUnix: FOREVER })
     change.changes?.unpriced.add(symbol)
     await closeDaysAnew(change, symbol, startOfDay(fromUnix))
+    await foldHoursAnew(change, symbol, fromUnix)
   }
 }
 
@@ -180,8 +183,9 @@ async function forgetPrices(
   for (const symbol of new Set(symbols))
     change.priceMoved(symbol, { fromUnix: 0, untilUnix: FOREVER })
   for (const row of found) {
-    const firstDay = startOfDay(column.integer(row, 'first_unix'))
-    await closeDaysAnew({ connection, ...change }, column.text(row, 'symbol'), firstDay)
+    const [symbol, firstUnix] = [column.text(row, 'symbol'), column.integer(row, 'first_unix')]
+    await closeDaysAnew({ connection, ...change }, symbol, startOfDay(firstUnix))
+    await foldHoursAnew({ connection }, symbol, firstUnix)
   }
 }
 

@@ -8,15 +8,17 @@ import { showAddress } from '#domain/address.ts'
 import type { Price } from '#domain/money.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import type { Json } from '#lib/json.ts'
-import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
+import { DAY_SECONDS, HOUR_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { PRICES } from '../dataset-names.ts'
 import { averagePrice, type PriceWindow } from './average-price.ts'
+import { type Candle, NO_CANDLE, readCandles } from './candles.ts'
+import { lastPointOf, type Moment } from './last-point-of.ts'
 import {
   type KnownPrice,
   makeTokenBook,
   pathOf,
-  type Quoted,
+  priceOrNull,
   quoteAlongPath,
   type SourcedPoint,
   type TokenBook,
@@ -54,6 +56,13 @@ export interface DollarPrices extends PriceBook {
     days: readonly number[],
     snapshot?: AsOfSnapshot,
   ): Promise<readonly (Price | null)[]>
+  /** Of ascending hours without gaps. */
+  candles(
+    connection: Connection,
+    symbol: string,
+    hours: readonly number[],
+    snapshot?: AsOfSnapshot,
+  ): Promise<readonly Candle[]>
 }
 
 export interface LatestPrice extends KnownPrice {
@@ -88,14 +97,17 @@ export function makeDollarPrices(tokens: readonly PricedToken[]): DollarPrices {
         (days[index] ?? 0) + DAY_SECONDS > untilUnix ? null : priceOrNull(each),
       )
     },
+    async candles(connection, symbol, hours, snapshot) {
+      const untilUnix = await readUntil(connection, pathOf(book, symbol))
+      const candles = await readCandles(connection, book, { symbol, hours, snapshot })
+      return candles.map((each, index) =>
+        (hours[index] ?? 0) + HOUR_SECONDS > untilUnix ? NO_CANDLE : each,
+      )
+    },
     latest: (connection, symbol, unix, snapshot) =>
       latest(connection, book, { symbol, unix, snapshot }),
     average: (connection, symbol, window) => averagePrice(connection, book, { symbol, window }),
   }
-}
-
-function priceOrNull(quoted: Quoted): Price | null {
-  return 'gap' in quoted ? null : quoted.price
 }
 
 /** What a token's dollar value depends on besides the points: once it changes, values do. */
@@ -150,29 +162,6 @@ async function closesUntil(
   const last = await lastPointOf(connection, token, { unix: Number.MAX_SAFE_INTEGER, snapshot })
   if (last === undefined) return []
   return [...closes.filter(({ unix }) => unix < startOfDay(last.unix)), last]
-}
-
-interface Moment {
-  readonly unix: number
-  readonly snapshot: AsOfSnapshot | undefined
-}
-
-async function lastPointOf(
-  connection: Connection,
-  { symbol, prices }: PricedToken,
-  { unix, snapshot }: Moment,
-): Promise<PricePoint | undefined> {
-  if (snapshot === undefined) return lastPoint(connection, symbol, { unix })
-  const chainIds = new Set(prices.flatMap(({ chain }) => chain?.id ?? []))
-  const points: PricePoint[] = []
-  for (const chainId of chainIds) {
-    const block = snapshot.get(chainId)
-    if (block === undefined) continue
-    const upTo = { unix: Math.min(unix, block.unix), block: { chainId, number: block.number } }
-    const point = await lastPoint(connection, symbol, upTo)
-    if (point !== undefined) points.push(point)
-  }
-  return points.sort((a, b) => a.unix - b.unix).at(-1)
 }
 
 async function latest(

@@ -38,6 +38,10 @@ export interface SourcedPoint extends Pick<PricePoint, 'unix' | 'price' | 'liqui
   readonly source: PriceSource
 }
 
+export function priceOrNull(quoted: Quoted): Price | null {
+  return 'gap' in quoted ? null : quoted.price
+}
+
 export interface TokenBook {
   token(symbol: string): PricedToken | undefined
 }

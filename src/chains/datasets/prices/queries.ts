@@ -13,9 +13,9 @@ export interface PricePoint {
   readonly liquidity: bigint | null
 }
 
-const POINT = sql`chain_id, block_number, timestamp_unix, price, liquidity`
+export const POINT = sql`chain_id, block_number, timestamp_unix, price, liquidity`
 
-function toPoint(row: Row): PricePoint {
+export function toPoint(row: Row): PricePoint {
   const integerOrNull = (name: string) => {
     const text = column.textOrNull(row, name)
     return text === null ? null : BigInt(text)

@@ -5,6 +5,7 @@ import { CLUSTERED } from '#store/migrate.ts'
  * `price_points`: in the quote (or dollars) at the end of a block, with 54 decimals, null where
  * nothing can be traded; `liquidity` is what the pool holds, in base units of the quote.
  * `price_days`: the last point of each UTC day.
+ * `price_hours`: the last point of each hour, and the highest and lowest, for 91 days.
  */
 export const pricesMigration: Migration = {
   id: 2200,
@@ -30,5 +31,17 @@ export const pricesMigration: Migration = {
       price text,
       liquidity text,
       primary key (symbol, day_unix)
+    ) ${CLUSTERED};
+    create table price_hours (
+      symbol text not null,
+      hour_unix bigint not null,
+      chain_id bigint not null,
+      block_number bigint not null,
+      timestamp_unix bigint not null,
+      price text,
+      liquidity text,
+      high text,
+      low text,
+      primary key (symbol, hour_unix)
     ) ${CLUSTERED}`,
 }

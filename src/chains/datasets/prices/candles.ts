@@ -1,0 +1,115 @@
+import type { PricedToken } from '#chains/ecosystem/priced-token.ts'
+import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
+import type { Price } from '#domain/money.ts'
+import { HOUR_SECONDS, startOfHour } from '#lib/time.ts'
+import type { Connection } from '#store/engine.ts'
+import { hoursBetween, type PriceHour } from './fold-hours.ts'
+import { lastPointOf } from './last-point-of.ts'
+import {
+  priceOrNull,
+  quoteAlongPath,
+  type SourcedPoint,
+  type TokenBook,
+  withFixed,
+} from './price-paths.ts'
+import { lastPoint, lastUpTo, type PricePoint } from './queries.ts'
+
+/** Prices of an hour in dollars; null while unknown. */
+export interface Candle {
+  /** At the end of the hour before. */
+  readonly open: Price | null
+  readonly high: Price | null
+  readonly low: Price | null
+  readonly close: Price | null
+}
+
+export const NO_CANDLE: Candle = { open: null, high: null, low: null, close: null }
+
+interface CandleInput {
+  readonly symbol: string
+  readonly hours: readonly number[]
+  readonly snapshot: AsOfSnapshot | undefined
+}
+
+type HourEnd = SourcedPoint & Partial<Pick<PriceHour, 'high' | 'low'>>
+
+/** Highs and lows of the token's own source, in dollars by its quote at the end of the hour. */
+export async function readCandles(
+  connection: Connection,
+  book: TokenBook,
+  { symbol, hours, snapshot }: CandleInput,
+): Promise<readonly Candle[]> {
+  const ends = [(hours[0] ?? 0) - 1, ...hours.map((hour) => hour + HOUR_SECONDS - 1)]
+  const moments = ends.map((unix) => ({ unix }))
+  let own: readonly (HourEnd | undefined)[] = []
+  const quoted = await quoteAlongPath(book, symbol, {
+    moments,
+    read: async (token, at) => {
+      const units = at.map(({ unix }) => unix)
+      const points = await hourEnds(connection, token, { units, snapshot })
+      if (token.symbol === book.token(symbol)?.symbol) own = points
+      return points
+    },
+  })
+  const prices = quoted.map(priceOrNull)
+  return hours.map((hour, index) =>
+    candleOf(
+      { open: prices[index] ?? null, close: prices[index + 1] ?? null },
+      { hour, before: own[index], at: own[index + 1] },
+    ),
+  )
+}
+
+function candleOf(
+  { open, close }: Pick<Candle, 'open' | 'close'>,
+  own: {
+    readonly hour: number
+    readonly before: HourEnd | undefined
+    readonly at: HourEnd | undefined
+  },
+): Candle {
+  if (close === null) return { ...NO_CANDLE, open }
+  const { hour, before, at } = own
+  // Sources may differ in their quote, so that the extremes of both cannot be compared.
+  const isOfOne = before === undefined || before.source === at?.source
+  const moved = isOfOne && at !== undefined && at.unix >= hour ? [at.high, at.low] : []
+  const price = at?.price ?? 0n
+  const extremes = moved.flatMap((each) =>
+    each == null || price === 0n ? [] : (close * each) / price,
+  )
+  const all = [...extremes, close, ...(open === null ? [] : [open])]
+  const high = all.reduce((a, b) => (a > b ? a : b))
+  const low = all.reduce((a, b) => (a < b ? a : b))
+  return { open, high, low, close }
+}
+
+async function hourEnds(
+  connection: Connection,
+  token: PricedToken,
+  {
+    units,
+    snapshot,
+  }: { readonly units: readonly number[]; readonly snapshot: CandleInput['snapshot'] },
+): Promise<readonly (HourEnd | undefined)[]> {
+  const range = { fromUnix: (units[0] ?? 0) + 1, untilUnix: units.at(-1) ?? 0 }
+  const before = await lastPoint(connection, token.symbol, { unix: range.fromUnix - 1 })
+  const within = await hoursBetween(connection, token.symbol, range)
+  const ends: readonly PricePoint[] = before === undefined ? within : [before, ...within]
+  const points = snapshot === undefined ? ends : await endsUntil(connection, token, ends, snapshot)
+  return lastUpTo(points, units).map((point, index) => withFixed(token, point, units[index] ?? 0))
+}
+
+/** The hour of the snapshot closes with its block, and has no extremes. */
+async function endsUntil(
+  connection: Connection,
+  token: PricedToken,
+  ends: readonly PricePoint[],
+  snapshot: AsOfSnapshot,
+): Promise<readonly PricePoint[]> {
+  const last = await lastPointOf(connection, token, { unix: Number.MAX_SAFE_INTEGER, snapshot })
+  if (last === undefined) return []
+  const chains = token.prices.flatMap(({ chain }) => chain?.id ?? [])
+  const cutUnix = startOfHour(Math.min(...chains.map((id) => snapshot.get(id)?.unix ?? 0)))
+  const whole = ends.filter(({ unix }) => unix < cutUnix)
+  return last.unix < cutUnix ? whole : [...whole, last]
+}

@@ -1,0 +1,121 @@
+import type { Change } from '#chains/indexer/dataset.ts'
+import { fromStored, toStored } from '#lib/stored-integer.ts'
+import { DAY_SECONDS, startOfHour } from '#lib/time.ts'
+import type { BulkInsert, Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { join, sql } from '#store/sql.ts'
+import { POINT, type PricePoint, pointsBetween, toPoint } from './queries.ts'
+
+/** How far candles go back. */
+export const CANDLE_DAYS = 90
+
+/** A day more, so that a reorg misses none. */
+const KEPT_SECONDS = (CANDLE_DAYS + 1) * DAY_SECONDS
+
+export interface PriceHour extends PricePoint {
+  /** Of the hour's points; null where nothing could be traded. */
+  readonly high: bigint | null
+  readonly low: bigint | null
+}
+
+type SymbolPoint = PricePoint & { readonly symbol: string }
+
+/** Takes the points of whole blocks, oldest first. */
+export async function foldHours(
+  { connection }: Pick<Change, 'connection'>,
+  points: readonly SymbolPoint[],
+): Promise<void> {
+  const hours = Map.groupBy(points, ({ symbol, unix }) => `${symbol}|${startOfHour(unix)}`)
+  await connection.insert(HOURS, [...hours.values()].map(toRow))
+  const symbols = [...new Set(points.map(({ symbol }) => symbol))]
+  await connection.run(sql`
+    delete from price_hours where symbol in (${join(symbols)})
+      and hour_unix < (select max(timestamp_unix) - ${KEPT_SECONDS} from positions)`)
+}
+
+function toRow(points: readonly SymbolPoint[]) {
+  const last = points.at(-1)
+  if (last === undefined) throw new Error('an hour without points')
+  const prices = points
+    .flatMap(({ price }) => price ?? [])
+    .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  const [low, high] = [prices[0], prices.at(-1)].map((each) =>
+    each === undefined ? null : toStored(each),
+  )
+  const { symbol, unix, chainId, blockNumber, price, liquidity } = last
+  const own = [chainId, blockNumber, unix, textOf(price), textOf(liquidity)]
+  return [symbol, startOfHour(unix), ...own, high ?? null, low ?? null]
+}
+
+export function textOf(value: bigint | null): string | null {
+  return value === null ? null : value.toString()
+}
+
+const LATER = `(excluded.timestamp_unix, excluded.block_number)
+  >= (price_hours.timestamp_unix, price_hours.block_number)`
+
+const CLOSE = ['chain_id', 'block_number', 'timestamp_unix', 'price', 'liquidity'].map(
+  (name) => `${name} = case when ${LATER} then excluded.${name} else price_hours.${name} end`,
+)
+
+const EXTREMES = ['high >', 'low <'].map((each) => {
+  const [name] = each.split(' ')
+  return `${name} = case when price_hours.${name} is null or excluded.${each} price_hours.${name}
+    then excluded.${name} else price_hours.${name} end`
+})
+
+const HOURS: BulkInsert = {
+  table: 'price_hours',
+  columns: {
+    symbol: 'text',
+    hour_unix: 'bigint',
+    chain_id: 'bigint',
+    block_number: 'bigint',
+    timestamp_unix: 'bigint',
+    price: 'text',
+    liquidity: 'text',
+    high: 'text',
+    low: 'text',
+  },
+  conflict: `on conflict (symbol, hour_unix) do update set ${[...CLOSE, ...EXTREMES].join(', ')}`,
+}
+
+/** Computes hours again from one on, a day at a time. */
+export async function foldHoursAnew(
+  { connection }: Pick<Change, 'connection'>,
+  symbol: string,
+  fromUnix: number,
+): Promise<void> {
+  const [row] = await connection.run(sql`select max(timestamp_unix) as unix from positions`)
+  const nowUnix = (row && column.integerOrNull(row, 'unix')) ?? 0
+  const first = startOfHour(Math.max(fromUnix, nowUnix - KEPT_SECONDS))
+  await connection.run(sql`
+    delete from price_hours where symbol = ${symbol} and hour_unix >= ${first}`)
+  for (let from = first; from <= nowUnix; from += DAY_SECONDS) {
+    const day = { fromUnix: from, untilUnix: from + DAY_SECONDS - 1 }
+    const points = await pointsBetween(connection, symbol, day)
+    if (points.length > 0)
+      await foldHours(
+        { connection },
+        points.map((each) => ({ ...each, symbol })),
+      )
+  }
+}
+
+/** Hours with a point, oldest first. */
+export async function hoursBetween(
+  connection: Connection,
+  symbol: string,
+  range: { readonly fromUnix: number; readonly untilUnix: number },
+): Promise<readonly PriceHour[]> {
+  const found = await connection.run(sql`
+    select ${POINT}, high, low from price_hours
+    where symbol = ${symbol} and hour_unix >= ${range.fromUnix} and hour_unix <= ${range.untilUnix}
+    order by hour_unix`)
+  const stored = (text: string | null) => (text === null ? null : fromStored(text))
+  return found.map((row) => ({
+    ...toPoint(row),
+    high: stored(column.textOrNull(row, 'high')),
+    low: stored(column.textOrNull(row, 'low')),
+  }))
+}
