@@ -1,5 +1,5 @@
 /**
- * Lowest first. A `share` of the secondary token's supply is configured under the tier's name.
+ * Lowest first. A `share` of a token's supply is configured under the tier's name.
  * `stored` marks wallets in the accounts store and never changes.
  */
 export const tiers = [

@@ -35,7 +35,7 @@ export interface HoldingGate {
   readonly averagePriceMinutes: number
 }
 
-/** The share of the secondary token's supply that a tier asks for. */
+/** The share of a token's supply that a tier asks for. */
 export interface SupplyShare {
   readonly chain: Chain
   readonly token: PricedToken

@@ -309,6 +309,21 @@ for (const [name, change, expected] of [
     assert.throws(() => parseEcosystem('mine', { ...localEcosystem, ...change }), expected)
   })
 
+test('premium may name the primary token, and no token but the primary or secondary', () => {
+  const [primary] = localEcosystem.tokens
+  const tokens = localEcosystem.tokens.filter(({ role }) => role !== 'secondary')
+  const withPremium = (token: string) => ({
+    ...{ ...localEcosystem, tokens, burns: [] },
+    premium: { ...localEcosystem.premium, token },
+  })
+  const { premium } = parseEcosystem('mine', withPremium(primary?.symbol.toLowerCase() ?? ''))
+  assert.equal(premium?.token.symbol, primary?.symbol)
+  assert.throws(
+    () => parseEcosystem('mine', withPremium('USDC')),
+    /premium\.token: must be the primary or the secondary token/,
+  )
+})
+
 test('different spellings of one endpoint count once', () => {
   const same = ['https://node.example/v1/', 'https://NODE.example:443/v1']
   const other = 'https://node.example/v2'

@@ -76,22 +76,38 @@ function resolveShare(
   tier: ShareTier,
   file: EcosystemFile,
   resolver: Resolver,
-  { secondary }: Tokens,
+  tokens: Tokens,
 ): SupplyShare | null {
   const share = file[tier]
   if (share === undefined) return null
   const chain = resolver.chain(`${tier}.chain`, share.chain)
-  if (secondary === null && !resolver.isLeftOut('tokens'))
-    resolver.problems.add(
-      tier,
-      `needs a token with the role "secondary"; add one, or remove ${tier}`,
-    )
-  if (chain === undefined || secondary === null) return null
-  requireOn(resolver, secondary, chain, `${tier}.chain`)
+  const token = tokenOf(tier, share.token, resolver, tokens)
+  if (chain === undefined || token === null) return null
+  requireOn(resolver, token, chain, `${tier}.chain`)
   const ofGate = typeof file.gate === 'object' ? file.gate.depthBlocks : DEPTH_BLOCKS
   const depthBlocks = share.depthBlocks ?? ofGate
   requireDepth(resolver, chain, `${tier}.depthBlocks`, depthBlocks)
-  return { chain, token: secondary, supplyPerMille: share.supplyPerMille, depthBlocks }
+  return { chain, token, supplyPerMille: share.supplyPerMille, depthBlocks }
+}
+
+function tokenOf(
+  tier: ShareTier,
+  named: string | undefined,
+  resolver: Resolver,
+  { primary, secondary }: Tokens,
+): PricedToken | null {
+  const symbol = named?.toUpperCase()
+  const token =
+    symbol === undefined
+      ? secondary
+      : ([primary, secondary].find((each) => each?.symbol.toUpperCase() === symbol) ?? null)
+  if (token !== null || resolver.isLeftOut('tokens')) return token
+  if (named !== undefined)
+    return (
+      resolver.problems.add(`${tier}.token`, 'must be the primary or the secondary token') ?? null
+    )
+  const problem = `needs a token with the role "secondary"; add one, name the primary as ${tier}.token, or remove ${tier}`
+  return resolver.problems.add(tier, problem) ?? null
 }
 
 function requireOn({ problems }: Resolver, token: PricedToken, chain: Chain, field: string): void {
