@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { before, describe, it, test } from 'node:test'
 import { pino } from 'pino'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
@@ -9,7 +9,7 @@ import { type ApiClient, createApiClient } from '#test/api-client.ts'
 import { assertLintFree } from '#test/assert-lint-free.ts'
 import { harnessParts, NOON_MS } from '#test/http/pipeline-harness.ts'
 import { serviceFactsOf } from '../service-facts-of.ts'
-import { type Served, serve } from './serve.ts'
+import { type Served, serve, warnAboutAddress } from './serve.ts'
 
 describe('the API role', () => {
   const parts = harnessParts()
@@ -162,4 +162,16 @@ describe('the API role', () => {
     await ended
     await assert.rejects(fetch(served.url))
   })
+})
+
+test('a local address with the port of a proxy is no reason for a warning, another port is', () => {
+  const warnings: unknown[] = []
+  const logger = pino({ level: 'silent' })
+  logger.warn = (...facts: unknown[]) => void warnings.push(facts)
+  const warnWith = (...trustedProxies: string[]) =>
+    warnAboutAddress({ logger, settings: { trustedProxies } }, 'http://localhost:8080', 4020)
+  warnWith('127.0.0.1')
+  assert.deepEqual(warnings, [])
+  warnWith()
+  assert.equal(warnings.length, 1)
 })

@@ -94,7 +94,7 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
   const metrics = await openMetrics(settings, input)
   const port = await listen(() => api.listen(settings), metrics)
   const url = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
-  warnAboutAddress(logger, input.facts.publicBaseUrl, port)
+  warnAboutAddress(deps, input.facts.publicBaseUrl, port)
   return {
     url,
     port,
@@ -136,8 +136,16 @@ function unlessDraining(
   }
 }
 
-/** Links, the OpenAPI document and offers name the public address. */
-function warnAboutAddress(logger: ServeDeps['logger'], publicBaseUrl: string, port: number): void {
+/** Links, the OpenAPI document and offers name the public address. Behind a proxy its port is the proxy's. */
+export function warnAboutAddress(
+  {
+    logger,
+    settings,
+  }: Pick<ServeDeps, 'logger'> & { readonly settings: Pick<Settings, 'trustedProxies'> },
+  publicBaseUrl: string,
+  port: number,
+): void {
+  if (settings.trustedProxies.length > 0) return
   const { hostname, port: named, protocol } = new URL(publicBaseUrl)
   const isLocal = hostname === 'localhost' || hostname === '127.0.0.1'
   const expected = named === '' ? (protocol === 'https:' ? 443 : 80) : Number(named)
