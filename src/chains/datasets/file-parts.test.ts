@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { partChanges } from '#chains/indexer/indexed-config/file-part.ts'
+import { burnAddress } from '#devnet/addresses.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { filePartsOf } from './file-parts.ts'
 
@@ -21,6 +23,23 @@ test('the members of a tuple count, because they are part of the event', () => {
     digestWith(claimed('uint256 a, address b')),
     digestWith(claimed('uint256 a, uint256 b')),
   )
+})
+
+test('a burn address that is added is named by the field where it stands, once for each part', () => {
+  const parts = (burnAddresses: string[]) =>
+    filePartsOf(
+      localEcosystemAt({}, (file) => ({
+        ...file,
+        supply: { burnAddresses },
+        burns: (file.burns ?? []).map(({ where: _, ...burn }) => burn),
+      })),
+    ).parts
+  const changes = partChanges(parts([burnAddress]), parts([burnAddress, `0x${'9'.repeat(40)}`]))
+  const fields = new Set(changes.flatMap((each) => each.fields))
+  assert.deepEqual([...fields].sort(), [
+    'supply.burnAddresses changed',
+    'supply.burnAddresses or supply.nonCirculating changed',
+  ])
 })
 
 test('RPC URLs and chain names do not shape the register', () => {

@@ -10,6 +10,8 @@ export interface EventSource extends EmittedEvent {
   readonly token: PricedToken | null
   /** What `read` depends on: once it changes, the events are read again. */
   readonly facts: JsonMembers
+  /** The field that `where` comes from, if not its own. */
+  readonly whereField?: string
   /** Makes the rows of a log; without it, a log is one row. */
   readonly code?: MappingCode
   /** Throws DecodeError if the log is unreadable. Must be pure. */

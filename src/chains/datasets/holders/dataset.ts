@@ -101,7 +101,13 @@ function entriesOf(
   const tokens = followed.map(({ symbol, address }) => [symbol, address] as const)
   return [
     { field: 'tokens', facts: { addresses: Object.fromEntries(tokens) } },
-    { field: 'supply', facts: { burnAddressesAndNonCirculating: [...locked].sort() } },
+    {
+      field: 'supply',
+      facts: { burnAddressesAndNonCirculating: [...locked].sort() },
+      fieldOf: {
+        burnAddressesAndNonCirculating: 'supply.burnAddresses or supply.nonCirculating',
+      },
+    },
   ]
 }
 

@@ -38,7 +38,9 @@ export function makeEventDataset(input: {
       input.sources.flatMap((source, index) => {
         if (source.chain.id !== chainId) return []
         const facts = { ...eventFacts(source), ...source.facts }
-        return [{ field: `${input.part}[${index}]`, facts }]
+        const { whereField: where } = source
+        const field = `${input.part}[${index}]`
+        return [{ field, facts, ...(where !== undefined && { fieldOf: { where } }) }]
       }),
     decode: (log) => toFacts(log, readEvent(log)),
     ...(code && {

@@ -20,6 +20,17 @@ test('a change is described by its entry and field', () => {
   assert.deepEqual(fieldsOf([before], [after]), ['burns[0].where changed'])
 })
 
+test('a change is described by the field that was edited, where another part of the file has it', () => {
+  const of = (to: string) => ({
+    ...entry(0, { where: { to: [to] } }),
+    fieldOf: { where: 'supply.burnAddresses' },
+  })
+  const [before, after] = [part(of('0x0')), part(of('0x1'))]
+  assert.deepEqual(fieldsOf([before], [after]), ['supply.burnAddresses changed'])
+  const own = part(entry(0, { where: { to: ['0x0'] } }))
+  assert.deepEqual(fieldsOf([own], [after]), ['burns[0].where changed'])
+})
+
 test('an entry that only moved in the file changes nothing', () => {
   const before = [part(entry(0, { address: '0x1' }))]
   const after = [part(entry(5, { address: '0x1' }))]

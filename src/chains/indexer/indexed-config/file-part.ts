@@ -5,6 +5,8 @@ export interface PartEntry {
   /** A name to display, such as `burns[0]`; entries may move. */
   readonly field: string
   readonly facts: JsonMembers
+  /** The fields of the file behind facts that are not fields of the entry. */
+  readonly fieldOf?: Readonly<Record<string, string>>
 }
 
 export interface FilePart {
@@ -83,7 +85,11 @@ function factChanges(before: PartEntry, after: PartEntry): readonly string[] {
   const text = (value: Json | undefined) => JSON.stringify(sorted(value ?? null))
   return [...names]
     .filter((name) => text(before.facts[name]) !== text(after.facts[name]))
-    .map((name) => `${after.field}.${name} changed`)
+    .map((name) => {
+      const field = after.fieldOf?.[name]
+      const isSame = field !== undefined && before.fieldOf?.[name] === field
+      return `${isSame ? field : `${after.field}.${name}`} changed`
+    })
 }
 
 function sorted(value: Json): Json {

@@ -135,5 +135,9 @@ function toBurnAddresses(
       'leaves out every burn address; remove one of them here, or the mapping',
     )
   const where = new Map(mapped.where).set(receiver, receivers)
-  return { ...mapped, to: mapped.to ?? receiver, where }
+  const to = mapped.to ?? receiver
+  if (wanted !== undefined) return { ...mapped, to, where }
+  const isAlone = mapped.where.size + mapped.whereNot.size === 0
+  const whereField = `${isAlone ? '' : `${field}.where or `}supply.burnAddresses`
+  return { ...mapped, to, where, whereField }
 }
