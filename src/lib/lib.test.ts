@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { countOf } from './count-of.ts'
 import { formatDecimal, parseDecimal, percentage, shareOf } from './decimal.ts'
 import { FairSlots, Mutex } from './mutex.ts'
 import { fromStored, toStored } from './stored-integer.ts'
@@ -96,4 +97,9 @@ test('a NUL in a text from outside does not reach a store that has none', () => 
 
 test('what is burned of nothing newly minted is an unknown share, not none', () => {
   assert.deepEqual([shareOf(221n, 0n), shareOf(0n, 0n), shareOf(1n, 4n)], [null, 0, 25])
+})
+
+test('one is singular, every other number plural', () => {
+  const shown = [0, 1, 2].map((count) => countOf(count, 'difference'))
+  assert.deepEqual(shown, ['0 differences', '1 difference', '2 differences'])
 })

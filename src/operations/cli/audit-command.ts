@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { countOf } from '#lib/count-of.ts'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
@@ -45,7 +46,8 @@ async function runAudit(context: RoleContext): Promise<ExitCode> {
     import('#store/engine.ts'),
     import('#main/role-context.ts'),
   ])
-  const { progress, say } = context
+  const { progress } = context
+  const say = (line: string) => progress.print(`${line}\n`)
   const differences = await auditAll({
     ...context,
     ecosystem: await chosenEcosystem(context.settings),
@@ -62,9 +64,12 @@ async function runAudit(context: RoleContext): Promise<ExitCode> {
   return conclude(context, differences)
 }
 
-function conclude({ say }: RoleContext, differences: readonly string[]): ExitCode {
+function conclude({ progress }: RoleContext, differences: readonly string[]): ExitCode {
+  const say = (line: string) => progress.print(`${line}\n`)
   for (const difference of differences) say(`WRONG  ${difference}`)
-  say(differences.length === 0 ? 'Nothing differs.' : `${differences.length} differences.`)
+  say(
+    differences.length === 0 ? 'Nothing differs.' : `${countOf(differences.length, 'difference')}.`,
+  )
   return differences.length === 0 ? 0 : 1
 }
 
@@ -78,11 +83,11 @@ function statementAudit(file: string, jwks: string | undefined) {
     const text = await readFile(file, 'utf8').catch((cause: unknown) => {
       throw new AuditError(`--statement: ${file} cannot be read`, { cause })
     })
-    const { settings, say } = context
+    const { settings, progress } = context
     const deps = {
       ...context,
       ecosystem: () => chosenEcosystem(settings),
-      note: (line: string) => say(`ok     ${line}`),
+      note: (line: string) => progress.print(`ok     ${line}\n`),
     }
     return conclude(
       context,

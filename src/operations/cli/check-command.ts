@@ -61,7 +61,7 @@ async function showListing(context: RoleContext): Promise<ExitCode> {
 }
 
 async function runCheck(
-  { settings, clock, progress, process, say }: RoleContext,
+  { settings, clock, progress, process }: RoleContext,
   { offline, json }: Options,
 ): Promise<ExitCode> {
   const [{ checkFile }, { localFilePath }] = await Promise.all([
@@ -77,6 +77,7 @@ async function runCheck(
   progress.finish()
   if (json) process.stdout.write(`${JSON.stringify({ file, errors, warnings, unchecked, rows })}\n`)
   else {
+    const say = (text: string) => progress.print(`${text}\n`)
     const show = (word: string) => (each: Problem) => say(`${word}  ${each.field}: ${each.message}`)
     rows.forEach(show('row    '))
     errors.forEach(show('WRONG  '))

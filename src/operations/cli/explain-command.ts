@@ -30,7 +30,7 @@ export function explainCommand(process: NodeJS.Process): Command {
 }
 
 async function runExplain(
-  { settings, clock, process, say }: RoleContext,
+  { settings, clock, process, progress }: RoleContext,
   mapping: string,
   { json, tx }: Options,
 ): Promise<ExitCode> {
@@ -43,6 +43,7 @@ async function runExplain(
   const { logs, emitted, from, to, event, address, chain } = found
   if (json) process.stdout.write(`${JSON.stringify(found)}\n`)
   else {
+    const say = (text: string) => progress.print(`${text}\n`)
     say(`${mapping}: ${event} of ${address} on ${chain}, blocks ${from} to ${to}`)
     for (const { block, txHash, logIndex, args, outcome } of logs) {
       const shown = Object.entries(args).map(([name, value]) => `${name}=${value}`)

@@ -110,6 +110,12 @@ describe('the command line', () => {
       assert.equal((await list(settled, option)).code, 2)
   })
 
+  it('check prints its findings on stdout, also into a file', async () => {
+    const { child, output } = run(['check', '--offline'])
+    assert.equal(await ended(child), 0, output.errors)
+    assert.match(output.text, /local\.ts is well-formed\.\n$/)
+  })
+
   it('an unknown command is 2 and names the one that was meant', async () => {
     const { child, output } = run(['strat'])
     assert.equal(await ended(child), 2)
