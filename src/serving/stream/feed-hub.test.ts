@@ -21,6 +21,10 @@ test('a register that is built again has no feed until a chain is live again', (
     assert.equal(await hub.hasFeed(), false)
     await register.write((tx) => tx.run(start))
     assert.equal(await hub.hasFeed(), true)
+    // The first stream after a rebuild must not be charged for what there is not.
+    await register.write((tx) => tx.run(sql`delete from feed`))
+    assert.equal(await hub.hasFeed(), false)
+    await register.write((tx) => tx.run(start))
     const reading = new AbortController()
     hub.enter(reading.signal)
     await register.write((tx) => tx.run(sql`delete from feed`))

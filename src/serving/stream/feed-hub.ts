@@ -40,9 +40,10 @@ export class FeedHub {
     this.#reading.delete(signal)
   }
 
-  /** Not until a chain is live. Looked up no more until it is lost, as hundreds may open at once. */
+  /** Not until a chain is live. Known while there are readers, as hundreds may open at once. */
   async hasFeed(): Promise<boolean> {
-    this.#hasFeed ||= (await this.#deps.register.snapshot(readFeedState)) !== undefined
+    if (!this.#isRunning || !this.#hasFeed)
+      this.#hasFeed = (await this.#deps.register.snapshot(readFeedState)) !== undefined
     return this.#hasFeed
   }
 
