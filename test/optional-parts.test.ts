@@ -59,7 +59,7 @@ describe('an ecosystem of one chain and one token', () => {
   test('every call that the banner of the start suggests works', async () => {
     const { origin: url } = world
     const { ecosystem } = world.service
-    const text = welcome({ url, tookMs: 1, ecosystem, chains: undefined })
+    const text = welcome({ url, tookMs: 1, ecosystem, isWhole: true, chains: undefined })
     const urls = [...text.matchAll(/curl (?:-i )?'?(http[^'\s]+)/g)].map(([, each]) => each ?? '')
     assert.ok(urls.length >= 3, text)
     for (const each of urls) assert.equal((await fetch(each)).status, 200, each)

@@ -67,11 +67,20 @@ export async function start(deps: StartDeps): Promise<Started> {
     const devnet = await chains
     // Other chains' history may take long.
     await untilIndexed(service, devnet === undefined ? 'newest' : 'all')
+    const isWhole = (await service.indexed()) === 'all'
     const tookMs = deps.clock() - startedAtMs
     const url = `http://localhost:${service.served.port}`
-    deps.say(welcome({ url, tookMs, ecosystem: service.ecosystem, chains: devnet }))
+    deps.say(welcome({ url, tookMs, ecosystem: service.ecosystem, isWhole, chains: devnet }))
+    if (!isWhole) sayWhenWhole(service, deps)
   }
   return { service, ready: welcomed(), stop }
+}
+
+/** A failing index is reported by itself. */
+function sayWhenWhole(service: RunningService, { say }: StartDeps): void {
+  untilIndexed(service, 'all')
+    .then(() => say('Sexton is ready: all history is read.'))
+    .catch(() => undefined)
 }
 
 interface Chosen {

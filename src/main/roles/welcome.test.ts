@@ -5,11 +5,12 @@ import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { welcome } from './welcome.ts'
 
-const welcomeTo = (file: EcosystemFile) =>
+const welcomeTo = (file: EcosystemFile, isWhole = true) =>
   welcome({
     url: 'http://localhost:4020',
     tookMs: 1_000,
     ecosystem: parseEcosystem('mine', file),
+    isWhole,
     chains: undefined,
   })
 
@@ -25,4 +26,11 @@ test('the welcome suggests no request for missing parts', () => {
   const text = welcomeTo({ service, chains, tokens })
   assert.doesNotMatch(text, /burns|dividends|grave/)
   assert.match(text, /curl http:\/\/localhost:4020\/api\/stats/)
+})
+
+test('only a service that has all figures is called ready', () => {
+  assert.match(welcomeTo(localEcosystem), /Sexton is ready on/)
+  const early = welcomeTo(localEcosystem, false)
+  assert.doesNotMatch(early, /ready on/)
+  assert.match(early, /answers on .* still reads older history/)
 })

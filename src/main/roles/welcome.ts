@@ -7,13 +7,18 @@ export function welcome(input: {
   readonly url: string
   readonly tookMs: number
   readonly ecosystem: Ecosystem
+  /** Whether all history is read, so that every figure is there. */
+  readonly isWhole: boolean
   /** Undefined on the operator's own chains. */
   readonly chains: Devnet | undefined
 }): string {
-  const { url, chains } = input
+  const { url, chains, isWhole } = input
+  const after = `(after ${(input.tookMs / 1000).toFixed(1)} s)`
   const lines = [
     '',
-    `Sexton is ready on ${url} (after ${(input.tookMs / 1000).toFixed(1)} s). Try:`,
+    isWhole
+      ? `Sexton is ready on ${url} ${after}. Try:`
+      : `Sexton answers on ${url} ${after} for the newest days. It still reads older history, which holders, supply and totals need; /readyz says how far. Try:`,
     '',
     `  curl ${url}/api/stats`,
     ...requestsFor(input.ecosystem).map((path) => `  curl '${url}${path}'`),
