@@ -10,7 +10,7 @@ interface Options extends RoleOptions {
 }
 
 const EXAMPLES = `
-Looks at ports, disk, clock, databases and every RPC endpoint of the file; changes nothing. Exit code:
+Looks at ports, disk, clock, package, databases and every RPC endpoint of the file; changes nothing. Exit code:
 0 when nothing fails (warnings allowed), 1 when something does, 2 when settings or file are wrong.
 
 Examples:

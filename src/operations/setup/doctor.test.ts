@@ -14,7 +14,7 @@ import type { Role } from '#operations/grants/rights.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { makeDatabaseRole } from '#test/database-role.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
-import { examine } from './doctor.ts'
+import { examine, judgePackage } from './doctor.ts'
 
 const onProgress = () => undefined
 
@@ -34,6 +34,13 @@ function examineWith(environment: Readonly<Record<string, string>>, role?: Role)
   const settings = readSettings(given, { isTty: false })
   return examine({ settings, clock: Date.now, role, onProgress }, undefined)
 }
+
+test('files that are missing in the package are named', () => {
+  assert.match(
+    judgePackage(folder).detail,
+    /lacks dist\/console and docs\/errors; install it again/,
+  )
+})
 
 test('a database that may lose acknowledged debits fails, with the setting and the reason', async () => {
   const url = await server.createDatabase()

@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { PACKAGE_ROOT } from '#lib/package-root.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Settings, StoreSetting } from '#main/settings.ts'
 import { storeFile } from '#main/store-file.ts'
@@ -53,6 +54,7 @@ export async function examine(
   })
   const local = await Promise.all([
     judgeNode(),
+    judgePackage(),
     judgePort(settings.host, settings.port, 'PORT'),
     settings.metrics &&
       judgePort(settings.metrics.host, settings.metrics.port, 'SEXTON_METRICS_PORT'),
@@ -72,6 +74,17 @@ export async function examine(
 
 function judgeNode(): Finding {
   return { level: 'ok', subject: 'node', detail: `Node ${process.versions.node}` }
+}
+
+/** What answers are read from. */
+const FILES = ['dist/console', 'docs/errors']
+
+export function judgePackage(root = PACKAGE_ROOT): Finding {
+  const subject = 'package'
+  const missing = FILES.filter((file) => !existsSync(join(root, file)))
+  if (missing.length === 0) return { level: 'ok', subject, detail: `complete, ${root}` }
+  const detail = `${root} lacks ${missing.join(' and ')}; install it again, or build it with "npm run build"`
+  return { level: 'warn', subject, detail }
 }
 
 async function judgePort(host: string, port: number, variable: string): Promise<Finding> {
