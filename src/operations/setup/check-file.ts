@@ -11,6 +11,7 @@ import { ProofError } from '#chains/indexer/proof-error.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
 import { mappingWarnings } from '#chains/kinds/kinds.ts'
 import { showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { countOf } from '#lib/count-of.ts'
 import type { Clock } from '#lib/time.ts'
 import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
 import { findPricelessDays } from './priceless-days.ts'
@@ -170,7 +171,7 @@ function judgeLogs(ecosystem: Ecosystem, mapping: Mapping, sample: Sample): Outc
       errors: [
         {
           field: `${name}.event`,
-          message: `${unfit.length} of the last ${logs.length} logs have ${first.topics.length - 1} indexed arguments, the event has ${indexed}; write "indexed" as the contract does`,
+          message: `${unfit.length} of the last ${countOf(logs.length, 'log')} have ${countOf(first.topics.length - 1, 'indexed argument')}, the event has ${indexed}; write "indexed" as the contract does`,
         },
       ],
     }

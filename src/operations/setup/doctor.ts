@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { countOf } from '#lib/count-of.ts'
 import { PACKAGE_ROOT } from '#lib/package-root.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Settings, StoreSetting } from '#main/settings.ts'
@@ -285,11 +286,11 @@ function judgeProbed(
     ],
     logRange.blocks < Math.min(LOG_RANGE_LOW, history) && [
       'warn',
-      `logs of ${logRange.blocks} blocks at once (${logRange.refusal}); history takes long`,
+      `logs of ${countOf(logRange.blocks, 'block')} at once (${logRange.refusal}); history takes long`,
     ],
     logRange.blocks >= Math.min(LOG_RANGE_LOW, history) && [
       'ok',
-      `logs of ${logRange.blocks} blocks at once${logRange.refusal === null ? '' : `; of more: ${logRange.refusal}`}`,
+      `logs of ${countOf(logRange.blocks, 'block')} at once${logRange.refusal === null ? '' : `; of more: ${logRange.refusal}`}`,
     ],
     chain.finality === 'tag' &&
       finalityLag === null && [
@@ -308,10 +309,10 @@ function judgeProbed(
         'no eth_getBlockReceipts: receipts are read one by one, which costs more requests',
       ],
     archiveBlocks >= history
-      ? ['ok', `state of the last ${archiveBlocks} blocks`]
+      ? ['ok', `state of the last ${countOf(archiveBlocks, 'block')}`]
       : [
           'warn',
-          `state of the last ${archiveBlocks} blocks only: startBlock cannot be checked, and old balances cannot be compared`,
+          `state of the last ${countOf(archiveBlocks, 'block')} only: startBlock cannot be checked, and old balances cannot be compared`,
         ],
     probed.compression > COMPRESSED && [
       isLoopback(probed.host) ? 'ok' : 'warn',
