@@ -1,5 +1,6 @@
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { countOf } from '#lib/count-of.ts'
 import type { BurnHabit } from './burn-habits.ts'
 import type { Findings } from './inspect-chain.ts'
 
@@ -71,7 +72,7 @@ function askAboutShares(each: Findings, symbol: string): readonly Question[] {
 
 function describe({ to, count, lastBlock, from, until }: BurnHabit): string {
   const receiver = to === ZERO_ADDRESS ? 'the zero address' : showAddress(to)
-  return `${count} transfers to ${receiver} in blocks ${from} to ${until}, the last in ${lastBlock}`
+  return `${countOf(count, 'transfer')} to ${receiver} in blocks ${from} to ${until}, the last in ${lastBlock}`
 }
 
 /** Addresses where tokens end, besides the zero address. */

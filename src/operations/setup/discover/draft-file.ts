@@ -1,6 +1,7 @@
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import { type EventPart, eventKinds } from '#chains/kinds/kinds.ts'
 import { type Address, showAddress } from '#domain/address.ts'
+import { countOf } from '#lib/count-of.ts'
 import { SetupError } from './chain-view.ts'
 import { draftBridges } from './draft-bridges.ts'
 import { deadAddresses, draftBurns, type Question } from './draft-burns.ts'
@@ -206,7 +207,7 @@ function listPayouts(
 }
 
 function describePayout({ count, lastBlock, from, until }: Payout): string {
-  return `${count} events in blocks ${from} to ${until}, the last in ${lastBlock}`
+  return `${countOf(count, 'event')} in blocks ${from} to ${until}, the last in ${lastBlock}`
 }
 
 const PAYMENT_NOTE = 'asset and domain as the contract has them: check the address'

@@ -67,7 +67,7 @@ test('shares of a vault burn when they are redeemed: the draft asks instead of c
   const [question] = redeemed.questions
   assert.match(
     question?.text ?? '',
-    /^SHARE is a share of a vault of 0x.* \(ERC-4626\).*1 transfers to/,
+    /^SHARE is a share of a vault of 0x.* \(ERC-4626\).*1 transfer to/,
   )
   assert.deepEqual(Object(question?.entry).where, { to: ZERO_ADDRESS })
   const dead = '0x000000000000000000000000000000000000dEaD'
