@@ -9,9 +9,9 @@ import { creationOf } from './deployed-ecosystem.ts'
 export async function deployContract(
   chain: ChainClient,
   name: string,
-  values: readonly Address[] = [],
+  values: readonly (Address | boolean)[] = [],
 ): Promise<Address> {
-  const types = values.map(() => 'address').join()
+  const types = values.map((value) => (typeof value === 'boolean' ? 'bool' : 'address')).join()
   const receipt = await transact(chain, {
     from: accounts.operator,
     data: creationOf(name, types, values),

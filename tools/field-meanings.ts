@@ -90,7 +90,7 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   ),
   'tokens[].price.quote': says('A listed token with a price of its own.'),
   'tokens[].price.minLiquidityUsd': says(
-    'While the pool holds less, counting both sides, there is no price: a nearly empty pool states any price. Uniswap only.',
+    'While the pool holds less, counting both sides, there is no price: a nearly empty pool states any price. Pools of Uniswap, its forks and Solidly only.',
   ),
   'tokens[].bridges': says(
     'Bridges that mint and burn the token. Mints and burns beside their events are moves between chains: neither burned nor newly minted.',

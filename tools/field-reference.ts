@@ -103,6 +103,7 @@ export function acceptedBy(schema: TSchema): string {
     return shape.enum.map((each) => `\`${JSON.stringify(each)}\``).join(', ')
   if (shape.anyOf !== undefined) return shape.anyOf.map(acceptedBy).join(' or ')
   if (shape.type === 'array') return listOf(shape)
+  if (shape.type === 'boolean') return '`true` or `false`'
   if (shape.type === 'integer') return `integer${limits(shape.minimum, shape.maximum)}`
   if (shape.type === 'string') return textOf(shape)
   return shape.properties === undefined ? mapOf(shape) : 'object'

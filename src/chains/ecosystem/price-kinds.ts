@@ -2,13 +2,24 @@ import type { Static, TEnum, TInteger, TObject, TOptional, TSchema, TString, TUn
 import { Type } from '#lib/type.ts'
 import { closed } from './fields.ts'
 import { chainlink } from './price-kinds/chainlink.ts'
-import { curve } from './price-kinds/curve.ts'
+import { curve, curveCrypto, curveCryptoNg } from './price-kinds/curve.ts'
 import { fixed } from './price-kinds/fixed.ts'
+import { solidly } from './price-kinds/solidly.ts'
 import { uniswapV2 } from './price-kinds/uniswap-v2.ts'
-import { uniswapV3 } from './price-kinds/uniswap-v3.ts'
+import { pancakeswapV3, uniswapV3 } from './price-kinds/uniswap-v3.ts'
 
 /** A new kind is one line here. */
-export const priceKinds = [uniswapV2, uniswapV3, curve, chainlink, fixed] as const
+export const priceKinds = [
+  uniswapV2,
+  uniswapV3,
+  pancakeswapV3,
+  solidly,
+  curve,
+  curveCrypto,
+  curveCryptoNg,
+  chainlink,
+  fixed,
+] as const
 
 type Kind = (typeof priceKinds)[number]
 type Both<Union> = (Union extends unknown ? (each: Union) => void : never) extends (

@@ -2,6 +2,7 @@ import { getSelector } from 'ox/AbiEvent'
 import type { ChainSource, SourceLog } from '#chains/chain/chain-source.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
+import { priceKinds } from '#chains/ecosystem/price-kinds.ts'
 import type { ContractPrice, PricePair, PriceReading } from '#chains/ecosystem/priced-token.ts'
 import type { Hash } from '#domain/address.ts'
 import { nameOfTopic } from './name-of-topic.ts'
@@ -18,9 +19,14 @@ export type Found =
   /** Each log found is of the event, but does not fit it. */
   | { readonly kind: 'unreadable'; readonly block: number; readonly reason: string }
   /** None back to the chain's startBlock. */
-  | { readonly kind: 'none' }
+  | { readonly kind: 'none'; readonly otherKind: string | undefined }
   /** None in the blocks searched, `from` to the head. */
-  | { readonly kind: 'unknown'; readonly from: number; readonly reason: string }
+  | {
+      readonly kind: 'unknown'
+      readonly from: number
+      readonly reason: string
+      readonly otherKind: string | undefined
+    }
 
 /**
  * A dozen requests reach the first block of any chain on a node without a limit. The others are for
@@ -36,10 +42,12 @@ export async function findReading(
   chain: Pick<ChainSource, 'logsInRange'>,
   { price, pair, head }: { readonly price: ContractPrice; readonly pair: PricePair; head: number },
 ): Promise<Found> {
-  const filter = { addresses: [price.address], topics: [[topicOf(price)]] }
+  const topics = [...new Set([topicOf(price), ...kindByTopic.keys()])]
+  const filter = { addresses: [price.address], topics: [topics] }
   const whole = { from: price.chain.startBlock, to: head }
   let from = head + 1
   let requests = 0
+  let otherKind: string | undefined
   try {
     for await (const { logs, left } of walkLogs(chain, {
       ...{ ...whole, filter },
@@ -49,19 +57,35 @@ export async function findReading(
       from = left.to + 1
       requests += 1
       const found = readNewest(logs, price, pair)
+      otherKind ??= otherKindOf(logs, price)
       if (found !== undefined) return found
       if (requests === REQUESTS_MAX && left.from <= left.to)
-        return { kind: 'unknown', from, reason: `${requests} requests reached no further` }
+        return {
+          kind: 'unknown',
+          from,
+          otherKind,
+          reason: `${requests} requests reached no further`,
+        }
     }
-    return { kind: 'none' }
+    return { kind: 'none', otherKind }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
-    return { kind: 'unknown', from, reason: error.message }
+    return { kind: 'unknown', from, otherKind, reason: error.message }
   }
 }
 
 export function topicOf({ event }: ContractPrice): Hash {
   return getSelector(event)
+}
+
+const kindByTopic: ReadonlyMap<Hash, string> = new Map(
+  priceKinds.flatMap(({ kind, event }) => (event === null ? [] : [[getSelector(event), kind]])),
+)
+
+/** The kind whose newest event these are, if it is not that of the source. */
+function otherKindOf(logs: readonly SourceLog[], price: ContractPrice): string | undefined {
+  const topic0 = logs.at(-1)?.topics[0] ?? '0x'
+  return topic0 === topicOf(price) ? undefined : kindByTopic.get(topic0)
 }
 
 function readNewest(
@@ -72,6 +96,7 @@ function readNewest(
   const decode = compileWordDecoder(price.event)
   let unreadable: Found | undefined
   for (const log of logs.toReversed()) {
+    if (log.topics[0] !== topicOf(price)) continue
     const { blockNumber: block } = log
     try {
       const args = decode?.(log)

@@ -24,6 +24,7 @@ const COMMON = [
   'Sync(uint256,uint256)',
   'TokenExchange(address,int128,uint256,int128,uint256)',
   'TokenExchange(address,uint256,uint256,uint256,uint256)',
+  'TokenExchange(address,uint256,uint256,uint256,uint256,uint256,uint256)',
   'AnswerUpdated(int256,uint256,uint256)',
   'Claimed(address,uint256)',
   'Claim(address,uint256)',

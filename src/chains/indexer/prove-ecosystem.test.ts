@@ -152,7 +152,7 @@ test('a pool of another kind is refused', async () => {
   const error = await withPrice({ kind: 'uniswap-v3' })
   assertTold(
     error,
-    /^tokens\[0\]\.price\.kind: .* no slot0\(\), .* it has getReserves\(\): write "uniswap-v2"/,
+    /^tokens\[0\]\.price\.kind: .* emits no Swap\(.* of kind "uniswap-v3" .*; write "uniswap-v2"$/,
   )
 })
 

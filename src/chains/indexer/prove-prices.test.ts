@@ -15,7 +15,7 @@ const { base, ethereum } = devnet.chains
 const { grave, weth, ethUsdFeed } = base.client.addresses
 const { gravePair } = base.client.addresses.market ?? { gravePair: '0x' }
 
-function deploy(name: string, ...values: readonly Address[]): Promise<Address> {
+function deploy(name: string, ...values: readonly (Address | boolean)[]): Promise<Address> {
   return deployContract(base.client, name, values)
 }
 
@@ -42,27 +42,32 @@ async function proofOf(prices: PriceFile | PriceFile[], url = base.rpcUrl): Prom
 
 const common = { chain: 'base', quote: 'WETH' } as const
 
-test('a pair whose Sync is not that of Uniswap v2 is refused with the events that it emits', async () => {
-  const address = await deploy('SolidlyPair', grave, weth)
-  await act(address, 'sync')
-  const said = await proofOf({ ...common, kind: 'uniswap-v2', address })
-  assert.match(said, /^ProofError tokens\[0\]\.price\.address: the contract at 0x.* on base/)
-  assert.match(said, /has not emitted Sync\(uint112,uint112\), .*"uniswap-v2" .* since block 0/)
-  assert.match(said, /\(it emits Sync\(uint256,uint256\)\); correct the kind or the address$/)
+test('a pool given as one of another dialect is refused with the kind of its events', async () => {
+  const pools = {
+    solidly: { contract: 'SolidlyPair', act: 'sync', given: 'uniswap-v2' },
+    'pancakeswap-v3': { contract: 'PancakeV3Pool', act: 'swap', given: 'uniswap-v3' },
+    'curve-crypto': { contract: 'CryptoSwapPool', act: 'exchange', given: 'curve' },
+  } as const
+  for (const [right, { contract, act: does, given: kind }] of Object.entries(pools)) {
+    const isSolidly = right === 'solidly'
+    const address = await deploy(contract, weth, grave, ...(isSolidly ? [false] : []))
+    await act(address, does)
+    const places = kind === 'curve' ? { index: 1, quoteIndex: 0 } : {}
+    const said = await proofOf({ ...common, kind, address, ...places })
+    assert.match(
+      said,
+      /^ProofError tokens\[0\]\.price\.kind: the contract at 0x.* on base emits no/,
+    )
+    assert.match(said, new RegExp(`prices of kind "${kind}" .*; write "${right}"$`))
+  }
 })
 
-test('a pool of PancakeSwap v3 given as one of Uniswap v3 is refused', async () => {
-  const address = await deploy('PancakeV3Pool', grave, weth)
-  await act(address, 'swap')
-  const said = await proofOf({ ...common, kind: 'uniswap-v3', address })
-  assert.match(said, /\(it emits Swap\([^)]*int24,uint128,uint128\)\)/)
-})
-
-test('a pool of Curve v2 given as a StableSwap is refused', async () => {
-  const address = await deploy('CryptoSwapPool', weth, grave)
-  await act(address, 'exchange')
-  const said = await proofOf({ ...common, kind: 'curve', address, index: 1, quoteIndex: 0 })
-  assert.match(said, /\(it emits TokenExchange\(address,uint256,uint256,uint256,uint256\)\)/)
+test('a contract that emits no prices is refused with the events that it emits', async () => {
+  const said = await proofOf({ ...common, kind: 'uniswap-v2', address: grave })
+  assert.match(said, /^ProofError tokens\[0\]\.price\.kind: 0x.* has no token0\(\) and token1\(\)/)
+  const feed = await proofOf({ kind: 'chainlink', chain: 'base', address: grave, decimals: 18 })
+  assert.match(feed, /has not emitted AnswerUpdated\(.*"chainlink" .* since block 0/)
+  assert.match(feed, /\(it emits Transfer\(address,address,uint256\)/)
 })
 
 test('the proxy of a feed is refused with the address of its aggregator', async () => {
@@ -77,7 +82,7 @@ test('the proxy of a feed is refused with the address of its aggregator', async 
 })
 
 test('each source of a list is proven, and named by its place', async () => {
-  const address = await deploy('SolidlyPair', grave, weth)
+  const address = await deploy('SolidlyPair', grave, weth, false)
   const said = await proofOf([
     { ...common, kind: 'uniswap-v2', address: gravePair },
     { ...common, kind: 'uniswap-v2', address, since: 1_000 },

@@ -44,8 +44,6 @@ async function provePrice(
   const symbol = price.quote?.toUpperCase()
   const quote = tokens.find((each) => each.symbol.toUpperCase() === symbol) ?? null
   const ask: AskView = (view, args) => callView(source, { field, address, view, args })
-  const problem = await price.prove(ask, { token, quote, tokens })
-  if (problem !== undefined) throw new ProofError(`${field}.${problem.field}`, problem.message)
   const head = (await source.header('latest'))?.number ?? price.chain.startBlock
   const pair = { token, quote }
   const replaced = blockOfNext(token, price)
@@ -53,6 +51,10 @@ async function provePrice(
   const first = await findReading(source, { price, pair, head: before })
   const isDone = first.kind === 'read' || before === head
   const found = isDone ? first : await findReading(source, { price, pair, head })
+  if ('otherKind' in found && found.otherKind !== undefined)
+    throw new ProofError(`${field}.kind`, describeKind(price, found.otherKind))
+  const problem = await price.prove(ask, { token, quote, tokens })
+  if (problem !== undefined) throw new ProofError(`${field}.${problem.field}`, problem.message)
   if (found.kind === 'read') return undefined
   if (found.kind === 'unknown') return { field, message: describeSearch(price, { ...found, head }) }
   throw new ProofError(
@@ -68,6 +70,14 @@ function blockOfNext({ prices }: PricedToken, price: ContractPrice): number | un
   return isBlock ? next.since.block : undefined
 }
 
+function describeKind(price: ContractPrice, otherKind: string): string {
+  return `${placeOf(price)} emits no ${nameOf(price)}, which prices of kind "${price.kind}" are read from, but the event of another kind; write "${otherKind}"`
+}
+
+function placeOf({ address, chain }: ContractPrice): string {
+  return `the contract at ${showAddress(address)} on ${chain.name}`
+}
+
 function describeSearch(
   price: ContractPrice,
   { from, head, reason }: Extract<Found, { kind: 'unknown' }> & { readonly head: number },
@@ -81,8 +91,8 @@ async function describeMisfit(
   price: ContractPrice,
   { found, ask, head }: { readonly found: Found; readonly ask: AskView; readonly head: number },
 ): Promise<string> {
-  const { chain, address, kind } = price
-  const place = `the contract at ${showAddress(address)} on ${chain.name}`
+  const { chain, kind } = price
+  const place = placeOf(price)
   if (found.kind === 'unreadable')
     return `${place} emits ${nameOf(price)}, but its newest log, in block ${found.block}, cannot be read: ${found.reason}; name another source`
   const [emitted, remedy] = await Promise.all([

@@ -18,6 +18,7 @@ const decimalsView = functionFrom('function decimals() view returns (uint8)')
 /** A feed in US dollars with Chainlink's events, at the address of its aggregator. */
 export const chainlink = definePriceKind({
   kind: 'chainlink',
+  event: ANSWER,
   fields: {
     ...contractFields,
     decimals: Type.Integer({

@@ -6,6 +6,7 @@ import { definePriceKind } from './price-kind.ts'
 /** Prices a token pegged to the US dollar. */
 export const fixed = definePriceKind({
   kind: 'fixed',
+  event: null,
   fields: { usd: decimalText },
   meanings: { usd: 'Dollars for one token, at all times.' },
   resolve({ resolver, field }, { usd }) {

@@ -63,7 +63,7 @@ export function readSorted(
   chain: Chain,
   { ratio, held }: { readonly ratio: Sorted; readonly held: Sorted },
 ): PriceReading {
-  const isFirst = addressOn(chain, pair.token) < addressOn(chain, quoteOf(pair))
+  const isFirst = isSortedFirst(pair, chain)
   const [own, other] = isFirst ? ratio : [ratio[1], ratio[0]]
   const isEmpty = held[0] === 0n || held[1] === 0n || own === 0n
   return {
@@ -73,7 +73,17 @@ export function readSorted(
   }
 }
 
-type Sorted = readonly [amount0: bigint, amount1: bigint]
+/** In the order in which Uniswap sorts its tokens. */
+export type Sorted = readonly [amount0: bigint, amount1: bigint]
+
+function isSortedFirst(pair: PricePair, chain: Chain): boolean {
+  return addressOn(chain, pair.token) < addressOn(chain, quoteOf(pair))
+}
+
+export function decimalsSorted(pair: PricePair, chain: Chain): readonly [number, number] {
+  const [own, other] = [pair.token.decimals, quoteOf(pair).decimals]
+  return isSortedFirst(pair, chain) ? [own, other] : [other, own]
+}
 
 function quoteOf({ quote }: Pick<PricePair, 'quote'>): PricedToken {
   if (quote === null) throw new DecodeError('a pool price needs a quote')
@@ -87,39 +97,20 @@ function addressOn(chain: Chain, token: PricedToken): string {
 const token0 = from('function token0() view returns (address)')
 const token1 = from('function token1() view returns (address)')
 
-/** What the versions of Uniswap differ in. */
-const states = {
-  'uniswap-v2': from('function getReserves() view returns (uint112, uint112, uint32)'),
-  'uniswap-v3': from(
-    'function slot0() view returns (uint160, int24, uint16, uint16, uint16, uint8, bool)',
-  ),
-} as const
-
-interface UniswapPool extends Pick<ContractPrice, 'chain' | 'address'> {
-  readonly kind: keyof typeof states
-}
-
-export async function proveUniswapPool(
-  { kind, chain, address }: UniswapPool,
+/** The pool must be of the token and its quote. */
+export async function proveSides(
+  { chain, address }: Pick<ContractPrice, 'chain' | 'address'>,
   ask: AskView,
   pair: ProvenPair,
 ): Promise<Problem | undefined> {
-  const other = kind === 'uniswap-v2' ? 'uniswap-v3' : 'uniswap-v2'
-  const [own, others, ...sides] = await Promise.all(
-    [states[kind], states[other], token0, token1].map((view) => ask(view)),
-  )
+  const sides = await Promise.all([ask(token0), ask(token1)])
   const place = `${showAddress(address)} on ${chain.name}`
-  if (own === undefined) {
-    const remedy =
-      others === undefined
-        ? 'correct the kind or the address'
-        : `it has ${states[other].name}(): write "${other}"`
-    return {
-      field: 'kind',
-      message: `${place} has no ${states[kind].name}(), so it is not a ${kind} pool; ${remedy}`,
-    }
-  }
-  return judgeSides(`the pool at ${place} is of ${sides.join(' and ')}`, { chain, pair, sides })
+  return sides.includes(undefined)
+    ? {
+        field: 'kind',
+        message: `${place} has no token0() and token1(), so it is not a pool of this kind; correct the kind or the address`,
+      }
+    : judgeSides(`the pool at ${place} is of ${sides.join(' and ')}`, { chain, pair, sides })
 }
 
 function judgeSides(

@@ -1,3 +1,4 @@
+import type { AbiEvent } from 'ox/AbiEvent'
 import type { Static, TInteger, TObject, TProperties } from 'typebox'
 import { addressText, chainName } from '../fields.ts'
 import type { PriceSource } from '../priced-token.ts'
@@ -10,6 +11,8 @@ export interface PriceKind<
   Options extends TProperties,
 > {
   readonly kind: Kind
+  /** States each new price; null if none does. */
+  readonly event: AbiEvent | null
   /** Required fields besides `kind` and `since`; a description follows "is missing:". */
   readonly fields: Fields
   /** Optional fields, described like `fields`. */

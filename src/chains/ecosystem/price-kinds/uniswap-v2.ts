@@ -1,6 +1,6 @@
 import { from } from 'ox/AbiEvent'
 import { argument } from '../event-arguments.ts'
-import { liquidityFields, poolFields, proveUniswapPool, readSorted, resolveFloor } from './pool.ts'
+import { liquidityFields, poolFields, proveSides, readSorted, resolveFloor } from './pool.ts'
 import { definePriceKind, resolveContract } from './price-kind.ts'
 
 const SYNC = from('event Sync(uint112 reserve0, uint112 reserve1)')
@@ -8,14 +8,15 @@ const SYNC = from('event Sync(uint112 reserve0, uint112 reserve1)')
 /** A pair of Uniswap v2 or a fork: the ratio of its reserves after every change. */
 export const uniswapV2 = definePriceKind({
   kind: 'uniswap-v2',
+  event: SYNC,
   fields: poolFields,
   options: liquidityFields,
   resolve(context, { quote, minLiquidityUsd, ...price }) {
     const contract = resolveContract(context, price)
     if (contract === undefined) return null
-    const pool = { kind: 'uniswap-v2', ...contract } as const
     return {
-      ...pool,
+      kind: 'uniswap-v2',
+      ...contract,
       quote,
       floor: resolveFloor(context, minLiquidityUsd),
       event: SYNC,
@@ -24,9 +25,9 @@ export const uniswapV2 = definePriceKind({
         const reserve0 = argument.amount(args, 'reserve0')
         const reserve1 = argument.amount(args, 'reserve1')
         const held = [reserve0, reserve1] as const
-        return readSorted(pair, pool.chain, { ratio: held, held })
+        return readSorted(pair, contract.chain, { ratio: held, held })
       },
-      prove: (ask, pair) => proveUniswapPool(pool, ask, pair),
+      prove: (ask, pair) => proveSides(contract, ask, pair),
     }
   },
 })

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import {
+  type Address,
+  encodeAbiParameters,
+  encodeFunctionData,
+  parseAbi,
+  parseAbiItem,
+  toEventSelector,
+} from 'viem'
+import { compilePriceReader } from '#chains/datasets/prices/decode.ts'
+import { findReading } from '#chains/indexer/find-reading.ts'
+import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
+import { mintUsdc } from '#devnet/actions.ts'
+import { accounts } from '#devnet/addresses.ts'
+import { calls } from '#devnet/calls.ts'
+import { deployContract, transact } from '#test/deploy-contract.ts'
+import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
+import type { PriceFile } from '../price-kinds.ts'
+
+const devnet = await startOwnDevnet()
+after(() => devnet.stop())
+const { base, ethereum } = devnet.chains
+const { crypt, usdc, weth } = base.client.addresses
+const from = accounts.operator
+const ONE = 10n ** 18n
+const zeroAddress = `0x${'0'.repeat(40)}` as const
+
+const ecosystemWith = (price: PriceFile) =>
+  localEcosystemAt({ base: base.rpcUrl, ethereum: ethereum.rpcUrl }, (file) => ({
+    ...file,
+    gate: 'open',
+    tokens: file.tokens.map((token) => (token.symbol === 'CRYPT' ? { ...token, price } : token)),
+  }))
+
+function seriesOf(price: PriceFile) {
+  const { tokens } = ecosystemWith(price)
+  const token = tokens.find(({ symbol }) => symbol === 'CRYPT')
+  const quote = tokens.find(({ symbol }) => symbol === price.quote) ?? null
+  const source = token?.prices[0]
+  assert.ok(token !== undefined && source !== undefined && source.chain !== null)
+  return { token, quote, source, until: [] }
+}
+
+/** What the newest event says of CRYPT, whole and in quotes, once the file is proven. */
+async function readingOf(price: PriceFile) {
+  await proveEcosystem(ecosystemWith(price), openSource)
+  const { source, ...pair } = seriesOf(price)
+  const head = Number(await base.client.rpc.send({ method: 'eth_blockNumber' }))
+  const found = await findReading(openSource(source.chain), { price: source, pair, head })
+  assert.equal(found.kind, 'read')
+  const { price: inQuote, liquidity } = found.reading
+  return { price: Number(inQuote) / 1e54, liquidity }
+}
+
+const abi = parseAbi([
+  'function sync()',
+  'function swap()',
+  'function exchange()',
+  'function getAmountOut(uint256, address) view returns (uint256)',
+])
+
+const act = (to: Address, functionName: 'sync' | 'swap' | 'exchange') =>
+  transact(base.client, { from, to, data: encodeFunctionData({ abi, functionName }) })
+
+async function amountOut(pool: Address, amount: bigint, token: Address): Promise<number> {
+  const data = encodeFunctionData({ abi, functionName: 'getAmountOut', args: [amount, token] })
+  const answer = await base.client.rpc.send({
+    method: 'eth_call',
+    params: [{ to: pool, data }, 'latest'],
+  })
+  return Number(BigInt(String(answer)))
+}
+
+async function deploySolidly(stable: boolean): Promise<Address> {
+  const pool = await deployContract(base.client, 'SolidlyPair', [crypt, usdc, stable])
+  await transact(
+    base.client,
+    calls.transfer({ token: crypt, from, to: pool, amount: 1_000n * ONE }),
+  )
+  await mintUsdc(base.client, { to: pool, amount: 3_000n * 10n ** 6n })
+  await act(pool, 'sync')
+  return pool
+}
+
+for (const stable of [true, false])
+  test(`a ${stable ? 'stable' : 'volatile'} pair of Solidly states what a small trade pays`, async () => {
+    const address = await deploySolidly(stable)
+    const price = { kind: 'solidly', chain: 'base', address, quote: 'USDC', stable } as const
+    const paid = (await amountOut(address, ONE / 100n, crypt)) / 1e4
+    const found = await readingOf(price)
+    assert.ok(Math.abs(found.price / paid - 1) < 1e-4, `${found.price} is not ${paid}`)
+    const worth = 3_000e6 + found.price * 1_000e6
+    assert.ok(Math.abs(Number(found.liquidity) / worth - 1) < 1e-6)
+    await assert.rejects(
+      proveEcosystem(ecosystemWith({ ...price, stable: !stable }), openSource),
+      new RegExp(`price.stable: .* has ${stable} as stable\\(\\); write ${stable}$`),
+    )
+  })
+
+test('a pair of Solidly with an empty side has no price', () => {
+  const { source, ...pair } = seriesOf({
+    ...{ kind: 'solidly', chain: 'base', quote: 'USDC', address: zeroAddress, stable: true },
+  })
+  const empty = source.read({ reserve0: 0n, reserve1: 10n ** 9n }, pair)
+  assert.deepEqual(empty, { price: null, liquidity: 0n })
+})
+
+test('pools of PancakeSwap v3 and of CryptoSwap are read by their own events', async () => {
+  const pancake = await deployContract(base.client, 'PancakeV3Pool', [crypt, weth])
+  await act(pancake, 'swap')
+  const common = { chain: 'base', quote: 'WETH' } as const
+  const found = await readingOf({ ...common, kind: 'pancakeswap-v3', address: pancake })
+  assert.deepEqual(found, { price: 1, liquidity: 2n * 10n ** 24n })
+  const crypto = await deployContract(base.client, 'CryptoSwapPool', [weth, crypt])
+  await act(crypto, 'exchange')
+  const places = { index: 1, quoteIndex: 0 }
+  const traded = await readingOf({ ...common, ...places, kind: 'curve-crypto', address: crypto })
+  assert.deepEqual(traded, { price: 1, liquidity: null })
+})
+
+test('a trade in a CryptoSwap pool of the next generation is read in either direction', () => {
+  const series = seriesOf({
+    ...{ kind: 'curve-crypto-ng', chain: 'base', quote: 'WETH', address: zeroAddress },
+    ...{ index: 2, quoteIndex: 0 },
+  })
+  const event = parseAbiItem(
+    'event TokenExchange(address indexed buyer, uint256 sold_id, uint256 tokens_sold, uint256 bought_id, uint256 tokens_bought, uint256 fee, uint256 packed_price_scale)',
+  )
+  const data = event.inputs.slice(1)
+  const read = compilePriceReader(series)
+  const trade = (...values: readonly [bigint, bigint, bigint, bigint]) =>
+    read({
+      ...{ chainId: 1, blockNumber: 1, blockHash: '0x', timestamp: 1, txHash: '0x', txIndex: 0 },
+      ...{ logIndex: 0, address: zeroAddress },
+      topics: [toEventSelector(event), `0x${'0'.repeat(64)}`],
+      data: encodeAbiParameters(data, [...values, 7n, 9n]),
+    })
+  const inWeth = 10n ** 54n / 4n
+  assert.deepEqual(trade(0n, ONE, 2n, 4n * ONE), { price: inWeth, liquidity: null })
+  assert.deepEqual(trade(2n, 4n * ONE, 0n, ONE), { price: inWeth, liquidity: null })
+  assert.equal(trade(1n, ONE, 2n, ONE), undefined)
+})
