@@ -84,7 +84,7 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   'tokens[].price.since': says(
     'In a list: from when on the source counts, a block of its chain or a day (UTC). Until its first event from then on, the source before it holds.',
   ),
-  'tokens[].price.chain': says('The chain of the pool or feed.'),
+  'tokens[].price.chain': says('The chain of the pool, vault or feed.'),
   'tokens[].price.address': says(
     'The contract that emits the events. Of Chainlink it is the aggregator, not its proxy.',
   ),

@@ -3,6 +3,7 @@ import { Type } from '#lib/type.ts'
 import { closed } from './fields.ts'
 import { chainlink } from './price-kinds/chainlink.ts'
 import { curve, curveCrypto, curveCryptoNg } from './price-kinds/curve.ts'
+import { erc4626 } from './price-kinds/erc4626.ts'
 import { fixed } from './price-kinds/fixed.ts'
 import { solidly } from './price-kinds/solidly.ts'
 import { uniswapV2 } from './price-kinds/uniswap-v2.ts'
@@ -17,6 +18,7 @@ export const priceKinds = [
   curve,
   curveCrypto,
   curveCryptoNg,
+  erc4626,
   chainlink,
   fixed,
 ] as const

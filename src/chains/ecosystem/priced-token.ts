@@ -41,7 +41,8 @@ export interface ContractPrice {
   readonly address: Address
   /** Symbol of the token that prices are in, which has its own price; null for US dollars. */
   readonly quote: string | null
-  readonly event: AbiEvent
+  /** Their arguments have the same names. */
+  readonly events: readonly AbiEvent[]
   /** Null for the first source. */
   readonly since: Since | null
   /** Dollars in the pool below which its price does not count. */

@@ -1,13 +1,11 @@
-import { getSelector } from 'ox/AbiEvent'
 import type { ChainSource, SourceLog } from '#chains/chain/chain-source.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
 import { priceKinds } from '#chains/ecosystem/price-kinds.ts'
 import type { ContractPrice, PricePair, PriceReading } from '#chains/ecosystem/priced-token.ts'
 import type { Hash } from '#domain/address.ts'
-import { nameOfTopic } from './name-of-topic.ts'
+import { compilePriceDecoder, topicsOf } from './price-logs.ts'
 import { walkLogs } from './walk-logs.ts'
-import { compileWordDecoder } from './word-decoder.ts'
 
 export type Found =
   | {
@@ -42,7 +40,7 @@ export async function findReading(
   chain: Pick<ChainSource, 'logsInRange'>,
   { price, pair, head }: { readonly price: ContractPrice; readonly pair: PricePair; head: number },
 ): Promise<Found> {
-  const topics = [...new Set([topicOf(price), ...kindByTopic.keys()])]
+  const topics = [...new Set([...topicsOf(price), ...kindByTopic.keys()])]
   const filter = { addresses: [price.address], topics: [topics] }
   const whole = { from: price.chain.startBlock, to: head }
   let from = head + 1
@@ -74,18 +72,14 @@ export async function findReading(
   }
 }
 
-export function topicOf({ event }: ContractPrice): Hash {
-  return getSelector(event)
-}
-
 const kindByTopic: ReadonlyMap<Hash, string> = new Map(
-  priceKinds.flatMap(({ kind, event }) => (event === null ? [] : [[getSelector(event), kind]])),
+  priceKinds.flatMap((each) => topicsOf(each).map((topic0) => [topic0, each.kind] as const)),
 )
 
 /** The kind whose newest event these are, if it is not that of the source. */
 function otherKindOf(logs: readonly SourceLog[], price: ContractPrice): string | undefined {
   const topic0 = logs.at(-1)?.topics[0] ?? '0x'
-  return topic0 === topicOf(price) ? undefined : kindByTopic.get(topic0)
+  return topicsOf(price).includes(topic0) ? undefined : kindByTopic.get(topic0)
 }
 
 function readNewest(
@@ -93,17 +87,15 @@ function readNewest(
   price: ContractPrice,
   pair: PricePair,
 ): Found | undefined {
-  const decode = compileWordDecoder(price.event)
+  const decode = compilePriceDecoder(price)
   let unreadable: Found | undefined
   for (const log of logs.toReversed()) {
-    if (log.topics[0] !== topicOf(price)) continue
     const { blockNumber: block } = log
     try {
-      const args = decode?.(log)
-      if (args === undefined)
-        throw new DecodeError(`it is not ${nameOfTopic(topicOf(price))} with the same "indexed"`)
-      const reading = price.read(args, pair)
-      if (reading !== undefined) return { kind: 'read', block, topic0: topicOf(price), reading }
+      const args = decode(log)
+      const reading = args && price.read(args, pair)
+      const [topic0 = '0x'] = log.topics
+      if (reading !== undefined) return { kind: 'read', block, topic0, reading }
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       unreadable ??= { kind: 'unreadable', block, reason: error.message }

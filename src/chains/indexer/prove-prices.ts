@@ -5,8 +5,9 @@ import type { Problem } from '#chains/ecosystem/problem.ts'
 import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
 import { showAddress } from '#domain/address.ts'
 import { callView } from './call-view.ts'
-import { type Found, findReading, REQUESTS_MAX, topicOf } from './find-reading.ts'
-import { countTopics, nameOfTopic } from './name-of-topic.ts'
+import { type Found, findReading, REQUESTS_MAX } from './find-reading.ts'
+import { countTopics } from './name-of-topic.ts'
+import { nameOfEvents } from './price-logs.ts'
 import { ProofError } from './proof-error.ts'
 import { walkLogs } from './walk-logs.ts'
 
@@ -71,7 +72,7 @@ function blockOfNext({ prices }: PricedToken, price: ContractPrice): number | un
 }
 
 function describeKind(price: ContractPrice, otherKind: string): string {
-  return `${placeOf(price)} emits no ${nameOf(price)}, which prices of kind "${price.kind}" are read from, but the event of another kind; write "${otherKind}"`
+  return `${placeOf(price)} emits no ${nameOfEvents(price)}, which prices of kind "${price.kind}" are read from, but the event of another kind; write "${otherKind}"`
 }
 
 function placeOf({ address, chain }: ContractPrice): string {
@@ -83,7 +84,7 @@ function describeSearch(
   { from, head, reason }: Extract<Found, { kind: 'unknown' }> & { readonly head: number },
 ): string {
   const searched = from > head ? 'no block' : `blocks ${from} to ${head}`
-  return `${nameOf(price)} was not found at ${showAddress(price.address)} on ${price.chain.name}: only ${searched} could be searched (${reason}); check that the contract emits it, for without events there is no price`
+  return `${nameOfEvents(price)} was not found at ${showAddress(price.address)} on ${price.chain.name}: only ${searched} could be searched (${reason}); check that the contract emits it, for without events there is no price`
 }
 
 async function describeMisfit(
@@ -94,12 +95,12 @@ async function describeMisfit(
   const { chain, kind } = price
   const place = placeOf(price)
   if (found.kind === 'unreadable')
-    return `${place} emits ${nameOf(price)}, but its newest log, in block ${found.block}, cannot be read: ${found.reason}; name another source`
+    return `${place} emits ${nameOfEvents(price)}, but its newest log, in block ${found.block}, cannot be read: ${found.reason}; name another source`
   const [emitted, remedy] = await Promise.all([
     readEmitted(source, price, head),
     price.remedy?.(ask),
   ])
-  return `${place} has not emitted ${nameOf(price)}, which prices of kind "${kind}" are read from, since block ${chain.startBlock} (it emits ${emitted}); ${remedy ?? 'correct the kind or the address'}`
+  return `${place} has not emitted ${nameOfEvents(price)}, which prices of kind "${kind}" are read from, since block ${chain.startBlock} (it emits ${emitted}); ${remedy ?? 'correct the kind or the address'}`
 }
 
 const TOPICS_MAX = 5
@@ -125,7 +126,3 @@ async function readEmitted(
 
 /** Fits one request to any endpoint. */
 const RECENT_BLOCKS = 1_000
-
-function nameOf(price: ContractPrice): string {
-  return nameOfTopic(topicOf(price))
-}

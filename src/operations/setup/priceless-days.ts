@@ -3,8 +3,7 @@ import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { Chain, ContractPrice, PricedToken } from '#chains/ecosystem/priced-token.ts'
 import type { Problem } from '#chains/ecosystem/problem.ts'
 import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
-import { topicOf } from '#chains/indexer/find-reading.ts'
-import { nameOfTopic } from '#chains/indexer/name-of-topic.ts'
+import { nameOfEvents, topicsOf } from '#chains/indexer/price-logs.ts'
 import { type Address, type Hash, showAddress } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { findFirstLog } from './first-log.ts'
@@ -22,7 +21,7 @@ export async function findPricelessDays(
       if (price === undefined || price.chain === null) return undefined
       const [moved, priced] = await Promise.all([
         firstMove(ecosystem, token, sourceOf),
-        findFirst(sourceOf, price.chain, { address: price.address, topic0: topicOf(price) }),
+        findFirst(sourceOf, price.chain, { address: price.address, topics: topicsOf(price) }),
       ])
       const field = priceFieldOf(token, index, price)
       return moved && priced && describeGap({ field, token, price }, moved, priced)
@@ -47,7 +46,7 @@ async function firstMove(
 ): Promise<First | undefined> {
   const all = chains.map((chain) => {
     const address = addresses.get(chain.name)
-    return address && findFirst(sourceOf, chain, { address, topic0: TRANSFER_TOPIC })
+    return address && findFirst(sourceOf, chain, { address, topics: [TRANSFER_TOPIC] })
   })
   const found = (await Promise.all(all)).filter((each) => each?.isEvent === true)
   return found.sort((a, b) => (a?.time ?? 0) - (b?.time ?? 0))[0]
@@ -57,12 +56,12 @@ async function firstMove(
 async function findFirst(
   sourceOf: SourceOf,
   chain: Chain,
-  { address, topic0 }: { readonly address: Address; readonly topic0: Hash },
+  { address, topics }: { readonly address: Address; readonly topics: readonly Hash[] },
 ): Promise<First | undefined> {
   const source = sourceOf(chain)
   const head = await source.header('latest')
   if (head === undefined) return undefined
-  const filter = { addresses: [address], topics: [[topic0]] }
+  const filter = { addresses: [address], topics: [topics] }
   const first = await findFirstLog(source, { filter, from: chain.startBlock, to: head.number })
   if (first.block === null && first.to >= head.number) return undefined
   const block = first.block ?? first.to
@@ -80,7 +79,7 @@ function describeGap(
   const { field, token, price } = place
   const last = Math.floor(priced.time / DAY) - 1
   if (Math.floor(moved.time / DAY) > last) return undefined
-  const event = `${nameOfTopic(topicOf(price))} of ${showAddress(price.address)}`
+  const event = `${nameOfEvents(price)} of ${showAddress(price.address)}`
   const found = priced.isEvent
     ? `the first ${event} is in block ${priced.block} of ${priced.chain.name}`
     : `no ${event} was found up to block ${priced.block} of ${priced.chain.name}, the end of the search`

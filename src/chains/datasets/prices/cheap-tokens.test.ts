@@ -26,7 +26,7 @@ function readPrice(kind: 'uniswap-v2' | 'uniswap-v3', data: `0x${string}`): Pric
   )
   const [series] = priceSeries(parseEcosystem('mine', { ...localEcosystem, tokens }).tokens)
   assert.ok(series !== undefined)
-  const log = logWith(kind, getSelector(series.source.event), data)
+  const log = logWith(kind, getSelector(series.source.events[0] ?? assert.fail()), data)
   return compilePriceReader(series)(log)?.price ?? undefined
 }
 

@@ -33,11 +33,13 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
   const byAddress = Map.groupBy(readers, ({ source }) => `${source.chain.id}|${source.address}`)
   return {
     name: PRICES,
-    selectors: series.map(({ source }) => ({
-      chainId: source.chain.id,
-      address: source.address,
-      topic0: getSelector(source.event),
-    })),
+    selectors: series.flatMap(({ source }) =>
+      source.events.map((event) => ({
+        chainId: source.chain.id,
+        address: source.address,
+        topic0: getSelector(event),
+      })),
+    ),
     builtFrom: (chainId) => entriesOf(series, chainId),
     decode: (log) =>
       (byAddress.get(`${log.chainId}|${log.address}`) ?? []).flatMap(({ token, read }) => {

@@ -20,7 +20,7 @@ test('once a source of a list counts, none before it does, even where a block an
   const ecosystem = parseEcosystem('dated', { ...localEcosystem, tokens })
   const series = priceSeries(ecosystem.tokens.slice(0, 1))
   const dataset = pricesDataset(priceSeries(ecosystem.tokens))
-  const topic0 = getSelector(series[0]?.source.event ?? assert.fail())
+  const topic0 = getSelector(series[0]?.source.events[0] ?? assert.fail())
   const countedAt = (blockNumber: number, day: string) =>
     pools.filter((address) => {
       const at = { chainId: 8453, blockNumber, timestamp: Date.parse(day) / 1_000 }

@@ -1,11 +1,10 @@
-import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
 import type {
   ContractPrice,
   PricePair,
   PriceReading,
   Since,
 } from '#chains/ecosystem/priced-token.ts'
-import { compileWordDecoder } from '#chains/indexer/word-decoder.ts'
+import { compilePriceDecoder } from '#chains/indexer/price-logs.ts'
 import type { Log } from '#domain/chain.ts'
 
 /** The prices of a token from one of its pools or feeds. */
@@ -27,14 +26,12 @@ export interface PriceFact extends PriceReading {
 /** Undefined if the log has no price or does not count; throws DecodeError if it is unreadable. */
 export function compilePriceReader(series: PriceSeries): (log: Log) => PriceReading | undefined {
   const { source, until } = series
-  const readArguments = compileWordDecoder(source.event)
+  const readArguments = compilePriceDecoder(source)
   return (log) => {
     if (source.since !== null && !hasBegun(source.since, log)) return undefined
     if (until.some((each) => hasBegun(each, log))) return undefined
-    const args = readArguments?.(log)
-    if (args === undefined)
-      throw new DecodeError('the log does not match the ABI of the price event')
-    return source.read(args, series)
+    const args = readArguments(log)
+    return args && source.read(args, series)
   }
 }
 

@@ -18,7 +18,7 @@ const decimalsView = functionFrom('function decimals() view returns (uint8)')
 /** A feed in US dollars with Chainlink's events, at the address of its aggregator. */
 export const chainlink = definePriceKind({
   kind: 'chainlink',
-  event: ANSWER,
+  events: [ANSWER],
   fields: {
     ...contractFields,
     decimals: Type.Integer({
@@ -46,7 +46,7 @@ export const chainlink = definePriceKind({
       ...contract,
       quote: null,
       staleAfterSeconds,
-      event: ANSWER,
+      events: [ANSWER],
       facts: { decimals },
       read(args) {
         const answer = argument.amount(args, 'current')

@@ -5,13 +5,10 @@ import type { Price } from '#domain/money.ts'
 import { Type } from '#lib/type.ts'
 import { argument } from '../event-arguments.ts'
 import type { AskView, PriceReading } from '../priced-token.ts'
-import { poolFields, priceOf } from './pool.ts'
+import { poolFields, priceOf, TRADE_MIN } from './pool.ts'
 import { definePriceKind, resolveContract } from './price-kind.ts'
 
 const coins = functionFrom('function coins(uint256) view returns (address)')
-
-/** Base units on either side; below this, rounding shows in the price. */
-const TRADE_MIN = 1_000_000n
 
 function tradedAt(price: Price): PriceReading {
   return { price, liquidity: null }
@@ -60,7 +57,7 @@ export const curveCryptoNg = defineDialect(
 function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
   return definePriceKind({
     kind,
-    event,
+    events: [event],
     fields: { ...poolFields, index: place, quoteIndex: place },
     meanings: {
       index: 'The place of the token itself in `coins()`, from 0.',
@@ -80,7 +77,7 @@ function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
         ...contract,
         quote,
         ofLastTrade: true,
-        event,
+        events: [event],
         facts: { index, quoteIndex },
         read(args, pair) {
           const [sold, bought] = [args.sold_id, args.bought_id].map(Number)

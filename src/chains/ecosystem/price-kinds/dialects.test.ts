@@ -17,6 +17,7 @@ import { calls } from '#devnet/calls.ts'
 import { deployContract, transact } from '#test/deploy-contract.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
+import type { Ecosystem } from '../ecosystem.ts'
 import type { PriceFile } from '../price-kinds.ts'
 
 const devnet = await startOwnDevnet()
@@ -34,24 +35,29 @@ const ecosystemWith = (price: PriceFile) =>
     tokens: file.tokens.map((token) => (token.symbol === 'CRYPT' ? { ...token, price } : token)),
   }))
 
-function seriesOf(price: PriceFile) {
-  const { tokens } = ecosystemWith(price)
-  const token = tokens.find(({ symbol }) => symbol === 'CRYPT')
-  const quote = tokens.find(({ symbol }) => symbol === price.quote) ?? null
+function seriesOf(ecosystem: Ecosystem, symbol = 'CRYPT') {
+  const { tokens } = ecosystem
+  const token = tokens.find((each) => each.symbol === symbol)
   const source = token?.prices[0]
   assert.ok(token !== undefined && source !== undefined && source.chain !== null)
+  const quote = tokens.find((each) => each.symbol === source.quote) ?? null
   return { token, quote, source, until: [] }
 }
 
-/** What the newest event says of CRYPT, whole and in quotes, once the file is proven. */
-async function readingOf(price: PriceFile) {
-  await proveEcosystem(ecosystemWith(price), openSource)
-  const { source, ...pair } = seriesOf(price)
+/** What the newest event says of a token, whole and in quotes. */
+async function readingIn(ecosystem: Ecosystem, symbol: string) {
+  const { source, ...pair } = seriesOf(ecosystem, symbol)
   const head = Number(await base.client.rpc.send({ method: 'eth_blockNumber' }))
   const found = await findReading(openSource(source.chain), { price: source, pair, head })
   assert.equal(found.kind, 'read')
   const { price: inQuote, liquidity } = found.reading
   return { price: Number(inQuote) / 1e54, liquidity }
+}
+
+/** What it says of CRYPT, once the file is proven. */
+async function readingOf(price: PriceFile) {
+  await proveEcosystem(ecosystemWith(price), openSource)
+  return readingIn(ecosystemWith(price), 'CRYPT')
 }
 
 const abi = parseAbi([
@@ -100,9 +106,11 @@ for (const stable of [true, false])
   })
 
 test('a pair of Solidly with an empty side has no price', () => {
-  const { source, ...pair } = seriesOf({
-    ...{ kind: 'solidly', chain: 'base', quote: 'USDC', address: zeroAddress, stable: true },
-  })
+  const { source, ...pair } = seriesOf(
+    ecosystemWith({
+      ...{ kind: 'solidly', chain: 'base', quote: 'USDC', address: zeroAddress, stable: true },
+    }),
+  )
   const empty = source.read({ reserve0: 0n, reserve1: 10n ** 9n }, pair)
   assert.deepEqual(empty, { price: null, liquidity: 0n })
 })
@@ -121,10 +129,12 @@ test('pools of PancakeSwap v3 and of CryptoSwap are read by their own events', a
 })
 
 test('a trade in a CryptoSwap pool of the next generation is read in either direction', () => {
-  const series = seriesOf({
-    ...{ kind: 'curve-crypto-ng', chain: 'base', quote: 'WETH', address: zeroAddress },
-    ...{ index: 2, quoteIndex: 0 },
-  })
+  const series = seriesOf(
+    ecosystemWith({
+      ...{ kind: 'curve-crypto-ng', chain: 'base', quote: 'WETH', address: zeroAddress },
+      ...{ index: 2, quoteIndex: 0 },
+    }),
+  )
   const event = parseAbiItem(
     'event TokenExchange(address indexed buyer, uint256 sold_id, uint256 tokens_sold, uint256 bought_id, uint256 tokens_bought, uint256 fee, uint256 packed_price_scale)',
   )
@@ -141,4 +151,48 @@ test('a trade in a CryptoSwap pool of the next generation is read in either dire
   assert.deepEqual(trade(0n, ONE, 2n, 4n * ONE), { price: inWeth, liquidity: null })
   assert.deepEqual(trade(2n, 4n * ONE, 0n, ONE), { price: inWeth, liquidity: null })
   assert.equal(trade(1n, ONE, 2n, ONE), undefined)
+})
+
+test('shares of a vault have the price that a deposit or a withdrawal pays', async () => {
+  const vault = await deployContract(base.client, 'ShareVault', [usdc])
+  const vaultAbi = parseAbi([
+    'function deposit(uint256, address) returns (uint256)',
+    'function redeem(uint256, address, address) returns (uint256)',
+  ])
+  const send = (data: `0x${string}`) => transact(base.client, { from, to: vault, data })
+  const deposit = (amount: bigint) =>
+    send(encodeFunctionData({ abi: vaultAbi, functionName: 'deposit', args: [amount, from] }))
+  const price = { kind: 'erc4626', chain: 'base', address: vault, quote: 'USDC' } as const
+  const ecosystem = (quote: string) =>
+    localEcosystemAt({ base: base.rpcUrl, ethereum: ethereum.rpcUrl }, (file) => {
+      const { price: _, ...token } =
+        file.tokens.find(({ symbol }) => symbol === 'USDC') ?? assert.fail()
+      const share = {
+        ...token,
+        symbol: 'SHARE',
+        addresses: { base: vault },
+        price: { ...price, quote },
+      }
+      return { ...file, tokens: [...file.tokens, share] }
+    })
+  const read = async () => {
+    await proveEcosystem(ecosystem('USDC'), openSource)
+    return readingIn(ecosystem('USDC'), 'SHARE')
+  }
+  await mintUsdc(base.client, { to: from, amount: 10n ** 10n })
+  await transact(base.client, calls.approveAll({ token: usdc, from, spender: vault }))
+  await deposit(10n ** 8n)
+  assert.deepEqual(await read(), { price: 1, liquidity: null })
+  await mintUsdc(base.client, { to: vault, amount: 5n * 10n ** 7n })
+  await deposit(3n * 10n ** 7n)
+  assert.ok(Math.abs((await read()).price - 1.5) < 1e-6)
+  await mintUsdc(base.client, { to: vault, amount: 6n * 10n ** 7n })
+  await send(
+    encodeFunctionData({ abi: vaultAbi, functionName: 'redeem', args: [10n ** 7n, from, from] }),
+  )
+  assert.ok(Math.abs((await read()).price - 2) < 1e-6)
+  await assert.rejects(
+    proveEcosystem(ecosystem('WETH'), openSource),
+    /price.quote: the vault at .* as asset\(\), which is not WETH; write "USDC"$/,
+  )
 })

@@ -6,7 +6,7 @@ import { definePriceKind } from './price-kind.ts'
 /** Prices a token pegged to the US dollar. */
 export const fixed = definePriceKind({
   kind: 'fixed',
-  event: null,
+  events: [],
   fields: { usd: decimalText },
   meanings: { usd: 'Dollars for one token, at all times.' },
   resolve({ resolver, field }, { usd }) {

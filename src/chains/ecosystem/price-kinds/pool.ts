@@ -19,7 +19,10 @@ import { contractFields, type PriceContext } from './price-kind.ts'
 /** What every pool has in the file. */
 export const poolFields = {
   ...contractFields,
-  quote: { ...symbol, description: "the symbol of the pool's other token" },
+  quote: {
+    ...symbol,
+    description: "the symbol of the pool's other token, or of the vault's asset",
+  },
 }
 
 /** Fields of pools whose events state what is in them. */
@@ -45,6 +48,9 @@ export function resolveFloor(
     )
   return floor ?? null
 }
+
+/** Base units on either side of a trade; below this, rounding shows in its price. */
+export const TRADE_MIN = 1_000_000n
 
 /** Returns the price of a token, from amounts of token and quote of equal value. */
 export function priceOf({ token, quote }: PricePair, own: bigint, other: bigint): Price {

@@ -11,8 +11,8 @@ export interface PriceKind<
   Options extends TProperties,
 > {
   readonly kind: Kind
-  /** States each new price; null if none does. */
-  readonly event: AbiEvent | null
+  /** Each states a new price. */
+  readonly events: readonly AbiEvent[]
   /** Required fields besides `kind` and `since`; a description follows "is missing:". */
   readonly fields: Fields
   /** Optional fields, described like `fields`. */
@@ -61,7 +61,7 @@ export const contractFields = {
   address: {
     ...addressText,
     description:
-      'the pool or feed: 0x and 40 hex digits, with the EIP-55 checksum if in mixed case',
+      'the pool, vault or feed: 0x and 40 hex digits, with the EIP-55 checksum if in mixed case',
   },
 }
 

@@ -20,7 +20,7 @@ const stableView = functionFrom('function stable() view returns (bool)')
 /** A pair of Solidly or a fork, such as Velodrome and Aerodrome: its price after every change. */
 export const solidly = definePriceKind({
   kind: 'solidly',
-  event: SYNC,
+  events: [SYNC],
   fields: {
     ...poolFields,
     stable: Type.Boolean({ description: 'what stable() of the pair says' }),
@@ -39,7 +39,7 @@ export const solidly = definePriceKind({
       ...contract,
       quote,
       floor: resolveFloor(context, minLiquidityUsd),
-      event: SYNC,
+      events: [SYNC],
       facts: { stable },
       read(args, pair) {
         const held = [argument.amount(args, 'reserve0'), argument.amount(args, 'reserve1')] as const

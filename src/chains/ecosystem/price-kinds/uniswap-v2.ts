@@ -8,7 +8,7 @@ const SYNC = from('event Sync(uint112 reserve0, uint112 reserve1)')
 /** A pair of Uniswap v2 or a fork: the ratio of its reserves after every change. */
 export const uniswapV2 = definePriceKind({
   kind: 'uniswap-v2',
-  event: SYNC,
+  events: [SYNC],
   fields: poolFields,
   options: liquidityFields,
   resolve(context, { quote, minLiquidityUsd, ...price }) {
@@ -19,7 +19,7 @@ export const uniswapV2 = definePriceKind({
       ...contract,
       quote,
       floor: resolveFloor(context, minLiquidityUsd),
-      event: SYNC,
+      events: [SYNC],
       facts: {},
       read(args, pair) {
         const reserve0 = argument.amount(args, 'reserve0')

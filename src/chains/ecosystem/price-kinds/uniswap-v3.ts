@@ -25,7 +25,7 @@ export const pancakeswapV3 = defineDialect(
 function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
   return definePriceKind({
     kind,
-    event,
+    events: [event],
     fields: poolFields,
     options: liquidityFields,
     resolve(context, { quote, minLiquidityUsd, ...price }) {
@@ -36,7 +36,7 @@ function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
         ...contract,
         quote,
         floor: resolveFloor(context, minLiquidityUsd),
-        event,
+        events: [event],
         facts: {},
         /**
          * `sqrtPriceX96` is the square root of token1 per token0, scaled by 2^96. What is held are the
