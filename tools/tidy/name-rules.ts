@@ -4,7 +4,7 @@ import type { Breach } from './breach.ts'
 const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z0-9-]+)*$/
 const emptyWords = ['util', 'utils', 'helper', 'helpers', 'manager', 'managers', 'misc', 'common']
 /** Versions of other people's protocols are their names, not versions of ours. */
-const othersNames = ['uniswap-v2', 'uniswap-v3', 'x402-v1', 'x402-v2']
+const othersNames = ['uniswap-v2', 'uniswap-v3', 'uniswap-v4', 'x402-v1', 'x402-v2']
 
 /** Names of files and folders: kebab-case, no word that says nothing, no version numbers. */
 export function nameBreaches(paths: readonly string[]): Breach[] {

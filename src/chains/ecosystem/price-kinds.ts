@@ -8,11 +8,13 @@ import { fixed } from './price-kinds/fixed.ts'
 import { solidly } from './price-kinds/solidly.ts'
 import { uniswapV2 } from './price-kinds/uniswap-v2.ts'
 import { pancakeswapV3, uniswapV3 } from './price-kinds/uniswap-v3.ts'
+import { uniswapV4 } from './price-kinds/uniswap-v4.ts'
 
 /** A new kind is one line here. */
 export const priceKinds = [
   uniswapV2,
   uniswapV3,
+  uniswapV4,
   pancakeswapV3,
   solidly,
   curve,

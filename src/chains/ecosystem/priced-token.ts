@@ -1,6 +1,6 @@
 import type { AbiEvent } from 'ox/AbiEvent'
 import type { AbiFunction } from 'ox/AbiFunction'
-import type { Address } from '#domain/address.ts'
+import type { Address, Hash } from '#domain/address.ts'
 import type { MicroUsd, Price } from '#domain/money.ts'
 import type { Token } from '#domain/token.ts'
 import type { JsonMembers } from '#lib/json.ts'
@@ -43,6 +43,8 @@ export interface ContractPrice {
   readonly quote: string | null
   /** Their arguments have the same names. */
   readonly events: readonly AbiEvent[]
+  /** Topics after the first of the events that count; without it, any will do. */
+  topics?(pair: PricePair): readonly (readonly Hash[] | null)[]
   /** Null for the first source. */
   readonly since: Since | null
   /** Dollars in the pool below which its price does not count. */
@@ -85,6 +87,15 @@ export type AskView = (view: AbiFunction, args?: readonly unknown[]) => Promise<
 export interface PricedToken extends Token {
   /** Oldest first; none if the token has no dollar values. */
   readonly prices: readonly PriceSource[]
+}
+
+export function pairOf(
+  tokens: readonly PricedToken[],
+  token: PricedToken,
+  source: PriceSource,
+): PricePair {
+  const symbol = quoteOf(source)?.toUpperCase()
+  return { token, quote: tokens.find((each) => each.symbol.toUpperCase() === symbol) ?? null }
 }
 
 /** Symbol of the token that the price is in; null for US dollars. */

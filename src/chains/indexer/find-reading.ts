@@ -4,7 +4,7 @@ import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
 import { priceKinds } from '#chains/ecosystem/price-kinds.ts'
 import type { ContractPrice, PricePair, PriceReading } from '#chains/ecosystem/priced-token.ts'
 import type { Hash } from '#domain/address.ts'
-import { compilePriceDecoder, topicsOf } from './price-logs.ts'
+import { compilePriceDecoder, filterOf, topicsOf } from './price-logs.ts'
 import { walkLogs } from './walk-logs.ts'
 
 export type Found =
@@ -40,8 +40,9 @@ export async function findReading(
   chain: Pick<ChainSource, 'logsInRange'>,
   { price, pair, head }: { readonly price: ContractPrice; readonly pair: PricePair; head: number },
 ): Promise<Found> {
-  const topics = [...new Set([...topicsOf(price), ...kindByTopic.keys()])]
-  const filter = { addresses: [price.address], topics: [topics] }
+  const { addresses, topics } = filterOf(price, pair)
+  const anyKind = [...new Set([...topicsOf(price), ...kindByTopic.keys()])]
+  const filter = { addresses, topics: topics.with(0, anyKind) }
   const whole = { from: price.chain.startBlock, to: head }
   let from = head + 1
   let requests = 0

@@ -20,6 +20,7 @@ const COMMON = [
   'Swap(address,uint256,uint256,uint256,uint256,address)',
   'Swap(address,address,int256,int256,uint160,uint128,int24)',
   'Swap(address,address,int256,int256,uint160,uint128,int24,uint128,uint128)',
+  'Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)',
   'Sync(uint112,uint112)',
   'Sync(uint256,uint256)',
   'TokenExchange(address,int128,uint256,int128,uint256)',

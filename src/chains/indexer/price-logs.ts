@@ -1,6 +1,7 @@
 import { getSelector } from 'ox/AbiEvent'
+import type { LogFilter } from '#chains/chain/log-filter.ts'
 import { DecodeError, type EventArguments } from '#chains/ecosystem/event-arguments.ts'
-import type { ContractPrice } from '#chains/ecosystem/priced-token.ts'
+import type { ContractPrice, PricePair } from '#chains/ecosystem/priced-token.ts'
 import type { Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import { nameOfTopic } from './name-of-topic.ts'
@@ -8,6 +9,10 @@ import { compileWordDecoder } from './word-decoder.ts'
 
 export function topicsOf({ events }: Pick<ContractPrice, 'events'>): readonly Hash[] {
   return events.map((event) => getSelector(event))
+}
+
+export function filterOf(price: ContractPrice, pair: PricePair): LogFilter {
+  return { addresses: [price.address], topics: [topicsOf(price), ...(price.topics?.(pair) ?? [])] }
 }
 
 export function nameOfEvents(price: Pick<ContractPrice, 'events'>): string {

@@ -1,6 +1,12 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import type { AskView, Chain, ContractPrice, PricedToken } from '#chains/ecosystem/priced-token.ts'
+import {
+  type AskView,
+  type Chain,
+  type ContractPrice,
+  type PricedToken,
+  pairOf,
+} from '#chains/ecosystem/priced-token.ts'
 import type { Problem } from '#chains/ecosystem/problem.ts'
 import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
 import { showAddress } from '#domain/address.ts'
@@ -42,11 +48,9 @@ async function provePrice(
   { tokens, token, price, field }: Proven,
 ): Promise<Problem | undefined> {
   const { address } = price
-  const symbol = price.quote?.toUpperCase()
-  const quote = tokens.find((each) => each.symbol.toUpperCase() === symbol) ?? null
   const ask: AskView = (view, args) => callView(source, { field, address, view, args })
   const head = (await source.header('latest'))?.number ?? price.chain.startBlock
-  const pair = { token, quote }
+  const pair = pairOf(tokens, token, price)
   const replaced = blockOfNext(token, price)
   const before = replaced !== undefined && replaced < head ? replaced : head
   const first = await findReading(source, { price, pair, head: before })
@@ -54,7 +58,7 @@ async function provePrice(
   const found = isDone ? first : await findReading(source, { price, pair, head })
   if ('otherKind' in found && found.otherKind !== undefined)
     throw new ProofError(`${field}.kind`, describeKind(price, found.otherKind))
-  const problem = await price.prove(ask, { token, quote, tokens })
+  const problem = await price.prove(ask, { ...pair, tokens })
   if (problem !== undefined) throw new ProofError(`${field}.${problem.field}`, problem.message)
   if (found.kind === 'read') return undefined
   if (found.kind === 'unknown') return { field, message: describeSearch(price, { ...found, head }) }

@@ -1,10 +1,16 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
+import type { LogFilter } from '#chains/chain/log-filter.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import type { Chain, ContractPrice, PricedToken } from '#chains/ecosystem/priced-token.ts'
+import {
+  type Chain,
+  type ContractPrice,
+  type PricedToken,
+  pairOf,
+} from '#chains/ecosystem/priced-token.ts'
 import type { Problem } from '#chains/ecosystem/problem.ts'
 import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
-import { nameOfEvents, topicsOf } from '#chains/indexer/price-logs.ts'
-import { type Address, type Hash, showAddress } from '#domain/address.ts'
+import { filterOf, nameOfEvents } from '#chains/indexer/price-logs.ts'
+import { showAddress } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { findFirstLog } from './first-log.ts'
 
@@ -21,7 +27,7 @@ export async function findPricelessDays(
       if (price === undefined || price.chain === null) return undefined
       const [moved, priced] = await Promise.all([
         firstMove(ecosystem, token, sourceOf),
-        findFirst(sourceOf, price.chain, { address: price.address, topics: topicsOf(price) }),
+        findFirst(sourceOf, price.chain, filterOf(price, pairOf(ecosystem.tokens, token, price))),
       ])
       const field = priceFieldOf(token, index, price)
       return moved && priced && describeGap({ field, token, price }, moved, priced)
@@ -46,7 +52,9 @@ async function firstMove(
 ): Promise<First | undefined> {
   const all = chains.map((chain) => {
     const address = addresses.get(chain.name)
-    return address && findFirst(sourceOf, chain, { address, topics: [TRANSFER_TOPIC] })
+    return (
+      address && findFirst(sourceOf, chain, { addresses: [address], topics: [[TRANSFER_TOPIC]] })
+    )
   })
   const found = (await Promise.all(all)).filter((each) => each?.isEvent === true)
   return found.sort((a, b) => (a?.time ?? 0) - (b?.time ?? 0))[0]
@@ -56,12 +64,11 @@ async function firstMove(
 async function findFirst(
   sourceOf: SourceOf,
   chain: Chain,
-  { address, topics }: { readonly address: Address; readonly topics: readonly Hash[] },
+  filter: LogFilter,
 ): Promise<First | undefined> {
   const source = sourceOf(chain)
   const head = await source.header('latest')
   if (head === undefined) return undefined
-  const filter = { addresses: [address], topics: [topics] }
   const first = await findFirstLog(source, { filter, from: chain.startBlock, to: head.number })
   if (first.block === null && first.to >= head.number) return undefined
   const block = first.block ?? first.to

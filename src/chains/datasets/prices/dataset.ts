@@ -1,7 +1,7 @@
-import { getSelector } from 'ox/AbiEvent'
-import type { PricedToken } from '#chains/ecosystem/priced-token.ts'
+import { type PricedToken, pairOf } from '#chains/ecosystem/priced-token.ts'
 import type { Change, Dataset, Position } from '#chains/indexer/dataset.ts'
 import type { PartEntry } from '#chains/indexer/indexed-config/file-part.ts'
+import { topicsOf } from '#chains/indexer/price-logs.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { BulkInsert } from '#store/engine.ts'
@@ -16,13 +16,11 @@ export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSerie
   return tokens.flatMap((token) =>
     token.prices.flatMap((source, index): readonly PriceSeries[] => {
       if (source.chain === null) return []
-      const symbol = source.quote?.toUpperCase()
-      const quote = tokens.find((each) => each.symbol.toUpperCase() === symbol) ?? null
       const until = token.prices.slice(index + 1).flatMap(({ chain, since }) => {
         const isComparable = since !== null && ('unix' in since || chain?.id === source.chain.id)
         return isComparable ? [since] : []
       })
-      return [{ token, source, quote, until }]
+      return [{ ...pairOf(tokens, token, source), source, until }]
     }),
   )
 }
@@ -33,11 +31,12 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
   const byAddress = Map.groupBy(readers, ({ source }) => `${source.chain.id}|${source.address}`)
   return {
     name: PRICES,
-    selectors: series.flatMap(({ source }) =>
-      source.events.map((event) => ({
+    selectors: series.flatMap(({ source, ...pair }) =>
+      topicsOf(source).map((topic0) => ({
         chainId: source.chain.id,
         address: source.address,
-        topic0: getSelector(event),
+        topic0,
+        ...(source.topics && { arguments: source.topics(pair) }),
       })),
     ),
     builtFrom: (chainId) => entriesOf(series, chainId),

@@ -19,6 +19,7 @@ import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import type { Ecosystem } from '../ecosystem.ts'
 import type { PriceFile } from '../price-kinds.ts'
+import { pairOf } from '../priced-token.ts'
 
 const devnet = await startOwnDevnet()
 after(() => devnet.stop())
@@ -40,8 +41,7 @@ function seriesOf(ecosystem: Ecosystem, symbol = 'CRYPT') {
   const token = tokens.find((each) => each.symbol === symbol)
   const source = token?.prices[0]
   assert.ok(token !== undefined && source !== undefined && source.chain !== null)
-  const quote = tokens.find((each) => each.symbol === source.quote) ?? null
-  return { token, quote, source, until: [] }
+  return { ...pairOf(tokens, token, source), source, until: [] }
 }
 
 /** What the newest event says of a token, whole and in quotes. */
@@ -126,6 +126,31 @@ test('pools of PancakeSwap v3 and of CryptoSwap are read by their own events', a
   const places = { index: 1, quoteIndex: 0 }
   const traded = await readingOf({ ...common, ...places, kind: 'curve-crypto', address: crypto })
   assert.deepEqual(traded, { price: 1, liquidity: null })
+})
+
+test('a pool of Uniswap v4 is told from others of its manager by its key', async () => {
+  const manager = await deployContract(base.client, 'V4PoolManager')
+  const managerAbi = parseAbi([
+    'function swap((address, address, uint24, int24, address) key, uint160 sqrtPriceX96)',
+  ])
+  const sorted = [crypt, weth].sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1))
+  const [first = crypt, second = weth] = sorted
+  const swap = (tickSpacing: number, sqrtPriceX96: bigint) => {
+    const key = [first, second, 3_000, tickSpacing, zeroAddress] as const
+    const args = [key, sqrtPriceX96] as const
+    const data = encodeFunctionData({ abi: managerAbi, functionName: 'swap', args })
+    return transact(base.client, { from, to: manager, data })
+  }
+  await swap(60, 2n ** 97n)
+  await swap(10, 2n ** 96n)
+  const pool = { kind: 'uniswap-v4', chain: 'base', address: manager, quote: 'WETH' } as const
+  const found = await readingOf({ ...pool, fee: 3_000, tickSpacing: 60 })
+  assert.equal(found.price, first === crypt ? 4 : 0.25)
+  assert.equal((await readingOf({ ...pool, fee: 3_000, tickSpacing: 10 })).price, 1)
+  await assert.rejects(
+    readingOf({ ...pool, fee: 500, tickSpacing: 10 }),
+    /has not emitted Swap\(bytes32,.* which prices of kind "uniswap-v4" are read from/,
+  )
 })
 
 test('a trade in a CryptoSwap pool of the next generation is read in either direction', () => {

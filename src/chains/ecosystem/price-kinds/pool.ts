@@ -1,8 +1,8 @@
 import { from } from 'ox/AbiFunction'
-import { showAddress } from '#domain/address.ts'
+import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { type MicroUsd, PRICE_ONE, type Price } from '#domain/money.ts'
 import { parseDecimal } from '#lib/decimal.ts'
-import { DecodeError } from '../event-arguments.ts'
+import { argument, DecodeError, type EventArguments } from '../event-arguments.ts'
 import { decimalText, symbol } from '../fields.ts'
 import type {
   AskView,
@@ -79,6 +79,27 @@ export function readSorted(
   }
 }
 
+const Q96 = 2n ** 96n
+const Q192 = 2n ** 192n
+
+/**
+ * `sqrtPriceX96` is the square root of token1 per token0, scaled by 2^96. What is held are the
+ * virtual reserves of the liquidity in range (Uniswap v3 whitepaper, 6.2).
+ */
+export function readSqrtPrice(
+  args: EventArguments,
+  pair: PricePair,
+  chain: Chain,
+): PriceReading | undefined {
+  const sqrtPriceX96 = argument.amount(args, 'sqrtPriceX96')
+  const liquidity = argument.amount(args, 'liquidity')
+  if (sqrtPriceX96 === 0n) return undefined
+  return readSorted(pair, chain, {
+    ratio: [Q192, sqrtPriceX96 * sqrtPriceX96],
+    held: [(liquidity * Q96) / sqrtPriceX96, (liquidity * sqrtPriceX96) / Q96],
+  })
+}
+
 /** In the order in which Uniswap sorts its tokens. */
 export type Sorted = readonly [amount0: bigint, amount1: bigint]
 
@@ -91,13 +112,18 @@ export function decimalsSorted(pair: PricePair, chain: Chain): readonly [number,
   return isSortedFirst(pair, chain) ? [own, other] : [other, own]
 }
 
+export function addressesSorted(pair: PricePair, chain: Chain): readonly [Address, Address] {
+  const [own, other] = [addressOn(chain, pair.token), addressOn(chain, quoteOf(pair))]
+  return isSortedFirst(pair, chain) ? [own, other] : [other, own]
+}
+
 function quoteOf({ quote }: Pick<PricePair, 'quote'>): PricedToken {
   if (quote === null) throw new DecodeError('a pool price needs a quote')
   return quote
 }
 
-function addressOn(chain: Chain, token: PricedToken): string {
-  return token.addresses.get(chain.name) ?? ''
+function addressOn(chain: Chain, token: PricedToken): Address {
+  return token.addresses.get(chain.name) ?? ZERO_ADDRESS
 }
 
 const token0 = from('function token0() view returns (address)')

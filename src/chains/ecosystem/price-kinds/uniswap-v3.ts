@@ -1,10 +1,6 @@
 import { type AbiEvent, from } from 'ox/AbiEvent'
-import { argument } from '../event-arguments.ts'
-import { liquidityFields, poolFields, proveSides, readSorted, resolveFloor } from './pool.ts'
+import { liquidityFields, poolFields, proveSides, readSqrtPrice, resolveFloor } from './pool.ts'
 import { definePriceKind, resolveContract } from './price-kind.ts'
-
-const Q96 = 2n ** 96n
-const Q192 = 2n ** 192n
 
 /** A pool of Uniswap v3 or a fork with its event, such as Slipstream: the price after every swap. */
 export const uniswapV3 = defineDialect(
@@ -38,19 +34,7 @@ function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
         floor: resolveFloor(context, minLiquidityUsd),
         events: [event],
         facts: {},
-        /**
-         * `sqrtPriceX96` is the square root of token1 per token0, scaled by 2^96. What is held are the
-         * virtual reserves of the liquidity in range (Uniswap v3 whitepaper, 6.2).
-         */
-        read(args, pair) {
-          const sqrtPriceX96 = argument.amount(args, 'sqrtPriceX96')
-          const liquidity = argument.amount(args, 'liquidity')
-          if (sqrtPriceX96 === 0n) return undefined
-          return readSorted(pair, contract.chain, {
-            ratio: [Q192, sqrtPriceX96 * sqrtPriceX96],
-            held: [(liquidity * Q96) / sqrtPriceX96, (liquidity * sqrtPriceX96) / Q96],
-          })
-        },
+        read: (args, pair) => readSqrtPrice(args, pair, contract.chain),
         prove: (ask, pair) => proveSides(contract, ask, pair),
       }
     },
