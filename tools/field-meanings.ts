@@ -118,7 +118,17 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   'supply.nonCirculating[].label': says('What it is, for readers of the file.'),
 
   '<events>[].chain': says('The chain of the contract.'),
-  '<events>[].address': says('The contract that emits the event.'),
+  '<events>[].address': says(
+    'The contract that emits the event. Needed unless `contracts` finds them.',
+  ),
+  '<events>[].contracts': says(
+    'Contracts that a factory makes emit the event, instead of `address`. Each counts from the block in which it was made. Not for burns, nor with `rows`.',
+  ),
+  '<events>[].contracts.factory': says(
+    'The contract that emits an event for each contract it makes.',
+  ),
+  '<events>[].contracts.event': says('That event, as Solidity writes it.'),
+  '<events>[].contracts.argument': says('Its argument that holds the address of the new contract.'),
   '<events>[].event': says('The event, as Solidity writes it.'),
   '<events>[].token': says(
     'The token of the amounts, by symbol; needed unless an argument names it.',

@@ -74,7 +74,7 @@ function blockAnswer(node: NodeState, tag: unknown): unknown {
 }
 
 interface LogQuery {
-  readonly address: readonly Hex[]
+  readonly address?: readonly Hex[]
   readonly topics: readonly (readonly Hex[] | null)[]
   readonly blockHash?: Hex
   readonly fromBlock?: Hex
@@ -128,7 +128,7 @@ function blocksOf(node: NodeState, query: LogQuery): readonly BuiltBlock[] {
 }
 
 function isWanted(query: LogQuery, log: BuiltLog): boolean {
-  if (!query.address.includes(log.address)) return false
+  if (query.address?.includes(log.address) === false) return false
   return query.topics.every((wanted, position) => {
     const topic = log.topics[position]
     return wanted === null || (topic !== undefined && wanted.includes(topic))

@@ -8,7 +8,8 @@ import type { LogFilter } from './log-filter.ts'
 export function bloomAdmits(logsBloom: BlockHeader['logsBloom'], filter: LogFilter): boolean {
   if (logsBloom === null) return true
   const bloom = fromHex(logsBloom)
-  const anyAddress = filter.addresses.some((address) => holds(bloom, address))
+  const { addresses } = filter
+  const anyAddress = addresses.length === 0 || addresses.some((address) => holds(bloom, address))
   return (
     anyAddress &&
     filter.topics.every((values) => values === null || values.some((topic) => holds(bloom, topic)))

@@ -1,6 +1,7 @@
 import type { Address, Hash } from '#domain/address.ts'
 
 export interface LogFilter {
+  /** Empty: any contract. */
   readonly addresses: readonly Address[]
   /** `null` accepts every value. */
   readonly topics: readonly (readonly Hash[] | null)[]

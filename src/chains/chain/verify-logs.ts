@@ -92,7 +92,8 @@ async function compare(
 }
 
 export function matches(filter: LogFilter, log: Pick<Log, 'address' | 'topics'>): boolean {
-  if (!filter.addresses.includes(log.address)) return false
+  const { addresses } = filter
+  if (addresses.length > 0 && !addresses.includes(log.address)) return false
   return filter.topics.every((values, position) => {
     const topic = log.topics[position]
     return values === null || (topic !== undefined && values.includes(topic))

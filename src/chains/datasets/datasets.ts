@@ -1,6 +1,7 @@
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { type AnyDataset, toAnyDataset } from '#chains/indexer/dataset.ts'
 import { makeEventDataset } from '#chains/indexer/events/event-dataset.ts'
+import { contractsDataset } from '#chains/indexer/found-contracts/dataset.ts'
 import { indexerMigrations } from '#chains/indexer/tables.ts'
 import { burnsDataset } from '#chains/kinds/burns/dataset.ts'
 import { unmintedMigration } from '#chains/kinds/burns/unminted.ts'
@@ -20,6 +21,7 @@ import { pricesMigration } from './prices/tables.ts'
 export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
   const { tokens, payment } = ecosystem
   return [
+    toAnyDataset(contractsDataset(originsOf(ecosystem))),
     toAnyDataset(pricesDataset(priceSeries(tokens))),
     toAnyDataset(holdersDataset(ecosystem)),
     ...eventKinds.map(({ part, dataset: name, byAccount }) =>
@@ -29,6 +31,16 @@ export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
     ),
     toAnyDataset(depositsDataset(payment)),
   ]
+}
+
+function originsOf(ecosystem: Ecosystem) {
+  const sources = eventKinds.flatMap(({ part }) => ecosystem[part])
+  return {
+    factories: sources.flatMap(({ made }) => made ?? []),
+    emitters: ecosystem.tokens.flatMap(({ prices }) =>
+      prices.flatMap((price) => (price.chain === null ? [] : (price.emitters ?? []))),
+    ),
+  }
 }
 
 export const registerMigrations: readonly Migration[] = [

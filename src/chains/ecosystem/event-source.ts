@@ -2,12 +2,15 @@ import type { Address } from '#domain/address.ts'
 import type { JsonMembers } from '#lib/json.ts'
 import type { EmittedEvent } from './emitted-event.ts'
 import type { EventArguments } from './event-arguments.ts'
+import type { FoundContracts } from './found-contracts.ts'
 import type { MappingCode } from './mapping-code/mapping-code.ts'
-import type { PricedToken } from './priced-token.ts'
+import type { Emitters, PricedToken } from './priced-token.ts'
 
 export interface EventSource extends EmittedEvent {
   /** The token that the mapping names; null if an argument names it. */
   readonly token: PricedToken | null
+  /** Its logs are those of contracts that a factory made, instead of those of `address`, the factory. */
+  readonly made?: Factory
   /** What `read` depends on: once it changes, the events are read again. */
   readonly facts: JsonMembers
   /** The field that `where` comes from, if not its own. */
@@ -16,6 +19,19 @@ export interface EventSource extends EmittedEvent {
   readonly code?: MappingCode
   /** Throws DecodeError if the log is unreadable. Must be pure. */
   read(args: EventArguments): EventReading
+}
+
+/** Each event names a contract that it made. */
+export interface Factory {
+  readonly found: FoundContracts
+  readonly event: EmittedEvent
+  readonly argument: string
+}
+
+/** Where contracts are found. */
+export interface Origins {
+  readonly factories: readonly Factory[]
+  readonly emitters: readonly Emitters[]
 }
 
 export interface EventReading {

@@ -33,7 +33,13 @@ export const eventText = Type.String({
 
 export const mapping = {
   chain: chainName,
-  address: addressText,
+  address: Type.Optional(addressText),
+  contracts: Type.Optional(
+    Type.Object(
+      { factory: addressText, event: eventText, argument: Type.String({ minLength: 1 }) },
+      closed,
+    ),
+  ),
   event: eventText,
   rows: Type.Optional(
     Type.String({

@@ -5,6 +5,7 @@ import type { MicroUsd, Price } from '#domain/money.ts'
 import type { Token } from '#domain/token.ts'
 import type { JsonMembers } from '#lib/json.ts'
 import type { EventArguments } from './event-arguments.ts'
+import type { FoundContracts } from './found-contracts.ts'
 import type { Problem } from './problem.ts'
 
 export interface Chain {
@@ -53,6 +54,8 @@ export interface ContractPrice {
   readonly staleAfterSeconds?: number
   /** What the last trade paid: one transaction with a trade there and back leaves a false price. */
   readonly ofLastTrade?: true
+  /** The contracts that emit, if not `address`. */
+  readonly emitters?: Emitters
   /** What `read` depends on besides the pair: once it changes, prices are read again. */
   readonly facts: JsonMembers
   /** Undefined if the event says nothing; throws DecodeError if it is unreadable. Must be pure. */
@@ -61,6 +64,12 @@ export interface ContractPrice {
   prove(ask: AskView, pair: ProvenPair): Promise<Problem | undefined>
   /** What to write instead of a contract that has no such events, if the contract knows. */
   remedy?(ask: AskView): Promise<string | undefined>
+}
+
+export interface Emitters {
+  readonly found: FoundContracts
+  /** Asks the contract of the price; undefined if it cannot say. */
+  ask(view: AskView): Promise<readonly Address[] | undefined>
 }
 
 export interface PriceReading {

@@ -16,9 +16,10 @@ import type { Phase } from './backfill/open-phase.ts'
 import { planBackfill } from './backfill/plan-backfill.ts'
 import { type ReadDeps, type ReadInput, readSegments } from './backfill/read-segments.ts'
 import { commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
+import { readFactoriesUpTo } from './found-contracts/read-factories.ts'
 import { oldestBlock, readPosition, storedBlock } from './positions.ts'
 import type { Segment } from './segment.ts'
-import { filtersOf } from './select-logs.ts'
+import { headFiltersOf } from './select-logs.ts'
 
 export interface ChainIndexDeps extends BackfillerDeps {
   onRead?: ReadDeps['onRead']
@@ -104,6 +105,7 @@ export class ChainIndex {
     const stored = await engine.snapshot(async (reads) => ({
       position: await readPosition(reads, id),
       backfill: await readBackfill(reads, id),
+      found: await Promise.all(this.#deps.datasets.map((each) => each.load?.(reads, id))),
     }))
     this.#position = stored.position
     this.#backfiller.resume(stored.backfill)
@@ -147,7 +149,7 @@ export class ChainIndex {
     const { id, startBlock, finality, proofs } = this.#chain
     return {
       source,
-      filters: filtersOf(this.#datasets(), id),
+      filters: headFiltersOf(this.#datasets(), id),
       startBlock,
       finality,
       proofs,
@@ -184,6 +186,7 @@ export class ChainIndex {
     const { startBlock } = this.#chain
     const plan = await planBackfill(this.#blockClock, { startBlock, to, head: tip.head })
     this.#backfiller.resume(plan)
+    await this.#readFactories(to)
     const from = plan.newestFrom.number
     const onFirst = (end: number) => this.#backfiller.readAhead(end, storing)
     this.#segments = this.#open({ from, to, after: undefined, onFirst })
@@ -191,9 +194,19 @@ export class ChainIndex {
     return storing
   }
 
-  #readHistory({ tip, from, to }: Extract<ChainEvent, { kind: 'history' }>): Promise<Position> {
+  async #readHistory({
+    tip,
+    from,
+    to,
+  }: Extract<ChainEvent, { kind: 'history' }>): Promise<Position> {
+    if (this.#segments === undefined) await this.#readFactories(to)
     this.#segments ??= this.#open({ from, to, after: this.#position })
     return this.#storeNext({ tip, to, backfill: undefined })
+  }
+
+  #readFactories(to: number): Promise<void> {
+    const known = this.isComplete ? (this.#position?.number ?? -1) : -1
+    return readFactoriesUpTo(this.#readDeps(), this.#deps, { chain: this.#chain, to, known })
   }
 
   async #storeNext(

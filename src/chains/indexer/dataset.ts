@@ -1,6 +1,7 @@
 import type { Position } from '#chains/chain/chain-event.ts'
 import type { LogColumns } from '#chains/chain/columns/log-columns.ts'
 import { UnlistedTokenError } from '#chains/ecosystem/event-arguments.ts'
+import type { Origins } from '#chains/ecosystem/event-source.ts'
 import { CodeStallError } from '#chains/ecosystem/mapping-code/module-realm.ts'
 import { type Log, placeOf } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
@@ -35,6 +36,10 @@ export interface Dataset<Fact> {
   decode(log: Log): readonly Fact[]
   /** Logs that are decoded together, once all logs of their blocks are read. */
   readonly code?: CodeDecoder<Fact>
+  /** Set on the dataset that finds the contracts of others. */
+  readonly origins?: Origins
+  /** Makes what it holds in memory that of the register. */
+  load?(connection: Connection, chainId: number): Promise<void>
   /** Facts come in chain order. */
   apply(change: Change, facts: readonly Fact[]): Promise<void>
   /** Apply, revert, apply equals apply. */

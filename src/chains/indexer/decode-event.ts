@@ -11,12 +11,34 @@ import { compileWordDecoder } from './word-decoder.ts'
 export function makeEventReader(
   sources: readonly EventSource[],
 ): (log: Log) => readonly { readonly source: EventSource; readonly args: EventArguments }[] {
-  const byKey = Map.groupBy(sources, keyOfSource)
+  const sourcesOf = groupSources(sources)
   return (log) =>
-    (byKey.get(keyOfLog(log)) ?? []).flatMap((source) => {
+    sourcesOf(log).flatMap((source) => {
       const args = readArguments(source, log)
       return args === undefined ? [] : [{ source, args }]
     })
+}
+
+/** The sources of a log, in the order of the file. */
+export function groupSources(
+  sources: readonly EventSource[],
+): (log: Log) => readonly EventSource[] {
+  const byKey = Map.groupBy(
+    sources.filter(({ made }) => made === undefined),
+    keyOfSource,
+  )
+  const ofMade = Map.groupBy(
+    sources.filter(({ made }) => made !== undefined),
+    ({ chain, topic0 }) => `${chain.id}|${topic0}`,
+  )
+  return (log) => {
+    const own = byKey.get(keyOfLog(log)) ?? []
+    const made = ofMade
+      .get(`${log.chainId}|${log.topics[0]}`)
+      ?.filter((each) => each.made?.found.counts(log.address, log.blockNumber))
+    if (made === undefined || made.length === 0) return own
+    return [...own, ...made].sort((a, b) => sources.indexOf(a) - sources.indexOf(b))
+  }
 }
 
 export function keyOfSource({ chain, address, topic0 }: EmittedEvent): string {
@@ -28,14 +50,17 @@ export function keyOfLog({ chainId, address, topics }: Log): string {
 }
 
 /** Undefined if `where` leaves the log out. Throws DecodeError. */
-export function readArguments(source: EmittedEvent, log: Log): EventArguments | undefined {
+export function readArguments(source: EmittedEvent, log: UndatedLog): EventArguments | undefined {
   const args = decodeArguments(source, log)
   return passes(source, args) ? args : undefined
 }
 
 /** Accepted addresses become topics. Logs that a mapping's code looks at are selected too. */
 export function selectorsOf(sources: readonly EventSource[]): readonly Selector[] {
-  return sources.flatMap((source) => [source, ...(source.code?.companions ?? [])]).map(selectorOf)
+  return sources.flatMap(({ made, code, ...source }) => [
+    { ...selectorOf(source), ...(made && { found: made.found }) },
+    ...(code?.companions ?? []).map(selectorOf),
+  ])
 }
 
 function selectorOf(source: EmittedEvent): Selector {
@@ -54,11 +79,13 @@ function acceptedTopics(source: EmittedEvent, input: Parameter): readonly Hash[]
   return [...values].map<Hash>((value) => `0x${value.slice(2).padStart(64, '0')}`)
 }
 
-type Decode = (log: Log) => EventArguments | undefined
+type UndatedLog = Pick<Log, 'topics' | 'data'>
+
+type Decode = (log: UndatedLog) => EventArguments | undefined
 
 const decoders = new WeakMap<EmittedEvent, Decode>()
 
-function decodeArguments(source: EmittedEvent, log: Log): EventArguments {
+function decodeArguments(source: EmittedEvent, log: UndatedLog): EventArguments {
   let decode = decoders.get(source)
   if (decode === undefined) {
     decode = compileWordDecoder(source.event) ?? ((each) => decodeAny(source, each))
@@ -73,7 +100,7 @@ export function misfitOf({ event, address }: EmittedEvent): string {
   return `${event.name} of ${address} does not fit its ABI`
 }
 
-function decodeAny(source: EmittedEvent, log: Log): EventArguments {
+function decodeAny(source: EmittedEvent, log: UndatedLog): EventArguments {
   try {
     const [topic0 = source.topic0, ...rest] = log.topics
     return toRecord(decode(source.event, { topics: [topic0, ...rest], data: log.data }))

@@ -48,7 +48,9 @@ function nameOf(
 ): string {
   const possible = mappings.filter(
     ({ source, ...each }) =>
-      each.dataset === dataset && source.chain.id === chainId && source.address === contract,
+      each.dataset === dataset &&
+      source.chain.id === chainId &&
+      (source.address === contract || source.made !== undefined),
   )
   const misfits = possible.filter(
     ({ source }) => reason === misfitOf(source) || reason.startsWith(`${source.code?.file}: `),

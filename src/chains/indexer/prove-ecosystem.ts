@@ -114,8 +114,8 @@ function contractsOf(ecosystem: Ecosystem): readonly Contract[] {
     address,
   }))
   const ofEvents = eventKinds.flatMap(({ part }) =>
-    ecosystem[part].map(({ chain, address }, index) => ({
-      field: `${part}[${index}].address`,
+    ecosystem[part].map(({ chain, address, made }, index) => ({
+      field: `${part}[${index}].${made === undefined ? 'address' : 'contracts.factory'}`,
       chain,
       address,
     })),

@@ -2,12 +2,15 @@ import { type LogColumns, tailOf } from '#chains/chain/columns/log-columns.ts'
 import type { PairTable } from '#chains/chain/columns/pair-table.ts'
 import type { LogFilter } from '#chains/chain/log-filter.ts'
 import { matches } from '#chains/chain/verify-logs.ts'
+import type { FoundContracts } from '#chains/ecosystem/found-contracts.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 
 export interface Selector {
   readonly chainId: number
   readonly address: Address
+  /** Their logs are selected, instead of those of `address`. */
+  readonly found?: FoundContracts | undefined
   readonly topic0: Hash
   /** Topics after the first; absent if any value will do. */
   readonly arguments?: LogFilter['topics']
@@ -20,16 +23,23 @@ export interface LogSelection {
 }
 
 export function selectLogs(selectors: readonly Selector[]): LogSelection {
-  const wanted = Map.groupBy(selectors, (each) => keyOf(each.chainId, each))
+  const wanted = Map.groupBy(selectors, keyOfSelector)
+  const selectorsFor = (chainId: number, pair: { readonly address: Address; topic0: string }) => {
+    const ofAny = wanted.get(keyOf(chainId, { ...pair, address: ANY })) ?? []
+    const found = ofAny.filter(({ found }) => found?.countsFrom(pair.address) !== undefined)
+    return [...(wanted.get(keyOf(chainId, pair)) ?? []), ...found]
+  }
   const wants = (log: Log) =>
-    wanted
-      .get(keyOf(log.chainId, { address: log.address, topic0: log.topics[0] ?? '0x' }))
-      ?.some((each) => each.arguments === undefined || matches(toFilter(each), log)) ?? false
+    selectorsFor(log.chainId, { address: log.address, topic0: log.topics[0] ?? '0x' }).some(
+      (each) =>
+        each.found?.counts(log.address, log.blockNumber) !== false &&
+        (each.arguments === undefined || matches(toFilter(each, log.address), log)),
+    )
   const byTable = new WeakMap<PairTable, readonly ColumnTest[]>()
   const testsOf = ({ table, chainId }: LogColumns) => {
     const known = byTable.get(table)
     if (known !== undefined) return known
-    const tests = table.pairs.map((each) => columnTest(wanted.get(keyOf(chainId, each)) ?? []))
+    const tests = table.pairs.map((each) => columnTest(selectorsFor(chainId, each), each.address))
     byTable.set(table, tests)
     return tests
   }
@@ -50,14 +60,25 @@ export function selectLogs(selectors: readonly Selector[]): LogSelection {
 
 type ColumnTest = (columns: LogColumns, index: number) => boolean
 
+/** Stands for the contracts that were found. */
+const ANY = '*'
+
+function keyOfSelector({ chainId, address, topic0, found }: Selector): string {
+  return keyOf(chainId, { address: found === undefined ? address : ANY, topic0 })
+}
+
 function keyOf(chainId: number, of: { readonly address: string; readonly topic0: string }): string {
   return `${chainId}|${of.address}|${of.topic0}`
 }
 
-function columnTest(selectors: readonly Selector[]): ColumnTest {
+function columnTest(selectors: readonly Selector[], address: Address): ColumnTest {
   if (selectors.length === 0) return () => false
-  if (selectors.some((each) => each.arguments === undefined)) return () => true
-  const filters = selectors.map((each) => (each.arguments ?? []).map(topicTest))
+  const isAll = (each: Selector) => each.arguments === undefined && each.found === undefined
+  if (selectors.some(isAll)) return () => true
+  const filters = selectors.map((each) => [
+    ...(each.arguments ?? []).map(topicTest),
+    ...(each.found === undefined ? [] : [blockTest(each.found.countsFrom(address))]),
+  ])
   // Runs for every transfer.
   return (columns, index) => {
     for (const tests of filters) if (meetsAll(tests, columns, index)) return true
@@ -82,35 +103,96 @@ function topicTest(values: readonly Hash[] | null): TopicTest {
     tails.has(columns.topicTail(index, topic)) && wanted.has(columns.topic(index, topic))
 }
 
-function toFilter(selector: Selector): LogFilter {
+function blockTest(from = Number.POSITIVE_INFINITY): TopicTest {
+  return (columns, index) => (columns.blockNumber[index] ?? 0) >= from
+}
+
+function toFilter(selector: Selector, address: Address): LogFilter {
   return {
-    addresses: [selector.address],
+    addresses: [address],
     topics: [[selector.topic0], ...(selector.arguments ?? [])],
   }
 }
 
 /**
  * There are few: one per set of arguments. They may still match the same log, which the readers take from the
- * first filter only.
+ * first filter only. Contracts that are found are named up to `NAMED_MAX`, further ones are filtered here.
  */
 export function filtersOf(
   datasets: readonly { readonly selectors: readonly Selector[] }[],
   chainId: number,
 ): readonly LogFilter[] {
-  const selectors = datasets
-    .flatMap((dataset) => dataset.selectors)
-    .filter((each) => each.chainId === chainId)
-  const needed = [...Map.groupBy(selectors, (each) => keyOf(chainId, each)).values()].flatMap(
-    (group) =>
-      group.filter((each, index) => !group.some((other, at) => replaces(other, each, at < index))),
+  const selectors = selectorsOn(datasets, chainId)
+  const [named, others] = partition(selectors, ({ found }) => (found?.size ?? 0) <= NAMED_MAX)
+  return [
+    ...groupByArguments(named.flatMap(selectorPerContract)).map(toNamed),
+    ...groupByArguments(others).map((group) => ({
+      ...toNamed(group.flatMap(selectorPerContract)),
+      addresses: [],
+    })),
+  ]
+}
+
+function partition<T>(
+  items: readonly T[],
+  isFirst: (item: T) => boolean,
+): readonly [readonly T[], readonly T[]] {
+  return [items.filter(isFirst), items.filter((each) => !isFirst(each))]
+}
+
+/** Endpoints take about this many addresses. */
+const NAMED_MAX = 500
+
+/** For whole blocks, which may hold logs of contracts that are found in them. */
+export function headFiltersOf(
+  datasets: readonly { readonly selectors: readonly Selector[] }[],
+  chainId: number,
+): readonly LogFilter[] {
+  const selectors = selectorsOn(datasets, chainId)
+  const [named, others] = partition(selectors, ({ found }) => found === undefined)
+  const ofAny = groupByArguments(others).map((group) => ({
+    addresses: [],
+    topics: toNamed(group).topics,
+  }))
+  return [...groupByArguments(named).map(toNamed), ...ofAny]
+}
+
+function selectorsOn(
+  datasets: readonly { readonly selectors: readonly Selector[] }[],
+  chainId: number,
+): readonly Selector[] {
+  return datasets.flatMap(({ selectors }) => selectors).filter((each) => each.chainId === chainId)
+}
+
+function selectorPerContract({ found, ...selector }: Selector): readonly Selector[] {
+  if (found === undefined) return [selector]
+  return found.addresses.map((address) => ({ ...selector, address }))
+}
+
+type Group = readonly Selector[]
+
+function groupByArguments(selectors: Group): readonly Group[] {
+  const keyed = (each: Selector) => `${keyOfSelector(each)}|${each.found?.key}`
+  const needed = [...Map.groupBy(selectors, keyed).values()].flatMap((group) =>
+    group.filter((each, index) => !group.some((other, at) => replaces(other, each, at < index))),
   )
-  const groups = Map.groupBy(needed, (each) => JSON.stringify(each.arguments ?? []))
-  return [...groups.values()].map((group) => ({
+  return [...Map.groupBy(needed, (each) => JSON.stringify(each.arguments ?? [])).values()]
+}
+
+function toNamed(group: Group): LogFilter {
+  if (group.length > PAIRS_MAX)
+    throw new Error(
+      `the mappings look for ${group.length} pairs of contract and event, at most ${PAIRS_MAX} can be told apart`,
+    )
+  return {
     addresses: [...new Set(group.map((each) => each.address))],
     topics: [[...new Set<Hash>(group.map((each) => each.topic0))], ...(group[0]?.arguments ?? [])],
     pairs: group.map(({ address, topic0 }) => ({ address, topic0 })),
-  }))
+  }
 }
+
+/** A bound of `PairTable`. */
+const PAIRS_MAX = 65_000
 
 /** Whether it matches all that another selector of the same event does; of equals, the first stays. */
 function replaces(selector: Selector, other: Selector, isBefore: boolean): boolean {

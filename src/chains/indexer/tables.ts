@@ -6,6 +6,7 @@ import { matchedMappingsMigration } from './events/matched-mappings.ts'
 import { eventsMigration } from './events/tables.ts'
 import { feedMigration } from './feed/tables.ts'
 import { forgottenChainsMigration } from './forgotten-chains.ts'
+import { foundContractsMigration } from './found-contracts/table.ts'
 import { indexedConfigMigration } from './indexed-config/tables.ts'
 import { nodeStatesMigration } from './node-states.ts'
 import { stalledChainsMigration } from './stalled-chains.ts'
@@ -69,4 +70,5 @@ export const indexerMigrations: readonly Migration[] = [
   }),
   unknownFiguresMigration,
   stalledDatasetsMigration,
+  foundContractsMigration,
 ]

@@ -10,10 +10,11 @@ import { type Mapping, mappingsOf } from '#chains/indexer/mappings.ts'
 import { ProofError } from '#chains/indexer/proof-error.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
 import { mappingWarnings } from '#chains/kinds/kinds.ts'
-import { showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { countOf } from '#lib/count-of.ts'
 import type { Clock } from '#lib/time.ts'
 import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
+import { findEmitters } from './find-emitters.ts'
 import { findPricelessDays } from './priceless-days.ts'
 import { describeRow, type ReadLog, readMapping, whyNotRead } from './read-mapping.ts'
 import { scanBack } from './scan-back.ts'
@@ -131,17 +132,14 @@ async function judgeMappings(
       const chain = sourceOf(mapping.source.chain)
       const head = await chain.header('latest')
       if (head === undefined) return {}
-      const { logs, from } = await scanBack(
-        { source: chain, clock },
-        {
-          filter: { addresses: [mapping.source.address], topics: [[mapping.source.topic0]] },
-          from: mapping.source.chain.startBlock,
-          to: head.number,
-          enough: SAMPLE,
-          untilMs: clock() + SEARCH_MS,
-        },
-      )
-      const reads = await Promise.all(logs.map((log) => readMapping(chain, mapping.source, log)))
+      const { source } = mapping
+      const deps = { source: chain, clock }
+      const untilMs = clock() + SEARCH_MS
+      const range = { from: source.chain.startBlock, to: head.number, untilMs }
+      const addresses = await findEmitters(deps, source, range)
+      const filter = { addresses, topics: [[source.topic0]] }
+      const { logs, from } = await scanBack(deps, { ...range, filter, enough: SAMPLE })
+      const reads = await Promise.all(logs.map((log) => readMapping(chain, source, log)))
       return judgeLogs(ecosystem, mapping, { logs, reads, from, to: head.number })
     }),
   )
@@ -248,10 +246,10 @@ function showRows(
 }
 
 /** The node filters by event and by the accepted addresses. */
-export function filterOf(source: Mapping['source']) {
+export function filterOf(source: Mapping['source'], addresses: readonly Address[]) {
   const [selector] = selectorsOf([source])
   return {
-    addresses: [source.address],
+    addresses,
     topics: [[source.topic0], ...(selector?.arguments ?? [])],
   }
 }

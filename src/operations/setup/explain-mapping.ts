@@ -8,6 +8,7 @@ import { isObject } from '#lib/json.ts'
 import type { Clock } from '#lib/time.ts'
 import { filterOf, openSources } from './check-file.ts'
 import { oneLine, SetupError } from './discover/chain-view.ts'
+import { findEmitters } from './find-emitters.ts'
 import { openNode } from './node.ts'
 import { describeRow, type ReadLog, readMapping, whyNotRead } from './read-mapping.ts'
 import { scanBack } from './scan-back.ts'
@@ -73,14 +74,16 @@ export async function explainMapping(
   const to = head?.number ?? source.chain.startBlock
   const scan = { from: source.chain.startBlock, to, untilMs: clock() + BUDGET_MS }
   const deps = { source: chain, clock }
-  const matched = await scanBack(deps, { ...scan, filter: filterOf(source), enough: LOGS })
+  const addresses = await findEmitters(deps, source, scan)
+  const filter = filterOf(source, addresses)
+  const matched = await scanBack(deps, { ...scan, filter, enough: LOGS })
   const sample =
     matched.logs.length > 0
       ? []
       : (
           await scanBack(deps, {
             ...scan,
-            filter: { addresses: [source.address], topics: [] },
+            filter: { addresses, topics: [] },
             enough: SAMPLE,
           })
         ).logs
@@ -97,7 +100,7 @@ export async function explainMapping(
 
 async function logsOfTransaction(
   chain: ChainSource,
-  { address, chain: { name, rpcUrls } }: EventSource,
+  { address, made, topic0, chain: { name, rpcUrls } }: EventSource,
   tx: string,
 ): Promise<readonly SourceLog[]> {
   const hash = parseHash(tx)
@@ -106,7 +109,11 @@ async function logsOfTransaction(
   if (!isObject(receipt))
     throw new SetupError(`--tx: the node of ${name} does not know ${hash}; is it of another chain?`)
   const block = Number(receipt.blockNumber)
-  const all = await chain.logsInRange({ addresses: [address], topics: [] }, block, block)
+  const filter =
+    made === undefined
+      ? { addresses: [address], topics: [] }
+      : { addresses: [], topics: [[topic0]] }
+  const all = await chain.logsInRange(filter, block, block)
   return all.filter(({ txHash }) => txHash === hash)
 }
 

@@ -79,5 +79,6 @@ function toBlock(block: number | BlockTag): string {
 }
 
 function wireFilter(filter: LogFilter): object {
-  return { address: filter.addresses, topics: filter.topics }
+  const { addresses, topics } = filter
+  return addresses.length === 0 ? { topics } : { address: addresses, topics }
 }

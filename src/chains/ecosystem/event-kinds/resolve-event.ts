@@ -1,7 +1,8 @@
 import { type AbiEvent, from, getSelector } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
 import { argumentNames, type EmittedEvent } from '../emitted-event.ts'
-import type { EventSource } from '../event-source.ts'
+import type { EventSource, Factory } from '../event-source.ts'
+import { FoundContracts } from '../found-contracts.ts'
 import { isComputed, MappingCode, type RowMember } from '../mapping-code/mapping-code.ts'
 import type { CodeModule } from '../mapping-code/read-module.ts'
 import type { Chain } from '../priced-token.ts'
@@ -13,7 +14,12 @@ export type MappedEvent = Omit<EventSource, 'facts' | 'read'>
 
 interface Mapping {
   readonly chain: string
-  readonly address: string
+  readonly address?: string
+  readonly contracts?: {
+    readonly factory: string
+    readonly event: string
+    readonly argument: string
+  }
   readonly event: string
   readonly token?: string
   readonly where?: Where
@@ -32,13 +38,14 @@ interface Beside {
 export function resolveEvent(context: MappingContext, mapping: Mapping): MappedEvent | undefined {
   const { resolver, field } = context
   const chain = resolver.chain(`${field}.chain`, mapping.chain)
-  const address = resolver.address(`${field}.address`, mapping.address)
+  const address = resolveAddress(context, mapping)
   const event = parseEvent(context, 'event', mapping.event)
-  if (event === undefined) return undefined
+  if (event === undefined || address === undefined) return undefined
   const token = mapping.token === undefined ? null : resolver.token(`${field}.token`, mapping.token)
   const where = resolveWhere(resolver, field, { event, where: mapping.where ?? {} })
   if (chain === undefined || token === undefined) return undefined
   const code = resolveCode(context, mapping, { chain, address, event })
+  const made = mapping.contracts && resolveFactory(context, mapping.contracts, { chain, address })
   return {
     chain,
     address,
@@ -47,7 +54,40 @@ export function resolveEvent(context: MappingContext, mapping: Mapping): MappedE
     ...where,
     token,
     ...(code && { code }),
+    ...(made && { made }),
   }
+}
+
+/** Of a factory, if it makes the contracts that emit. */
+function resolveAddress({ resolver, field }: MappingContext, mapping: Mapping) {
+  const { address, contracts } = mapping
+  if (contracts === undefined)
+    return address === undefined
+      ? resolver.problems.add(
+          `${field}.address`,
+          'is missing: write the contract that emits, or contracts for those that a factory makes',
+        )
+      : resolver.address(`${field}.address`, address)
+  if (address !== undefined)
+    resolver.problems.add(`${field}.address`, 'is not for mappings with contracts; remove it')
+  if (mapping.rows !== undefined)
+    resolver.problems.add(`${field}.rows`, 'is not for mappings with contracts; remove it')
+  return resolver.address(`${field}.contracts.factory`, contracts.factory)
+}
+
+function resolveFactory(
+  context: MappingContext,
+  contracts: NonNullable<Mapping['contracts']>,
+  { chain, address }: Pick<MappedEvent, 'chain' | 'address'>,
+): Factory | undefined {
+  const event = parseEvent(context, 'contracts.event', contracts.event)
+  if (event === undefined) return undefined
+  requireArguments(context, { event }, { 'contracts.argument': contracts.argument }, 'address')
+  const topic0 = getSelector(event)
+  const key = [address, event.name, topic0, contracts.argument].join(' ')
+  const found = new FoundContracts(chain.id, key)
+  const emitted = { chain, address, event, topic0, where: new Map(), whereNot: new Map() }
+  return { found, event: emitted, argument: contracts.argument }
 }
 
 function resolveCode(
@@ -106,7 +146,7 @@ function parseEvent(
 /** `named`: the arguments by the fields that name them; fields left out are skipped. */
 export function requireArguments(
   { resolver, field }: MappingContext,
-  { event }: MappedEvent,
+  { event }: Pick<MappedEvent, 'event'>,
   named: Readonly<Record<string, string | undefined>>,
   type?: 'address' | 'uint256',
 ): void {

@@ -7,8 +7,9 @@ import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import type { AnyDataset, HistoryFold, Store } from '../dataset.ts'
+import { readFactoriesUpTo } from '../found-contracts/read-factories.ts'
 import type { Anomaly, Segment } from '../segment.ts'
-import { filtersOf } from '../select-logs.ts'
+import { headFiltersOf } from '../select-logs.ts'
 import { type CommitDeps, stageLogs } from '../transaction.ts'
 import { type Backfill, readBackfill } from './backfill-row.ts'
 import { commitFolded, commitMeeting, commitOlder, type Folded } from './commit-older.ts'
@@ -65,7 +66,7 @@ export class Backfiller {
 
   /** It skips new blocks until the backfill has caught up. */
   isAwaitedBy(dataset: AnyDataset): boolean {
-    if (this.#backfill === undefined) return false
+    if (this.#backfill === undefined || dataset.origins !== undefined) return false
     const { datasets } = this.#backfill
     return datasets?.includes(dataset.name) ?? dataset.openHistory !== undefined
   }
@@ -96,6 +97,7 @@ export class Backfiller {
     try {
       const opened = await this.#openFolds(backfill)
       if (opened.at.number >= limit) return 'met'
+      if (this.#segments === undefined) await this.#readFactories(limit)
       this.#segments ??= this.#open(backfill, opened, limit)
       const next = await (this.#ahead ?? this.#segments.next())
       this.#ahead = undefined
@@ -162,7 +164,9 @@ export class Backfiller {
       const opened = await this.#openFolds(this.#stored())
       const { folds, at } = opened
       assert(at.number <= position.number, 'the older history went beyond the position')
-      const waiting = this.#deps.datasets.filter((each) => this.isAwaitedBy(each))
+      const waiting = this.#deps.datasets.filter(
+        (each) => each.origins !== undefined || this.isAwaitedBy(each),
+      )
       const [logs, stored] = await allEnded([
         this.#logsBetween(waiting, at, position),
         this.#storeFolded(opened),
@@ -198,6 +202,10 @@ export class Backfiller {
     return stored
   }
 
+  #readFactories(to: number): Promise<void> {
+    return readFactoriesUpTo(this.#read, this.#deps, { chain: this.#chain, to, known: -1 })
+  }
+
   #stored(): Backfill {
     assert(this.#backfill !== undefined, 'there is no older history')
     return this.#backfill
@@ -231,7 +239,7 @@ export class Backfiller {
   }
 
   #readFor({ datasets: names }: Backfill): readonly AnyDataset[] {
-    const { datasets } = this.#deps
+    const datasets = this.#deps.datasets.filter(({ origins }) => origins === undefined)
     return names === null ? datasets : datasets.filter(({ name }) => names.includes(name))
   }
 
@@ -280,7 +288,7 @@ export class Backfiller {
     if (distance > MEETING_BLOCKS_MAX)
       throw new RpcError(`${distance} blocks are not final; waiting for the chain to finalize them`)
     const { id, proofs } = this.#chain
-    const filters = filtersOf(datasets, id)
+    const filters = headFiltersOf(datasets, id)
     const source = withHeadersAhead(this.#deps.source, read.number + 1, position.number)
     const head = await source.header(position.number)
     if (head?.hash !== position.hash) return undefined

@@ -73,6 +73,7 @@ export function eventFacts({ address, event, topic0, token, ...source }: EventSo
     where: sortedValues(source.where),
     whereNot: sortedValues(source.whereNot),
     token: token?.symbol ?? null,
+    ...(source.made && { contracts: source.made.found.key }),
     ...(source.code && codeFacts(source.code)),
   }
 }

@@ -62,6 +62,8 @@ export const burns = defineEventKind({
         `${field}.rows`,
         `can only keep or leave out burns on a token's own Transfer; export "keep" alone`,
       )
+    if (mapped.made !== undefined)
+      resolver.problems.add(`${field}.contracts`, 'is not for burns; remove it')
     requireOwnToken(context, mapped)
     requireArguments(context, mapped, { from, to: burn.to }, 'address')
     requireArguments(context, mapped, { amount }, 'uint256')

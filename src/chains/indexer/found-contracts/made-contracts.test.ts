@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { type Address, encodeAbiParameters, encodeEventTopics, type Hex, parseAbi } from 'viem'
+import { registerMigrations } from '#chains/datasets/datasets.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { accounts, addresses } from '#devnet/addresses.ts'
+import { fromStored } from '#lib/stored-integer.ts'
+import type { Engine } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import { beginChain, type LogPlan } from '#test/chain-builder/built-chain.ts'
+import { logOf } from '#test/chain-builder/log-plans.ts'
+import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
+import { oneTokenEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { buildAnew, differenceOf } from '#test/stepped-index.ts'
+import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
+
+const { grave } = addresses.base
+const { holder, operator } = accounts
+const factory = '0x00000000000000000000000000000000000fac70'
+const abi = parseAbi([
+  'event PotMade(address indexed owner, address pot)',
+  'event Paid(address indexed to, uint256 amount)',
+])
+
+const pot = (index: number): Address => `0x${(0xb0000 + index).toString(16).padStart(40, '0')}`
+const made = (index: number): LogPlan => ({
+  address: factory,
+  topics: encodeEventTopics({ abi, eventName: 'PotMade', args: { owner: operator } }) as Hex[],
+  data: encodeAbiParameters([{ type: 'address' }], [pot(index)]),
+})
+const paid = (index: number, amount: bigint): LogPlan => ({
+  address: pot(index),
+  topics: encodeEventTopics({ abi, eventName: 'Paid', args: { to: holder } }) as Hex[],
+  data: encodeAbiParameters([{ type: 'uint256' }], [amount]),
+})
+
+const mapping = {
+  chain: 'base',
+  contracts: {
+    factory,
+    event: 'event PotMade(address indexed owner, address pot)',
+    argument: 'pot',
+  },
+  event: 'event Paid(address indexed to, uint256 amount)',
+  kind: 'claim',
+  recipient: 'to',
+  amount: 'amount',
+  token: 'GRAVE',
+} as const
+
+const amountsIn = (engine: Engine) =>
+  engine.snapshot(async (reads) => {
+    const found = await reads.run(sql`
+      select amount from events where dataset = 'dividends' order by block_number, place`)
+    return found.map((row) => Number(fromStored(column.text(row, 'amount'))))
+  })
+
+/** Pots are made and pay in history and near the head; strangers emit the same event all along. */
+const chain = beginChain(8453, 1_700_000_000)
+  .add(
+    { logs: [logOf.mint(grave, operator, 10n ** 24n), paid(1, 1n)] },
+    // Its own log comes before that of the factory.
+    { logs: [paid(0, 2n), made(0), paid(0, 3n), paid(1, 4n)] },
+    { logs: [paid(0, 5n), made(1)] },
+  )
+  .addEmpty(150)
+  .add({ logs: [paid(0, 6n), paid(1, 7n), paid(2, 8n), paid(99, 9n)] })
+  .addEmpty(2)
+
+interface World {
+  readonly base: ServedChain
+  readonly ecosystem: Ecosystem
+  index(engine: Engine): Promise<readonly number[]>
+}
+
+async function withWorld(
+  work: (world: World) => Promise<void>,
+  { mapped = true, manyMade = 0 } = {},
+): Promise<void> {
+  const logs = Array.from({ length: manyMade }, (_, index) => made(1_000 + index))
+  const base = await serveChain(manyMade === 0 ? chain : beginWith(logs), { finalDepth: 8 })
+  try {
+    const ecosystem = ecosystemAt(base, mapped)
+    await work({ base, ecosystem, index: (engine) => indexOnce(ecosystem, engine) })
+  } finally {
+    await base.stop()
+  }
+}
+
+function beginWith(logs: readonly LogPlan[]) {
+  const mint = logOf.mint(grave, operator, 10n ** 24n)
+  return beginChain(8453, 1_700_000_000)
+    .add({ logs: [mint, ...logs] }, { logs: [paid(1_000, 1n), paid(99, 2n)] })
+    .addEmpty(100)
+    .add({ logs: [paid(1_599, 3n)] })
+}
+
+const ecosystemAt = (base: ServedChain, mapped = true) =>
+  oneTokenEcosystemAt(base.url, (one) => (mapped ? { ...one, dividends: [mapping] } : one))
+
+async function indexOnce(ecosystem: Ecosystem, engine: Engine) {
+  const indexer = startIndexer({ ecosystem, register: engine })
+  try {
+    await indexer.caughtUp()
+  } finally {
+    await indexer.stop()
+  }
+  return amountsIn(engine)
+}
+
+const onEach = eachEngine(startPostgres, registerMigrations)
+
+onEach('logs of made contracts count from the block in which they were made', ({ engine }) =>
+  withWorld(async ({ base, index }) => {
+    assert.deepEqual(await index(engine), [2, 3, 5, 6, 7])
+    base.chain = base.chain.add({ logs: [paid(2, 10n), made(2), paid(2, 11n), paid(1, 12n)] })
+    assert.deepEqual(await index(engine), [2, 3, 5, 6, 7, 10, 11, 12])
+  }),
+)
+
+onEach('a contract leaves with the block that made it', ({ engine }) =>
+  withWorld(async ({ base, ecosystem, index }) => {
+    const height = base.chain.head.number
+    const indexer = startIndexer({ ecosystem, register: engine })
+    try {
+      base.chain = base.chain.add({ logs: [made(2), paid(2, 10n)] }).addEmpty(2)
+      await indexer.caughtUp()
+      assert.deepEqual(await amountsIn(engine), [2, 3, 5, 6, 7, 10])
+      base.chain = base.chain
+        .fork(height)
+        .add({ logs: [paid(2, 11n)] }, { logs: [made(3), paid(3, 12n)] })
+        .addEmpty(3)
+      await indexer.caughtUp()
+      assert.deepEqual(await amountsIn(engine), [2, 3, 5, 6, 7, 12])
+    } finally {
+      await indexer.stop()
+    }
+    base.chain = base.chain.addEmpty(100)
+    await index(engine)
+    await onSqlite(registerMigrations, async ({ engine: fresh }) => {
+      await buildAnew({ lived: engine, fresh, ecosystem: ecosystemAt(base) })
+      assert.equal(await differenceOf(engine, fresh), undefined)
+    })
+  }),
+)
+
+onEach('a mapping that is added later finds contracts of all times', ({ engine }) =>
+  withWorld(
+    async ({ base, index }) => {
+      assert.deepEqual(await index(engine), [])
+      base.chain = base.chain.add({ logs: [made(2), paid(2, 10n)] })
+      assert.deepEqual(await indexOnce(ecosystemAt(base), engine), [2, 3, 5, 6, 7, 10])
+    },
+    { mapped: false },
+  ),
+)
+
+onEach('more contracts than a filter may name are found by their event', ({ engine }) =>
+  withWorld(async ({ index }) => assert.deepEqual(await index(engine), [1, 3]), { manyMade: 600 }),
+)

@@ -1,0 +1,49 @@
+import type { Chain } from '#chains/ecosystem/ecosystem.ts'
+import { type ReadDeps, readSegments } from '../backfill/read-segments.ts'
+import type { AnyDataset } from '../dataset.ts'
+import { readFinalized } from '../positions.ts'
+import { applyStaged, type CommitDeps, transact } from '../transaction.ts'
+import { readFactories, writeFactories } from './table.ts'
+
+/**
+ * Reads what the factories made in blocks of history, before the logs of these contracts are read there.
+ * `known`: a block up to which all of them are stored anyway, because the head was followed.
+ */
+export async function readFactoriesUpTo(
+  read: ReadDeps,
+  deps: CommitDeps,
+  { chain, to, known }: { readonly chain: Chain; readonly to: number; readonly known: number },
+): Promise<void> {
+  const { id: chainId, startBlock } = chain
+  const contracts = deps.datasets.find(({ origins }) => origins !== undefined)
+  const origins = factoriesOn(contracts, chainId)
+  if (contracts === undefined || origins.length === 0) return
+  const stored = await deps.engine.snapshot((reads) => readFactories(reads, chainId))
+  const ends = origins.map((origin) => {
+    const end = stored.get(origin)
+    return end === undefined ? startBlock - 1 : Math.max(end, known)
+  })
+  const from = Math.min(...ends) + 1
+  if (from > to) return
+  const segments = readSegments(read, {
+    ...{ from, phases: [{ to, datasets: [contracts] }], after: undefined, folds: new Map() },
+    ...{ isStoring: () => false, isWanted: () => false, drain: () => undefined },
+  })
+  for await (const { staged, end } of segments)
+    await transact(
+      deps,
+      async (connection) => {
+        const finalizedNumber = await readFinalized(connection, chainId)
+        return { chainId, finalizedNumber, isOlder: true }
+      },
+      async (change) => {
+        await applyStaged(change, staged)
+        await writeFactories(change.connection, chainId, { origins, to: end.number })
+      },
+    )
+}
+
+function factoriesOn(contracts: AnyDataset | undefined, chainId: number): readonly string[] {
+  const { factories = [] } = contracts?.origins ?? {}
+  return factories.flatMap(({ found }) => (found.chainId === chainId ? [found.key] : []))
+}

@@ -1,0 +1,103 @@
+import type { FoundContracts } from '#chains/ecosystem/found-contracts.ts'
+import type { Address } from '#domain/address.ts'
+import { chunks } from '#lib/chunks.ts'
+import type { Connection, Migration } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+
+/** `read_number`: up to which block the factory's events are read, wherever the position is. */
+export const foundContractsMigration: Migration = {
+  id: 2097,
+  name: 'contracts that are found while reading',
+  sql: `
+    create table found_contracts (
+      chain_id bigint not null,
+      origin text not null,
+      contract text not null,
+      block_number bigint not null,
+      primary key (chain_id, origin, contract)
+    );
+    create table factories (
+      chain_id bigint not null,
+      origin text not null,
+      read_number bigint not null,
+      primary key (chain_id, origin)
+    )`,
+}
+
+export interface FoundContract {
+  readonly origin: string
+  readonly contract: Address
+  readonly block: number
+}
+
+export async function insertFound(
+  connection: Connection,
+  chainId: number,
+  found: readonly FoundContract[],
+): Promise<void> {
+  const first = new Map<string, FoundContract>()
+  for (const each of found) {
+    const key = `${each.origin} ${each.contract}`
+    if ((first.get(key)?.block ?? Number.POSITIVE_INFINITY) > each.block) first.set(key, each)
+  }
+  const list = [...first.values()].map((each) => [chainId, each.origin, each.contract, each.block])
+  for (const part of chunks(list, ROWS_PER_STATEMENT))
+    await connection.run(sql`
+      insert into found_contracts (chain_id, origin, contract, block_number) values ${rows(part)}
+      on conflict (chain_id, origin, contract) do update set block_number = excluded.block_number
+        where excluded.block_number < found_contracts.block_number`)
+}
+
+/** Makes these sets what the register holds. */
+export async function loadFound(
+  connection: Connection,
+  sets: readonly FoundContracts[],
+): Promise<void> {
+  for (const set of sets) {
+    const found = await connection.run(sql`
+      select contract, block_number from found_contracts
+      where chain_id = ${set.chainId} and origin = ${set.key}`)
+    set.forgetAbove(-1)
+    for (const row of found)
+      set.add(column.hex(row, 'contract'), column.integer(row, 'block_number'))
+  }
+}
+
+export async function deleteFoundAbove(
+  connection: Connection,
+  chainId: number,
+  block: number,
+): Promise<void> {
+  await connection.run(
+    sql`delete from found_contracts where chain_id = ${chainId} and block_number > ${block}`,
+  )
+}
+
+/** By origin. */
+export async function readFactories(
+  connection: Connection,
+  chainId: number,
+): Promise<ReadonlyMap<string, number>> {
+  const found = await connection.run(
+    sql`select origin, read_number from factories where chain_id = ${chainId}`,
+  )
+  return new Map(
+    found.map((row) => [column.text(row, 'origin'), column.integer(row, 'read_number')]),
+  )
+}
+
+export async function writeFactories(
+  connection: Connection,
+  chainId: number,
+  { origins, to }: { readonly origins: readonly string[]; readonly to: number },
+): Promise<void> {
+  const list = [...new Set(origins)].map((origin) => [chainId, origin, to])
+  await connection.run(sql`
+    insert into factories (chain_id, origin, read_number) values ${rows(list)}
+    on conflict (chain_id, origin) do update set read_number = excluded.read_number`)
+}
+
+export async function deleteFactories(connection: Connection, chainId: number): Promise<void> {
+  await connection.run(sql`delete from factories where chain_id = ${chainId}`)
+}

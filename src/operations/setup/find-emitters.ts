@@ -1,0 +1,22 @@
+import type { EventSource } from '#chains/ecosystem/event-source.ts'
+import { readContract } from '#chains/indexer/found-contracts/dataset.ts'
+import type { Address } from '#domain/address.ts'
+import { type Scan, scanBack } from './scan-back.ts'
+
+/** The contract of a mapping, or the newest ones that its factory made. */
+export async function findEmitters(
+  deps: Parameters<typeof scanBack>[0],
+  { made, address }: Pick<EventSource, 'made' | 'address'>,
+  range: Pick<Scan, 'from' | 'to' | 'untilMs'>,
+): Promise<readonly Address[]> {
+  if (made === undefined) return [address]
+  const filter = { addresses: [address], topics: [[made.event.topic0]] }
+  const { logs } = await scanBack(deps, { ...range, filter, enough: ENOUGH })
+  const found = logs.slice(-ENOUGH).map((log) => readContract(made, log))
+  const contracts = new Set(found.filter((each) => each !== undefined))
+  // Without one, the factory itself emits nothing of the event.
+  return contracts.size === 0 ? [address] : [...contracts]
+}
+
+/** Any endpoint takes as many addresses. */
+const ENOUGH = 100
