@@ -86,7 +86,7 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   ),
   'tokens[].price.chain': says('The chain of the pool, vault or feed.'),
   'tokens[].price.address': says(
-    'The contract that emits the events. Of Chainlink it is the aggregator, not its proxy.',
+    'The contract that emits the events. Of Chainlink, the proxy, whose aggregators are found and followed, or a single aggregator.',
   ),
   'tokens[].price.quote': says('A listed token with a price of its own.'),
   'tokens[].price.minLiquidityUsd': says(

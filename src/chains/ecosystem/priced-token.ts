@@ -62,14 +62,13 @@ export interface ContractPrice {
   read(args: EventArguments, pair: PricePair): PriceReading | undefined
   /** Compares the contract with the file; the problem's field is one of the price. */
   prove(ask: AskView, pair: ProvenPair): Promise<Problem | undefined>
-  /** What to write instead of a contract that has no such events, if the contract knows. */
-  remedy?(ask: AskView): Promise<string | undefined>
 }
 
 export interface Emitters {
   readonly found: FoundContracts
-  /** Asks the contract of the price; undefined if it cannot say. */
-  ask(view: AskView): Promise<readonly Address[] | undefined>
+  readonly address: Address
+  /** Asks the views of `address`. */
+  ask(view: AskView): Promise<readonly Address[]>
 }
 
 export interface PriceReading {

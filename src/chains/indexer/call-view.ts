@@ -6,7 +6,7 @@ import { ProofError } from './proof-error.ts'
 
 /** Undefined if the contract lacks the view. Throws ProofError if no node makes the call. */
 export async function callView(
-  source: ChainSource,
+  source: Pick<ChainSource, 'call'>,
   input: {
     readonly field: string
     readonly address: Address

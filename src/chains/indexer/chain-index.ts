@@ -16,6 +16,7 @@ import type { Phase } from './backfill/open-phase.ts'
 import { planBackfill } from './backfill/plan-backfill.ts'
 import { type ReadDeps, type ReadInput, readSegments } from './backfill/read-segments.ts'
 import { commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
+import { followEmitters } from './found-contracts/follow-emitters.ts'
 import { readFactoriesUpTo } from './found-contracts/read-factories.ts'
 import { oldestBlock, readPosition, storedBlock } from './positions.ts'
 import type { Segment } from './segment.ts'
@@ -27,6 +28,9 @@ export interface ChainIndexDeps extends BackfillerDeps {
 
 /** A chain that stays shorter on another branch for so many polls has reorganised. */
 const FORKED_POLLS = 5
+
+/** The aggregators of a feed change once in years, with notice of days. */
+const ASK_AGAIN_MS = 10 * 60_000
 
 /**
  * First the newest days of datasets that need no older history, then new blocks and the backfill,
@@ -48,6 +52,7 @@ export class ChainIndex {
   #marks = ''
   #forkedPolls = 0
   #segments: AsyncIterator<Segment> | undefined
+  #askedMs = 0
 
   constructor(deps: ChainIndexDeps, chain: Chain) {
     this.#deps = deps
@@ -61,7 +66,10 @@ export class ChainIndex {
   }
 
   followOnce(): Promise<ChainEvent> {
-    return this.#steps.run(() => this.#guarded(() => this.#followOnce()))
+    return this.#steps.run(async () => {
+      await this.#askAgain()
+      return this.#guarded(() => this.#followOnce())
+    })
   }
 
   async readOlder(): Promise<boolean> {
@@ -102,6 +110,8 @@ export class ChainIndex {
     const { engine } = this.#deps
     const { id } = this.#chain
     await this.#backfiller.idle()
+    await followEmitters(this.#deps, this.#chain)
+    this.#askedMs = this.#deps.clock()
     const stored = await engine.snapshot(async (reads) => ({
       position: await readPosition(reads, id),
       backfill: await readBackfill(reads, id),
@@ -112,6 +122,13 @@ export class ChainIndex {
     if (stored.position === undefined || stored.backfill !== undefined)
       this.#deps.source.expectHistory()
     this.#known = true
+  }
+
+  /** So that the next step asks which contracts emit prices. */
+  async #askAgain(): Promise<void> {
+    if (this.#deps.clock() - this.#askedMs < ASK_AGAIN_MS) return
+    await this.#dropSegments()
+    this.#known = false
   }
 
   async #followOnce(): Promise<ChainEvent> {

@@ -4,7 +4,7 @@ import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
 import { priceKinds } from '#chains/ecosystem/price-kinds.ts'
 import type { ContractPrice, PricePair, PriceReading } from '#chains/ecosystem/priced-token.ts'
 import type { Hash } from '#domain/address.ts'
-import { compilePriceDecoder, filterOf, topicsOf } from './price-logs.ts'
+import { askFilter, compilePriceDecoder, topicsOf } from './price-logs.ts'
 import { walkLogs } from './walk-logs.ts'
 
 export type Found =
@@ -37,10 +37,10 @@ const FIRST_BLOCKS = 100
 
 /** The newest event of a price source that states something, as the index would read it. */
 export async function findReading(
-  chain: Pick<ChainSource, 'logsInRange'>,
+  chain: Pick<ChainSource, 'logsInRange' | 'call'>,
   { price, pair, head }: { readonly price: ContractPrice; readonly pair: PricePair; head: number },
 ): Promise<Found> {
-  const { addresses, topics } = filterOf(price, pair)
+  const { addresses, topics } = await askFilter(chain, price, pair)
   const anyKind = [...new Set([...topicsOf(price), ...kindByTopic.keys()])]
   const filter = { addresses, topics: topics.with(0, anyKind) }
   const whole = { from: price.chain.startBlock, to: head }

@@ -1,9 +1,11 @@
 import { getSelector } from 'ox/AbiEvent'
+import type { ChainSource } from '#chains/chain/chain-source.ts'
 import type { LogFilter } from '#chains/chain/log-filter.ts'
 import { DecodeError, type EventArguments } from '#chains/ecosystem/event-arguments.ts'
-import type { ContractPrice, PricePair } from '#chains/ecosystem/priced-token.ts'
-import type { Hash } from '#domain/address.ts'
+import type { AskView, ContractPrice, PricePair } from '#chains/ecosystem/priced-token.ts'
+import type { Address, Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
+import { callView } from './call-view.ts'
 import { nameOfTopic } from './name-of-topic.ts'
 import { compileWordDecoder } from './word-decoder.ts'
 
@@ -11,8 +13,21 @@ export function topicsOf({ events }: Pick<ContractPrice, 'events'>): readonly Ha
   return events.map((event) => getSelector(event))
 }
 
-export function filterOf(price: ContractPrice, pair: PricePair): LogFilter {
-  return { addresses: [price.address], topics: [topicsOf(price), ...(price.topics?.(pair) ?? [])] }
+/** Asks a node which contracts emit, if the price's own does not. */
+export async function askFilter(
+  source: Pick<ChainSource, 'call'>,
+  price: ContractPrice,
+  pair: PricePair,
+): Promise<LogFilter> {
+  const { address, emitters } = price
+  const addresses = (await emitters?.ask(askOf(source, address, `the price at ${address}`))) ?? [
+    address,
+  ]
+  return { addresses, topics: [topicsOf(price), ...(price.topics?.(pair) ?? [])] }
+}
+
+export function askOf(source: Pick<ChainSource, 'call'>, address: Address, field: string): AskView {
+  return (view, args) => callView(source, { field, address, view, args })
 }
 
 export function nameOfEvents(price: Pick<ContractPrice, 'events'>): string {

@@ -1,7 +1,6 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import {
-  type AskView,
   type Chain,
   type ContractPrice,
   type PricedToken,
@@ -10,10 +9,9 @@ import {
 import type { Problem } from '#chains/ecosystem/problem.ts'
 import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
 import { showAddress } from '#domain/address.ts'
-import { callView } from './call-view.ts'
 import { type Found, findReading, REQUESTS_MAX } from './find-reading.ts'
 import { countTopics } from './name-of-topic.ts'
-import { nameOfEvents } from './price-logs.ts'
+import { askOf, nameOfEvents } from './price-logs.ts'
 import { ProofError } from './proof-error.ts'
 import { walkLogs } from './walk-logs.ts'
 
@@ -48,7 +46,7 @@ async function provePrice(
   { tokens, token, price, field }: Proven,
 ): Promise<Problem | undefined> {
   const { address } = price
-  const ask: AskView = (view, args) => callView(source, { field, address, view, args })
+  const ask = askOf(source, address, field)
   const head = (await source.header('latest'))?.number ?? price.chain.startBlock
   const pair = pairOf(tokens, token, price)
   const replaced = blockOfNext(token, price)
@@ -62,10 +60,7 @@ async function provePrice(
   if (problem !== undefined) throw new ProofError(`${field}.${problem.field}`, problem.message)
   if (found.kind === 'read') return undefined
   if (found.kind === 'unknown') return { field, message: describeSearch(price, { ...found, head }) }
-  throw new ProofError(
-    `${field}.address`,
-    await describeMisfit(source, price, { found, ask, head }),
-  )
+  throw new ProofError(`${field}.address`, await describeMisfit(source, price, { found, head }))
 }
 
 /** The block where the next source begins; events of a replaced source end near it. */
@@ -94,17 +89,14 @@ function describeSearch(
 async function describeMisfit(
   source: ChainSource,
   price: ContractPrice,
-  { found, ask, head }: { readonly found: Found; readonly ask: AskView; readonly head: number },
+  { found, head }: { readonly found: Found; readonly head: number },
 ): Promise<string> {
   const { chain, kind } = price
   const place = placeOf(price)
   if (found.kind === 'unreadable')
     return `${place} emits ${nameOfEvents(price)}, but its newest log, in block ${found.block}, cannot be read: ${found.reason}; name another source`
-  const [emitted, remedy] = await Promise.all([
-    readEmitted(source, price, head),
-    price.remedy?.(ask),
-  ])
-  return `${place} has not emitted ${nameOfEvents(price)}, which prices of kind "${kind}" are read from, since block ${chain.startBlock} (it emits ${emitted}); ${remedy ?? 'correct the kind or the address'}`
+  const emitted = await readEmitted(source, price, head)
+  return `${place} has not emitted ${nameOfEvents(price)}, which prices of kind "${kind}" are read from, since block ${chain.startBlock} (it emits ${emitted}); correct the kind or the address`
 }
 
 const TOPICS_MAX = 5

@@ -50,6 +50,8 @@ export const WRITES: Readonly<Record<StoreName, Readonly<Record<string, Writes>>
     holder_spans: REBUILT,
     holder_totals: REBUILT,
     holder_turns: {},
+    factories: REBUILT,
+    found_contracts: REBUILT,
     job_runs: REBUILT,
     leases: REBUILT,
     matched_mappings: REBUILT,

@@ -9,7 +9,7 @@ import {
 } from '#chains/ecosystem/priced-token.ts'
 import type { Problem } from '#chains/ecosystem/problem.ts'
 import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
-import { filterOf, nameOfEvents } from '#chains/indexer/price-logs.ts'
+import { askFilter, nameOfEvents } from '#chains/indexer/price-logs.ts'
 import { showAddress } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { findFirstLog } from './first-log.ts'
@@ -27,7 +27,9 @@ export async function findPricelessDays(
       if (price === undefined || price.chain === null) return undefined
       const [moved, priced] = await Promise.all([
         firstMove(ecosystem, token, sourceOf),
-        findFirst(sourceOf, price.chain, filterOf(price, pairOf(ecosystem.tokens, token, price))),
+        askFilter(sourceOf(price.chain), price, pairOf(ecosystem.tokens, token, price)).then(
+          (filter) => findFirst(sourceOf, price.chain, filter),
+        ),
       ])
       const field = priceFieldOf(token, index, price)
       return moved && priced && describeGap({ field, token, price }, moved, priced)

@@ -2,6 +2,7 @@ import { type PricedToken, pairOf } from '#chains/ecosystem/priced-token.ts'
 import type { Change, Dataset, Position } from '#chains/indexer/dataset.ts'
 import type { PartEntry } from '#chains/indexer/indexed-config/file-part.ts'
 import { topicsOf } from '#chains/indexer/price-logs.ts'
+import type { Log } from '#domain/chain.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { BulkInsert } from '#store/engine.ts'
@@ -28,20 +29,29 @@ export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSerie
 /** Every move of the configured pools and feeds. */
 export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact> {
   const readers = series.map((each) => ({ ...each, read: compilePriceReader(each) }))
-  const byAddress = Map.groupBy(readers, ({ source }) => `${source.chain.id}|${source.address}`)
+  const byAddress = Map.groupBy(readers, ({ source: { chain, address, emitters } }) =>
+    emitters === undefined ? `${chain.id}|${address}` : chain.id,
+  )
+  const readersOf = ({ chainId, address, blockNumber }: Log) => [
+    ...(byAddress.get(`${chainId}|${address}`) ?? []),
+    ...(byAddress.get(chainId) ?? []).filter(({ source }) =>
+      source.emitters?.found.counts(address, blockNumber),
+    ),
+  ]
   return {
     name: PRICES,
     selectors: series.flatMap(({ source, ...pair }) =>
       topicsOf(source).map((topic0) => ({
         chainId: source.chain.id,
         address: source.address,
+        found: source.emitters?.found,
         topic0,
         ...(source.topics && { arguments: source.topics(pair) }),
       })),
     ),
     builtFrom: (chainId) => entriesOf(series, chainId),
     decode: (log) =>
-      (byAddress.get(`${log.chainId}|${log.address}`) ?? []).flatMap(({ token, read }) => {
+      readersOf(log).flatMap(({ token, read }) => {
         const reading = read(log)
         if (reading === undefined) return []
         const { chainId, blockNumber, txIndex, logIndex, txHash, timestamp } = log

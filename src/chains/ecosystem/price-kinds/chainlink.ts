@@ -1,9 +1,11 @@
 import { from as eventFrom } from 'ox/AbiEvent'
 import { from as functionFrom } from 'ox/AbiFunction'
-import { showAddress } from '#domain/address.ts'
+import { type Address, parseAddress, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { PRICE_ONE } from '#domain/money.ts'
 import { Type } from '#lib/type.ts'
 import { argument, DecodeError } from '../event-arguments.ts'
+import { FoundContracts } from '../found-contracts.ts'
+import type { AskView } from '../priced-token.ts'
 import { contractFields, definePriceKind, resolveContract } from './price-kind.ts'
 
 const ANSWER = eventFrom(
@@ -12,10 +14,11 @@ const ANSWER = eventFrom(
 /** Feeds are updated daily at least. */
 const STALE_AFTER_SECONDS = 90_000
 
-const aggregator = functionFrom('function aggregator() view returns (address)')
+const phaseView = functionFrom('function phaseId() view returns (uint16)')
+const aggregatorView = functionFrom('function phaseAggregators(uint16) view returns (address)')
 const decimalsView = functionFrom('function decimals() view returns (uint8)')
 
-/** A feed in US dollars with Chainlink's events, at the address of its aggregator. */
+/** A feed in US dollars with Chainlink's events, at the address of its proxy, or of an aggregator. */
 export const chainlink = definePriceKind({
   kind: 'chainlink',
   events: [ANSWER],
@@ -48,6 +51,11 @@ export const chainlink = definePriceKind({
       staleAfterSeconds,
       events: [ANSWER],
       facts: { decimals },
+      emitters: {
+        found: new FoundContracts(contract.chain.id, `feed ${contract.address}`),
+        address: contract.address,
+        ask: (ask) => askAggregators(ask, contract.address),
+      },
       read(args) {
         const answer = argument.amount(args, 'current')
         if (answer <= 0n)
@@ -64,12 +72,16 @@ export const chainlink = definePriceKind({
           message: `the feed at ${showAddress(contract.address)} has ${found ?? 'no readable'} decimals, the file says ${decimals}; ${remedy} the address`,
         }
       },
-      async remedy(ask) {
-        const found = await ask(aggregator)
-        return typeof found === 'string'
-          ? `it is a proxy: write the address of its aggregator, ${found}`
-          : undefined
-      },
     }
   },
 })
+
+/** Those of all phases of a proxy; an aggregator is its own. */
+async function askAggregators(ask: AskView, address: Address): Promise<readonly Address[]> {
+  const phase = await ask(phaseView)
+  if (typeof phase !== 'number') return [address]
+  const ids = Array.from({ length: phase }, (_, index) => index + 1)
+  const found = await Promise.all(ids.map((id) => ask(aggregatorView, [id])))
+  const read = found.flatMap((each) => parseAddress(String(each).toLowerCase()) ?? [])
+  return [...new Set(read)].filter((each) => each !== ZERO_ADDRESS)
+}

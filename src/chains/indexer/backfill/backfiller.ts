@@ -84,7 +84,9 @@ export class Backfiller {
   resume(backfill: Backfill | undefined): void {
     const ours = this.#backfill
     const isSame =
-      ours?.read.hash === backfill?.read.hash && ours?.folded.hash === backfill?.folded.hash
+      ours?.read.hash === backfill?.read.hash &&
+      ours?.folded.hash === backfill?.folded.hash &&
+      ours?.datasets?.join() === backfill?.datasets?.join()
     if (isSame) return
     this.#forget()
     this.#backfill = backfill

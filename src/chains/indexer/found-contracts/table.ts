@@ -55,13 +55,20 @@ export async function loadFound(
   sets: readonly FoundContracts[],
 ): Promise<void> {
   for (const set of sets) {
-    const found = await connection.run(sql`
-      select contract, block_number from found_contracts
-      where chain_id = ${set.chainId} and origin = ${set.key}`)
+    const found = await readFound(connection, set)
     set.forgetAbove(-1)
-    for (const row of found)
-      set.add(column.hex(row, 'contract'), column.integer(row, 'block_number'))
+    for (const [contract, block] of found) set.add(contract, block)
   }
+}
+
+export async function readFound(
+  connection: Connection,
+  { chainId, key }: Pick<FoundContracts, 'chainId' | 'key'>,
+): Promise<readonly (readonly [Address, number])[]> {
+  const found = await connection.run(sql`
+    select contract, block_number from found_contracts
+    where chain_id = ${chainId} and origin = ${key}`)
+  return found.map((row) => [column.hex(row, 'contract'), column.integer(row, 'block_number')])
 }
 
 export async function deleteFoundAbove(

@@ -44,7 +44,6 @@ function isKnownUsdc({ known }: ChainView, { address }: TokenFacts): boolean {
   return known?.usdc.toLowerCase() === address
 }
 
-/** The aggregator behind the feed emits the events, not its proxy; a new aggregator needs a new address here. */
 async function readFeed(
   view: ChainView,
   token: TokenFacts,
@@ -54,23 +53,22 @@ async function readFeed(
   if (known === undefined || known.wrapped.toLowerCase() !== token.address) return undefined
   const proxy = parseAddress(known.wrappedFeed.toLowerCase())
   if (proxy === undefined) return undefined
-  const [aggregator, decimals, answer, description] = await Promise.all([
-    ask(view, proxy, 'aggregator() view returns (address)'),
+  const [decimals, answer, description] = await Promise.all([
     ask(view, proxy, 'decimals() view returns (uint8)'),
     ask(view, proxy, 'latestAnswer() view returns (int256)'),
     ask(view, proxy, 'description() view returns (string)'),
   ])
   const isRight = typeof description === 'string' && description.endsWith('/ USD')
-  if (!isRight || typeof aggregator !== 'string' || typeof decimals !== 'number') return undefined
+  if (!isRight || typeof decimals !== 'number') return undefined
   if (typeof answer !== 'bigint' || answer <= 0n) return undefined
-  const price = { kind: 'chainlink', address: aggregator, decimals } as const
+  const price = { kind: 'chainlink', address: showAddress(proxy), decimals } as const
   if ((await readNewest(view, { price, token, firstBlock })) === undefined) return undefined
   return {
     token,
     price: { ...price, chain: view.name },
     usd: Number(answer) / 10 ** decimals,
     isProven: true,
-    evidence: `Chainlink's feed "${description}", its aggregator of today; a replaced one needs the new address`,
+    evidence: `Chainlink's feed "${description}", whose aggregators are followed`,
   }
 }
 
