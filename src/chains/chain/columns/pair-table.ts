@@ -53,6 +53,9 @@ export class PairTable {
 const ADDRESS_DIGITS = 40
 const TOPIC_DIGITS = 64
 
+/** Mined addresses begin alike, so the end decides. */
 function keyOf(text: Uint8Array, addressAt: number, topicAt: number): number {
-  return (readWord(text, addressAt) ^ readWord(text, topicAt)) >>> 0
+  return (readWord(text, addressAt + ADDRESS_DIGITS - WORD_DIGITS) ^ readWord(text, topicAt)) >>> 0
 }
+
+const WORD_DIGITS = 8
