@@ -75,7 +75,7 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   ),
   'tokens[].decimals': says('Compared with the contracts.'),
   'tokens[].addresses': says(
-    'The contract on each chain that has the token, by the name of the chain.',
+    'The contract on each chain that has the token, by the name of the chain. `"native"`: the coin of the chain, a reward token with 18 decimals and no balances here; payouts name it as `0x0000…` or `0xEeee…`.',
   ),
   'tokens[].price': says(
     'Where the price comes from: one source, or a list with the oldest first. Without it, the token has no dollar values.',

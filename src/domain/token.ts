@@ -1,4 +1,4 @@
-import type { Address, Hash } from './address.ts'
+import { type Address, type Hash, ZERO_ADDRESS } from './address.ts'
 
 /** `Transfer(address,address,uint256)` (EIP-20). */
 export const TRANSFER_TOPIC: Hash =
@@ -12,6 +12,17 @@ export interface Token {
   readonly role: TokenRole
   readonly decimals: number
   readonly addresses: ReadonlyMap<string, Address>
+}
+
+/** Stands for a chain's native coin, as in Uniswap v4 and most payouts. */
+export const COIN_ADDRESS = ZERO_ADDRESS
+
+/** Some contracts name the coin by this one (ERC-7528). */
+const COIN_ALIAS: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
+
+/** The address as tokens have it: one for the coin. */
+export function tokenAddress(named: Address): Address {
+  return named === COIN_ALIAS ? COIN_ADDRESS : named
 }
 
 export function isTracked(token: Token): boolean {

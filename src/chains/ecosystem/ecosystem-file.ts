@@ -43,13 +43,19 @@ const chain = Type.Object(
   closed,
 )
 
+const addressOrCoin = Type.String({
+  pattern: '^(0x[0-9a-fA-F]{40}|native)$',
+  description:
+    'an address: 0x and 40 hex digits, with the EIP-55 checksum if in mixed case, or "native" for the coin of the chain',
+})
+
 const token = Type.Object(
   {
     symbol,
     name: Type.String({ minLength: 1, maxLength: 64 }),
     role: Type.Enum(['primary', 'secondary', 'reward']),
     decimals: Type.Integer({ minimum: 0, maximum: 36 }),
-    addresses: Type.Record(Type.String(), addressText, { minProperties: 1 }),
+    addresses: Type.Record(Type.String(), addressOrCoin, { minProperties: 1 }),
     price: Type.Optional(Type.Union([priceSchema, Type.Array(priceSchema, { minItems: 1 })])),
     bridges: Type.Optional(Type.Array(bridge)),
   },

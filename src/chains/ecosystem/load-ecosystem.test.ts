@@ -50,6 +50,12 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   ['tokens[0].role', 'reward', /: tokens: exactly one token must have the role "primary", found 0/],
   ['tokens[1].symbol', 'grave', /: tokens\[1\].symbol: "grave" appears twice/],
   ['tokens[0].decimals', 37, /: tokens\[0\].decimals: must be <= 36, found 37/],
+  [
+    'tokens[0].addresses.base',
+    'native',
+    /: tokens\[0\].addresses.base: "native" can only be a reward token, not primary: balances/,
+  ],
+  ['tokens[3].addresses.base', 'native', /: tokens\[3\].addresses.base: the native coin has 18/],
   ['tokens[0].addresses.base', '0x12', /: tokens\[0\].addresses.base: must be an address/],
   [
     'tokens[0].addresses.base',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type EventSources, eventKinds } from '#chains/kinds/kinds.ts'
 import { type Address, parseAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { DEFAULT_QUOTAS } from '#domain/tier.ts'
+import { COIN_ADDRESS } from '#domain/token.ts'
 import { parseDecimal } from '#lib/decimal.ts'
 import type { Shaped } from './check-shape.ts'
 import type { Chain, Ecosystem, PricedToken } from './ecosystem.ts'
@@ -190,7 +191,9 @@ function resolveTokens(
     const addresses = new Map<string, Address>()
     for (const [name, text] of Object.entries(token.addresses)) {
       const chain = resolver.chain(`${field}.addresses.${name}`, name)
-      const address = resolver.address(`${field}.addresses.${name}`, text)
+      const place = `${field}.addresses.${name}`
+      const address =
+        text === 'native' ? resolveCoin(resolver, place, token) : resolver.address(place, text)
       if (chain !== undefined) addresses.set(chain.name, address)
     }
     const { price, bridges: _, ...facts } = token
@@ -198,6 +201,25 @@ function resolveTokens(
     tokens.set(token.symbol.toUpperCase(), { ...facts, addresses, prices })
   }
 }
+
+/** Its transfers leave no logs. */
+function resolveCoin(
+  { problems }: Resolver,
+  field: string,
+  { role, decimals, bridges }: EcosystemFile['tokens'][number],
+): Address {
+  if (role !== 'reward')
+    problems.add(
+      field,
+      `"native" can only be a reward token, not ${role}: balances, supply and burns are read from logs of transfers, which the coin does not have`,
+    )
+  if (decimals !== COIN_DECIMALS)
+    problems.add(field, `the native coin has ${COIN_DECIMALS} decimals; write "decimals": 18`)
+  if (bridges !== undefined) problems.add(field, 'the native coin has no bridges here; remove them')
+  return COIN_ADDRESS
+}
+
+const COIN_DECIMALS = 18
 
 function primaryOf(
   tokens: readonly PricedToken[],

@@ -5,6 +5,7 @@ import type { Problem } from '#chains/ecosystem/problem.ts'
 import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import { type Address, type Hash, showAddress } from '#domain/address.ts'
+import { COIN_ADDRESS } from '#domain/token.ts'
 import { callView } from './call-view.ts'
 import { ProofError } from './proof-error.ts'
 import { proveFinality } from './prove-finality.ts'
@@ -95,7 +96,10 @@ function contractsOf(ecosystem: Ecosystem): readonly Contract[] {
   const ofTokens = tokens.flatMap((token, index) =>
     chains.flatMap((chain) => {
       const address = token.addresses.get(chain.name)
-      return address ? [{ field: `tokens[${index}].addresses.${chain.name}`, chain, address }] : []
+      const isContract = address !== undefined && address !== COIN_ADDRESS
+      return isContract
+        ? [{ field: `tokens[${index}].addresses.${chain.name}`, chain, address }]
+        : []
     }),
   )
   const ofPrices = tokens.flatMap((token, index) =>
@@ -151,7 +155,7 @@ function proveDecimals(ecosystem: Ecosystem, sourceOf: SourceOf): readonly Promi
   return tokens.flatMap((token, index) =>
     chains.map(async (chain) => {
       const address = token.addresses.get(chain.name)
-      if (address === undefined) return
+      if (address === undefined || address === COIN_ADDRESS) return
       const field = `tokens[${index}].decimals`
       const found = await callView(sourceOf(chain), { field, address, view: decimalsView })
       if (found === token.decimals) return

@@ -11,7 +11,7 @@ import type { Problem } from '#chains/ecosystem/problem.ts'
 import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
 import { askFilter, nameOfEvents } from '#chains/indexer/price-logs.ts'
 import { showAddress } from '#domain/address.ts'
-import { TRANSFER_TOPIC } from '#domain/token.ts'
+import { COIN_ADDRESS, TRANSFER_TOPIC } from '#domain/token.ts'
 import { findFirstLog } from './first-log.ts'
 
 type SourceOf = (chain: Chain) => ChainSource
@@ -54,9 +54,8 @@ async function firstMove(
 ): Promise<First | undefined> {
   const all = chains.map((chain) => {
     const address = addresses.get(chain.name)
-    return (
-      address && findFirst(sourceOf, chain, { addresses: [address], topics: [[TRANSFER_TOPIC]] })
-    )
+    if (address === undefined || address === COIN_ADDRESS) return undefined
+    return findFirst(sourceOf, chain, { addresses: [address], topics: [[TRANSFER_TOPIC]] })
   })
   const found = (await Promise.all(all)).filter((each) => each?.isEvent === true)
   return found.sort((a, b) => (a?.time ?? 0) - (b?.time ?? 0))[0]

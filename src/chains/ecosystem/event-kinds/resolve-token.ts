@@ -1,3 +1,4 @@
+import { tokenAddress } from '#domain/token.ts'
 import type { JsonMembers } from '#lib/json.ts'
 import { argument, type EventArguments, UnlistedTokenError } from '../event-arguments.ts'
 import type { MappingContext } from './event-kind.ts'
@@ -30,7 +31,7 @@ export function resolveToken(
   return {
     facts: { tokenArgument, tokens: Object.fromEntries(resolver.tokensOn(chain)) },
     of(args) {
-      const address = argument.address(args, tokenArgument)
+      const address = tokenAddress(argument.address(args, tokenArgument))
       const found = resolver.tokenAt(chain, address)
       if (found === undefined)
         throw new UnlistedTokenError(`token ${address} is not listed for chain ${chain.name}`)

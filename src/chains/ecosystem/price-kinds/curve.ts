@@ -1,7 +1,8 @@
 import { type AbiEvent, from as eventFrom } from 'ox/AbiEvent'
 import { from as functionFrom } from 'ox/AbiFunction'
-import { showAddress } from '#domain/address.ts'
+import { type Address, parseAddress, showAddress } from '#domain/address.ts'
 import type { Price } from '#domain/money.ts'
+import { tokenAddress } from '#domain/token.ts'
 import { Type } from '#lib/type.ts'
 import { argument } from '../event-arguments.ts'
 import type { AskView, PriceReading } from '../priced-token.ts'
@@ -18,10 +19,11 @@ function tradedAt(price: Price): PriceReading {
 const COINS_MAX = 8
 
 /** Lower-cased, by place; shorter if the pool has fewer. */
-async function readCoins(ask: AskView): Promise<readonly string[]> {
+async function readCoins(ask: AskView): Promise<readonly Address[]> {
   const places = Array.from({ length: COINS_MAX }, (_, at) => ask(coins, [BigInt(at)]))
   const found = await Promise.all(places)
-  return found.flatMap((each) => (typeof each === 'string' ? [each.toLowerCase()] : []))
+  const listed = found.map((each) => parseAddress(String(each).toLowerCase()))
+  return listed.flatMap((each) => (each === undefined ? [] : [tokenAddress(each)]))
 }
 
 const place = Type.Integer({

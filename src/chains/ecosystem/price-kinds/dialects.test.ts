@@ -221,3 +221,21 @@ test('shares of a vault have the price that a deposit or a withdrawal pays', asy
     /price.quote: the vault at .* as asset\(\), which is not WETH; write "USDC"$/,
   )
 })
+
+test('the native coin is proven without a contract, and a token has its price in a pool with the coin', async () => {
+  const pool = await deployContract(base.client, 'CryptoSwapPool', [`0x${'ee'.repeat(20)}`, crypt])
+  await act(pool, 'exchange')
+  const ecosystem = localEcosystemAt({ base: base.rpcUrl, ethereum: ethereum.rpcUrl }, (file) => {
+    const [, , weth] = file.tokens
+    assert.ok(weth?.price !== undefined)
+    const eth = { ...weth, symbol: 'ETH', addresses: { base: 'native' } }
+    const price = { kind: 'curve-crypto', chain: 'base', address: pool, quote: 'ETH' } as const
+    const places = { index: 1, quoteIndex: 0 }
+    const tokens = file.tokens.map((token) =>
+      token.symbol === 'CRYPT' ? { ...token, price: { ...price, ...places } } : token,
+    )
+    return { ...file, gate: 'open', tokens: [...tokens, eth] }
+  })
+  await proveEcosystem(ecosystem, openSource)
+  assert.equal((await readingIn(ecosystem, 'CRYPT')).price, 1)
+})

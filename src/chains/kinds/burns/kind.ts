@@ -9,6 +9,7 @@ import {
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
 import { argumentName, closed, mapping } from '#chains/ecosystem/fields.ts'
 import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { COIN_ADDRESS } from '#domain/token.ts'
 import { Type } from '#lib/type.ts'
 import { isTransferOfToken, repeatedBurns } from './repeated-burns.ts'
 
@@ -69,6 +70,11 @@ export const burns = defineEventKind({
     requireArguments(context, mapped, { amount }, 'uint256')
     if (mapped.token === null)
       return resolver.problems.add(`${field}.token`, 'is missing; name the token that is burned')
+    if (mapped.token.addresses.get(mapped.chain.name) === COIN_ADDRESS)
+      return resolver.problems.add(
+        `${field}.token`,
+        'is the native coin, whose supply and burns are not read; name a token with a contract',
+      )
     return toSource(toBurnAddresses(context, { ...mapped, to: burn.to ?? null }), {
       ...{ from, amount },
       token: mapped.token.symbol,
