@@ -180,19 +180,12 @@ function groupByArguments(selectors: Group): readonly Group[] {
 }
 
 function toNamed(group: Group): LogFilter {
-  if (group.length > PAIRS_MAX)
-    throw new Error(
-      `the mappings look for ${group.length} pairs of contract and event, at most ${PAIRS_MAX} can be told apart`,
-    )
   return {
     addresses: [...new Set(group.map((each) => each.address))],
     topics: [[...new Set<Hash>(group.map((each) => each.topic0))], ...(group[0]?.arguments ?? [])],
     pairs: group.map(({ address, topic0 }) => ({ address, topic0 })),
   }
 }
-
-/** A bound of `PairTable`. */
-const PAIRS_MAX = 65_000
 
 /** Whether it matches all that another selector of the same event does; of equals, the first stays. */
 function replaces(selector: Selector, other: Selector, isBefore: boolean): boolean {

@@ -24,7 +24,7 @@ export type FilledColumns = Pick<
 function emptyColumns(capacity: number): FilledColumns {
   return {
     count: 0,
-    pair: new Uint16Array(capacity),
+    pair: new Uint32Array(capacity),
     blockNumber: new Float64Array(capacity),
     timestamp: new Float64Array(capacity),
     txIndex: new Uint32Array(capacity),
@@ -41,7 +41,7 @@ export class LogColumns {
   readonly body: Buffer
   readonly table: PairTable
   count: number
-  readonly pair: Uint16Array<ArrayBuffer>
+  readonly pair: Uint32Array<ArrayBuffer>
   readonly blockNumber: Float64Array<ArrayBuffer>
   /** Unix seconds; 0 if unknown. */
   readonly timestamp: Float64Array<ArrayBuffer>

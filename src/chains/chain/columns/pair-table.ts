@@ -1,7 +1,7 @@
 import type { LogFilter } from '../log-filter.ts'
 import { readWord, sameHex, viewOf } from './hex-text.ts'
 
-export const NO_PAIR = 0xffff
+export const NO_PAIR = 0xffff_ffff
 
 type Pair = NonNullable<LogFilter['pairs']>[number]
 
@@ -19,7 +19,7 @@ export class PairTable {
     return table
   }
 
-  /** @param pairs fewer than 65,535, each in lower-case hex */
+  /** @param pairs each in lower-case hex */
   constructor(pairs: readonly Pair[]) {
     this.pairs = pairs
     const texts = pairs.map(({ address, topic0 }) =>
