@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { type Address, padHex, toEventSelector, toHex } from 'viem'
+import { openLogsThread } from '#chains/chain/endpoints/logs-thread.ts'
+import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
@@ -106,7 +108,11 @@ async function readFrom(node: ChildProcess, to: { readonly count: number; readon
   const register = openSqlite({ file: to.file, durability: 'normal' })
   await register.migrate(registerMigrations)
   const startMs = performance.now()
-  const indexer = startIndexer({ ecosystem, register })
+  const fetcher = openLogsThread()
+  const indexer = startIndexer(
+    { ecosystem, register },
+    { sourceOf: ({ id: chainId, rpcUrls: urls }) => openRpcSource({ chainId, urls, fetcher }) },
+  )
   await indexer.caughtUp()
   const seconds = (performance.now() - startMs) / 1_000
   await indexer.stop()

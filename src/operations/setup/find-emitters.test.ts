@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { encodeFunctionData, parseAbi } from 'viem'
+import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { accounts } from '#devnet/addresses.ts'
+import { sql } from '#store/sql.ts'
+import { deployContract, transact } from '#test/deploy-contract.ts'
+import { oneTokenEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
+import { explainMapping } from './explain-mapping.ts'
+
+const devnet = await startOwnDevnet()
+after(() => devnet.stop())
+const { base } = devnet.chains
+const from = accounts.operator
+
+test('payouts of contracts made by a factory are indexed from proven blocks, and explained', () =>
+  onSqlite(registerMigrations, async ({ engine: register }) => {
+    const factory = await deployContract(base.client, 'PotFactory')
+    const stranger = await deployContract(base.client, 'Pot')
+    const make = () => {
+      const abi = parseAbi(['function make(address)'])
+      const data = encodeFunctionData({ abi, functionName: 'make', args: [accounts.holder] })
+      return transact(base.client, { from, to: factory, data })
+    }
+    await make()
+    const ecosystem = oneTokenEcosystemAt(base.rpcUrl, (file) => ({
+      ...file,
+      chains: file.chains.map((chain) => ({ ...chain, proofs: 'every' })),
+      dividends: [
+        {
+          chain: 'base',
+          contracts: {
+            factory,
+            event: 'event PotMade(address indexed owner, address pot)',
+            argument: 'pot',
+          },
+          event: 'event Paid(address indexed to, uint256 amount)',
+          ...{ kind: 'claim', recipient: 'to', amount: 'amount', token: 'GRAVE' },
+        },
+      ],
+    }))
+    const indexer = startIndexer({ ecosystem, register })
+    await indexer.caughtUp()
+    await make()
+    const abi = parseAbi(['function pay(address, uint256)'])
+    const data = encodeFunctionData({ abi, functionName: 'pay', args: [accounts.holder, 4n] })
+    await transact(base.client, { from, to: stranger, data })
+    await indexer.caughtUp()
+    await indexer.stop()
+    const found = await register.snapshot((reads) =>
+      reads.run(sql`select count(*) as events from events where dataset = 'dividends'`),
+    )
+    assert.equal(Number(found[0]?.events), 4)
+    const { logs } = await explainMapping(
+      { clock: Date.now },
+      { ecosystem, mapping: 'dividends[0]' },
+    )
+    assert.deepEqual(
+      logs.map(({ args }) => args.amount),
+      ['1', '2', '1', '2'],
+    )
+  }))
