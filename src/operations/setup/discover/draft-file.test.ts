@@ -32,6 +32,7 @@ function findings(name: string, id: number, more: Partial<Findings> = {}): Findi
     burns: [],
     bridges: [],
     shareOf: undefined,
+    vaultAsset: undefined,
     pools: [],
     quotes: [],
     asset: undefined,

@@ -156,10 +156,22 @@ function newEntry(entries: TokenEntry[], facts: TokenFacts, role: TokenEntry['ro
   return entry
 }
 
+/** Overwritten by a pool, which says what the market pays. */
+function priceShares(found: readonly Findings[], { entries, notes, symbolOf }: Tokens): void {
+  const [primary] = entries
+  const vault = found.find(({ vaultAsset }) => vaultAsset !== undefined)
+  const { entry, token, vaultAsset: asset } = vault ?? {}
+  if (!primary || !entry || !token || !asset) return
+  const quote = symbolOf(entry.name, asset.address) ?? asset.symbol
+  primary.price = { kind: 'erc4626', chain: entry.name, address: showAddress(token.address), quote }
+  notes.set('tokens[0].price', `what the last deposit or withdrawal paid for a share, in ${quote}`)
+}
+
 function pricePrimary(found: readonly Findings[], { entries, notes, symbolOf }: Tokens): void {
   const [primary] = entries
   const depthOf = ({ pools }: Findings) => pools.at(-1)?.usd ?? -1
   const [best] = [...found].sort((a, b) => depthOf(b) - depthOf(a))
+  if (primary !== undefined) priceShares(found, { entries, notes, symbolOf })
   if (primary === undefined || best === undefined || best.pools.length === 0) return
   const { name: chain } = best.entry
   const sources = best.pools.map(({ pool, floor, since }) => ({

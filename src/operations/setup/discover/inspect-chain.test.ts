@@ -64,6 +64,8 @@ test('shares of a vault burn when they are redeemed: the draft asks instead of c
   await act(encodeFunctionData({ abi, functionName: 'redeem', args: [units(40, 6), from, from] }))
   const redeemed = await draft(vault)
   assert.equal(redeemed.file.burns, undefined)
+  const [price] = [redeemed.file.tokens[0]?.price ?? []].flat()
+  assert.deepEqual(price, { kind: 'erc4626', chain: price?.chain, address: vault, quote: 'USDC' })
   const [question] = redeemed.questions
   assert.match(
     question?.text ?? '',

@@ -9,6 +9,7 @@ import { type PaymentAsset, readPaymentAsset } from './payment-asset.ts'
 import { findPayouts, type Payout } from './payouts.ts'
 import { findPools } from './pools.ts'
 import { priceQuote, type QuotePrice } from './quote-prices.ts'
+import { readNewest } from './read-price.ts'
 import { findFirstBlock, readImplementation, readToken, type TokenFacts } from './token-facts.ts'
 import { describeUnread } from './unread-events.ts'
 
@@ -21,6 +22,8 @@ export interface Findings {
   readonly bridges: readonly FoundBridge[]
   /** What the token is a share of, if it is a vault (ERC-4626). */
   readonly shareOf: Address | undefined
+  /** The asset of a vault by whose deposits its shares can be priced. */
+  readonly vaultAsset: TokenFacts | undefined
   /** Sources of its price, oldest first. */
   readonly pools: readonly FoundPool[]
   /** Prices of their quotes, of the rewards, and of what these are traded against. */
@@ -48,7 +51,7 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
     )
   onStep('first block')
   const first = await findFirstBlock(view, address)
-  const [{ entry, notes }, implementation, shareOf] = await Promise.all([
+  const [{ entry, notes }, implementation, asset] = await Promise.all([
     describeChain(view, first.block),
     readImplementation(view, address),
     ask(view, address, 'asset() view returns (address)'),
@@ -63,13 +66,20 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
   onStep('pools')
   const pools = await findPools(view, token, { contracts: around, firstBlock: first.block })
   const chosen = await choosePools(view, token, { pools, firstBlock: first.block })
+  const shareOf = typeof asset === 'string' ? parseAddress(asset.toLowerCase()) : undefined
+  const vaultAsset =
+    shareOf !== undefined && chosen.pools.length === 0
+      ? await readVaultAsset(view, token, { asset: shareOf, firstBlock: first.block })
+      : undefined
   onStep('payouts')
   const poolAddresses = new Set(pools.map((each) => each.address))
   const payers = around.filter((each) => !poolAddresses.has(each))
   const payouts = await findPayouts(view, payers, first.block)
   const rewards = await readRewards(view, payouts)
   const quotes = await Promise.all(
-    [...rewards.values()].map((each) => priceQuote(view, each, first.block)),
+    [...rewards.values(), ...(vaultAsset ? [vaultAsset] : [])].map((each) =>
+      priceQuote(view, each, first.block),
+    ),
   )
   const priced = [...chosen.quotes, ...quotes.flat()]
   const paid = payouts.filter(({ tokens }) => tokens.some((each) => rewards.has(each)))
@@ -89,7 +99,8 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
     implementation,
     burns,
     bridges,
-    shareOf: typeof shareOf === 'string' ? parseAddress(shareOf.toLowerCase()) : undefined,
+    shareOf,
+    vaultAsset,
     pools: chosen.pools,
     quotes: priced,
     asset: await readPaymentAsset(
@@ -100,6 +111,16 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
     rewards: [...rewards.values()],
     remarks: (await Promise.all(unread)).flat(),
   }
+}
+
+async function readVaultAsset(
+  view: ChainView,
+  token: TokenFacts,
+  { asset, firstBlock }: { readonly asset: Address; readonly firstBlock: number },
+): Promise<TokenFacts | undefined> {
+  const quote = await readToken(view, asset)
+  const price = { kind: 'erc4626', address: token.address } as const
+  return quote && (await readNewest(view, { price, token, quote, firstBlock })) && quote
 }
 
 async function readRewards(
