@@ -3,7 +3,7 @@ import { activityCalls } from '#devnet/activity.ts'
 import type { ChainName } from '#devnet/addresses.ts'
 import type { Call } from '#devnet/calls.ts'
 import { type ChainClient, sendCall } from '#devnet/chain-client.ts'
-import { historyPace, livePace, type Pace } from '#devnet/pace.ts'
+import { historyPace } from '#devnet/pace.ts'
 import type { World } from '#devnet/world.ts'
 
 /** Unix seconds. */
@@ -14,19 +14,26 @@ export interface TimeSpan {
 }
 
 /**
- * One block every two or three hours, then a tail at live pace, so that everything before it is
- * final.
+ * One block every two or three hours, then enough blocks at the pace of a live chain for everything before
+ * them to be final.
  */
 export async function fillTime(world: World, span: TimeSpan): Promise<void> {
-  const plan = planBlocks(world, span)
+  const { chain } = world
+  const step = blockSeconds[chain.name]
+  const room = Math.floor((span.untilUnix - span.fromUnix) / step)
+  const tail = Math.max(0, Math.min(tailBlocks, room))
+  const times = historyTimes(world, { ...span, untilUnix: span.untilUnix - tail * step })
   const nonces: Nonces = new Map()
   let fromUnix = span.fromUnix
-  for (const [index, { toUnix, pace }] of plan.entries()) {
-    const calls = activityCalls(world, { fromUnix, toUnix, pace })
-    await mineBlock(world.chain, { calls, timestampUnix: toUnix, nonces })
+  for (const [index, toUnix] of times.entries()) {
+    const calls = activityCalls(world, { fromUnix, toUnix, pace: historyPace })
+    await mineBlock(chain, { calls, timestampUnix: toUnix, nonces })
     fromUnix = toUnix
-    span.onBlock?.(index + 1, plan.length)
+    span.onBlock?.(index + 1, times.length)
   }
+  await chain.rpc.send({ method: 'anvil_setBlockTimestampInterval', params: [step] })
+  await chain.rpc.send({ method: 'anvil_mine', params: [toHex(tail)] })
+  await chain.rpc.send({ method: 'anvil_removeBlockTimestampInterval' })
 }
 
 export type Nonces = Map<Address, number>
@@ -56,11 +63,6 @@ export const blockSeconds: Readonly<Record<ChainName, number>> = {
   arbitrum: 3,
 }
 
-interface PlannedBlock {
-  readonly toUnix: number
-  readonly pace: Pace
-}
-
 // anvil finalizes a block once 64 more have followed.
 const tailBlocks = 70
 
@@ -70,23 +72,13 @@ const blocksPerDay: Readonly<Record<ChainName, number>> = {
   arbitrum: 3,
 }
 
-function planBlocks(world: World, span: TimeSpan): readonly PlannedBlock[] {
-  const step = blockSeconds[world.chain.name]
-  const room = Math.floor((span.untilUnix - span.fromUnix) / step)
-  const tailCount = Math.max(0, Math.min(tailBlocks, room))
-  const tailFromUnix = span.untilUnix - tailCount * step
+function historyTimes(world: World, { fromUnix, untilUnix }: TimeSpan): readonly number[] {
   const meanSeconds = 86_400 / blocksPerDay[world.chain.name]
-  const plan: PlannedBlock[] = []
-  let toUnix = span.fromUnix + Math.round(meanSeconds * world.random.between(0.6, 1.4))
-  while (toUnix < tailFromUnix) {
-    plan.push({ toUnix, pace: historyPace })
-    toUnix += Math.round(meanSeconds * world.random.between(0.6, 1.4))
-  }
-  if (tailFromUnix > span.fromUnix) plan.push({ toUnix: tailFromUnix, pace: historyPace })
-  for (let index = 1; index <= tailCount; index += 1) {
-    plan.push({ toUnix: tailFromUnix + index * step, pace: livePace })
-  }
-  return plan
+  const pause = () => Math.round(meanSeconds * world.random.between(0.6, 1.4))
+  const times: number[] = []
+  for (let atUnix = fromUnix + pause(); atUnix < untilUnix; atUnix += pause()) times.push(atUnix)
+  if (untilUnix > fromUnix) times.push(untilUnix)
+  return times
 }
 
 async function learnNonces(
