@@ -6,6 +6,7 @@ import type { ChainClient } from '#devnet/chain-client.ts'
 
 /** What a test decides about the wallet; changes hold from the next request. */
 export interface WalletMood {
+  readonly privateKey: Hex
   chainId: number
   /** Methods that the person declines. */
   readonly declined: Set<string>
@@ -25,24 +26,27 @@ interface Call {
   readonly params?: readonly unknown[]
 }
 
+/** A wallet on the right chain that does all it is asked. */
+export const willing = (privateKey: Hex): WalletMood => ({
+  privateKey,
+  chainId: 8453,
+  declined: new Set(),
+  isLocked: false,
+  losesHash: false,
+  failsAfterSending: false,
+  failsTransfer: false,
+  sentCount: 0,
+})
+
 /** A wallet that announces itself to the page (EIP-6963), signs with viem and sends to a local chain. */
 export async function announceWallet(
   page: Page,
-  input: { readonly privateKey: Hex; readonly base: ChainClient; readonly name: string },
-): Promise<WalletMood> {
-  const account = privateKeyToAccount(input.privateKey)
+  input: { readonly mood: () => WalletMood; readonly base: ChainClient; readonly name: string },
+): Promise<void> {
   const { base, name } = input
-  const mood: WalletMood = {
-    chainId: 8453,
-    declined: new Set(),
-    isLocked: false,
-    losesHash: false,
-    failsAfterSending: false,
-    failsTransfer: false,
-    sentCount: 0,
-  }
-  const sender = createWalletClient({ account, transport: http(base.rpcUrl) })
   const answer = async ({ method, params = [] }: Call): Promise<unknown> => {
+    const mood = input.mood()
+    const account = privateKeyToAccount(mood.privateKey)
     if (mood.isLocked) throw refusal(-32_002, 'Request already pending. Please wait.')
     if (mood.declined.has(method)) throw refusal(4001, 'User rejected the request.')
     const [first, second] = params
@@ -59,6 +63,7 @@ export async function announceWallet(
       // More than anyone has: the token reverts.
       const sent: Hex = mood.failsTransfer ? `0x${data.slice(2, -64)}${'f'.repeat(64)}` : data
       const fee = { gasPrice: 0n, gas: 200_000n }
+      const sender = createWalletClient({ account, transport: http(base.rpcUrl) })
       const hash = await sender.sendTransaction({ chain: null, to, data: sent, ...fee })
       mood.sentCount += 1
       if (mood.failsAfterSending) throw refusal(-32_603, 'request timed out')
@@ -73,7 +78,6 @@ export async function announceWallet(
     ),
   )
   await page.addInitScript(`${ANNOUNCE}(${JSON.stringify(name)})`)
-  return mood
 }
 
 /** The wallet tells the page which accounts it shows now (EIP-1193). */

@@ -1,29 +1,35 @@
 import assert from 'node:assert/strict'
-import { before, describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { createWalletClient, encodeFunctionData, http, parseAbi } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { accounts } from '#devnet/addresses.ts'
 import { fundWallet, passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
-import { announceWallet, changeAccounts, type WalletMood } from './browser-wallet.ts'
+import { announceWallet, changeAccounts, type WalletMood, willing } from './browser-wallet.ts'
 import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
 import { FREE_CALLS, pageStage } from './page-stage.ts'
 
 describe('keys on the page', () => {
   let world: X402World
   let browser: Browser
-  before(() => {
-    ;({ world, browser } = pageStage())
-  })
   let watched: WatchedPage
   let page: Page
   let mood: WalletMood
   let firstSecret: string
-
-  const start = async (privateKey: `0x${string}`): Promise<void> => {
+  before(async () => {
+    ;({ world, browser } = pageStage())
     watched = await openPage(browser, world.origin)
     page = watched.page
-    mood = await announceWallet(page, { privateKey, base: world.base, name: 'Test Wallet' })
+    await announceWallet(page, { mood: () => mood, base: world.base, name: 'Test Wallet' })
+  })
+  after(() => page.context().close())
+
+  /** A person who has never been here. */
+  const start = async (privateKey: `0x${string}`): Promise<void> => {
+    mood = willing(privateKey)
+    await page.unrouteAll()
+    await page.goto('about:blank')
+    await page.context().setStorageState({ cookies: [], origins: [] })
     await page.goto(`${world.origin}/keys`)
   }
   const connect = () => page.getByRole('button', { name: 'Test Wallet' }).click()
@@ -156,7 +162,6 @@ describe('keys on the page', () => {
     await page.getByRole('heading', { name: /Topping up/ }).waitFor()
     await untilShown(page, '$1.00 credited.', () => passBlocks(world.base, 1))
     assertClean(watched)
-    await page.close()
   })
 
   test('a payment with an unknown outcome is sent again as it was signed, never signed anew', async () => {
@@ -184,7 +189,6 @@ describe('keys on the page', () => {
     assert.equal((await world.api.get('/api/usage', { Authorization })).body.prepaidBalanceUsd, 1)
     assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
     assert.deepEqual(watched.strangers, [])
-    await page.close()
   })
 
   test('a transfer that the wallet did not tell of is never sent twice', async () => {
@@ -250,7 +254,6 @@ describe('keys on the page', () => {
     await changeAccounts(page, [address])
     await page.locator('table.keys').waitFor()
     assertClean(watched)
-    await page.close()
   })
 
   test('a transfer that fails on the chain is told, and nothing waits for it', async () => {
@@ -261,7 +264,6 @@ describe('keys on the page', () => {
     await page.getByRole('button', { name: '$1', exact: true }).click()
     await page.getByRole('button', { name: /^Send / }).click()
     await page.getByText('The transfer failed on the chain').waitFor()
-    await page.close()
   })
 
   test('a locked wallet and one that declines to connect are told apart', async () => {
@@ -274,7 +276,6 @@ describe('keys on the page', () => {
     await page.getByRole('button', { name: 'Ask again' }).click()
     await page.getByText('You declined in your wallet').waitFor()
     assertClean(watched)
-    await page.close()
   })
 
   test('a wallet below the gate sees what is missing; asking for a key says the same', async () => {
@@ -286,7 +287,6 @@ describe('keys on the page', () => {
     await page.getByText('holding_gate_not_met').waitFor()
     await assertAccessible(page)
     assertClean(watched)
-    await page.close()
   })
 })
 

@@ -17,14 +17,15 @@ const WALLET_PAGE = `/wallet/${accounts.holder}`
 describe('the page', () => {
   let world: X402World
   let browser: Browser
-  before(() => {
+  let visitor: WatchedPage
+  before(async () => {
     ;({ world, browser } = pageStage())
+    visitor = await openPage(browser, world.origin)
   })
 
-  const open = async (path: string, options = {}): Promise<WatchedPage> => {
-    const watched = await openPage(browser, world.origin, options)
-    await watched.page.goto(world.origin + path)
-    return watched
+  const open = async (path: string): Promise<WatchedPage> => {
+    await visitor.page.goto(world.origin + path)
+    return visitor
   }
 
   test('the register shows the figures of the API, and looking costs nothing', async () => {
@@ -41,15 +42,15 @@ describe('the page', () => {
     await assertAccessible(page)
     assert.equal((await world.api.get('/api/usage')).body.requestCount, before + 1)
     assertClean(watched)
-    await page.close()
   })
 
   test('dark, on a phone: nothing is cut off, and axe finds nothing', async () => {
+    const watched = await openPage(browser, world.origin, {
+      viewport: { width: 360, height: 800 },
+      colorScheme: 'dark',
+    })
     for (const path of ['/', '/keys', '/try', WALLET_PAGE]) {
-      const watched = await open(path, {
-        viewport: { width: 360, height: 800 },
-        colorScheme: 'dark',
-      })
+      await watched.page.goto(world.origin + path)
       await watched.page.getByRole('main').locator('section').first().waitFor()
       const wider = await watched.page.evaluate(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
@@ -57,8 +58,8 @@ describe('the page', () => {
       assert.equal(wider, 0, path)
       await assertAccessible(watched.page)
       assertClean(watched)
-      await watched.page.close()
     }
+    await watched.page.context().close()
   })
 
   test('arrow keys read the days in every chart at once, Escape lets go', async () => {
@@ -73,7 +74,6 @@ describe('the page', () => {
     assert.equal(await holders.getAttribute('aria-valuenow'), String(Number(today) - 1))
     await page.keyboard.press('Escape')
     assert.equal(await holders.getAttribute('aria-valuenow'), today)
-    await page.close()
   })
 
   test('a longer period is the person’s own calls, and what is left is shown', async () => {
@@ -83,7 +83,6 @@ describe('the page', () => {
     await page.getByText(/of 60 calls left today, without a key/).waitFor()
     await page.getByRole('slider', { name: 'Burned per day by chain' }).focus()
     assertClean(watched)
-    await page.close()
   })
 
   test('an entry whose block is replaced is struck out, not erased', async () => {
@@ -107,7 +106,6 @@ describe('the page', () => {
     await watched.page.locator('tr.struck', { hasText: '1.234' }).waitFor()
     await watched.page.getByText(/block [0-9,]+ was replaced/).waitFor()
     assertClean(watched)
-    await watched.page.close()
   })
 
   test('a server that is away is not asked in a hurry, and the last figures stay', async () => {
@@ -125,7 +123,6 @@ describe('the page', () => {
     await page.unroute('**/snapshot.json')
     await page.getByRole('button', { name: 'Try now' }).click()
     await page.getByText('The server does not answer.').waitFor({ state: 'detached' })
-    await page.close()
   })
 
   test('every chart has its picture, which is free, and its CSV, which is one call', async () => {
@@ -144,7 +141,6 @@ describe('the page', () => {
     assert.equal((await download).suggestedFilename(), 'supply-90d.csv')
     assert.equal((await world.api.get('/api/usage')).body.requestCount, before + 1)
     assertClean(watched)
-    await page.close()
   })
 
   test('a wallet has a page of its own with its claims, and its head names only the address', async () => {
@@ -156,7 +152,6 @@ describe('the page', () => {
     const html = await (await fetch(`${world.origin}/wallet/${address}`)).text()
     assert.match(html, new RegExp(`<meta property="og:title" content="${address} · Sexton">`))
     assertClean(watched)
-    await watched.page.close()
   })
 
   test('a request is built, sent and priced; a refusal is shown as it is', async () => {
@@ -171,7 +166,6 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Python' }).click()
     await page.getByText('urlopen').first().waitFor()
     assertClean(watched)
-    await page.close()
   })
 
   test('an exhausted quota is a full bar, when it resets and where to go; looking goes on', async () => {
@@ -182,6 +176,5 @@ describe('the page', () => {
     await looking.getByText('payment_required').waitFor()
     await looking.getByRole('link', { name: 'Register' }).click()
     await looking.getByRole('heading', { name: 'GRAVE burned to date' }).waitFor()
-    await looking.close()
   })
 })
