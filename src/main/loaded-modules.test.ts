@@ -57,7 +57,9 @@ interface Loaded {
 function loadedBy(...names: readonly string[]): Loaded {
   const urls = names.map((name) => pathToFileURL(join(import.meta.dirname, name)).href)
   const parameters = ['--input-type=module', '--eval', LISTER, ...urls]
-  const { stdout, stderr } = spawnSync(process.execPath, parameters, { encoding: 'utf8' })
+  // Without the bundle of packages that a run of the tests puts in their place.
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const { stdout, stderr } = spawnSync(process.execPath, parameters, { encoding: 'utf8', env })
   assert.ok(stdout !== '', stderr)
   return JSON.parse(stdout)
 }

@@ -5,10 +5,13 @@ import { readImports } from './select-tests.ts'
 
 /** Packages of many small modules: reading them is most of what a test process does before its tests. */
 const PACKAGES =
-  /^(@ethereumjs\/mpt|@modelcontextprotocol\/sdk|@x402|fast-check|jose|ox|typebox|viem)(\/|$)/
+  /^(@ethereumjs\/mpt|@modelcontextprotocol\/sdk|@x402|ajv|ajv-formats|axios|fast-check|fastify|jose|ox|pg|pino|prom-client|typebox|viem)(\/|$)/
 
 /** By this a package that is CommonJS asks Node for its modules. */
 const REQUIRE = `import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);`
+
+/** Node's name of all that a CommonJS module exports. */
+const COMMON = 'module.exports'
 
 /**
  * Bundles what the project imports of these packages, so that they share their modules, and returns the
@@ -48,9 +51,18 @@ async function makeBundle(input: {
   const draft = `${folder}.${process.pid}`
   const fileOf = (name: string) => name.replace(/[^\w.-]/g, '_')
   await mkdir(draft, { recursive: true })
+  const entryOf = async (name: string) => {
+    const exported = Object.keys(await import(name))
+    if (!exported.includes(COMMON)) return name
+    const entry = join(draft, `${fileOf(name)}.entry.mjs`)
+    await writeFile(entry, commonEntry(name, exported))
+    return entry
+  }
+  const entries = await Promise.all(names.map(async (name) => [fileOf(name), await entryOf(name)]))
   await build({
     absWorkingDir: root,
-    entryPoints: Object.fromEntries(names.map((name) => [fileOf(name), name])),
+    entryPoints: Object.fromEntries(entries),
+    nodePaths: [join(root, 'node_modules')],
     outdir: draft,
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunks/[name]-[hash]',
@@ -59,6 +71,7 @@ async function makeBundle(input: {
     format: 'esm',
     platform: 'node',
     target: 'node26',
+    external: ['pg-native'],
     banner: { js: REQUIRE },
     logLevel: 'warning',
   })
@@ -66,4 +79,11 @@ async function makeBundle(input: {
   const files = names.map((name) => [name, `${fileOf(name)}.mjs`])
   await writeFile(join(draft, 'names.json'), JSON.stringify(Object.fromEntries(files)))
   await rename(draft, folder).catch(() => rm(draft, { recursive: true }))
+}
+
+/** Node names what a CommonJS module exports, and esbuild does not. */
+function commonEntry(name: string, exported: readonly string[]): string {
+  const named = exported.filter((each) => each !== COMMON && each !== 'default')
+  const from = JSON.stringify(name)
+  return `import all from ${from}\nexport default all\nexport const {${named.join()}} = all\n`
 }
