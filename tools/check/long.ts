@@ -26,7 +26,7 @@ const programs = [
   '--test test/two-forks.test.ts test/simulation/simulation.test.ts test/accounts/truth/broken-meter-noticed.ts',
   '--test test/client/generators.test.ts test/x402/cases.test.ts test/x402/crossing.test.ts test/setup/other-nodes.test.ts',
   '--test tools/dev-restarts.ts',
-  '--test test/false-payments.test.ts test/unproven-payments.test.ts test/x402/pay.test.ts test/x402/sign-in.test.ts',
+  '--test test/false-payments.test.ts test/unproven-payments.test.ts',
   '--test test/deploy/image/run-image.ts test/deploy/real-dashboard.ts',
   '--test test/deploy/rolling-restart.ts test/deploy/rolling-defaults.ts test/deploy/rolling-upgrade.ts test/deploy/system-calls.ts',
   'tools/bench/copy.ts --paid-days 365 --logs 100000',

@@ -1,29 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { PaymentRequiredV1Schema } from '@x402/core/schemas'
-import { auditService } from '../audit-service.ts'
-
 import { signPayment } from './raw-payment.ts'
-import {
-  mintOpened,
-  newPayer,
-  olderFetch,
-  passBlocks,
-  payingFetch,
-  startX402World,
-  type X402World,
-} from './x402-world.ts'
+import { sharedWorld } from './shared-world.ts'
+import { mintOpened, newPayer, olderFetch, payingFetch, type X402World } from './x402-world.ts'
 
 const FUNDS = 20_000_000n
 const TOPUP = '/api/sessions/topup'
 
 describe('the top-up resource', () => {
   let world: X402World
-  before(async () => {
-    world = await startX402World()
+  before(() => {
+    world = sharedWorld('SQLite')
   })
-  after(() => world.stop())
 
   test('without a payment it is 402 with a body of x402 version 1, also while quota is left', async () => {
     const { status, body, headers } = await world.api.get(`${TOPUP}?usd=1`)
@@ -82,11 +72,6 @@ describe('the top-up resource', () => {
     assert.equal((await pay('')).status, 200)
     assert.equal((await pay('')).status, 409)
     assert.equal((await api.get(`${TOPUP}?usd=0.09`)).status, 400)
-  })
-
-  test('the audit finds nothing', async () => {
-    await passBlocks(world.base, 3)
-    assert.deepEqual(await auditService(world), [])
   })
 })
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
@@ -12,7 +12,6 @@ import {
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { reorg, setAutomine } from '#devnet/actions.ts'
-import { auditAccountsOf } from '../audit-service.ts'
 import { eitherEngine } from '../long-version.ts'
 import {
   newVisitor,
@@ -22,7 +21,8 @@ import {
   untilSettledAgain,
   type Visitor,
 } from './raw-payment.ts'
-import { mintOpened, newPayer, passBlocks, proxiedWorlds, type X402World } from './x402-world.ts'
+import { sharedWorld } from './shared-world.ts'
+import { mintOpened, newPayer, passBlocks, type X402World } from './x402-world.ts'
 
 const FUNDS = 5_000_000n
 const PATH = '/api/burns/total'
@@ -30,15 +30,12 @@ const PATH = '/api/burns/total'
 /** What proxies take of response headers by default (nginx: one page of memory). */
 const HEADERS_BYTES_MAX = 4_096
 
-const startProxied = await proxiedWorlds()
-
 for (const engine of eitherEngine)
   describe(`a wallet that signs in, on ${engine}`, () => {
     let world: X402World
-    before(async () => {
-      world = await startProxied(engine)
+    before(() => {
+      world = sharedWorld(engine)
     })
-    after(() => world.stop())
 
     test('the stock client pays at one address and is served from that money at another, paying once', async () => {
       const payer = await newPayer(world.base, FUNDS)
@@ -182,11 +179,6 @@ for (const engine of eitherEngine)
           assert.ok(offerOf(seen).extensions?.['sign-in-with-x'] !== undefined)
           assert.ok(bytesOf(seen) < HEADERS_BYTES_MAX, String(bytesOf(seen)))
         }
-    })
-
-    test('the audit finds nothing', async () => {
-      await passBlocks(world.base, 3)
-      assert.deepEqual(await auditAccountsOf(world), [])
     })
   })
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PrivateKeyAccount } from 'viem/accounts'
@@ -7,11 +7,11 @@ import { transfer } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
 import { PAYMENT } from '#money/x402/settling/settling-harness.ts'
-import { auditService } from '../audit-service.ts'
 import { eitherEngine } from '../long-version.ts'
 import { eventually } from '../world.ts'
 import { deployWallet, undeployedWallet, type WalletSigner } from './contract-wallet.ts'
 import { newVisitor, OFFER, type Seen, signAt, signPayment, toHeader } from './raw-payment.ts'
+import { sharedWorld } from './shared-world.ts'
 import {
   fundWallet,
   mintOpened,
@@ -19,12 +19,9 @@ import {
   passBlocks,
   payingAxios,
   payingFetch,
-  proxiedWorlds,
   untilSealed,
   type X402World,
 } from './x402-world.ts'
-
-const startProxied = await proxiedWorlds()
 
 type Pay = (
   account: PrivateKeyAccount,
@@ -51,10 +48,9 @@ const CLIENTS: readonly {
 for (const engine of eitherEngine)
   describe(engine, () => {
     let world: X402World
-    before(async () => {
-      world = await startProxied(engine)
+    before(() => {
+      world = sharedWorld(engine)
     })
-    after(() => world.stop())
 
     for (const { name, address, wallet, pay } of CLIENTS) {
       test(`${engine}: ${name} without a key pays a 402 and has its answer and its balance`, async () => {
@@ -177,11 +173,6 @@ for (const engine of eitherEngine)
       const payload = { permit2Authorization: {}, signature: '0x12' }
       const refused = await visitor.get('/api/stats', toHeader({ accepted: OFFER, payload }))
       assertRefused(refused, 'unsupported_payload_type')
-    })
-
-    test(`${engine}: the audit finds nothing`, async () => {
-      await passBlocks(world.base, 3)
-      assert.deepEqual(await auditService(world), [])
     })
   })
 
