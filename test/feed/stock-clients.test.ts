@@ -18,8 +18,13 @@ const CUTS = 50
 /** An event has more than 600; each connection brings some. */
 const BYTES_PER_CONNECTION = (EVENTS * 500) / CUTS
 
-/** Follows a stream; what it returns reads what has come so far. */
-type Follow = (url: string, secret: string) => Promise<() => Promise<readonly string[]>>
+/** Follows a stream; what it returns counts and reads what has come so far. */
+type Follow = (url: string, secret: string) => Promise<Seen>
+
+interface Seen {
+  count(): Promise<number>
+  read(): Promise<readonly string[]>
+}
 
 let browser: Browser
 let world: StreamWorld
@@ -42,10 +47,10 @@ test('of 5,000 events stock clients miss none and get none twice over 50 cut con
   const start = await lastId()
   const followed = await Promise.all(CLIENTS.map(([name, follow]) => begin(name, follow, start)))
   for (let block = 0; block < BLOCKS; block += 1) await world.burn(EVENTS / BLOCKS)
-  for (const { name, proxy, read } of followed)
+  for (const { name, proxy, client } of followed)
     await context.test(name, async () => {
-      await eventually(async () => (await read()).length >= EVENTS || undefined, 60_000)
-      const seen = await read()
+      await eventually(async () => (await client.count()) >= EVENTS || undefined, 60_000)
+      const seen = await client.read()
       assert.deepEqual([seen.length, new Set(seen).size, proxy.cuts], [EVENTS, EVENTS, CUTS])
       assert.ok(seen.every((each) => each.startsWith('add ')))
     })
@@ -63,7 +68,7 @@ async function begin(name: string, follow: Follow, start: string) {
   const { secret, publicId } = await world.callers.mint()
   await world.callers.fund(publicId, 1_000_000n)
   const url = `${proxy.origin}/api/stream?kind=burn&cursor=${start}`
-  return { name, proxy, read: await follow(url, secret) }
+  return { name, proxy, client: await follow(url, secret) }
 }
 
 const CLIENTS: readonly (readonly [string, Follow])[] = [
@@ -89,12 +94,12 @@ const CLIENTS: readonly (readonly [string, Follow])[] = [
 
 const EVENTS_SEEN = ['add', 'update', 'retract', 'reset', 'end']
 
-function listen(source: EventSource) {
+function listen(source: EventSource): Seen {
   sources.push(source)
   const seen: string[] = []
   for (const name of EVENTS_SEEN)
     source.addEventListener(name, ({ data }) => seen.push(`${name} ${JSON.parse(data).row?.id}`))
-  return async () => seen
+  return { count: async () => seen.length, read: async () => seen }
 }
 
 /** Waits a second at least before it reconnects, and longer each time; not here. */
@@ -110,11 +115,11 @@ async function followWithPolyfill(url: string, secret: string) {
   return followIn(page, made)
 }
 
-async function followIn(page: Page, source: string) {
+async function followIn(page: Page, source: string): Promise<Seen> {
   await page.evaluate(`
     seen = []
     source = ${source}
     for (const name of ${JSON.stringify(EVENTS_SEEN)})
       source.addEventListener(name, ({ data }) => seen.push(name + ' ' + JSON.parse(data).row?.id))`)
-  return () => page.evaluate<string[]>('seen')
+  return { count: () => page.evaluate('seen.length'), read: () => page.evaluate('seen') }
 }
