@@ -35,7 +35,7 @@ export async function bundlePackages(root: string, cache: string): Promise<strin
 
 async function importedNames(root: string): Promise<readonly string[]> {
   const found = new Set<string>()
-  for await (const file of glob('{src,devnet,test,tools,examples}/**/*.ts', { cwd: root }))
+  for await (const file of glob('{src,devnet,test,tools,examples}/**/*.{ts,js}', { cwd: root }))
     for (const name of await readImports(join(root, file))) if (PACKAGES.test(name)) found.add(name)
   return [...found].sort()
 }
