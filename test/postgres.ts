@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
   access,
@@ -54,6 +54,8 @@ export type TestPostgres = {
   stop(): Promise<void>
   /** URL of a new UTF-8 database: empty, or a copy of another one that has no connections. */
   createDatabase(copiedUrl?: string): Promise<string>
+  /** URL of a database to copy, which the first file of a run that asks for its key fills. */
+  filledDatabase(key: string, fill: (url: string) => Promise<void>): Promise<string>
 }
 
 type Account = { readonly uid: number; readonly gid: number }
@@ -81,7 +83,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
 /** Databases of this file on a server that others use too. */
 function databasesOn(url: string): TestPostgres {
   const databases = createDatabases(url)
-  return { url, createDatabase: databases.create, stop: databases.drop }
+  const { create, filled, drop } = databases
+  return { url, createDatabase: create, filledDatabase: filled, stop: drop }
 }
 
 /**
@@ -129,6 +132,7 @@ async function remove({ folder, data }: Folders): Promise<void> {
 export function handle(server: Server, input: Folders & { password: string }): TestPostgres {
   const release = holdLifeline(server.child, input)
   const url = `postgres://postgres:${input.password}@127.0.0.1:${server.port}/postgres`
+  const databases = createDatabases(url)
   let stopped: Promise<void> | undefined
   const stop = async () => {
     await endChild(server.child)
@@ -141,7 +145,8 @@ export function handle(server: Server, input: Folders & { password: string }): T
       stopped ??= stop()
       return stopped
     },
-    createDatabase: createDatabases(url).create,
+    createDatabase: databases.create,
+    filledDatabase: databases.filled,
   }
 }
 
@@ -150,14 +155,34 @@ function createDatabases(serverUrl: string) {
   const names: string[] = []
   const urlOf = (name: string) => Object.assign(new URL(serverUrl), { pathname: name }).href
   const prefix = `fresh_${randomBytes(6).toString('hex')}`
+  const nameOf = (databaseUrl: string) => new URL(databaseUrl).pathname.slice(1)
+  const create = async (copiedUrl?: string): Promise<string> => {
+    const name = `${prefix}_${names.length + 1}`
+    names.push(name)
+    const copied = copiedUrl === undefined ? 'template0' : nameOf(copiedUrl)
+    // Copying the files takes half of the time that logging them takes.
+    const strategy = 'strategy file_copy'
+    await commands(serverUrl, [`create database ${name} template ${copied} ${strategy}`])
+    return urlOf(name)
+  }
   return {
-    async create(copiedUrl?: string): Promise<string> {
-      const name = `${prefix}_${names.length + 1}`
-      names.push(name)
-      const copied = copiedUrl === undefined ? 'template0' : new URL(copiedUrl).pathname.slice(1)
-      // Copying the files takes half of the time that logging them takes.
-      const strategy = 'strategy file_copy'
-      await commands(serverUrl, [`create database ${name} template ${copied} ${strategy}`])
+    create,
+    async filled(key: string, fill: (url: string) => Promise<void>): Promise<string> {
+      const name = `filled_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`
+      const client = new Client({ connectionString: serverUrl })
+      await client.connect()
+      try {
+        // Held until the connection ends.
+        await client.query('select pg_advisory_lock(hashtext($1))', [name])
+        const found = await client.query('select from pg_database where datname = $1', [name])
+        if (found.rowCount === 0) {
+          const draft = await create()
+          await fill(draft)
+          await client.query(`alter database ${nameOf(draft)} rename to ${name}`)
+        }
+      } finally {
+        await client.end()
+      }
       return urlOf(name)
     },
     async drop(): Promise<void> {

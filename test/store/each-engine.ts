@@ -10,6 +10,7 @@ import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 
 export interface TestServer {
   createDatabase(copiedUrl?: string): Promise<string>
+  filledDatabase(key: string, fill: (url: string) => Promise<void>): Promise<string>
   stop(): Promise<void>
 }
 
@@ -32,10 +33,11 @@ export function eachEngine(
   let migratedUrl: string
   before(async () => {
     server = await startServer()
-    migratedUrl = await server.createDatabase()
-    const engine = openPostgres({ url: migratedUrl, schema: 'accounts' })
-    await engine.migrate(migrations)
-    await engine.close()
+    migratedUrl = await server.filledDatabase(JSON.stringify(migrations), async (url) => {
+      const engine = openPostgres({ url, schema: 'accounts' })
+      await engine.migrate(migrations)
+      await engine.close()
+    })
   })
   after(() => server.stop())
   return (guarantee, work) => {
