@@ -20,7 +20,7 @@ const RIGHT = 1_140
 const WIDTH = RIGHT - LEFT
 const SCALE_WIDTH = 94
 const DAY_SECONDS = 86_400
-/** As on a phone: the letters are large. */
+/** Large letters leave room for as few dates as a phone does. */
 const DATES_MAX = 3
 
 /** A figure in large digits above the days that made it. */

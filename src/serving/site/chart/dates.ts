@@ -3,7 +3,7 @@ import { dayName } from './format.ts'
 const DAY_SECONDS = 86_400
 
 export interface DateMark {
-  /** Of the day, counted from the first. */
+  /** Counts from the first day. */
   readonly index: number
   readonly name: string
 }

@@ -20,7 +20,7 @@ export interface Chart {
   /** Such as `23.99m GRAVE`: the newest figure. */
   readonly readout: string
   readonly marks: 'bars' | 'line'
-  /** Of counts. */
+  /** Counts have no halves. */
   readonly isWhole: boolean
   /** Oldest day first; stacked where there are several. */
   readonly series: readonly { readonly name: string; readonly values: Values }[]

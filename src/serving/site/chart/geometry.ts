@@ -20,7 +20,7 @@ const TICKS_MAX = 4
 const ROOM = 0.05
 
 export interface ScaleOptions {
-  /** Where marks are filled. */
+  /** Filled marks need it. */
   readonly fromZero: boolean
   /** Counts have no halves. */
   readonly isWhole?: boolean
