@@ -76,7 +76,7 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
     routes,
     pages: [
       ...documentPages({ clock, facts: input.facts, routes, jwks: input.jwks }),
-      ...sitePages({ clock, routes, ...siteFactsOf(input.facts) }),
+      ...sitePages({ ...input, clock, routes, ...siteFactsOf(input.facts) }),
     ],
     clock,
     publicBaseUrl: input.facts.publicBaseUrl,

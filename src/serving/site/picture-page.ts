@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 import { AskRefused } from '#route/ask-routes.ts'
@@ -8,11 +7,7 @@ import { parseParameters, type Route } from '#route/route.ts'
 import type { Page } from '#serving/api/outside-routes.ts'
 import { matchesEtag } from '#serving/http/etag.ts'
 import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
-
-/** A picture is drawn at most once a minute, however often it is fetched. */
-const KEPT_MS = 60_000
-
-const KEPT_MAX = 300
+import { KeptAMinute } from './kept-a-minute.ts'
 
 interface Drawn {
   readonly body: string | Buffer
@@ -33,26 +28,15 @@ export interface PictureKind {
 }
 
 export function picturePage(clock: Clock, { path, type, read, draw }: PictureKind): Page {
-  const kept = new LRUCache<string, { made: Promise<Drawn>; atMs: number }>({ max: KEPT_MAX })
+  const kept = new KeptAMinute<Drawn>(clock)
   return {
     path,
     async read(incoming) {
       const picture = read(incoming)
       if (isRefusal(picture)) return picture
-      const key = JSON.stringify(picture)
-      const now = clock()
-      let known = kept.get(key)
-      if (known === undefined || now < known.atMs || now >= known.atMs + KEPT_MS) {
-        known = { made: drawn(draw(picture)), atMs: now }
-        kept.set(key, known)
-        // A refusal or an outage may end soon.
-        known.made.catch(() => kept.delete(key))
-      }
+      const { made, leftMs } = kept.get(JSON.stringify(picture), () => drawn(draw(picture)))
       try {
-        return toOutgoing(incoming, type, {
-          ...(await known.made),
-          leftMs: known.atMs + KEPT_MS - now,
-        })
+        return toOutgoing(incoming, type, { ...(await made), leftMs })
       } catch (error) {
         if (error instanceof AskRefused) return error.refusal
         throw error

@@ -280,7 +280,9 @@ describe('pages', () => {
     const routes = routesWith(data).map(slowly)
     const folder = await mkdtemp(join(tmpdir(), 'console-'))
     context.after(() => rm(folder, { recursive: true }))
-    const pages = sitePages({ ...facts, routes, symbol: 'GRAVE', clock: () => 1_000_000 }, folder)
+    const addressBucket = () => '192.0.2.1'
+    const clock = () => 1_000_000
+    const pages = sitePages({ ...facts, routes, symbol: 'GRAVE', clock, addressBucket }, folder)
     const read = async (path: string, values: Readonly<Record<string, string>> = {}) => {
       const page = pages.find((each) => each.path === path)
       assert.ok(page !== undefined, path)

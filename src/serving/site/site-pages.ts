@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseAddress, showAddress } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import type { Clock } from '#lib/time.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import type { Route } from '#route/route.ts'
 import type { Page } from '#serving/api/outside-routes.ts'
@@ -15,9 +14,9 @@ import { fillShell, type Head, MARK } from './shell.ts'
 import { type Snapshot, sharedSnapshot } from './snapshot.ts'
 import { type SiteColors, themeSheet } from './theme.ts'
 import { VersionedText } from './versioned-text.ts'
+import { type WalletDeps, Wallets } from './wallet/wallets.ts'
 
-export interface SiteDeps {
-  readonly clock: Clock
+export interface SiteDeps extends Omit<WalletDeps, 'ask'> {
   readonly routes: readonly Route[]
   readonly name: string
   /** Has no trailing slash. */
@@ -54,6 +53,7 @@ const SNAPSHOT_SECONDS = 5
 export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Page[] {
   const ask = askRoutes(deps.routes)
   const snapshot = sharedSnapshot({ ...deps, ask })
+  const wallets = new Wallets({ ...deps, ask })
   const shell = (path: string, headOf: (incoming: Incoming, now: Snapshot) => Head | Refusal) =>
     shellPage({ path, folder, snapshot, headOf })
   const headAt = (path: string, title: string, description: string): Head => ({
@@ -74,11 +74,19 @@ export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Pag
         'Build a request, send it and see what it costs.',
       ),
     ),
-    shell('/wallet/{address}', (incoming) => {
-      const address = parseAddress(incoming.path.address ?? '')
-      if (address === undefined) return refuse('invalid_address', 'not an EVM address')
-      const shown = showAddress(address)
-      return headAt(`/wallet/${shown}`, `${shown} · ${deps.name}`, `Claims and digs of ${shown}.`)
+    shellPage({
+      ...{ path: '/wallet/{address}', folder, snapshot },
+      headOf: (incoming) => {
+        const address = parseAddress(incoming.path.address ?? '')
+        if (address === undefined) return refuse('invalid_address', 'not an EVM address')
+        const shown = showAddress(address)
+        const what = `What ${shown} holds, claimed, burned and dug up.`
+        return headAt(`/wallet/${shown}`, `${shown} · ${deps.name}`, what)
+      },
+      async more(incoming) {
+        const address = parseAddress(incoming.path.address ?? '')
+        return address && { wallet: await wallets.shown(incoming, address) }
+      },
     }),
     snapshotPage(snapshot),
     assetPage(join(folder, 'assets')),
@@ -128,9 +136,11 @@ interface ShellInput {
   readonly folder: string
   snapshot(): Promise<Snapshot>
   headOf(incoming: Incoming, now: Snapshot): Head | Refusal
+  /** What only this page carries. */
+  more?(incoming: Incoming): Promise<object | undefined>
 }
 
-function shellPage({ path, folder, snapshot, headOf }: ShellInput): Page {
+function shellPage({ path, folder, snapshot, headOf, more }: ShellInput): Page {
   let template: Promise<string> | undefined
   const pages = new VersionedText()
   return {
@@ -147,10 +157,11 @@ function shellPage({ path, folder, snapshot, headOf }: ShellInput): Page {
       const built = await reading.catch(() => undefined)
       if (built === undefined)
         return refuse('not_found', 'the page is not built; run "node tools/build.ts"')
-      const data = path === '/' ? now : headOnly(now)
+      const own = await more?.(incoming)
+      const data = path === '/' ? now : { ...headOnly(now), ...own }
       return pages.answer(
         incoming,
-        { of: now, name: head.url, text: () => fillShell(built, head, data) },
+        { of: own ?? now, name: head.url, text: () => fillShell(built, head, data) },
         [...HTML_HEADERS, 'Cache-Control', 'private, no-cache'],
       )
     },

@@ -4,6 +4,7 @@ import type { Clock } from '#lib/time.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Ask } from '#route/ask-routes.ts'
 import { isNotReady, lastingAsk, rowsOf } from './lasting-ask.ts'
+import { NEWEST_ROWS, type NewestRow, newestOf } from './newest.ts'
 import { type SnapshotSeries, seriesOf } from './series.ts'
 
 export interface Snapshot {
@@ -34,8 +35,6 @@ interface SnapshotMeta {
     readonly lagSeconds: number
   }[]
 }
-
-const ROWS = 14
 
 const AGE_MAX_SECONDS = 5
 
@@ -112,7 +111,8 @@ class LastFigures {
   }
 }
 
-async function isInTime(work: Promise<void>, timeoutMs = TIMEOUT_MS): Promise<boolean> {
+/** Whether work that does not fail ends in time. */
+export async function isInTime(work: Promise<unknown>, timeoutMs = TIMEOUT_MS): Promise<boolean> {
   const stop = new AbortController()
   const late = delay(timeoutMs, false, { signal: stop.signal, ref: false }).catch(() => false)
   try {
@@ -148,26 +148,19 @@ async function figuresOf(
     stats,
     burns,
     series: await seriesOf({ ask, chains }),
-    newest: await newestOf(ask),
+    newest: await newestOfAll(ask),
     leaders: await rowsOf(ask, 'rankGraveDiggers', { limit: '10' }),
   }
 }
 
-interface Entry {
-  readonly id: string
-  readonly timestampUnix: number
-}
-
-/** The newest of all kinds together: no further than each list goes, so that none is missing. */
-async function newestOf(ask: Ask): Promise<readonly unknown[]> {
+/** The newest of all kinds together. */
+async function newestOfAll(ask: Ask): Promise<readonly unknown[]> {
   const lists = await Promise.all(
     cards.map(async ({ noun, list }) => {
-      const rows = await rowsOf<Entry>(ask, list.operationId, { limit: String(ROWS) })
+      const query = { limit: String(NEWEST_ROWS) }
+      const rows = await rowsOf<NewestRow>(ask, list.operationId, query)
       return rows.map((entry) => ({ entry: noun, ...entry }))
     }),
   )
-  return lists
-    .flat()
-    .sort((a, b) => b.timestampUnix - a.timestampUnix || (a.id < b.id ? 1 : -1))
-    .slice(0, ROWS)
+  return newestOf(lists)
 }

@@ -1,0 +1,107 @@
+import { cards } from '#chains/kinds/cards.ts'
+import { type Address, showAddress } from '#domain/address.ts'
+import { formatDecimal } from '#lib/decimal.ts'
+import { type Ask, AskRefused } from '#route/ask-routes.ts'
+import { NEWEST_ROWS, type NewestRow, newestOf } from '../newest.ts'
+import type { Card, Claims, Digger, Gate, Held, Service, Stats, WalletFigures } from './shapes.ts'
+
+/** Rows that sums of a wallet's events are made of: as many as a list gives at once. */
+const ROWS_MAX = 100
+
+/** What a wallet holds and did, from the service's own routes. What is not known now is null. */
+export async function walletFigures(
+  ask: Ask,
+  { wallet, nowUnix }: { readonly wallet: Address; readonly nowUnix: number },
+): Promise<WalletFigures> {
+  const address = showAddress(wallet)
+  const service = (await ask('getMeta')) as Service
+  const { data: stats } = (await ask('getStats')) as { readonly data: Stats }
+  const tracked = service.tokens.filter(({ role }) => role !== 'reward')
+  const [held, claims, diggers, gate, ...events] = await Promise.all([
+    Promise.all(tracked.map((token) => heldOf(ask, { token, stats, address }))),
+    known<{ data: Claims }>(ask('getWalletClaims', { limit: String(NEWEST_ROWS) }, { address })),
+    known<{ data: readonly Digger[] }>(ask('rankGraveDiggers', { limit: String(ROWS_MAX) })),
+    known<Gate>(ask('getGate', { address })),
+    ...cards.map((card) => eventsOf(ask, { card, service, address })),
+  ])
+  return {
+    madeUnix: nowUnix,
+    address,
+    held,
+    claims: claims?.data.summary ?? null,
+    done: Object.fromEntries(events.map(({ noun, done }) => [noun, done])),
+    digger: diggers?.data.find((each) => each.address === address) ?? null,
+    gate,
+    newest: newestOf(events.map(({ rows }) => rows)),
+  }
+}
+
+/** Null for what this service does not have or cannot vouch for now. */
+async function known<Body>(asking: Promise<unknown>): Promise<Body | null> {
+  try {
+    return (await asking) as Body
+  } catch (error) {
+    if (error instanceof AskRefused) return null
+    throw error
+  }
+}
+
+interface Own {
+  readonly address: string
+  readonly balance: string
+  readonly sharePct: number
+  readonly rank: number | null
+  readonly excluded: boolean
+  readonly change24h: string
+}
+
+async function heldOf(
+  ask: Ask,
+  { token, stats, address }: { token: Service['tokens'][number]; stats: Stats; address: string },
+): Promise<Held> {
+  const { symbol } = token
+  const own = async (chain: string) => {
+    const body = await known<{ data: Own }>(ask('getHolder', { token: symbol, chain }, { address }))
+    if (body === null) return null
+    const { balance, sharePct, rank, excluded, change24h } = body.data
+    return { balance, sharePct, rank, excluded, change24h }
+  }
+  const chains = Object.keys(token.addresses)
+  const [inAll = null, ...byChain] = await Promise.all(['all', ...chains].map(own))
+  return {
+    token: symbol,
+    priceUsd: stats.prices[symbol]?.usd ?? null,
+    change24hPct: stats.prices[symbol]?.change24hPct ?? null,
+    holderCount: stats.tokens.find((each) => each.symbol === symbol)?.holderCount ?? null,
+    inAll,
+    chains: chains.map((chain, index) => ({ chain, own: byChain[index] ?? null })),
+  }
+}
+
+interface Row extends NewestRow {
+  readonly token: string
+  readonly amountRaw: string
+}
+
+async function eventsOf(
+  ask: Ask,
+  { card, service, address }: { card: Card; service: Service; address: string },
+) {
+  const { noun, list } = card
+  const body = await known<{
+    data: readonly Row[]
+    meta: { page: { nextCursor: string | null } }
+  }>(ask(list.operationId, { limit: String(ROWS_MAX), address }))
+  const rows = body?.data ?? []
+  const tokens = [...Map.groupBy(rows, ({ token }) => token)].map(([token, own]) => {
+    const decimals = service.tokens.find(({ symbol }) => symbol === token)?.decimals ?? 18
+    const sum = own.reduce((all, { amountRaw }) => all + BigInt(amountRaw), 0n)
+    return { token, count: own.length, amount: formatDecimal(sum, decimals) }
+  })
+  const done = body && {
+    isWhole: body.meta.page.nextCursor === null,
+    lastUnix: rows[0]?.timestampUnix ?? null,
+    tokens,
+  }
+  return { noun, done, rows: rows.map((row) => ({ entry: noun, ...row })) }
+}

@@ -1,0 +1,48 @@
+import type { Address } from '#domain/address.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
+import type { Ask } from '#route/ask-routes.ts'
+import type { Incoming } from '#serving/http/exchange.ts'
+import { KeptAMinute } from '../kept-a-minute.ts'
+import { isInTime } from '../snapshot.ts'
+import { OpenedWallets } from './opened-wallets.ts'
+import type { WalletFigures, WalletShown } from './shapes.ts'
+import { walletFigures } from './wallet-figures.ts'
+
+export interface WalletDeps {
+  readonly ask: Ask
+  readonly clock: Clock
+  addressBucket(socketAddress: string, headers: Incoming['headers']): string
+}
+
+/** Figures of wallets for pages and pictures: free, at most a minute old, and a few per caller. */
+export class Wallets {
+  readonly #deps: WalletDeps
+  readonly #opened: OpenedWallets
+  readonly #kept: KeptAMinute<WalletFigures>
+
+  constructor(deps: WalletDeps) {
+    this.#deps = deps
+    this.#opened = new OpenedWallets(deps.clock)
+    this.#kept = new KeptAMinute(deps.clock)
+  }
+
+  /** Returns undefined if the caller may look, else when it may. */
+  open({ socketAddress, headers }: Incoming, wallet: Address): number | undefined {
+    const caller = this.#deps.addressBucket(socketAddress, headers)
+    const openMs = this.#opened.open(caller, wallet)
+    return openMs && Math.ceil(openMs / 1000)
+  }
+
+  figures(wallet: Address): Promise<WalletFigures> {
+    const { ask, clock } = this.#deps
+    const make = () => walletFigures(ask, { wallet, nowUnix: unixNow(clock) })
+    return this.#kept.get(wallet, make).made
+  }
+
+  async shown(incoming: Incoming, wallet: Address): Promise<WalletShown> {
+    const openUnix = this.open(incoming, wallet) ?? null
+    if (openUnix !== null) return { figures: null, openUnix }
+    const reading = this.figures(wallet).catch(() => null)
+    return { figures: (await isInTime(reading)) ? await reading : null, openUnix }
+  }
+}
