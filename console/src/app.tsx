@@ -25,7 +25,7 @@ export function App() {
         {first === '' && <RegisterPage snapshot={snapshot} struck={struck} />}
         {first === 'keys' && <KeysPage service={snapshot.service} />}
         {first === 'try' && <TryPage service={snapshot.service} />}
-        {first === 'wallet' && <WalletPage address={second} />}
+        {first === 'wallet' && <WalletPage address={second} snapshot={snapshot} />}
       </main>
       <Footer />
     </div>

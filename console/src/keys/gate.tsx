@@ -1,6 +1,9 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { type Gate as GateAnswer, getGate } from 'sexton-client'
+import { getGate } from 'sexton-client'
+import type { Gate as GateAnswer } from '#serving/site/wallet/shapes.ts'
 import { amount, count, shortAddress, usd } from '../parts/format.ts'
+import { sumOf } from '../parts/units.ts'
 import { keyless } from '../state/session.ts'
 import { texts } from '../texts.ts'
 import { Refusal, State } from './refusal.tsx'
@@ -23,30 +26,42 @@ export function Gate({ address }: { readonly address: string }) {
         {t.title} <span class="note code">{shortAddress(address)}</span>
       </h2>
       <Refusal error={action.error} again={check} />
-      {gate !== undefined && (
-        <div class="gates">
-          <Holding gate={gate} again={check} />
-          {gate.tiers.map(({ tier, symbol, held, needed, reached, dailyQuota }) => (
-            <div class="gate" key={tier}>
-              <Arch share={reached ? 1 : Number(held) / Number(needed)} />
-              <div>
-                <h3>{t.tier(tier, count(dailyQuota))}</h3>
-                <Facts
-                  lines={[
-                    [`${t.needed}, ${symbol}`, amount(needed)],
-                    [t.held, amount(held)],
-                  ]}
-                />
-              </div>
-            </div>
-          ))}
-        </div>
-      )}
+      {gate !== undefined && <Gates gate={gate} again={check} />}
     </div>
   )
 }
 
-function Holding({ gate, again }: { readonly gate: GateAnswer; again(): void }) {
+/** An arch for the key and one for each tier that asks for more. */
+export function Gates({
+  gate,
+  again,
+}: {
+  readonly gate: GateAnswer
+  again?: (() => void) | undefined
+}) {
+  return (
+    <div class="gates">
+      <Holding gate={gate} again={again} />
+      {gate.tiers.map(({ tier, symbol, held, needed, reached, dailyQuota }) => (
+        <div class="gate" key={tier}>
+          <Arch share={reached ? 1 : Number(held) / Number(needed)} />
+          <div>
+            <h3>{t.tier(tier, count(dailyQuota))}</h3>
+            <Facts
+              lines={[
+                [`${t.needed}, ${symbol}`, amount(needed)],
+                [t.held, amount(held)],
+                ...(reached ? [] : [[t.missing, amount(sumOf([needed, `-${held}`]))] as const]),
+              ]}
+            />
+          </div>
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function Holding({ gate, again }: { readonly gate: GateAnswer; again?: (() => void) | undefined }) {
   const { canMint, requiredUsd, heldUsd, tier, dailyQuota, tokens } = gate
   if (requiredUsd === null || heldUsd === null)
     return (
@@ -65,6 +80,7 @@ function Holding({ gate, again }: { readonly gate: GateAnswer; again(): void }) 
             lines={[
               [t.needed, usd(requiredUsd)],
               [t.held, usd(heldUsd)],
+              ...(canMint ? [] : [[t.missing, usd(requiredUsd - heldUsd)] as const]),
               ...tokens.map(
                 ({ symbol, amount: held, valueUsd }) =>
                   [`${amount(held)} ${symbol}`, usd(valueUsd)] as const,
@@ -78,16 +94,22 @@ function Holding({ gate, again }: { readonly gate: GateAnswer; again(): void }) 
           title={t.short(usd(requiredUsd - heldUsd))}
           more={t.shortMore(usd(heldUsd), usd(requiredUsd))}
         >
-          <button type="button" class="btn small" onClick={again}>
-            {t.again}
-          </button>
+          {again !== undefined && (
+            <button type="button" class="btn small" onClick={again}>
+              {t.again}
+            </button>
+          )}
         </State>
       )}
     </>
   )
 }
 
-export function Facts({ lines }: { readonly lines: readonly (readonly [string, string])[] }) {
+export function Facts({
+  lines,
+}: {
+  readonly lines: readonly (readonly [string, ComponentChildren])[]
+}) {
   return (
     <dl class="facts">
       {lines.map(([name, value]) => (

@@ -37,10 +37,29 @@ export function price(value: number | null): string {
   return value === null ? '' : `$${cut(value, 6)}`
 }
 
-export function percent(value: number): string {
+export function percent(value: number, decimals = 2): string {
+  const scale = 10 ** decimals
   // 1.13 * 100 is 112.99…, which must not be cut to 112.
-  const hundredths = Math.floor(Math.abs(value) * 100 + 1e-6)
-  return `${value < 0 && hundredths > 0 ? '−' : ''}${(hundredths / 100).toFixed(2)}%`
+  const parts = Math.floor(Math.abs(value) * scale + 1e-6)
+  return `${value < 0 && parts > 0 ? '−' : ''}${(parts / scale).toFixed(decimals)}%`
+}
+
+/** Dollars that are whole cents already; null is blank. */
+export function cents(value: number | null): string {
+  return value === null ? '' : usd(value / 100)
+}
+
+/** An amount with a real sign; nothing is blank. */
+export function signed(value: string): string {
+  if (/^-?[0.]*$/.test(value)) return ''
+  return value.startsWith('-') ? `−${amount(value.slice(1))}` : `+${amount(value)}`
+}
+
+/** Such as `1st`, `22nd`, `113th`. */
+export function ordinal(value: number): string {
+  const tens = Math.floor(value / 10) % 10
+  const ending = tens === 1 ? undefined : ['th', 'st', 'nd', 'rd'][value % 10]
+  return `${whole.format(value)}${ending ?? 'th'}`
 }
 
 /** Such as `6 s`, `4 min`, `3 h`, `12 d`. */

@@ -3,6 +3,7 @@ import { texts } from '../texts.ts'
 import { age, count } from './format.ts'
 import { Mark } from './mark.tsx'
 import { useNow } from './now.ts'
+import { Search } from './search.tsx'
 import { switchTheme } from './theme.ts'
 
 export interface MastheadProps {
@@ -30,6 +31,7 @@ export function Masthead({ snapshot, current }: MastheadProps) {
           {link('try', texts.nav.try)}
           <a href="/scalar/v1">{texts.nav.docs}</a>
         </nav>
+        <Search />
         <Chains snapshot={snapshot} />
         <button type="button" class="btn icon" aria-label={texts.theme} onClick={switchTheme}>
           <svg viewBox="0 0 18 18" aria-hidden="true">

@@ -1,8 +1,9 @@
 import type { Chain } from 'sexton-client'
 import { cards } from '#chains/kinds/cards.ts'
 import type { EventCard } from '#serving/site/event-card.ts'
-import { age, amount, count, shortAddress, usd } from '../parts/format.ts'
+import { age, amount, count, usd } from '../parts/format.ts'
 import { useNow } from '../parts/now.ts'
+import { Who } from '../parts/who.tsx'
 import type { Entry } from '../state/types.ts'
 import { texts } from '../texts.ts'
 
@@ -17,24 +18,16 @@ export interface EntriesProps {
 
 /** Margin and table; they sit in the section of the register page. */
 export function Entries({ newest, struck, chains }: EntriesProps) {
-  const now = useNow()
   const gone = new Set(struck.map(({ id }) => id))
   const rows = [...newest.filter(({ id }) => !gone.has(id)), ...struck]
     .sort((a, b) => b.timestampUnix - a.timestampUnix)
     .slice(0, ROWS + struck.length)
-  const toneOf = (name: string) => `chain-${chains.findIndex((chain) => chain.name === name) % 4}`
   return (
     <>
       <div class="margin">
         <h2 id="entries">{t.title}</h2>
         <p class="note">{t.note}</p>
-        <p class="note">
-          {(['latest', 'safe', 'finalized'] as const).map((finality) => (
-            <span key={finality} class="key">
-              <Finality finality={finality} /> {t.finality[finality]}
-            </span>
-          ))}
-        </p>
+        <FinalityKey />
         <p class="note">{t.struck}</p>
       </div>
       <div class="body">
@@ -49,39 +42,68 @@ export function Entries({ newest, struck, chains }: EntriesProps) {
             ))}
           </span>
         </h3>
-        <div class="wide">
-          <table>
-            <thead>
-              <tr>
-                <th>{t.columns.ago}</th>
-                <th>{t.columns.what}</th>
-                <th class="hide-phone">{t.columns.who}</th>
-                <th class="r">{t.columns.amount}</th>
-                <th>
-                  <span class="vh">{t.columns.token}</span>
-                </th>
-                <th class="r hide-phone">{t.columns.valueThen}</th>
-                <th class="hide-phone">{t.columns.chain}</th>
-                <th class="r">
-                  <span class="vh">{t.columns.finality}</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((entry) => (
-                <Row
-                  key={entry.id}
-                  entry={entry}
-                  now={now}
-                  tone={toneOf(entry.chain)}
-                  isStruck={gone.has(entry.id)}
-                />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <EntryTable rows={rows} gone={gone} chains={chains} hasWho />
       </div>
     </>
+  )
+}
+
+export function FinalityKey() {
+  return (
+    <p class="note">
+      {(['latest', 'safe', 'finalized'] as const).map((finality) => (
+        <span key={finality} class="key">
+          <Finality finality={finality} /> {t.finality[finality]}
+        </span>
+      ))}
+    </p>
+  )
+}
+
+export function EntryTable(props: {
+  readonly rows: readonly Entry[]
+  readonly chains: readonly Chain[]
+  /** Ids of rows that left their chain. */
+  readonly gone?: ReadonlySet<string>
+  /** Whether the rows are of several wallets. */
+  readonly hasWho?: boolean
+}) {
+  const { rows, chains, gone, hasWho = false } = props
+  const now = useNow()
+  const toneOf = (name: string) => `chain-${chains.findIndex((chain) => chain.name === name) % 4}`
+  return (
+    <div class="wide">
+      <table class="entries">
+        <thead>
+          <tr>
+            <th>{t.columns.ago}</th>
+            <th>{t.columns.what}</th>
+            {hasWho && <th class="hide-phone">{t.columns.who}</th>}
+            <th class="r">{t.columns.amount}</th>
+            <th>
+              <span class="vh">{t.columns.token}</span>
+            </th>
+            <th class="r hide-phone">{t.columns.valueThen}</th>
+            <th class="hide-phone">{t.columns.chain}</th>
+            <th class="r">
+              <span class="vh">{t.columns.finality}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((entry) => (
+            <Row
+              key={entry.id}
+              entry={entry}
+              now={now}
+              tone={toneOf(entry.chain)}
+              isStruck={gone?.has(entry.id) ?? false}
+              hasWho={hasWho}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
   )
 }
 
@@ -90,8 +112,9 @@ function Row(props: {
   readonly now: number
   readonly tone: string
   readonly isStruck: boolean
+  readonly hasWho: boolean
 }) {
-  const { entry, now, tone, isStruck } = props
+  const { entry, now, tone, isStruck, hasWho } = props
   const card = cards.find(({ noun }) => noun === entry.entry)
   const who = whoOf(entry, card)
   const words = card?.what(entry)
@@ -103,13 +126,7 @@ function Row(props: {
         <span class="s">{what}</span>
         {isStruck && <span class="why"> {t.replaced(count(entry.blockNumber))}</span>}
       </td>
-      <td class="hide-phone">
-        {who !== null && (
-          <a class="code" href={`/wallet/${who}`} title={who}>
-            {shortAddress(who)}
-          </a>
-        )}
-      </td>
+      {hasWho && <td class="hide-phone">{who !== null && <Who address={who} />}</td>}
       <td class="r amount s">{amount(entry.amount)}</td>
       <td class="tok">{entry.token}</td>
       <td class="r hide-phone quiet">{usd(entry.amountUsdAtEvent)}</td>

@@ -63,7 +63,7 @@ export function Headline({ figures }: { readonly figures: Figures }) {
 }
 
 /** Eight digits fill the line; a supply of 12 digits must fit too. */
-function sizeOf(units: string): string {
+export function sizeOf(units: string): string {
   if (units.length > 15) return 'longer'
   return units.length > 10 ? 'long' : ''
 }

@@ -1,5 +1,6 @@
 import type { Leader } from 'sexton-client'
-import { count, shortAddress } from '../parts/format.ts'
+import { count } from '../parts/format.ts'
+import { Who } from '../parts/who.tsx'
 import { texts } from '../texts.ts'
 
 const t = texts.leaders
@@ -26,9 +27,7 @@ export function Leaders({ leaders }: { readonly leaders: readonly Leader[] }) {
             <tr key={address}>
               <td class="rank">{rank}</td>
               <td>
-                <a class="code" href={`/wallet/${address}`} title={address}>
-                  {shortAddress(address)}
-                </a>
+                <Who address={address} />
                 <span class="share" style={{ width: `${(sharePct / first.sharePct) * 100}%` }} />
               </td>
               <td class="r amount">{count(totalClaimed)}</td>

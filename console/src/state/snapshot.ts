@@ -36,7 +36,8 @@ export function useSnapshot(): Seen {
         if (!response.ok) throw new Error(`${response.status}`)
         const next: Snapshot = await response.json()
         setStruck((known) => stillStruck([...known, ...retracted(snapshot, next)], next))
-        setSnapshot(next)
+        // A wallet's figures are in its page only.
+        setSnapshot((last) => ({ ...next, ...(last.wallet && { wallet: last.wallet }) }))
         setFailure(undefined)
         setDueMs(Date.now() + EVERY_MS)
       } catch {

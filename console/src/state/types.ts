@@ -1,4 +1,5 @@
 import type { BurnTotals, DividendClaim, Leader, Meta, Service, Stats } from 'sexton-client'
+import type { WalletShown } from '#serving/site/wallet/shapes.ts'
 
 /** One value a day, oldest first, today last. */
 export type Days = readonly (number | null)[]
@@ -32,4 +33,6 @@ export interface Snapshot {
   readonly readable: boolean
   /** Null until the index has read its first blocks; only `/` and `/snapshot.json` have all of them. */
   readonly figures: Figures | null
+  /** Only in a wallet's page. */
+  readonly wallet?: WalletShown
 }

@@ -1,216 +1,187 @@
-import { useEffect, useState } from 'preact/hooks'
-import {
-  type DividendClaim,
-  getGate,
-  getWalletClaims,
-  type Leader,
-  rankGraveDiggers,
-  type WalletClaims,
-} from 'sexton-client'
-import { age, amount, count, percent, usd } from '../parts/format.ts'
-import { useNow } from '../parts/now.ts'
-import { ProblemNote } from '../parts/problem-note.tsx'
+import { useState } from 'preact/hooks'
+import type { WalletFigures } from '#serving/site/wallet/shapes.ts'
+import { Gates } from '../keys/gate.tsx'
+import { cents, clock, count, splitAmount, usd } from '../parts/format.ts'
+import { useMyWallet } from '../parts/my-wallet.ts'
 import { QuotaLine } from '../parts/quota-line.tsx'
-import { sexton } from '../state/session.ts'
+import { sizeOf } from '../register/headline.tsx'
+import type { Snapshot } from '../state/types.ts'
 import { texts } from '../texts.ts'
+import { timesOf, WalletDone } from './done.tsx'
+import { Change, Holdings, orUnknown, rankOf } from './holdings.tsx'
+import { WalletEntries } from './wallet-entries.tsx'
+import { WalletFiles } from './wallet-files.tsx'
+import { addUp, linesOf, type TokenLines } from './worth.ts'
 
 const t = texts.wallet
 
-interface Shown {
-  readonly claims: WalletClaims
-  readonly nextCursor: string | null
-  readonly leader: Leader | undefined
-  readonly tier: string | undefined
-  /** Metered calls spent so far. */
-  readonly calls: number
+export interface WalletPageProps {
+  readonly address: string
+  readonly snapshot: Snapshot
 }
 
-/** One wallet at an address of its own; opening it is a request, so its figures are calls. */
-export function WalletPage({ address }: { readonly address: string }) {
-  const [shown, setShown] = useState<Shown>()
-  const [failure, setFailure] = useState<unknown>()
-  const [turn, setTurn] = useState(0)
-  useEffect(() => {
-    setFailure(undefined)
-    readWallet(address).then(setShown, setFailure)
-  }, [address, turn])
-  const more = async () => {
-    const cursor = shown?.nextCursor
-    if (!shown || !cursor) return
-    try {
-      const { data, meta, cost } = await getWalletClaims(sexton(), { address, cursor })
-      const claims = { ...shown.claims, claims: [...shown.claims.claims, ...data.claims] }
-      const calls = shown.calls + cost.calls
-      setShown({ ...shown, claims, calls, nextCursor: meta.page.nextCursor })
-    } catch (error) {
-      setFailure(error)
-    }
-  }
+/** One wallet at an address of its own. The figures are in the page: opening it is no call. */
+export function WalletPage({ address, snapshot }: WalletPageProps) {
+  const { wallet } = snapshot
+  const figures = wallet?.figures ?? null
+  if (figures === null)
+    return (
+      <section class="row hero" aria-labelledby="wallet">
+        <div class="margin" />
+        <div class="body">
+          <Identity address={address} snapshot={snapshot} />
+          <div>
+            <h2>{wallet?.openUnix ? t.closed.title : t.away.title}</h2>
+            <p class="quiet">
+              {wallet?.openUnix ? t.closed.more(clock(wallet.openUnix)) : t.away.more}
+            </p>
+          </div>
+        </div>
+      </section>
+    )
+  const tokens = figures.held.map(linesOf)
   return (
-    <section class="row" aria-labelledby="wallet">
+    <>
+      <Top figures={figures} tokens={tokens} snapshot={snapshot} />
+      <Holdings tokens={tokens} snapshot={snapshot} />
+      <WalletDone figures={figures} />
+      <WalletEntries figures={figures} snapshot={snapshot} />
+      {figures.gate !== null && (
+        <section class="row" aria-labelledby="gate">
+          <div class="margin">
+            <h2 id="gate">{t.gate.title}</h2>
+            <p class="note">{t.gate.note}</p>
+          </div>
+          <div class="body wide-gates">
+            <Gates gate={figures.gate} />
+          </div>
+        </section>
+      )}
+      <WalletFiles address={figures.address} />
+    </>
+  )
+}
+
+function Top(props: {
+  readonly figures: WalletFigures
+  readonly tokens: readonly TokenLines[]
+  readonly snapshot: Snapshot
+}) {
+  const { figures, tokens, snapshot } = props
+  const sums = tokens.map(({ sum }) => sum)
+  const worth = addUp(sums.map((each) => each.cents))
+  const blocks = snapshot.figures?.meta.chains.map(({ chain, blockNumber }) =>
+    texts.headline.block(count(blockNumber), chain),
+  )
+  const [units, rest] = worth === null ? [] : splitAmount((worth / 100).toFixed(2))
+  const { claims, done } = figures
+  return (
+    <section class="row hero" aria-labelledby="wallet">
       <div class="margin">
-        <h1 id="wallet">{t.title}</h1>
-        {shown !== undefined && <p class="note">{t.note(shown.calls)}</p>}
-        {shown !== undefined && shown.leader === undefined && <p class="note">{t.digsNote}</p>}
+        {blocks !== undefined && <p class="note">{texts.headline.asOf(blocks.join(', '))}</p>}
+        <p class="note">{t.free}</p>
         <QuotaLine />
       </div>
-      <div class="body stack">
-        {failure !== undefined && (
-          <ProblemNote error={failure} again={() => setTurn((value) => value + 1)} />
-        )}
-        {shown === undefined ? (
-          <div class="lines" role="img" aria-label={t.loading} />
-        ) : (
-          <>
-            <Summary address={address} shown={shown} />
-            <Claims claims={shown.claims.claims} />
-            {shown.nextCursor !== null && (
-              <button type="button" class="btn" onClick={more}>
-                {t.more}
-              </button>
-            )}
-          </>
-        )}
+      <div class="body">
+        <Identity address={figures.address} snapshot={snapshot} tier={figures.gate?.tier} />
+        <div>
+          <h2>{t.worth(clock(figures.madeUnix))}</h2>
+          <p class={`big ${units === undefined ? 'longer' : sizeOf(`$${units}`)}`}>
+            {units === undefined ? orUnknown('') : `$${units}`}
+            <small>{rest}</small>
+          </p>
+          <Since sums={sums} worth={worth} />
+        </div>
+        <dl class="account">
+          {tokens.map(({ sum, held }) => (
+            <div key={sum.name}>
+              <dt>{sum.name}</dt>
+              <dd class="d">{rankOf(held)}</dd>
+              <dd class="v">{orUnknown(sum.amount === null ? '' : count(sum.amount))}</dd>
+            </div>
+          ))}
+          <div>
+            <dt>{t.done.claimed}</dt>
+            <dd class="d">{t.done.atClaim}</dd>
+            <dd class="v">{orUnknown(usd(claims?.usdAtClaim ?? null))}</dd>
+          </div>
+          <div>
+            <dt>{t.done.digs}</dt>
+            <dd class="d" />
+            <dd class="v">
+              {figures.digger
+                ? count(figures.digger.digCount)
+                : orUnknown(timesOf(done.dig ?? null))}
+            </dd>
+          </div>
+        </dl>
       </div>
     </section>
   )
 }
 
-async function readWallet(address: string): Promise<Shown> {
-  const client = sexton()
-  const [claims, leaders, gate] = await Promise.all([
-    getWalletClaims(client, { address }),
-    rankGraveDiggers(client, { limit: 100 }),
-    // The tier is a detail: where there is no gate, the page goes without it.
-    getGate(client, { address }).catch(() => undefined),
-  ])
-  return {
-    claims: claims.data,
-    nextCursor: claims.meta.page.nextCursor,
-    leader: leaders.data.find((each) => each.address === claims.data.address),
-    tier: gate?.data.tier,
-    calls: claims.cost.calls + leaders.cost.calls,
-  }
+/** How much of the change is price, so that the rest came or went. */
+function Since(props: {
+  readonly sums: readonly TokenLines['sum'][]
+  readonly worth: number | null
+}) {
+  const { sums, worth } = props
+  const change = addUp(sums.map((each) => each.changeCents))
+  const moved = addUp(sums.map((each) => each.movedCents))
+  if (change === null || moved === null || worth === null) return null
+  const before = worth - change
+  return (
+    <>
+      <p class="under">
+        <b>
+          <Change cents={change} />
+        </b>
+        <span>{t.since(before === 0 ? '' : `${((change / before) * 100).toFixed(2)}%`)}</span>
+      </p>
+      {change !== 0 && (
+        <p class="quiet why">{t.why(cents(change - moved) || '', cents(moved) || '')}</p>
+      )}
+    </>
+  )
 }
 
-function Summary({ address, shown }: { readonly address: string; readonly shown: Shown }) {
-  const { claims, leader, tier } = shown
-  const { summary } = claims
+function Identity(props: WalletPageProps & { readonly tier?: string | undefined }) {
+  const { address, snapshot, tier } = props
+  const [mine, callMine] = useMyWallet()
   const [isCopied, setCopied] = useState(false)
-  const now = useNow()
+  const isMine = mine?.toLowerCase() === address.toLowerCase()
+  const explorers = snapshot.service.chains.filter(({ explorerUrl }) => explorerUrl !== null)
+  const copy = () => navigator.clipboard.writeText(address).then(() => setCopied(true))
   return (
-    <div class="wallet">
+    <div class="idline">
       <div>
-        <h2 class="addr">{claims.address}</h2>
         <p class="tags">
-          {tier !== undefined && <span class="tag good">{tier}</span>}
-          {leader !== undefined && (
-            <>
-              <span class="tag">{t.digs(count(leader.digCount))}</span>
-              <span class="tag">{t.share(percent(leader.sharePct))}</span>
-            </>
-          )}
-        </p>
-        <dl class="sum">
-          <Sum name={t.atClaim} value={usd(summary.usdAtClaim) || '—'} />
-          <Sum name={t.now} value={usd(summary.usdNow) || '—'} />
-          {leader !== undefined && (
-            <Sum name={t.dug(leader.token)} value={amount(leader.totalClaimed)} />
-          )}
-          <Sum
-            name={t.lastSeen}
-            value={
-              summary.lastClaimUnix === null ? t.never : texts.ago(age(now - summary.lastClaimUnix))
-            }
-          />
-        </dl>
-      </div>
-      <div class="wide">
-        <Tokens tokens={summary.tokens} />
-        <p class="acts">
+          {isMine && <span class="mine">{texts.search.mine}</span>}
+          {tier !== undefined && <span class="tag good">{t.tier(tier)}</span>}
+          {isMine && <span class="note">{texts.search.kept}</span>}
           <button
             type="button"
-            class="btn small"
-            onClick={() =>
-              navigator.clipboard
-                .writeText(`${location.origin}/wallet/${address}`)
-                .then(() => setCopied(true))
-            }
+            class="as-link note"
+            onClick={() => callMine(isMine ? undefined : address)}
           >
-            {isCopied ? t.copied : t.copy}
+            {isMine ? texts.search.forget : t.callMine}
           </button>
         </p>
+        <h1 class="addr" id="wallet">
+          {address}
+        </h1>
       </div>
-    </div>
-  )
-}
-
-function Tokens({ tokens }: { readonly tokens: WalletClaims['summary']['tokens'] }) {
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th>{t.columns.token}</th>
-          <th class="r">{t.columns.claims}</th>
-          <th class="r">{t.columns.amount}</th>
-          <th class="r hide-phone">{t.columns.valueThen}</th>
-          <th class="r hide-phone">{t.columns.now}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {tokens.map((each) => (
-          <tr key={each.token}>
-            <td>{each.token}</td>
-            <td class="r">{count(each.claimCount)}</td>
-            <td class="r amount">{amount(each.amount)}</td>
-            <td class="r hide-phone">{usd(each.usdAtClaim)}</td>
-            <td class="r hide-phone quiet">{usd(each.usdNow)}</td>
-          </tr>
+      <p class="acts note">
+        <button type="button" class="btn small" onClick={copy}>
+          {isCopied ? t.copied : t.copy}
+        </button>
+        {explorers.length > 0 && t.seeOn}
+        {explorers.map(({ name, explorerUrl }) => (
+          <a key={name} href={`${explorerUrl}/address/${address}`} rel="noreferrer">
+            {new URL(explorerUrl ?? '').hostname}
+          </a>
         ))}
-      </tbody>
-    </table>
-  )
-}
-
-function Sum({ name, value }: { readonly name: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  )
-}
-
-function Claims({ claims }: { readonly claims: readonly DividendClaim[] }) {
-  const now = useNow()
-  if (claims.length === 0) return <p class="quiet">{t.none}</p>
-  return (
-    <div class="wide">
-      <h2 class="sub">{t.newest}</h2>
-      <table>
-        <thead>
-          <tr>
-            <th>{texts.entries.columns.ago}</th>
-            <th class="r">{texts.entries.columns.amount}</th>
-            <th>
-              <span class="vh">{texts.entries.columns.token}</span>
-            </th>
-            <th class="r">{t.columns.valueThen}</th>
-            <th class="hide-phone">{texts.entries.columns.chain}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {claims.map((claim) => (
-            <tr key={claim.id}>
-              <td class="ago">{age(now - claim.timestampUnix)}</td>
-              <td class="r amount">{amount(claim.amount)}</td>
-              <td class="tok">{claim.token}</td>
-              <td class="r quiet">{usd(claim.amountUsdAtEvent)}</td>
-              <td class="hide-phone">{claim.chain}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      </p>
     </div>
   )
 }

@@ -95,6 +95,7 @@ export interface Gate {
 }
 
 export interface Service {
+  readonly notConfigured: readonly string[]
   readonly tokens: readonly {
     readonly symbol: string
     readonly role: string

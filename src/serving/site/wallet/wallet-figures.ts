@@ -21,7 +21,8 @@ export async function walletFigures(
     Promise.all(tracked.map((token) => heldOf(ask, { token, stats, address }))),
     known<{ data: Claims }>(ask('getWalletClaims', { limit: String(NEWEST_ROWS) }, { address })),
     known<{ data: readonly Digger[] }>(ask('rankGraveDiggers', { limit: String(ROWS_MAX) })),
-    known<Gate>(ask('getGate', { address })),
+    // Without a gate there is no such route.
+    service.notConfigured.includes('gate') ? null : known<Gate>(ask('getGate', { address })),
     ...cards.map((card) => eventsOf(ask, { card, service, address })),
   ])
   return {

@@ -1,0 +1,100 @@
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { texts } from '../texts.ts'
+import { shortAddress } from './format.ts'
+import { readAddress, useMyWallet } from './my-wallet.ts'
+
+const t = texts.search
+
+/** A field that takes an address to its page; below 1240 px an icon opens it. */
+export function Search() {
+  const [isOpen, setOpen] = useState(false)
+  const [isWrong, setWrong] = useState(false)
+  const [mine, callMine] = useMyWallet()
+  const place = useRef<HTMLFormElement>(null)
+  const field = useRef<HTMLInputElement>(null)
+  const open = () => {
+    setOpen(true)
+    requestAnimationFrame(() => field.current?.focus())
+  }
+  const close = () => {
+    setOpen(false)
+    setWrong(false)
+    field.current?.blur()
+  }
+  useEffect(() => onSlash(open), [])
+  const find = (event: JSX.TargetedSubmitEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const address = readAddress(field.current?.value ?? '')
+    if (address !== undefined) location.assign(`/wallet/${address}`)
+    else setWrong(true)
+  }
+  return (
+    <search class={isOpen ? 'find open' : 'find'}>
+      <button type="button" class="btn icon find-icon" aria-label={t.label} onClick={open}>
+        <Glass />
+      </button>
+      <form
+        ref={place}
+        onSubmit={find}
+        onKeyDown={({ key }) => key === 'Escape' && close()}
+        onFocusOut={({ relatedTarget }) => {
+          if (!place.current?.contains(relatedTarget as Node | null)) setOpen(false)
+        }}
+      >
+        <label>
+          <Glass />
+          <input
+            ref={field}
+            aria-label={t.label}
+            placeholder={isOpen ? t.placeholder : t.label}
+            autocomplete="off"
+            spellcheck={false}
+            onFocus={() => setOpen(true)}
+            onInput={() => setWrong(false)}
+          />
+          <kbd>{isOpen ? 'Esc' : '/'}</kbd>
+        </label>
+        {isOpen && (
+          <div class="found">
+            {isWrong && <p role="alert">{t.wrong}</p>}
+            {mine !== undefined && (
+              <p class="own">
+                <a href={`/wallet/${mine}`}>
+                  <span class="mine">{t.mine}</span> <span class="code">{shortAddress(mine)}</span>
+                </a>
+                <button type="button" class="as-link" onClick={() => callMine(undefined)}>
+                  {t.forget}
+                </button>
+              </p>
+            )}
+            <p class="note">{mine === undefined ? t.free : `${t.kept} ${t.free}`}</p>
+            <button type="button" class="as-link close" onClick={close}>
+              {t.close}
+            </button>
+          </div>
+        )}
+      </form>
+    </search>
+  )
+}
+
+function onSlash(open: () => void): () => void {
+  const listener = (event: KeyboardEvent) => {
+    const isTyping = (event.target as Element).closest('input, textarea, select') !== null
+    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+    event.preventDefault()
+    open()
+  }
+  addEventListener('keydown', listener)
+  return () => removeEventListener('keydown', listener)
+}
+
+function Glass() {
+  return (
+    <svg viewBox="0 0 18 18" aria-hidden="true">
+      <circle cx="7.5" cy="7.5" r="5.3" fill="none" stroke="currentColor" stroke-width="1.5" />
+      <path d="M11.5 11.5 16.5 16.5" stroke="currentColor" stroke-width="1.8" />
+    </svg>
+  )
+}

@@ -1,0 +1,113 @@
+import type { Done, WalletFigures } from '#serving/site/wallet/shapes.ts'
+import { Facts } from '../keys/gate.tsx'
+import { age, amount, count, ordinal, percent, usd } from '../parts/format.ts'
+import { useNow } from '../parts/now.ts'
+import { texts } from '../texts.ts'
+import { orUnknown, Unknown } from './holdings.tsx'
+
+const t = texts.wallet.done
+
+/** What the wallet claimed, dug up and burned. */
+export function WalletDone({ figures }: { readonly figures: WalletFigures }) {
+  const now = useNow()
+  const { claims, digger, done } = figures
+  const digs = done.dig ?? null
+  const burns = done.burn ?? null
+  return (
+    <section class="row" aria-labelledby="done">
+      <div class="margin">
+        <h2 id="done">{t.title}</h2>
+        <p class="note">{t.note}</p>
+        {[digs, burns].some((each) => each?.isWhole === false) && <p class="note">{t.newest}</p>}
+      </div>
+      <div class="body uneven">
+        <div>
+          <h3 class="sub">
+            {t.claimed}
+            {claims !== null && (
+              <span class="note">
+                {t.claims(claims.claimCount)}
+                {claims.lastClaimUnix !== null && t.last(age(now - claims.lastClaimUnix))}
+              </span>
+            )}
+          </h3>
+          {claims === null ? (
+            <Unknown />
+          ) : claims.claimCount === 0 ? (
+            <p class="quiet">{t.none}</p>
+          ) : (
+            <Claims claims={claims} />
+          )}
+        </div>
+        <div>
+          <h3 class="sub">{t.dugAndBurned}</h3>
+          <Facts
+            lines={[
+              [t.digs, digger ? count(digger.digCount) : orUnknown(timesOf(digs))],
+              ...(digger === null
+                ? amountsOf(digs, t.dugUp)
+                : ([
+                    [t.dugUp(digger.token), amount(digger.totalClaimed)],
+                    [t.rank, ordinal(digger.rank)],
+                    [t.share, percent(digger.sharePct)],
+                  ] as const)),
+              [t.burns, orUnknown(timesOf(burns))],
+              ...amountsOf(burns, t.burned),
+            ]}
+          />
+        </div>
+      </div>
+    </section>
+  )
+}
+
+/** How often, at least where the list goes on. */
+export function timesOf(done: Done | null): string {
+  if (done === null) return ''
+  const times = done.tokens.reduce((sum, each) => sum + each.count, 0)
+  return done.isWhole ? count(times) : t.atLeast(count(times))
+}
+
+function amountsOf(done: Done | null, name: (token: string) => string) {
+  const tokens = done?.tokens ?? []
+  return tokens.map((each) => {
+    const sum = amount(each.amount)
+    return [name(each.token), done?.isWhole ? sum : t.atLeast(sum)] as const
+  })
+}
+
+function Claims({ claims }: { readonly claims: NonNullable<WalletFigures['claims']> }) {
+  return (
+    <table class="claims">
+      <thead>
+        <tr>
+          <th>{t.columns.token}</th>
+          <th class="r hide-phone">{t.columns.claims}</th>
+          <th class="r">{t.columns.amount}</th>
+          <th class="r">{t.columns.atClaim}</th>
+          <th class="r hide-phone">{t.columns.now}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {claims.tokens.map((each) => (
+          <tr key={each.token}>
+            <td>{each.token}</td>
+            <td class="r hide-phone">{count(each.claimCount)}</td>
+            <td class="r amount">{amount(each.amount)}</td>
+            <td class="r">{orUnknown(usd(each.usdAtClaim))}</td>
+            <td class="r hide-phone">{orUnknown(usd(each.usdNow))}</td>
+          </tr>
+        ))}
+      </tbody>
+      <tfoot>
+        <tr>
+          <th scope="row">{t.together}</th>
+          <td class="r hide-phone">{count(claims.claimCount)}</td>
+          <td />
+          <td class="r">{orUnknown(usd(claims.usdAtClaim))}</td>
+          <td class="r hide-phone">{orUnknown(usd(claims.usdNow))}</td>
+        </tr>
+      </tfoot>
+    </table>
+  )
+}

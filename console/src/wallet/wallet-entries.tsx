@@ -1,0 +1,37 @@
+import type { WalletFigures } from '#serving/site/wallet/shapes.ts'
+import { EntryTable, FinalityKey } from '../register/entries.tsx'
+import type { Entry, Snapshot } from '../state/types.ts'
+import { texts } from '../texts.ts'
+
+const t = texts.wallet.entries
+
+/** Its newest claims, burns and digs together. */
+export function WalletEntries(props: {
+  readonly figures: WalletFigures
+  readonly snapshot: Snapshot
+}) {
+  const { figures, snapshot } = props
+  const rows = figures.newest as readonly Entry[]
+  const blocks = snapshot.figures?.meta.chains.map(({ chain, blockNumber }) =>
+    texts.headline.block(blockNumber.toLocaleString('en'), chain),
+  )
+  return (
+    <section class="row" aria-labelledby="entries-of">
+      <div class="margin">
+        <h2 id="entries-of">{t.title}</h2>
+        {rows.length > 0 && <FinalityKey />}
+      </div>
+      <div class="body">
+        {rows.length === 0 ? (
+          <div class="stack">
+            <h3>{texts.entries.none}</h3>
+            <p class="quiet">{t.none((blocks ?? []).join(', '))}</p>
+            <div class="lines" />
+          </div>
+        ) : (
+          <EntryTable rows={rows} chains={snapshot.service.chains} />
+        )}
+      </div>
+    </section>
+  )
+}

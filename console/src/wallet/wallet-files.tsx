@@ -1,0 +1,64 @@
+import { useState } from 'preact/hooks'
+import { save } from '../parts/download.ts'
+import { ProblemNote } from '../parts/problem-note.tsx'
+import { sexton } from '../state/session.ts'
+import { texts } from '../texts.ts'
+
+const t = texts.wallet.files
+
+/** What can be taken along, with its cost beside it. */
+export function WalletFiles({ address }: { readonly address: string }) {
+  const [failure, setFailure] = useState<unknown>()
+  const csv = async (name: string, path: string, own: object) => {
+    setFailure(undefined)
+    try {
+      const input = { ...own, limit: 100, format: 'csv' }
+      const { data } = await sexton().call<string>('GET', path, input)
+      save(new Blob([data], { type: 'text/csv' }), `${name}-${address}.csv`)
+    } catch (error) {
+      setFailure(error)
+    }
+  }
+  const files = [
+    ['claims', `/api/dividends/${address}`, {}],
+    ['burns', '/api/burns/recent', { address }],
+    ['digs', '/api/grave-digs', { address }],
+  ] as const
+  return (
+    <section class="row" aria-labelledby="files">
+      <div class="margin">
+        <h2 id="files">{t.title}</h2>
+        <p class="note">{t.note}</p>
+      </div>
+      <div class="body">
+        <table>
+          <thead>
+            <tr>
+              <th>{t.columns.file}</th>
+              <th class="hide-phone">{t.columns.holds}</th>
+              <th class="r">{t.columns.cost}</th>
+              <th class="r">
+                <span class="vh">{t.columns.get}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {files.map(([name, path, own]) => (
+              <tr key={name}>
+                <td>{t.names[name]}</td>
+                <td class="hide-phone quiet">{t.holds}</td>
+                <td class="r">{t.call}</td>
+                <td class="r">
+                  <button type="button" class="as-link" onClick={() => csv(name, path, own)}>
+                    CSV<span class="vh">, {t.names[name]}</span>
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {failure !== undefined && <ProblemNote error={failure} />}
+      </div>
+    </section>
+  )
+}
