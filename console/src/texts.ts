@@ -209,7 +209,8 @@ export const texts = {
     entries: {
       title: 'Entries of this wallet',
       none: (blocks: string) =>
-        `No claim, burn or dig of this wallet up to ${blocks}. Its first entry appears here.`,
+        `This wallet holds none of the tokens, and has no claim, burn or dig up to ${blocks}.`,
+      noEvents: 'No claim, burn or dig of this wallet yet.',
     },
     gate: {
       title: 'Tier and gate',

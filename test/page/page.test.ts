@@ -143,15 +143,36 @@ describe('the page', () => {
     assertClean(watched)
   })
 
-  test('a wallet has a page of its own with its claims, and its head names only the address', async () => {
-    const { body } = await world.api.get('/api/dividends/recent?limit=1')
-    const address = body.data[0].recipient
-    const watched = await open(`/wallet/${address}`)
-    await watched.page.getByRole('heading', { name: address }).waitFor()
-    await watched.page.getByText('This page used 2 of your calls.').waitFor()
-    const html = await (await fetch(`${world.origin}/wallet/${address}`)).text()
-    assert.match(html, new RegExp(`<meta property="og:title" content="${address} · Sexton">`))
-    assertClean(watched)
+  test('a search takes an address as it was pasted; my wallet stays in this browser', async () => {
+    const { address } = world.devnet.wallets.holder
+    for (const width of [1_440, 390]) {
+      const watched = await open('/', { viewport: { width, height: 900 } })
+      const { page } = watched
+      const asked: string[] = []
+      page.on('request', (request) => asked.push(JSON.stringify(request.headers()) + request.url()))
+      await page.keyboard.press('/')
+      await page.keyboard.type('0x12')
+      await page.keyboard.press('Enter')
+      await page.getByText('That is no address').waitFor()
+      const field = page.getByRole('textbox', { name: 'Find a wallet' })
+      await field.fill(` ${address.slice(0, 20)} ${address.slice(20)} `)
+      await field.press('Enter')
+      await page.getByRole('heading', { name: address }).waitFor()
+      await page.getByRole('button', { name: 'Call it my wallet' }).click()
+      await page.getByText('my wallet').first().waitFor()
+      await page.goto(`${world.origin}/keys`)
+      asked.length = 0
+      await page.reload()
+      await page.keyboard.press('/')
+      await page.getByRole('link', { name: 'my wallet' }).waitFor()
+      await assertAccessible(page)
+      await page.waitForLoadState('networkidle')
+      assert.doesNotMatch(asked.join(' '), new RegExp(address, 'i'))
+      await page.getByRole('button', { name: 'Forget' }).click()
+      assert.equal(await page.getByRole('link', { name: 'my wallet' }).count(), 0)
+      assertClean(watched)
+      await page.close()
+    }
   })
 
   test('a request is built, sent and priced; a refusal is shown as it is', async () => {
@@ -171,10 +192,53 @@ describe('the page', () => {
   test('an exhausted quota is a full bar, when it resets and where to go; looking goes on', async () => {
     const caller = privateKeyToAccount(generatePrivateKey()).address
     while ((await world.api.get('/api/stats')).status === 200);
+    const { page: trying } = await open('/try')
+    await trying.getByRole('button', { name: 'Send' }).click()
+    await trying.getByText('60 of 60 calls used').waitFor()
+    await trying.close()
     const { page: looking } = await open(`/wallet/${caller}`)
-    await looking.getByText('60 of 60 calls used').waitFor()
-    await looking.getByText('payment_required').waitFor()
+    await looking.getByRole('heading', { name: 'Nothing entered yet' }).waitFor()
     await looking.getByRole('link', { name: 'Register' }).click()
     await looking.getByRole('heading', { name: 'GRAVE burned to date' }).waitFor()
+  })
+
+  test('a wallet’s page is whole at an exhausted quota, and costs nothing', async () => {
+    const { body } = await world.api.get('/api/usage')
+    assert.equal(body.requestCount - body.overageCount, 60)
+    for (const [width, colorScheme] of [
+      [1_440, 'light'],
+      [320, 'dark'],
+    ] as const) {
+      const watched = await open(WALLET_PAGE, { viewport: { width, height: 900 }, colorScheme })
+      const { page } = watched
+      await page.getByRole('heading', { name: accounts.holder }).waitFor()
+      for (const name of ['Held', 'Claims, digs and burns', 'Entries of this wallet'])
+        await page.getByRole('heading', { name, exact: true }).waitFor()
+      assert.match((await page.locator('.held .sum .amount').first().textContent()) ?? '', /[1-9]/)
+      const wider = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      )
+      assert.equal(wider, 0, `${width}`)
+      await assertAccessible(page)
+      assertClean(watched)
+      await page.close()
+    }
+    const after = (await world.api.get('/api/usage')).body
+    assert.equal(after.requestCount, body.requestCount)
+    const html = await (await fetch(world.origin + WALLET_PAGE)).text()
+    assert.match(
+      html,
+      new RegExp(`<meta property="og:title" content="${accounts.holder} · Sexton">`),
+    )
+  })
+
+  test('beyond 60 wallets an hour the page says in words when the next one is shown', async () => {
+    for (let number = 1; number <= 60; number += 1)
+      await fetch(`${world.origin}/wallet/0x${`${number}`.padStart(40, '0')}`)
+    const watched = await open(`/wallet/0x${'9'.repeat(40)}`)
+    await watched.page.getByText(/This one is shown from \d\d:\d\d UTC on/).waitFor()
+    await assertAccessible(watched.page)
+    assertClean(watched)
+    await watched.page.close()
   })
 })

@@ -89,16 +89,14 @@ function Holding({ gate, again }: { readonly gate: GateAnswer; again?: (() => vo
           />
         </div>
       </div>
-      {!canMint && (
+      {!canMint && again !== undefined && (
         <State
           title={t.short(usd(requiredUsd - heldUsd))}
           more={t.shortMore(usd(heldUsd), usd(requiredUsd))}
         >
-          {again !== undefined && (
-            <button type="button" class="btn small" onClick={again}>
-              {t.again}
-            </button>
-          )}
+          <button type="button" class="btn small" onClick={again}>
+            {t.again}
+          </button>
         </State>
       )}
     </>

@@ -1,6 +1,6 @@
-import { cut, dollars, short } from '#serving/site/chart/format.ts'
+import { cut, dollars, ordinal, short } from '#serving/site/chart/format.ts'
 
-export { dollars, short }
+export { dollars, ordinal, short }
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0, roundingMode: 'trunc' })
 
@@ -17,6 +17,7 @@ export function splitAmount(amount: string, decimals = 6): readonly [string, str
 
 /** An amount with three decimals, cut, so that a column aligns. */
 export function amount(value: string): string {
+  if (value === '0') return '0'
   const [units = '0', rest = ''] = value.split('.')
   const shown = `${whole.format(BigInt(units))}.${rest.padEnd(3, '0').slice(0, 3)}`
   if (units === '0' && /^0*$/.test(rest.slice(0, 3)) && /[1-9]/.test(rest))
@@ -49,17 +50,14 @@ export function cents(value: number | null): string {
   return value === null ? '' : usd(value / 100)
 }
 
+export function signedCents(value: number): string {
+  return value > 0 ? `+${cents(value)}` : cents(value)
+}
+
 /** An amount with a real sign; nothing is blank. */
 export function signed(value: string): string {
   if (/^-?[0.]*$/.test(value)) return ''
   return value.startsWith('-') ? `−${amount(value.slice(1))}` : `+${amount(value)}`
-}
-
-/** Such as `1st`, `22nd`, `113th`. */
-export function ordinal(value: number): string {
-  const tens = Math.floor(value / 10) % 10
-  const ending = tens === 1 ? undefined : ['th', 'st', 'nd', 'rd'][value % 10]
-  return `${whole.format(value)}${ending ?? 'th'}`
 }
 
 /** Such as `6 s`, `4 min`, `3 h`, `12 d`. */

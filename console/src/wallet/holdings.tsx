@@ -1,5 +1,14 @@
 import type { Chain } from 'sexton-client'
-import { amount, cents, count, ordinal, percent, price, signed } from '../parts/format.ts'
+import {
+  amount,
+  cents,
+  count,
+  ordinal,
+  percent,
+  price,
+  signed,
+  signedCents,
+} from '../parts/format.ts'
 import type { Snapshot } from '../state/types.ts'
 import { texts } from '../texts.ts'
 import { addUp, type Line, type TokenLines } from './worth.ts'
@@ -115,7 +124,7 @@ function ChainRow(props: {
 }
 
 function Figures({ line }: { readonly line: Line }) {
-  const share = line.sharePct === null ? '' : percent(line.sharePct, 4)
+  const share = !line.sharePct ? '' : percent(line.sharePct, 4)
   return (
     <>
       <td class="r amount" data-name={t.held.columns.amount}>
@@ -141,7 +150,7 @@ function Figures({ line }: { readonly line: Line }) {
 export function Change({ cents: change }: { readonly cents: number | null }) {
   if (change === null) return null
   if (change === 0) return <>{t.held.same}</>
-  return <span class={change < 0 ? 'down' : 'up'}>{(change > 0 ? '+' : '') + cents(change)}</span>
+  return <span class={change < 0 ? 'down' : 'up'}>{signedCents(change)}</span>
 }
 
 export function Unknown() {

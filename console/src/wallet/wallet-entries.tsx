@@ -12,9 +12,6 @@ export function WalletEntries(props: {
 }) {
   const { figures, snapshot } = props
   const rows = figures.newest as readonly Entry[]
-  const blocks = snapshot.figures?.meta.chains.map(({ chain, blockNumber }) =>
-    texts.headline.block(blockNumber.toLocaleString('en'), chain),
-  )
   return (
     <section class="row" aria-labelledby="entries-of">
       <div class="margin">
@@ -23,11 +20,7 @@ export function WalletEntries(props: {
       </div>
       <div class="body">
         {rows.length === 0 ? (
-          <div class="stack">
-            <h3>{texts.entries.none}</h3>
-            <p class="quiet">{t.none((blocks ?? []).join(', '))}</p>
-            <div class="lines" />
-          </div>
+          <p class="quiet">{t.noEvents}</p>
         ) : (
           <EntryTable rows={rows} chains={snapshot.service.chains} />
         )}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { WalletFigures } from '#serving/site/wallet/shapes.ts'
 import { Gates } from '../keys/gate.tsx'
-import { cents, clock, count, splitAmount, usd } from '../parts/format.ts'
+import { clock, count, percent, signedCents, splitAmount, usd } from '../parts/format.ts'
 import { useMyWallet } from '../parts/my-wallet.ts'
 import { QuotaLine } from '../parts/quota-line.tsx'
 import { sizeOf } from '../register/headline.tsx'
@@ -24,28 +24,30 @@ export interface WalletPageProps {
 export function WalletPage({ address, snapshot }: WalletPageProps) {
   const { wallet } = snapshot
   const figures = wallet?.figures ?? null
-  if (figures === null)
+  if (figures === null) {
+    const openUnix = wallet?.openUnix ?? null
+    const title = openUnix === null ? t.away.title : t.closed.title
     return (
-      <section class="row hero" aria-labelledby="wallet">
-        <div class="margin" />
-        <div class="body">
-          <Identity address={address} snapshot={snapshot} />
-          <div>
-            <h2>{wallet?.openUnix ? t.closed.title : t.away.title}</h2>
-            <p class="quiet">
-              {wallet?.openUnix ? t.closed.more(clock(wallet.openUnix)) : t.away.more}
-            </p>
-          </div>
-        </div>
-      </section>
+      <Bare address={address} snapshot={snapshot} title={title}>
+        {openUnix === null ? t.away.more : t.closed.more(clock(openUnix))}
+      </Bare>
     )
+  }
   const tokens = figures.held.map(linesOf)
   return (
     <>
-      <Top figures={figures} tokens={tokens} snapshot={snapshot} />
-      <Holdings tokens={tokens} snapshot={snapshot} />
-      <WalletDone figures={figures} />
-      <WalletEntries figures={figures} snapshot={snapshot} />
+      {isEmpty(figures) ? (
+        <Bare address={figures.address} snapshot={snapshot} title={texts.entries.none}>
+          {t.entries.none(blocksOf(snapshot))}
+        </Bare>
+      ) : (
+        <>
+          <Top figures={figures} tokens={tokens} snapshot={snapshot} />
+          <Holdings tokens={tokens} snapshot={snapshot} />
+          <WalletDone figures={figures} />
+          <WalletEntries figures={figures} snapshot={snapshot} />
+        </>
+      )}
       {figures.gate !== null && (
         <section class="row" aria-labelledby="gate">
           <div class="margin">
@@ -57,8 +59,40 @@ export function WalletPage({ address, snapshot }: WalletPageProps) {
           </div>
         </section>
       )}
-      <WalletFiles address={figures.address} />
+      {!isEmpty(figures) && <WalletFiles address={figures.address} />}
     </>
+  )
+}
+
+/** Known to hold nothing and to have done nothing. */
+function isEmpty({ held, newest, claims }: WalletFigures): boolean {
+  const holdsNothing = held.every(({ inAll }) => inAll?.balance === '0')
+  return holdsNothing && newest.length === 0 && claims?.claimCount === 0
+}
+
+function blocksOf({ figures }: Snapshot): string {
+  const blocks = figures?.meta.chains.map(({ chain, blockNumber }) =>
+    texts.headline.block(count(blockNumber), chain),
+  )
+  return blocks?.join(', ') ?? ''
+}
+
+/** A wallet without figures: why, in words. */
+function Bare(props: WalletPageProps & { title: string; children: string }) {
+  return (
+    <section class="row hero" aria-labelledby="wallet">
+      <div class="margin">
+        <p class="note">{t.free}</p>
+      </div>
+      <div class="body">
+        <Identity address={props.address} snapshot={props.snapshot} />
+        <div class="stack">
+          <h2>{props.title}</h2>
+          <p class="quiet">{props.children}</p>
+          <div class="lines" />
+        </div>
+      </div>
+    </section>
   )
 }
 
@@ -70,20 +104,22 @@ function Top(props: {
   const { figures, tokens, snapshot } = props
   const sums = tokens.map(({ sum }) => sum)
   const worth = addUp(sums.map((each) => each.cents))
-  const blocks = snapshot.figures?.meta.chains.map(({ chain, blockNumber }) =>
-    texts.headline.block(count(blockNumber), chain),
-  )
+  const blocks = blocksOf(snapshot)
   const [units, rest] = worth === null ? [] : splitAmount((worth / 100).toFixed(2))
   const { claims, done } = figures
   return (
     <section class="row hero" aria-labelledby="wallet">
       <div class="margin">
-        {blocks !== undefined && <p class="note">{texts.headline.asOf(blocks.join(', '))}</p>}
+        {blocks !== '' && <p class="note">{texts.headline.asOf(blocks)}</p>}
         <p class="note">{t.free}</p>
         <QuotaLine />
       </div>
       <div class="body">
-        <Identity address={figures.address} snapshot={snapshot} tier={figures.gate?.tier} />
+        <Identity
+          address={figures.address}
+          snapshot={snapshot}
+          tier={figures.gate?.canMint ? figures.gate.tier : undefined}
+        />
         <div>
           <h2>{t.worth(clock(figures.madeUnix))}</h2>
           <p class={`big ${units === undefined ? 'longer' : sizeOf(`$${units}`)}`}>
@@ -136,13 +172,17 @@ function Since(props: {
         <b>
           <Change cents={change} />
         </b>
-        <span>{t.since(before === 0 ? '' : `${((change / before) * 100).toFixed(2)}%`)}</span>
+        <span>{t.since(before === 0 ? '' : shareOf(change, before))}</span>
       </p>
       {change !== 0 && (
-        <p class="quiet why">{t.why(cents(change - moved) || '', cents(moved) || '')}</p>
+        <p class="quiet why">{t.why(signedCents(change - moved), signedCents(moved))}</p>
       )}
     </>
   )
+}
+
+function shareOf(change: number, before: number): string {
+  return `${change > 0 ? '+' : ''}${percent((change / before) * 100)}`
 }
 
 function Identity(props: WalletPageProps & { readonly tier?: string | undefined }) {

@@ -17,6 +17,7 @@ import { chartPages } from './chart-pages.ts'
 import { fillShell } from './shell.ts'
 import { sitePages } from './site-pages.ts'
 import { themeSheet } from './theme.ts'
+import { Wallets } from './wallet/wallets.ts'
 
 const DAY = 86_400
 
@@ -234,7 +235,9 @@ describe('charts', () => {
   })
 
   test('cards are pictures that every network draws, once a minute each', async () => {
-    const card = cardPage(deps)
+    const addressBucket = () => 'a'
+    const wallets = new Wallets({ ...deps, ask: askRoutes(routes), addressBucket })
+    const card = cardPage({ ...deps, wallets })
     const { body, headers } = await read(card, incoming('register.png'))
     assert.ok(body instanceof Buffer && headers.includes('image/png'))
     // Width and height of the IHDR chunk (PNG, section 11.2.1).

@@ -81,7 +81,8 @@ export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Pag
         if (address === undefined) return refuse('invalid_address', 'not an EVM address')
         const shown = showAddress(address)
         const what = `What ${shown} holds, claimed, burned and dug up.`
-        return headAt(`/wallet/${shown}`, `${shown} · ${deps.name}`, what)
+        const head = headAt(`/wallet/${shown}`, `${shown} · ${deps.name}`, what)
+        return { ...head, image: `${deps.publicBaseUrl}/cards/wallet-${shown}.png` }
       },
       async more(incoming) {
         const address = parseAddress(incoming.path.address ?? '')
@@ -91,7 +92,7 @@ export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Pag
     snapshotPage(snapshot),
     assetPage(join(folder, 'assets')),
     ...chartPages(deps),
-    cardPage(deps),
+    cardPage({ ...deps, wallets }),
     textPage('/theme.css', 'text/css; charset=utf-8', themeSheet(deps.colors)),
     textPage('/favicon.ico', 'image/svg+xml', MARK),
     textPage('/robots.txt', 'text/plain; charset=utf-8', 'User-agent: *\nDisallow: /api/\n'),

@@ -15,8 +15,8 @@ import {
 import { lightColors, type SiteColors } from '../theme.ts'
 import type { Card, Line } from './card.ts'
 
-const LEFT = 196
-const RIGHT = 1_140
+export const LEFT = 196
+export const RIGHT = 1_140
 const WIDTH = RIGHT - LEFT
 const SCALE_WIDTH = 94
 const DAY_SECONDS = 86_400
@@ -42,7 +42,7 @@ export function drawFigureCard(card: FigureCard, colors: SiteColors): Card {
     { text: value, fill: own.ink, isBold: true },
     { text: ` ${what}${index < facts.length - 1 ? ', ' : ''}`, fill: own.faint },
   ])
-  return framed(own, chart, {
+  return framed(own, originOf(chart), {
     shapes: `<g transform="translate(${LEFT} 392)">${marks}</g>`,
     lines: [
       { x: LEFT, y: 104, size: 42, runs: [{ text: title, fill: own.faint, isBold: true }] },
@@ -64,7 +64,7 @@ export function drawChartCard(chart: Chart, colors: SiteColors): Card {
     ({ y }) => `<path d="M0 ${y.toFixed(1)}H${box.width}" stroke="${own.rule}" stroke-width="2"/>`,
   )
   const bold = (text: string) => [{ text, fill: own.ink, isBold: true }]
-  return framed(own, chart, {
+  return framed(own, originOf(chart), {
     shapes: `${legendMarks(chart, own)}<g transform="translate(${LEFT} 235)">${grid.join('')}${marks}</g>`,
     lines: [
       { x: LEFT, y: 108, size: 48, width: 560, runs: bold(chart.title) },
@@ -78,12 +78,20 @@ export function drawChartCard(chart: Chart, colors: SiteColors): Card {
   })
 }
 
+function originOf({ series, fromUnix, source }: Chart) {
+  const days = series[0]?.values.length ?? 0
+  return { unix: fromUnix + Math.max(0, days - 1) * DAY_SECONDS, source }
+}
+
 /** Adds paper, margin and mark, and the day and the blocks of the figures. */
-function framed(own: Colors, chart: Chart, { shapes, lines }: Card): Card {
-  const days = chart.series[0]?.values.length ?? 0
-  const lastUnix = chart.fromUnix + Math.max(0, days - 1) * DAY_SECONDS
-  const source = `${dayName(lastUnix, true)}, ${chart.source.replace(/^As of /, '')}`
-  const foot = [{ text: source, fill: own.faint }]
+export function framed(
+  own: Colors,
+  { unix, source }: { readonly unix: number; readonly source: string },
+  { shapes, lines }: Card,
+): Card {
+  const foot = [
+    { text: `${dayName(unix, true)}, ${source.replace(/^As of /, '')}`, fill: own.faint },
+  ]
   return {
     shapes: `<rect width="100%" height="100%" fill="${own.paper}"/>
 <path d="M150 0V630M156 0V630" stroke="#d9a5a5" stroke-width="2"/>

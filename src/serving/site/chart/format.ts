@@ -45,3 +45,10 @@ export function dayName(unix: number, withYear = false): string {
   const day = `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`
   return withYear ? `${day} ${date.getUTCFullYear()}` : day
 }
+
+/** Such as `1st`, `22nd`, `1,113th`. */
+export function ordinal(value: number): string {
+  const tens = Math.floor(value / 10) % 10
+  const ending = tens === 1 ? undefined : ['th', 'st', 'nd', 'rd'][value % 10]
+  return `${value.toLocaleString('en')}${ending ?? 'th'}`
+}

@@ -5,6 +5,8 @@ import type { NewestRow } from '../newest.ts'
 export interface WalletFigures {
   readonly madeUnix: number
   readonly address: string
+  /** Such as `As of block base 1,234`. */
+  readonly source: string
   readonly held: readonly Held[]
   readonly claims: Claims['summary'] | null
   /** By the noun of the events. */

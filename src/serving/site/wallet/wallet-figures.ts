@@ -2,6 +2,7 @@ import { cards } from '#chains/kinds/cards.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { type Ask, AskRefused } from '#route/ask-routes.ts'
+import { type Meta, sourceOf } from '../chart/charts.ts'
 import { NEWEST_ROWS, type NewestRow, newestOf } from '../newest.ts'
 import type { Card, Claims, Digger, Gate, Held, Service, Stats, WalletFigures } from './shapes.ts'
 
@@ -15,7 +16,10 @@ export async function walletFigures(
 ): Promise<WalletFigures> {
   const address = showAddress(wallet)
   const service = (await ask('getMeta')) as Service
-  const { data: stats } = (await ask('getStats')) as { readonly data: Stats }
+  const { data: stats, meta } = (await ask('getStats')) as {
+    readonly data: Stats
+    readonly meta: Meta
+  }
   const tracked = service.tokens.filter(({ role }) => role !== 'reward')
   const [held, claims, diggers, gate, ...events] = await Promise.all([
     Promise.all(tracked.map((token) => heldOf(ask, { token, stats, address }))),
@@ -28,6 +32,7 @@ export async function walletFigures(
   return {
     madeUnix: nowUnix,
     address,
+    source: sourceOf(meta),
     held,
     claims: claims?.data.summary ?? null,
     done: Object.fromEntries(events.map(({ noun, done }) => [noun, done])),
