@@ -16,8 +16,10 @@ export function drawWalletCard(figures: WalletFigures, colors: SiteColors): Card
   const inAll = first?.inAll ?? null
   const title = `${first?.token ?? ''} of wallet ${address.slice(0, 6)}…${address.slice(-4)}`
   const figure = inAll === null ? 'not known yet' : whole(inAll.balance)
+  const of = first?.holderCount?.toLocaleString('en')
+  const holders = of === undefined ? 'among holders' : `of ${of} holders`
   const facts = [
-    ...(inAll?.rank ? ([[ordinal(inAll.rank), 'among holders']] as const) : []),
+    ...(inAll?.rank ? ([[ordinal(inAll.rank), holders]] as const) : []),
     ...(inAll?.sharePct ? ([[`${inAll.sharePct.toFixed(4)}%`, 'of the supply']] as const) : []),
   ]
   const cells = cellsOf(figures)
