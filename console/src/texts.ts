@@ -1,4 +1,4 @@
-/** Every text of the page, so that it can be translated in one place. */
+/** Every text of the page, so that it can be translated in one place; those of a wallet are in `wallet-texts.ts`. */
 export const texts = {
   skip: 'Skip to the figures',
   nav: { register: 'Register', keys: 'Keys', try: 'Try', docs: 'Docs', label: 'Sections' },
@@ -138,92 +138,6 @@ export const texts = {
     forget: 'Forget',
     close: 'Close',
     wrong: 'That is no address: one is 0x and 40 digits or letters from a to f.',
-  },
-  wallet: {
-    free: 'This page came whole: opening it used none of your calls.',
-    unknown: 'not known yet',
-    worth: (time: string) => `Held, at prices of ${time}`,
-    since: (change: string) => `${change} since yesterday`.trim(),
-    why: (byPrice: string, moved: string) => `${byPrice} by prices, ${moved} by what came and went`,
-    tier: (tier: string) => `${tier} tier`,
-    callMine: 'Call it my wallet',
-    copy: 'Copy address',
-    copied: 'Copied',
-    seeOn: 'See it on',
-    closed: {
-      title: 'Enough wallets for this hour',
-      more: (time: string) =>
-        `Pages show 60 different wallets an hour to one network. This one is shown from ${time} on; the API has its figures at any time.`,
-    },
-    away: {
-      title: 'The register cannot be read right now',
-      more: 'Load this page again in a moment.',
-    },
-    held: {
-      title: 'Held',
-      note: 'The small figure after a chain is its newest block. Yesterday is 24 hours ago, at a full hour. Share is of the whole supply.',
-      missing: (chains: string) =>
-        `${chains} is not read to its end yet: sums leave it out, and ranks wait for it.`,
-      columns: {
-        place: 'Token and chain',
-        amount: 'Amount',
-        change: 'Since yesterday',
-        worth: 'Worth',
-        share: 'Share',
-        rank: 'Rank',
-      },
-      together: 'Together',
-      each: (price: string) => `${price} each`,
-      noPrice: 'no price right now',
-      same: 'same',
-      of: (holders: string) => `of ${holders}`,
-      unranked: 'after the first 10,000',
-      excluded: 'not a holder: it does not circulate',
-    },
-    done: {
-      title: 'Claims, digs and burns',
-      note: '“At claim” uses the price of that block, “today” the price now.',
-      newest: 'Sums marked “at least” are of the newest 100 events.',
-      atLeast: (figure: string) => `at least ${figure}`,
-      claimed: 'Dividends claimed',
-      atClaim: 'at claim',
-      claims: (claims: number) => (claims === 1 ? '1 claim' : `${claims} claims`),
-      last: (age: string) => `, last ${age} ago`,
-      none: 'No claims of this wallet',
-      dugAndBurned: 'Dug and burned',
-      digs: 'Graves dug',
-      dugUp: (token: string) => `${token} dug up`,
-      rank: 'Among diggers',
-      share: 'Of all dug up',
-      burns: 'Burns',
-      burned: (token: string) => `${token} burned`,
-      columns: {
-        token: 'Claimed in',
-        claims: 'Claims',
-        amount: 'Amount',
-        atClaim: 'At claim',
-        now: 'Today',
-      },
-      together: 'Together',
-    },
-    entries: {
-      title: 'Entries of this wallet',
-      none: (blocks: string) =>
-        `This wallet holds none of the tokens, and has no claim, burn or dig up to ${blocks}.`,
-      noEvents: 'No claim, burn or dig of this wallet yet.',
-    },
-    gate: {
-      title: 'Tier and gate',
-      note: 'What the service counts when this wallet asks for a key. Looking needs none.',
-    },
-    files: {
-      title: 'Take it with you',
-      note: 'A file costs what the same call costs.',
-      columns: { file: 'File', holds: 'Holds', cost: 'Cost', get: 'Download' },
-      names: { claims: 'Dividends claimed', burns: 'Burns', digs: 'Grave digs' },
-      holds: 'the newest 100, with block, value then and finality',
-      call: '1 call',
-    },
   },
   keys: {
     title: 'Keys',

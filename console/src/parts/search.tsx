@@ -10,7 +10,6 @@ const t = texts.search
 export function Search() {
   const [isOpen, setOpen] = useState(false)
   const [isWrong, setWrong] = useState(false)
-  const [mine, callMine] = useMyWallet()
   const place = useRef<HTMLFormElement>(null)
   const field = useRef<HTMLInputElement>(null)
   const open = () => {
@@ -58,17 +57,7 @@ export function Search() {
         {isOpen && (
           <div class="found">
             {isWrong && <p role="alert">{t.wrong}</p>}
-            {mine !== undefined && (
-              <p class="own">
-                <a href={`/wallet/${mine}`}>
-                  <span class="mine">{t.mine}</span> <span class="code">{shortAddress(mine)}</span>
-                </a>
-                <button type="button" class="as-link" onClick={() => callMine(undefined)}>
-                  {t.forget}
-                </button>
-              </p>
-            )}
-            <p class="note">{mine === undefined ? t.free : `${t.kept} ${t.free}`}</p>
+            <Mine />
             <button type="button" class="as-link close" onClick={close}>
               {t.close}
             </button>
@@ -76,6 +65,26 @@ export function Search() {
         )}
       </form>
     </search>
+  )
+}
+
+function Mine() {
+  const [mine, callMine] = useMyWallet()
+  if (mine === undefined) return <p class="note">{t.free}</p>
+  return (
+    <>
+      <p class="own">
+        <a href={`/wallet/${mine}`}>
+          <span class="mine">{t.mine}</span> <span class="code">{shortAddress(mine)}</span>
+        </a>
+        <button type="button" class="as-link" onClick={() => callMine(undefined)}>
+          {t.forget}
+        </button>
+      </p>
+      <p class="note">
+        {t.kept} {t.free}
+      </p>
+    </>
   )
 }
 

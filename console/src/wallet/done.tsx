@@ -2,10 +2,10 @@ import type { Done, WalletFigures } from '#serving/site/wallet/shapes.ts'
 import { Facts } from '../keys/gate.tsx'
 import { age, amount, count, ordinal, percent, usd } from '../parts/format.ts'
 import { useNow } from '../parts/now.ts'
-import { texts } from '../texts.ts'
+import { walletTexts } from '../wallet-texts.ts'
 import { orUnknown, Unknown } from './holdings.tsx'
 
-const t = texts.wallet.done
+const t = walletTexts.done
 
 /** What the wallet claimed, dug up and burned. */
 export function WalletDone({ figures }: { readonly figures: WalletFigures }) {

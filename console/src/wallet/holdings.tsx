@@ -10,10 +10,10 @@ import {
   signedCents,
 } from '../parts/format.ts'
 import type { Snapshot } from '../state/types.ts'
-import { texts } from '../texts.ts'
+import { walletTexts } from '../wallet-texts.ts'
 import { addUp, type Line, type TokenLines } from './worth.ts'
 
-const t = texts.wallet
+const t = walletTexts
 
 export interface HoldingsProps {
   readonly tokens: readonly TokenLines[]

@@ -1,9 +1,9 @@
 import type { WalletFigures } from '#serving/site/wallet/shapes.ts'
 import { EntryTable, FinalityKey } from '../register/entries.tsx'
 import type { Entry, Snapshot } from '../state/types.ts'
-import { texts } from '../texts.ts'
+import { walletTexts } from '../wallet-texts.ts'
 
-const t = texts.wallet.entries
+const t = walletTexts.entries
 
 /** Its newest claims, burns and digs together. */
 export function WalletEntries(props: {

@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks'
 import { save } from '../parts/download.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { sexton } from '../state/session.ts'
-import { texts } from '../texts.ts'
+import { walletTexts } from '../wallet-texts.ts'
 
-const t = texts.wallet.files
+const t = walletTexts.files
 
 /** What can be taken along, with its cost beside it. */
 export function WalletFiles({ address }: { readonly address: string }) {

@@ -7,13 +7,14 @@ import { QuotaLine } from '../parts/quota-line.tsx'
 import { sizeOf } from '../register/headline.tsx'
 import type { Snapshot } from '../state/types.ts'
 import { texts } from '../texts.ts'
+import { walletTexts } from '../wallet-texts.ts'
 import { timesOf, WalletDone } from './done.tsx'
 import { Change, Holdings, orUnknown, rankOf } from './holdings.tsx'
 import { WalletEntries } from './wallet-entries.tsx'
 import { WalletFiles } from './wallet-files.tsx'
 import { addUp, linesOf, type TokenLines } from './worth.ts'
 
-const t = texts.wallet
+const t = walletTexts
 
 export interface WalletPageProps {
   readonly address: string
