@@ -145,11 +145,14 @@ describe('the page', () => {
 
   test('a search takes an address as it was pasted; my wallet stays in this browser', async () => {
     const { address } = world.devnet.wallets.holder
-    for (const width of [1_440, 390]) {
-      const watched = await open('/', { viewport: { width, height: 900 } })
+    const asked: string[] = []
+    visitor.page.on('request', (request) =>
+      asked.push(JSON.stringify(request.headers()) + request.url()),
+    )
+    for (const width of [390, 1_440]) {
+      await visitor.page.setViewportSize({ width, height: 1_000 })
+      const watched = await open('/')
       const { page } = watched
-      const asked: string[] = []
-      page.on('request', (request) => asked.push(JSON.stringify(request.headers()) + request.url()))
       await page.keyboard.press('/')
       await page.keyboard.type('0x12')
       await page.keyboard.press('Enter')
@@ -171,7 +174,6 @@ describe('the page', () => {
       await page.getByRole('button', { name: 'Forget' }).click()
       assert.equal(await page.getByRole('link', { name: 'my wallet' }).count(), 0)
       assertClean(watched)
-      await page.close()
     }
   })
 
@@ -195,7 +197,6 @@ describe('the page', () => {
     const { page: trying } = await open('/try')
     await trying.getByRole('button', { name: 'Send' }).click()
     await trying.getByText('60 of 60 calls used').waitFor()
-    await trying.close()
     const { page: looking } = await open(`/wallet/${caller}`)
     await looking.getByRole('heading', { name: 'Nothing entered yet' }).waitFor()
     await looking.getByRole('link', { name: 'Register' }).click()
@@ -206,10 +207,12 @@ describe('the page', () => {
     const { body } = await world.api.get('/api/usage')
     assert.equal(body.requestCount - body.overageCount, 60)
     for (const [width, colorScheme] of [
-      [1_440, 'light'],
       [320, 'dark'],
+      [1_440, 'light'],
     ] as const) {
-      const watched = await open(WALLET_PAGE, { viewport: { width, height: 900 }, colorScheme })
+      await visitor.page.setViewportSize({ width, height: 1_000 })
+      await visitor.page.emulateMedia({ colorScheme })
+      const watched = await open(WALLET_PAGE)
       const { page } = watched
       await page.getByRole('heading', { name: accounts.holder }).waitFor()
       for (const name of ['Held', 'Claims, digs and burns', 'Entries of this wallet'])
@@ -221,7 +224,6 @@ describe('the page', () => {
       assert.equal(wider, 0, `${width}`)
       await assertAccessible(page)
       assertClean(watched)
-      await page.close()
     }
     const after = (await world.api.get('/api/usage')).body
     assert.equal(after.requestCount, body.requestCount)
@@ -230,6 +232,9 @@ describe('the page', () => {
       html,
       new RegExp(`<meta property="og:title" content="${accounts.holder} · Sexton">`),
     )
+    const [, image = ''] = /og:image" content="[^"]*(\/cards\/wallet-0x[^"]+)"/.exec(html) ?? []
+    const picture = await fetch(world.origin + image)
+    assert.equal(picture.headers.get('content-type'), 'image/png')
   })
 
   test('beyond 60 wallets an hour the page says in words when the next one is shown', async () => {
@@ -242,6 +247,5 @@ describe('the page', () => {
     await watched.page.getByText(/This one is shown from \d\d:\d\d UTC on/).waitFor()
     await assertAccessible(watched.page)
     assertClean(watched)
-    await watched.page.close()
   })
 })

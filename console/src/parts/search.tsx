@@ -55,7 +55,7 @@ export function Search() {
           <kbd>{isOpen ? 'Esc' : '/'}</kbd>
         </label>
         {isOpen && (
-          <div class="found">
+          <div class="found" tabIndex={-1}>
             {isWrong && <p role="alert">{t.wrong}</p>}
             <Mine />
             <button type="button" class="as-link close" onClick={close}>
