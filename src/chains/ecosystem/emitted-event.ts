@@ -1,5 +1,6 @@
 import type { AbiEvent } from 'ox/AbiEvent'
 import type { Address } from '#domain/address.ts'
+import type { Json } from '#lib/json.ts'
 import type { Chain } from './priced-token.ts'
 
 /** The logs of one event of a contract. */
@@ -17,4 +18,9 @@ export interface EmittedEvent {
 /** Returns the keys of decoded arguments. */
 export function argumentNames({ inputs }: AbiEvent): readonly string[] {
   return inputs.map(({ name }, position) => name ?? String(position))
+}
+
+/** All by which its logs are read. */
+export function describeEvent({ name, inputs }: AbiEvent): Json {
+  return [name, ...inputs.map(({ name = '', type, indexed = false }) => [name, type, indexed])]
 }

@@ -115,7 +115,9 @@ export class ChainIndex {
     const stored = await engine.snapshot(async (reads) => ({
       position: await readPosition(reads, id),
       backfill: await readBackfill(reads, id),
-      found: await Promise.all(this.#deps.datasets.map((each) => each.load?.(reads, id))),
+      found: await Promise.all(
+        this.#deps.datasets.map((each) => each.load?.(reads, id, this.#historyTo ?? -1)),
+      ),
     }))
     this.#position = stored.position
     this.#backfiller.resume(stored.backfill)
@@ -126,7 +128,10 @@ export class ChainIndex {
 
   /** So that the next step asks which contracts emit prices. */
   async #askAgain(): Promise<void> {
-    if (this.#deps.clock() - this.#askedMs < ASK_AGAIN_MS) return
+    const isAsked = this.#deps.datasets.some(({ origins }) =>
+      origins?.emitters.some(({ found }) => found.chainId === this.#chain.id),
+    )
+    if (!isAsked || this.#deps.clock() - this.#askedMs < ASK_AGAIN_MS) return
     await this.#dropSegments()
     this.#known = false
   }

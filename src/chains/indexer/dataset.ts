@@ -39,7 +39,7 @@ export interface Dataset<Fact> {
   /** Set on the dataset that finds the contracts of others. */
   readonly origins?: Origins
   /** Makes what it holds in memory that of the register. */
-  load?(connection: Connection, chainId: number): Promise<void>
+  load?(connection: Connection, chainId: number, historyTo: number): Promise<void>
   /** Facts come in chain order. */
   apply(change: Change, facts: readonly Fact[]): Promise<void>
   /** Apply, revert, apply equals apply. */

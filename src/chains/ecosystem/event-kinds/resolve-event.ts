@@ -1,6 +1,6 @@
 import { type AbiEvent, from, getSelector } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
-import { argumentNames, type EmittedEvent } from '../emitted-event.ts'
+import { argumentNames, describeEvent, type EmittedEvent } from '../emitted-event.ts'
 import type { EventSource, Factory } from '../event-source.ts'
 import { FoundContracts } from '../found-contracts.ts'
 import { isComputed, MappingCode, type RowMember } from '../mapping-code/mapping-code.ts'
@@ -84,7 +84,7 @@ function resolveFactory(
   if (event === undefined) return undefined
   requireArguments(context, { event }, { 'contracts.argument': contracts.argument }, 'address')
   const topic0 = getSelector(event)
-  const key = [address, event.name, topic0, contracts.argument].join(' ')
+  const key = JSON.stringify([address, describeEvent(event), contracts.argument])
   const found = new FoundContracts(chain.id, key)
   const emitted = { chain, address, event, topic0, where: new Map(), whereNot: new Map() }
   return { found, event: emitted, argument: contracts.argument }

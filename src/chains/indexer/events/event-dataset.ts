@@ -1,7 +1,8 @@
+import { describeEvent } from '#chains/ecosystem/emitted-event.ts'
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
 import type { MappingCode } from '#chains/ecosystem/mapping-code/mapping-code.ts'
 import type { Log } from '#domain/chain.ts'
-import type { Json, JsonMembers } from '#lib/json.ts'
+import type { JsonMembers } from '#lib/json.ts'
 import type { Dataset } from '../dataset.ts'
 import { makeEventReader, selectorsOf } from '../decode-event.ts'
 import { type MappedRow, makeCodeReader } from './code-reader.ts'
@@ -76,10 +77,6 @@ export function eventFacts({ address, event, topic0, token, ...source }: EventSo
     ...(source.made && { contracts: source.made.found.key }),
     ...(source.code && codeFacts(source.code)),
   }
-}
-
-function describeEvent({ name, inputs }: EventSource['event']): Json {
-  return [name, ...inputs.map(({ name = '', type, indexed = false }) => [name, type, indexed])]
 }
 
 function codeFacts({ digest, companions }: MappingCode): JsonMembers {

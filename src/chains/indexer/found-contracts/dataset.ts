@@ -38,10 +38,11 @@ export function contractsDataset(origins: Origins): Dataset<FoundContract> {
         found.add(contract, block)
         return [{ origin: found.key, contract, block }]
       }),
-    load: (connection, chainId) =>
+    load: (connection, chainId, historyTo) =>
       loadFound(
         connection,
         sets.filter((set) => set.chainId === chainId),
+        historyTo,
       ),
     apply: ({ connection, chainId }, found) => insertFound(connection, chainId, found),
     async revert({ connection, chainId }, { number }) {

@@ -19,6 +19,7 @@ interface Asked {
   readonly found: FoundContracts
   readonly address: Address
   readonly addresses: readonly Address[]
+  readonly failure?: unknown
 }
 
 /**
@@ -47,16 +48,23 @@ async function askEmitters(
   return Promise.all(
     emitters
       .filter(({ found }) => found.chainId === id)
-      .map(async ({ found, address, ask }) => ({
-        ...{ found, address },
-        addresses: await ask(askOf(source, address, `the price at ${address}`)),
-      })),
+      .map(async ({ found, address, ask }) => {
+        const known = { found, address }
+        try {
+          const addresses = await ask(askOf(source, address, `the price at ${address}`))
+          return { ...known, addresses }
+        } catch (failure) {
+          return { ...known, addresses: [], failure }
+        }
+      }),
   )
 }
 
 async function missingOf(connection: Connection, asked: readonly Asked[]) {
-  const lists = asked.map(async ({ found, address, addresses }) => {
+  const lists = asked.map(async ({ found, address, addresses, failure }) => {
     const stored = new Map(await readFound(connection, found))
+    // A chain is followed with the aggregators that are known; a node that refuses is asked again later.
+    if (failure !== undefined && stored.size === 0) throw failure
     // A node that fails to say the phases makes no aggregator of a proxy.
     const isNews = (each: Address) => !stored.has(each) && (each !== address || stored.size === 0)
     const missing = addresses.filter(isNews)

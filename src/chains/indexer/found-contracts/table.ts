@@ -49,14 +49,15 @@ export async function insertFound(
         where excluded.block_number < found_contracts.block_number`)
 }
 
-/** Makes these sets what the register holds. */
+/** Makes these sets what the register holds, and what is being read up to a final block. */
 export async function loadFound(
   connection: Connection,
   sets: readonly FoundContracts[],
+  historyTo: number,
 ): Promise<void> {
   for (const set of sets) {
     const found = await readFound(connection, set)
-    set.forgetAbove(-1)
+    set.forgetAbove(historyTo)
     for (const [contract, block] of found) set.add(contract, block)
   }
 }
