@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { burn, reorg } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
+import { sleep } from '#lib/sleep.ts'
 
 import { eventually } from '../world.ts'
 import { passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
@@ -153,6 +154,7 @@ describe('the page', () => {
       await visitor.page.setViewportSize({ width, height: 1_000 })
       const watched = await open('/')
       const { page } = watched
+      await page.locator('search').waitFor()
       await page.keyboard.press('/')
       await page.keyboard.type('0x12')
       await page.keyboard.press('Enter')
@@ -166,6 +168,7 @@ describe('the page', () => {
       await page.goto(`${world.origin}/keys`)
       asked.length = 0
       await page.reload()
+      await page.locator('search').waitFor()
       await page.keyboard.press('/')
       await page.getByRole('link', { name: 'my wallet' }).waitFor()
       await assertAccessible(page)
@@ -193,7 +196,8 @@ describe('the page', () => {
 
   test('an exhausted quota is a full bar, when it resets and where to go; looking goes on', async () => {
     const caller = privateKeyToAccount(generatePrivateKey()).address
-    while ((await world.api.get('/api/stats')).status === 200);
+    // The guard of addresses may answer 429 in between.
+    while ((await world.api.get('/api/stats')).status !== 402) await sleep(50)
     const { page: trying } = await open('/try')
     await trying.getByRole('button', { name: 'Send' }).click()
     await trying.getByText('60 of 60 calls used').waitFor()

@@ -1,5 +1,4 @@
-import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../texts.ts'
 import { shortAddress } from './format.ts'
 import { readAddress, useMyWallet } from './my-wallet.ts'
@@ -14,15 +13,19 @@ export function Search() {
   const field = useRef<HTMLInputElement>(null)
   const open = () => {
     setOpen(true)
-    requestAnimationFrame(() => field.current?.focus())
+    field.current?.focus()
   }
+  // Where the field is hidden until then. At once, so that no key that is typed next is lost.
+  useLayoutEffect(() => {
+    if (isOpen) field.current?.focus()
+  }, [isOpen])
   const close = () => {
     setOpen(false)
     setWrong(false)
     field.current?.blur()
   }
-  useEffect(() => onSlash(open), [])
-  const find = (event: JSX.TargetedSubmitEvent<HTMLFormElement>) => {
+  useLayoutEffect(() => onSlash(open), [])
+  const find = (event: Event) => {
     event.preventDefault()
     const address = readAddress(field.current?.value ?? '')
     if (address !== undefined) location.assign(`/wallet/${address}`)
