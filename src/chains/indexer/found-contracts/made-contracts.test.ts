@@ -14,6 +14,8 @@ import { oneTokenEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { buildAnew, differenceOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
+import { eventually } from '#test/world.ts'
+import { contractsDataset } from './dataset.ts'
 
 const { grave } = addresses.base
 const { holder, operator } = accounts
@@ -159,3 +161,57 @@ onEach('a mapping that is added later finds contracts of all times', ({ engine }
 onEach('more contracts than a filter may name are found by their event', ({ engine }) =>
   withWorld(async ({ index }) => assert.deepEqual(await index(engine), [1, 3]), { manyMade: 600 }),
 )
+
+onEach('a factory event that was declared wrong is read again once it is corrected', ({ engine }) =>
+  withWorld(async ({ base }) => {
+    const event = 'event PotMade(address owner, address indexed pot)'
+    const wrong = { ...mapping, contracts: { ...mapping.contracts, event } }
+    const wrongly = oneTokenEcosystemAt(base.url, (one) => ({ ...one, dividends: [wrong] }))
+    assert.deepEqual(await indexOnce(wrongly, engine), [])
+    const indexer = startIndexer({ ecosystem: ecosystemAt(base), register: engine })
+    try {
+      await untilAmounts(engine, [2, 3, 5, 6, 7])
+    } finally {
+      await indexer.stop()
+    }
+  }),
+)
+
+onEach('a chain is followed on while its node refuses to be asked about a feed', ({ engine }) =>
+  withWorld(async ({ base }) => {
+    const price = { kind: 'chainlink', chain: 'base', address: factory, decimals: 8 } as const
+    const ecosystem = oneTokenEcosystemAt(base.url, (one) => ({
+      ...one,
+      dividends: [mapping],
+      tokens: one.tokens.map((token) => ({ ...token, price })),
+    }))
+    let laterMs = 0
+    const indexer = startIndexer({ ecosystem, register: engine, clock: () => Date.now() + laterMs })
+    try {
+      await untilAmounts(engine, [2, 3, 5, 6, 7])
+      base.faults.callRefusal = { code: -32_000, message: 'missing trie node' }
+      laterMs = 11 * 60_000
+      base.chain = base.chain.add({ logs: [paid(1, 12n)] })
+      await untilAmounts(engine, [2, 3, 5, 6, 7, 12])
+    } finally {
+      await indexer.stop()
+    }
+  }),
+)
+
+onEach('a load keeps contracts of final blocks that are not stored yet', ({ engine }) =>
+  withWorld(async ({ base }) => {
+    const factories = ecosystemAt(base).dividends.flatMap((source) => source.made ?? [])
+    const { load } = contractsDataset({ factories, emitters: [] })
+    factories[0]?.found.add(pot(1), 10)
+    factories[0]?.found.add(pot(2), 11)
+    await engine.snapshot((reads) => load?.(reads, 8453, 10) ?? Promise.resolve())
+    assert.deepEqual(factories[0]?.found.addresses, [pot(1)])
+  }),
+)
+
+async function untilAmounts(engine: Engine, wanted: readonly number[]): Promise<void> {
+  await eventually(async () => {
+    return String(await amountsIn(engine)) === String(wanted) ? true : undefined
+  }, 30_000)
+}
