@@ -37,7 +37,7 @@ export interface DataDeps extends ReadDeps {
 }
 
 export interface CsvForm {
-  /** Of these data, or of any. */
+  /** Describes a row of these data, or of any. */
   readonly row: TObject | ((data: unknown) => TObject)
   rows(data: unknown): readonly object[]
 }

@@ -28,7 +28,7 @@ export interface Factory {
   readonly argument: string
 }
 
-/** Where contracts are found. */
+/** Names what leads to contracts that are found. */
 export interface Origins {
   readonly factories: readonly Factory[]
   readonly emitters: readonly Emitters[]

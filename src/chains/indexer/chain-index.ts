@@ -126,7 +126,7 @@ export class ChainIndex {
     this.#known = true
   }
 
-  /** So that the next step asks which contracts emit prices. */
+  /** Makes the next step ask which contracts emit prices, if it is time. */
   async #askAgain(): Promise<void> {
     const isAsked = this.#deps.datasets.some(({ origins }) =>
       origins?.emitters.some(({ found }) => found.chainId === this.#chain.id),

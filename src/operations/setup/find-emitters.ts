@@ -14,7 +14,7 @@ export async function findEmitters(
   const { logs } = await scanBack(deps, { ...range, filter, enough: ENOUGH })
   const found = logs.slice(-ENOUGH).map((log) => readContract(made, log))
   const contracts = new Set(found.filter((each) => each !== undefined))
-  // Without one, the factory itself emits nothing of the event.
+  // The factory itself emits nothing of the event, which then shows as no log.
   return contracts.size === 0 ? [address] : [...contracts]
 }
 

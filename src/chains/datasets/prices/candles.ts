@@ -16,7 +16,7 @@ import { lastPoint, lastUpTo, type PricePoint } from './queries.ts'
 
 /** Prices of an hour in dollars; null while unknown. */
 export interface Candle {
-  /** At the end of the hour before. */
+  /** The price at the end of the hour before. */
   readonly open: Price | null
   readonly high: Price | null
   readonly low: Price | null

@@ -13,7 +13,7 @@ export const CANDLE_DAYS = 90
 const KEPT_SECONDS = (CANDLE_DAYS + 1) * DAY_SECONDS
 
 export interface PriceHour extends PricePoint {
-  /** Of the hour's points; null where nothing could be traded. */
+  /** The highest price within the hour; null where nothing could be traded. */
   readonly high: bigint | null
   readonly low: bigint | null
 }

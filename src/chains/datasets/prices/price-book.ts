@@ -56,7 +56,7 @@ export interface DollarPrices extends PriceBook {
     days: readonly number[],
     snapshot?: AsOfSnapshot,
   ): Promise<readonly (Price | null)[]>
-  /** Of ascending hours without gaps. */
+  /** Takes ascending hours without gaps, and returns one candle for each. */
   candles(
     connection: Connection,
     symbol: string,

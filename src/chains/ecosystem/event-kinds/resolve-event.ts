@@ -58,7 +58,7 @@ export function resolveEvent(context: MappingContext, mapping: Mapping): MappedE
   }
 }
 
-/** Of a factory, if it makes the contracts that emit. */
+/** Returns the factory's address where it makes the contracts that emit. */
 function resolveAddress({ resolver, field }: MappingContext, mapping: Mapping) {
   const { address, contracts } = mapping
   if (contracts === undefined)

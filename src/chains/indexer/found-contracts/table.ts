@@ -82,7 +82,7 @@ export async function deleteFoundAbove(
   )
 }
 
-/** By origin. */
+/** Returns by origin up to which block its events are read. */
 export async function readFactories(
   connection: Connection,
   chainId: number,

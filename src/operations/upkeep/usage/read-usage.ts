@@ -11,7 +11,7 @@ export type Owners = (typeof OWNERS)[number]
 
 export interface OwnerUsage {
   readonly publicId?: string
-  /** As its owner named the key. */
+  /** The owner's name for the key. */
   readonly label?: string | null
   readonly wallet: string
   readonly requestCount: number

@@ -9,7 +9,7 @@ export interface WalletFigures {
   readonly source: string
   readonly held: readonly Held[]
   readonly claims: Claims['summary'] | null
-  /** By the noun of the events. */
+  /** What the wallet did, by the noun of the events. */
   readonly done: Readonly<Record<string, Done | null>>
   /** Null if it is not among the first 100 diggers. */
   readonly digger: Digger | null
@@ -119,6 +119,6 @@ export type Card = Pick<EventCard, 'noun' | 'list'>
 export interface WalletShown {
   /** Null while the register fails, and while the caller has looked at too many. */
   readonly figures: WalletFigures | null
-  /** When the caller may look again; null if it may. */
+  /** The time from which the caller may look again; null if it may. */
   readonly openUnix: number | null
 }
