@@ -33,6 +33,7 @@ export function groupSources(
   )
   return (log) => {
     const own = byKey.get(keyOfLog(log)) ?? []
+    if (ofMade.size === 0) return own
     const made = ofMade
       .get(`${log.chainId}|${log.topics[0]}`)
       ?.filter((each) => each.made?.found.counts(log.address, log.blockNumber))

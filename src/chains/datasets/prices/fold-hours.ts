@@ -25,12 +25,20 @@ export async function foldHours(
   { connection }: Pick<Change, 'connection'>,
   points: readonly SymbolPoint[],
 ): Promise<void> {
-  const hours = Map.groupBy(points, ({ symbol, unix }) => `${symbol}|${startOfHour(unix)}`)
+  const { keptUnix } = await readSpan(connection)
+  const kept = points.filter(({ unix }) => startOfHour(unix) >= keptUnix)
+  if (kept.length === 0) return
+  const hours = Map.groupBy(kept, ({ symbol, unix }) => `${symbol}|${startOfHour(unix)}`)
   await connection.insert(HOURS, [...hours.values()].map(toRow))
-  const symbols = [...new Set(points.map(({ symbol }) => symbol))]
+  const symbols = [...new Set(kept.map(({ symbol }) => symbol))]
   await connection.run(sql`
-    delete from price_hours where symbol in (${join(symbols)})
-      and hour_unix < (select max(timestamp_unix) - ${KEPT_SECONDS} from positions)`)
+    delete from price_hours where symbol in (${join(symbols)}) and hour_unix < ${keptUnix}`)
+}
+
+async function readSpan(connection: Connection) {
+  const [row] = await connection.run(sql`select max(timestamp_unix) as unix from positions`)
+  const nowUnix = (row && column.integerOrNull(row, 'unix')) ?? 0
+  return { nowUnix, keptUnix: nowUnix - KEPT_SECONDS }
 }
 
 function toRow(points: readonly SymbolPoint[]) {
@@ -86,9 +94,8 @@ export async function foldHoursAnew(
   symbol: string,
   fromUnix: number,
 ): Promise<void> {
-  const [row] = await connection.run(sql`select max(timestamp_unix) as unix from positions`)
-  const nowUnix = (row && column.integerOrNull(row, 'unix')) ?? 0
-  const first = startOfHour(Math.max(fromUnix, nowUnix - KEPT_SECONDS))
+  const { nowUnix, keptUnix } = await readSpan(connection)
+  const first = startOfHour(Math.max(fromUnix, keptUnix))
   await connection.run(sql`
     delete from price_hours where symbol = ${symbol} and hour_unix >= ${first}`)
   for (let from = first; from <= nowUnix; from += DAY_SECONDS) {

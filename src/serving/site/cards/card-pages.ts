@@ -13,7 +13,7 @@ import {
   picturePage,
 } from '../picture-page.ts'
 import type { Wallets } from '../wallet/wallets.ts'
-import { drawChartCard, drawFigureCard, type FigureCard } from './draw-card.ts'
+import { drawChartCard, drawFigureCard, type FigureCard, whole } from './draw-card.ts'
 import { toPng } from './to-png.ts'
 import { drawWalletCard } from './wallet-card.ts'
 
@@ -89,10 +89,6 @@ function wordsOf({ token, totalBurned, pctOfMinted, last24h }: Burns): Omit<Figu
       ...(last24h.burned === null ? [] : [[whole(last24h.burned), 'in the last day'] as const]),
     ],
   }
-}
-
-function whole(amount: string): string {
-  return BigInt(amount.split('.')[0] ?? 0).toLocaleString('en')
 }
 
 function cutPercent(percent: number): string {

@@ -23,12 +23,13 @@ const DAY_SECONDS = 86_400
 /** Large letters leave room for as few dates as a phone does. */
 const DATES_MAX = 3
 
+export type Fact = readonly [figure: string, what: string]
+
 /** A figure in large digits above the days that made it. */
 export interface FigureCard {
   readonly title: string
   readonly figure: string
-  /** Each a figure and what it is. */
-  readonly facts: readonly (readonly [figure: string, what: string])[]
+  readonly facts: readonly Fact[]
   readonly chart: Chart
 }
 
@@ -38,18 +39,26 @@ export function drawFigureCard(card: FigureCard, colors: SiteColors): Card {
   const own = lightColors(colors)
   const { title, figure, facts, chart } = card
   const { marks } = marksOf(chart, { width: WIDTH, height: 140 }, own)
-  const runs = facts.flatMap(([value, what], index) => [
-    { text: value, fill: own.ink, isBold: true },
-    { text: ` ${what}${index < facts.length - 1 ? ', ' : ''}`, fill: own.faint },
-  ])
   return framed(own, originOf(chart), {
     shapes: `<g transform="translate(${LEFT} 392)">${marks}</g>`,
     lines: [
       { x: LEFT, y: 104, size: 42, runs: [{ text: title, fill: own.faint, isBold: true }] },
       { x: LEFT, y: 278, size: 212, runs: [{ text: figure, fill: own.ink, isBold: true }] },
-      { x: LEFT, y: 354, size: 36, runs },
+      { x: LEFT, y: 354, size: 36, runs: sentenceOf(facts, own) },
     ],
   })
+}
+
+export function sentenceOf(facts: readonly Fact[], { ink, faint }: Colors): Line['runs'] {
+  return facts.flatMap(([figure, what], index) => [
+    { text: figure, fill: ink, isBold: true },
+    { text: ` ${what}${index < facts.length - 1 ? ', ' : ''}`, fill: faint },
+  ])
+}
+
+/** Writes an amount without its decimals, cut. */
+export function whole(amount: string): string {
+  return BigInt(amount.split('.')[0] ?? 0).toLocaleString('en')
 }
 
 export function drawChartCard(chart: Chart, colors: SiteColors): Card {

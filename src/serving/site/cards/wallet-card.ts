@@ -2,7 +2,7 @@ import { ordinal } from '../chart/format.ts'
 import { lightColors, type SiteColors } from '../theme.ts'
 import type { WalletFigures } from '../wallet/shapes.ts'
 import type { Card, Line } from './card.ts'
-import { framed, LEFT, RIGHT } from './draw-card.ts'
+import { framed, LEFT, RIGHT, sentenceOf, whole } from './draw-card.ts'
 
 const CELL_WIDTH = 326
 
@@ -39,13 +39,7 @@ export function drawWalletCard(figures: WalletFigures, colors: SiteColors): Card
       lines: [
         { x: LEFT, y: 104, size: 42, runs: [{ text: title, fill: own.faint, isBold: true }] },
         { x: LEFT, y: 264, size: 172, runs: [{ text: figure, fill: own.ink, isBold: true }] },
-        {
-          ...{ x: LEFT, y: 332, size: 38 },
-          runs: facts.flatMap(([value, what], index) => [
-            { text: value, fill: own.ink, isBold: true },
-            { text: ` ${what}${index < facts.length - 1 ? ', ' : ''}`, fill: own.faint },
-          ]),
-        },
+        { x: LEFT, y: 332, size: 38, runs: sentenceOf(facts, own) },
         ...cells.flatMap(([name, value], index) => {
           const x = LEFT + index * CELL_WIDTH
           return [line(x, 424, 34, name), line(x, 494, 54, value, true)]
@@ -65,10 +59,6 @@ function cellsOf({ claims, digger, done }: WalletFigures): readonly Cell[] {
     ...(burned === undefined ? [] : [[`${burned.token} burned`, whole(burned.amount)] as const]),
     ...(paid === null ? [] : [['Dividends', `$${dollars(paid)}`] as const]),
   ]
-}
-
-function whole(amount: string): string {
-  return BigInt(amount.split('.')[0] ?? 0).toLocaleString('en')
 }
 
 /** Cents are cut. */
