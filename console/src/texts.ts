@@ -137,7 +137,7 @@ export const texts = {
     free: 'Looking up is free.',
     forget: 'Forget',
     close: 'Close',
-    wrong: 'That is no address: one is 0x and 40 digits or letters from a to f.',
+    wrong: 'This is not an address. An address is 0x and 40 digits or letters from a to f.',
   },
   keys: {
     title: 'Keys',

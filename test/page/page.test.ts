@@ -158,7 +158,7 @@ describe('the page', () => {
       await page.keyboard.press('/')
       await page.keyboard.type('0x12')
       await page.keyboard.press('Enter')
-      await page.getByText('That is no address').waitFor()
+      await page.getByText('This is not an address').waitFor()
       const field = page.getByRole('textbox', { name: 'Find a wallet' })
       await field.fill(` ${address.slice(0, 20)} ${address.slice(20)} `)
       await field.press('Enter')
