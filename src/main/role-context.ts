@@ -12,7 +12,9 @@ export interface RoleContext {
   /** Receives SIGTERM and SIGINT. */
   readonly process: NodeJS.Process
   readonly progress: ProgressBoard
-  /** Writes to the terminal. */
+  /** Prints the line of a result on standard output. */
+  show(line: string): void
+  /** Writes to the terminal what is no result. */
   say(text: string): void
 }
 

@@ -46,13 +46,12 @@ async function runAudit(context: RoleContext): Promise<ExitCode> {
     import('#store/engine.ts'),
     import('#main/role-context.ts'),
   ])
-  const { progress } = context
-  const say = (line: string) => progress.print(`${line}\n`)
+  const { progress, show } = context
   const differences = await auditAll({
     ...context,
     ecosystem: await chosenEcosystem(context.settings),
     onProgress: ({ task, done, total }) => progress.update(task, done, total),
-    note: (line) => say(`ok     ${line}`),
+    note: (line) => show(`ok     ${line}`),
   }).catch((error: unknown) => {
     if (!(error instanceof StoreError)) throw error
     throw new AuditError(
@@ -64,10 +63,9 @@ async function runAudit(context: RoleContext): Promise<ExitCode> {
   return conclude(context, differences)
 }
 
-function conclude({ progress }: RoleContext, differences: readonly string[]): ExitCode {
-  const say = (line: string) => progress.print(`${line}\n`)
-  for (const difference of differences) say(`WRONG  ${difference}`)
-  say(
+function conclude({ show }: RoleContext, differences: readonly string[]): ExitCode {
+  for (const difference of differences) show(`WRONG  ${difference}`)
+  show(
     differences.length === 0 ? 'Nothing differs.' : `${countOf(differences.length, 'difference')}.`,
   )
   return differences.length === 0 ? 0 : 1
@@ -83,11 +81,11 @@ function statementAudit(file: string, jwks: string | undefined) {
     const text = await readFile(file, 'utf8').catch((cause: unknown) => {
       throw new AuditError(`--statement: ${file} cannot be read`, { cause })
     })
-    const { settings, progress } = context
+    const { settings, show } = context
     const deps = {
       ...context,
       ecosystem: () => chosenEcosystem(settings),
-      note: (line: string) => progress.print(`ok     ${line}\n`),
+      note: (line: string) => show(`ok     ${line}`),
     }
     return conclude(
       context,

@@ -48,11 +48,11 @@ async function showListing(context: RoleContext): Promise<ExitCode> {
   ])
   const { payment } = ecosystem
   if (payment === null) {
-    context.say('not listed: the ecosystem file has no "payment"')
+    context.show('not listed: the ecosystem file has no "payment"')
     return 1
   }
   if (settlingOf({ ...context, ecosystem })?.kind !== 'facilitator') {
-    context.say('not listed: payments are not settled by a facilitator')
+    context.show('not listed: payments are not settled by a facilitator')
     return 1
   }
   const listing = listingOf(ecosystem, { ...context, payment })
@@ -61,7 +61,7 @@ async function showListing(context: RoleContext): Promise<ExitCode> {
 }
 
 async function runCheck(
-  { settings, clock, progress, process }: RoleContext,
+  { settings, clock, progress, process, show }: RoleContext,
   { offline, json }: Options,
 ): Promise<ExitCode> {
   const [{ checkFile }, { localFilePath }] = await Promise.all([
@@ -77,14 +77,13 @@ async function runCheck(
   progress.finish()
   if (json) process.stdout.write(`${JSON.stringify({ file, errors, warnings, unchecked, rows })}\n`)
   else {
-    const say = (text: string) => progress.print(`${text}\n`)
-    const show = (word: string) => (each: Problem) => say(`${word}  ${each.field}: ${each.message}`)
-    rows.forEach(show('row    '))
-    errors.forEach(show('WRONG  '))
-    warnings.forEach(show('warning'))
-    for (const each of unchecked) say(`unknown  ${each}`)
+    const of = (word: string) => (each: Problem) => show(`${word}  ${each.field}: ${each.message}`)
+    rows.forEach(of('row    '))
+    errors.forEach(of('WRONG  '))
+    warnings.forEach(of('warning'))
+    for (const each of unchecked) show(`unknown  ${each}`)
     if (errors.length + warnings.length + unchecked.length === 0)
-      say(offline ? `${file} is well-formed.` : `${file} agrees with the chains.`)
+      show(offline ? `${file} is well-formed.` : `${file} agrees with the chains.`)
   }
   if (errors.length > 0) return 1
   return unchecked.length > 0 ? 2 : 0

@@ -33,7 +33,7 @@ export function doctorCommand(process: NodeJS.Process): Command {
 }
 
 async function runDoctor(
-  { settings, clock, progress, process }: RoleContext,
+  { settings, clock, progress, process, show }: RoleContext,
   { json, role }: Options,
 ): Promise<ExitCode> {
   const [{ examine }, { chosenEcosystem }, { localFilePath }] = await Promise.all([
@@ -49,10 +49,10 @@ async function runDoctor(
   progress.finish()
   if (json) process.stdout.write(`${JSON.stringify({ findings, endpoints })}\n`)
   else {
-    const say = (text: string) => progress.print(`${text}\n`)
     for (const { level, subject, detail } of findings)
-      say(`${level === 'fail' ? 'FAIL' : level.padEnd(4)}  ${subject}: ${detail}`)
-    if (!hasFile) say('No ecosystem file, so no endpoint was looked at; name one with --ecosystem.')
+      show(`${level === 'fail' ? 'FAIL' : level.padEnd(4)}  ${subject}: ${detail}`)
+    if (!hasFile)
+      show('No ecosystem file, so no endpoint was looked at; name one with --ecosystem.')
   }
   return findings.some(({ level }) => level === 'fail') ? 1 : 0
 }

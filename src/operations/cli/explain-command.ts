@@ -30,7 +30,7 @@ export function explainCommand(process: NodeJS.Process): Command {
 }
 
 async function runExplain(
-  { settings, clock, process, progress }: RoleContext,
+  { settings, clock, process, show }: RoleContext,
   mapping: string,
   { json, tx }: Options,
 ): Promise<ExitCode> {
@@ -43,18 +43,17 @@ async function runExplain(
   const { logs, emitted, from, to, event, address, chain } = found
   if (json) process.stdout.write(`${JSON.stringify(found)}\n`)
   else {
-    const say = (text: string) => progress.print(`${text}\n`)
-    say(`${mapping}: ${event} of ${address} on ${chain}, blocks ${from} to ${to}`)
+    show(`${mapping}: ${event} of ${address} on ${chain}, blocks ${from} to ${to}`)
     for (const { block, txHash, logIndex, args, outcome } of logs) {
       const shown = Object.entries(args).map(([name, value]) => `${name}=${value}`)
-      say(`block ${block}, log ${logIndex} of ${txHash}\n  ${shown.join(' ')}\n  ${outcome}`)
+      show(`block ${block}, log ${logIndex} of ${txHash}\n  ${shown.join(' ')}\n  ${outcome}`)
     }
     if (logs.length === 0 && tx !== undefined)
-      say('The contract emits nothing in this transaction.')
+      show('The contract emits nothing in this transaction.')
     else if (logs.length === 0) {
-      say('No log matches. Among its newest logs, the contract emits:')
-      for (const [name, count] of Object.entries(emitted)) say(`  ${count} x ${name}`)
-      if (Object.keys(emitted).length === 0) say('  nothing: check the address and startBlock')
+      show('No log matches. Among its newest logs, the contract emits:')
+      for (const [name, count] of Object.entries(emitted)) show(`  ${count} x ${name}`)
+      if (Object.keys(emitted).length === 0) show('  nothing: check the address and startBlock')
     }
   }
   return logs.length === 0 ? 1 : 0

@@ -58,9 +58,10 @@ export async function runRole(
   const logger = await openLogger(settings.log, output)
   try {
     // Stdout holds nothing but logs if they are JSON.
+    const show = (line: string) => progress.print(`${line}\n`)
     const say = (text: string) => {
       if (settings.log.format === 'json') stderr.write(`${text}\n`)
-      else progress.print(`${text}\n`)
+      else show(text)
     }
     process.exitCode = await role({
       settings,
@@ -68,6 +69,7 @@ export async function runRole(
       clock: systemClock,
       process,
       progress,
+      show,
       say,
     })
   } finally {

@@ -34,8 +34,7 @@ export async function runUpkeep(
   const say = (text: string) => void process.stderr.write(`${text}\n`)
   try {
     const role = async (context: RoleContext) => {
-      const print = (text: string) => context.progress.print(`${text}\n`)
-      await work(context, { say: json ? say : print, done })
+      await work(context, { say: json ? say : context.show, done })
       return exitCode
     }
     await runRole(process, role, options)
