@@ -99,10 +99,17 @@ export async function proxiedWorlds() {
     const databaseUrl = engine === 'PostgreSQL' ? await postgres?.createDatabase() : undefined
     return startX402World({
       ...options,
-      environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32' },
+      environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32', ...WIDE_GUARD },
       ...(databaseUrl !== undefined && { databaseUrl }),
     })
   }
+}
+
+/** Many tests call from one address. */
+const WIDE_GUARD = {
+  SEXTON_GUARD_BURST: '1000000',
+  SEXTON_GUARD_MINT_BURST: '1000000',
+  SEXTON_GUARD_CLAIM_BURST: '1000000',
 }
 
 /** A node gives two transactions of one account that come at once the same nonce. */

@@ -60,7 +60,7 @@ for (const [what, [body, reason]] of Object.entries(NONSENSE))
 
 test('a thrown text is cut', () => {
   assert.deepEqual(
-    run("throw 'a'.repeat(2 ** 28)").map(({ length }) => length),
+    run("throw 'a'.repeat(2 ** 20)").map(({ length }) => length),
     [300, 300],
   )
 })
