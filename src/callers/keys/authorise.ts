@@ -102,8 +102,10 @@ export async function useAuthority(
   const key = await findKey(connection, input.publicId)
   if (key === undefined) return refuse('key_not_found', 'no key has this publicId')
   const { publicId, signed } = authority
-  if (key.wallet !== authority.wallet || (publicId !== undefined && publicId !== key.publicId))
+  if (key.wallet !== authority.wallet)
     return refuse('not_key_owner', 'this key belongs to another wallet')
+  if (publicId !== undefined && publicId !== key.publicId)
+    return refuse('not_key_owner', 'this is another key of your wallet: sign with the wallet')
   const used = signed && (await useMessage(connection, { ...input, signed }))
   return used ?? key
 }

@@ -186,6 +186,10 @@ withCallers('a key manages itself and no other key of its wallet', async (harnes
     assert.equal(codeOf(await harness.call('/api/keys/{publicId}/revoke', call)), 'not_key_owner')
     assert.equal(codeOf(await harness.call('/api/keys/{publicId}/rotate', call)), 'not_key_owner')
   }
+  const { publicId } = two
+  const call = { path: { publicId }, method: 'POST' as const, ...bearer(one.secret) }
+  const refused = await harness.call('/api/keys/{publicId}/revoke', call)
+  assert.match(refused.kind === 'refusal' ? refused.message : '', /another key of your wallet/)
   const anonymous = { path: { publicId: one.publicId }, method: 'POST' as const }
   assert.equal(
     codeOf(await harness.call('/api/keys/{publicId}/revoke', anonymous)),

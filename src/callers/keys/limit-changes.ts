@@ -3,8 +3,8 @@ import ipaddr from 'ipaddr.js'
 import type { Static, TSchema } from 'typebox'
 import type { KeyLimits } from '#domain/key-limits.ts'
 import { type Refusal, type RefusalDetail, refuse } from '#domain/refusal.ts'
+import { parseInstant } from '#lib/instant.ts'
 import { Type } from '#lib/type.ts'
-import { parseInstant } from './parse-instant.ts'
 
 const PAID_CALLS_MAX = 1_000_000_000
 const LISTED_MAX = 50
@@ -26,7 +26,10 @@ export const limitsInput = (dataPaths: readonly string[]) => ({
   dailyPaidCalls: orNull(calls, 'Paid calls per UTC day.'),
   monthlyPaidCalls: orNull(calls, 'Paid calls per UTC month.'),
   endpoints: orNull(list({ enum: [...dataPaths] }), 'The only data endpoints for this key.'),
-  origins: orNull(list({}), 'The only values of the Origin header, such as https://app.example.'),
+  origins: orNull(
+    list({}),
+    'The only values of the Origin header, such as https://app.example; there are no wildcards.',
+  ),
   addresses: orNull(
     list({}),
     'The only client addresses: IPv4 addresses or ranges, and IPv6 ranges of /64 or wider.',
@@ -108,12 +111,11 @@ function holdsRange(range: string, part: string): boolean {
   return network.kind() === address.kind() && length >= bits && address.match(network, bits)
 }
 
-/** Parses an origin as browsers send it: scheme, host and an unusual port. */
+/** Parses an origin as browsers send it: scheme, host and an unusual port. No browser sends a `*`. */
 function parseOrigin(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  return url !== undefined && url.origin !== 'null' && text.replace(/\/$/, '') === url.origin
-    ? url.origin
-    : undefined
+  if (url === undefined || url.origin === 'null' || url.hostname.includes('*')) return undefined
+  return text.replace(/\/$/, '') === url.origin ? url.origin : undefined
 }
 
 /** Reads an address or a network in its usual form, such as 192.0.2.0/24; undefined if it is none. */

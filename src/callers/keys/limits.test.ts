@@ -128,7 +128,7 @@ onBoth(
   async (harness) => {
     const key = await harness.mint()
     const wrong = {
-      origins: ['https://app.example/path', 'https://ok.example'],
+      origins: ['https://app.example/path', 'https://*.example', 'https://ok.example'],
       addresses: ['192.0.2.0/33', '2001:db8::/65', 'fe80::%eth-0/64'],
       expiresAt: '2020-01-01T00:00:00Z',
       dailyPaidCalls: 5,
@@ -137,7 +137,7 @@ onBoth(
     assert.ok(refused.kind === 'refusal' && refused.code === 'invalid_body')
     assert.deepEqual(
       refused.errors?.map(({ name }) => name),
-      ['expiresAt', 'origins', 'addresses', 'addresses', 'addresses'],
+      ['expiresAt', 'origins', 'origins', 'addresses', 'addresses', 'addresses'],
     )
     assert.equal((await limitsOf(harness, key)).dailyPaidCalls, null)
     for (const body of [
@@ -163,6 +163,8 @@ onBoth(
     await byKey(harness, key, { expiresAt: end })
     harness.now.ms += 59_000
     assert.ok(await harness.isUsable(key.secret))
+    const misplaced = await harness.metering.identify({ 'x-api-key': key.secret }, '192.0.2.1')
+    assert.match(misplaced.kind === 'refusal' ? misplaced.message : '', /Authorization: Bearer/)
     for (const each of [harness, replica]) {
       each.now.ms = Date.parse(end)
       const refused = await each.metering.identify(bearer(key.secret).headers, '192.0.2.1')

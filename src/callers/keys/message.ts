@@ -2,8 +2,8 @@ import { type Address, parseAddress, parseHash } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
 import type { Freshness } from '#domain/payer-proof.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
+import { parseInstant } from '#lib/instant.ts'
 import type { Clock } from '#lib/time.ts'
-import { parseInstant } from './parse-instant.ts'
 
 /** One title each, so that no signature serves another action. */
 export const ACTIONS = [

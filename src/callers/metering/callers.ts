@@ -49,7 +49,8 @@ export function createCallers(deps: CallersDeps): Callers {
     forgetAll: () => keyed.forgetAll(),
     async identify(headers, addressBucket) {
       const { authorization } = headers
-      if (authorization === undefined) return anonymous(addressBucket)
+      if (authorization === undefined)
+        return isMisplaced(deps.keyPrefix, headers) ? MISPLACED : anonymous(addressBucket)
       const secret = bearerSecret(authorization)
       if (secret === undefined || !isSecret(deps.keyPrefix, secret)) return refuseKey()
       const digest = secretDigest(secret)
@@ -57,6 +58,16 @@ export function createCallers(deps: CallersDeps): Callers {
       return caller === undefined ? refuseKey() : (refuseExpired(caller, deps.clock()) ?? caller)
     },
   }
+}
+
+const MISPLACED = refuse(
+  'invalid_api_key',
+  'send the key as "Authorization: Bearer <key>", not in X-API-Key',
+)
+
+/** Served as anonymous, its owner would look for the quota in vain. */
+function isMisplaced(keyPrefix: string, { 'x-api-key': sent }: RequestHeaders): boolean {
+  return typeof sent === 'string' && isSecret(keyPrefix, sent)
 }
 
 /** RFC 6750 section 2.1: one header, the scheme in any case, one space. */

@@ -53,6 +53,7 @@ const refused: readonly (readonly [query: string, name: string])[] = [
   ['/api/stats/history?metric=love', 'metric'],
   ['/api/burns/recent?from=yesterday', 'from'],
   ['/api/burns/recent?from=2026-02-31', 'from'],
+  ['/api/burns/recent?from=2026-11-21T04:00:00', 'from'],
   ['/api/burns/recent?from=20&to=20', 'to'],
   ['/api/burns/recent?format=xml', 'format'],
 ]
@@ -147,4 +148,21 @@ test('an unknown parameter is ignored and not shown', async () => {
   const { meta } = await readRoute(routes, '/api/burns?colour=black')
   assert.match(JSON.stringify(meta), /"query":{"period":"30d"/)
   assert.doesNotMatch(JSON.stringify(meta), /colour/)
+})
+
+test('a time is Unix seconds, a day or RFC 3339, with any offset and any part of a second', async () => {
+  const from = async (raw: string) => {
+    const { meta } = await readRoute(routes, `/api/burns/recent?limit=1&from=${raw}`)
+    return (meta as { readonly query: { readonly from: number } }).query.from
+  }
+  for (const raw of [
+    '1700000000',
+    '2023-11-14T22:13:20Z',
+    '2023-11-14T22:13:20.999999Z',
+    '2023-11-14T22:13:20%2B00:00',
+    '2023-11-14T22:13:20+00:00',
+    '2023-11-14T23:43:20.5%2B01:30',
+  ])
+    assert.equal(await from(raw), 1_700_000_000, raw)
+  assert.equal(await from('2023-11-14'), 1_699_920_000)
 })

@@ -1,6 +1,7 @@
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import type { EventKey } from '#chains/indexer/events/list-events.ts'
 import { type Address, parseAddress, showAddress } from '#domain/address.ts'
+import { parseMoment } from '#lib/instant.ts'
 import { Type } from '#lib/type.ts'
 import { type Parameter, type Parsed, parsed, parseInteger } from '#route/parameter.ts'
 
@@ -123,31 +124,22 @@ export function walletParameter(description: string): Parameter<Address | undefi
 export function timeParameter(description: string): Parameter<number | undefined> {
   return {
     in: 'query',
-    description: `${description} Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z.`,
+    description: `${description} Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count.`,
     schema: Type.String({
-      pattern: '^([0-9]{1,11}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:]{8}([.][0-9]{1,3})?Z)?)$',
+      pattern: `^([0-9]{1,11}|${DAY}(T[0-9:]{8}([.][0-9]{1,9})?(Z|[-+ ][0-9]{2}:[0-9]{2}))?)$`,
     }),
-    parse(raw) {
-      if (raw === undefined) return parsed(undefined, null)
-      const unix = parseMoment(raw)
-      return unix === undefined
-        ? { ok: false, reason: 'must be Unix seconds or ISO 8601 in UTC' }
-        : parsed(unix, unix)
-    },
+    parse: (raw) => (raw === undefined ? parsed(undefined, null) : parseTime(raw)),
   }
 }
 
-function parseMoment(raw: string): number | undefined {
-  if (/^[0-9]{1,11}$/.test(raw)) return Number(raw)
-  const iso = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(raw) ? `${raw}T00:00:00Z` : raw
-  const parts = /^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})([.][0-9]{1,3})?Z$/.exec(
-    iso,
-  )
-  if (parts === null) return undefined
-  const ms = Date.parse(`${parts[1]}Z`)
-  // Date.parse turns 31 February into March, so compare.
-  const same = !Number.isNaN(ms) && new Date(ms).toISOString() === `${parts[1]}.000Z`
-  return same ? ms / 1000 : undefined
+const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}'
+
+function parseTime(raw: string): Parsed<number> {
+  const ms = parseMoment(raw)
+  if (ms === undefined)
+    return { ok: false, reason: 'must be Unix seconds, a UTC day or a time of RFC 3339' }
+  const unix = Math.floor(ms / 1_000)
+  return parsed(unix, unix)
 }
 
 export interface NamedBlock {
@@ -191,12 +183,7 @@ function parseNamedBlock({ chains }: Ecosystem, raw: string): NamedBlock | strin
 export const asOfUnixParameter: Parameter<number> = {
   ...timeParameter('The figures as of the last block of each chain at or before this moment.'),
   isOptional: true,
-  parse(raw = '') {
-    const unix = parseMoment(raw)
-    return unix === undefined
-      ? { ok: false, reason: 'must be Unix seconds or ISO 8601 in UTC' }
-      : parsed(unix, unix)
-  },
+  parse: (raw = '') => parseTime(raw),
 }
 
 export const finalityParameter: Parameter<'latest' | 'finalized'> = {

@@ -1,10 +1,10 @@
 import { findKey } from '#callers/keys/key-store.ts'
 import { publicIdInQuery } from '#callers/keys/parameters.ts'
-import { parseInstant } from '#callers/keys/parse-instant.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { keyAccount } from '#ledger/account.ts'
 import { CLOSE_AFTER_SECONDS } from '#ledger/close-spend-days.ts'
+import { parseMoment } from '#lib/instant.ts'
 import type { SigningKeys } from '#lib/signing-keys.ts'
 import { type Clock, DAY_SECONDS, startOfDay, toDate, unixNow } from '#lib/time.ts'
 import { Type } from '#lib/type.ts'
@@ -124,7 +124,6 @@ function dayParameter(description: string, example: string): Parameter<number> {
 }
 
 function parseUnix(raw: string): number | undefined {
-  if (/^[0-9]{1,11}$/.test(raw)) return Number(raw)
-  const ms = parseInstant(/^\d{4}-\d\d-\d\d$/.test(raw) ? `${raw}T00:00:00Z` : raw)
+  const ms = parseMoment(raw)
   return ms === undefined || ms < 0 ? undefined : ms / 1000
 }

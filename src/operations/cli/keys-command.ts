@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { parseInstant } from '#callers/keys/parse-instant.ts'
+import { parseInstant } from '#lib/instant.ts'
 import { type Address, parseAddress } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
 import { parseDecimal } from '#lib/decimal.ts'

@@ -19,8 +19,12 @@ const EXPOSED = [
   'X-PAYMENT-RESPONSE',
 ]
 
-/** Stock x402 clients send `Access-Control-Expose-Headers` as a request header. */
+/**
+ * `*` is for headers of others, such as those of tracing; it never covers `Authorization`, and old
+ * browsers know no `*`. Stock x402 clients send `Access-Control-Expose-Headers` as a request header.
+ */
 const ALLOWED = [
+  '*',
   'Authorization',
   'Content-Type',
   'If-None-Match',

@@ -216,7 +216,8 @@ function stamp(
 
 async function identify(deps: PipelineDeps, exchange: Exchange): Promise<Refusal | undefined> {
   const { route, incoming, addressBucket } = exchange
-  if (route.open === true || incoming.headers.authorization === undefined) return undefined
+  const { authorization, 'x-api-key': misplaced } = incoming.headers
+  if (route.open === true || (authorization ?? misplaced) === undefined) return undefined
   exchange.identifiedMs = deps.clock()
   const caller = await deps.identify(incoming.headers, addressBucket)
   if (caller.kind === 'refusal') return caller

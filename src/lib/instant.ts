@@ -17,6 +17,15 @@ export function parseInstant(text: string): number | undefined {
   return local + Number((match[7] ?? '').padEnd(3, '0').slice(0, 3)) - offset * 60_000
 }
 
+/**
+ * Unix seconds, a day, or RFC 3339, to Unix milliseconds. A `+` that was not escaped in a URL arrives as a space.
+ */
+export function parseMoment(text: string): number | undefined {
+  if (/^\d{1,11}$/.test(text)) return Number(text) * 1_000
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return parseInstant(`${text}T00:00:00Z`)
+  return parseInstant(text.replace(/ (?=\d{2}:\d{2}$)/, '+'))
+}
+
 function offsetMinutes(
   sign: string | undefined,
   hours: string | undefined,
