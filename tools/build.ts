@@ -2,6 +2,7 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { ecosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
+import { buildClient } from './build-client.ts'
 import { buildConsole, consoleInputs } from './build-console.ts'
 import { typeOfSchema } from './schema-types.ts'
 
@@ -69,11 +70,13 @@ export async function buildService(): Promise<void> {
   })
   for (const { path, contents } of outputFiles) await put(path, contents)
   await put(join(ROOT, 'dist/chains/ecosystem/define-ecosystem.d.ts'), ecosystemTypes())
+  await buildClient()
   await buildConsole()
   const inputs = [
     ...Object.keys(metafile.inputs),
     ...(await consoleInputs()),
     'tools/build.ts',
+    'tools/build-client.ts',
     'tools/schema-types.ts',
     'package.json',
   ]

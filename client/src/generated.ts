@@ -1248,7 +1248,7 @@ export type ListHoldersInput = {
   readonly cursor?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1283,7 +1283,7 @@ export type GetHolderInput = {
   readonly chain?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1318,7 +1318,7 @@ export type GetDailyBurnsInput = {
   readonly token?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1422,7 +1422,7 @@ export type GetBurnTotalsInput = {
   readonly token?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1454,9 +1454,9 @@ export type ListBurnsInput = {
   readonly chain?: string
   /** A token by symbol (any case) or by its address on any chain. */
   readonly token?: string
-  /** Events at or after this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** Events at or after this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly from?: string
-  /** Events at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** Events at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly to?: string
   /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
   readonly cursor?: string
@@ -1464,7 +1464,7 @@ export type ListBurnsInput = {
   readonly address?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1493,7 +1493,7 @@ export function listBurns(client: Client, input: ListBurnsInput = {}, options?: 
 export type GetDividendTotalsInput = {
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1525,9 +1525,9 @@ export type ListPayoutsInput = {
   readonly chain?: string
   /** A token by symbol (any case) or by its address on any chain. */
   readonly token?: string
-  /** Events at or after this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** Events at or after this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly from?: string
-  /** Events at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** Events at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly to?: string
   /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
   readonly cursor?: string
@@ -1535,7 +1535,7 @@ export type ListPayoutsInput = {
   readonly address?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1570,15 +1570,15 @@ export type GetWalletClaimsInput = {
   readonly chain?: string
   /** A token by symbol (any case) or by its address on any chain. */
   readonly token?: string
-  /** Events at or after this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** Events at or after this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly from?: string
-  /** Events at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** Events at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly to?: string
   /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
   readonly cursor?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1615,9 +1615,9 @@ export type ListGraveDigsInput = {
   readonly chain?: string
   /** A token by symbol (any case) or by its address on any chain. */
   readonly token?: string
-  /** Events at or after this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** Events at or after this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly from?: string
-  /** Events at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** Events at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly to?: string
   /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
   readonly cursor?: string
@@ -1625,7 +1625,7 @@ export type ListGraveDigsInput = {
   readonly address?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1662,7 +1662,7 @@ export type RankGraveDiggersInput = {
   readonly token?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, or ISO 8601 in UTC such as 2026-11-21T04:00:00Z. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1881,7 +1881,7 @@ export type ChangeKeyLimitsInput = {
         | '/api/stream'
       )[]
     | null
-  /** The only values of the Origin header, such as https://app.example. */
+  /** The only values of the Origin header, such as https://app.example; there are no wildcards. */
   readonly origins?: readonly string[] | null
   /** The only client addresses: IPv4 addresses or ranges, and IPv6 ranges of /64 or wider. */
   readonly addresses?: readonly string[] | null

@@ -10,6 +10,7 @@ import { eventually } from '../world.ts'
 import { passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
 // Run first, since the last of the tests below uses up what is free.
 import './keys-on-page.ts'
+import './pages-of-text.ts'
 import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
 import { pageStage } from './page-stage.ts'
 

@@ -96,6 +96,8 @@ describe('the API role', () => {
       ['/scalar/v1', 'text/html'],
       ['/scalar/v1/scalar.js', 'text/javascript'],
       ['/problems/rate_limited', 'text/markdown'],
+      ['/docs/first-chart', 'text/markdown'],
+      ['/status', 'application/json'],
     ] as const) {
       const response = await fetch(served.url + path)
       assert.equal(response.status, 200, path)
@@ -112,6 +114,21 @@ describe('the API role', () => {
     assert.equal((await fetch(`${served.url}/problems/nothing`)).status, 404)
     assert.equal(parts.state.counts.size, 0)
     parts.state.down = false
+  })
+
+  it('a browser gets errors as a page that repeats no markup of the request, a program JSON', async () => {
+    const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+    const target = `${served.url}/api/thing?limit=<script>`
+    const page = await fetch(target, { headers: { accept } })
+    assert.equal(page.status, 400)
+    assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
+    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/)
+    const text = await page.text()
+    assert.match(text, /problems\/invalid_parameter/)
+    assert.doesNotMatch(text, /<script/)
+    const json = await fetch(target, { headers: { accept: '*/*' } })
+    assert.match(json.headers.get('content-type') ?? '', /problem\+json/)
+    await json.arrayBuffer()
   })
 
   it('readiness answers 503 and names the part that is missing', async () => {

@@ -15,6 +15,7 @@ import { type HealthDeps, healthRoutes, type Readiness } from '#serving/api/heal
 import { type MetaDeps, metaRoute } from '#serving/api/meta-route.ts'
 import type { Metrics } from '#serving/api/metrics.ts'
 import type { PipelineDeps } from '#serving/api/pipeline.ts'
+import { statusPage } from '#serving/api/status-page.ts'
 import { requestIds } from '#serving/http/request.ts'
 import { sitePages } from '#serving/site/site-pages.ts'
 import { StoreError } from '#store/engine.ts'
@@ -75,6 +76,7 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
     ...accessLog?.hooks,
     routes,
     pages: [
+      statusPage(input, input.facts.name),
       ...documentPages({ clock, facts: input.facts, routes, jwks: input.jwks }),
       ...sitePages({ ...input, clock, routes, ...siteFactsOf(input.facts) }),
     ],

@@ -1,4 +1,5 @@
 import { joinWords } from '#lib/join-words.ts'
+import { GUIDES } from './guide-pages.ts'
 import type { ServiceFacts } from './service-facts.ts'
 
 /** Markdown introduction of the documentation; its headings are anchors. */
@@ -6,6 +7,7 @@ export function describeService(facts: ServiceFacts): string {
   return [
     `Public REST API for the on-chain history and statistics of a token ecosystem: ${subjectsOf(facts)}. Anyone can call it without a key.`,
     quickStart(facts),
+    guides(facts),
     conventions(facts),
     quotas(facts),
     ...(facts.payment === null ? [] : [pricing(facts, facts.payment)]),
@@ -32,6 +34,13 @@ function quickStart({ publicBaseUrl, keyPrefix, gate, notConfigured }: ServiceFa
 \`\`\`sh
 ${lines.join('\n')}
 \`\`\``
+}
+
+function guides({ publicBaseUrl }: ServiceFacts): string {
+  const links = Object.entries(GUIDES).map(
+    ([name, title]) => `[${title}](${publicBaseUrl}/docs/${name})`,
+  )
+  return `Guides: ${links.join(', ')}. A typed client for browsers, Node and Deno is at [/client.js](${publicBaseUrl}/client.js). [The register](${publicBaseUrl}/) shows the figures to people, [the status](${publicBaseUrl}/status) how the service is.`
 }
 
 function conventions({ chains }: ServiceFacts): string {

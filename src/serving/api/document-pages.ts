@@ -2,16 +2,20 @@ import type { JsonObject } from '#lib/json.ts'
 import type { Clock } from '#lib/time.ts'
 import { PaymentRequiredBody } from '#money/payments/offers.ts'
 import type { Route } from '#route/route.ts'
+import { PLAIN_STYLE, PLAIN_STYLE_PATH } from '#serving/http/plain-page.ts'
 import { capturedExamples } from './captured-examples.ts'
+import { clientPages } from './client-pages.ts'
 import { describeService } from './describe-service.ts'
-import { type Examples, liveExamples } from './live-examples.ts'
+import { GUIDES, guidePage } from './guide-pages.ts'
+import { type Examples, type LiveExamples, liveExamples } from './live-examples.ts'
+import { metricsOf } from './meta-route.ts'
 import { TOPUP, toOpenApi } from './openapi.ts'
 import type { Page } from './outside-routes.ts'
 import { paymentRequiredExample } from './payment-required-example.ts'
-import { problemPage, problemStyle } from './problem-pages.ts'
+import { problemPage } from './problem-pages.ts'
 import { scalarPages } from './scalar-pages.ts'
 import type { ServiceFacts } from './service-facts.ts'
-import { staticPage } from './static-page.ts'
+import { type StaticContent, staticPage } from './static-page.ts'
 
 export interface DocumentInput {
   readonly facts: ServiceFacts
@@ -25,34 +29,56 @@ const UNFINISHED_MS = 10_000
 export function documentPages(
   input: DocumentInput & { readonly clock: Clock; readonly jwks?: object | undefined },
 ): readonly Page[] {
-  const { clock } = input
-  let isFinal = false
-  let builtMs = Number.NEGATIVE_INFINITY
-  const openapi = staticPage({
+  const openapi = livePage(input, {
     path: '/openapi.json',
     contentType: 'application/json; charset=utf-8',
-    async text() {
-      builtMs = clock()
-      const live = await liveExamples(input.routes)
-      isFinal = live.isComplete
-      return JSON.stringify(openApiOf(input, live.answers))
-    },
-    isFresh: () => isFinal || clock() - builtMs < UNFINISHED_MS,
+    text: ({ answers }) => JSON.stringify(openApiOf(input, answers)),
   })
   return [
     openapi,
     { ...openapi, path: '/openapi/v1.json' },
-    staticPage({
-      path: '/llms.txt',
-      contentType: 'text/plain; charset=utf-8',
-      text: () => llmsText(input),
-    }),
+    livePage(
+      { ...input, routes: input.routes.filter(({ operationId }) => operationId === SAMPLE) },
+      {
+        path: '/llms.txt',
+        contentType: 'text/plain; charset=utf-8',
+        text: ({ answers }) => llmsText(input, answers[SAMPLE]?.[200]),
+      },
+    ),
     ...discoveryPages(input),
     ...jwksPages(input.jwks),
     ...scalarPages(input.facts),
-    problemStyle(),
+    staticPage({
+      path: PLAIN_STYLE_PATH,
+      contentType: 'text/css; charset=utf-8',
+      text: PLAIN_STYLE,
+    }),
     problemPage(),
+    guidePage(input.facts.publicBaseUrl),
+    ...clientPages(),
   ]
+}
+
+/** The operation whose answer /llms.txt shows. */
+const SAMPLE = 'getStatsHistory'
+
+/** A document with answers of now, built again while some are missing. */
+function livePage(
+  { routes, clock }: Pick<DocumentInput, 'routes'> & { readonly clock: Clock },
+  content: Pick<StaticContent, 'path' | 'contentType'> & { text(live: LiveExamples): string },
+): Page {
+  let isFinal = false
+  let builtMs = Number.NEGATIVE_INFINITY
+  return staticPage({
+    ...content,
+    async text() {
+      builtMs = clock()
+      const live = await liveExamples(routes)
+      isFinal = live.isComplete
+      return content.text(live)
+    },
+    isFresh: () => isFinal || clock() - builtMs < UNFINISHED_MS,
+  })
 }
 
 /** What crawlers of x402 look for; present where payments are settled. */
@@ -126,7 +152,7 @@ function tagsOf({ eventKinds }: ServiceFacts, routes: readonly Route[]) {
 }
 
 /** Writes the service overview for language models (llmstxt.org). */
-function llmsText({ facts, routes }: DocumentInput): string {
+function llmsText({ facts, routes }: DocumentInput, sample: unknown): string {
   const missing = facts.eventKinds.filter(({ part }) => facts.notConfigured.includes(part))
   const present = routes.filter((route) => !missing.some(({ tag }) => tag.name === route.tag))
   const lines = present.map((route) => {
@@ -141,13 +167,34 @@ function llmsText({ facts, routes }: DocumentInput): string {
 - [OpenAPI 3.1 document](${facts.publicBaseUrl}/openapi.json)
 - [Interactive documentation](${facts.publicBaseUrl}/scalar/v1)
 - [Chains, tokens, limits and prices as JSON](${facts.publicBaseUrl}/api/meta)
+- [Typed client as one module](${facts.publicBaseUrl}/client.js)
+${Object.entries(GUIDES)
+  .map(([name, title]) => `- [${title}](${facts.publicBaseUrl}/docs/${name})`)
+  .join('\n')}
 
 ## Endpoints
 
 ${lines.join('\n')}
 
+## Metrics and periods
+
+\`metric\` of \`/api/stats/history\` is one of ${metricsOf(facts).join(', ')}. \`period\` is \`1d\` to \`3650d\`, or \`all\`.
+${sampleText(sample)}
 ${describeService(facts)}
 ${payingText({ facts, routes })}`
+}
+
+function sampleText(sample: unknown): string {
+  if (sample === undefined) return ''
+  return `
+## An answer
+
+\`GET /api/stats/history?period=2d\`:
+
+\`\`\`json
+${JSON.stringify(sample)}
+\`\`\`
+`
 }
 
 /** Explains to an agent how to pay with a wallet alone; empty where payments are not settled. */

@@ -122,13 +122,12 @@ export function metaRoute(deps: MetaDeps): Route {
 }
 
 function metaOf(facts: ServiceFacts) {
-  const missing = new Set<string>(facts.notConfigured)
   return {
     service: facts.name,
     version: facts.version,
     chains: facts.chains,
     tokens: facts.tokens,
-    metrics: [...metrics].filter(([, { part = '' }]) => !missing.has(part)).map(([name]) => name),
+    metrics: metricsOf(facts),
     tiers: facts.tiers,
     limits: {
       limitMaximum: 100,
@@ -140,6 +139,11 @@ function metaOf(facts: ServiceFacts) {
     pricing: pricingOf(facts),
     notConfigured: facts.notConfigured,
   }
+}
+
+export function metricsOf({ notConfigured }: ServiceFacts): readonly string[] {
+  const isThere = ({ part = '' }) => !notConfigured.includes(part)
+  return [...metrics].filter(([, metric]) => isThere(metric)).map(([name]) => name)
 }
 
 function pricingOf({ payment, pricePerCallUsd, pricingDocsUrl }: ServiceFacts) {

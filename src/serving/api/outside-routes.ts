@@ -68,8 +68,12 @@ function turnedAway(deps: PipelineDeps, incoming: Incoming): Outgoing | undefine
   return outgoing
 }
 
-function problem(deps: PipelineDeps, { requestId }: Incoming, refusal: Refusal): Outgoing {
-  return toProblem(deps, { refusal, requestId })
+function problem(
+  deps: PipelineDeps,
+  { requestId, headers: { accept } }: Incoming,
+  refusal: Refusal,
+): Outgoing {
+  return toProblem(deps, { refusal, requestId, accept })
 }
 
 async function stamp(

@@ -56,10 +56,11 @@ function wireOf(deps: { readonly publicBaseUrl: string }, asked: Asked, ending: 
 
 function refusalWire(
   { publicBaseUrl }: { readonly publicBaseUrl: string },
-  { requestId }: Asked,
+  { requestId, incoming }: Asked,
   refusal: Refusal,
 ): Outgoing {
-  return toProblem({ publicBaseUrl }, { refusal, requestId })
+  const { accept } = incoming.headers
+  return toProblem({ publicBaseUrl }, { refusal, requestId, accept })
 }
 
 function answerWire(asked: Asked, answer: Answer): Outgoing {

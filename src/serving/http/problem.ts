@@ -1,5 +1,8 @@
 import { REFUSALS, type Refusal } from '#domain/refusal.ts'
+import { escapeMarkup } from '#lib/markup.ts'
+import { preferredType } from './accept.ts'
 import type { Outgoing } from './exchange.ts'
+import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from './plain-page.ts'
 
 /** A bucket has refilled a token by then. */
 const RATE_LIMITED_SECONDS = 1
@@ -9,12 +12,16 @@ const UNAVAILABLE_SECONDS = 5
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
-/** RFC 9457, plus the contract's two members. */
+/** RFC 9457, plus the contract's two members; a page for browsers, which ask for HTML first. */
 export function toProblem(
   deps: { readonly publicBaseUrl: string },
-  input: { readonly refusal: Refusal; readonly requestId: string },
+  input: {
+    readonly refusal: Refusal
+    readonly requestId: string
+    readonly accept: string | undefined
+  },
 ): Outgoing {
-  const { refusal, requestId } = input
+  const { refusal, requestId, accept } = input
   const { status, title } = REFUSALS[refusal.code]
   const body = {
     type: `${deps.publicBaseUrl}/problems/${refusal.code}`,
@@ -27,12 +34,32 @@ export function toProblem(
     ...(refusal.errors === undefined ? {} : { errors: refusal.errors }),
     ...refusal.members,
   }
-  const headers = ['Content-Type', PROBLEM_TYPE, 'Cache-Control', 'no-store']
+  const contentType = preferredType(accept, [PROBLEM_TYPE, HTML_TYPE])
+  const headers = ['Content-Type', contentType, 'Cache-Control', 'no-store']
+  const isPage = contentType === HTML_TYPE
+  if (isPage) headers.push('Content-Security-Policy', PLAIN_POLICY)
   if (status === 401) headers.push('WWW-Authenticate', 'Bearer')
   const retryAfter = refusal.retryAfterSeconds ?? defaultRetryAfter(status)
   if (retryAfter !== undefined) headers.push('Retry-After', String(retryAfter))
   for (const [name, value] of Object.entries(refusal.headers ?? {})) headers.push(name, value)
-  return { status, headers, body: JSON.stringify(body) }
+  return { status, headers, body: isPage ? pageOf(body) : JSON.stringify(body) }
+}
+
+function pageOf(body: {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly errors?: Refusal['errors']
+}): string {
+  const { type, title, status, detail, errors = [] } = body
+  const content = `<h1>${status} ${escapeMarkup(title)}</h1>
+<p>${escapeMarkup(detail)}</p>
+${errors.length === 0 ? '' : tableOf(errors.map(({ name, reason }) => [name, reason]))}
+<p><a href="${escapeMarkup(type)}">What this means and what to do</a></p>
+<h2>As a program gets it</h2>
+<pre>${escapeMarkup(JSON.stringify(body, null, 2))}</pre>`
+  return plainPage(title, content)
 }
 
 function defaultRetryAfter(status: number): number | undefined {

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { buildClient } from '#tools/build-client.ts'
+import { serveHttp } from '../client/serve-http.ts'
+import { assertAccessible, assertClean, openPage } from './page-harness.ts'
+import { pageStage } from './page-stage.ts'
+
+const GUIDE = join(import.meta.dirname, '../../docs/first-chart.md')
+
+describe('what browsers get of addresses that programs use', () => {
+  test('an error, the status and a guide are pages that fit a small phone and that axe finds clean', async () => {
+    const { world, browser } = pageStage()
+    const watched = await openPage(browser, world.origin, { viewport: { width: 320, height: 700 } })
+    for (const [path, words] of [
+      ['/nowhere', 'nothing at this path'],
+      ['/api/burns/recent?limit=0&chain=%3Cscript%3E', 'is not a chain of this service'],
+      ['/wallet/0x12', 'not an EVM address'],
+      ['/status', 'chain base'],
+      ['/problems/not_found', 'What to do'],
+      ['/docs/contract', 'Metering'],
+      ['/docs/limits', 'dailyPaidCalls'],
+    ] as const) {
+      await watched.page.goto(world.origin + path)
+      await watched.page.getByText(words).first().waitFor()
+      const wider = await watched.page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      )
+      assert.equal(wider, 0, path)
+      await assertAccessible(watched.page)
+    }
+    assertClean(watched)
+  })
+
+  test('the chart of the guide is drawn on a page of another origin', async () => {
+    const { world, browser } = pageStage()
+    await buildClient()
+    const [, code = ''] = /```html\n([\s\S]*?)```/.exec(await readFile(GUIDE, 'utf8')) ?? []
+    const own = await serveHttp((_request, response) => {
+      response.setHeader('Content-Type', 'text/html')
+      response.end(code.replaceAll('https://api.example', world.origin))
+    })
+    const { page, faults } = await openPage(browser, own.url)
+    await page.goto(own.url)
+    await page.waitForFunction(`
+      document.getElementById('chart').getContext('2d').getImageData(0, 0, 640, 240).data.some(Boolean)`)
+    assert.deepEqual(faults, [])
+    await own.close()
+  })
+})
