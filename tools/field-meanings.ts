@@ -40,6 +40,10 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   'service.colors.accent': says('The accent of the page and of its charts.'),
   'service.colors.accent.light': says('On a light page.'),
   'service.colors.accent.dark': says('On a dark page.'),
+  'service.links': says('Addresses elsewhere, for the people who look at the page.'),
+  'service.links.trade': says('Where the token is bought; shown to a wallet below the gate.'),
+  'service.links.website': says('Of the ecosystem.'),
+  'service.links.community': says('Where its people talk.'),
 
   chains: says('The chains that the service follows. Other entries refer to them by name.'),
   'chains[].name': says('How the file, the API and `/readyz` call the chain. Unique.'),

@@ -463,6 +463,15 @@ export type Limits = {
   readonly quotaReset: string
 }
 
+export type Links = {
+  /** Where the token is bought */
+  readonly trade: string | null
+  /** Of the ecosystem */
+  readonly website: string | null
+  /** Where its people talk */
+  readonly community: string | null
+}
+
 export type ListedApiKey = {
   /** Safe to log and to show. */
   readonly publicId: string
@@ -749,6 +758,7 @@ export type Service = {
   readonly version: string
   readonly chains: readonly Chain[]
   readonly tokens: readonly Token[]
+  readonly links: Links
   readonly metrics: readonly string[]
   readonly tiers: readonly Tier[]
   readonly limits: Limits

@@ -27,7 +27,7 @@ export function App() {
         {first === 'try' && <TryPage service={snapshot.service} />}
         {first === 'wallet' && <WalletPage address={second} snapshot={snapshot} />}
       </main>
-      <Footer />
+      <Footer links={snapshot.service.links} />
     </div>
   )
 }

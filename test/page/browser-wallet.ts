@@ -7,6 +7,8 @@ import type { ChainClient } from '#devnet/chain-client.ts'
 /** What a test decides about the wallet; changes hold from the next request. */
 export interface WalletMood {
   readonly privateKey: Hex
+  /** Whether its account has code. */
+  isContract: boolean
   chainId: number
   /** Methods that the person declines. */
   readonly declined: Set<string>
@@ -29,6 +31,7 @@ interface Call {
 /** A wallet on the right chain that does all it is asked. */
 export const willing = (privateKey: Hex): WalletMood => ({
   privateKey,
+  isContract: false,
   chainId: 8453,
   declined: new Set(),
   isLocked: false,
@@ -51,6 +54,7 @@ export async function announceWallet(
     if (mood.declined.has(method)) throw refusal(4001, 'User rejected the request.')
     const [first, second] = params
     if (method === 'eth_requestAccounts') return [account.address]
+    if (method === 'eth_getCode' && mood.isContract) return '0x6000'
     if (method === 'eth_chainId') return `0x${mood.chainId.toString(16)}`
     if (method === 'wallet_switchEthereumChain') {
       mood.chainId = Number((first as { readonly chainId: string }).chainId)

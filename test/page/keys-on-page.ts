@@ -7,7 +7,7 @@ import { accounts } from '#devnet/addresses.ts'
 import { fundWallet, passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
 import { announceWallet, changeAccounts, type WalletMood, willing } from './browser-wallet.ts'
 import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
-import { FREE_CALLS, pageStage } from './page-stage.ts'
+import { FREE_CALLS, pageStage, TRADE } from './page-stage.ts'
 
 describe('keys on the page', () => {
   let world: X402World
@@ -66,6 +66,7 @@ describe('keys on the page', () => {
   test('topped up by transfer: seen, confirmed block by block, credited', async () => {
     const { address } = world.devnet.wallets.holder
     await fundWallet(world.base, { to: address, amount: 20_000_000n })
+    await page.getByText(/^[0-9.,]+ USDC$/).waitFor()
     await page.getByRole('button', { name: '$1', exact: true }).click()
     await page.getByRole('button', { name: /^Send \$1\.00 in USDC$/ }).click()
     await page.getByRole('heading', { name: /Topping up/ }).waitFor()
@@ -79,6 +80,11 @@ describe('keys on the page', () => {
     await page.getByRole('button', { name: 'Sign instead, no fee' }).click()
     await page.getByText('$5.00 credited.').waitFor()
     await page.getByText('$6.0000').first().waitFor()
+    const own = page.locator('section .stack', { has: page.getByText('The key in use') }).last()
+    for (const words of ['No limit is set', 'Statements'])
+      await own.getByText(words, { exact: true }).waitFor()
+    await own.getByRole('button', { name: /CSV$/ }).click()
+    await own.getByText('This service signs no statements.').waitFor()
     assertClean(watched)
   })
 
@@ -97,6 +103,9 @@ describe('keys on the page', () => {
     await page.getByRole('button', { name: 'Sign to list your keys' }).click()
     await page.getByText('2 of 10').waitFor()
     const first = page.locator('tr', { hasText: 'charts' })
+    const today = new Date().toISOString().slice(0, 10)
+    await first.getByRole('cell', { name: today }).waitFor()
+    assert.match((await first.getByRole('cell').nth(3).textContent()) ?? '', /^[1-9]/)
     await first.getByRole('button', { name: 'Manage' }).click()
     await page.getByLabel('New label').fill('nightly')
     await page.getByRole('button', { name: 'Rename' }).click()
@@ -278,14 +287,24 @@ describe('keys on the page', () => {
     assertClean(watched)
   })
 
-  test('a wallet below the gate sees what is missing; asking for a key says the same', async () => {
+  test('a wallet below the gate sees what is missing and where the token trades, and cannot sign in vain', async () => {
     await passBlocks(world.base, 1)
     await start(generatePrivateKey())
     await connect()
     await page.getByText('$100.00 short of the gate').waitFor()
-    await page.getByRole('button', { name: 'Sign for a key' }).click()
-    await page.getByText('holding_gate_not_met').waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Sign for a key' }).isDisabled())
+    const trade = page.getByRole('link', { name: /^Where GRAVE.* trades$/ })
+    assert.equal(await trade.getAttribute('href'), TRADE)
     await assertAccessible(page)
+    assertClean(watched)
+  })
+
+  test('a contract wallet is told before it signs that it cannot mint', async () => {
+    await start(world.devnet.wallets.holder.privateKey)
+    mood.isContract = true
+    await connect()
+    await page.getByRole('heading', { name: 'This wallet is a contract' }).waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Sign for a key' }).isDisabled())
     assertClean(watched)
   })
 })

@@ -5,6 +5,7 @@ import { passBlocks, startX402World, type X402World } from '../x402/x402-world.t
 import { buildPage } from './page-harness.ts'
 
 export const FREE_CALLS = 3
+export const TRADE = 'https://trade.example/grave'
 
 export interface PageStage {
   readonly world: X402World
@@ -19,7 +20,11 @@ export const pageStage = (): PageStage => stage
 before(async () => {
   await buildPage()
   const world = await startX402World({
-    change: (file) => ({ ...file, quotas: { anonymous: 60, free: FREE_CALLS, premium: 5 } }),
+    change: (file) => ({
+      ...file,
+      service: { ...file.service, links: { trade: TRADE } },
+      quotas: { anonymous: 60, free: FREE_CALLS, premium: 5 },
+    }),
     environment: { SEXTON_GUARD_MINT_BURST: '1000' },
   })
   await passBlocks(world.base, 3)

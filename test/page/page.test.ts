@@ -202,6 +202,16 @@ describe('the page', () => {
     const { page: trying } = await open('/try')
     await trying.getByRole('button', { name: 'Send' }).click()
     await trying.getByText('60 of 60 calls used').waitFor()
+    const offer = trying.getByRole('heading', { name: /^The offer in PAYMENT-REQUIRED/ })
+    while (!(await offer.isVisible())) {
+      await sleep(500)
+      await trying.getByRole('button', { name: 'Send' }).click()
+    }
+    const shown = await trying.locator('[role=status] pre').allTextContents()
+    const { body } = await world.api.get('/api/stats')
+    assert.deepEqual(Object.keys(JSON.parse(shown[0] ?? '')), Object.keys(body), 'as it was sent')
+    assert.equal(JSON.parse(shown[1] ?? '').x402Version, 2)
+    await assertAccessible(trying)
     const { page: looking } = await open(`/wallet/${caller}`)
     await looking.getByRole('heading', { name: 'Nothing entered yet' }).waitFor()
     await looking.getByRole('link', { name: 'Register' }).click()

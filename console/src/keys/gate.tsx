@@ -11,11 +11,23 @@ import { useAction } from './use-action.ts'
 
 const t = texts.gate
 
+export interface GateProps {
+  readonly address: string
+  /** Where the token is bought. */
+  readonly trade: string | null
+  onGate(gate: GateAnswer): void
+}
+
 /** What the gate says of a wallet: held, needed, missing; free to ask. */
-export function Gate({ address }: { readonly address: string }) {
+export function Gate({ address, trade, onGate }: GateProps) {
   const [gate, setGate] = useState<GateAnswer>()
   const action = useAction()
-  const check = () => action.run(async () => setGate((await getGate(keyless, { address })).data))
+  const check = () =>
+    action.run(async () => {
+      const { data } = await getGate(keyless, { address })
+      setGate(data)
+      onGate(data)
+    })
   useEffect(() => {
     setGate(undefined)
     check()
@@ -26,22 +38,23 @@ export function Gate({ address }: { readonly address: string }) {
         {t.title} <span class="note code">{shortAddress(address)}</span>
       </h2>
       <Refusal error={action.error} again={check} />
-      {gate !== undefined && <Gates gate={gate} again={check} />}
+      {gate !== undefined && <Gates gate={gate} again={check} trade={trade} />}
     </div>
   )
 }
 
-/** An arch for the key and one for each tier that asks for more. */
-export function Gates({
-  gate,
-  again,
-}: {
+interface GatesProps {
   readonly gate: GateAnswer
+  readonly trade?: string | null
   again?: (() => void) | undefined
-}) {
+}
+
+/** An arch for the key and one for each tier that asks for more. */
+export function Gates(props: GatesProps) {
+  const { gate } = props
   return (
     <div class="gates">
-      <Holding gate={gate} again={again} />
+      <Holding {...props} />
       {gate.tiers.map(({ tier, symbol, held, needed, reached, dailyQuota }) => (
         <div class="gate" key={tier}>
           <Arch share={reached ? 1 : Number(held) / Number(needed)} />
@@ -61,7 +74,7 @@ export function Gates({
   )
 }
 
-function Holding({ gate, again }: { readonly gate: GateAnswer; again?: (() => void) | undefined }) {
+function Holding({ gate, again, trade }: GatesProps) {
   const { canMint, requiredUsd, heldUsd, tier, dailyQuota, tokens } = gate
   if (requiredUsd === null || heldUsd === null)
     return (
@@ -97,6 +110,11 @@ function Holding({ gate, again }: { readonly gate: GateAnswer; again?: (() => vo
           <button type="button" class="btn small" onClick={again}>
             {t.again}
           </button>
+          {trade != null && (
+            <a class="btn small" href={trade}>
+              {t.trade(tokens.map(({ symbol }) => symbol).join(', '))}
+            </a>
+          )}
         </State>
       )}
     </>

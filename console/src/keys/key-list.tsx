@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { type ListedApiKey, listKeys } from 'sexton-client'
+import { type ListedApiKey, listKeys, type UsageDay } from 'sexton-client'
 
 import { keyless } from '../state/session.ts'
 import { texts } from '../texts.ts'
@@ -9,6 +9,7 @@ import { prove, toHeaders } from './owner.ts'
 import { Refusal } from './refusal.tsx'
 import { useAction } from './use-action.ts'
 import type { KnownKeys, OwnKey } from './use-keys.ts'
+import { useOfKey } from './use-usage.ts'
 import type { Wallet } from './wallet.ts'
 
 const t = texts.list
@@ -18,6 +19,8 @@ export interface KeyListProps {
   /** Undefined until the wallet signed for the list or minted. */
   readonly known: KnownKeys | undefined
   readonly most: number
+  /** Calls by day and key; none without a key in memory. */
+  readonly days: readonly UsageDay[]
   onKeys(owner: string, keys: readonly ListedApiKey[]): void
   onKey(key: OwnKey): void
   onMinted(minted: Minted): void
@@ -49,6 +52,8 @@ export function KeyList(props: KeyListProps) {
                 <th>{t.columns.key}</th>
                 <th>{t.columns.label}</th>
                 <th>{t.columns.status}</th>
+                <th class="r">{t.columns.today}</th>
+                <th>{t.columns.last}</th>
                 <th class="r">{t.columns.balance}</th>
                 <th>
                   <span class="vh">{t.columns.actions}</span>
@@ -70,6 +75,7 @@ export function KeyList(props: KeyListProps) {
           </table>
         </div>
       )}
+      {keys !== undefined && keys.length > 0 && <p class="note">{t.note}</p>}
       <p class="acts">
         <button type="button" class="btn" disabled={action.isRunning} onClick={list}>
           {t.show}
@@ -88,7 +94,8 @@ function Row(
     toggle(): void
   },
 ) {
-  const { shown, isOpen, toggle } = props
+  const { shown, isOpen, toggle, days } = props
+  const use = days.length === 0 ? undefined : useOfKey(days, shown.publicId)
   return (
     <>
       <tr class={shown.status === 'revoked' ? 'struck' : ''}>
@@ -97,6 +104,8 @@ function Row(
         </td>
         <td>{shown.label}</td>
         <td>{t[shown.status]}</td>
+        <td class="r">{use?.today ?? t.unknownUse}</td>
+        <td>{use === undefined ? t.unknownUse : (use.last ?? t.longAgo)}</td>
         <td class="r amount">
           {shown.prepaidBalanceUsd === undefined
             ? t.unknown
@@ -110,7 +119,7 @@ function Row(
       </tr>
       {isOpen && (
         <tr class="open">
-          <td colSpan={5}>
+          <td colSpan={7}>
             <KeyActions {...props} />
           </td>
         </tr>

@@ -1,22 +1,28 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Service } from 'sexton-client'
+import type { Gate as GateAnswer } from '#serving/site/wallet/shapes.ts'
 import { texts } from '../texts.ts'
 import { Connect } from './connect.tsx'
 import { Gate } from './gate.tsx'
 import { KeyList } from './key-list.tsx'
 import { Mint, Slip } from './mint.tsx'
+import { OwnKeyFacts } from './own-key.tsx'
 import { State } from './refusal.tsx'
 import { Topup } from './topup.tsx'
 import { Usage } from './usage.tsx'
 import { useKeys } from './use-keys.ts'
-import type { Wallet } from './wallet.ts'
+import { useUsage } from './use-usage.ts'
+import { isContract as isContractAt, type Wallet } from './wallet.ts'
 
 /** Connect, mint, manage, top up. What was signed for is kept in memory only. */
 export function KeysPage({ service }: { readonly service: Service }) {
   const t = texts.keys
   const [wallet, setWallet] = useState<Wallet>()
+  const [gate, setGate] = useState<GateAnswer>()
+  const isContract = useIsContract(wallet)
   const { known, minted, turn, hide, list, change, show, credit, use } = useKeys()
   const own = known.get(wallet?.address.toLowerCase() ?? '')
+  const usage = useUsage(turn)
   const canMint = !service.notConfigured.includes('gate')
   return (
     <section class="row" aria-labelledby="keys">
@@ -30,18 +36,26 @@ export function KeysPage({ service }: { readonly service: Service }) {
         <div class="panels">
           <div class="p5 stack">
             <Connect wallet={wallet} onWallet={setWallet} onSecret={use} />
-            {wallet !== undefined && canMint && <Gate address={wallet.address} />}
+            {wallet !== undefined && canMint && (
+              <Gate address={wallet.address} trade={service.links.trade} onGate={setGate} />
+            )}
           </div>
           <div class="p7 stack">
             {minted !== undefined && <Slip minted={minted} onHide={hide} />}
             {wallet !== undefined && canMint && (
-              <Mint key={`mint ${wallet.address}`} wallet={wallet} onMinted={show} />
+              <Mint
+                key={`mint ${wallet.address}`}
+                wallet={wallet}
+                obstacle={isContract ? 'contract' : gate?.canMint === false ? 'closed' : undefined}
+                onMinted={show}
+              />
             )}
             {wallet !== undefined && (
               <KeyList
                 key={`list ${wallet.address}`}
                 wallet={wallet}
                 known={own}
+                days={usage.days}
                 most={service.limits.activeKeysPerWallet}
                 onKeys={list}
                 onKey={change}
@@ -50,7 +64,8 @@ export function KeysPage({ service }: { readonly service: Service }) {
             )}
           </div>
           <div class="p5">
-            <Usage turn={turn} />
+            <Usage {...usage} />
+            <OwnKeyFacts turn={turn} />
           </div>
           {wallet !== undefined && service.pricing !== null && (
             <div class="p7">
@@ -68,4 +83,14 @@ export function KeysPage({ service }: { readonly service: Service }) {
       </div>
     </section>
   )
+}
+
+/** False until the wallet has said so, and where it cannot tell. */
+function useIsContract(wallet: Wallet | undefined): boolean {
+  const [found, setFound] = useState(false)
+  useEffect(() => {
+    setFound(false)
+    if (wallet !== undefined) isContractAt(wallet).then(setFound, () => setFound(false))
+  }, [wallet])
+  return found
 }

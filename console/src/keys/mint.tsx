@@ -4,7 +4,7 @@ import { save } from '../parts/download.ts'
 import { keyless } from '../state/session.ts'
 import { texts } from '../texts.ts'
 import { prove } from './owner.ts'
-import { Refusal } from './refusal.tsx'
+import { Refusal, State } from './refusal.tsx'
 import { useAction } from './use-action.ts'
 import type { Wallet } from './wallet.ts'
 
@@ -19,10 +19,12 @@ export interface Minted {
 
 export interface MintProps {
   readonly wallet: Wallet
+  /** Why a signature would be refused. */
+  readonly obstacle: 'closed' | 'contract' | undefined
   onMinted(minted: Minted): void
 }
 
-export function Mint({ wallet, onMinted }: MintProps) {
+export function Mint({ wallet, obstacle, onMinted }: MintProps) {
   const [label, setLabel] = useState('')
   const action = useAction()
   const mint = () =>
@@ -52,10 +54,16 @@ export function Mint({ wallet, onMinted }: MintProps) {
             onInput={(event) => setLabel(event.currentTarget.value)}
           />
         </label>
-        <button type="submit" class="btn primary" disabled={action.isRunning}>
+        <button
+          type="submit"
+          class="btn primary"
+          disabled={action.isRunning || obstacle !== undefined}
+        >
           {t.sign}
         </button>
       </form>
+      {obstacle === 'closed' && <p class="note">{t.closed}</p>}
+      {obstacle === 'contract' && <State title={t.contract} more={t.contractMore} />}
       <Refusal error={action.error} again={mint} />
     </div>
   )

@@ -71,7 +71,7 @@ function Form(props: {
       )}
       <Amount amount={amount} choose={topup.setAmount} />
       <KeyChoice keys={keys} chosen={key} choose={topup.setPublicId} />
-      <Facts lines={factsOf(pricing, micro)} />
+      <Facts lines={factsOf(pricing, micro, topup.held)} />
       <ObstacleState topup={topup} pricing={pricing} />
       {open !== undefined && (
         <State title={t.unsettled} more={t.unsettledMore(`$${open.usd}`, open.publicId)} />
@@ -103,11 +103,18 @@ function Form(props: {
   )
 }
 
-function factsOf(pricing: Pricing, micro: bigint): readonly (readonly [string, string])[] {
+function factsOf(
+  pricing: Pricing,
+  micro: bigint,
+  held: bigint | undefined,
+): readonly (readonly [string, string])[] {
   const calls = count(String(callsFor(micro, pricing.perCallUsd)))
   return [
     [t.calls, t.callsAt(calls, `$${pricing.perCallUsd}`)],
     [t.asset, t.assetOn(pricing.assetSymbol, pricing.network)],
+    ...(held === undefined
+      ? []
+      : [[t.inWallet, `${exactUsd(held).slice(1)} ${pricing.assetSymbol}`] as const]),
     [t.payee, pricing.payTo],
     [t.fee, t.feePaid],
   ]

@@ -1,36 +1,15 @@
-import { useEffect, useState } from 'preact/hooks'
-import {
-  getUsage,
-  getUsageHistory,
-  type Usage as UsageAnswer,
-  type UsageHistory,
-} from 'sexton-client'
 import { Plot } from '../chart/plot.tsx'
 import { count, short } from '../parts/format.ts'
 import { QuotaLine } from '../parts/quota-line.tsx'
-import { secretInUse, sexton } from '../state/session.ts'
 import { texts } from '../texts.ts'
 import { Facts } from './gate.tsx'
 import { Refusal } from './refusal.tsx'
-import { useAction } from './use-action.ts'
+import type { useUsage } from './use-usage.ts'
 
 const t = texts.usage
-const DAYS = 14
 
-/** Calls and money of the key in memory; `turn` changes when there may be news. */
-export function Usage({ turn }: { readonly turn: number }) {
-  const [usage, setUsage] = useState<UsageAnswer>()
-  const [history, setHistory] = useState<UsageHistory>()
-  const action = useAction()
-  const read = () =>
-    action.run(async () => {
-      setUsage((await getUsage(sexton())).data)
-      setHistory((await getUsageHistory(sexton(), { days: DAYS })).data)
-    })
-  useEffect(() => {
-    if (secretInUse() !== undefined) read()
-  }, [turn])
-  const days = history?.history ?? []
+/** Calls and money of the key in memory. */
+export function Usage({ usage, days, error, read }: ReturnType<typeof useUsage>) {
   const free = days.map((day) => day.requestCount - day.overageCount)
   const paid = days.map((day) => day.overageCount)
   const spent = days.reduce((sum, day) => sum + day.spentUsd, 0)
@@ -46,7 +25,7 @@ export function Usage({ turn }: { readonly turn: number }) {
           </span>
         )}
       </h2>
-      {usage === undefined && action.error === undefined && <p class="quiet">{t.need}</p>}
+      {usage === undefined && error === undefined && <p class="quiet">{t.need}</p>}
       {days.length > 0 && (
         <Plot
           label={t.label}
@@ -71,7 +50,7 @@ export function Usage({ turn }: { readonly turn: number }) {
         />
       )}
       <QuotaLine />
-      <Refusal error={action.error} again={read} />
+      <Refusal error={error} again={read} />
     </div>
   )
 }

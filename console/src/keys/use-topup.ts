@@ -46,6 +46,7 @@ export function useTopup({ wallet, service, pricing, keys, onCredited }: TopupPr
   const [obstacle, setObstacle] = useState<Obstacle>()
   const [last, setLast] = useState<Step>()
   const action = useAction()
+  const held = useHeld(wallet, chainId, asset)
   const authorization = useAuthorization(onCredited)
   const key = keys.find((each) => each.publicId === publicId)?.publicId ?? keys[0]?.publicId
   const micro = toMicro(amount) ?? 0n
@@ -93,10 +94,22 @@ export function useTopup({ wallet, service, pricing, keys, onCredited }: TopupPr
   return {
     ...{ amount, setAmount, key, setPublicId, micro, obstacle, setObstacle, txHash, setTxHash },
     ...{ action, authorization, payments, run },
+    held,
     paid: exactUsd(micro),
     // By name: what was chosen meanwhile counts.
     again: () => last !== undefined && run(last),
   }
+}
+
+/** Undefined while the wallet is on another network. */
+function useHeld(wallet: Wallet, chainId: number, asset: string): bigint | undefined {
+  const [held, setHeld] = useState<bigint>()
+  useEffect(() => {
+    const look = async () =>
+      (await chainIdOf(wallet)) === chainId ? balanceOf(wallet, asset) : undefined
+    look().then(setHeld, () => setHeld(undefined))
+  }, [wallet, chainId])
+  return held
 }
 
 /** Transfers that are watched, and those that could be. */

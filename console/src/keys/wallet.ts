@@ -67,6 +67,12 @@ export async function signTyped({ provider, address }: Wallet, data: object): Pr
   return String(await ask(provider, 'eth_signTypedData_v4', [address, JSON.stringify(data)]))
 }
 
+/** An account that only delegates to code (EIP-7702) still signs for itself. */
+export async function isContract({ provider, address }: Wallet): Promise<boolean> {
+  const code = String(await ask(provider, 'eth_getCode', [address, 'latest']))
+  return code !== '0x' && !code.startsWith('0xef0100')
+}
+
 export async function chainIdOf({ provider }: Wallet): Promise<number> {
   return Number(await ask(provider, 'eth_chainId'))
 }

@@ -1,33 +1,40 @@
-import { type Cost, type Quota, SextonError } from 'sexton-client'
-import { sexton } from '../state/session.ts'
+import { fetchAsIs } from '../state/session.ts'
 
 export interface Sent {
   readonly status: number
   readonly tookMs: number
-  /** Indented JSON. */
+  /** Indented where it is JSON. */
   readonly text: string
-  readonly paidBy: Cost['paidBy']
-  readonly quota: Quota | undefined
+  /** Those that tell what a call costs and what to do next. */
+  readonly headers: readonly (readonly [string, string])[]
+  /** The x402 offer of a 402, decoded. */
+  readonly offer: string | undefined
+  readonly paidBy: 'quota' | 'prepaid' | null
 }
 
-/** Sends any GET with the person's key; a refusal is an answer too. */
+const SHOWN = /^(x-ratelimit-|x-balance-low|retry-after|payment-|www-authenticate|x-request-id)/
+
+/** Sends any GET with the person's key; a refusal is an answer too, shown as it came. */
 export async function send(target: string): Promise<Sent> {
   const startedMs = performance.now()
-  const took = () => Math.round(performance.now() - startedMs)
+  const response = await fetchAsIs(target)
+  const text = await response.text()
+  const source = response.headers.get('x-ratelimit-source')
+  const offer = response.headers.get('payment-required')
+  return {
+    status: response.status,
+    tookMs: Math.round(performance.now() - startedMs),
+    text: indented(text),
+    headers: [...response.headers].filter(([name]) => SHOWN.test(name)),
+    offer: offer === null ? undefined : indented(atob(offer)),
+    paidBy: source === 'quota' || source === 'prepaid' ? source : null,
+  }
+}
+
+function indented(text: string): string {
   try {
-    const { data, meta, status, cost, quota } = await sexton().call<unknown, unknown>('GET', target)
-    const body = meta === undefined ? data : { data, meta }
-    return {
-      status,
-      tookMs: took(),
-      text: JSON.stringify(body, null, 2),
-      paidBy: cost.paidBy,
-      quota,
-    }
-  } catch (error) {
-    if (!(error instanceof SextonError)) throw error
-    const { status, problem, code, message } = error
-    const text = JSON.stringify(problem ?? { error: code, errorMessage: message }, null, 2)
-    return { status, tookMs: took(), text, paidBy: null, quota: undefined }
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
   }
 }

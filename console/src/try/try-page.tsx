@@ -165,7 +165,8 @@ function Parameter({ name, value, service, change }: ParameterProps) {
 }
 
 function Answer({ sent }: { readonly sent: Sent }) {
-  const { status, tookMs, text, paidBy, quota } = sent
+  const { status, tookMs, text, headers, offer, paidBy } = sent
+  const { quota } = useQuota()
   return (
     <>
       <p class="bar">
@@ -174,6 +175,11 @@ function Answer({ sent }: { readonly sent: Sent }) {
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable. */}
       <pre tabIndex={0}>{text}</pre>
+      {offer !== undefined && <Offer offer={offer} />}
+      <details class="data">
+        <summary>{t.headers}</summary>
+        <pre>{headers.map(([name, value]) => `${name}: ${value}`).join('\n')}</pre>
+      </details>
       <p class="cost">
         <span>
           {t.cost} <b>{t.costs.calls(paidBy === null ? 0 : 1)}</b>
@@ -189,6 +195,20 @@ function Answer({ sent }: { readonly sent: Sent }) {
           </span>
         )}
       </p>
+    </>
+  )
+}
+
+/** What a wallet signs to pay for this very call. */
+function Offer({ offer }: { readonly offer: string }) {
+  return (
+    <>
+      <h2 class="sub">{t.offer}</h2>
+      <p class="note">
+        {t.offerNote} <a href="/llms.txt">{t.offerHow}</a> <a href="/keys">{t.offerKeys}</a>
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable. */}
+      <pre tabIndex={0}>{offer}</pre>
     </>
   )
 }

@@ -106,6 +106,15 @@ function hexColor(mode: string) {
   })
 }
 
+const links = Type.Object(
+  {
+    trade: Type.Optional(url),
+    website: Type.Optional(url),
+    community: Type.Optional(url),
+  },
+  closed,
+)
+
 const colors = Type.Object(
   {
     chains: Type.Optional(
@@ -169,6 +178,7 @@ export const ecosystemFile = Type.Object(
         publicBaseUrl: url,
         pricingDocsUrl: Type.Optional(url),
         colors: Type.Optional(colors),
+        links: Type.Optional(links),
       },
       closed,
     ),

@@ -57,6 +57,13 @@ export interface ModeColor {
   readonly dark: string
 }
 
+/** Addresses elsewhere, for people. */
+export interface PageLinks {
+  readonly trade?: string
+  readonly website?: string
+  readonly community?: string
+}
+
 /** The operator's file with references resolved and texts parsed. */
 export interface Ecosystem extends EventSources, SharesOfTiers {
   /** What it was resolved from. Only this can cross to another thread. */
@@ -68,6 +75,7 @@ export interface Ecosystem extends EventSources, SharesOfTiers {
     readonly publicBaseUrl: string
     readonly pricingDocsUrl: string
     readonly colors: PageColors
+    readonly links: PageLinks
   }
   readonly chains: readonly Chain[]
   readonly tokens: readonly PricedToken[]

@@ -248,6 +248,7 @@ function resolveService(file: EcosystemFile): Ecosystem['service'] {
     keyPrefix: file.service.keyPrefix,
     publicBaseUrl,
     colors: file.service.colors ?? {},
+    links: file.service.links ?? {},
     pricingDocsUrl: file.service.pricingDocsUrl ?? `${publicBaseUrl}/scalar/v1#pricing`,
   }
 }

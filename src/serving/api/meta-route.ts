@@ -41,11 +41,18 @@ const anomalies = named('Anomaly', {
   }),
 })
 
+const orNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+
 const meta = named('Service', {
   service: Type.String(),
   version: Type.String(),
   chains: Type.Array(chain),
   tokens: Type.Array(token),
+  links: named('Links', {
+    trade: orNull('Where the token is bought'),
+    website: orNull('Of the ecosystem'),
+    community: orNull('Where its people talk'),
+  }),
   metrics: Type.Array(Type.String()),
   tiers: Type.Array(
     named('Tier', {
@@ -127,6 +134,7 @@ function metaOf(facts: ServiceFacts) {
     version: facts.version,
     chains: facts.chains,
     tokens: facts.tokens,
+    links: { trade: null, website: null, community: null, ...facts.links },
     metrics: metricsOf(facts),
     tiers: facts.tiers,
     limits: {

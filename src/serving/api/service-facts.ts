@@ -12,6 +12,12 @@ export interface ServiceFacts {
     readonly chains?: readonly { readonly light: string; readonly dark: string }[]
     readonly accent?: { readonly light: string; readonly dark: string }
   }
+  /** Addresses elsewhere, for people. */
+  readonly links: {
+    readonly trade?: string
+    readonly website?: string
+    readonly community?: string
+  }
   readonly chains: readonly {
     readonly name: string
     readonly chainId: number
