@@ -35,8 +35,10 @@ export async function followEmitters(deps: EmitterDeps, chain: Chain): Promise<v
     const missing = await missingOf(connection, asked)
     const changed = missing.filter(({ isKnown }) => isKnown).map(({ found }) => found)
     if (changed.length > 0 && !(await readAgain(deps, connection, { chain, changed }))) return
-    for (const { found, contract } of missing)
-      await insertFound(connection, chain.id, [{ origin: found.key, contract, block: 0 }])
+    await insertFound(
+      connection,
+      missing.map(({ found, contract }) => ({ found, contract, block: 0 })),
+    )
   })
 }
 

@@ -15,7 +15,6 @@ import { startPostgres } from '#test/postgres.ts'
 import { buildAnew, differenceOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { eventually } from '#test/world.ts'
-import { contractsDataset } from './dataset.ts'
 
 const { grave } = addresses.base
 const { holder, operator } = accounts
@@ -196,17 +195,6 @@ onEach('a chain is followed on while its node refuses to be asked about a feed',
     } finally {
       await indexer.stop()
     }
-  }),
-)
-
-onEach('a load keeps contracts of final blocks that are not stored yet', ({ engine }) =>
-  withWorld(async ({ base }) => {
-    const factories = ecosystemAt(base).dividends.flatMap((source) => source.made ?? [])
-    const { load } = contractsDataset({ factories, emitters: [] })
-    factories[0]?.found.add(pot(1), 10)
-    factories[0]?.found.add(pot(2), 11)
-    await engine.snapshot((reads) => load?.(reads, 8453, 10) ?? Promise.resolve())
-    assert.deepEqual(factories[0]?.found.addresses, [pot(1)])
   }),
 )
 
