@@ -33,11 +33,11 @@ export async function agreeOnEmitters(
     (address) => address,
   )
   const addresses = [...votes].flatMap(([each, { length }]) => (length >= needed ? [each] : []))
-  const settled = [...new Set([...addresses, ...known])]
+  const settled = [...addresses, ...known]
   const doubts = answers.flatMap(({ host, named, failure }) => {
     if (failure !== undefined) return [{ host, reason: failure, differs: false }]
     const alone = named.filter((each) => !settled.includes(each))
-    const missing = settled.filter((each) => !named.includes(each))
+    const missing = addresses.filter((each) => !named.includes(each))
     const reasons = [
       ...alone.map((each) => `only it names ${each} behind the price at ${emitters.address}`),
       ...missing.map((each) => `it does not name ${each} behind the price at ${emitters.address}`),
