@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { after } from 'node:test'
 import { type Address, encodeFunctionData, padHex, parseAbi, toFunctionSelector } from 'viem'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
@@ -12,6 +12,7 @@ import { transact } from '#test/deploy-contract.ts'
 import { creationOf } from '#test/deployed-ecosystem.ts'
 import { oneTokenEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { type Lie, Refused, startLyingNode } from '#test/lying-node.ts'
+import { startPostgres } from '#test/postgres.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import {
   advanceAll,
@@ -20,7 +21,7 @@ import {
   differenceOf,
   stepIndex,
 } from '#test/stepped-index.ts'
-import { onSqlite } from '#test/store/each-engine.ts'
+import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 
 const devnet = await startOwnDevnet()
 after(() => devnet.stop())
@@ -83,8 +84,21 @@ async function followFeed(engine: Engine, rpcUrls: readonly string[]) {
   }
 }
 
-test('a feed is followed through its proxy, from one aggregator to the next', () =>
-  onSqlite(registerMigrations, async ({ engine }) => {
+const PHASE_AGGREGATORS = toFunctionSelector('phaseAggregators(uint16)')
+
+/** Makes a node name this aggregator for every phase. */
+const naming =
+  (aggregator: Address): Lie =>
+  ({ method, params: [call] }, result) =>
+    method === 'eth_call' && String((call as { data?: string }).data).startsWith(PHASE_AGGREGATORS)
+      ? padHex(aggregator, { size: 32 })
+      : result
+
+const onEach = eachEngine(startPostgres, registerMigrations)
+
+onEach(
+  'a feed is followed through its proxy, from one aggregator to the next',
+  async ({ engine }) => {
     const feed = await followFeed(engine, [base.rpcUrl])
     const { second, ecosystem, advance } = feed
     await advance()
@@ -104,20 +118,12 @@ test('a feed is followed through its proxy, from one aggregator to the next', ()
       await buildAnew({ lived: engine, fresh, ecosystem })
       assert.equal(await differenceOf(engine, fresh), undefined)
     })
-  }))
+  },
+)
 
-/** Makes a node name this aggregator for every phase. */
-const naming =
-  (aggregator: Address): Lie =>
-  ({ method, params: [call] }, result) =>
-    method === 'eth_call' && String((call as { data?: string }).data).startsWith(PHASE_AGGREGATORS)
-      ? padHex(aggregator, { size: 32 })
-      : result
-
-const PHASE_AGGREGATORS = toFunctionSelector('phaseAggregators(uint16)')
-
-test('an aggregator that one of two nodes names alone counts for no price, and is told', () =>
-  onSqlite(registerMigrations, async ({ engine }) => {
+onEach(
+  'an aggregator that one of two nodes names alone counts for no price, and is told',
+  async ({ engine }) => {
     const liar = await startLyingNode(base.rpcUrl)
     try {
       const { source, second, ...feed } = await followFeed(engine, [base.rpcUrl, liar.url])
@@ -145,25 +151,25 @@ test('an aggregator that one of two nodes names alone counts for no price, and i
     } finally {
       await liar.stop()
     }
-  }))
+  },
+)
 
-test('a feed waits for a second node before its first price', () =>
-  onSqlite(registerMigrations, async ({ engine }) => {
-    const other = await startLyingNode(base.rpcUrl)
-    try {
-      other.lie = ({ method }, result) => {
-        if (method === 'eth_call') throw new Refused('not part of your plan')
-        return result
-      }
-      const feed = await followFeed(engine, [base.rpcUrl, other.url])
-      await assert.rejects(feed.advance(), /nodes do not agree on a price: .*only it names.*plan/)
-      other.lie = undefined
-      await feed.advance()
-      assert.deepEqual(await pricesIn(engine), [1])
-    } finally {
-      await other.stop()
+onEach('a feed waits for a second node before its first price', async ({ engine }) => {
+  const other = await startLyingNode(base.rpcUrl)
+  try {
+    other.lie = ({ method }, result) => {
+      if (method === 'eth_call') throw new Refused('not part of your plan')
+      return result
     }
-  }))
+    const feed = await followFeed(engine, [base.rpcUrl, other.url])
+    await assert.rejects(feed.advance(), /nodes do not agree on a price: .*only it names.*plan/)
+    other.lie = undefined
+    await feed.advance()
+    assert.deepEqual(await pricesIn(engine), [1])
+  } finally {
+    await other.stop()
+  }
+})
 
 async function warningsOf(ecosystem: Ecosystem) {
   const warnings = await Promise.all(provePrices(ecosystem, openSource))
