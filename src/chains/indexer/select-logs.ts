@@ -143,17 +143,15 @@ function partition<T>(
 /** Endpoints take about this many addresses. */
 const NAMED_MAX = 500
 
-/** Whether the contracts of a selector are named: as many sets as fit, the smallest first. */
+/** Whether the contracts of a selector are named: those of as many origins as fit, the smallest first. */
 function isNamedOf(selectors: readonly Selector[]): (selector: Selector) => boolean {
-  const sets = new Set(selectors.flatMap(({ found }) => found ?? []))
+  const sizes = new Map(selectors.flatMap(({ found }) => (found ? [[found.key, found.size]] : [])))
   let left = NAMED_MAX
-  const named = [...sets]
-    .sort((a, b) => a.size - b.size)
-    .filter(({ size }) => {
-      left -= size
-      return left >= 0
-    })
-  return ({ found }) => found === undefined || named.includes(found)
+  for (const [key, size] of [...sizes].sort(([, a], [, b]) => a - b)) {
+    left -= size
+    if (left < 0) sizes.delete(key)
+  }
+  return ({ found }) => found === undefined || sizes.has(found.key)
 }
 
 /**
