@@ -255,7 +255,7 @@ onEach('contracts that history brings late are followed before those of the head
   ),
 )
 
-onEach('a log of a made contract that a node leaves out of a new block is missed', ({ engine }) =>
+onEach('a log of a made contract that a node leaves out of a new block is noticed', ({ engine }) =>
   withWorld(async ({ base, ecosystem }) => {
     const indexer = startIndexer({ ecosystem, register: engine })
     try {
