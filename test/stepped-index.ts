@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { ChainSource } from '#chains/chain/chain-source.ts'
 import { allDatasets } from '#chains/datasets/datasets.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
@@ -33,13 +34,16 @@ export async function commitDepsOf(engine: Engine, ecosystem: Ecosystem): Promis
   }
 }
 
-export function stepIndex(deps: CommitDeps): SteppedIndex {
+export function stepIndex(
+  deps: CommitDeps,
+  sourceOf: (chain: Chain) => ChainSource = openSource,
+): SteppedIndex {
   const indexes = new Map<number, ChainIndex>()
   return {
     deps,
     async advance(chain) {
       const index =
-        indexes.get(chain.id) ?? new ChainIndex({ ...deps, source: openSource(chain) }, chain)
+        indexes.get(chain.id) ?? new ChainIndex({ ...deps, source: sourceOf(chain) }, chain)
       indexes.set(chain.id, index)
       const event = await index.followOnce()
       const isQuiet = event.kind === 'idle' || event.kind === 'behind'

@@ -126,7 +126,7 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
     'The contract that emits the event. Needed unless `contracts` finds them.',
   ),
   '<events>[].contracts': says(
-    'Contracts that a factory makes emit the event, instead of `address`. Each counts from the block in which it was made. Not for burns, nor with `rows`.',
+    'Contracts that a factory makes emit the event, instead of `address`. Each counts from the block in which it was made; the first 100,000 are followed. Not for burns, nor with `rows`.',
   ),
   '<events>[].contracts.factory': says(
     'The contract that emits an event for each contract it makes.',

@@ -59,7 +59,7 @@ function explainsBloom(
   filter: LogFilter,
   logs: readonly SourceLog[],
 ): boolean {
-  if (logsBloom === null) return false
+  if (logsBloom === null || (filter.addresses.length === 0 && logs.length === 0)) return false
   if (filter.pairs === undefined) return logs.length > 0
   const given = new Set(logs.map((log) => `${log.address}|${log.topics[0]}`))
   return admittedPairs(logsBloom, filter.pairs).every(({ address, topic0 }) =>

@@ -1,15 +1,20 @@
 import type { Address } from '#domain/address.ts'
 
+/** Bounds memory, and what a dishonest factory can cost: its contracts are followed from the first one on. */
+const FOUND_MAX = 100_000
+
 /** Contracts that the index finds by itself, each with the block from which its logs count. */
 export class FoundContracts {
   readonly chainId: number
   /** Names their origin in the register. */
   readonly key: string
-  readonly #blocks = new Map<Address, number>()
+  readonly max: number
+  #blocks = new Map<Address, number>()
 
-  constructor(chainId: number, key: string) {
+  constructor(chainId: number, key: string, max = FOUND_MAX) {
     this.chainId = chainId
     this.key = key
+    this.max = max
   }
 
   get size(): number {
@@ -29,8 +34,13 @@ export class FoundContracts {
     return block >= (this.countsFrom(address) ?? Number.POSITIVE_INFINITY)
   }
 
-  add(address: Address, block: number): void {
-    this.#blocks.set(address, Math.min(block, this.countsFrom(address) ?? block))
+  /** Keeps the first `max` by block and address, as the register does. */
+  add(found: Iterable<readonly [Address, number]>): void {
+    for (const [address, block] of found)
+      this.#blocks.set(address, Math.min(block, this.countsFrom(address) ?? block))
+    if (this.size <= this.max) return
+    const ordered = [...this.#blocks].sort(([a, i], [b, j]) => i - j || (a < b ? -1 : 1))
+    this.#blocks = new Map(ordered.slice(0, this.max))
   }
 
   forgetAbove(block: number): void {

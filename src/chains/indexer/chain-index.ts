@@ -76,12 +76,19 @@ export class ChainIndex {
     if (!this.#known) await this.#steps.run(() => this.#guarded(async () => undefined))
     const historyTo = this.#historyTo
     if (historyTo === undefined || this.#isTorn) return false
-    const missing = await this.#backfiller.readSome(historyTo).catch((error: unknown) => {
+    const missing = await this.#readSome(historyTo).catch((error: unknown) => {
       this.#known = false
       throw error
     })
     if (missing !== 'met') return missing === 'more'
     return this.#steps.run(() => this.#guarded(() => this.#meet()))
+  }
+
+  async #readSome(limit: number) {
+    const isOpening = !this.#backfiller.isComplete && !this.#backfiller.isReading
+    if (isOpening && (await this.#readFactories(limit)))
+      await this.#steps.run(() => this.#loadFound())
+    return this.#backfiller.readSome(limit)
   }
 
   get isComplete(): boolean {
@@ -115,15 +122,21 @@ export class ChainIndex {
     const stored = await engine.snapshot(async (reads) => ({
       position: await readPosition(reads, id),
       backfill: await readBackfill(reads, id),
-      found: await Promise.all(
-        this.#deps.datasets.map((each) => each.load?.(reads, id, this.#historyTo ?? -1)),
-      ),
     }))
+    await this.#loadFound()
     this.#position = stored.position
     this.#backfiller.resume(stored.backfill)
     if (stored.position === undefined || stored.backfill !== undefined)
       this.#deps.source.expectHistory()
     this.#known = true
+  }
+
+  /** Runs within a step, so that it forgets nothing that another one has learned. */
+  async #loadFound(): Promise<void> {
+    const { engine, datasets } = this.#deps
+    await engine.snapshot((reads) =>
+      Promise.all(datasets.map((each) => each.load?.(reads, this.#chain.id))),
+    )
   }
 
   /** Makes the next step ask which contracts emit prices, if it is time. */
@@ -208,7 +221,7 @@ export class ChainIndex {
     const { startBlock } = this.#chain
     const plan = await planBackfill(this.#blockClock, { startBlock, to, head: tip.head })
     this.#backfiller.resume(plan)
-    await this.#readFactories(to)
+    if (await this.#readFactories(to)) await this.#loadFound()
     const from = plan.newestFrom.number
     const onFirst = (end: number) => this.#backfiller.readAhead(end, storing)
     this.#segments = this.#open({ from, to, after: undefined, onFirst })
@@ -221,12 +234,13 @@ export class ChainIndex {
     from,
     to,
   }: Extract<ChainEvent, { kind: 'history' }>): Promise<Position> {
-    if (this.#segments === undefined) await this.#readFactories(to)
+    if (this.#segments === undefined && (await this.#readFactories(to))) await this.#loadFound()
     this.#segments ??= this.#open({ from, to, after: this.#position })
     return this.#storeNext({ tip, to, backfill: undefined })
   }
 
-  #readFactories(to: number): Promise<void> {
+  /** Whether contracts may have been found. */
+  #readFactories(to: number): Promise<boolean> {
     const known = this.isComplete ? (this.#position?.number ?? -1) : -1
     return readFactoriesUpTo(this.#readDeps(), this.#deps, { chain: this.#chain, to, known })
   }

@@ -38,8 +38,12 @@ export interface Dataset<Fact> {
   readonly code?: CodeDecoder<Fact>
   /** Set on the dataset that finds the contracts of others. */
   readonly origins?: Origins
+  /** Makes what new blocks bring known before it is stored; `load` forgets it if it never is. */
+  learn?(logs: readonly Log[]): void
   /** Makes what it holds in memory that of the register. */
-  load?(connection: Connection, chainId: number, historyTo: number): Promise<void>
+  load?(connection: Connection, chainId: number): Promise<void>
+  /** Deletes rows that nothing in the file leads to. */
+  prune?(connection: Connection, chainId: number): Promise<void>
   /** Facts come in chain order. */
   apply(change: Change, facts: readonly Fact[]): Promise<void>
   /** Apply, revert, apply equals apply. */

@@ -1,9 +1,9 @@
 import { decode } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
 import type { EmittedEvent } from '#chains/ecosystem/emitted-event.ts'
-import { DecodeError, type EventArguments } from '#chains/ecosystem/event-arguments.ts'
-import type { EventSource } from '#chains/ecosystem/event-source.ts'
-import type { Hash } from '#domain/address.ts'
+import { argument, DecodeError, type EventArguments } from '#chains/ecosystem/event-arguments.ts'
+import type { EventSource, Factory } from '#chains/ecosystem/event-source.ts'
+import type { Address, Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import type { Selector } from './select-logs.ts'
 import { compileWordDecoder } from './word-decoder.ts'
@@ -12,11 +12,36 @@ export function makeEventReader(
   sources: readonly EventSource[],
 ): (log: Log) => readonly { readonly source: EventSource; readonly args: EventArguments }[] {
   const sourcesOf = groupSources(sources)
-  return (log) =>
-    sourcesOf(log).flatMap((source) => {
+  const factories = Map.groupBy(
+    sources.flatMap(({ made }) => made ?? []),
+    ({ event }) => keyOfSource(event),
+  )
+  return (log) => {
+    for (const factory of factories.get(keyOfLog(log)) ?? []) requireFollowed(factory, log)
+    return sourcesOf(log).flatMap((source) => {
       const args = readArguments(source, log)
       return args === undefined ? [] : [{ source, args }]
     })
+  }
+}
+
+/** A contract that is not followed lacks in the figures of the mapping. */
+function requireFollowed(factory: Factory, log: Log): void {
+  const contract = readContract(factory, log)
+  const { found, event } = factory
+  if (contract === undefined || found.counts(contract, log.blockNumber)) return
+  throw new DecodeError(
+    `${event.address} made more than ${found.max} contracts; only the first ones are followed`,
+  )
+}
+
+/** Throws DecodeError. */
+export function readContract(
+  { event, argument: name }: Factory,
+  log: UndatedLog,
+): Address | undefined {
+  const args = readArguments(event, log)
+  return args && argument.address(args, name)
 }
 
 /** The sources of a log, in the order of the file. */
@@ -60,6 +85,7 @@ export function readArguments(source: EmittedEvent, log: UndatedLog): EventArgum
 export function selectorsOf(sources: readonly EventSource[]): readonly Selector[] {
   return sources.flatMap(({ made, code, ...source }) => [
     { ...selectorOf(source), ...(made && { found: made.found }) },
+    ...(made ? [selectorOf(made.event)] : []),
     ...(code?.companions ?? []).map(selectorOf),
   ])
 }

@@ -116,14 +116,14 @@ function toFilter(selector: Selector, address: Address): LogFilter {
 
 /**
  * There are few: one per set of arguments. They may still match the same log, which the readers take from the
- * first filter only. Contracts that are found are named up to `NAMED_MAX`, further ones are filtered here.
+ * first filter only. Up to `NAMED_MAX` contracts that are found are named, logs of others are filtered here.
  */
 export function filtersOf(
   datasets: readonly { readonly selectors: readonly Selector[] }[],
   chainId: number,
 ): readonly LogFilter[] {
   const selectors = selectorsOn(datasets, chainId)
-  const [named, others] = partition(selectors, ({ found }) => (found?.size ?? 0) <= NAMED_MAX)
+  const [named, others] = partition(selectors, isNamedOf(selectors))
   return [
     ...groupByArguments(named.flatMap(selectorPerContract)).map(toNamed),
     ...groupByArguments(others).map((group) => ({
@@ -143,16 +143,32 @@ function partition<T>(
 /** Endpoints take about this many addresses. */
 const NAMED_MAX = 500
 
-/** For whole blocks, which may hold logs of contracts that are found in them. */
+/** Whether the contracts of a selector are named: those of as many origins as fit, the smallest first. */
+function isNamedOf(selectors: readonly Selector[]): (selector: Selector) => boolean {
+  const sizes = new Map(selectors.flatMap(({ found }) => (found ? [[found.key, found.size]] : [])))
+  let left = NAMED_MAX
+  for (const [key, size] of [...sizes].sort(([, a], [, b]) => a - b)) {
+    left -= size
+    if (left < 0) sizes.delete(key)
+  }
+  return ({ found }) => found === undefined || sizes.has(found.key)
+}
+
+/**
+ * For whole blocks, which may hold logs of contracts that are found in them. The bloom tells which logs of those that are
+ * known are to be expected.
+ */
 export function headFiltersOf(
   datasets: readonly { readonly selectors: readonly Selector[] }[],
   chainId: number,
 ): readonly LogFilter[] {
   const selectors = selectorsOn(datasets, chainId)
   const [named, others] = partition(selectors, ({ found }) => found === undefined)
+  const isNamed = isNamedOf(selectors)
   const ofAny = groupByArguments(others).map((group) => ({
-    addresses: [],
+    ...toNamed(group.filter(isNamed).flatMap(selectorPerContract)),
     topics: toNamed(group).topics,
+    addresses: [],
   }))
   return [...groupByArguments(named).map(toNamed), ...ofAny]
 }

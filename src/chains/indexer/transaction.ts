@@ -33,6 +33,7 @@ export async function stageLogs(
       anomalies.push({ log, dataset: dataset.name, problem }),
     )
     each.takeLogs(logs)
+    dataset.learn?.(logs)
     return each
   })
   for (const each of staged) await each.seal()

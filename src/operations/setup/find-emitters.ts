@@ -1,5 +1,5 @@
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
-import { readContract } from '#chains/indexer/found-contracts/dataset.ts'
+import { findContract } from '#chains/indexer/found-contracts/dataset.ts'
 import type { Address } from '#domain/address.ts'
 import { type Scan, scanBack } from './scan-back.ts'
 
@@ -12,7 +12,7 @@ export async function findEmitters(
   if (made === undefined) return [address]
   const filter = { addresses: [address], topics: [[made.event.topic0]] }
   const { logs } = await scanBack(deps, { ...range, filter, enough: ENOUGH })
-  const found = logs.slice(-ENOUGH).map((log) => readContract(made, log))
+  const found = logs.slice(-ENOUGH).map((log) => findContract(made, log))
   const contracts = new Set(found.filter((each) => each !== undefined))
   // The factory itself emits nothing of the event, which then shows as no log.
   return contracts.size === 0 ? [address] : [...contracts]

@@ -76,10 +76,13 @@ export const chainlink = definePriceKind({
   },
 })
 
+/** Bounds what a lying node makes us ask; a phase lasts for years. */
+const PHASES_MAX = 100
+
 /** Those of all phases of a proxy; an aggregator is its own. */
 async function askAggregators(ask: AskView, address: Address): Promise<readonly Address[]> {
   const phase = await ask(phaseView)
-  if (typeof phase !== 'number') return [address]
+  if (typeof phase !== 'number' || phase > PHASES_MAX) return [address]
   const ids = Array.from({ length: phase }, (_, index) => index + 1)
   const found = await Promise.all(ids.map((id) => ask(aggregatorView, [id])))
   const read = found.flatMap((each) => parseAddress(String(each).toLowerCase()) ?? [])

@@ -7,7 +7,6 @@ import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import type { AnyDataset, HistoryFold, Store } from '../dataset.ts'
-import { readFactoriesUpTo } from '../found-contracts/read-factories.ts'
 import type { Anomaly, Segment } from '../segment.ts'
 import { headFiltersOf } from '../select-logs.ts'
 import { type CommitDeps, stageLogs } from '../transaction.ts'
@@ -64,6 +63,10 @@ export class Backfiller {
     return this.#backfill === undefined
   }
 
+  get isReading(): boolean {
+    return this.#segments !== undefined
+  }
+
   /** It skips new blocks until the backfill has caught up. */
   isAwaitedBy(dataset: AnyDataset): boolean {
     if (this.#backfill === undefined || dataset.origins !== undefined) return false
@@ -99,7 +102,6 @@ export class Backfiller {
     try {
       const opened = await this.#openFolds(backfill)
       if (opened.at.number >= limit) return 'met'
-      if (this.#segments === undefined) await this.#readFactories(limit)
       this.#segments ??= this.#open(backfill, opened, limit)
       const next = await (this.#ahead ?? this.#segments.next())
       this.#ahead = undefined
@@ -202,10 +204,6 @@ export class Backfiller {
     })
     this.#backfill = stored
     return stored
-  }
-
-  #readFactories(to: number): Promise<void> {
-    return readFactoriesUpTo(this.#read, this.#deps, { chain: this.#chain, to, known: -1 })
   }
 
   #stored(): Backfill {

@@ -1,23 +1,32 @@
-import { argument, DecodeError } from '#chains/ecosystem/event-arguments.ts'
+import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
 import type { Factory, Origins } from '#chains/ecosystem/event-source.ts'
 import type { Address } from '#domain/address.ts'
+import type { Log } from '#domain/chain.ts'
 import type { Dataset } from '../dataset.ts'
-import { readArguments } from '../decode-event.ts'
+import { keyOfLog, keyOfSource, readContract } from '../decode-event.ts'
 import {
-  deleteFactories,
   deleteFoundAbove,
   type FoundContract,
   insertFound,
+  keepOrigins,
   loadFound,
 } from './table.ts'
 
 /**
- * Contracts that others find their logs by. Decoding a factory's log makes its contract known at once, so this
- * comes before all other datasets, and follows the head always.
+ * Contracts that others find their logs by, so this comes before all other datasets, and follows the head always. A log
+ * that does not fit is an anomaly of the mappings that name the factory.
  */
 export function contractsDataset(origins: Origins): Dataset<FoundContract> {
   const { factories } = origins
   const sets = [...factories, ...origins.emitters].map(({ found }) => found)
+  const setsOf = (chainId: number) => sets.filter((set) => set.chainId === chainId)
+  const byKey = Map.groupBy(factories, ({ event }) => keyOfSource(event))
+  const decode = (log: Log): readonly FoundContract[] =>
+    (byKey.get(keyOfLog(log)) ?? []).flatMap((factory) => {
+      const contract = findContract(factory, log)
+      if (contract === undefined) return []
+      return [{ found: factory.found, contract, block: log.blockNumber }]
+    })
   return {
     name: 'contracts',
     origins,
@@ -26,44 +35,36 @@ export function contractsDataset(origins: Origins): Dataset<FoundContract> {
     })),
     // What is found depends on the mapping, whose own part names it.
     builtFrom: () => [],
-    decode: (log) =>
-      factories.flatMap((factory) => {
-        const { found, event } = factory
-        const { chain, address, topic0 } = event
-        if (chain.id !== log.chainId || address !== log.address || topic0 !== log.topics[0])
-          return []
-        const contract = readContract(factory, log)
-        if (contract === undefined) return []
-        const { blockNumber: block } = log
-        found.add(contract, block)
-        return [{ origin: found.key, contract, block }]
-      }),
-    load: (connection, chainId, historyTo) =>
-      loadFound(
+    decode,
+    learn(logs) {
+      for (const [found, own] of Map.groupBy(logs.flatMap(decode), (each) => each.found))
+        found.add(own.map(({ contract, block }) => [contract, block]))
+    },
+    load: (connection, chainId) => loadFound(connection, setsOf(chainId)),
+    prune: (connection, chainId) =>
+      keepOrigins(
         connection,
-        sets.filter((set) => set.chainId === chainId),
-        historyTo,
+        chainId,
+        setsOf(chainId).map(({ key }) => key),
       ),
-    apply: ({ connection, chainId }, found) => insertFound(connection, chainId, found),
+    apply: ({ connection }, facts) => insertFound(connection, facts),
     async revert({ connection, chainId }, { number }) {
       await deleteFoundAbove(connection, chainId, number)
-      for (const set of sets) if (set.chainId === chainId) set.forgetAbove(number)
+      for (const set of setsOf(chainId)) set.forgetAbove(number)
     },
     async forget({ connection, chainId }) {
-      await deleteFoundAbove(connection, chainId, -1)
-      await deleteFactories(connection, chainId)
+      await keepOrigins(connection, chainId, [])
     },
   }
 }
 
 /** Undefined if the log does not fit. */
-export function readContract(
-  { event, argument: name }: Factory,
-  log: Parameters<typeof readArguments>[1],
+export function findContract(
+  factory: Factory,
+  log: Parameters<typeof readContract>[1],
 ): Address | undefined {
   try {
-    const args = readArguments(event, log)
-    return args && argument.address(args, name)
+    return readContract(factory, log)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     return undefined

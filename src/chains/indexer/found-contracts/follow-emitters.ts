@@ -1,6 +1,8 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
+import { RpcError } from '#chains/chain/rpc-error.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import type { FoundContracts } from '#chains/ecosystem/found-contracts.ts'
+import type { Emitters } from '#chains/ecosystem/priced-token.ts'
 import type { Address } from '#domain/address.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
@@ -9,18 +11,13 @@ import { planReindex } from '../backfill/plan-backfill.ts'
 import { resetAll } from '../feed/write-feed.ts'
 import { removeDatasets } from '../forget.ts'
 import { readFinalized, readPosition } from '../positions.ts'
-import { askOf } from '../price-logs.ts'
 import { type CommitDeps, openChange } from '../transaction.ts'
+import { type AgreedEmitters, agreeOnEmitters, describeDoubts } from './agree-on-emitters.ts'
 import { insertFound, readFound } from './table.ts'
 
 type EmitterDeps = CommitDeps & { readonly source: ChainSource }
 
-interface Asked {
-  readonly found: FoundContracts
-  readonly address: Address
-  readonly addresses: readonly Address[]
-  readonly failure?: unknown
-}
+type Asked = AgreedEmitters & Pick<Emitters, 'found' | 'address'>
 
 /**
  * Asks which contracts emit prices. Once there is another one, the prices of its chain are read again, since it emitted
@@ -35,37 +32,39 @@ export async function followEmitters(deps: EmitterDeps, chain: Chain): Promise<v
     const missing = await missingOf(connection, asked)
     const changed = missing.filter(({ isKnown }) => isKnown).map(({ found }) => found)
     if (changed.length > 0 && !(await readAgain(deps, connection, { chain, changed }))) return
-    for (const { found, contract } of missing)
-      await insertFound(connection, chain.id, [{ origin: found.key, contract, block: 0 }])
+    await insertFound(
+      connection,
+      missing.map(({ found, contract }) => ({ found, contract, block: 0 })),
+    )
   })
 }
 
 async function askEmitters(
-  { datasets, source }: EmitterDeps,
+  { engine, datasets, source }: EmitterDeps,
   { id }: Chain,
 ): Promise<readonly Asked[]> {
-  const emitters = datasets.flatMap(({ origins }) => origins?.emitters ?? [])
+  const emitters = datasets
+    .flatMap(({ origins }) => origins?.emitters ?? [])
+    .filter(({ found }) => found.chainId === id)
   return Promise.all(
-    emitters
-      .filter(({ found }) => found.chainId === id)
-      .map(async ({ found, address, ask }) => {
-        const known = { found, address }
-        try {
-          const addresses = await ask(askOf(source, address, `the price at ${address}`))
-          return { ...known, addresses }
-        } catch (failure) {
-          return { ...known, addresses: [], failure }
-        }
-      }),
+    emitters.map(async (each) => {
+      const stored = await engine.snapshot((reads) => readFound(reads, each.found))
+      const known = stored.map(([address]) => address)
+      const agreed = await agreeOnEmitters(source, each, known)
+      for (const { host, reason, differs } of agreed.doubts)
+        if (differs) source.distrust(host, reason)
+      return { ...each, ...agreed }
+    }),
   )
 }
 
 async function missingOf(connection: Connection, asked: readonly Asked[]) {
-  const lists = asked.map(async ({ found, address, addresses, failure }) => {
+  const lists = asked.map(async ({ found, address, addresses, doubts }) => {
     const stored = new Map(await readFound(connection, found))
-    // A chain is followed with the aggregators that are known; a node that refuses is asked again later.
-    if (failure !== undefined && stored.size === 0) throw failure
-    // A node that fails to say the phases makes no aggregator of a proxy.
+    // A chain is followed with the aggregators that are known; nodes are asked again later.
+    if (addresses.length === 0 && doubts.length > 0 && stored.size === 0)
+      throw new RpcError(`nodes do not agree on a price: ${describeDoubts({ doubts })}`)
+    // Nodes that fail to say the phases make no aggregator of a proxy.
     const isNews = (each: Address) => !stored.has(each) && (each !== address || stored.size === 0)
     const missing = addresses.filter(isNews)
     return missing.map((contract) => ({ found, contract, isKnown: stored.size > 0 }))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type Address, encodeAbiParameters, encodeEventTopics, type Hex, parseAbi } from 'viem'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { FoundContracts } from '#chains/ecosystem/found-contracts.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { fromStored } from '#lib/stored-integer.ts'
 import type { Engine } from '#store/engine.ts'
@@ -15,6 +16,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { buildAnew, differenceOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { eventually } from '#test/world.ts'
+import { toAnyDataset } from '../dataset.ts'
 import { contractsDataset } from './dataset.ts'
 
 const { grave } = addresses.base
@@ -57,6 +59,28 @@ const amountsIn = (engine: Engine) =>
       select amount from events where dataset = 'dividends' order by block_number, place`)
     return found.map((row) => Number(fromStored(column.text(row, 'amount'))))
   })
+
+const madeIn = (engine: Engine) =>
+  engine.snapshot(async (reads) => {
+    const found = await reads.run(sql`select contract from found_contracts order by contract`)
+    return found.map((row) => column.text(row, 'contract'))
+  })
+
+const anomaliesIn = (engine: Engine) =>
+  engine.snapshot(async (reads) => {
+    const found = await reads.run(sql`
+      select block_number, dataset, reason from anomalies order by block_number`)
+    return found.map((row) => `${row.block_number} ${row.dataset}: ${row.reason}`)
+  })
+
+function boundedTo(max: number, ecosystem: Ecosystem): Ecosystem {
+  const dividends = ecosystem.dividends.map(({ made: source, ...each }) => {
+    if (source === undefined) return each
+    const { chainId, key } = source.found
+    return { ...each, made: { ...source, found: new FoundContracts(chainId, key, max) } }
+  })
+  return { ...ecosystem, dividends }
+}
 
 /** Pots are made and pay in history and near the head; strangers emit the same event all along. */
 const chain = beginChain(8453, 1_700_000_000)
@@ -164,16 +188,110 @@ onEach('more contracts than a filter may name are found by their event', ({ engi
 
 onEach('a factory event that was declared wrong is read again once it is corrected', ({ engine }) =>
   withWorld(async ({ base }) => {
-    const event = 'event PotMade(address owner, address indexed pot)'
+    const event = 'event PotMade(address indexed owner, address indexed pot)'
     const wrong = { ...mapping, contracts: { ...mapping.contracts, event } }
     const wrongly = oneTokenEcosystemAt(base.url, (one) => ({ ...one, dividends: [wrong] }))
     assert.deepEqual(await indexOnce(wrongly, engine), [])
+    assert.deepEqual(await anomaliesIn(engine), [
+      `2 dividends: PotMade of ${factory} does not fit its ABI`,
+      `3 dividends: PotMade of ${factory} does not fit its ABI`,
+    ])
     const indexer = startIndexer({ ecosystem: ecosystemAt(base), register: engine })
     try {
       await untilAmounts(engine, [2, 3, 5, 6, 7])
     } finally {
       await indexer.stop()
     }
+    assert.deepEqual(await anomaliesIn(engine), [])
+  }),
+)
+
+onEach('what a factory led to goes once no mapping names it', ({ engine }) =>
+  withWorld(async ({ base, index }) => {
+    await index(engine)
+    assert.deepEqual(await madeIn(engine), [pot(0), pot(1)])
+    base.chain = base.chain.addEmpty(1)
+    await indexOnce(ecosystemAt(base, false), engine)
+    assert.deepEqual(await madeIn(engine), [])
+    base.chain = base.chain.addEmpty(1)
+    assert.deepEqual(await index(engine), [2, 3, 5, 6, 7])
+  }),
+)
+
+onEach('a factory is followed up to a number of contracts, the same in any index', ({ engine }) =>
+  withWorld(async ({ base }) => {
+    const bounded = () => boundedTo(3, ecosystemAt(base))
+    assert.deepEqual(await indexOnce(bounded(), engine), [2, 3, 5, 6, 7])
+    // Two contracts of one block: the lower address is followed.
+    base.chain = base.chain.add(
+      { logs: [made(4), made(2), paid(4, 10n), paid(2, 11n)] },
+      { logs: [made(3), paid(3, 12n), paid(2, 13n)] },
+    )
+    assert.deepEqual(await indexOnce(bounded(), engine), [2, 3, 5, 6, 7, 11, 13])
+    assert.deepEqual(await madeIn(engine), [pot(0), pot(1), pot(2)])
+    const told = `dividends: ${factory} made more than 3 contracts; only the first ones are followed`
+    const height = base.chain.head.number
+    assert.deepEqual(await anomaliesIn(engine), [`${height - 1} ${told}`, `${height} ${told}`])
+    await onSqlite(registerMigrations, async ({ engine: fresh }) => {
+      base.chain = base.chain.addEmpty(150)
+      await indexOnce(bounded(), engine)
+      await buildAnew({ lived: engine, fresh, ecosystem: bounded() })
+      assert.equal(await differenceOf(engine, fresh), undefined)
+      assert.deepEqual(await madeIn(fresh), await madeIn(engine))
+    })
+  }),
+)
+
+onEach('contracts that history brings late are followed before those of the head', ({ engine }) =>
+  withWorld(
+    async ({ base, index }) => {
+      await index(engine)
+      base.chain = base.chain.add({ logs: [made(2), paid(2, 10n)] })
+      const bounded = boundedTo(2, ecosystemAt(base))
+      assert.deepEqual(await indexOnce(bounded, engine), [2, 3, 5, 6, 7])
+      assert.deepEqual(await madeIn(engine), [pot(0), pot(1)])
+    },
+    { mapped: false },
+  ),
+)
+
+onEach('a log of a made contract that a node leaves out of a new block is noticed', ({ engine }) =>
+  withWorld(async ({ base, ecosystem }) => {
+    const indexer = startIndexer({ ecosystem, register: engine })
+    try {
+      await indexer.caughtUp()
+      base.faults.hiddenLogs = 'other-events'
+      base.chain = base.chain.add({ logs: [paid(99, 9n), paid(1, 10n)] })
+      await eventually(async () => indexer.failures.length > 0 || undefined, 30_000)
+      assert.match(
+        String(indexer.failures[0]),
+        /the node returned 1 logs, but its receipts hold 1 more/,
+      )
+      base.faults.hiddenLogs = 'none'
+      await untilAmounts(engine, [2, 3, 5, 6, 7, 10])
+    } finally {
+      await indexer.stop()
+    }
+  }),
+)
+
+onEach('a contract that is read in history is unknown until it is stored', ({ engine }) =>
+  withWorld(async ({ ecosystem }) => {
+    const { made: source } = ecosystem.dividends[0] ?? {}
+    assert.ok(source !== undefined)
+    const dataset = toAnyDataset(contractsDataset({ factories: [source], emitters: [] }))
+    const { hash: blockHash, timestamp, logs } = chain.at(2)
+    const [built] = logs.filter(({ address }) => address === factory)
+    assert.ok(built !== undefined)
+    const { transactionHash: txHash, transactionIndex: txIndex, ...more } = built
+    const log = { chainId: 8453, blockNumber: 2, blockHash, timestamp, txHash, txIndex, ...more }
+    const staged = dataset.stage(() => undefined)
+    staged.takeLogs([log])
+    assert.deepEqual([staged.size, source.found.size], [1, 0])
+    dataset.learn?.([log])
+    assert.equal(source.found.counts(pot(0), 2), true)
+    await engine.snapshot(async (reads) => dataset.load?.(reads, 8453))
+    assert.equal(source.found.size, 0)
   }),
 )
 
@@ -196,17 +314,6 @@ onEach('a chain is followed on while its node refuses to be asked about a feed',
     } finally {
       await indexer.stop()
     }
-  }),
-)
-
-onEach('a load keeps contracts of final blocks that are not stored yet', ({ engine }) =>
-  withWorld(async ({ base }) => {
-    const factories = ecosystemAt(base).dividends.flatMap((source) => source.made ?? [])
-    const { load } = contractsDataset({ factories, emitters: [] })
-    factories[0]?.found.add(pot(1), 10)
-    factories[0]?.found.add(pot(2), 11)
-    await engine.snapshot((reads) => load?.(reads, 8453, 10) ?? Promise.resolve())
-    assert.deepEqual(factories[0]?.found.addresses, [pot(1)])
   }),
 )
 

@@ -6,25 +6,26 @@ import { applyStaged, type CommitDeps, transact } from '../transaction.ts'
 import { readFactories, writeFactories } from './table.ts'
 
 /**
- * Reads what the factories made in blocks of history, before the logs of these contracts are read there.
+ * Reads what the factories made in blocks of history, before the logs of these contracts are read there. Returns whether
+ * any block was read.
  * `known`: a block up to which all of them are stored anyway, because the head was followed.
  */
 export async function readFactoriesUpTo(
   read: ReadDeps,
   deps: CommitDeps,
   { chain, to, known }: { readonly chain: Chain; readonly to: number; readonly known: number },
-): Promise<void> {
+): Promise<boolean> {
   const { id: chainId, startBlock } = chain
   const contracts = deps.datasets.find(({ origins }) => origins !== undefined)
   const origins = factoriesOn(contracts, chainId)
-  if (contracts === undefined || origins.length === 0) return
+  if (contracts === undefined || origins.length === 0) return false
   const stored = await deps.engine.snapshot((reads) => readFactories(reads, chainId))
   const ends = origins.map((origin) => {
     const end = stored.get(origin)
     return end === undefined ? startBlock - 1 : Math.max(end, known)
   })
   const from = Math.min(...ends) + 1
-  if (from > to) return
+  if (from > to) return false
   const segments = readSegments(read, {
     ...{ from, phases: [{ to, datasets: [contracts] }], after: undefined, folds: new Map() },
     ...{ isStoring: () => false, isWanted: () => false, drain: () => undefined },
@@ -41,6 +42,7 @@ export async function readFactoriesUpTo(
         await writeFactories(change.connection, chainId, { origins, to: end.number })
       },
     )
+  return true
 }
 
 function factoriesOn(contracts: AnyDataset | undefined, chainId: number): readonly string[] {

@@ -3,7 +3,7 @@ import type { Address } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { Connection, Migration } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import { inNames, ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 
 /** `read_number`: up to which block the factory's events are read, wherever the position is. */
 export const foundContractsMigration: Migration = {
@@ -26,39 +26,58 @@ export const foundContractsMigration: Migration = {
 }
 
 export interface FoundContract {
-  readonly origin: string
+  readonly found: FoundContracts
   readonly contract: Address
   readonly block: number
 }
 
+/** Keeps the first `max` contracts of each origin by block and address, so that two registers keep the same. */
 export async function insertFound(
   connection: Connection,
-  chainId: number,
-  found: readonly FoundContract[],
+  facts: readonly FoundContract[],
 ): Promise<void> {
   const first = new Map<string, FoundContract>()
-  for (const each of found) {
-    const key = `${each.origin} ${each.contract}`
+  for (const each of facts) {
+    const key = `${each.found.key} ${each.contract}`
     if ((first.get(key)?.block ?? Number.POSITIVE_INFINITY) > each.block) first.set(key, each)
   }
-  const list = [...first.values()].map((each) => [chainId, each.origin, each.contract, each.block])
+  const list = [...first.values()].map(({ found: { chainId, key }, contract, block }) => [
+    ...[chainId, key, contract, block],
+  ])
   for (const part of chunks(list, ROWS_PER_STATEMENT))
     await connection.run(sql`
       insert into found_contracts (chain_id, origin, contract, block_number) values ${rows(part)}
       on conflict (chain_id, origin, contract) do update set block_number = excluded.block_number
         where excluded.block_number < found_contracts.block_number`)
+  for (const found of new Set(facts.map((each) => each.found)))
+    await deleteBeyond(connection, found)
 }
 
-/** Makes these sets what the register holds, and what is being read up to a final block. */
+async function deleteBeyond(
+  connection: Connection,
+  { chainId, key, max }: FoundContracts,
+): Promise<void> {
+  const own = sql`chain_id = ${chainId} and origin = ${key}`
+  const [row] = await connection.run(
+    sql`select count(*) as found from found_contracts where ${own}`,
+  )
+  const beyond = Number(row?.found) - max
+  if (beyond <= 0) return
+  await connection.run(sql`
+    delete from found_contracts where ${own} and contract in (
+      select contract from found_contracts where ${own}
+      order by block_number desc, contract desc limit ${beyond})`)
+}
+
+/** Makes these sets what the register holds. */
 export async function loadFound(
   connection: Connection,
   sets: readonly FoundContracts[],
-  historyTo: number,
 ): Promise<void> {
   for (const set of sets) {
     const found = await readFound(connection, set)
-    set.forgetAbove(historyTo)
-    for (const [contract, block] of found) set.add(contract, block)
+    set.forgetAbove(-1)
+    set.add(found)
   }
 }
 
@@ -106,6 +125,13 @@ export async function writeFactories(
     on conflict (chain_id, origin) do update set read_number = excluded.read_number`)
 }
 
-export async function deleteFactories(connection: Connection, chainId: number): Promise<void> {
-  await connection.run(sql`delete from factories where chain_id = ${chainId}`)
+/** Deletes what other origins led to, and how far they are read. */
+export async function keepOrigins(
+  connection: Connection,
+  chainId: number,
+  origins: readonly string[],
+): Promise<void> {
+  const others = sql`chain_id = ${chainId} and not origin ${inNames(origins)}`
+  await connection.run(sql`delete from found_contracts where ${others}`)
+  await connection.run(sql`delete from factories where ${others}`)
 }

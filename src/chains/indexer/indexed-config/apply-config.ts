@@ -85,6 +85,7 @@ async function removeOfChain(
   const again = new Set([...names, ...(backfill?.datasets ?? [])])
   const datasets = deps.datasets.filter(({ name }) => again.has(name))
   await removeDatasets(change, datasets)
+  for (const each of deps.datasets) await each.prune?.(connection, chainId)
   await endBackfill(connection, chainId)
   const wanted = datasets
     .map(({ name }) => name)
