@@ -186,6 +186,20 @@ test('two events beside burns are too few for a bridge, and named as unread', as
   assert.match(remarks.join('\n'), seen)
 })
 
+test('contracts that emit the same events are named in one line, with where a factory would go', async () => {
+  const token = await newToken('Potted')
+  const pots = [await newBridge(token), await newBridge(token), await newBridge(token)]
+  const abi = parseAbi(['function send(uint256)'])
+  for (const pot of pots) {
+    await sendCall(rpc, calls.approveAll({ token, from, spender: pot }))
+    await sendCall(rpc, { from, to: pot, data: encodeFunctionData({ abi, args: [7n] }) })
+  }
+  const { remarks } = await draft(token, pots)
+  const told = remarks.filter((each) => pots.some((pot) => each.includes(pot)))
+  assert.equal(told.length, 1)
+  assert.match(told[0] ?? '', /^3 contracts \(0x.*\) emit \S+ 3 times on .*as contracts\.factory$/)
+})
+
 function newToken(name: string): Promise<Checksummed> {
   assert.ok(from !== undefined)
   const values = [name, name.toUpperCase(), from, units(1_000_000)]
