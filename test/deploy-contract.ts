@@ -1,4 +1,4 @@
-import { type Address, getAddress } from 'viem'
+import { type Address, getAddress, type Hash } from 'viem'
 import { mine } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import type { Call } from '#devnet/calls.ts'
@@ -26,6 +26,7 @@ export async function transact(chain: ChainClient, call: Call) {
   const method = 'eth_getTransactionReceipt'
   const receipt = (await chain.rpc.send({ method, params: [hash] })) as {
     readonly status: string
+    readonly transactionHash: Hash
     readonly contractAddress: Address | null
   }
   if (receipt.status !== '0x1') throw new Error(`the transaction ${hash} failed`)

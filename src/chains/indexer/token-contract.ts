@@ -1,4 +1,5 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
+import { EndpointError } from '#chains/chain/endpoints/endpoint-error.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 
@@ -22,8 +23,45 @@ export async function askContract(
   holder: Address,
   blockNumber: number,
 ): Promise<bigint> {
-  const data: `0x${string}` =
-    holder === ZERO_ADDRESS ? TOTAL_SUPPLY : `${BALANCE_OF}${holder.slice(2).padStart(64, '0')}`
+  return readNumber(source, token, {
+    data: holder === ZERO_ADDRESS ? TOTAL_SUPPLY : balanceOf(holder),
+    blockNumber,
+  })
+}
+
+/**
+ * `totalSupply()`, to compare with the supply that transfers leave. Contracts without a burn, such as WETH9, keep
+ * what the zero address was sent in `totalSupply()`, as its balance.
+ */
+export async function askSupply(
+  source: Pick<ChainSource, 'call'>,
+  token: Address,
+  { stored, blockNumber }: { readonly stored: bigint; readonly blockNumber: number },
+): Promise<bigint> {
+  const total = await askContract(source, token, ZERO_ADDRESS, blockNumber)
+  if (total === stored) return total
+  const buried = await readNumber(source, token, {
+    data: balanceOf(ZERO_ADDRESS),
+    blockNumber,
+  }).catch(nothingIfReverted)
+  return total - buried === stored ? stored : total
+}
+
+/** A contract may refuse to answer for the zero address; a node that fails answers nothing. */
+function nothingIfReverted(error: unknown): bigint {
+  if (error instanceof EndpointError && error.kind === 'reverted') return 0n
+  throw error
+}
+
+function balanceOf(holder: Address): `0x${string}` {
+  return `${BALANCE_OF}${holder.slice(2).padStart(64, '0')}`
+}
+
+async function readNumber(
+  source: Pick<ChainSource, 'call'>,
+  token: Address,
+  { data, blockNumber }: { readonly data: `0x${string}`; readonly blockNumber: number },
+): Promise<bigint> {
   const answer = await source.call(token, data, blockNumber)
   if (answer.length !== 66)
     throw new RpcError(

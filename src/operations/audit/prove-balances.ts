@@ -1,7 +1,7 @@
 import { circulatingOf, readTotalSupply, totalSupplyOf } from '#chains/datasets/holders/queries.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import type { ChainStatus, IndexStatus } from '#chains/indexer/status.ts'
-import { askContract } from '#chains/indexer/token-contract.ts'
+import { askContract, askSupply } from '#chains/indexer/token-contract.ts'
 import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { isTracked } from '#domain/token.ts'
 import type { Connection, Row } from '#store/engine.ts'
@@ -48,15 +48,12 @@ async function proveSupply(
 ): Promise<string | undefined> {
   const { token, chain, contract } = place
   const supply = await readTotalSupply(stored, token.symbol, chain.chain.id)
+  const total = totalSupplyOf(supply)
   const source = deps.sourceOf(chain.chain)
-  const found = await askContract(source, contract, ZERO_ADDRESS, chain.blockNumber)
-  if (found !== totalSupplyOf(supply))
-    return describe(deps, place, {
-      contract,
-      holder: ZERO_ADDRESS,
-      onChain: found,
-      stored: totalSupplyOf(supply),
-    })
+  const { blockNumber } = chain
+  const onChain = await askSupply(source, contract, { stored: total, blockNumber })
+  if (onChain !== total)
+    return describe(deps, place, { contract, holder: ZERO_ADDRESS, onChain, stored: total })
   if (circulatingOf(supply) < 0n)
     return `${token.symbol} on ${chain.chain.name}: circulating supply is negative`
   return undefined

@@ -3,13 +3,18 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import type { Address } from 'viem'
+import { type Address, zeroAddress } from 'viem'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
+import { accounts, addresses } from '#devnet/addresses.ts'
 import { calls } from '#devnet/calls.ts'
 import { units } from '#devnet/units.ts'
+import { logOf } from '#test/chain-builder/log-plans.ts'
+import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { createContract, creationOf, fillPool, sendCall } from '#test/deployed-ecosystem.ts'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPlainChain } from '#test/plain-chain.ts'
 import { draftFor } from '#test/setup/draft-harness.ts'
+import { baseWith, onBase } from '#test/token-world.ts'
 import { checkFile } from './check-file.ts'
 
 const DAY = 86_400
@@ -86,4 +91,31 @@ test('days between since and the first event of a later source have the price of
     warnings[0] ?? '',
     /^tokens\[0\]\.price\[0\]: LATE has no price from 2023-11-14 to 2023-11-16/,
   )
+})
+
+test('check says which of the newest logs add nothing, such as payouts of the coin that is not listed', async () => {
+  const { distributor, grave } = addresses.base
+  const { holder } = accounts
+  const coin: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
+  const node = await serveChain(
+    baseWith(...[grave, coin, coin].map((paid) => [logOf.claim(distributor, holder, paid, 5n)])),
+  )
+  try {
+    const { file } = localEcosystemAt({ base: node.url }, onBase)
+    const path = join(folder, 'coin.json')
+    await writeFile(path, JSON.stringify(file))
+    const deps = { clock: Date.now, onProgress: () => undefined }
+    const { warnings } = await checkFile(deps, { file: path, offline: false })
+    assert.deepEqual(
+      warnings.filter(({ message }) => message.includes('of the last')),
+      [
+        {
+          field: 'dividends[0]',
+          message: `2 of the last 3 logs: not counted, reported as an anomaly: token ${zeroAddress} is not listed for chain base`,
+        },
+      ],
+    )
+  } finally {
+    await node.stop()
+  }
 })

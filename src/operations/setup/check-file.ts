@@ -177,29 +177,28 @@ function judgeLogs(ecosystem: Ecosystem, mapping: Mapping, sample: Sample): Outc
   const unread = source.code === undefined ? undefined : reads.find(isUnread)
   if (unread !== undefined)
     return { rows, errors: [{ field: `${name}.rows`, message: whyNotRead(unread) }] }
-  return { rows, ...judgeReadings(ecosystem, mapping, sample) }
+  const { warnings = [] } = judgeReadings(ecosystem, mapping, sample)
+  return { rows, warnings: [...tellUncounted(name, reads), ...warnings] }
 }
 
-/** Anomalies of single logs are reported by the index. */
 function judgeReadings(
   { burnAddresses }: Ecosystem,
   { name }: Mapping,
   { reads, from, to }: Sample,
 ): Outcome {
   const readings = reads.flatMap((each) => (each.kind === 'rows' ? each.rows : []))
-  if (readings.length === 0)
-    return {
-      warnings: [
-        {
-          field: name,
-          message: `no log in blocks ${from} to ${to} matches; see what the contract emits: sexton explain '${name}'`,
-        },
-      ],
-    }
+  if (readings.length === 0 && !reads.some(isUnread))
+    return warn(
+      name,
+      `no log in blocks ${from} to ${to} matches; see what the contract emits: sexton explain '${name}'`,
+    )
   const nowhere = new Set<string>([ZERO_ADDRESS, ...burnAddresses])
   const accounts = new Set(readings.map(({ account }) => account))
   const [only] = accounts
-  if (readings.every(({ account }) => account !== null && nowhere.has(account)))
+  if (
+    readings.length > 0 &&
+    readings.every(({ account }) => account !== null && nowhere.has(account))
+  )
     return warn(
       name,
       'every account is the zero address or a burn address; are the arguments swapped?',
@@ -210,6 +209,14 @@ function judgeReadings(
       `every one of the last ${readings.length} events names the same account, ${showAddress(only)}; is the argument the right one?`,
     )
   return {}
+}
+
+function tellUncounted(field: string, reads: readonly ReadLog[]): readonly Problem[] {
+  const unread = reads.filter(isUnread)
+  const last = unread.at(-1)
+  if (last === undefined) return []
+  const message = `${unread.length} of the last ${countOf(reads.length, 'log')}: ${whyNotRead(last)}`
+  return [{ field, message }]
 }
 
 function warn(field: string, message: string): Outcome {

@@ -63,6 +63,11 @@ export async function explainMapping(
     address: showAddress(source.address),
     event: source.event.name,
   }
+  const head = await chain.header('latest')
+  const to = head?.number ?? source.chain.startBlock
+  const scan = { from: source.chain.startBlock, to, untilMs: clock() + BUDGET_MS }
+  const deps = { source: chain, clock }
+  const addresses = await findEmitters(deps, source, scan)
   if (tx !== undefined) {
     const logs = await logsOfTransaction(chain, source, tx)
     const blocks = logs.map(({ blockNumber }) => blockNumber)
@@ -70,11 +75,6 @@ export async function explainMapping(
     const [block = 0] = blocks
     return { ...common, from: block, to: block, logs: await Promise.all(explained), emitted: {} }
   }
-  const head = await chain.header('latest')
-  const to = head?.number ?? source.chain.startBlock
-  const scan = { from: source.chain.startBlock, to, untilMs: clock() + BUDGET_MS }
-  const deps = { source: chain, clock }
-  const addresses = await findEmitters(deps, source, scan)
   const filter = filterOf(source, addresses)
   const matched = await scanBack(deps, { ...scan, filter, enough: LOGS })
   const sample =
@@ -142,17 +142,17 @@ async function explainLog(
       : Object.fromEntries(
           Object.entries(read.args).map(([name, value]) => [name, oneLine(String(value))]),
         )
-  return { ...place, args, outcome: outcomeOf(ecosystem, source, { read, args }) }
+  return { ...place, args, outcome: outcomeOf(ecosystem, source, { log, read, args }) }
 }
 
 function outcomeOf(
   ecosystem: Ecosystem,
   source: EventSource,
-  { read, args }: { readonly read: ReadLog; readonly args: ExplainedLog['args'] },
+  { log, read, args }: { log: SourceLog; read: ReadLog; args: ExplainedLog['args'] },
 ): string {
   if (read.kind === 'left-out')
     return read.by === 'where'
-      ? whyLeftOut(source)
+      ? whyLeftOut(source, log)
       : `left out: ${source.code?.file} makes no row of it`
   if (read.kind !== 'rows') return whyNotRead(read)
   const told = read.rows.map((row) => describeRow(ecosystem, row))
@@ -172,7 +172,9 @@ function whyBurned(
   return place < 0 ? '' : `; ${facts.to} is supply.burnAddresses[${place}]`
 }
 
-function whyLeftOut({ where, whereNot }: EventSource): string {
+function whyLeftOut({ made, where, whereNot }: EventSource, log: SourceLog): string {
+  if (made?.found.counts(log.address, log.blockNumber) === false)
+    return `left out: ${showAddress(log.address)} is none of the newest contracts that the factory made`
   const listed = (values: ReadonlySet<string>) => [...values].join(', ')
   const wanted = [
     ...[...where].map(([name, values]) => `${name} is one of ${listed(values)}`),

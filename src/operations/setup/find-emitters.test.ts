@@ -25,40 +25,46 @@ test('payouts of contracts made by a factory are indexed from proven blocks, and
       return transact(base.client, { from, to: factory, data })
     }
     await make()
-    const ecosystem = oneTokenEcosystemAt(base.rpcUrl, (file) => ({
-      ...file,
-      chains: file.chains.map((chain) => ({ ...chain, proofs: 'every' })),
-      dividends: [
-        {
-          chain: 'base',
-          contracts: {
-            factory,
-            event: 'event PotMade(address indexed owner, address pot)',
-            argument: 'pot',
+    const read = () =>
+      oneTokenEcosystemAt(base.rpcUrl, (file) => ({
+        ...file,
+        chains: file.chains.map((chain) => ({ ...chain, proofs: 'every' })),
+        dividends: [
+          {
+            chain: 'base',
+            contracts: {
+              factory,
+              event: 'event PotMade(address indexed owner, address pot)',
+              argument: 'pot',
+            },
+            event: 'event Paid(address indexed to, uint256 amount)',
+            ...{ kind: 'claim', recipient: 'to', amount: 'amount', token: 'GRAVE' },
           },
-          event: 'event Paid(address indexed to, uint256 amount)',
-          ...{ kind: 'claim', recipient: 'to', amount: 'amount', token: 'GRAVE' },
-        },
-      ],
-    }))
-    const indexer = startIndexer({ ecosystem, register })
+        ],
+      }))
+    const indexer = startIndexer({ ecosystem: read(), register })
     await indexer.caughtUp()
     await make()
     const abi = parseAbi(['function pay(address, uint256)'])
     const data = encodeFunctionData({ abi, functionName: 'pay', args: [accounts.holder, 4n] })
-    await transact(base.client, { from, to: stranger, data })
+    const { transactionHash: paid } = await transact(base.client, { from, to: stranger, data })
     await indexer.caughtUp()
     await indexer.stop()
     const found = await register.snapshot((reads) =>
       reads.run(sql`select count(*) as events from events where dataset = 'dividends'`),
     )
     assert.equal(Number(found[0]?.events), 4)
-    const { logs } = await explainMapping(
-      { clock: Date.now },
-      { ecosystem, mapping: 'dividends[0]' },
-    )
+    // Another process has an ecosystem of its own, in which no contract is found yet.
+    const mapping = 'dividends[0]'
+    const explain = (tx?: string) =>
+      explainMapping({ clock: Date.now }, { ecosystem: read(), mapping, tx })
+    const { logs } = await explain()
     assert.deepEqual(
       logs.map(({ args }) => args.amount),
       ['1', '2', '1', '2'],
     )
+    const [made] = (await explain(logs[0]?.txHash)).logs
+    assert.match(made?.outcome ?? '', /^counted: claim/)
+    const [strange] = (await explain(paid)).logs
+    assert.match(strange?.outcome ?? '', /^left out: 0x\w{40} is none of the newest contracts/)
   }))

@@ -62,7 +62,7 @@ async function besideMoves(
     enough: MOVES_MAX,
     untilMs: view.clock() + BUDGET_MS,
   })
-  const moves = logs.slice(-MOVES_MAX).filter(({ data }) => data.length === 66)
+  const moves = logs.slice(-MOVES_MAX).filter(({ data }) => data.length === 66 && BigInt(data) > 0n)
   const transactions = await Promise.all(
     [...Map.groupBy(moves, ({ txHash }) => txHash)].map(async ([hash, own]) => ({
       own,
@@ -106,7 +106,7 @@ function states(log: SourceLog, move: SourceLog, token: Address): boolean {
     ...indexed,
     ...(log.data.slice(2).match(/.{64}/g) ?? []).map((word) => `0x${word}`),
   ]
-  return BigInt(move.data) > 0n && words.includes(move.data)
+  return words.includes(move.data)
 }
 
 function count(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import type { Address } from '#domain/address.ts'
+import { COIN_ADDRESS } from '#domain/token.ts'
 import { draftFile } from './draft-file.ts'
 import type { Findings } from './inspect-chain.ts'
 import { bridgeEvents } from './known-bridges.ts'
@@ -37,6 +38,7 @@ function findings(name: string, id: number, more: Partial<Findings> = {}): Findi
     quotes: [],
     asset: undefined,
     payouts: [],
+    untold: [],
     rewards: [],
     remarks: [],
     ...more,
@@ -112,23 +114,54 @@ test('two contracts of one symbol are two tokens, and the price names the one in
   assert.ok(gate !== null && gate !== 'open' && gate.depthBlocks === 8)
 })
 
+const known = {
+  part: 'dividends',
+  signature: 'RewardPaid(address account, uint256 amount)',
+  mapping: { kind: 'claim', recipient: 'account', amount: 'amount' },
+} as const
+const payout = {
+  address: addressOf('5'),
+  topic0: addressOf('6'),
+  known,
+  event: 'event RewardPaid(address indexed account, uint256 amount)',
+  tokens: [usdc.address],
+  count: 3,
+  lastBlock: 9,
+  from: 5,
+  until: 10,
+}
+
+test('payouts that no token explains are asked about, with the coin as a token', () => {
+  const { file, questions, remarks } = draftFile([findings('base', 8453, { untold: [payout] })], {
+    ...answers,
+    payTo: undefined,
+  })
+  const [coin, claim] = questions
+  assert.deepEqual([coin?.path, claim?.path], ['tokens', 'dividends'])
+  assert.match(claim?.text ?? '', /RewardPaid\(.*\) 3 times, and moves no token beside it/)
+  assert.doesNotMatch(remarks.join(), /no payouts were found/)
+  const answered = { ...file, tokens: [...file.tokens, coin?.entry], dividends: [claim?.entry] }
+  const [read] = parseEcosystem('answered', answered).dividends
+  assert.equal(read?.token?.addresses.get('base'), COIN_ADDRESS)
+})
+
+test('the coin that payouts name beside tokens is asked about', () => {
+  const payouts = [{ ...payout, tokens: [usdc.address, COIN_ADDRESS] }]
+  const { questions } = draftFile([findings('base', 8453, { payouts, rewards: [usdc] })], {
+    ...answers,
+    payTo: undefined,
+  })
+  assert.deepEqual(
+    questions.map(({ path }) => path),
+    ['tokens', 'gate'],
+  )
+  assert.match(
+    questions[0]?.text ?? '',
+    /^0x5555.* 3 times, some of them for the coin of the chain/,
+  )
+})
+
 test('a payout without a token argument names the token that its transactions moved', () => {
-  const known = {
-    part: 'dividends',
-    signature: 'RewardPaid(address account, uint256 amount)',
-    mapping: { kind: 'claim', recipient: 'account', amount: 'amount' },
-  } as const
-  const payout = {
-    address: addressOf('5'),
-    topic0: addressOf('6'),
-    known,
-    event: 'event RewardPaid(address indexed account, uint256 amount)',
-    tokens: [usdc.address],
-    count: 3,
-    lastBlock: 9,
-    from: 5,
-    until: 10,
-  }
   const { file } = draftFile([findings('base', 8453, { payouts: [payout], rewards: [usdc] })], {
     ...answers,
     payTo: undefined,

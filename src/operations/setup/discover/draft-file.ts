@@ -5,6 +5,7 @@ import { countOf } from '#lib/count-of.ts'
 import { SetupError } from './chain-view.ts'
 import { draftBridges } from './draft-bridges.ts'
 import { deadAddresses, draftBurns, type Question } from './draft-burns.ts'
+import { draftCoin } from './draft-coin.ts'
 import type { Findings } from './inspect-chain.ts'
 import type { Payout } from './payouts.ts'
 import { describeFloor } from './pool-floor.ts'
@@ -80,7 +81,12 @@ export function draftFile(found: readonly Findings[], answers: Answers): Draft {
     ...(payment && { payment }),
     ...(gate.gate && { gate: gate.gate }),
   }
-  const questions = [...burns.questions, ...bridges.questions, ...gate.questions]
+  const questions = [
+    ...burns.questions,
+    ...bridges.questions,
+    ...draftCoin(found),
+    ...gate.questions,
+  ]
   return { file, notes, questions, remarks: describeMissing(found, file) }
 }
 
@@ -91,9 +97,10 @@ function describeMissing(
   const places = found.map(({ entry }) => entry.name).join(', ')
   const price = `no pool of ${primary?.symbol} whose other side has a price was found on ${places}: figures in dollars stay null`
   const payouts = `no payouts were found on ${places}: no contract around the token emits an event that is known as one; name others with --contract 0x…`
+  const isPaid = dividends ?? graveDigs ?? found.find(({ untold }) => untold.length > 0)
   return [
     ...(primary?.price === undefined ? [price] : []),
-    ...(dividends === undefined && graveDigs === undefined ? [payouts] : []),
+    ...(isPaid ? [] : [payouts]),
     ...found.flatMap(({ remarks }) => remarks),
   ]
 }

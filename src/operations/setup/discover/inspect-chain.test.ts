@@ -122,7 +122,7 @@ function newFactory(): Promise<Checksummed> {
   return createContract(rpc, from, creationOf('UniswapV2Factory', 'address', [from]))
 }
 
-test('a bridge is drafted from its events beside mints and burns; an unknown event is asked about', async () => {
+test('a bridge is drafted from its events beside mints and burns of more than 0; an unknown event is asked about', async () => {
   const bridged = await newToken('Bridged')
   const [bridge, furnace] = [await newBridge(bridged), await newBridge(bridged)]
   const abi = parseAbi([
@@ -145,6 +145,10 @@ test('a bridge is drafted from its events beside mints and burns; an unknown eve
     await act(bridge, 'send', amount + 1n)
     await act(furnace, 'teleport', amount + 2n)
     await sendCall(rpc, calls.burn({ token: bridged, from, amount }))
+  }
+  for (let count = 0; count < 4; count += 1) {
+    await act(bridge, 'receiveRemote', 0n)
+    await act(bridge, 'send', 0n)
   }
   const { file, notes, questions } = await draft(bridged)
   const { bridges } = parseEcosystem('draft', file)
@@ -180,6 +184,20 @@ test('two events beside burns are too few for a bridge, and named as unread', as
     `${furnace} emits \\S+ 2 times on chain-\\d+ in .*: nothing in the file reads them`,
   )
   assert.match(remarks.join('\n'), seen)
+})
+
+test('contracts that emit the same events are named in one line, with where a factory would go', async () => {
+  const token = await newToken('Potted')
+  const pots = [await newBridge(token), await newBridge(token), await newBridge(token)]
+  const abi = parseAbi(['function send(uint256)'])
+  for (const pot of pots) {
+    await sendCall(rpc, calls.approveAll({ token, from, spender: pot }))
+    await sendCall(rpc, { from, to: pot, data: encodeFunctionData({ abi, args: [7n] }) })
+  }
+  const { remarks } = await draft(token, pots)
+  const told = remarks.filter((each) => pots.some((pot) => each.includes(pot)))
+  assert.equal(told.length, 1)
+  assert.match(told[0] ?? '', /^3 contracts \(0x.*\) emit \S+ 3 times on .*as contracts\.factory$/)
 })
 
 function newToken(name: string): Promise<Checksummed> {

@@ -1,5 +1,6 @@
 import type { SourceLog } from '#chains/chain/chain-source.ts'
 import { type Address, parseAddress, showAddress } from '#domain/address.ts'
+import { COIN_ADDRESS, tokenAddress } from '#domain/token.ts'
 import { type FoundBridge, findBridges } from './bridges.ts'
 import { type BurnHabit, findBurns } from './burn-habits.ts'
 import { ask, type ChainEntry, type ChainView, describeChain, SetupError } from './chain-view.ts'
@@ -30,6 +31,8 @@ export interface Findings {
   readonly quotes: readonly QuotePrice[]
   readonly asset: PaymentAsset | undefined
   readonly payouts: readonly Payout[]
+  /** Payouts of the coin, or of nothing that a log shows. */
+  readonly untold: readonly Payout[]
   readonly rewards: readonly TokenFacts[]
   /** What was seen and is in no part of the file. */
   readonly remarks: readonly string[]
@@ -82,10 +85,10 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
     ),
   )
   const priced = [...chosen.quotes, ...quotes.flat()]
-  const paid = payouts.filter(({ tokens }) => tokens.some((each) => rewards.has(each)))
+  const told = sortPayouts(payouts, rewards)
   onStep('other events')
   const read = new Set([
-    ...paid.map((each) => `${each.address} ${each.topic0}`),
+    ...told.payouts.map((each) => `${each.address} ${each.topic0}`),
     ...bridges.filter(({ known }) => known).map((each) => `${each.address} ${each.topic0}`),
   ])
   const isRead = (log: SourceLog) => read.has(`${log.address} ${log.topics[0]}`)
@@ -107,7 +110,7 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
       view,
       priced.map(({ token: each }) => each),
     ),
-    payouts: paid,
+    ...told,
     rewards: [...rewards.values()],
     remarks: (await Promise.all(unread)).flat(),
   }
@@ -130,4 +133,14 @@ async function readRewards(
   const addresses = [...new Set(payouts.flatMap(({ tokens }) => tokens))]
   const facts = await Promise.all(addresses.map((each) => readToken(view, each)))
   return new Map(facts.filter((each) => each !== undefined).map((each) => [each.address, each]))
+}
+
+function sortPayouts(
+  all: readonly Payout[],
+  rewards: ReadonlyMap<Address, TokenFacts>,
+): Pick<Findings, 'payouts' | 'untold'> {
+  return {
+    payouts: all.filter(({ tokens }) => tokens.some((each) => rewards.has(each))),
+    untold: all.filter(({ tokens }) => tokens.every((each) => tokenAddress(each) === COIN_ADDRESS)),
+  }
 }

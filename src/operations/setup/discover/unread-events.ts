@@ -7,6 +7,9 @@ import type { ChainView } from './chain-view.ts'
 const BUDGET_MS = 20_000
 const LOGS_MAX = 2_000
 
+/** So many with the same events are told in one line. */
+const ALIKE_MIN = 3
+
 /** Nearly every contract emits them, and no part of the file is about them. */
 const COMMON = [
   'Transfer(address,address,uint256)',
@@ -36,13 +39,39 @@ export async function describeUnread(view: ChainView, looked: Looked): Promise<r
   })
   const where = `on ${view.name} in blocks ${from} to ${view.headNumber}`
   const byContract = Map.groupBy(logs, ({ address }) => address)
-  const unread = [...byContract].flatMap(([address, own]) => {
-    const events = inWords(own.filter((log) => !isRead(log)))
-    const name = showAddress(address)
-    return events === '' ? [] : [`${name} emits ${events} ${where}: nothing in the file reads them`]
-  })
+  const used = Map.groupBy(
+    logs.filter((log) => !isRead(log)),
+    ({ address }) => address,
+  )
+  // Pots of a game, say: the same events, however often.
+  const alike = Map.groupBy(used, ([, own]) => Object.keys(countTopics(own)).sort().join())
+  const unread = [...alike.values()].flatMap((group) =>
+    group.length < ALIKE_MIN
+      ? group.flatMap(([address, own]) => describe([address], own, where))
+      : describe(
+          group.map(([address]) => address),
+          group.flatMap(([, own]) => own),
+          where,
+        ),
+  )
   const silent = contracts.filter((each) => !byContract.has(each)).map(showAddress)
   return silent.length === 0 ? unread : [...unread, `no event ${where}: ${shorten(silent, 10)}`]
+}
+
+function describe(
+  contracts: readonly Address[],
+  logs: readonly SourceLog[],
+  where: string,
+): readonly string[] {
+  const events = inWords(logs)
+  if (events === '') return []
+  const text = `${events} ${where}: nothing in the file reads them`
+  const names = shorten(contracts.map(showAddress), 3)
+  return contracts.length === 1
+    ? [`${names} emits ${text}`]
+    : [
+        `${contracts.length} contracts (${names}) emit ${text}; if a contract makes them, a mapping names it as contracts.factory`,
+      ]
 }
 
 function inWords(logs: readonly SourceLog[]): string {

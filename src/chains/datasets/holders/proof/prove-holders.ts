@@ -1,7 +1,7 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import type { Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import { type ChainStatus, readIndexStatus } from '#chains/indexer/status.ts'
-import { askContract } from '#chains/indexer/token-contract.ts'
+import { askContract, askSupply } from '#chains/indexer/token-contract.ts'
 import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { isTracked } from '#domain/token.ts'
 import type { Connection, Engine } from '#store/engine.ts'
@@ -65,7 +65,11 @@ async function proveToken(
   const contract = claims[0]?.token ?? ZERO_ADDRESS
   try {
     const answers = await Promise.all(
-      claims.map(({ token, holder }) => askContract(source, token, holder, blockNumber)),
+      claims.map(({ token, holder, stored }) =>
+        holder === ZERO_ADDRESS
+          ? askSupply(source, token, { stored, blockNumber })
+          : askContract(source, token, holder, blockNumber),
+      ),
     )
     const index = claims.findIndex((claim, at) => claim.stored !== answers[at])
     const claim = claims[index]
