@@ -57,6 +57,7 @@ export async function buildConsole(): Promise<void> {
       modulePreload: { polyfill: false },
     },
   })
+  await buildFirstView(unfinished)
   const assets = join(unfinished, 'assets')
   const names = await readdir(assets)
   await preload(
@@ -66,6 +67,21 @@ export async function buildConsole(): Promise<void> {
   const packed = names.filter((name) => PACKED.test(name))
   await Promise.all(packed.map((name) => pack(join(assets, name))))
   await replaceOutput(unfinished)
+}
+
+/** For the server, which draws with it what is seen before scripts arrive. */
+async function buildFirstView(folder: string): Promise<void> {
+  const { build } = await import('esbuild')
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: ['console/src/first-view.tsx'],
+    outfile: join(folder, 'first-view.js'),
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+  })
 }
 
 /** At once: a server may be reading the old one. */

@@ -7,4 +7,6 @@ import { startTheme } from './parts/theme.ts'
 
 startTheme()
 const place = document.getElementById('page')
+// What the server drew is seen until now; the page draws the same again.
+place?.replaceChildren()
 if (place !== null) render(<App />, place)

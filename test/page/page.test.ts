@@ -46,6 +46,40 @@ describe('the page', () => {
     assertClean(watched)
   })
 
+  test('the figures are drawn before any script arrives', async () => {
+    const { page } = await openPage(browser, world.origin, { javaScriptEnabled: false })
+    await page.goto(world.origin)
+    await page.getByRole('heading', { name: 'GRAVE burned to date' }).waitFor()
+    await page.getByRole('link', { name: 'Keys' }).waitFor()
+    assert.match((await page.locator('.big').textContent()) ?? '', /[1-9]/)
+    await page.context().close()
+  })
+
+  test('fits small, odd and very wide windows, and forced colours show what is chosen', async () => {
+    for (const width of [320, 768, 820, 2_560]) {
+      const { page } = await openPage(browser, world.origin, { viewport: { width, height: 900 } })
+      for (const path of ['/', '/keys', '/try', WALLET_PAGE]) {
+        await page.goto(world.origin + path)
+        await page.getByRole('main').locator('section').first().waitFor()
+        const wider = await page.evaluate(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        )
+        assert.equal(wider, 0, `${path} at ${width}`)
+      }
+      await page.context().close()
+    }
+    const { page } = await openPage(browser, world.origin, { forcedColors: 'active' })
+    await page.goto(world.origin)
+    await page.getByRole('button', { name: '90 d' }).first().waitFor()
+    const colors = (pressed: boolean) =>
+      page.evaluate(
+        `getComputedStyle(document.querySelector('.seg button[aria-pressed=${pressed}]')).backgroundColor`,
+      )
+    assert.notEqual(await colors(true), await colors(false))
+    await assertAccessible(page)
+    await page.context().close()
+  })
+
   test('dark, on a phone: nothing is cut off, and axe finds nothing', async () => {
     const watched = await openPage(browser, world.origin, {
       viewport: { width: 360, height: 800 },

@@ -42,7 +42,7 @@ body { font: 18px/1.5 Georgia, serif; max-width: 44rem; margin: 3rem auto; paddi
 h1 { font-size: 1.6rem; line-height: 1.2 }
 h2 { font-size: 1.2rem }
 a { color: inherit }
-nav a + a { margin-left: 1rem }
+nav { display: flex; flex-wrap: wrap; gap: 0 1.4rem }
 main { overflow-wrap: anywhere }
 code, pre { font: 0.85em ui-monospace, monospace; background: light-dark(#e9ece6, #202824) }
 pre { padding: 1rem; white-space: pre-wrap }

@@ -10,11 +10,21 @@ export interface Head {
 
 /** Places in `console/index.html`. */
 const HEAD = '<!--head-->'
+const VIEW = '<!--view-->'
 const DATA = '<!--data-->'
 
-/** Fills the built page: tags of the head, and data that saves the script its first request. */
-export function fillShell(template: string, head: Head, data: unknown): string {
-  return template.replace(HEAD, () => tagsOf(head)).replace(DATA, () => dataOf(data))
+/**
+ * Fills the built page: tags of the head, what is seen before scripts arrive, and data that saves the script its first
+ * request.
+ */
+export function fillShell(
+  template: string,
+  { head, view, data }: { readonly head: Head; readonly view: string; readonly data: unknown },
+): string {
+  return template
+    .replace(HEAD, () => tagsOf(head))
+    .replace(VIEW, () => view)
+    .replace(DATA, () => dataOf(data))
 }
 
 function tagsOf({ title, description, url, image }: Head): string {

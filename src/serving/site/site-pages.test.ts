@@ -297,7 +297,7 @@ describe('pages', () => {
 
   test('only the register carries all figures; a wallet costs no copy of them', async (context) => {
     const { folder, read } = await open(context)
-    await writeFile(join(folder, 'index.html'), '<!--head--><!--data-->')
+    await writeBuilt(folder)
     assert.match(await read('/'), /"id":"a burn"/)
     const wallet = await read('/wallet/{address}', { address })
     assert.doesNotMatch(wallet, /a burn|series/)
@@ -309,7 +309,7 @@ describe('pages', () => {
 
   test('an unknown figure is left out of the head, and is not 0', async (context) => {
     const { folder, read } = await open(context, unknown)
-    await writeFile(join(folder, 'index.html'), '<!--head--><!--data-->')
+    await writeBuilt(folder)
     const head = await read('/')
     assert.match(head, /og:title" content="Sexton"/)
     assert.doesNotMatch(head, /\b0[\d.]*%? (?:GRAVE )?burned|null holders/)
@@ -323,7 +323,7 @@ describe('pages', () => {
     await assert.rejects(read('/assets/{file}', { file: 'page.js' }), { code: 'EISDIR' })
     await rm(join(folder, 'assets', 'unreadable.js'), { recursive: true })
     await writeFile(join(folder, 'assets', 'page.js'), 'page()')
-    await writeFile(join(folder, 'index.html'), '<!--head--><!--data-->')
+    await writeBuilt(folder)
     assert.match(await read('/keys'), /API keys · Sexton/)
     assert.equal(await read('/assets/{file}', { file: 'page.js' }), 'page()')
   })
@@ -331,7 +331,16 @@ describe('pages', () => {
 
 test('what a shell carries can end neither its tags nor its data', () => {
   const head = { title: '</title><script>', description: '"', url: 'https://x/' }
-  const html = fillShell('<!--head--><!--data-->', head, { name: '</script><script>$&' })
+  const html = fillShell('<!--head--><!--view--><!--data-->', {
+    head,
+    view: '$&',
+    data: { name: '</script><script>$&' },
+  })
   assert.doesNotMatch(html, /<\/title><script|<\/script><script/)
   assert.match(html, /\$&/)
 })
+
+async function writeBuilt(folder: string): Promise<void> {
+  await writeFile(join(folder, 'first-view.js'), 'export const drawFirstView = () => ""')
+  await writeFile(join(folder, 'index.html'), '<!--head--><!--view--><!--data-->')
+}

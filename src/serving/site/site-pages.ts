@@ -10,6 +10,7 @@ import { assetPage, CONSOLE_FOLDER } from './assets.ts'
 import { cardPage } from './cards/card-pages.ts'
 import { dollars, short } from './chart/format.ts'
 import { chartPages } from './chart-pages.ts'
+import { loadFirstView } from './first-view.ts'
 import { fillShell, type Head, MARK } from './shell.ts'
 import { type Snapshot, sharedSnapshot } from './snapshot.ts'
 import { type SiteColors, themeSheet } from './theme.ts'
@@ -142,12 +143,12 @@ interface ShellInput {
 }
 
 function shellPage({ path, folder, snapshot, headOf, more }: ShellInput): Page {
-  let template: Promise<string> | undefined
+  let template: ReturnType<typeof readTemplate> | undefined
   const pages = new VersionedText()
   return {
     path,
     async read(incoming) {
-      template ??= readFile(join(folder, 'index.html'), 'utf8')
+      template ??= readTemplate(folder, path)
       const reading = template
       reading.catch(() => {
         template = undefined
@@ -162,11 +163,18 @@ function shellPage({ path, folder, snapshot, headOf, more }: ShellInput): Page {
       const data = path === '/' ? now : { ...headOnly(now), ...own }
       return pages.answer(
         incoming,
-        { of: own ?? now, name: head.url, text: () => fillShell(built, head, data) },
+        { of: own ?? now, name: head.url, text: () => built(head, data) },
         [...HTML_HEADERS, 'Cache-Control', 'private, no-cache'],
       )
     },
   }
+}
+
+async function readTemplate(folder: string, path: string) {
+  const template = await readFile(join(folder, 'index.html'), 'utf8')
+  const draw = await loadFirstView(folder)
+  const [, first = ''] = path.split('/')
+  return (head: Head, data: object) => fillShell(template, { head, data, view: draw(data, first) })
 }
 
 function snapshotPage(snapshot: () => Promise<Snapshot>): Page {
