@@ -93,6 +93,9 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
     'The contract that emits the events. Of Chainlink, the proxy, whose aggregators are found and followed, or a single aggregator.',
   ),
   'tokens[].price.quote': says('A listed token with a price of its own.'),
+  'tokens[].price.wrapped': says(
+    'For the coin: most pools hold a token that wraps it. Both sides of the pool are compared with it.',
+  ),
   'tokens[].price.minLiquidityUsd': says(
     'While the pool holds less, counting both sides, there is no price: a nearly empty pool states any price. Pools of Uniswap, its forks and Solidly only.',
   ),

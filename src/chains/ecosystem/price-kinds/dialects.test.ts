@@ -222,6 +222,35 @@ test('shares of a vault have the price that a deposit or a withdrawal pays', asy
   )
 })
 
+test('the native coin has the price of what wraps it in a pool, which the file must name', async () => {
+  const address = await deploySolidly(false)
+  const ecosystem = (more: object) =>
+    localEcosystemAt({ base: base.rpcUrl, ethereum: ethereum.rpcUrl }, (file) => {
+      const [, , weth] = file.tokens
+      assert.ok(weth !== undefined)
+      const pool = {
+        kind: 'solidly',
+        chain: 'base',
+        address,
+        quote: 'USDC',
+        stable: false,
+      } as const
+      const coin = {
+        ...{ ...weth, symbol: 'COIN', addresses: { base: 'native' } },
+        price: { ...pool, ...more },
+      }
+      return { ...file, tokens: [...file.tokens, coin] }
+    })
+  const named = ecosystem({ wrapped: crypt })
+  await proveEcosystem(named, openSource)
+  assert.ok(Math.abs((await readingIn(named, 'COIN')).price - 3) < 1e-9)
+  await assert.rejects(
+    proveEcosystem(ecosystem({}), openSource),
+    /price.address: .*name the token that stands for the coin there in "wrapped"/,
+  )
+  await assert.rejects(proveEcosystem(ecosystem({ wrapped: weth }), openSource), /price.address: /)
+})
+
 test('the native coin is proven without a contract, and a token has its price in a pool with the coin', async () => {
   const pool = await deployContract(base.client, 'CryptoSwapPool', [`0x${'ee'.repeat(20)}`, crypt])
   await act(pool, 'exchange')

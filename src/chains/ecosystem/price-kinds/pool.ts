@@ -1,9 +1,11 @@
 import { from } from 'ox/AbiFunction'
 import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { type MicroUsd, PRICE_ONE, type Price } from '#domain/money.ts'
+import { COIN_ADDRESS } from '#domain/token.ts'
 import { parseDecimal } from '#lib/decimal.ts'
+import type { JsonMembers } from '#lib/json.ts'
 import { argument, DecodeError, type EventArguments } from '../event-arguments.ts'
-import { decimalText, symbol } from '../fields.ts'
+import { addressText, decimalText, symbol } from '../fields.ts'
 import type {
   AskView,
   Chain,
@@ -32,6 +34,31 @@ export const liquidityFields = {
     description:
       'the dollars in the pool below which its price does not count, such as "10000"; of a v3 pool, those of its virtual reserves, of which a narrow position has many times its worth',
   },
+}
+
+/** For pools that hold a token in place of the coin. */
+export const wrappedFields = {
+  wrapped: {
+    ...addressText,
+    description: 'the token that stands for the coin in the pool, such as WETH',
+  },
+}
+
+/** Puts the wrapped token in place of the coin, on either side of a pair. */
+export function wrappedIn(
+  { resolver, field }: PriceContext,
+  { name }: Chain,
+  wrapped: string | undefined,
+): { readonly facts: JsonMembers; wrap<Pair extends PricePair>(pair: Pair): Pair } {
+  if (wrapped === undefined) return { facts: {}, wrap: (pair) => pair }
+  const address = resolver.address(`${field}.wrapped`, wrapped)
+  const addresses = new Map([[name, address]])
+  const standIn = <Side extends PricedToken | null>(side: Side): Side =>
+    side?.addresses.get(name) === COIN_ADDRESS ? { ...side, addresses } : side
+  return {
+    facts: { wrapped: address },
+    wrap: (pair) => ({ ...pair, token: standIn(pair.token), quote: standIn(pair.quote) }),
+  }
 }
 
 /** Null without a floor. */
@@ -153,7 +180,11 @@ function judgeSides(
   const quote = quoteOf(pair)
   const rest = both.filter((each) => each !== addressOn(chain, pair.token))
   const wrong = `${found}, not of ${pair.token.symbol} and ${quote.symbol}`
-  if (rest.length !== 1) return { field: 'address', message: `${wrong}; correct the address` }
+  if (rest.length !== 1) {
+    const hasCoin = [pair.token, quote].some((each) => addressOn(chain, each) === COIN_ADDRESS)
+    const remedy = hasCoin ? 'name the token that stands for the coin there in "wrapped", or ' : ''
+    return { field: 'address', message: `${wrong}; ${remedy}correct the address` }
+  }
   if (rest[0] === addressOn(chain, quote)) return undefined
   const right = pair.tokens.find((each) => addressOn(chain, each) === rest[0])
   const remedy = right

@@ -11,6 +11,8 @@ import {
   readSorted,
   resolveFloor,
   type Sorted,
+  wrappedFields,
+  wrappedIn,
 } from './pool.ts'
 import { definePriceKind, resolveContract } from './price-kind.ts'
 
@@ -25,23 +27,25 @@ export const solidly = definePriceKind({
     ...poolFields,
     stable: Type.Boolean({ description: 'what stable() of the pair says' }),
   },
-  options: liquidityFields,
+  options: { ...liquidityFields, ...wrappedFields },
   meanings: {
     stable:
       'Whether the pair trades along `x³y + xy³`, or like Uniswap v2. Compared with the pair.',
   },
-  resolve(context, { quote, stable, minLiquidityUsd, ...price }) {
+  resolve(context, { quote, stable, minLiquidityUsd, wrapped, ...price }) {
     const contract = resolveContract(context, price)
     if (contract === undefined) return null
     const { chain, address } = contract
+    const { facts, wrap } = wrappedIn(context, chain, wrapped)
     return {
       kind: 'solidly',
       ...contract,
       quote,
       floor: resolveFloor(context, minLiquidityUsd),
       events: [SYNC],
-      facts: { stable },
-      read(args, pair) {
+      facts: { stable, ...facts },
+      read(args, given) {
+        const pair = wrap(given)
         const held = [argument.amount(args, 'reserve0'), argument.amount(args, 'reserve1')] as const
         const state = stable
           ? stableState(held, decimalsSorted(pair, chain))
@@ -55,7 +59,7 @@ export const solidly = definePriceKind({
             field: 'stable',
             message: `the pair at ${showAddress(address)} on ${chain.name} has ${found} as stable(); write ${found}`,
           }
-        return proveSides(contract, ask, pair)
+        return proveSides(contract, ask, wrap(pair))
       },
     }
   },

@@ -1,5 +1,13 @@
 import { type AbiEvent, from } from 'ox/AbiEvent'
-import { liquidityFields, poolFields, proveSides, readSqrtPrice, resolveFloor } from './pool.ts'
+import {
+  liquidityFields,
+  poolFields,
+  proveSides,
+  readSqrtPrice,
+  resolveFloor,
+  wrappedFields,
+  wrappedIn,
+} from './pool.ts'
 import { definePriceKind, resolveContract } from './price-kind.ts'
 
 /** A pool of Uniswap v3 or a fork with its event, such as Slipstream: the price after every swap. */
@@ -23,19 +31,20 @@ function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
     kind,
     events: [event],
     fields: poolFields,
-    options: liquidityFields,
-    resolve(context, { quote, minLiquidityUsd, ...price }) {
+    options: { ...liquidityFields, ...wrappedFields },
+    resolve(context, { quote, minLiquidityUsd, wrapped, ...price }) {
       const contract = resolveContract(context, price)
       if (contract === undefined) return null
+      const { facts, wrap } = wrappedIn(context, contract.chain, wrapped)
       return {
         kind,
         ...contract,
         quote,
         floor: resolveFloor(context, minLiquidityUsd),
         events: [event],
-        facts: {},
-        read: (args, pair) => readSqrtPrice(args, pair, contract.chain),
-        prove: (ask, pair) => proveSides(contract, ask, pair),
+        facts,
+        read: (args, pair) => readSqrtPrice(args, wrap(pair), contract.chain),
+        prove: (ask, pair) => proveSides(contract, ask, wrap(pair)),
       }
     },
   })
