@@ -1,8 +1,16 @@
 /** Every text of the page, so that it can be translated in one place; those of a wallet are in `wallet-texts.ts`. */
 export const texts = {
   skip: 'Skip to the figures',
-  nav: { register: 'Register', keys: 'Keys', try: 'Try', docs: 'Docs', label: 'Sections' },
+  nav: {
+    register: 'Register',
+    entries: 'Entries',
+    keys: 'Keys',
+    try: 'Try',
+    docs: 'Docs',
+    label: 'Sections',
+  },
   theme: 'Switch between light and dark',
+  copied: 'Copied',
   ago: (age: string) => `${age} ago`,
   footer: {
     promise: 'Everything here can be read again from the chains, by anyone.',
@@ -91,7 +99,8 @@ export const texts = {
     note: 'Written as blocks arrive.',
     struck: 'If a chain replaces a block, its entries are struck out, not erased.',
     newest: 'Newest',
-    all: 'All',
+    all: 'All entries',
+    soFar: (day: string) => `${day}, so far`,
     columns: {
       ago: 'Ago',
       what: 'What',
@@ -100,6 +109,7 @@ export const texts = {
       token: 'Token',
       valueThen: 'At the time',
       chain: 'Chain',
+      block: 'Block',
       finality: 'Finality',
     },
     replaced: (block: string) => `block ${block} was replaced`,

@@ -11,9 +11,11 @@ import { passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
 // Run first, since the last of the tests below uses up what is free.
 import './keys-on-page.ts'
 import './pages-of-text.ts'
+import './entries-on-page.ts'
 import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
 import { pageStage } from './page-stage.ts'
 
+const LISTS = ['/entries', '/entries/holders', '/entries/diggers']
 const WALLET_PAGE = `/wallet/${accounts.holder}`
 
 describe('the page', () => {
@@ -82,10 +84,10 @@ describe('the page', () => {
 
   test('dark, on a phone: nothing is cut off, and axe finds nothing', async () => {
     const watched = await openPage(browser, world.origin, {
-      viewport: { width: 360, height: 800 },
+      viewport: { width: 320, height: 800 },
       colorScheme: 'dark',
     })
-    for (const path of ['/', '/keys', '/try', WALLET_PAGE]) {
+    for (const path of ['/', ...LISTS, '/keys', '/try', WALLET_PAGE]) {
       await watched.page.goto(world.origin + path)
       await watched.page.getByRole('main').locator('section').first().waitFor()
       const wider = await watched.page.evaluate(
@@ -135,13 +137,17 @@ describe('the page', () => {
       const text = await (await fetch(`${world.origin}/snapshot.json`)).text()
       return text.includes(txHash) || undefined
     }, 20_000)
-    const watched = await open('/')
-    const row = watched.page.locator('tr', { hasText: '1.234' }).first()
-    await row.waitFor()
+    const lists = await openPage(browser, world.origin)
+    await lists.page.goto(`${world.origin}/entries?kind=burn`)
+    const both = [await open('/'), lists]
+    for (const { page } of both) await page.locator('tr', { hasText: '1.234' }).first().waitFor()
     await reorg(base, { depth: 3 })
-    await watched.page.locator('tr.struck', { hasText: '1.234' }).waitFor()
-    await watched.page.getByText(/block [0-9,]+ was replaced/).waitFor()
-    assertClean(watched)
+    for (const watched of both) {
+      await watched.page.locator('tr.struck', { hasText: '1.234' }).waitFor()
+      await watched.page.getByText(/block [0-9,]+ was replaced/).waitFor()
+      assertClean(watched)
+    }
+    await lists.page.context().close()
   })
 
   test('a server that is away is not asked in a hurry, and the last figures stay', async () => {
