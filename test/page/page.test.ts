@@ -123,6 +123,48 @@ describe('the page', () => {
     assertClean(watched)
   })
 
+  test('scale, hours, comparison and rate are in the address; a projection says that it is one', async () => {
+    const watched = await open('/?period=7d')
+    const { page } = watched
+    const before = (await world.api.get('/api/usage')).body.requestCount
+    await page.getByLabel('Log scale').first().check()
+    await page.getByLabel('By hour').check()
+    await page.getByLabel('Compare with the period before').check()
+    await page.getByLabel('Rate and projection').check()
+    assert.match(page.url(), /\?period=7d&compare=before&rate=30d&scale=log&interval=hour$/)
+    for (const text of [/7 days before/, /rate over 30 full days/, /by \d+ \w+ at this rate/])
+      await page.getByText(text).first().waitFor()
+    await page.getByText('projection', { exact: true }).first().waitFor()
+    await page.getByText('calls left today').waitFor()
+    assert.equal((await world.api.get('/api/usage')).body.requestCount, before + 1)
+    await assertAccessible(page)
+    await page.route('**/api/stats/history*', (route) => route.abort())
+    await page.reload()
+    await page.getByRole('alert').waitFor()
+    assert.equal(await page.getByLabel('By hour').isChecked(), false, 'what was refused is not on')
+    assert.match(page.url(), /\?period=7d&compare=before&rate=30d&scale=log$/)
+    assert.equal(await page.getByLabel('Compare with the period before').isChecked(), true)
+    await page.unrouteAll()
+    assertClean(watched)
+  })
+
+  test('charts and badges are embedded by a text that is copied', async () => {
+    const { page } = await open('/?period=30d')
+    const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
+    await page.getByRole('button', { name: 'Copy embed' }).first().click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    const [, link, picture] = /^<a href="([^"]+)"><img src="([^"]+)" alt/.exec(await copied()) ?? []
+    assert.equal(link, `${world.origin}/?period=30d`)
+    assert.equal(
+      (await fetch(picture ?? '')).headers.get('content-type'),
+      'image/svg+xml; charset=utf-8',
+    )
+    await page.getByRole('button', { name: 'Copy Markdown burned' }).click()
+    const badge = `[![burned](${world.origin}/badges/burned.svg)](${world.origin}/)`
+    await page.getByText(badge).waitFor()
+    assert.equal(await copied(), badge)
+  })
+
   test('an entry whose block is replaced is struck out, not erased', async () => {
     const { base, devnet } = world
     const from = devnet.wallets.holder.address

@@ -48,7 +48,7 @@ export function Requests({ requests }: { readonly requests: readonly Request[] }
             <div key={name} class="request">
               <pre>{code}</pre>
               <p class="links">
-                <Copy text={code} label={t.copy(name)} />
+                <Copy text={code} label={t.copy} of={name} />
                 <button type="button" class="as-link" onClick={() => csv(request)}>
                   {t.csv(name)}
                 </button>
