@@ -6,6 +6,7 @@ import { RegisterPage } from './register/register-page.tsx'
 import { useSnapshot } from './state/snapshot.ts'
 import { texts } from './texts.ts'
 
+const EntriesPage = lazy(async () => (await import('./entries/entries-page.tsx')).EntriesPage)
 const KeysPage = lazy(async () => (await import('./keys/keys-page.tsx')).KeysPage)
 const TryPage = lazy(async () => (await import('./try/try-page.tsx')).TryPage)
 const WalletPage = lazy(async () => (await import('./wallet/wallet-page.tsx')).WalletPage)
@@ -23,6 +24,7 @@ export function App() {
       <Banners snapshot={snapshot} failure={failure} retry={retry} />
       <main id="main">
         {first === '' && <RegisterPage snapshot={snapshot} struck={struck} />}
+        {first === 'entries' && <EntriesPage tab={second} snapshot={snapshot} struck={struck} />}
         {first === 'keys' && <KeysPage service={snapshot.service} />}
         {first === 'try' && <TryPage service={snapshot.service} />}
         {first === 'wallet' && <WalletPage address={second} snapshot={snapshot} />}

@@ -1,8 +1,16 @@
 /** Every text of the page, so that it can be translated in one place; those of a wallet are in `wallet-texts.ts`. */
 export const texts = {
   skip: 'Skip to the figures',
-  nav: { register: 'Register', keys: 'Keys', try: 'Try', docs: 'Docs', label: 'Sections' },
+  nav: {
+    register: 'Register',
+    entries: 'Entries',
+    keys: 'Keys',
+    try: 'Try',
+    docs: 'Docs',
+    label: 'Sections',
+  },
   theme: 'Switch between light and dark',
+  copied: 'Copied',
   ago: (age: string) => `${age} ago`,
   footer: {
     promise: 'Everything here can be read again from the chains, by anyone.',
@@ -62,6 +70,15 @@ export const texts = {
     label: 'Burned per day by chain, with the running total',
     asTable: 'The same as a table',
     total: 'total',
+    rateTick: 'Rate and projection',
+    rate: (days: number) => `rate over ${days} full days, a day`,
+    rateNote:
+      'The rate is the mean of 30 full days. Dots say what would be if it stayed so; nothing is entered there.',
+    projection: 'projection',
+    projected: (total: string, day: string) => `${total} by ${day} at this rate`,
+    compareTick: 'Compare with the period before',
+    dayBefore: (days: number) => `${days} days before`,
+    before: (change: string, days: number) => `${change} on the ${days} days before`,
   },
   period: {
     reading: 'Reading the longer period; the days below are those of the page.',
@@ -70,7 +87,7 @@ export const texts = {
     free: 'free',
     cost: (calls: number) => `${calls} calls`,
   },
-  links: { csv: 'CSV, 1 call', svg: 'SVG', png: 'PNG' },
+  links: { csv: 'CSV, 1 call', svg: 'SVG', png: 'PNG', embed: 'Copy embed' },
   ledger: {
     title: 'The rest of the ledger',
     foot: 'A black foot line means zero. Lines without one start where their figures do.',
@@ -85,13 +102,18 @@ export const texts = {
     noPrice: 'No price right now',
     change: (change: string, days: number) => `${change} in ${days} days`,
     today: 'today, so far',
+    earlier: (change: string) => `${change} before`,
+    log: 'Log scale',
+    hours: 'By hour',
+    hoursCost: '1 call',
   },
   entries: {
     title: 'Entries',
     note: 'Written as blocks arrive.',
     struck: 'If a chain replaces a block, its entries are struck out, not erased.',
     newest: 'Newest',
-    all: 'All',
+    all: 'All entries',
+    soFar: (day: string) => `${day}, so far`,
     columns: {
       ago: 'Ago',
       what: 'What',
@@ -100,6 +122,7 @@ export const texts = {
       token: 'Token',
       valueThen: 'At the time',
       chain: 'Chain',
+      block: 'Block',
       finality: 'Finality',
     },
     replaced: (block: string) => `block ${block} was replaced`,
@@ -131,6 +154,8 @@ export const texts = {
     note: 'Pictures with addresses of their own, at most a minute old.',
     badges: 'Badges',
     charts: 'One chart, one address',
+    markdown: 'Copy Markdown',
+    embed: 'Copy embed',
   },
   search: {
     label: 'Find a wallet',

@@ -11,9 +11,11 @@ import { passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
 // Run first, since the last of the tests below uses up what is free.
 import './keys-on-page.ts'
 import './pages-of-text.ts'
+import './entries-on-page.ts'
 import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
 import { pageStage } from './page-stage.ts'
 
+const LISTS = ['/entries', '/entries/holders', '/entries/diggers']
 const WALLET_PAGE = `/wallet/${accounts.holder}`
 
 describe('the page', () => {
@@ -82,10 +84,10 @@ describe('the page', () => {
 
   test('dark, on a phone: nothing is cut off, and axe finds nothing', async () => {
     const watched = await openPage(browser, world.origin, {
-      viewport: { width: 360, height: 800 },
+      viewport: { width: 320, height: 800 },
       colorScheme: 'dark',
     })
-    for (const path of ['/', '/keys', '/try', WALLET_PAGE]) {
+    for (const path of ['/', ...LISTS, '/keys', '/try', WALLET_PAGE]) {
       await watched.page.goto(world.origin + path)
       await watched.page.getByRole('main').locator('section').first().waitFor()
       const wider = await watched.page.evaluate(
@@ -121,6 +123,48 @@ describe('the page', () => {
     assertClean(watched)
   })
 
+  test('scale, hours, comparison and rate are in the address; a projection says that it is one', async () => {
+    const watched = await open('/?period=7d')
+    const { page } = watched
+    const before = (await world.api.get('/api/usage')).body.requestCount
+    await page.getByLabel('Log scale').first().check()
+    await page.getByLabel('By hour').check()
+    await page.getByLabel('Compare with the period before').check()
+    await page.getByLabel('Rate and projection').check()
+    assert.match(page.url(), /\?period=7d&compare=before&rate=30d&scale=log&interval=hour$/)
+    for (const text of [/7 days before/, /rate over 30 full days/, /by \d+ \w+ at this rate/])
+      await page.getByText(text).first().waitFor()
+    await page.getByText('projection', { exact: true }).first().waitFor()
+    await page.getByText('calls left today').waitFor()
+    assert.equal((await world.api.get('/api/usage')).body.requestCount, before + 1)
+    await assertAccessible(page)
+    await page.route('**/api/stats/history*', (route) => route.abort())
+    await page.reload()
+    await page.getByRole('alert').waitFor()
+    assert.equal(await page.getByLabel('By hour').isChecked(), false, 'what was refused is not on')
+    assert.match(page.url(), /\?period=7d&compare=before&rate=30d&scale=log$/)
+    assert.equal(await page.getByLabel('Compare with the period before').isChecked(), true)
+    await page.unrouteAll()
+    assertClean(watched)
+  })
+
+  test('charts and badges are embedded by a text that is copied', async () => {
+    const { page } = await open('/?period=30d')
+    const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
+    await page.getByRole('button', { name: 'Copy embed' }).first().click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    const [, link, picture] = /^<a href="([^"]+)"><img src="([^"]+)" alt/.exec(await copied()) ?? []
+    assert.equal(link, `${world.origin}/?period=30d`)
+    assert.equal(
+      (await fetch(picture ?? '')).headers.get('content-type'),
+      'image/svg+xml; charset=utf-8',
+    )
+    await page.getByRole('button', { name: 'Copy Markdown burned' }).click()
+    const badge = `[![burned](${world.origin}/badges/burned.svg)](${world.origin}/)`
+    await page.getByText(badge).waitFor()
+    assert.equal(await copied(), badge)
+  })
+
   test('an entry whose block is replaced is struck out, not erased', async () => {
     const { base, devnet } = world
     const from = devnet.wallets.holder.address
@@ -135,13 +179,17 @@ describe('the page', () => {
       const text = await (await fetch(`${world.origin}/snapshot.json`)).text()
       return text.includes(txHash) || undefined
     }, 20_000)
-    const watched = await open('/')
-    const row = watched.page.locator('tr', { hasText: '1.234' }).first()
-    await row.waitFor()
+    const lists = await openPage(browser, world.origin)
+    await lists.page.goto(`${world.origin}/entries?kind=burn`)
+    const both = [await open('/'), lists]
+    for (const { page } of both) await page.locator('tr', { hasText: '1.234' }).first().waitFor()
     await reorg(base, { depth: 3 })
-    await watched.page.locator('tr.struck', { hasText: '1.234' }).waitFor()
-    await watched.page.getByText(/block [0-9,]+ was replaced/).waitFor()
-    assertClean(watched)
+    for (const watched of both) {
+      await watched.page.locator('tr.struck', { hasText: '1.234' }).waitFor()
+      await watched.page.getByText(/block [0-9,]+ was replaced/).waitFor()
+      assertClean(watched)
+    }
+    await lists.page.context().close()
   })
 
   test('a server that is away is not asked in a hurry, and the last figures stay', async () => {

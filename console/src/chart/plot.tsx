@@ -5,6 +5,8 @@ import {
   type Box,
   barsPath,
   linePath,
+  logScaleOf,
+  logsOf,
   scaleOf,
   stackedBars,
   sums,
@@ -25,22 +27,45 @@ export interface PlotProps {
   /** Named below the chart: midnight of the first day, and the last one in words. */
   readonly days?: { readonly fromUnix: number; readonly last: string }
   readonly isWhole?: boolean
+  /** A line on a scale of powers of ten. */
+  readonly isLog?: boolean
+  /** Values a day, where they are hours. */
+  readonly perDay?: number
+  /** Thin line on the same scale: what it was before. */
+  readonly before?: Days | undefined
+  /** Line over the bars. */
+  readonly rate?: Days | undefined
+  /** Where the last value would be after so many days more; dots lead there. */
+  readonly projection?: Projection | undefined
   readonly ticksMax?: number
   /** The selected day in words. */
   readonly valueText: string
 }
 
+export interface Projection {
+  readonly days: number
+  readonly from: number
+  readonly to: number
+  readonly tone: string
+  /** Name of its last day. */
+  readonly end: string
+}
+
 /** Room for the scale on the right, outside the plot. */
 const SCALE_WIDTH = 68
 const PHONE_WIDTH = 480
+/** A date needs it, besides "today". */
+const DATE_WIDTH = 48
 
 /** A chart that shares its selected day with all others; arrow keys, pointer and drag work in each. */
 export function Plot(props: PlotProps) {
-  const { label, height, marks, series, days, valueText } = props
+  const { label, height, series, days, valueText, perDay = 1, projection } = props
   const [place, width] = useWidth<HTMLDivElement>()
   const selection = useContext(SelectionContext)
-  const box = { width: Math.max(1, width - SCALE_WIDTH), height: height - 6 }
-  const count = series[0]?.values.length ?? 0
+  const count = (series[0]?.values.length ?? 0) / perDay
+  const whole = Math.max(1, width - SCALE_WIDTH)
+  const share = projection === undefined ? 1 : count / (count + projection.days)
+  const box = { width: whole * share, height: height - 6 }
   const move = usePointer(box, count)
   const foot = days === undefined ? 0 : 24
   return (
@@ -68,7 +93,7 @@ export function Plot(props: PlotProps) {
       >
         {width > 0 && count > 0 && (
           <>
-            <Marks {...props} box={box} marks={marks} day={selection.day} />
+            <Marks {...props} box={box} whole={whole} count={count} day={selection.day} />
             {days !== undefined && (
               <g class="days">
                 {datesBetween(days.fromUnix, count, width < PHONE_WIDTH ? 3 : 6).map((date) => (
@@ -84,6 +109,11 @@ export function Plot(props: PlotProps) {
                 <text x={box.width} y={height + 20} text-anchor="end">
                   {days.last}
                 </text>
+                {projection !== undefined && whole - box.width > DATE_WIDTH && (
+                  <text class="guess" x={whole} y={height + 20} text-anchor="end">
+                    {projection.end}
+                  </text>
+                )}
               </g>
             )}
           </>
@@ -94,15 +124,22 @@ export function Plot(props: PlotProps) {
 }
 
 interface MarksProps extends PlotProps {
+  /** Of the days. */
   readonly box: Box
+  /** With what is projected. */
+  readonly whole: number
+  readonly count: number
   readonly day: number | undefined
 }
 
-function Marks({ marks, series, box, day, format, isWhole, ticksMax = 4 }: MarksProps) {
-  const values = series.map((each) => each.values)
+function Marks(props: MarksProps) {
+  const { marks, series, box, whole, count, day, rate, projection, format } = props
+  const { ticksMax = 4, perDay = 1 } = props
+  const isLog = props.isLog === true && series[0]?.values.some((value) => (value ?? 0) > 0)
+  const values = series.map((each) => (isLog ? logsOf(each.values) : each.values))
+  const before = isLog && props.before ? logsOf(props.before) : props.before
   const isFilled = marks !== 'line'
-  const shown = marks === 'bars' ? sums(values) : (values[0] ?? [])
-  const scale = scaleOf(shown, { fromZero: isFilled, isWhole: isWhole ?? false })
+  const scale = scaleFor(props, isLog === true)
   const ends = [scale.ticks[0] ?? scale.low, scale.ticks.at(-1) ?? scale.high]
   const ticks = scale.ticks.length > ticksMax ? ends : scale.ticks
   const [first] = series
@@ -110,9 +147,9 @@ function Marks({ marks, series, box, day, format, isWhole, ticksMax = 4 }: Marks
     <g transform="translate(0 3)">
       {ticks.map((tick) => (
         <g key={tick}>
-          <path class="grid" d={`M0 ${yOf(tick, scale, box)}H${box.width}`} />
-          <text x={box.width + 8} y={yOf(tick, scale, box)} dy="5">
-            {format(tick)}
+          <path class="grid" d={`M0 ${yOf(tick, scale, box)}H${whole}`} />
+          <text x={whole + 8} y={yOf(tick, scale, box)} dy="5">
+            {format(isLog ? 10 ** tick : tick)}
           </text>
         </g>
       ))}
@@ -123,14 +160,34 @@ function Marks({ marks, series, box, day, format, isWhole, ticksMax = 4 }: Marks
       {marks === 'area' && (
         <path class={`wash ${first?.tone}`} d={areaPath(values[0] ?? [], scale, box)} />
       )}
+      {before !== undefined && <path class="line before" d={linePath(before, scale, box)} />}
       {marks !== 'bars' && (
-        <Line values={values[0] ?? []} tone={first?.tone ?? ''} {...{ scale, box }} />
+        <Line values={values[0] ?? []} tone={first?.tone ?? ''} {...{ scale, box, perDay }} />
       )}
       {isFilled && <path class="base" d={`M0 ${box.height}H${box.width}`} />}
-      {marks === 'bars' && <Today count={values[0]?.length ?? 0} box={box} />}
-      {day !== undefined && <Cursor day={day} count={values[0]?.length ?? 0} box={box} />}
+      {marks === 'bars' && <Today count={count} box={box} />}
+      {rate !== undefined && <path class="line edge" d={linePath(rate, scale, box)} />}
+      {rate !== undefined && <path class="line rate" d={linePath(rate, scale, box)} />}
+      {projection !== undefined && (
+        <path
+          class={`line guess ${projection.tone}`}
+          d={`M${xOf(count - 1, count, box)} ${yOf(projection.from, scale, box)}L${whole} ${yOf(projection.to, scale, box)}`}
+        />
+      )}
+      {day !== undefined && <Cursor day={day} count={count} box={box} />}
     </g>
   )
+}
+
+/** One scale for all that is drawn in a panel. */
+function scaleFor(
+  { marks, series, before = [], projection, isWhole = false }: PlotProps,
+  isLog: boolean,
+) {
+  const values = series.map((each) => each.values)
+  const shown = marks === 'bars' ? sums(values) : (values[0] ?? [])
+  const all = [...shown, ...before, projection?.to ?? null]
+  return isLog ? logScaleOf(all) : scaleOf(all, { fromZero: marks !== 'line', isWhole })
 }
 
 function Line(props: {
@@ -138,14 +195,15 @@ function Line(props: {
   readonly tone: string
   readonly scale: ReturnType<typeof scaleOf>
   readonly box: Box
+  readonly perDay: number
 }) {
-  const { values, tone, scale, box } = props
+  const { values, tone, scale, box, perDay } = props
   const last = values.findLastIndex((value) => value !== null)
   const end = values[last]
   return (
     <>
       <path class={`line ${tone}`} d={linePath(values, scale, box)} />
-      {last >= 0 && last < values.length - 1 && (
+      {last >= 0 && last < values.length - perDay && (
         <path
           class="line missing"
           d={`M${xOf(last, values.length, box)} ${yOf(end ?? 0, scale, box)}H${box.width}`}

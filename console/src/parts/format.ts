@@ -45,6 +45,13 @@ export function percent(value: number, decimals = 2): string {
   return `${value < 0 && parts > 0 ? '−' : ''}${(parts / scale).toFixed(decimals)}%`
 }
 
+/** Such as `+12.30%`; a dash where there was nothing before. */
+export function changeOf(now: number, before: number): string {
+  if (before === 0) return '—'
+  const change = (now / before - 1) * 100
+  return `${change > 0 ? '+' : ''}${percent(change)}`
+}
+
 /** Dollars that are whole cents already; null is blank. */
 export function cents(value: number | null): string {
   return value === null ? '' : usd(value / 100)

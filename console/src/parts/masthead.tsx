@@ -27,6 +27,7 @@ export function Masthead({ snapshot, current }: MastheadProps) {
       <div class="right">
         <nav aria-label={texts.nav.label}>
           {link('', texts.nav.register)}
+          {link('entries', texts.nav.entries)}
           {link('keys', texts.nav.keys)}
           {link('try', texts.nav.try)}
           <a href="/scalar/v1">{texts.nav.docs}</a>

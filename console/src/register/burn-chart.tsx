@@ -1,27 +1,21 @@
 import type { ComponentChildren } from 'preact'
 import { dayName } from '#serving/site/chart/format.ts'
 import { DataTable } from '../chart/data-table.tsx'
-import { Plot } from '../chart/plot.tsx'
-import { count, short } from '../parts/format.ts'
-import type { Series } from '../state/types.ts'
+import { Plot, type Projection } from '../chart/plot.tsx'
+import { changeOf, count, short } from '../parts/format.ts'
+import type { Days } from '../state/types.ts'
 import { texts } from '../texts.ts'
+import { projectionOf, RATE_DAYS, type Rate, rateOf } from './rate.ts'
+import { beforeOf, burnedOf, DAY_SECONDS, type ShownDays, sumOf } from './shown-days.ts'
 
-const DAY_SECONDS = 86_400
 const t = texts.burns
 
-export interface ShownDays {
-  readonly series: Series
-  /** Days shown: from this index to before that one. */
-  readonly from: number
-  readonly to: number
-  readonly symbol: string
-  /** Selected, counted from `from`. */
-  readonly day: number | undefined
-}
-
 /** The running total above, days stacked by chain below; they share their days and never a scale. */
-export function BurnChart(props: ShownDays & { readonly children: ComponentChildren }) {
-  const { series, from, to, symbol, day, children } = props
+export function BurnChart({
+  children,
+  ...shown
+}: ShownDays & { readonly children: ComponentChildren }) {
+  const { series, from, to, symbol, day } = shown
   const chains = Object.entries(series.burned).map(([name, values], index) => ({
     name,
     tone: `chain-${index % 4}`,
@@ -29,10 +23,15 @@ export function BurnChart(props: ShownDays & { readonly children: ComponentChild
   }))
   const inAll = series.burnedInAll.slice(from, to)
   const at = day ?? inAll.length - 1
-  const isToday = from + at === series.days - 1
   const unixOf = (index: number) => series.fromUnix + (from + index) * DAY_SECONDS
   const name = dayName(unixOf(at), true)
-  const sumOf = (index: number) => chains.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)
+  const burned = burnedOf(series)
+  const inDay = burned[from + at] ?? 0
+  const before = beforeOf(burned, shown)
+  const rate = rateOf(shown)
+  const ahead = (now: number, perDay: number, tone: string) =>
+    rate && projectionOf(shown, { now, perDay, tone })
+  const total = ahead(inAll.at(-1) ?? 0, rate?.now ?? 0, 'rubric')
   const last = to === series.days ? 'today' : dayName(unixOf(inAll.length - 1))
   return (
     <section class="row" aria-labelledby="per-day">
@@ -40,16 +39,18 @@ export function BurnChart(props: ShownDays & { readonly children: ComponentChild
         <h2 id="per-day">{t.title}</h2>
         <p class="note">{t.days}</p>
         <p class="note">{t.keys}</p>
+        {rate !== undefined && <p class="note">{t.rateNote}</p>}
       </div>
       <div class="body">
         {children}
         <Readout
-          title={isToday ? t.soFar(name) : name}
+          title={from + at === series.days - 1 ? t.soFar(name) : name}
           isLive={day !== undefined}
           chains={chains.map((each) => ({ ...each, value: each.values[at] ?? 0 }))}
-          inDay={sumOf(at)}
+          inDay={inDay}
           inAll={inAll[at] ?? 0}
         />
+        <Besides {...{ rate, total, before, burned: burned.slice(from, to), at }} />
         <Plot
           label={t.inAll}
           valueText={`${name}: ${count(inAll[at] ?? 0)}`}
@@ -58,30 +59,77 @@ export function BurnChart(props: ShownDays & { readonly children: ComponentChild
           series={[{ tone: 'rubric', values: inAll }]}
           format={short}
           ticksMax={2}
+          projection={total}
         />
-        <p class="note axis">{t.aDay(symbol)}</p>
+        <p class="note axis">
+          {t.aDay(symbol)} {total !== undefined && <i>{t.projection}</i>}
+        </p>
         <Plot
-          valueText={`${name}: ${count(sumOf(at))}`}
+          valueText={`${name}: ${count(inDay)}`}
           label={t.label}
           height={240}
           marks="bars"
           series={chains}
           format={short}
           days={{ fromUnix: unixOf(0), last }}
+          before={before}
+          rate={rate?.values}
+          projection={ahead(rate?.now ?? 0, 0, '')}
         />
-        <DataTable
-          columns={[t.day, ...chains.map((each) => each.name), t.total, t.inAll]}
-          rows={inAll
-            .map((total, index) => [
-              new Date(unixOf(index) * 1000).toISOString().slice(0, 10),
-              ...chains.map(({ values }) => count(values[index] ?? 0)),
-              count(sumOf(index)),
-              count(total ?? 0),
-            ])
-            .reverse()}
-        />
+        <DayTable {...shown} burned={burned} />
       </div>
     </section>
+  )
+}
+
+function DayTable({ series, from, to, burned }: ShownDays & { readonly burned: Days }) {
+  const { fromUnix, burnedInAll, ...rest } = series
+  const chains = Object.entries(rest.burned)
+  const days = Array.from({ length: to - from }, (_, index) => to - 1 - index)
+  return (
+    <DataTable
+      columns={[t.day, ...chains.map(([name]) => name), t.total, t.inAll]}
+      rows={days.map((day) => [
+        new Date((fromUnix + day * DAY_SECONDS) * 1000).toISOString().slice(0, 10),
+        ...chains.map(([, values]) => count(values[day] ?? 0)),
+        count(burned[day] ?? 0),
+        count(burnedInAll[day] ?? 0),
+      ])}
+    />
+  )
+}
+
+/** What the rate and the comparison say in figures. */
+function Besides(props: {
+  readonly rate: Rate | undefined
+  readonly total: Projection | undefined
+  readonly before: Days | undefined
+  readonly burned: Days
+  readonly at: number
+}) {
+  const { rate, total, before, burned, at } = props
+  if (rate === undefined && before === undefined) return null
+  const shownRate = rate?.values[at] ?? null
+  return (
+    <p class="read">
+      {shownRate !== null && (
+        <span>
+          <i class="dash ink" /> {t.rate(RATE_DAYS)} <b>{count(shownRate)}</b>
+        </span>
+      )}
+      {total !== undefined && (
+        <span>
+          <i>{t.projection}</i> <b>{t.projected(short(total.to), total.end)}</b>
+        </span>
+      )}
+      {before !== undefined && (
+        <span>
+          <i class="dash before" /> {t.dayBefore(before.length)} <b>{count(before[at] ?? 0)}</b>
+          {', '}
+          {t.before(changeOf(sumOf(burned), sumOf(before)), before.length)}
+        </span>
+      )}
+    </p>
   )
 }
 

@@ -1,20 +1,23 @@
 import { useState } from 'preact/hooks'
+import { Copy } from '../parts/copy.tsx'
 import { save } from '../parts/download.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { sexton } from '../state/session.ts'
 import { texts } from '../texts.ts'
-import { nameOfPeriod, type Period } from './use-series.ts'
+import { embedOf } from './embed.ts'
+import { nameOfPeriod, type Period } from './view.ts'
 
 export interface ChartLinksProps {
   readonly path: string
   readonly metric?: string
   /** Name of the picture. */
   readonly chart: string
+  readonly title: string
   readonly period: Period
 }
 
 /** The figures of a chart as CSV, which is a call, and the chart as pictures, which are free. */
-export function ChartLinks({ path, metric, chart, period: days }: ChartLinksProps) {
+export function ChartLinks({ path, metric, chart, title, period: days }: ChartLinksProps) {
   const [failure, setFailure] = useState<unknown>()
   const period = nameOfPeriod(days)
   const csv = async () => {
@@ -34,6 +37,16 @@ export function ChartLinks({ path, metric, chart, period: days }: ChartLinksProp
       </button>
       <a href={`/charts/${chart}.svg?period=${period}`}>{texts.links.svg}</a>
       <a href={`/cards/${chart}.png?period=${period}`}>{texts.links.png}</a>
+      <Copy
+        label={texts.links.embed}
+        of={title}
+        text={embedOf({
+          page: `/?period=${period}`,
+          picture: `/charts/${chart}.svg?period=${period}`,
+          words: title,
+          size: ' width="720" height="320"',
+        })}
+      />
       {failure !== undefined && <ProblemNote error={failure} again={csv} />}
     </div>
   )

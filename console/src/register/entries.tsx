@@ -1,7 +1,7 @@
 import type { Chain } from 'sexton-client'
 import { cards } from '#chains/kinds/cards.ts'
-import type { EventCard } from '#serving/site/event-card.ts'
-import { age, amount, count, usd } from '../parts/format.ts'
+import { dayName } from '#serving/site/chart/format.ts'
+import { age, amount, clock, count, usd } from '../parts/format.ts'
 import { useNow } from '../parts/now.ts'
 import { Who } from '../parts/who.tsx'
 import type { Entry } from '../state/types.ts'
@@ -33,14 +33,9 @@ export function Entries({ newest, struck, chains }: EntriesProps) {
       <div class="body">
         <h3 class="sub">
           {t.newest}{' '}
-          <span class="note">
-            {cards.map(({ noun, list }, index) => (
-              <>
-                {index === 0 ? `${t.all} ` : ', '}
-                <a href={`/try#${list.path}`}>{noun}s</a>
-              </>
-            ))}
-          </span>
+          <a class="note" href="/entries">
+            {t.all}
+          </a>
         </h3>
         <EntryTable rows={rows} gone={gone} chains={chains} hasWho />
       </div>
@@ -60,17 +55,28 @@ export function FinalityKey() {
   )
 }
 
-export function EntryTable(props: {
+export interface EntryTableProps {
   readonly rows: readonly Entry[]
   readonly chains: readonly Chain[]
   /** Ids of rows that left their chain. */
   readonly gone?: ReadonlySet<string>
   /** Whether the rows are of several wallets. */
   readonly hasWho?: boolean
-}) {
-  const { rows, chains, gone, hasWho = false } = props
+  /** Whether each day has a heading; rows then name their blocks. */
+  readonly isByDay?: boolean
+}
+
+export function EntryTable({
+  rows,
+  chains,
+  gone,
+  hasWho = false,
+  isByDay = false,
+}: EntryTableProps) {
   const now = useNow()
   const toneOf = (name: string) => `chain-${chains.findIndex((chain) => chain.name === name) % 4}`
+  const today = dayName(now, true)
+  const days = Map.groupBy(rows, (row) => (isByDay ? dayName(row.timestampUnix, true) : today))
   return (
     <div class="wide">
       <table class="entries">
@@ -78,69 +84,89 @@ export function EntryTable(props: {
           <tr>
             <th>{t.columns.ago}</th>
             <th>{t.columns.what}</th>
-            {hasWho && <th class="hide-phone">{t.columns.who}</th>}
+            {hasWho && <th>{t.columns.who}</th>}
             <th class="r">{t.columns.amount}</th>
             <th>
               <span class="vh">{t.columns.token}</span>
             </th>
-            <th class="r hide-phone">{t.columns.valueThen}</th>
-            <th class="hide-phone">{t.columns.chain}</th>
+            <th class="r usd">{t.columns.valueThen}</th>
+            <th>{t.columns.chain}</th>
+            {isByDay && <th class="r block">{t.columns.block}</th>}
             <th class="r">
               <span class="vh">{t.columns.finality}</span>
             </th>
           </tr>
         </thead>
-        <tbody>
-          {rows.map((entry) => (
-            <Row
-              key={entry.id}
-              entry={entry}
-              now={now}
-              tone={toneOf(entry.chain)}
-              isStruck={gone?.has(entry.id) ?? false}
-              hasWho={hasWho}
-            />
-          ))}
-        </tbody>
+        {[...days].map(([day, entries]) => (
+          <tbody key={day}>
+            {isByDay && (
+              <tr class="day">
+                <th colSpan={hasWho ? 9 : 8} scope="rowgroup">
+                  {day === today ? t.soFar(day) : day}
+                </th>
+              </tr>
+            )}
+            {entries.map((entry) => (
+              <Row
+                key={entry.id}
+                entry={entry}
+                when={
+                  day === today
+                    ? age(now - entry.timestampUnix)
+                    : clock(entry.timestampUnix).slice(0, 5)
+                }
+                tone={toneOf(entry.chain)}
+                isStruck={gone?.has(entry.id) ?? false}
+                hasWho={hasWho}
+                hasBlock={isByDay}
+              />
+            ))}
+          </tbody>
+        ))}
       </table>
     </div>
   )
 }
 
-function Row(props: {
+interface RowProps extends Required<Pick<EntryTableProps, 'hasWho'>> {
   readonly entry: Entry
-  readonly now: number
+  readonly when: string
   readonly tone: string
   readonly isStruck: boolean
-  readonly hasWho: boolean
-}) {
-  const { entry, now, tone, isStruck, hasWho } = props
+  readonly hasBlock: boolean
+}
+
+function Row({ entry, when, tone, isStruck, hasWho, hasBlock }: RowProps) {
   const card = cards.find(({ noun }) => noun === entry.entry)
-  const who = whoOf(entry, card)
+  const who = whoOf(entry)
   const words = card?.what(entry)
   const what = entry.explorerUrl === null ? words : <a href={entry.explorerUrl}>{words}</a>
   return (
     <tr class={isStruck ? 'struck' : ''}>
-      <td class="ago">{age(now - entry.timestampUnix)}</td>
-      <td>
+      <td class="ago" title={entry.timestamp}>
+        {when}
+      </td>
+      <td class="what">
         <span class="s">{what}</span>
         {isStruck && <span class="why"> {t.replaced(count(entry.blockNumber))}</span>}
       </td>
-      {hasWho && <td class="hide-phone">{who !== null && <Who address={who} />}</td>}
+      {hasWho && <td class="who">{who !== null && <Who address={who} />}</td>}
       <td class="r amount s">{amount(entry.amount)}</td>
       <td class="tok">{entry.token}</td>
-      <td class="r hide-phone quiet">{usd(entry.amountUsdAtEvent)}</td>
-      <td class="hide-phone">
+      <td class="r usd quiet">{usd(entry.amountUsdAtEvent)}</td>
+      <td class="on">
         <i class={`dot ${tone}`} />
         {entry.chain}
       </td>
-      <td class="r">{isStruck ? '×' : <Finality finality={entry.finality} />}</td>
+      {hasBlock && <td class="r block quiet">{count(entry.blockNumber)}</td>}
+      <td class="r fi">{isStruck ? '×' : <Finality finality={entry.finality} />}</td>
     </tr>
   )
 }
 
-function whoOf(entry: Entry, card: EventCard | undefined): string | null {
-  const wallet = entry[card?.wallet ?? '']
+/** The wallet of an entry; a distribution has none. */
+export function whoOf(entry: Entry): string | null {
+  const wallet = entry[cards.find(({ noun }) => noun === entry.entry)?.wallet ?? '']
   return typeof wallet === 'string' ? wallet : null
 }
 

@@ -11,7 +11,10 @@ export function Leaders({ leaders }: { readonly leaders: readonly Leader[] }) {
   return (
     <div class="body leaders">
       <h3 class="sub">
-        {t.title} <span class="note">{t.claimed(first.token)}</span>
+        {t.title}{' '}
+        <a class="note" href="/entries/diggers">
+          {t.claimed(first.token)}
+        </a>
       </h3>
       <table class="lead">
         <thead>

@@ -6,7 +6,8 @@ import { texts } from '../texts.ts'
 import { BurnChart } from './burn-chart.tsx'
 import { Multiples } from './multiples.tsx'
 import { PeriodBar } from './period-bar.tsx'
-import { nameOfPeriod, type Period, periodIn, useSeries } from './use-series.ts'
+import { type Span, useSeries } from './use-series.ts'
+import { searchOfView, type View, viewIn } from './view.ts'
 
 export interface LedgerProps {
   readonly figures: Figures
@@ -15,16 +16,16 @@ export interface LedgerProps {
 }
 
 /** Phones open at 30 days, others at 90, unless the address names a period. */
-const FIRST: Period =
-  periodIn(location.search) ?? (matchMedia('(max-width: 620px)').matches ? 30 : 90)
+const FIRST = viewIn(location.search, matchMedia('(max-width: 620px)').matches ? 30 : 90)
 
 /** All charts: one period and one selected day. */
 export function Ledger({ figures, missing }: LedgerProps) {
-  const [asked, setAsked] = useState<Period>(FIRST)
+  const [asked, setAsked] = useState(FIRST)
   const [back, setBack] = useState(0)
   const [day, setDay] = useState<number>()
-  const { whole, shown: period, isReading, failure, read } = useSeries(figures.series, asked)
-  const days = Math.min(period, whole.days)
+  const { whole, shown: span, isReading, failure, read } = useSeries(figures.series, asked)
+  const view = { ...asked, ...pickSpan(span) }
+  const days = Math.min(view.period, whole.days)
   const end = whole.days - Math.min(back, whole.days - days)
   const selection = useMemo<Selection>(
     () => ({
@@ -35,27 +36,30 @@ export function Ledger({ figures, missing }: LedgerProps) {
     [day, days, whole.days],
   )
   const shown = {
-    series: whole,
-    from: end - days,
-    to: end,
+    ...{ series: whole, from: end - days, to: end, view, day: selection.day },
     symbol: figures.stats.tokens[0]?.symbol ?? '',
   }
-  const choose = (next: Period) => {
+  const choose = (change: Partial<View>) => {
+    const next = { ...asked, ...change }
     setBack(0)
     setDay(undefined)
     setAsked(next)
-    history.replaceState(history.state, '', `?period=${nameOfPeriod(next)}`)
+    history.replaceState(history.state, '', searchOfView(next))
   }
   const { burned, metrics } = figures.series
   const calls = Object.keys(burned).length + Object.keys(metrics).length + 1
   return (
     <SelectionContext.Provider value={selection}>
-      <BurnChart {...shown} day={selection.day}>
-        <PeriodBar period={period} choose={choose} calls={calls} />
+      <BurnChart {...shown}>
+        <PeriodBar view={view} choose={choose} calls={calls} />
         {isReading && <p role="status">{texts.period.reading}</p>}
         {failure !== undefined && <ProblemNote error={failure} again={read} />}
       </BurnChart>
-      <Multiples {...shown} period={period} day={selection.day} missing={missing} />
+      <Multiples {...shown} choose={choose} missing={missing} />
     </SelectionContext.Provider>
   )
+}
+
+function pickSpan({ period, isCompared }: Span): Span {
+  return { period, isCompared }
 }

@@ -2,14 +2,16 @@ import { cards } from '#chains/kinds/cards.ts'
 import { dayName } from '#serving/site/chart/format.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
-import { count, dollars, percent, price, short, usd } from '../parts/format.ts'
+import { changeOf, count, dollars, price, short, usd } from '../parts/format.ts'
+import { ProblemNote } from '../parts/problem-note.tsx'
+import { Tick } from '../parts/tick.tsx'
 import type { Days } from '../state/types.ts'
 import { texts } from '../texts.ts'
-import type { ShownDays } from './burn-chart.tsx'
 import { ChartLinks } from './chart-links.tsx'
-import type { Period } from './use-series.ts'
+import { beforeOf, DAY_SECONDS, type ShownDays, sumOf } from './shown-days.ts'
+import { HOURS, HOURS_DAYS_MAX, useHours } from './use-hours.ts'
+import type { View } from './view.ts'
 
-const DAY_SECONDS = 86_400
 const t = texts.ledger
 
 /** How a figure is shown on the scale, and alone. */
@@ -57,9 +59,12 @@ const METRICS: readonly Metric[] = [
 ]
 
 export interface MultiplesProps extends ShownDays {
-  readonly period: Period
   readonly missing: ReadonlySet<string>
+  choose(change: Partial<View>): void
 }
+
+/** Those that may span powers of ten. */
+const LOGS = ['price', 'marketCap']
 
 export function Multiples(props: MultiplesProps) {
   const shown = METRICS.filter(({ part }) => part === undefined || !props.missing.has(part))
@@ -79,9 +84,19 @@ export function Multiples(props: MultiplesProps) {
   )
 }
 
-function Multiple(props: MultiplesProps & { readonly metric: Metric }) {
-  const { series, from, to, day, metric, period } = props
-  const values = sinceFirst(series.metrics[metric.metric] ?? [], metric.marks).slice(from, to)
+type MultipleProps = MultiplesProps & { readonly metric: Metric }
+
+function Multiple(props: MultipleProps) {
+  const { series, from, to, day, metric, view, choose } = props
+  const whole = sinceFirst(series.metrics[metric.metric] ?? [], metric.marks)
+  const values = whole.slice(from, to)
+  const before = beforeOf(whole, props)
+  const isLog = view.isLog && LOGS.includes(metric.metric)
+  const hours = useHours({
+    isAsked: view.isByHour && metric.metric === 'price',
+    ...{ view, fromUnix: series.fromUnix + from * DAY_SECONDS, days: to - from },
+    off: () => choose({ isByHour: false }),
+  })
   const at = day ?? values.length - 1
   const value = values[at] ?? null
   const unixOf = (index: number) => series.fromUnix + (from + index) * DAY_SECONDS
@@ -91,17 +106,21 @@ function Multiple(props: MultiplesProps & { readonly metric: Metric }) {
       <figcaption>
         <span class="t">{metric.title}</span>
         <span class="c">
-          {day === undefined ? noteOf(metric.marks, values) : dayName(unixOf(at))}
+          {day === undefined ? noteOf(metric.marks, values, before) : dayName(unixOf(at))}
         </span>
         <span class="v">{value === null ? '—' : metric.big(value)}</span>
       </figcaption>
+      {hours.failure !== undefined && <ProblemNote error={hours.failure} />}
       {isKnown ? (
         <Plot
           label={metric.title}
           valueText={`${dayName(unixOf(at), true)}: ${value === null ? '—' : metric.big(value)}`}
           height={112}
           marks={metric.marks}
-          series={[{ tone: 'mark', values }]}
+          series={[{ tone: 'mark', values: hours.values ?? values }]}
+          perDay={hours.values === undefined ? 1 : HOURS}
+          isLog={isLog}
+          before={hours.values === undefined ? before : undefined}
           format={metric.scale}
           isWhole={metric.isWhole}
           ticksMax={3}
@@ -111,11 +130,13 @@ function Multiple(props: MultiplesProps & { readonly metric: Metric }) {
           {metric.metric === 'price' || metric.metric === 'marketCap' ? t.noPrice : t.none}
         </p>
       )}
+      {LOGS.includes(metric.metric) && isKnown && <Ticks {...props} />}
       <ChartLinks
         path="/api/stats/history"
         metric={metric.metric}
         chart={metric.name}
-        period={period}
+        title={metric.title}
+        period={view.period}
       />
       {isKnown && (
         <DataTable
@@ -139,12 +160,36 @@ function sinceFirst(values: Days, marks: 'line' | 'bars'): Days {
   return values.map((value, index) => (index < first ? null : value))
 }
 
-/** Stocks say how they changed; flows say that today is not over. */
-function noteOf(marks: 'line' | 'bars', values: readonly (number | null)[]): string {
-  if (marks === 'bars') return t.today
+function Ticks({ metric, view, choose }: MultipleProps) {
+  return (
+    <p class="ticks">
+      <Tick isOn={view.isLog} turn={(on) => choose({ isLog: on })}>
+        {t.log}
+      </Tick>
+      {metric.metric === 'price' && view.period <= HOURS_DAYS_MAX && (
+        <Tick isOn={view.isByHour} turn={(on) => choose({ isByHour: on })}>
+          {t.hours} <small>{t.hoursCost}</small>
+        </Tick>
+      )}
+    </p>
+  )
+}
+
+/** Stocks say how they changed; flows say that today is not over. Either says what it was before. */
+function noteOf(marks: 'line' | 'bars', values: Days, before: Days | undefined): string {
+  if (marks === 'bars') {
+    if (before === undefined) return t.today
+    return texts.burns.before(changeOf(sumOf(values), sumOf(before)), before.length)
+  }
+  const change = changeIn(values)
+  if (change === undefined) return ''
+  const earlier = before && changeIn(before)
+  const note = t.change(change, values.length)
+  return earlier === undefined ? note : `${note}, ${t.earlier(earlier)}`
+}
+
+function changeIn(values: Days): string | undefined {
   const first = values.find((value) => value !== null)
   const last = values.findLast((value) => value !== null)
-  if (!first || last === undefined || last === null) return ''
-  const change = (last / first - 1) * 100
-  return t.change(`${change > 0 ? '+' : ''}${percent(change)}`, values.length)
+  return !first || last === undefined || last === null ? undefined : changeOf(last, first)
 }

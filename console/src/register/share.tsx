@@ -1,4 +1,6 @@
+import { Copy } from '../parts/copy.tsx'
 import { texts } from '../texts.ts'
+import { embedOf, markdownOf } from './embed.ts'
 
 const BADGES = ['burned', 'holders', 'price', 'dividends']
 const CHARTS = [
@@ -19,13 +21,21 @@ export function Share() {
       <div class="body halves">
         <div>
           <h3 class="sub">{t.badges}</h3>
-          <p class="badges">
-            {BADGES.map((name) => (
-              <a key={name} href={`/badges/${name}.svg`}>
-                <img src={`/badges/${name}.svg`} alt={name} height="28" loading="lazy" />
-              </a>
-            ))}
-          </p>
+          <ul class="badges">
+            {BADGES.map((name) => {
+              const badge = { page: '/', picture: `/badges/${name}.svg`, words: name, size: '' }
+              return (
+                <li key={name}>
+                  <img src={badge.picture} alt={name} height="28" loading="lazy" />
+                  <code>{markdownOf(badge)}</code>
+                  <span class="links">
+                    <Copy label={t.markdown} of={name} text={markdownOf(badge)} />
+                    <Copy label={t.embed} of={name} text={embedOf(badge)} />
+                  </span>
+                </li>
+              )
+            })}
+          </ul>
         </div>
         <div>
           <h3 class="sub">{t.charts}</h3>

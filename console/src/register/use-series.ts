@@ -2,43 +2,32 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { getDailyBurns, getStatsHistory } from 'sexton-client'
 import { sexton } from '../state/session.ts'
 import type { Days, Series } from '../state/types.ts'
-
-/** Days; 3650 stands for all. */
-export type Period = 7 | 30 | 90 | 365 | 3650
-
-export const PERIODS: readonly Period[] = [7, 30, 90, 365, 3650]
-
-/** As the API names it, and as the page's address does. */
-export function nameOfPeriod(period: Period): string {
-  return period === 3650 ? 'all' : `${period}d`
-}
-
-export function periodIn(search: string): Period | undefined {
-  const name = new URLSearchParams(search).get('period')
-  return PERIODS.find((each) => nameOfPeriod(each) === name)
-}
+import { daysNeeded, type View } from './view.ts'
 
 const DAY_SECONDS = 86_400
+
+/** What of a view decides which days must be known. */
+export type Span = Pick<View, 'period' | 'isCompared'>
 
 /**
  * The snapshot's days, or those of a longer period, which cost the person's calls once. A period that was
  * refused is not shown: `shown` stays the one before.
  */
-export function useSeries(snapshot: Series, asked: Period) {
-  const [longer, setLonger] = useState<{ readonly period: Period; readonly series: Series }>()
+export function useSeries(snapshot: Series, asked: Span) {
+  const [longer, setLonger] = useState<{ readonly days: number; readonly series: Series }>()
   const [failure, setFailure] = useState<unknown>()
   const [shown, setShown] = useState(asked)
   const reading = useRef(0)
-  const isShort = asked <= snapshot.days
-  const isKnown = isShort || (longer !== undefined && longer.period >= asked)
+  const needed = daysNeeded(asked)
+  const isKnown = needed <= snapshot.days || (longer !== undefined && longer.days >= needed)
   const read = async () => {
     setFailure(undefined)
     // What is under way has been paid for.
-    if (reading.current >= asked) return
-    reading.current = asked
+    if (reading.current >= needed) return
+    reading.current = needed
     try {
-      const series = await readSeries(snapshot, asked)
-      setLonger((known) => (known && known.period > asked ? known : { period: asked, series }))
+      const series = await readSeries(snapshot, needed)
+      setLonger((known) => (known && known.days > needed ? known : { days: needed, series }))
     } catch (error) {
       setFailure(error)
     }
@@ -47,10 +36,10 @@ export function useSeries(snapshot: Series, asked: Period) {
   useEffect(() => {
     if (isKnown) setShown(asked)
     else read()
-  }, [asked, isKnown])
+  }, [asked.period, asked.isCompared, isKnown])
   return {
     whole:
-      shown <= snapshot.days || longer === undefined
+      daysNeeded(shown) <= snapshot.days || longer === undefined
         ? snapshot
         : withNewest(longer.series, snapshot),
     shown: isKnown ? asked : shown,
@@ -86,9 +75,9 @@ function fitStart(values: Days, days: number): Days {
   return Array.from({ length: days }, (_, index) => values[index] ?? null)
 }
 
-async function readSeries({ burned, metrics }: Series, period: Period): Promise<Series> {
+async function readSeries({ burned, metrics }: Series, needed: number): Promise<Series> {
   const client = sexton()
-  const query = { period: period === 3650 ? 'all' : `${period}d` }
+  const query = { period: needed === 3650 ? 'all' : `${needed}d` }
   const chains = Object.keys(burned)
   const [inAll, ...byChain] = await Promise.all(
     ['all', ...chains].map(

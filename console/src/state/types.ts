@@ -1,4 +1,4 @@
-import type { BurnTotals, DividendClaim, Leader, Meta, Service, Stats } from 'sexton-client'
+import type { BurnTotals, DividendClaim, Holder, Leader, Meta, Service, Stats } from 'sexton-client'
 import type { WalletShown } from '#serving/site/wallet/shapes.ts'
 
 /** One value a day, oldest first, today last. */
@@ -23,6 +23,8 @@ export interface Figures {
   readonly series: Series
   readonly newest: readonly Entry[]
   readonly leaders: readonly Leader[]
+  /** With those that do not circulate and have no rank. */
+  readonly holders: readonly Holder[]
 }
 
 /** The document of `/snapshot.json`. */
@@ -31,7 +33,7 @@ export interface Snapshot {
   readonly service: Service
   /** Whether the register can be read now; if not, figures are the last ones. */
   readonly readable: boolean
-  /** Null until the index has read its first blocks; only `/` and `/snapshot.json` have all of them. */
+  /** Null until the index has read its first blocks; only `/` and `/snapshot.json` have all of them at first. */
   readonly figures: Figures | null
   /** Only in a wallet's page. */
   readonly wallet?: WalletShown

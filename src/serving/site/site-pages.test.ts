@@ -271,9 +271,12 @@ describe('pages', () => {
   const routesWith = (data: object) => [
     route('getMeta', () => ({ service: 'Sexton' })),
     ...['getStats', 'getBurnTotals'].map((name) => route(name, () => ({ ...body, data }))),
-    ...['getDailyBurns', 'rankGraveDiggers', ...cards.map(({ list }) => list.operationId)].map(
-      (name) => route(name, () => body),
-    ),
+    ...[
+      'getDailyBurns',
+      'rankGraveDiggers',
+      'listHolders',
+      ...cards.map(({ list }) => list.operationId),
+    ].map((name) => route(name, () => body)),
     route('listBurns', () => ({ ...body, data: [{ id: 'a burn', timestampUnix: 1 }] })),
     route('getStatsHistory', () => ({ data: { points: [] } })),
   ]
@@ -295,7 +298,7 @@ describe('pages', () => {
     return { folder, read }
   }
 
-  test('only the register carries all figures; a wallet costs no copy of them', async (context) => {
+  test('only the register carries all figures, a list its newest rows; a wallet costs no copy of them', async (context) => {
     const { folder, read } = await open(context)
     await writeBuilt(folder)
     assert.match(await read('/'), /"id":"a burn"/)
@@ -303,6 +306,9 @@ describe('pages', () => {
     assert.doesNotMatch(wallet, /a burn|series/)
     assert.match(wallet, new RegExp(`og:title" content="${address}`))
     assert.match(wallet, /"figures":\{"meta":\{"chains":\[\{"chain":"base"/)
+    const entries = await read('/entries')
+    assert.match(entries, /"id":"a burn"/)
+    assert.doesNotMatch(entries, /series/)
     const other = address.replace(/C8$/, 'C9').toLowerCase()
     assert.match(await read('/wallet/{address}', { address: other }), /dc79c9 /i)
   })

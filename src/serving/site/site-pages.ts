@@ -65,6 +65,7 @@ export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Pag
   })
   return [
     shell('/', (_, now) => headAt('/', titleOf(deps, now), descriptionOf(deps, now))),
+    ...listPages(deps, { folder, snapshot, headAt }),
     shell('/keys', () =>
       headAt('/keys', `API keys · ${deps.name}`, 'Mint, use and top up an API key with a wallet.'),
     ),
@@ -104,6 +105,23 @@ export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Pag
   ]
 }
 
+/** The lists of the API in full; what the snapshot has of each comes with the page. */
+const LISTS = [
+  ['/entries', 'Entries', 'Every burn, claim and dig, newest first.'],
+  ['/entries/holders', 'Top holders', 'Who holds the token, largest first.'],
+  ['/entries/diggers', 'Top diggers', 'Who dug up most.'],
+] as const
+
+interface ListInput extends Pick<ShellInput, 'folder' | 'snapshot'> {
+  headAt(path: string, title: string, description: string): Head
+}
+
+function listPages({ name }: SiteDeps, { headAt, ...input }: ListInput): readonly Page[] {
+  return LISTS.map(([path, title, what]) =>
+    shellPage({ ...input, path, headOf: () => headAt(path, `${title} · ${name}`, what) }),
+  )
+}
+
 const REDIRECT = ['Location', '/scalar/v1', 'Cache-Control', 'private, max-age=300']
 
 interface Shown {
@@ -128,9 +146,12 @@ function descriptionOf({ symbol, chains }: SiteDeps, { figures }: Snapshot): str
   return `${burnedPct.toFixed(2)}% burned${worth}; ${holderCount} holders. ${what}`
 }
 
-/** Pages other than the register show the chains only, so that an address costs no copy of all figures. */
-function headOnly({ figures, ...rest }: Snapshot) {
-  return { ...rest, figures: figures && { meta: figures.meta, newest: [] } }
+/** Only the register carries all figures, so that another address costs no copy of them. */
+function partFor(path: string, { figures, ...rest }: Snapshot) {
+  if (figures === null || path === '/') return { ...rest, figures }
+  const { series: _, ...lists } = figures
+  const isList = LISTS.some(([each]) => each === path)
+  return { ...rest, figures: isList ? lists : { meta: figures.meta, newest: [] } }
 }
 
 interface ShellInput {
@@ -160,7 +181,7 @@ function shellPage({ path, folder, snapshot, headOf, more }: ShellInput): Page {
       if (built === undefined)
         return refuse('not_found', 'the page is not built; run "node tools/build.ts"')
       const own = await more?.(incoming)
-      const data = path === '/' ? now : { ...headOnly(now), ...own }
+      const data = { ...partFor(path, now), ...own }
       return pages.answer(
         incoming,
         { of: own ?? now, name: head.url, text: () => built(head, data) },

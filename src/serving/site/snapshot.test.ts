@@ -41,6 +41,7 @@ describe('the snapshot', () => {
       getDailyBurns: () => ({ data: days }),
       getStatsHistory: () => ({ data: { points } }),
       rankGraveDiggers: () => ({ data: [{ digger: 1 }] }),
+      listHolders: () => ({ data: [{ rank: 1 }] }),
       listBurns: () => ({ data: [{ id: 'burn', timestampUnix: 0 }] }),
       listPayouts: () => ({ data: [{ id: 'payout', timestampUnix: 1 }] }),
       listGraveDigs: () => ({ data: [{ id: 'dig', timestampUnix: 2 }] }),
@@ -100,6 +101,7 @@ describe('the snapshot', () => {
     const { figures } = await snapshot()
     answers.listGraveDigs = notReady
     answers.rankGraveDiggers = notReady
+    answers.listHolders = notReady
     answers.getBurnTotals = () => ({ data: { newer: true }, meta })
     const next = await later(5)
     assert.deepEqual(next.figures, { ...figures, burns: { newer: true } })

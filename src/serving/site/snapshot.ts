@@ -25,6 +25,7 @@ export interface SnapshotFigures {
   readonly series: SnapshotSeries
   readonly newest: readonly unknown[]
   readonly leaders: readonly unknown[]
+  readonly holders: readonly unknown[]
 }
 
 interface SnapshotMeta {
@@ -131,6 +132,9 @@ function toStale(figures: SnapshotFigures, nowUnix: number): SnapshotFigures {
   return { ...figures, meta: { ...figures.meta, stale: true, chains } }
 }
 
+/** A list also has the excluded; of these rows some ten or more are ranked. */
+const HOLDER_ROWS = 14
+
 interface Body {
   readonly data: unknown
   readonly meta: SnapshotMeta
@@ -150,6 +154,7 @@ async function figuresOf(
     series: await seriesOf({ ask, chains }),
     newest: await newestOfAll(ask),
     leaders: await rowsOf(ask, 'rankGraveDiggers', { limit: '10' }),
+    holders: await rowsOf(ask, 'listHolders', { limit: String(HOLDER_ROWS) }),
   }
 }
 

@@ -3,7 +3,16 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { datesBetween } from './dates.ts'
 import { cut, dayName, dollars, short } from './format.ts'
-import { areaPath, linePath, scaleOf, stackedBars, sums, yOf } from './geometry.ts'
+import {
+  areaPath,
+  linePath,
+  logScaleOf,
+  logsOf,
+  scaleOf,
+  stackedBars,
+  sums,
+  yOf,
+} from './geometry.ts'
 
 const box = { width: 600, height: 200 }
 const values = fc.array(fc.option(fc.double({ min: 0, max: 1e12, noNaN: true }), { nil: null }), {
@@ -28,6 +37,24 @@ function inside(value: number, { low, high }: { readonly low: number; readonly h
   const slack = (high - low) * 1e-9
   return value >= low - slack && value <= high + slack
 }
+
+test('a scale of logarithms holds every value above zero with at most four labels', () => {
+  fc.assert(
+    fc.property(values, (list) => {
+      const logs = logsOf(list).filter((value) => value !== null)
+      fc.pre(logs.length > 0)
+      const scale = logScaleOf(list)
+      assert.ok(scale.ticks.length <= 4 && scale.ticks.length > 0)
+      for (const value of [...logs, ...scale.ticks]) assert.ok(inside(value, scale), `${value}`)
+    }),
+  )
+  assert.deepEqual(logScaleOf([0.002, 70, 0, null]).ticks, [-2, 0, 2])
+  const near = logScaleOf([0.02, 0.04]).ticks.map((tick) => Number((10 ** tick).toPrecision(3)))
+  assert.deepEqual(
+    near,
+    [0.02, 0.025, 0.03, 0.035, 0.04].filter((tick) => near.includes(tick)),
+  )
+})
 
 test('paths hold finite numbers only', () => {
   fc.assert(
