@@ -18,6 +18,9 @@ import { pageStage } from './page-stage.ts'
 const LISTS = ['/entries', '/entries/holders', '/entries/diggers']
 const WALLET_PAGE = `/wallet/${accounts.holder}`
 
+/** Of the first view, as sent. */
+const SCRIPT_BYTES_MAX = 90_000
+
 describe('the page', () => {
   let world: X402World
   let browser: Browser
@@ -44,6 +47,11 @@ describe('the page', () => {
     for (const name of ['Holders', 'Circulating', 'Dividends paid'])
       await page.locator('dt', { hasText: name }).first().waitFor()
     await assertAccessible(page)
+    const bytes = await page.evaluate(
+      `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js'))
+        .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
+    )
+    assert.ok(Number(bytes) > 0 && Number(bytes) < SCRIPT_BYTES_MAX, `${bytes} bytes of scripts`)
     assert.equal((await world.api.get('/api/usage')).body.requestCount, before + 1)
     assertClean(watched)
   })
@@ -60,7 +68,7 @@ describe('the page', () => {
   test('fits small, odd and very wide windows, and forced colours show what is chosen', async () => {
     for (const width of [320, 768, 820, 2_560]) {
       const { page } = await openPage(browser, world.origin, { viewport: { width, height: 900 } })
-      for (const path of ['/', '/keys', '/try', WALLET_PAGE]) {
+      for (const path of ['/', ...LISTS, '/keys', '/try', WALLET_PAGE]) {
         await page.goto(world.origin + path)
         await page.getByRole('main').locator('section').first().waitFor()
         const wider = await page.evaluate(
