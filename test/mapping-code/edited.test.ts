@@ -41,6 +41,9 @@ both('an edited module re-indexes its own dataset, and no other', ({ engine: reg
       assert.deepEqual((await applyFile(register, ecosystemNow())).changes, [])
       module.write(DOUBLE)
       const ecosystem = ecosystemNow()
+      const ahead = dataRoutesOf({ register, ecosystem })
+      const refused = await refusalOf(ahead, '/api/grave-digs')
+      assert.equal(refused.code, 'data_not_ready', 'a replica with other bytes than the index')
       const { changes, index } = await applyFile(register, ecosystem)
       assert.deepEqual(changes, [
         { chainId: 8453, name: 'grave-digs', fields: ['graveDigs[0].rows changed'] },
