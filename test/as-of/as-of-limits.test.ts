@@ -40,7 +40,7 @@ worldTest('a point that is not known is refused with what is', async (world) => 
     'asOfBlock must be <chain>:<block number>, several with a comma between, not "base"',
     'asOfBlock must be <chain>:<block number>, several with a comma between, not "base:03"',
     'asOfUnix lies in the future',
-    'asOfUnix must be Unix seconds or ISO 8601 in UTC',
+    'asOfUnix must be Unix seconds, a UTC day or a time of RFC 3339',
     'asOfUnix is 2020-09-13T12:26:40Z, before the first block of every chain',
     'finality must be latest or finalized',
   ])
