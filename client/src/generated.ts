@@ -1258,7 +1258,7 @@ export type ListHoldersInput = {
   readonly cursor?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1293,7 +1293,7 @@ export type GetHolderInput = {
   readonly chain?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1328,7 +1328,7 @@ export type GetDailyBurnsInput = {
   readonly token?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1432,7 +1432,7 @@ export type GetBurnTotalsInput = {
   readonly token?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1464,9 +1464,9 @@ export type ListBurnsInput = {
   readonly chain?: string
   /** A token by symbol (any case) or by its address on any chain. */
   readonly token?: string
-  /** Events at or after this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** Events at or after this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly from?: string
-  /** Events at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** Events at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly to?: string
   /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
   readonly cursor?: string
@@ -1474,7 +1474,7 @@ export type ListBurnsInput = {
   readonly address?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1503,7 +1503,7 @@ export function listBurns(client: Client, input: ListBurnsInput = {}, options?: 
 export type GetDividendTotalsInput = {
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1535,9 +1535,9 @@ export type ListPayoutsInput = {
   readonly chain?: string
   /** A token by symbol (any case) or by its address on any chain. */
   readonly token?: string
-  /** Events at or after this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** Events at or after this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly from?: string
-  /** Events at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** Events at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly to?: string
   /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
   readonly cursor?: string
@@ -1545,7 +1545,7 @@ export type ListPayoutsInput = {
   readonly address?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1580,15 +1580,15 @@ export type GetWalletClaimsInput = {
   readonly chain?: string
   /** A token by symbol (any case) or by its address on any chain. */
   readonly token?: string
-  /** Events at or after this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** Events at or after this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly from?: string
-  /** Events at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** Events at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly to?: string
   /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
   readonly cursor?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1625,9 +1625,9 @@ export type ListGraveDigsInput = {
   readonly chain?: string
   /** A token by symbol (any case) or by its address on any chain. */
   readonly token?: string
-  /** Events at or after this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** Events at or after this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly from?: string
-  /** Events at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** Events at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly to?: string
   /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
   readonly cursor?: string
@@ -1635,7 +1635,7 @@ export type ListGraveDigsInput = {
   readonly address?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
@@ -1672,7 +1672,7 @@ export type RankGraveDiggersInput = {
   readonly token?: string
   /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
   readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z; parts of a second do not count. */
+  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
   readonly asOfUnix?: string
   /** `finalized`: the figures as of the final block of each chain. */
   readonly finality?: 'latest' | 'finalized'
