@@ -23,12 +23,13 @@ export interface Candle {
   readonly close: Price | null
 }
 
-export const NO_CANDLE: Candle = { open: null, high: null, low: null, close: null }
+const NO_CANDLE: Candle = { open: null, high: null, low: null, close: null }
 
 interface CandleInput {
   readonly symbol: string
   readonly hours: readonly number[]
   readonly snapshot: AsOfSnapshot | undefined
+  isUnread(unix: number): boolean
 }
 
 type HourEnd = SourcedPoint & Partial<Pick<PriceHour, 'high' | 'low'>>
@@ -37,7 +38,7 @@ type HourEnd = SourcedPoint & Partial<Pick<PriceHour, 'high' | 'low'>>
 export async function readCandles(
   connection: Connection,
   book: TokenBook,
-  { symbol, hours, snapshot }: CandleInput,
+  { symbol, hours, snapshot, isUnread }: CandleInput,
 ): Promise<readonly Candle[]> {
   const ends = [(hours[0] ?? 0) - 1, ...hours.map((hour) => hour + HOUR_SECONDS - 1)]
   const moments = ends.map((unix) => ({ unix }))
@@ -51,7 +52,7 @@ export async function readCandles(
       return points
     },
   })
-  const prices = quoted.map(priceOrNull)
+  const prices = quoted.map((each, at) => (isUnread(ends[at] ?? 0) ? null : priceOrNull(each)))
   return hours.map((hour, index) =>
     candleOf(
       { open: prices[index] ?? null, close: prices[index + 1] ?? null },
