@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Service } from 'sexton-client'
-import type { Gate as GateAnswer } from '#serving/site/wallet/shapes.ts'
 import { texts } from '../texts.ts'
 import { Connect } from './connect.tsx'
 import { Gate } from './gate.tsx'
@@ -18,7 +17,8 @@ import { isContract as isContractAt, type Wallet } from './wallet.ts'
 export function KeysPage({ service }: { readonly service: Service }) {
   const t = texts.keys
   const [wallet, setWallet] = useState<Wallet>()
-  const [gate, setGate] = useState<GateAnswer>()
+  /** The wallet that the gate last refused. */
+  const [refused, setRefused] = useState<string>()
   const isContract = useIsContract(wallet)
   const { known, minted, turn, hide, list, change, show, credit, use } = useKeys()
   const own = known.get(wallet?.address.toLowerCase() ?? '')
@@ -37,7 +37,12 @@ export function KeysPage({ service }: { readonly service: Service }) {
           <div class="p5 stack">
             <Connect wallet={wallet} onWallet={setWallet} onSecret={use} />
             {wallet !== undefined && canMint && (
-              <Gate address={wallet.address} trade={service.links.trade} onGate={setGate} />
+              <Gate
+                key={`gate ${wallet.address}`}
+                address={wallet.address}
+                trade={service.links.trade}
+                onGate={({ canMint }) => setRefused(canMint ? undefined : wallet.address)}
+              />
             )}
           </div>
           <div class="p7 stack">
@@ -46,7 +51,9 @@ export function KeysPage({ service }: { readonly service: Service }) {
               <Mint
                 key={`mint ${wallet.address}`}
                 wallet={wallet}
-                obstacle={isContract ? 'contract' : gate?.canMint === false ? 'closed' : undefined}
+                obstacle={
+                  isContract ? 'contract' : refused === wallet.address ? 'closed' : undefined
+                }
                 onMinted={show}
               />
             )}
