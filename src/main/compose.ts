@@ -13,6 +13,7 @@ import { gaugesOf } from '#operations/health/gauges.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
 import { publicReadiness, readReadiness } from '#operations/health/read-readiness.ts'
 import { makeRecentFindings } from '#operations/health/recent-findings.ts'
+import { shareReadiness } from '#operations/health/share-readiness.ts'
 import { watchAccounts } from '#operations/health/store-state.ts'
 import { CallCounts } from '#serving/api/call-counts.ts'
 import type { GaugeReading } from '#serving/api/metrics.ts'
@@ -81,7 +82,9 @@ export async function compose(
     onPaymentsSettled: () => money?.notifier.notify(),
     metrics: counts && (await openMetrics(openGauges(), counts)),
     facts,
-    readiness: async () => publicReadiness(await readiness(), ecosystem.chains),
+    readiness: shareReadiness(clock, async () =>
+      publicReadiness(await readiness(), ecosystem.chains),
+    ),
     operatorReadiness: readiness,
     findings: makeRecentFindings(data),
     paymentRequired: (caller, of) =>

@@ -296,6 +296,11 @@ describe('keys on the page', () => {
     const trade = page.getByRole('link', { name: /^Where GRAVE.* trades$/ })
     assert.equal(await trade.getAttribute('href'), TRADE)
     await assertAccessible(page)
+    // Another wallet is not held to that answer while its own is on its way.
+    await page.route('**/api/keys/gate*', () => undefined)
+    await changeAccounts(page, [accounts.holder])
+    await page.getByText(`Connected: ${accounts.holder}`).waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Sign for a key' }).isEnabled())
     assertClean(watched)
   })
 

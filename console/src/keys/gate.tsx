@@ -15,23 +15,24 @@ export interface GateProps {
   readonly address: string
   /** Where the token is bought. */
   readonly trade: string | null
-  onGate(gate: GateAnswer): void
+  onGate(address: string, canMint: boolean): void
 }
 
 /** What the gate says of a wallet: held, needed, missing; free to ask. */
-export function Gate({ address, trade, onGate }: GateProps) {
+export function Gate(props: GateProps) {
+  return <GateOfOne key={props.address} {...props} />
+}
+
+function GateOfOne({ address, trade, onGate }: GateProps) {
   const [gate, setGate] = useState<GateAnswer>()
   const action = useAction()
   const check = () =>
     action.run(async () => {
       const { data } = await getGate(keyless, { address })
       setGate(data)
-      onGate(data)
+      onGate(address, data.canMint)
     })
-  useEffect(() => {
-    setGate(undefined)
-    check()
-  }, [address])
+  useEffect(() => void check(), [])
   return (
     <div>
       <h2 class="sub">

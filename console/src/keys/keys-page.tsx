@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Service } from 'sexton-client'
-import type { Gate as GateAnswer } from '#serving/site/wallet/shapes.ts'
 import { texts } from '../texts.ts'
 import { Connect } from './connect.tsx'
 import { Gate } from './gate.tsx'
@@ -18,8 +17,7 @@ import { isContract as isContractAt, type Wallet } from './wallet.ts'
 export function KeysPage({ service }: { readonly service: Service }) {
   const t = texts.keys
   const [wallet, setWallet] = useState<Wallet>()
-  const [gate, setGate] = useState<GateAnswer>()
-  const isContract = useIsContract(wallet)
+  const { obstacle, noteGate } = useObstacle(wallet)
   const { known, minted, turn, hide, list, change, show, credit, use } = useKeys()
   const own = known.get(wallet?.address.toLowerCase() ?? '')
   const usage = useUsage(turn)
@@ -37,7 +35,7 @@ export function KeysPage({ service }: { readonly service: Service }) {
           <div class="p5 stack">
             <Connect wallet={wallet} onWallet={setWallet} onSecret={use} />
             {wallet !== undefined && canMint && (
-              <Gate address={wallet.address} trade={service.links.trade} onGate={setGate} />
+              <Gate address={wallet.address} trade={service.links.trade} onGate={noteGate} />
             )}
           </div>
           <div class="p7 stack">
@@ -46,7 +44,7 @@ export function KeysPage({ service }: { readonly service: Service }) {
               <Mint
                 key={`mint ${wallet.address}`}
                 wallet={wallet}
-                obstacle={isContract ? 'contract' : gate?.canMint === false ? 'closed' : undefined}
+                obstacle={obstacle}
                 onMinted={show}
               />
             )}
@@ -83,6 +81,17 @@ export function KeysPage({ service }: { readonly service: Service }) {
       </div>
     </section>
   )
+}
+
+/** Why a signature for a key would be refused; the gate's answer about another wallet does not count. */
+function useObstacle(wallet: Wallet | undefined) {
+  const isContract = useIsContract(wallet)
+  const [refused, setRefused] = useState<string>()
+  const isClosed = wallet !== undefined && refused === wallet.address
+  return {
+    obstacle: isContract ? ('contract' as const) : isClosed ? ('closed' as const) : undefined,
+    noteGate: (address: string, canMint: boolean) => setRefused(canMint ? undefined : address),
+  }
 }
 
 /** False until the wallet has said so, and where it cannot tell. */

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
+import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
+import type { LocalFile } from '#chains/ecosystem/ecosystems/local.ts'
+import { writeBackfill } from '#chains/indexer/backfill/backfill-row.ts'
 import { addresses } from '#devnet/addresses.ts'
 import { HOUR_SECONDS } from '#lib/time.ts'
 import type { Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
@@ -59,7 +63,12 @@ interface Hour {
   readonly close: number | null
 }
 
-async function inWorld(register: Engine, work: (routes: readonly Route[]) => Promise<void>) {
+/** `movedFromEthereum`: the token had a pool there once, and that chain becomes final much later. */
+async function inWorld(
+  register: Engine,
+  work: (routes: readonly Route[]) => Promise<void>,
+  { movedFromEthereum = false } = {},
+) {
   let base = beginChain(8453, START_UNIX)
   let ethereum = beginChain(1, START_UNIX)
   let before = 0
@@ -69,14 +78,28 @@ async function inWorld(register: Engine, work: (routes: readonly Route[]) => Pro
     before = second
   }
   const depths = { safeDepth: 1, finalDepth: 2 }
-  const nodes = [await serveChain(base, depths), await serveChain(ethereum, depths)]
-  const ecosystem = localEcosystemAt({ base: nodes[0]?.url ?? '', ethereum: nodes[1]?.url ?? '' })
+  const late = movedFromEthereum ? { finalDepth: 6 } : {}
+  const nodes = [await serveChain(base, depths), await serveChain(ethereum, { ...depths, ...late })]
+  const urls = { base: nodes[0]?.url ?? '', ethereum: nodes[1]?.url ?? '' }
+  const ecosystem = localEcosystemAt(urls, movedFromEthereum ? moved : undefined)
   try {
     await advanceAll(stepIndex(await commitDepsOf(register, ecosystem)), ecosystem.chains)
     await work(dataRoutesOf({ register, ecosystem, clock: () => (START_UNIX + before) * 1_000 }))
   } finally {
     for (const node of nodes) await node.stop()
   }
+}
+
+const moved = (file: LocalFile): EcosystemFile => {
+  const pool = { kind: 'uniswap-v2', address: market.gravePair, quote: 'WETH' } as const
+  const price = [
+    { ...pool, chain: 'ethereum' },
+    { ...pool, chain: 'base', since: '2023-11-14' },
+  ]
+  const tokens = file.tokens.map((token) =>
+    token.symbol === 'GRAVE' ? { ...token, price } : token,
+  )
+  return { ...file, tokens }
 }
 
 const target = '/api/stats/history?metric=price&interval=hour&period='
@@ -105,6 +128,45 @@ onEach('hours of a price are its open, high, low and close in dollars', ({ engin
     const csv = await callRoute(routes, `${target}1d&format=csv`)
     assert.ok(csv.kind === 'answer')
     assert.match(String(csv.body), /complete,open,high,low,close\r\n/)
+  }),
+)
+
+onEach('a chain that becomes final late hides no final hours of another', ({ engine }) =>
+  inWorld(
+    engine,
+    async (routes) => {
+      const final = (await readRoute(routes, `${target}1d&finality=finalized`)).data
+      assert.deepEqual(
+        (final as { points: Hour[] }).points.slice(-3).map(({ open, close }) => [open, close]),
+        CANDLES.slice(0, 3).map(([open, , , close]) => [open, close]),
+      )
+      const fixed = (await readRoute(routes, `${target}1d&finality=finalized&token=USDC`)).data
+      assert.ok(
+        (fixed as { points: Hour[] }).points.every(({ open, low }) => open === 1 && low === 1),
+      )
+    },
+    { movedFromEthereum: true },
+  ),
+)
+
+onEach('hours of blocks that are not read yet are unknown', ({ engine }) =>
+  inWorld(engine, async (routes) => {
+    await engine.write(async (connection) => {
+      for (const table of ['price_points', 'price_hours'])
+        await connection.run(sql`
+          delete from ${{ kind: 'sql', parts: [table], values: [] }} where symbol = 'GRAVE'
+            and timestamp_unix between ${START_UNIX + 3_700} and ${START_UNIX + 3_900}`)
+      const read = { number: 2, hash: '0x22', timestamp: START_UNIX + 120 } as const
+      const newestFrom = { number: 6, timestamp: START_UNIX + 7_300 }
+      await writeBackfill(connection, 8453, { newestFrom, read, folded: read, datasets: null })
+    })
+    const days = await readRoute(routes, '/api/stats/history?metric=price&period=1d')
+    assert.equal((days.data as { points: Hour[] }).points.at(-1)?.value, 80)
+    const { points } = (await readRoute(routes, `${target}1d`)).data as { points: Hour[] }
+    assert.deepEqual(
+      points.slice(-5).map(({ open, high, low, close }) => [open, high, low, close]),
+      [...Array.from({ length: 4 }, () => [null, null, null, null]), [null, 80, 80, 80]],
+    )
   }),
 )
 

@@ -126,9 +126,16 @@ describe('the API role', () => {
     const text = await page.text()
     assert.match(text, /problems\/invalid_parameter/)
     assert.doesNotMatch(text, /<script/)
-    const json = await fetch(target, { headers: { accept: '*/*' } })
-    assert.match(json.headers.get('content-type') ?? '', /problem\+json/)
-    await json.arrayBuffer()
+    // The second is what Java sends unless told otherwise.
+    for (const other of [
+      '*/*',
+      'text/html, image/gif, */*; q=0.2',
+      'application/json, text/html',
+    ]) {
+      const json = await fetch(target, { headers: { accept: other } })
+      assert.match(json.headers.get('content-type') ?? '', /problem\+json/, other)
+      await json.arrayBuffer()
+    }
   })
 
   it('readiness answers 503 and names the part that is missing', async () => {

@@ -15,7 +15,20 @@ export async function markdownAnswer(
   const headers = ['Content-Type', type, 'Cache-Control', CACHED]
   if (type === MARKDOWN_TYPE) return { status: 200, headers, body: text }
   headers.push('Content-Security-Policy', PLAIN_POLICY)
+  let page = pages.get(text)
+  if (page === undefined) {
+    page = makePage(text)
+    pages.set(text, page)
+    page.catch(() => pages.delete(text))
+  }
+  return { status: 200, headers, body: await page }
+}
+
+/** By text, of which there are few; parsing the longest takes milliseconds. */
+const pages = new Map<string, Promise<string>>()
+
+async function makePage(text: string): Promise<string> {
   const { marked } = await import('marked')
   const title = text.slice(2).split('\n')[0] ?? ''
-  return { status: 200, headers, body: plainPage(title, await marked.parse(text)) }
+  return plainPage(title, await marked.parse(text))
 }

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { REFUSALS } from '#domain/refusal.ts'
 import { PREPAYMENT_MESSAGES } from '#money/payments/prepayment-record.ts'
+import type { Incoming } from '#serving/http/exchange.ts'
+import { markdownAnswer } from './markdown-page.ts'
 
 const folder = join(import.meta.dirname, '../../../docs/errors')
 
@@ -11,6 +13,15 @@ describe('the error pages', () => {
   it('every code, also of a prepayment, has a page and every page a code', async () => {
     const pages = (await readdir(folder)).map((file) => file.replace(/\.md$/, ''))
     assert.deepEqual(pages.sort(), [...Object.keys(REFUSALS), ...PREPAYMENT_MESSAGES].sort())
+  })
+
+  it('a page is made once, since it costs more than a call', async (context) => {
+    const { marked } = await import('marked')
+    const parse = context.mock.method(marked, 'parse')
+    const incoming = { headers: { accept: 'text/html' } } as Incoming
+    const read = async () => (await markdownAnswer(incoming, '# Once\n\n**a**')).body
+    assert.equal(await read(), await read())
+    assert.equal(parse.mock.callCount(), 1)
   })
 
   for (const [code, { status, title }] of Object.entries(REFUSALS))

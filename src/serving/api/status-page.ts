@@ -1,5 +1,5 @@
 import { escapeMarkup } from '#lib/markup.ts'
-import { preferredType } from '#serving/http/accept.ts'
+import { JSON_TYPE, wantsPage } from '#serving/http/accept.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from '#serving/http/plain-page.ts'
 import type { HealthDeps } from './health-routes.ts'
 import type { Page } from './outside-routes.ts'
@@ -10,10 +10,9 @@ export function statusPage({ readiness }: HealthDeps, name: string): Page {
     path: '/status',
     async read({ headers: { accept } }) {
       const { ready, parts } = await readiness()
-      const type = preferredType(accept, ['application/json; charset=utf-8', HTML_TYPE])
-      const headers = ['Content-Type', type, 'Cache-Control', 'no-store']
-      if (type !== HTML_TYPE)
-        return { status: 200, headers, body: JSON.stringify({ ready, parts }) }
+      const isPage = wantsPage(accept)
+      const headers = ['Content-Type', isPage ? HTML_TYPE : JSON_TYPE, 'Cache-Control', 'no-store']
+      if (!isPage) return { status: 200, headers, body: JSON.stringify({ ready, parts }) }
       headers.push('Content-Security-Policy', PLAIN_POLICY)
       const title = ready ? 'Data is served' : 'Some data cannot be served right now'
       const content = `<h1>${title}</h1>

@@ -17,6 +17,15 @@ export function preferredType<T extends string>(
   return offered.find((type) => type === preferred) ?? first
 }
 
+/**
+ * Whether it is a page that is asked for. Browsers name XHTML; programs may name text/html without wanting it, as Java does
+ * by default.
+ */
+export function wantsPage(accept: string | undefined): boolean {
+  if (accept?.includes('application/xhtml+xml') !== true) return false
+  return preferredType(accept, ['application/json', 'text/html']) === 'text/html'
+}
+
 export function acceptsType(accept: string | undefined, type: string): boolean {
   if (accept === undefined) return true
   return new Negotiator({ headers: { accept } }).mediaType([type]) !== undefined

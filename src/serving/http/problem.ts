@@ -1,6 +1,6 @@
 import { REFUSALS, type Refusal } from '#domain/refusal.ts'
 import { escapeMarkup } from '#lib/markup.ts'
-import { preferredType } from './accept.ts'
+import { wantsPage } from './accept.ts'
 import type { Outgoing } from './exchange.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from './plain-page.ts'
 
@@ -12,7 +12,7 @@ const UNAVAILABLE_SECONDS = 5
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
-/** RFC 9457, plus the contract's two members; a page for browsers, which ask for HTML first. */
+/** RFC 9457, plus the contract's two members; a page for browsers. */
 export function toProblem(
   deps: { readonly publicBaseUrl: string },
   input: {
@@ -34,9 +34,8 @@ export function toProblem(
     ...(refusal.errors === undefined ? {} : { errors: refusal.errors }),
     ...refusal.members,
   }
-  const contentType = preferredType(accept, [PROBLEM_TYPE, HTML_TYPE])
-  const headers = ['Content-Type', contentType, 'Cache-Control', 'no-store']
-  const isPage = contentType === HTML_TYPE
+  const isPage = wantsPage(accept)
+  const headers = ['Content-Type', isPage ? HTML_TYPE : PROBLEM_TYPE, 'Cache-Control', 'no-store']
   if (isPage) headers.push('Content-Security-Policy', PLAIN_POLICY)
   if (status === 401) headers.push('WWW-Authenticate', 'Bearer')
   const retryAfter = refusal.retryAfterSeconds ?? defaultRetryAfter(status)

@@ -1,6 +1,8 @@
 import type { PricedToken } from '#chains/ecosystem/priced-token.ts'
 import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
+import type { TimeRange } from '#chains/indexer/events/time-range.ts'
 import type { Price } from '#domain/money.ts'
+import { allEnded } from '#lib/all-ended.ts'
 import { HOUR_SECONDS, startOfHour } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { hoursBetween, type PriceHour } from './fold-hours.ts'
@@ -12,7 +14,7 @@ import {
   type TokenBook,
   withFixed,
 } from './price-paths.ts'
-import { lastPoint, lastUpTo, type PricePoint } from './queries.ts'
+import { lastOfHours, lastUpTo, type PricePoint } from './queries.ts'
 
 /** Prices of an hour in dollars; null while unknown. */
 export interface Candle {
@@ -23,12 +25,13 @@ export interface Candle {
   readonly close: Price | null
 }
 
-export const NO_CANDLE: Candle = { open: null, high: null, low: null, close: null }
+const NO_CANDLE: Candle = { open: null, high: null, low: null, close: null }
 
 interface CandleInput {
   readonly symbol: string
   readonly hours: readonly number[]
   readonly snapshot: AsOfSnapshot | undefined
+  isUnread(unix: number): boolean
 }
 
 type HourEnd = SourcedPoint & Partial<Pick<PriceHour, 'high' | 'low'>>
@@ -37,7 +40,7 @@ type HourEnd = SourcedPoint & Partial<Pick<PriceHour, 'high' | 'low'>>
 export async function readCandles(
   connection: Connection,
   book: TokenBook,
-  { symbol, hours, snapshot }: CandleInput,
+  { symbol, hours, snapshot, isUnread }: CandleInput,
 ): Promise<readonly Candle[]> {
   const ends = [(hours[0] ?? 0) - 1, ...hours.map((hour) => hour + HOUR_SECONDS - 1)]
   const moments = ends.map((unix) => ({ unix }))
@@ -51,7 +54,7 @@ export async function readCandles(
       return points
     },
   })
-  const prices = quoted.map(priceOrNull)
+  const prices = quoted.map((each, at) => (isUnread(ends[at] ?? 0) ? null : priceOrNull(each)))
   return hours.map((hour, index) =>
     candleOf(
       { open: prices[index] ?? null, close: prices[index + 1] ?? null },
@@ -92,24 +95,27 @@ async function hourEnds(
   }: { readonly units: readonly number[]; readonly snapshot: CandleInput['snapshot'] },
 ): Promise<readonly (HourEnd | undefined)[]> {
   const range = { fromUnix: (units[0] ?? 0) + 1, untilUnix: units.at(-1) ?? 0 }
-  const before = await lastPoint(connection, token.symbol, { unix: range.fromUnix - 1 })
-  const within = await hoursBetween(connection, token.symbol, range)
-  const ends: readonly PricePoint[] = before === undefined ? within : [before, ...within]
-  const points = snapshot === undefined ? ends : await endsUntil(connection, token, ends, snapshot)
+  const before = await lastPointOf(connection, token, { unix: range.fromUnix - 1, snapshot })
+  const within =
+    snapshot === undefined
+      ? await hoursBetween(connection, token.symbol, range)
+      : await hoursUntil(connection, token, { range, snapshot })
+  const points = before === undefined ? within : [before, ...within]
   return lastUpTo(points, units).map((point, index) => withFixed(token, point, units[index] ?? 0))
 }
 
-/** The hour of the snapshot closes with its block, and has no extremes. */
-async function endsUntil(
+/** Hours that are not whole on every chain close with the snapshot's blocks, and have no extremes. */
+async function hoursUntil(
   connection: Connection,
-  token: PricedToken,
-  ends: readonly PricePoint[],
-  snapshot: AsOfSnapshot,
+  { symbol, prices }: PricedToken,
+  { range, snapshot }: { readonly range: TimeRange; readonly snapshot: AsOfSnapshot },
 ): Promise<readonly PricePoint[]> {
-  const last = await lastPointOf(connection, token, { unix: Number.MAX_SAFE_INTEGER, snapshot })
-  if (last === undefined) return []
-  const chains = token.prices.flatMap(({ chain }) => chain?.id ?? [])
-  const cutUnix = startOfHour(Math.min(...chains.map((id) => snapshot.get(id)?.unix ?? 0)))
-  const whole = ends.filter(({ unix }) => unix < cutUnix)
-  return last.unix < cutUnix ? whole : [...whole, last]
+  const ends = prices.flatMap(({ chain }) => chain && (snapshot.get(chain.id)?.unix ?? 0))
+  const cutUnix = startOfHour(Math.min(range.untilUnix, ...ends.filter((each) => each !== null)))
+  const fromUnix = Math.max(cutUnix, range.fromUnix)
+  const [whole, broken] = await allEnded([
+    hoursBetween(connection, symbol, { ...range, untilUnix: fromUnix - 1 }),
+    lastOfHours(connection, symbol, { fromUnix, snapshot }),
+  ])
+  return [...whole, ...broken]
 }

@@ -8,11 +8,11 @@ import { showAddress } from '#domain/address.ts'
 import type { Price } from '#domain/money.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import type { Json } from '#lib/json.ts'
-import { DAY_SECONDS, HOUR_SECONDS, startOfDay } from '#lib/time.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { PRICES } from '../dataset-names.ts'
 import { averagePrice, type PriceWindow } from './average-price.ts'
-import { type Candle, NO_CANDLE, readCandles } from './candles.ts'
+import { type Candle, readCandles } from './candles.ts'
 import { lastPointOf, type Moment } from './last-point-of.ts'
 import {
   type KnownPrice,
@@ -88,21 +88,18 @@ export function makeDollarPrices(tokens: readonly PricedToken[]): DollarPrices {
       return quoted.map(priceOrNull)
     },
     async closes(connection, symbol, days, snapshot) {
-      const untilUnix = await readUntil(connection, pathOf(book, symbol))
+      const isUnread = await findUnread(connection, pathOf(book, symbol))
       const moments = days.map((day) => ({ unix: day + DAY_SECONDS - 1 }))
       const read = (token: PricedToken, at: Closes['moments']) =>
         closesAt(connection, token, { moments: at, snapshot })
       const quoted = await quoteAlongPath(book, symbol, { moments, read })
       return quoted.map((each, index) =>
-        (days[index] ?? 0) + DAY_SECONDS > untilUnix ? null : priceOrNull(each),
+        isUnread(moments[index]?.unix ?? 0) ? null : priceOrNull(each),
       )
     },
     async candles(connection, symbol, hours, snapshot) {
-      const untilUnix = await readUntil(connection, pathOf(book, symbol))
-      const candles = await readCandles(connection, book, { symbol, hours, snapshot })
-      return candles.map((each, index) =>
-        (hours[index] ?? 0) + HOUR_SECONDS > untilUnix ? NO_CANDLE : each,
-      )
+      const isUnread = await findUnread(connection, pathOf(book, symbol))
+      return readCandles(connection, book, { symbol, hours, snapshot, isUnread })
     },
     latest: (connection, symbol, unix, snapshot) =>
       latest(connection, book, { symbol, unix, snapshot }),
@@ -170,9 +167,7 @@ async function latest(
   { symbol, ...at }: Moment & { readonly symbol: string },
 ): Promise<LatestPrice | UnknownPrice> {
   const path = pathOf(book, symbol)
-  // During a re-index, the newest price is outdated.
-  if ((await readUntil(connection, path)) < Number.POSITIVE_INFINITY)
-    return { gap: 'not_read', symbol }
+  if ((await findUnread(connection, path))(at.unix)) return { gap: 'not_read', symbol }
   let own: SourcedPoint | undefined
   const read = async (token: PricedToken) => {
     const point = withFixed(token, await lastPointOf(connection, token, at), at.unix)
@@ -202,14 +197,20 @@ function chainsOf(path: Path): ReadonlySet<number> {
   return new Set([...path].flatMap(({ prices }) => prices.flatMap(({ chain }) => chain?.id ?? [])))
 }
 
-/** Infinite unless a re-index is running. */
-async function readUntil(connection: Connection, path: Path): Promise<number> {
+/** Tells moments whose last price may not be read yet. */
+async function findUnread(connection: Connection, path: Path): Promise<(unix: number) => boolean> {
   const backfills = await readBackfills(connection)
-  const ends = [...chainsOf(path)].flatMap((chainId) => {
-    const backfill = backfills.get(chainId)
-    return backfill?.datasets?.includes(PRICES) === true ? [backfill.read.timestamp] : []
-  })
-  return Math.min(Number.POSITIVE_INFINITY, ...ends)
+  const ranges: TimeRange[] = []
+  for (const token of path)
+    for (const chainId of chainsOf([token])) {
+      const backfill = backfills.get(chainId)
+      if (backfill === undefined || backfill.datasets?.includes(PRICES) === false) continue
+      const { datasets, newestFrom, read } = backfill
+      const newest = { unix: newestFrom.timestamp }
+      const next = datasets === null ? await nextPoint(connection, token.symbol, newest) : undefined
+      ranges.push({ fromUnix: read.timestamp, untilUnix: next ?? ALWAYS.untilUnix })
+    }
+  return (unix) => ranges.some(({ fromUnix, untilUnix }) => unix >= fromUnix && unix < untilUnix)
 }
 
 async function isMissingHistory(connection: Connection, path: Path): Promise<boolean> {

@@ -1,4 +1,6 @@
+import { type AsOfSnapshot, withinSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import type { Price } from '#domain/money.ts'
+import { HOUR_SECONDS } from '#lib/time.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, sql } from '#store/sql.ts'
@@ -69,6 +71,24 @@ export async function pointsBetween(
     where symbol = ${symbol}
       and timestamp_unix >= ${range.fromUnix} and timestamp_unix <= ${range.untilUnix}
     order by timestamp_unix, block_number`)
+  return found.map(toPoint)
+}
+
+/** The last point of each hour within a snapshot, oldest first. */
+export async function lastOfHours(
+  connection: Connection,
+  symbol: string,
+  { fromUnix, snapshot }: { readonly fromUnix: number; readonly snapshot: AsOfSnapshot },
+): Promise<readonly PricePoint[]> {
+  const found = await connection.run(sql`
+    select ${POINT} from (
+      select ${POINT}, row_number() over (
+        partition by timestamp_unix - timestamp_unix % ${HOUR_SECONDS}
+        order by timestamp_unix desc, block_number desc
+      ) as place
+      from price_points
+      where symbol = ${symbol} and timestamp_unix >= ${fromUnix} and ${withinSnapshot(snapshot)}
+    ) as ranked where place = 1 order by timestamp_unix`)
   return found.map(toPoint)
 }
 

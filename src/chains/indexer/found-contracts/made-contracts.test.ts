@@ -11,6 +11,7 @@ import { sql } from '#store/sql.ts'
 import { beginChain, type LogPlan } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
+import { applyFile } from '#test/changed-file-harness.ts'
 import { oneTokenEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { buildAnew, differenceOf } from '#test/stepped-index.ts'
@@ -18,6 +19,7 @@ import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { eventually } from '#test/world.ts'
 import { toAnyDataset } from '../dataset.ts'
 import { contractsDataset } from './dataset.ts'
+import { writeFactories } from './table.ts'
 
 const { grave } = addresses.base
 const { holder, operator } = accounts
@@ -203,6 +205,18 @@ onEach('a factory event that was declared wrong is read again once it is correct
       await indexer.stop()
     }
     assert.deepEqual(await anomaliesIn(engine), [])
+  }),
+)
+
+onEach('a chain that stopped before its first block finds contracts of an earlier start', (world) =>
+  withWorld(async ({ base, ecosystem }) => {
+    const { engine } = world
+    const [only] = ecosystem.chains
+    assert.ok(only !== undefined)
+    await applyFile(engine, { ...ecosystem, chains: [{ ...only, startBlock: 50 }] })
+    const origins = ecosystem.dividends.flatMap(({ made: source }) => source?.found.key ?? [])
+    await engine.write((connection) => writeFactories(connection, only.id, { origins, to: 100 }))
+    assert.deepEqual(await indexOnce(ecosystemAt(base), engine), [2, 3, 5, 6, 7])
   }),
 )
 

@@ -8,7 +8,6 @@ import { planReindex } from '../backfill/plan-backfill.ts'
 import { unvalueToken, valueEvents } from '../events/value-events.ts'
 import { resetAll } from '../feed/write-feed.ts'
 import { removeChain, removeDatasets } from '../forget.ts'
-import { noteForgotten } from '../forgotten-chains.ts'
 import { readFinalized, readPosition } from '../positions.ts'
 import { type CommitDeps, openChange } from '../transaction.ts'
 import { CHAIN_PART, type PartChange, partChanges } from './file-part.ts'
@@ -78,7 +77,12 @@ async function removeOfChain(
   const backfill = await readBackfill(connection, chainId)
   const finalizedNumber = await readFinalized(connection, chainId)
   const change = openChange(deps, { connection, chainId, finalizedNumber, isOlder: false })
-  if (position === undefined) return noteForgotten(connection, chainId)
+  // Factories are read first, from the block where the old file began.
+  if (position === undefined)
+    return removeDatasets(
+      change,
+      deps.datasets.filter(({ origins }) => origins !== undefined),
+    )
   const isWhole =
     names.includes(CHAIN_PART) || (backfill !== undefined && backfill.datasets === null)
   if (chain === undefined || isWhole) return removeChain(change, deps.datasets)
