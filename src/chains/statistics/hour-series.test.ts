@@ -63,11 +63,16 @@ interface Hour {
   readonly close: number | null
 }
 
-/** `movedFromEthereum`: the token had a pool there once, and that chain becomes final much later. */
+interface Options {
+  readonly file?: (file: LocalFile) => EcosystemFile
+  /** Of ethereum. */
+  readonly finalDepth?: number
+}
+
 async function inWorld(
   register: Engine,
   work: (routes: readonly Route[]) => Promise<void>,
-  { movedFromEthereum = false } = {},
+  { file, ...late }: Options = {},
 ) {
   let base = beginChain(8453, START_UNIX)
   let ethereum = beginChain(1, START_UNIX)
@@ -78,10 +83,9 @@ async function inWorld(
     before = second
   }
   const depths = { safeDepth: 1, finalDepth: 2 }
-  const late = movedFromEthereum ? { finalDepth: 6 } : {}
   const nodes = [await serveChain(base, depths), await serveChain(ethereum, { ...depths, ...late })]
   const urls = { base: nodes[0]?.url ?? '', ethereum: nodes[1]?.url ?? '' }
-  const ecosystem = localEcosystemAt(urls, movedFromEthereum ? moved : undefined)
+  const ecosystem = localEcosystemAt(urls, file)
   try {
     await advanceAll(stepIndex(await commitDepsOf(register, ecosystem)), ecosystem.chains)
     await work(dataRoutesOf({ register, ecosystem, clock: () => (START_UNIX + before) * 1_000 }))
@@ -90,16 +94,21 @@ async function inWorld(
   }
 }
 
-const moved = (file: LocalFile): EcosystemFile => {
-  const pool = { kind: 'uniswap-v2', address: market.gravePair, quote: 'WETH' } as const
-  const price = [
-    { ...pool, chain: 'ethereum' },
-    { ...pool, chain: 'base', since: '2023-11-14' },
-  ]
-  const tokens = file.tokens.map((token) =>
-    token.symbol === 'GRAVE' ? { ...token, price } : token,
-  )
-  return { ...file, tokens }
+const gravePool = { kind: 'uniswap-v2', address: market.gravePair, quote: 'WETH' } as const
+
+/** The token had a pool on ethereum once. */
+const moved = graveBy([
+  { ...gravePool, chain: 'ethereum' },
+  { ...gravePool, chain: 'base', since: '2023-11-14' },
+])
+
+const withFloor = graveBy({ ...gravePool, chain: 'base', minLiquidityUsd: '25000' })
+
+function graveBy(price: NonNullable<EcosystemFile['tokens'][number]['price']>) {
+  return (file: LocalFile): EcosystemFile => ({
+    ...file,
+    tokens: file.tokens.map((token) => (token.symbol === 'GRAVE' ? { ...token, price } : token)),
+  })
 }
 
 const target = '/api/stats/history?metric=price&interval=hour&period='
@@ -145,7 +154,25 @@ onEach('a chain that becomes final late hides no final hours of another', ({ eng
         (fixed as { points: Hour[] }).points.every(({ open, low }) => open === 1 && low === 1),
       )
     },
-    { movedFromEthereum: true },
+    { file: moved, finalDepth: 6 },
+  ),
+)
+
+onEach('an hour shows no price at which the pool held less than its floor', ({ engine }) =>
+  inWorld(
+    engine,
+    async (routes) => {
+      const { points } = (await readRoute(routes, `${target}1d`)).data as { points: Hour[] }
+      assert.deepEqual(
+        points.slice(-4, -2).map(({ open, high, low, close }) => [open, high, low, close]),
+        // Of the block with 5 thousandths, 20,000 dollars were in the pool.
+        [
+          [20, 40, 20, 30],
+          [30, 60, 30, 60],
+        ],
+      )
+    },
+    { file: withFloor },
   ),
 )
 

@@ -1,13 +1,14 @@
-import type { PricedToken } from '#chains/ecosystem/priced-token.ts'
+import { type PricedToken, quoteOf } from '#chains/ecosystem/priced-token.ts'
 import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import type { TimeRange } from '#chains/indexer/events/time-range.ts'
-import type { Price } from '#domain/money.ts'
+import { PRICE_ONE, type Price } from '#domain/money.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { HOUR_SECONDS, startOfHour } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { hoursBetween, type PriceHour } from './fold-hours.ts'
 import { lastPointOf } from './last-point-of.ts'
 import {
+  isBelowFloor,
   priceOrNull,
   quoteAlongPath,
   type SourcedPoint,
@@ -58,9 +59,17 @@ export async function readCandles(
   return hours.map((hour, index) =>
     candleOf(
       { open: prices[index] ?? null, close: prices[index + 1] ?? null },
-      { hour, before: own[index], at: own[index + 1] },
+      {
+        ...{ hour, before: own[index], at: own[index + 1] },
+        quoteDecimals: quoteDecimalsOf(book, own[index + 1]),
+      },
     ),
   )
+}
+
+function quoteDecimalsOf(book: TokenBook, end: HourEnd | undefined): number {
+  const quote = end === undefined ? null : quoteOf(end.source)
+  return quote === null ? 0 : (book.token(quote)?.decimals ?? 0)
 }
 
 function candleOf(
@@ -69,17 +78,21 @@ function candleOf(
     readonly hour: number
     readonly before: HourEnd | undefined
     readonly at: HourEnd | undefined
+    readonly quoteDecimals: number
   },
 ): Candle {
   if (close === null) return { ...NO_CANDLE, open }
-  const { hour, before, at } = own
+  const { hour, before, at, quoteDecimals } = own
   // Sources may differ in their quote, so that the extremes of both cannot be compared.
   const isOfOne = before === undefined || before.source === at?.source
   const moved = isOfOne && at !== undefined && at.unix >= hour ? [at.high, at.low] : []
   const price = at?.price ?? 0n
-  const extremes = moved.flatMap((each) =>
-    each == null || price === 0n ? [] : (close * each) / price,
-  )
+  const extremes = moved.flatMap((each) => {
+    if (each == null || at === undefined || price === 0n) return []
+    const point = { ...at, liquidity: each.liquidity }
+    if (isBelowFloor(point, (close * PRICE_ONE) / price, quoteDecimals)) return []
+    return (close * each.price) / price
+  })
   const all = [...extremes, close, ...(open === null ? [] : [open])]
   const high = all.reduce((a, b) => (a > b ? a : b))
   const low = all.reduce((a, b) => (a < b ? a : b))

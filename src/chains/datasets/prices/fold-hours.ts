@@ -1,7 +1,7 @@
 import type { Change } from '#chains/indexer/dataset.ts'
 import { fromStored, toStored } from '#lib/stored-integer.ts'
 import { DAY_SECONDS, startOfHour } from '#lib/time.ts'
-import type { BulkInsert, Connection } from '#store/engine.ts'
+import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
 import { POINT, type PricePoint, pointsBetween, toPoint } from './queries.ts'
@@ -14,9 +14,11 @@ const KEPT_SECONDS = (CANDLE_DAYS + 1) * DAY_SECONDS
 
 export interface PriceHour extends PricePoint {
   /** The highest price within the hour; null where nothing could be traded. */
-  readonly high: bigint | null
-  readonly low: bigint | null
+  readonly high: Extreme | null
+  readonly low: Extreme | null
 }
+
+export type Extreme = Pick<PricePoint, 'liquidity'> & { readonly price: bigint }
 
 type SymbolPoint = PricePoint & { readonly symbol: string }
 
@@ -44,15 +46,15 @@ async function readSpan(connection: Connection) {
 function toRow(points: readonly SymbolPoint[]) {
   const last = points.at(-1)
   if (last === undefined) throw new Error('an hour without points')
-  const prices = points
-    .flatMap(({ price }) => price ?? [])
-    .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
-  const [low, high] = [prices[0], prices.at(-1)].map((each) =>
-    each === undefined ? null : toStored(each),
+  const extremes = points
+    .flatMap(({ price, liquidity }) => (price === null ? [] : [{ price, liquidity }]))
+    .sort((a, b) => (a.price < b.price ? -1 : a.price > b.price ? 1 : 0))
+  const [high, low] = [extremes.at(-1), extremes[0]].map((each) =>
+    each === undefined ? [null, null] : [toStored(each.price), textOf(each.liquidity)],
   )
   const { symbol, unix, chainId, blockNumber, price, liquidity } = last
   const own = [chainId, blockNumber, unix, textOf(price), textOf(liquidity)]
-  return [symbol, startOfHour(unix), ...own, high ?? null, low ?? null]
+  return [symbol, startOfHour(unix), ...own, ...(high ?? []), ...(low ?? [])]
 }
 
 export function textOf(value: bigint | null): string | null {
@@ -66,10 +68,12 @@ const CLOSE = ['chain_id', 'block_number', 'timestamp_unix', 'price', 'liquidity
   (name) => `${name} = case when ${LATER} then excluded.${name} else price_hours.${name} end`,
 )
 
-const EXTREMES = ['high >', 'low <'].map((each) => {
+const EXTREMES = ['high >', 'low <'].flatMap((each) => {
   const [name] = each.split(' ')
-  return `${name} = case when price_hours.${name} is null or excluded.${each} price_hours.${name}
-    then excluded.${name} else price_hours.${name} end`
+  return [name, `${name}_liquidity`].map(
+    (own) => `${own} = case when price_hours.${name} is null or excluded.${each} price_hours.${name}
+    then excluded.${own} else price_hours.${own} end`,
+  )
 })
 
 const HOURS: BulkInsert = {
@@ -83,7 +87,9 @@ const HOURS: BulkInsert = {
     price: 'text',
     liquidity: 'text',
     high: 'text',
+    high_liquidity: 'text',
     low: 'text',
+    low_liquidity: 'text',
   },
   conflict: `on conflict (symbol, hour_unix) do update set ${[...CLOSE, ...EXTREMES].join(', ')}`,
 }
@@ -116,13 +122,19 @@ export async function hoursBetween(
   range: { readonly fromUnix: number; readonly untilUnix: number },
 ): Promise<readonly PriceHour[]> {
   const found = await connection.run(sql`
-    select ${POINT}, high, low from price_hours
+    select ${POINT}, high, high_liquidity, low, low_liquidity from price_hours
     where symbol = ${symbol} and hour_unix >= ${range.fromUnix} and hour_unix <= ${range.untilUnix}
     order by hour_unix`)
-  const stored = (text: string | null) => (text === null ? null : fromStored(text))
   return found.map((row) => ({
     ...toPoint(row),
-    high: stored(column.textOrNull(row, 'high')),
-    low: stored(column.textOrNull(row, 'low')),
+    high: extremeOf(row, 'high'),
+    low: extremeOf(row, 'low'),
   }))
+}
+
+function extremeOf(row: Row, name: 'high' | 'low'): Extreme | null {
+  const price = column.textOrNull(row, name)
+  const liquidity = column.textOrNull(row, `${name}_liquidity`)
+  if (price === null) return null
+  return { price: fromStored(price), liquidity: liquidity === null ? null : BigInt(liquidity) }
 }

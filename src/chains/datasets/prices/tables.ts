@@ -5,7 +5,7 @@ import { CLUSTERED } from '#store/migrate.ts'
  * `price_points`: in the quote (or dollars) at the end of a block, with 54 decimals, null where
  * nothing can be traded; `liquidity` is what the pool holds, in base units of the quote.
  * `price_days`: the last point of each UTC day.
- * `price_hours`: the last point of each hour, and the highest and lowest, for 91 days.
+ * `price_hours`: the last point of each hour, and the highest and lowest with their liquidity, for 91 days.
  */
 export const pricesMigration: Migration = {
   id: 2200,
@@ -41,7 +41,9 @@ export const pricesMigration: Migration = {
       price text,
       liquidity text,
       high text,
+      high_liquidity text,
       low text,
+      low_liquidity text,
       primary key (symbol, hour_unix)
     ) ${CLUSTERED}`,
 }
