@@ -46,15 +46,25 @@ async function readSpan(connection: Connection) {
 function toRow(points: readonly SymbolPoint[]) {
   const last = points.at(-1)
   if (last === undefined) throw new Error('an hour without points')
-  const extremes = points
-    .flatMap(({ price, liquidity }) => (price === null ? [] : [{ price, liquidity }]))
-    .sort((a, b) => (a.price < b.price ? -1 : a.price > b.price ? 1 : 0))
-  const [high, low] = [extremes.at(-1), extremes[0]].map((each) =>
-    each === undefined ? [null, null] : [toStored(each.price), textOf(each.liquidity)],
-  )
+  const [high, low] = [extreme(points, (a, b) => a > b), extreme(points, (a, b) => a < b)]
   const { symbol, unix, chainId, blockNumber, price, liquidity } = last
   const own = [chainId, blockNumber, unix, textOf(price), textOf(liquidity)]
-  return [symbol, startOfHour(unix), ...own, ...(high ?? []), ...(low ?? [])]
+  return [symbol, startOfHour(unix), ...own, ...high, ...low]
+}
+
+/** Of equal prices the one with most liquidity, so that the order of commits does not matter. */
+function extreme(
+  points: readonly SymbolPoint[],
+  isBeyond: (price: bigint, than: bigint) => boolean,
+): readonly (string | null)[] {
+  let found: Extreme | undefined
+  for (const { price, liquidity } of points) {
+    if (price === null) continue
+    const isMore = price === found?.price && (liquidity ?? -1n) > (found.liquidity ?? -1n)
+    if (found === undefined || isBeyond(price, found.price) || isMore) found = { price, liquidity }
+  }
+  if (found === undefined) return [null, null]
+  return [toStored(found.price), found.liquidity === null ? null : toStored(found.liquidity)]
 }
 
 export function textOf(value: bigint | null): string | null {
@@ -70,8 +80,10 @@ const CLOSE = ['chain_id', 'block_number', 'timestamp_unix', 'price', 'liquidity
 
 const EXTREMES = ['high >', 'low <'].flatMap((each) => {
   const [name] = each.split(' ')
+  const more = [`excluded.${name}_liquidity`, `price_hours.${name}_liquidity`]
   return [name, `${name}_liquidity`].map(
     (own) => `${own} = case when price_hours.${name} is null or excluded.${each} price_hours.${name}
+      or (excluded.${name} = price_hours.${name} and ${more.map((text) => `coalesce(${text}, '')`).join(' > ')})
     then excluded.${own} else price_hours.${own} end`,
   )
 })
@@ -136,5 +148,5 @@ function extremeOf(row: Row, name: 'high' | 'low'): Extreme | null {
   const price = column.textOrNull(row, name)
   const liquidity = column.textOrNull(row, `${name}_liquidity`)
   if (price === null) return null
-  return { price: fromStored(price), liquidity: liquidity === null ? null : BigInt(liquidity) }
+  return { price: fromStored(price), liquidity: liquidity === null ? null : fromStored(liquidity) }
 }
