@@ -293,11 +293,13 @@ describe('the page', () => {
     await trying.getByRole('button', { name: 'Send' }).click()
     await trying.getByText('60 of 60 calls used').waitFor()
     const offer = trying.getByRole('heading', { name: /^The offer in PAYMENT-REQUIRED/ })
-    while (!(await offer.isVisible())) {
-      await sleep(500)
+    const answered = trying.locator('[role=status] pre')
+    await eventually(async () => {
       await trying.getByRole('button', { name: 'Send' }).click()
-    }
-    const shown = await trying.locator('[role=status] pre').allTextContents()
+      await sleep(500)
+      return (await offer.isVisible()) ? true : undefined
+    }, 60_000).catch(async () => assert.fail((await answered.allTextContents()).join('\n')))
+    const shown = await answered.allTextContents()
     const { body } = await world.api.get('/api/stats')
     assert.deepEqual(Object.keys(JSON.parse(shown[0] ?? '')), Object.keys(body), 'as it was sent')
     assert.equal(JSON.parse(shown[1] ?? '').x402Version, 2)

@@ -12,7 +12,7 @@ export interface AgreedEmitters {
 interface Doubt {
   readonly host: string
   readonly reason: string
-  /** From what is settled; without that, any node may be right. */
+  /** From what others settled; without that, any node may be right. */
   readonly differs: boolean
 }
 
@@ -38,13 +38,21 @@ export async function agreeOnEmitters(
     if (failure !== undefined) return [{ host, reason: failure, differs: false }]
     const alone = named.filter((each) => !settled.includes(each))
     const missing = addresses.filter((each) => !named.includes(each))
+    // Of two nodes that differ about a new one, either may be right.
+    const isOutvoted = alone.length > 0 && answers.length > 2
     const reasons = [
       ...alone.map((each) => `only it names ${each} behind the price at ${emitters.address}`),
       ...missing.map((each) => `it does not name ${each} behind the price at ${emitters.address}`),
     ]
     return reasons.length === 0
       ? []
-      : [{ host, reason: reasons.join(', '), differs: settled.length > 0 }]
+      : [
+          {
+            host,
+            reason: reasons.join(', '),
+            differs: settled.length > 0 && (isOutvoted || missing.length > 0),
+          },
+        ]
   })
   return { addresses, doubts }
 }
