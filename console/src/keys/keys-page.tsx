@@ -63,7 +63,7 @@ export function KeysPage({ service }: { readonly service: Service }) {
               />
             )}
           </div>
-          <div class="p5">
+          <div class="p5 stack">
             <Usage {...usage} />
             <OwnKeyFacts turn={turn} />
           </div>
