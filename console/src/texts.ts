@@ -176,6 +176,8 @@ export const texts = {
     title: 'Keys',
     note: 'A wallet’s signature makes a key. No account, no email, no card.',
     shared: 'All keys of a wallet share its calls; each has its own balance.',
+    quotas: (quotas: string) => `Calls a day: ${quotas}.`,
+    tiers: { anonymous: 'without a key', free: 'with a key', premium: 'with a premium key' },
     connect: 'Connect a wallet',
     choose: 'Choose a wallet',
     connectNote:

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Service } from 'sexton-client'
 import type { Gate as GateAnswer } from '#serving/site/wallet/shapes.ts'
+import { count } from '../parts/format.ts'
 import { texts } from '../texts.ts'
 import { Connect } from './connect.tsx'
 import { Gate } from './gate.tsx'
@@ -29,7 +30,7 @@ export function KeysPage({ service }: { readonly service: Service }) {
       <div class="margin">
         <h1 id="keys">{t.title}</h1>
         <p class="note">{t.note}</p>
-        <p class="note">{t.shared}</p>
+        <p class="note">{notesOf(service)}</p>
       </div>
       <div class="body">
         {!canMint && <State title={t.notMinted} more={t.notMintedMore} />}
@@ -83,6 +84,13 @@ export function KeysPage({ service }: { readonly service: Service }) {
       </div>
     </section>
   )
+}
+
+/** What a key gives, before a wallet is connected. */
+function notesOf({ tiers }: Service): string {
+  const t = texts.keys
+  const quotas = tiers.map(({ tier, dailyQuota }) => `${count(dailyQuota)} ${t.tiers[tier]}`)
+  return `${t.quotas(quotas.join(', '))} ${t.shared}`
 }
 
 /** False until the wallet has said so, and where it cannot tell. */
