@@ -21,7 +21,7 @@ export const entriesTexts = {
     wrong: 'This is not an address: 0x and 40 digits or letters from a to f.',
     shown: (rows: string) => `${rows} shown`,
     free: 'The newest are free. Older ones cost a call for each kind.',
-    none: 'None of the newest entries is among these.',
+    none: 'None of the newest entries matches; older ones may.',
     noneAtAll: 'There is no such entry.',
     older: 'Older entries',
     end: 'There are no older ones.',

@@ -63,6 +63,22 @@ describe('keys on the page', () => {
     assertClean(watched)
   })
 
+  test('a call is tried with a key that exists', async () => {
+    const trying = await openPage(browser, world.origin)
+    await trying.page.goto(`${world.origin}/try`)
+    await trying.page.getByText('Use a key you have').click()
+    await trying.page.getByLabel('Secret').fill(firstSecret)
+    await trying.page.getByRole('button', { name: 'Use this key' }).click()
+    await trying.page.getByText('Sent with your key.').waitFor()
+    // A call that is refused is not counted; a later test counts on all that is free.
+    await trying.page.getByLabel('period').fill('0d')
+    await trying.page.getByRole('button', { name: 'Send', exact: true }).click()
+    await trying.page.getByText(/calls left today, with your key/).waitFor()
+    await assertAccessible(trying.page)
+    assertClean(trying)
+    await trying.page.context().close()
+  })
+
   test('topped up by transfer: seen, confirmed block by block, credited', async () => {
     const { address } = world.devnet.wallets.holder
     await fundWallet(world.base, { to: address, amount: 20_000_000n })

@@ -56,11 +56,12 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
 }
 
-/** Runs axe-core with all its rules; it is injected past the policy, as an extension would be. */
+/** Runs axe-core with all its rules and that of target sizes, which is off by default; it is injected past the policy, as an extension would be. */
 export async function assertAccessible(page: Page): Promise<void> {
   await page.evaluate(AXE)
   const violations = (await page.evaluate(
-    "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)",
+    "axe.run({ resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } })" +
+      '.then(({ violations }) => violations)',
   )) as readonly Violation[]
   const told = violations.map(
     ({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`,

@@ -115,7 +115,6 @@ describe('the page', () => {
     await chart.focus()
     const today = await chart.getAttribute('aria-valuenow')
     await page.keyboard.press('ArrowLeft')
-    await page.keyboard.press('ArrowLeft')
     assert.equal(await chart.getAttribute('aria-valuenow'), String(Number(today) - 1))
     assert.equal(await holders.getAttribute('aria-valuenow'), String(Number(today) - 1))
     await page.keyboard.press('Escape')

@@ -283,8 +283,7 @@ function onKey(
   if (event.altKey || event.ctrlKey || event.metaKey) return
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
   if (step !== undefined && event.shiftKey) pan(step * 7)
-  else if (step !== undefined)
-    select(Math.min(count - 1, Math.max(0, (day ?? (step > 0 ? -1 : count)) + step)))
+  else if (step !== undefined) select(Math.min(count - 1, Math.max(0, (day ?? count - 1) + step)))
   else if (event.key === 'Home') select(0)
   else if (event.key === 'End') select(count - 1)
   else if (event.key === 'Escape') select(undefined)

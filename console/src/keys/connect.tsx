@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { texts } from '../texts.ts'
 import { Refusal, State } from './refusal.tsx'
 import { useAction } from './use-action.ts'
+import { UseKey } from './use-key.tsx'
 import { type Announced, connect, discoverWallets, type Wallet } from './wallet.ts'
 
 export interface ConnectProps {
@@ -62,39 +63,5 @@ export function Connect({ wallet, onWallet, onSecret }: ConnectProps) {
       <Refusal error={action.error} again={() => last !== undefined && choose(last)} />
       <UseKey onSecret={onSecret} />
     </div>
-  )
-}
-
-/** A key that exists already. */
-function UseKey({ onSecret }: Pick<ConnectProps, 'onSecret'>) {
-  const t = texts.keys
-  const [secret, setSecret] = useState('')
-  return (
-    <details class="data">
-      <summary>{t.haveKey}</summary>
-      <form
-        class="inline"
-        onSubmit={(event) => {
-          event.preventDefault()
-          onSecret(secret.trim())
-          setSecret('')
-        }}
-      >
-        <label class="field">
-          <span>{t.haveKeyNote}</span>
-          <input
-            class="in"
-            spellcheck={false}
-            autocomplete="off"
-            aria-label={t.secret}
-            value={secret}
-            onInput={(event) => setSecret(event.currentTarget.value)}
-          />
-        </label>
-        <button type="submit" class="btn" disabled={secret.trim() === ''}>
-          {t.use}
-        </button>
-      </form>
-    </details>
   )
 }

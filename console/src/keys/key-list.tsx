@@ -96,6 +96,7 @@ function Row(
 ) {
   const { shown, isOpen, toggle, days } = props
   const use = days.length === 0 ? undefined : useOfKey(days, shown.publicId)
+  const isNew = shown.createdAt.slice(0, 10) >= (days[0]?.date ?? '')
   return (
     <>
       <tr class={shown.status === 'revoked' ? 'struck' : ''}>
@@ -105,7 +106,7 @@ function Row(
         <td>{shown.label}</td>
         <td>{t[shown.status]}</td>
         <td class="r">{use?.today ?? t.unknownUse}</td>
-        <td>{use === undefined ? t.unknownUse : (use.last ?? t.longAgo)}</td>
+        <td>{use === undefined ? t.unknownUse : (use.last ?? (isNew ? t.never : t.longAgo))}</td>
         <td class="r amount">
           {shown.prepaidBalanceUsd === undefined
             ? t.unknown

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Service } from 'sexton-client'
+import { count } from '../parts/format.ts'
 import { texts } from '../texts.ts'
 import { Connect } from './connect.tsx'
 import { Gate } from './gate.tsx'
@@ -27,7 +28,7 @@ export function KeysPage({ service }: { readonly service: Service }) {
       <div class="margin">
         <h1 id="keys">{t.title}</h1>
         <p class="note">{t.note}</p>
-        <p class="note">{t.shared}</p>
+        <p class="note">{notesOf(service)}</p>
       </div>
       <div class="body">
         {!canMint && <State title={t.notMinted} more={t.notMintedMore} />}
@@ -61,7 +62,7 @@ export function KeysPage({ service }: { readonly service: Service }) {
               />
             )}
           </div>
-          <div class="p5">
+          <div class="p5 stack">
             <Usage {...usage} />
             <OwnKeyFacts turn={turn} />
           </div>
@@ -92,6 +93,13 @@ function useObstacle(wallet: Wallet | undefined) {
     obstacle: isContract ? ('contract' as const) : isClosed ? ('closed' as const) : undefined,
     noteGate: (address: string, canMint: boolean) => setRefused(canMint ? undefined : address),
   }
+}
+
+/** What a key gives, before a wallet is connected. */
+function notesOf({ tiers }: Service): string {
+  const t = texts.keys
+  const quotas = tiers.map(({ tier, dailyQuota }) => `${count(dailyQuota)} ${t.tiers[tier]}`)
+  return `${t.quotas(quotas.join(', '))} ${t.shared}`
 }
 
 /** False until the wallet has said so, and where it cannot tell. */

@@ -44,7 +44,7 @@ export function Usage({ usage, days, error, read }: ReturnType<typeof useUsage>)
       {usage !== undefined && (
         <Facts
           lines={[
-            [t.title, count(usage.requestCount)],
+            [t.today, count(usage.requestCount)],
             [t.balance, `$${usage.prepaidBalanceUsd.toFixed(4)}`],
           ]}
         />

@@ -1,6 +1,6 @@
-import { cut, dollars, ordinal, short } from '#serving/site/chart/format.ts'
+import { cut, dollars, ordinal, percent, short } from '#serving/site/chart/format.ts'
 
-export { dollars, ordinal, short }
+export { dollars, ordinal, percent, short }
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0, roundingMode: 'trunc' })
 
@@ -36,13 +36,6 @@ export function usd(value: number | null): string {
 
 export function price(value: number | null): string {
   return value === null ? '' : `$${cut(value, 6)}`
-}
-
-export function percent(value: number, decimals = 2): string {
-  const scale = 10 ** decimals
-  // 1.13 * 100 is 112.99…, which must not be cut to 112.
-  const parts = Math.floor(Math.abs(value) * scale + 1e-6)
-  return `${value < 0 && parts > 0 ? '−' : ''}${(parts / scale).toFixed(decimals)}%`
 }
 
 /** Such as `+12.30%`; a dash where there was nothing before. */

@@ -13,7 +13,7 @@ export function Leaders({ leaders }: { readonly leaders: readonly Leader[] }) {
       <h3 class="sub">
         {t.title}{' '}
         <a class="note" href="/entries/diggers">
-          {t.claimed(first.token)}
+          {t.all}
         </a>
       </h3>
       <table class="lead">
@@ -21,7 +21,7 @@ export function Leaders({ leaders }: { readonly leaders: readonly Leader[] }) {
           <tr>
             <th class="r">{t.columns.rank}</th>
             <th>{t.columns.wallet}</th>
-            <th class="r">{t.columns.claimed}</th>
+            <th class="r">{t.columns.claimed(first.token)}</th>
             <th class="r">{t.columns.digs}</th>
           </tr>
         </thead>

@@ -26,7 +26,7 @@ export function Share() {
               const badge = { page: '/', picture: `/badges/${name}.svg`, words: name, size: '' }
               return (
                 <li key={name}>
-                  <img src={badge.picture} alt={name} height="28" loading="lazy" />
+                  <img src={badge.picture} alt={name} width="240" height="28" loading="lazy" />
                   <code>{markdownOf(badge)}</code>
                   <span class="links">
                     <Copy label={t.markdown} of={name} text={markdownOf(badge)} />

@@ -83,6 +83,8 @@ export function secretInUse(): string | undefined {
 export function takeSecret(next: string | undefined): void {
   secret = next
   client = newClient()
+  // What is left belongs to who paid before.
+  quota = undefined
   for (const listener of listeners) listener()
 }
 

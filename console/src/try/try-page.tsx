@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { Service } from 'sexton-client'
+import { UseKey } from '../keys/use-key.tsx'
 import { count } from '../parts/format.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { QuotaLine } from '../parts/quota-line.tsx'
-import { secretInUse, useQuota } from '../state/session.ts'
+import { secretInUse, takeSecret, useQuota } from '../state/session.ts'
 import { texts } from '../texts.ts'
 import { codeOf, LANGUAGES, type Language } from './code.ts'
 import { ENDPOINTS, targetOf } from './endpoints.ts'
@@ -65,6 +66,7 @@ export function TryPage({ service }: { readonly service: Service }) {
             {sent === undefined ? <p class="quiet">{t.none}</p> : <Answer sent={sent} />}
           </div>
         </div>
+        <UseKey onSecret={takeSecret} />
       </div>
     </section>
   )
@@ -154,7 +156,7 @@ function Parameter({ name, value, service, change }: ParameterProps) {
           value={value}
           onChange={(event) => change(event.currentTarget.value)}
         >
-          {name !== 'metric' && <option value="" />}
+          {name !== 'metric' && <option value="">{t.notSet}</option>}
           {choices.map((choice) => (
             <option key={choice}>{choice}</option>
           ))}

@@ -8,7 +8,7 @@ import type { Page } from '#serving/api/outside-routes.ts'
 import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
 import { assetPage, CONSOLE_FOLDER } from './assets.ts'
 import { cardPage } from './cards/card-pages.ts'
-import { dollars, short } from './chart/format.ts'
+import { dollars, percent, short } from './chart/format.ts'
 import { chartPages } from './chart-pages.ts'
 import { loadFirstView } from './first-view.ts'
 import { fillShell, type Head, MARK } from './shell.ts'
@@ -143,7 +143,7 @@ function descriptionOf({ symbol, chains }: SiteDeps, { figures }: Snapshot): str
   const { totalBurnedUsdNow } = figures.burns as { readonly totalBurnedUsdNow: number | null }
   if (burnedPct === null || holderCount === null) return what
   const worth = totalBurnedUsdNow === null ? '' : `, worth ${dollars(totalBurnedUsdNow)} today`
-  return `${burnedPct.toFixed(2)}% burned${worth}; ${holderCount} holders. ${what}`
+  return `${percent(burnedPct)} burned${worth}; ${holderCount} holders. ${what}`
 }
 
 /** Only the register carries all figures, so that another address costs no copy of them. */

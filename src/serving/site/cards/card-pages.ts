@@ -3,6 +3,7 @@ import { isRefusal, refuse } from '#domain/refusal.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import type { Page } from '#serving/api/outside-routes.ts'
 import { CHART_NAMES, readChart, routeOfChart } from '../chart/charts.ts'
+import { percent } from '../chart/format.ts'
 import type { ChartDeps } from '../chart-pages.ts'
 import {
   choice,
@@ -85,12 +86,8 @@ function wordsOf({ token, totalBurned, pctOfMinted, last24h }: Burns): Omit<Figu
     title: `${token} burned to date`,
     figure: totalBurned === null ? 'not known yet' : whole(totalBurned),
     facts: [
-      ...(pctOfMinted === null ? [] : [[cutPercent(pctOfMinted), 'of all ever minted'] as const]),
+      ...(pctOfMinted === null ? [] : [[percent(pctOfMinted), 'of all ever minted'] as const]),
       ...(last24h.burned === null ? [] : [[whole(last24h.burned), 'in the last day'] as const]),
     ],
   }
-}
-
-function cutPercent(percent: number): string {
-  return `${(Math.floor(percent * 100) / 100).toFixed(2)}%`
 }

@@ -1,4 +1,4 @@
-import { ordinal } from '../chart/format.ts'
+import { ordinal, percent } from '../chart/format.ts'
 import { lightColors, type SiteColors } from '../theme.ts'
 import type { WalletFigures } from '../wallet/shapes.ts'
 import type { Card, Line } from './card.ts'
@@ -20,7 +20,7 @@ export function drawWalletCard(figures: WalletFigures, colors: SiteColors): Card
   const holders = of === undefined ? 'among holders' : `of ${of} holders`
   const facts = [
     ...(inAll?.rank ? ([[ordinal(inAll.rank), holders]] as const) : []),
-    ...(inAll?.sharePct ? ([[`${inAll.sharePct.toFixed(4)}%`, 'of the supply']] as const) : []),
+    ...(inAll?.sharePct ? ([[percent(inAll.sharePct, 4), 'of the supply']] as const) : []),
   ]
   const cells = cellsOf(figures)
   const line = (x: number, y: number, size: number, text: string, isBold = false): Line => ({

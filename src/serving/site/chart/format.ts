@@ -29,6 +29,14 @@ export function dollars(value: number): string {
   return value < 0 ? `−$${short(-value)}` : `$${short(value)}`
 }
 
+/** Writes `2.36%`: truncated, so that every page, card and preview shows the same digits. */
+export function percent(value: number, decimals = 2): string {
+  const scale = 10 ** decimals
+  // 1.13 * 100 is 112.99…, which must not be cut to 112.
+  const parts = Math.floor(Math.abs(value) * scale + 1e-6)
+  return `${value < 0 && parts > 0 ? '−' : ''}${(parts / scale).toFixed(decimals)}%`
+}
+
 /** Writes `42 min`, `7 h` or `3 d`: truncated to whole units. */
 export function ageOf(seconds: number): string {
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`
