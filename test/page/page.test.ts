@@ -282,12 +282,12 @@ describe('the page', () => {
     while ((await world.api.get('/api/stats')).status !== 402) await sleep(50)
     const { page: trying } = await open('/try')
     await trying.getByRole('button', { name: 'Send' }).click()
-    await trying.getByText('60 of 60 calls used').waitFor()
     const offer = trying.getByRole('heading', { name: /^The offer in PAYMENT-REQUIRED/ })
     while (!(await offer.isVisible())) {
       await sleep(500)
       await trying.getByRole('button', { name: 'Send' }).click()
     }
+    await trying.getByText('60 of 60 calls used').waitFor()
     const shown = await trying.locator('[role=status] pre').allTextContents()
     const { body } = await world.api.get('/api/stats')
     assert.deepEqual(Object.keys(JSON.parse(shown[0] ?? '')), Object.keys(body), 'as it was sent')
