@@ -15,6 +15,7 @@ export const texts = {
   footer: {
     promise: 'Everything here can be read again from the chains, by anyone.',
     docs: 'Documentation',
+    firstChart: 'A first chart',
     openapi: 'OpenAPI',
     status: 'Status',
     website: 'Website',

@@ -290,7 +290,6 @@ describe('the page', () => {
     while ((await world.api.get('/api/stats')).status !== 402) await sleep(50)
     const { page: trying } = await open('/try')
     await trying.getByRole('button', { name: 'Send' }).click()
-    await trying.getByText('60 of 60 calls used').waitFor()
     const offer = trying.getByRole('heading', { name: /^The offer in PAYMENT-REQUIRED/ })
     const answered = trying.locator('[role=status] pre')
     await eventually(async () => {
@@ -298,6 +297,7 @@ describe('the page', () => {
       await sleep(500)
       return (await offer.isVisible()) ? true : undefined
     }, 60_000).catch(async () => assert.fail((await answered.allTextContents()).join('\n')))
+    await trying.getByText('60 of 60 calls used').waitFor()
     const shown = await answered.allTextContents()
     const { body } = await world.api.get('/api/stats')
     assert.deepEqual(Object.keys(JSON.parse(shown[0] ?? '')), Object.keys(body), 'as it was sent')

@@ -8,6 +8,7 @@ export function Footer({ links }: { readonly links: Service['links'] }) {
       <div class="body">
         <span>{texts.footer.promise}</span>
         <a href="/scalar/v1">{texts.footer.docs}</a>
+        <a href="/docs/first-chart">{texts.footer.firstChart}</a>
         <a href="/openapi.json">{texts.footer.openapi}</a>
         <a href="/status">{texts.footer.status}</a>
         {(['website', 'community', 'trade'] as const).map((name) => {
