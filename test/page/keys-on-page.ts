@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { createWalletClient, encodeFunctionData, http, parseAbi } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { accounts } from '#devnet/addresses.ts'
+import { eventually } from '../world.ts'
 import { fundWallet, passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
 import { announceWallet, changeAccounts, type WalletMood, willing } from './browser-wallet.ts'
 import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
@@ -170,9 +171,10 @@ describe('keys on the page', () => {
     await page.getByText('You declined in your wallet').waitFor()
     mood.declined.clear()
     mood.losesHash = true
+    const before = mood.sentCount
     await page.getByRole('button', { name: '$1', exact: true }).click()
     await page.getByRole('button', { name: 'Ask again' }).click()
-    await page.waitForTimeout(500)
+    await eventually(async () => (mood.sentCount > before ? true : undefined), 30_000)
   })
 
   test('a page that was left in the middle of a payment finds it again from the chain', async () => {

@@ -23,7 +23,7 @@ before(async () => {
     change: (file) => ({
       ...file,
       service: { ...file.service, links: { trade: TRADE } },
-      quotas: { anonymous: 60, free: FREE_CALLS, premium: 5 },
+      quotas: { anonymous: 100, free: FREE_CALLS, premium: 5 },
     }),
     environment: { SEXTON_GUARD_MINT_BURST: '1000' },
   })

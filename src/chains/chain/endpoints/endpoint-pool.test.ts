@@ -340,10 +340,12 @@ test('each endpoint can be asked by itself', async () => {
 
 test('endpoints that are not in use are not probed', async () => {
   const { source, nodes, advance } = await world([{}, {}])
+  const settle = () => new Promise((resolve) => setTimeout(resolve, 100))
   await source.header(1)
+  await settle()
   const before = nodes.map((node) => node.requests.length)
   advance(3_600_000)
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await settle()
   assert.deepEqual(
     nodes.map((node) => node.requests.length),
     before,
