@@ -75,7 +75,11 @@ for (const engine of eitherEngine)
       assert.equal(await balanceOf(world, key), before)
       node.lie = undefined
       await untilBalance(world, key, before + 1)
-      assert.equal((await world.api.get('/readyz')).body.parts['payments base'], undefined)
+      // What `/readyz` says may be a second old.
+      await eventually(async () => {
+        const { body: ready } = await world.api.get('/readyz')
+        return ready.parts['payments base'] === undefined ? true : undefined
+      }, 10_000)
     })
 
     test(`${engine}: a payment left out of a block with another payment is found by the proof of the block`, async () => {
