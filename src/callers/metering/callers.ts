@@ -65,7 +65,7 @@ const MISPLACED = refuse(
   'send the key as "Authorization: Bearer <key>", not in X-API-Key',
 )
 
-/** Served as anonymous, its owner would look for the quota in vain. */
+/** A key in this header would count as no key, and its owner would not see why. */
 function isMisplaced(keyPrefix: string, { 'x-api-key': sent }: RequestHeaders): boolean {
   return typeof sent === 'string' && isSecret(keyPrefix, sent)
 }

@@ -24,7 +24,7 @@ export async function markdownAnswer(
   return { status: 200, headers, body: await page }
 }
 
-/** By text, of which there are few; parsing the longest takes milliseconds. */
+/** Each text is parsed once: the longest takes milliseconds, and there are few. */
 const pages = new Map<string, Promise<string>>()
 
 async function makePage(text: string): Promise<string> {

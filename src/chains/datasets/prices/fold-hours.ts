@@ -52,7 +52,7 @@ function toRow(points: readonly SymbolPoint[]) {
   return [symbol, startOfHour(unix), ...own, ...high, ...low]
 }
 
-/** Of equal prices the one with most liquidity, so that the order of commits does not matter. */
+/** Among equal prices, the one with most liquidity counts, so that the order of commits does not matter. */
 function extreme(
   points: readonly SymbolPoint[],
   isBeyond: (price: bigint, than: bigint) => boolean,

@@ -38,7 +38,7 @@ export async function agreeOnEmitters(
     if (failure !== undefined) return [{ host, reason: failure, differs: false }]
     const alone = named.filter((each) => !settled.includes(each))
     const missing = addresses.filter((each) => !named.includes(each))
-    // Of two nodes that differ about a new one, either may be right.
+    // When only two nodes answer and differ about a new aggregator, either may be right.
     const isOutvoted = alone.length > 0 && answers.length > 2
     const reasons = [
       ...alone.map((each) => `only it names ${each} behind the price at ${emitters.address}`),
