@@ -92,7 +92,7 @@ export const texts = {
   ledger: {
     title: 'The rest of the ledger',
     foot: 'A black foot line means zero. Lines without one start where their figures do.',
-    point: 'Point at a day in any chart and all of them show it.',
+    point: 'Point at a day in any chart and all of them show it; at an hour where hours are drawn.',
     names: {
       supply: 'Circulating supply',
       holders: 'Holders',
@@ -105,6 +105,7 @@ export const texts = {
     today: 'today, so far',
     earlier: (change: string) => `${change} before`,
     log: 'Log scale',
+    hour: 'hour',
     hours: 'By hour',
     hoursCost: '1 call',
   },

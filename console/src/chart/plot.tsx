@@ -14,7 +14,7 @@ import {
   yOf,
 } from '#serving/site/chart/geometry.ts'
 import type { Days } from '../state/types.ts'
-import { NO_SELECTION, SelectionContext } from './selection.ts'
+import { NO_SELECTION, type Selection, SelectionContext } from './selection.ts'
 import { useWidth } from './use-width.ts'
 
 export interface PlotProps {
@@ -38,7 +38,7 @@ export interface PlotProps {
   /** Where the last value would be after so many days more; dots lead there. */
   readonly projection?: Projection | undefined
   readonly ticksMax?: number
-  /** The selected day in words. */
+  /** What is selected, in words. */
   readonly valueText: string
 }
 
@@ -62,12 +62,15 @@ export function Plot(props: PlotProps) {
   const { label, height, series, days, valueText, perDay = 1, projection } = props
   const [place, width] = useWidth<HTMLDivElement>()
   const selection = useContext(SelectionContext)
-  const count = (series[0]?.values.length ?? 0) / perDay
+  const count = series[0]?.values.length ?? 0
+  const steps = { count, perDay }
+  const selected = selectedOf(selection, steps)
   const whole = Math.max(1, width - SCALE_WIDTH)
   const share = projection === undefined ? 1 : count / (count + projection.days)
   const box = { width: whole * share, height: height - 6 }
-  const move = usePointer(box, count)
+  const move = usePointer(box, steps)
   const foot = days === undefined ? 0 : 24
+  const datesMax = width < PHONE_WIDTH ? 3 : 6
   return (
     <div
       ref={place}
@@ -79,10 +82,10 @@ export function Plot(props: PlotProps) {
             'aria-label': label,
             'aria-valuemin': 1,
             'aria-valuemax': Math.max(1, count),
-            'aria-valuenow': (selection.day ?? count - 1) + 1,
+            'aria-valuenow': (selected ?? count - 1) + 1,
             'aria-valuetext': valueText,
             tabIndex: 0,
-            onKeyDown: (event: KeyboardEvent) => onKey(event, selection, count),
+            onKeyDown: (event: KeyboardEvent) => onKey(event, selection, steps),
             ...move,
           })}
     >
@@ -93,13 +96,13 @@ export function Plot(props: PlotProps) {
       >
         {width > 0 && count > 0 && (
           <>
-            <Marks {...props} box={box} whole={whole} count={count} day={selection.day} />
+            <Marks {...props} box={box} whole={whole} count={count} selected={selected} />
             {days !== undefined && (
               <g class="days">
-                {datesBetween(days.fromUnix, count, width < PHONE_WIDTH ? 3 : 6).map((date) => (
+                {datesBetween(days.fromUnix, count / perDay, datesMax).map((date) => (
                   <text
                     key={date.index}
-                    x={xOf(date.index, count, box)}
+                    x={xOf(date.index, count / perDay, box)}
                     y={height + 20}
                     text-anchor={date.index === 0 ? 'start' : 'middle'}
                   >
@@ -124,16 +127,16 @@ export function Plot(props: PlotProps) {
 }
 
 interface MarksProps extends PlotProps {
-  /** Of the days. */
+  /** Of the values. */
   readonly box: Box
   /** With what is projected. */
   readonly whole: number
   readonly count: number
-  readonly day: number | undefined
+  readonly selected: number | undefined
 }
 
 function Marks(props: MarksProps) {
-  const { marks, series, box, whole, count, day, rate, projection, format } = props
+  const { marks, series, box, whole, count, selected, rate, projection, format } = props
   const { ticksMax = 4, perDay = 1 } = props
   const isLog = props.isLog === true && series[0]?.values.some((value) => (value ?? 0) > 0)
   const values = series.map((each) => (isLog ? logsOf(each.values) : each.values))
@@ -174,7 +177,7 @@ function Marks(props: MarksProps) {
           d={`M${xOf(count - 1, count, box)} ${yOf(projection.from, scale, box)}L${whole} ${yOf(projection.to, scale, box)}`}
         />
       )}
-      {day !== undefined && <Cursor day={day} count={count} box={box} />}
+      {selected !== undefined && <Cursor at={selected} count={count} box={box} />}
     </g>
   )
 }
@@ -234,20 +237,36 @@ function Today({ count, box }: { readonly count: number; readonly box: Box }) {
   )
 }
 
-function Cursor(props: { readonly day: number; readonly count: number; readonly box: Box }) {
-  const x = xOf(props.day, props.count, props.box)
+function Cursor(props: { readonly at: number; readonly count: number; readonly box: Box }) {
+  const x = xOf(props.at, props.count, props.box)
   return <path class="cursor" d={`M${x} 0V${props.box.height}`} />
 }
 
-/** Pointing selects a day; dragging moves the period. */
-function usePointer(box: Box, count: number) {
+interface Steps {
+  /** Of the values drawn. */
+  readonly count: number
+  readonly perDay: number
+}
+
+/** Which of its values a chart shows. */
+function selectedOf({ at }: Selection, { count, perDay }: Steps): number | undefined {
+  return at === undefined ? undefined : Math.min(count - 1, Math.floor(at * perDay))
+}
+
+/** The middle of a step, so that no rounding moves it to the one before. */
+function select(selection: Selection, step: number, { count, perDay }: Steps): void {
+  selection.select((Math.min(count - 1, Math.max(0, step)) + 0.5) / perDay)
+}
+
+/** Pointing selects a day or an hour; dragging moves the period. */
+function usePointer(box: Box, steps: Steps) {
   const selection = useContext(SelectionContext)
   const drag = useRef<number | undefined>(undefined)
-  const dayAt = (event: PointerEvent) => {
+  const stepAt = (event: PointerEvent) => {
     const { left } = (event.currentTarget as Element).getBoundingClientRect()
-    const day = Math.floor(((event.clientX - left) / box.width) * count)
-    return Math.min(count - 1, Math.max(0, day))
+    return Math.floor(((event.clientX - left) / box.width) * steps.count)
   }
+  const dayAt = (event: PointerEvent) => Math.floor(stepAt(event) / steps.perDay)
   return {
     onPointerDown(event: PointerEvent) {
       drag.current = dayAt(event)
@@ -258,7 +277,7 @@ function usePointer(box: Box, count: number) {
         if (day !== drag.current) selection.pan(drag.current - day)
         drag.current = day
       }
-      selection.select(day)
+      select(selection, stepAt(event), steps)
     },
     onPointerUp() {
       drag.current = undefined
@@ -270,23 +289,17 @@ function usePointer(box: Box, count: number) {
   }
 }
 
-function onKey(
-  event: KeyboardEvent,
-  {
-    day,
-    select,
-    pan,
-  }: { day: number | undefined; select(day?: number): void; pan(days: number): void },
-  count: number,
-): void {
+function onKey(event: KeyboardEvent, selection: Selection, steps: Steps): void {
   // The browser's own: back, forward, to the top of the page.
   if (event.altKey || event.ctrlKey || event.metaKey) return
-  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
-  if (step !== undefined && event.shiftKey) pan(step * 7)
-  else if (step !== undefined) select(Math.min(count - 1, Math.max(0, (day ?? count - 1) + step)))
-  else if (event.key === 'Home') select(0)
-  else if (event.key === 'End') select(count - 1)
-  else if (event.key === 'Escape') select(undefined)
+  const last = steps.count - 1
+  const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
+  if (move !== undefined && event.shiftKey) selection.pan(move * 7)
+  else if (move !== undefined)
+    select(selection, (selectedOf(selection, steps) ?? last) + move, steps)
+  else if (event.key === 'Home') select(selection, 0, steps)
+  else if (event.key === 'End') select(selection, last, steps)
+  else if (event.key === 'Escape') selection.select(undefined)
   else return
   event.preventDefault()
 }

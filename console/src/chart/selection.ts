@@ -1,16 +1,16 @@
 import { createContext } from 'preact'
 
-/** The day that every chart shows: an index into the days of the period, or none. */
+/** The moment that every chart shows, or none: days since the first one, with the part of a day that was pointed at. */
 export interface Selection {
-  readonly day: number | undefined
-  select(day: number | undefined): void
+  readonly at: number | undefined
+  select(at: number | undefined): void
   /** Moves the period by days, earlier below zero. */
   pan(days: number): void
 }
 
 /** Of a chart that stands alone. */
 export const NO_SELECTION: Selection = {
-  day: undefined,
+  at: undefined,
   select: () => undefined,
   pan: () => undefined,
 }

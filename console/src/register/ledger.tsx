@@ -18,31 +18,32 @@ export interface LedgerProps {
 /** Phones open at 30 days, others at 90, unless the address names a period. */
 const FIRST = viewIn(location.search, matchMedia('(max-width: 620px)').matches ? 30 : 90)
 
-/** All charts: one period and one selected day. */
+/** All charts: one period and one selected moment. */
 export function Ledger({ figures, missing }: LedgerProps) {
   const [asked, setAsked] = useState(FIRST)
   const [back, setBack] = useState(0)
-  const [day, setDay] = useState<number>()
+  const [at, setAt] = useState<number>()
   const { whole, shown: span, isReading, failure, read } = useSeries(figures.series, asked)
   const view = { ...asked, ...pickSpan(span) }
   const days = Math.min(view.period, whole.days)
   const end = whole.days - Math.min(back, whole.days - days)
   const selection = useMemo<Selection>(
     () => ({
-      day: day === undefined ? undefined : Math.min(day, days - 1),
-      select: setDay,
+      at,
+      select: setAt,
       pan: (by) => setBack((value) => Math.min(whole.days - days, Math.max(0, value - by))),
     }),
-    [day, days, whole.days],
+    [at, days, whole.days],
   )
   const shown = {
-    ...{ series: whole, from: end - days, to: end, view, day: selection.day },
+    ...{ series: whole, from: end - days, to: end, view },
+    day: at === undefined ? undefined : Math.min(days - 1, Math.floor(at)),
     symbol: figures.stats.tokens[0]?.symbol ?? '',
   }
   const choose = (change: Partial<View>) => {
     const next = { ...asked, ...change }
     setBack(0)
-    setDay(undefined)
+    setAt(undefined)
     setAsked(next)
     history.replaceState(history.state, '', searchOfView(next))
   }

@@ -1,15 +1,17 @@
+import { useContext } from 'preact/hooks'
 import { cards } from '#chains/kinds/cards.ts'
 import { dayName } from '#serving/site/chart/format.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
-import { changeOf, count, dollars, price, short, usd } from '../parts/format.ts'
+import { SelectionContext } from '../chart/selection.ts'
+import { changeOf, clock, count, dollars, price, short, usd } from '../parts/format.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { Tick } from '../parts/tick.tsx'
 import type { Days } from '../state/types.ts'
 import { texts } from '../texts.ts'
 import { ChartLinks } from './chart-links.tsx'
 import { beforeOf, DAY_SECONDS, type ShownDays, sumOf } from './shown-days.ts'
-import { HOURS, HOURS_DAYS_MAX, useHours } from './use-hours.ts'
+import { HOUR_SECONDS, HOURS, HOURS_DAYS_MAX, useHours } from './use-hours.ts'
 import type { View } from './view.ts'
 
 const t = texts.ledger
@@ -92,21 +94,25 @@ function Multiple(props: MultipleProps) {
   const values = whole.slice(from, to)
   const before = beforeOf(whole, props)
   const isLog = view.isLog && LOGS.includes(metric.metric)
+  const fromUnix = series.fromUnix + from * DAY_SECONDS
   const hours = useHours({
     isAsked: view.isByHour && metric.metric === 'price',
-    ...{ view, fromUnix: series.fromUnix + from * DAY_SECONDS, days: to - from },
+    ...{ view, fromUnix, days: to - from },
     off: () => choose({ isByHour: false }),
   })
-  const at = day ?? values.length - 1
-  const value = values[at] ?? null
-  const unixOf = (index: number) => series.fromUnix + (from + index) * DAY_SECONDS
+  const { at } = useContext(SelectionContext)
+  const hour = hours.values && at !== undefined ? Math.floor(at * HOURS) : undefined
+  const shownDay = day ?? values.length - 1
+  const value = (hour === undefined ? values[shownDay] : hours.values?.[hour]) ?? null
+  const unix = fromUnix + shownDay * DAY_SECONDS
+  const time = hour === undefined ? '' : `, ${clock(fromUnix + hour * HOUR_SECONDS)}`
   const isKnown = values.some((each) => each !== null)
   return (
     <figure>
       <figcaption>
         <span class="t">{metric.title}</span>
         <span class="c">
-          {day === undefined ? noteOf(metric.marks, values, before) : dayName(unixOf(at))}
+          {day === undefined ? noteOf(metric.marks, values, before) : dayName(unix) + time}
         </span>
         <span class="v">{value === null ? '—' : metric.big(value)}</span>
       </figcaption>
@@ -114,7 +120,7 @@ function Multiple(props: MultipleProps) {
       {isKnown ? (
         <Plot
           label={metric.title}
-          valueText={`${dayName(unixOf(at), true)}: ${value === null ? '—' : metric.big(value)}`}
+          valueText={`${dayName(unix, true)}${time}: ${value === null ? '—' : metric.big(value)}`}
           height={112}
           marks={metric.marks}
           series={[{ tone: 'mark', values: hours.values ?? values }]}
@@ -124,6 +130,11 @@ function Multiple(props: MultipleProps) {
           format={metric.scale}
           isWhole={metric.isWhole}
           ticksMax={3}
+          days={{
+            fromUnix,
+            last:
+              to === series.days ? 'today' : dayName(fromUnix + (values.length - 1) * DAY_SECONDS),
+          }}
         />
       ) : (
         <p class="none">
@@ -140,17 +151,38 @@ function Multiple(props: MultipleProps) {
       />
       {isKnown && (
         <DataTable
-          columns={[texts.burns.day, metric.title]}
-          rows={values
-            .map((each, index) => [
-              new Date(unixOf(index) * 1000).toISOString().slice(0, 10),
-              each === null ? '' : metric.big(each),
-            ])
-            .reverse()}
+          columns={[hours.values ? t.hour : texts.burns.day, metric.title]}
+          rows={
+            hours.values
+              ? rowsOf(hours.values, { ...metric, fromUnix, step: HOUR_SECONDS })
+              : rowsOf(values, { ...metric, fromUnix, step: DAY_SECONDS })
+          }
         />
       )}
     </figure>
   )
+}
+
+/** Newest first; hours to come are left out. */
+function rowsOf(
+  values: Days,
+  {
+    fromUnix,
+    step,
+    big,
+  }: Pick<Metric, 'big'> & { readonly fromUnix: number; readonly step: number },
+): readonly (readonly string[])[] {
+  const last = values.findLastIndex((value) => value !== null)
+  return values
+    .slice(0, last + 1)
+    .map((value, index) => [
+      new Date((fromUnix + index * step) * 1000)
+        .toISOString()
+        .slice(0, step < DAY_SECONDS ? 16 : 10)
+        .replace('T', ' '),
+      value === null ? '' : big(value),
+    ])
+    .reverse()
 }
 
 /** A line begins with its first figure, not with the zeros before it. */

@@ -7,7 +7,7 @@ import { nameOfPeriod, type View } from './view.ts'
 export const HOURS = 24
 /** The API has no older ones. */
 export const HOURS_DAYS_MAX = 90
-const HOUR_SECONDS = 3_600
+export const HOUR_SECONDS = 3_600
 
 export interface HoursInput {
   readonly isAsked: boolean
