@@ -15,22 +15,30 @@ let idle: NodeJS.Timeout | undefined
 /** Draws a card, one at a time and on a thread of its own: it takes some hundred milliseconds. */
 export function toPng(card: Card): Promise<Buffer> {
   return oneByOne.run(async () => {
-    clearTimeout(idle)
-    thread ??= new Worker(moduleFile('serving/site/cards/png-worker'))
+    const own = startDrawing()
     try {
-      thread.ref()
-      thread.postMessage(card)
+      own.ref()
+      own.postMessage(card)
       // Rejects if the thread fails.
-      const [png] = await once(thread, 'message')
+      const [png] = await once(own, 'message')
       return Buffer.from(png)
-    } catch (error) {
-      end()
-      throw error
     } finally {
-      thread?.unref()
-      idle = setTimeout(end, IDLE_MS).unref()
+      own.unref()
     }
   })
+}
+
+/** Starts the thread where it is not: a page that names a picture is read just before it. */
+export function startDrawing(): Worker {
+  clearTimeout(idle)
+  idle = setTimeout(end, IDLE_MS).unref()
+  if (thread !== undefined) return thread
+  const own = new Worker(moduleFile('serving/site/cards/png-worker'))
+  own.unref()
+  // Whoever waits for a picture is told as well; the next one starts another thread.
+  own.once('error', end)
+  thread = own
+  return own
 }
 
 function end(): void {
