@@ -2,6 +2,7 @@ import { escapeMarkup } from '#lib/markup.ts'
 
 /** Metadata in the page's head for search engines and link previews. */
 export interface Head {
+  readonly service: string
   readonly title: string
   readonly description: string
   readonly url: string
@@ -27,12 +28,13 @@ export function fillShell(
     .replace(DATA, () => dataOf(data))
 }
 
-function tagsOf({ title, description, url, image }: Head): string {
+function tagsOf({ service, title, description, url, image }: Head): string {
   const tags = [
     `<title>${escapeMarkup(title)}</title>`,
     meta('name', 'description', description),
     `<link rel="canonical" href="${escapeMarkup(url)}">`,
     meta('property', 'og:type', 'website'),
+    meta('property', 'og:site_name', service),
     meta('property', 'og:title', title),
     meta('property', 'og:description', description),
     meta('property', 'og:url', url),

@@ -336,7 +336,12 @@ describe('pages', () => {
 })
 
 test('what a shell carries can end neither its tags nor its data', () => {
-  const head = { title: '</title><script>', description: '"', url: 'https://x/' }
+  const head = {
+    service: '"><script>',
+    title: '</title><script>',
+    description: '"',
+    url: 'https://x/',
+  }
   const html = fillShell('<!--head--><!--view--><!--data-->', {
     head,
     view: '$&',

@@ -59,6 +59,7 @@ export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Pag
   const shell = (path: string, headOf: (incoming: Incoming, now: Snapshot) => Head | Refusal) =>
     shellPage({ path, folder, snapshot, headOf })
   const headAt = (path: string, title: string, description: string): Head => ({
+    service: deps.name,
     title,
     description,
     url: `${deps.publicBaseUrl}${path}`,
