@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { refuse } from '#domain/refusal.ts'
 import { PACKAGE_ROOT } from '#lib/package-root.ts'
-import { markdownAnswer } from './markdown-page.ts'
+import { markdownFiles } from './markdown-page.ts'
 import type { Page } from './outside-routes.ts'
 
 /** What callers read, from `docs/`. */
@@ -15,17 +14,15 @@ export const GUIDES = {
 
 /** GET /docs/{name} */
 export function guidePage(publicBaseUrl: string): Page {
+  const answer = markdownFiles(join(PACKAGE_ROOT, 'docs'), (text) =>
+    relinked(text.replaceAll('https://api.example', publicBaseUrl)),
+  )
   return {
     path: '/docs/{name}',
     async read(incoming) {
       const name = incoming.path.name ?? ''
-      if (!Object.hasOwn(GUIDES, name))
-        return refuse('not_found', `the guides are ${Object.keys(GUIDES).join(', ')}`)
-      const text = await readFile(join(PACKAGE_ROOT, 'docs', `${name}.md`), 'utf8')
-      return markdownAnswer(
-        incoming,
-        relinked(text.replaceAll('https://api.example', publicBaseUrl)),
-      )
+      if (Object.hasOwn(GUIDES, name)) return answer(incoming, name)
+      return refuse('not_found', `the guides are ${Object.keys(GUIDES).join(', ')}`)
     },
   }
 }

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { preferredType } from '#serving/http/accept.ts'
 import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage } from '#serving/http/plain-page.ts'
@@ -6,29 +8,45 @@ const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
 
 const CACHED = 'private, max-age=300'
 
-/** Browsers download Markdown, so they get it as HTML. */
-export async function markdownAnswer(
-  { headers: { accept } }: Incoming,
-  text: string,
-): Promise<Outgoing> {
-  const type = preferredType(accept, [MARKDOWN_TYPE, HTML_TYPE])
-  const headers = ['Content-Type', type, 'Cache-Control', CACHED]
-  if (type === MARKDOWN_TYPE) return { status: 200, headers, body: text }
-  headers.push('Content-Security-Policy', PLAIN_POLICY)
-  let page = pages.get(text)
-  if (page === undefined) {
-    page = makePage(text)
-    pages.set(text, page)
-    page.catch(() => pages.delete(text))
-  }
-  return { status: 200, headers, body: await page }
+interface Forms {
+  readonly markdown: string
+  readonly html: string
 }
 
-/** Each text is parsed once: the longest takes milliseconds, and there are few. */
-const pages = new Map<string, Promise<string>>()
+/** Answers with the Markdown files of a folder, each read once; browsers download Markdown, so they get it as HTML. */
+export function markdownFiles(folder: string, change = (text: string): string => text) {
+  const files = new Map<string, Promise<Forms>>()
+  return async ({ headers: { accept } }: Incoming, name: string): Promise<Outgoing> => {
+    const made = files.get(name) ?? read(join(folder, `${name}.md`), change)
+    files.set(name, made)
+    made.catch(() => files.delete(name))
+    const { markdown, html } = await made
+    const type = preferredType(accept, [MARKDOWN_TYPE, HTML_TYPE])
+    const headers = ['Content-Type', type, 'Cache-Control', CACHED]
+    if (type === MARKDOWN_TYPE) return { status: 200, headers, body: markdown }
+    headers.push('Content-Security-Policy', PLAIN_POLICY)
+    return { status: 200, headers, body: html }
+  }
+}
 
-async function makePage(text: string): Promise<string> {
-  const { marked } = await import('marked')
-  const title = text.slice(2).split('\n')[0] ?? ''
-  return plainPage(title, await marked.parse(text))
+async function read(path: string, change: (text: string) => string): Promise<Forms> {
+  const [text, { Marked }] = await Promise.all([readFile(path, 'utf8'), import('marked')])
+  const markdown = change(text)
+  const marked = new Marked({
+    renderer: {
+      heading({ tokens, depth, text }) {
+        return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+      },
+    },
+  })
+  const title = markdown.slice(2).split('\n')[0] ?? ''
+  return { markdown, html: plainPage(title, await marked.parse(markdown)) }
+}
+
+/** As GitHub writes it, so that links work in both places. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { REFUSALS } from '#domain/refusal.ts'
 import { PREPAYMENT_MESSAGES } from '#money/payments/prepayment-record.ts'
 import type { Incoming } from '#serving/http/exchange.ts'
-import { markdownAnswer } from './markdown-page.ts'
+import { markdownFiles } from './markdown-page.ts'
 
 const folder = join(import.meta.dirname, '../../../docs/errors')
 
@@ -15,13 +16,17 @@ describe('the error pages', () => {
     assert.deepEqual(pages.sort(), [...Object.keys(REFUSALS), ...PREPAYMENT_MESSAGES].sort())
   })
 
-  it('a page is made once, since it costs more than a call', async (context) => {
-    const { marked } = await import('marked')
-    const parse = context.mock.method(marked, 'parse')
-    const incoming = { headers: { accept: 'text/html' } } as Incoming
-    const read = async () => (await markdownAnswer(incoming, '# Once\n\n**a**')).body
-    assert.equal(await read(), await read())
-    assert.equal(parse.mock.callCount(), 1)
+  it('a page is made once, since it costs more than a call, and its headings have anchors', async (context) => {
+    const own = await mkdtemp(join(tmpdir(), 'pages-'))
+    context.after(() => rm(own, { recursive: true, force: true }))
+    await writeFile(join(own, 'once.md'), '# Once\n\n## What is `a`, and why\n')
+    const answer = markdownFiles(own)
+    const read = async () =>
+      (await answer({ headers: { accept: 'text/html' } } as Incoming, 'once')).body
+    const first = await read()
+    assert.match(String(first), /<h2 id="what-is-a-and-why">What is <code>a<\/code>, and why<\/h2>/)
+    await rm(join(own, 'once.md'))
+    assert.equal(await read(), first)
   })
 
   for (const [code, { status, title }] of Object.entries(REFUSALS))
