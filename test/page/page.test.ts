@@ -136,6 +136,11 @@ describe('the page', () => {
     const before = (await world.api.get('/api/usage')).body.requestCount
     await page.getByLabel('Log scale').first().check()
     await page.getByLabel('By hour').check()
+    const hours = page.locator(`[role=slider][aria-label=Price][aria-valuemax="${7 * 24}"]`)
+    await hours.press('Home')
+    assert.match((await hours.getAttribute('aria-valuetext')) ?? '', /, 00:00 UTC: /)
+    await hours.press('ArrowRight')
+    assert.match((await hours.getAttribute('aria-valuetext')) ?? '', /, 01:00 UTC: /)
     await page.getByLabel('Compare with the period before').check()
     await page.getByLabel('Rate and projection').check()
     assert.match(page.url(), /\?period=7d&compare=before&rate=30d&scale=log&interval=hour$/)
@@ -309,6 +314,9 @@ describe('the page', () => {
     await looking.getByRole('heading', { name: 'Nothing entered yet' }).waitFor()
     await looking.getByRole('link', { name: 'Register' }).click()
     await looking.getByRole('heading', { name: 'GRAVE burned to date' }).waitFor()
+    await looking.getByRole('button', { name: /^1 y/ }).click()
+    await looking.getByRole('alert').waitFor()
+    assert.equal(await looking.getByRole('button', { name: 'Try again' }).count(), 0, 'in vain')
   })
 
   test('a wallet’s page is whole at an exhausted quota, and costs nothing', async () => {
