@@ -7,6 +7,7 @@ export function unixNow(clock: Clock): number {
   return Math.floor(clock() / 1000)
 }
 
+export const MINUTE_MS = 60_000
 export const HOUR_SECONDS = 3_600
 export const DAY_SECONDS = 86_400
 

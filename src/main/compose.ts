@@ -8,14 +8,15 @@ import { readIndexStatus } from '#chains/indexer/status.ts'
 import type { HoldingsDeps } from '#chains/statistics/holdings.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { type Clock, nextMidnight, unixNow } from '#lib/time.ts'
+import { TtlCache } from '#lib/ttl-cache.ts'
 import type { X402 } from '#money/x402/create-x402.ts'
 import { gaugesOf } from '#operations/health/gauges.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
 import { publicReadiness, readReadiness } from '#operations/health/read-readiness.ts'
 import { makeRecentFindings } from '#operations/health/recent-findings.ts'
-import { shareReadiness } from '#operations/health/share-readiness.ts'
 import { watchAccounts } from '#operations/health/store-state.ts'
 import { CallCounts } from '#serving/api/call-counts.ts'
+import type { Readiness } from '#serving/api/health-routes.ts'
 import type { GaugeReading } from '#serving/api/metrics.ts'
 import { FeedHub } from '#serving/stream/feed-hub.ts'
 import { allJobs } from './jobs/job-list.ts'
@@ -71,6 +72,8 @@ export async function compose(
     }),
   }
   const readiness = () => readReadiness(health)
+  // It is free, and costs as much as many calls.
+  const shown = new TtlCache<Readiness>({ max: 1, ttlMs: 1_000, clock })
   const openGauges = () =>
     gaugesOf({
       ...{ ...health, stores, version: VERSION, readiness, streams: data.hub },
@@ -82,9 +85,8 @@ export async function compose(
     onPaymentsSettled: () => money?.notifier.notify(),
     metrics: counts && (await openMetrics(openGauges(), counts)),
     facts,
-    readiness: shareReadiness(clock, async () =>
-      publicReadiness(await readiness(), ecosystem.chains),
-    ),
+    readiness: () =>
+      shown.get('', async () => publicReadiness(await readiness(), ecosystem.chains)),
     operatorReadiness: readiness,
     findings: makeRecentFindings(data),
     paymentRequired: (caller, of) =>

@@ -5,11 +5,11 @@ import type { Address } from '#domain/address.ts'
 import { type Allowance, type Quotas, type WalletTier, walletTiers } from '#domain/tier.ts'
 import { growingCache } from '#lib/growing-cache.ts'
 import { type Clock, HOUR_SECONDS, unixNow } from '#lib/time.ts'
+import { TtlCache } from '#lib/ttl-cache.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
 import { batchLoader } from './batch-loader.ts'
-import { TtlCache } from './ttl-cache.ts'
 
 export interface AllowancesDeps {
   readonly engine: Engine
@@ -41,7 +41,12 @@ export function createAllowances(deps: AllowancesDeps): (wallet: Address) => Pro
   const findGranted = batchLoader((wallets: readonly Address[]) =>
     readGrantedQuotas(deps.engine, wallets, unixNow(deps.clock)),
   )
-  const allowances = new TtlCache<Allowance>({ ...deps, max: HELD_MAX, ttlMs: ALLOWANCE_TTL_MS })
+  const allowances = new TtlCache<Allowance>({
+    ...deps,
+    max: HELD_MAX,
+    ttlMs: ALLOWANCE_TTL_MS,
+    renews: true,
+  })
   const allow = async (wallet: Address): Promise<Allowance> => {
     const [tier, granted = 0] = await Promise.all([judge(judging, wallet), findGranted(wallet)])
     return { tier, dailyQuota: Math.max(deps.quotas[tier], granted) }

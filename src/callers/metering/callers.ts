@@ -5,12 +5,12 @@ import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Allowance } from '#domain/tier.ts'
 import { toIso } from '#lib/time.ts'
+import { TtlCache } from '#lib/ttl-cache.ts'
 import type { RequestHeaders } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
 import { type AllowancesDeps, createAllowances } from './allowances.ts'
 import { batchLoader } from './batch-loader.ts'
 import { MeteringUnavailable } from './meter/admission.ts'
-import { TtlCache } from './ttl-cache.ts'
 
 export interface CallersDeps extends AllowancesDeps {
   readonly keyPrefix: string
@@ -37,7 +37,12 @@ const HELD_MAX = 20_000
 
 /** A bad Authorization header never falls back to anonymous. */
 export function createCallers(deps: CallersDeps): Callers {
-  const keyed = new TtlCache<KeyedCaller | undefined>({ ...deps, max: HELD_MAX, ttlMs: KEY_TTL_MS })
+  const keyed = new TtlCache<KeyedCaller | undefined>({
+    ...deps,
+    max: HELD_MAX,
+    ttlMs: KEY_TTL_MS,
+    renews: true,
+  })
   const find = batchLoader((digests) => findKeysByDigest(deps.engine, digests))
   const allowanceOf = createAllowances(deps)
   const reading = { ...deps, find, allowanceOf }

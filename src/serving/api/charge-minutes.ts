@@ -2,11 +2,9 @@ import { refuseSpending } from '#callers/keys/spending-caps.ts'
 import { type Meter, MeteringUnavailable } from '#callers/metering/meter/admission.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
-import type { Clock } from '#lib/time.ts'
+import { type Clock, MINUTE_MS } from '#lib/time.ts'
 import type { OpenStream, PaymentRequired, RequestFacts } from '#route/route.ts'
 import type { AdmissionSource } from './call-counts.ts'
-
-export const MINUTE_MS = 60_000
 
 export interface StreamEnd {
   readonly reason: string

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import type { Clock } from '#lib/time.ts'
+import { type Clock, MINUTE_MS } from '#lib/time.ts'
+import { TtlCache } from '#lib/ttl-cache.ts'
 import { AskRefused } from '#route/ask-routes.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { parseParameters, type Route } from '#route/route.ts'
 import type { Page } from '#serving/api/outside-routes.ts'
 import { matchesEtag } from '#serving/http/etag.ts'
 import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
-import { KeptAMinute } from './kept-a-minute.ts'
 
 interface Drawn {
   readonly body: string | Buffer
@@ -27,16 +27,20 @@ export interface PictureKind {
   draw(picture: Picture): Promise<string | Buffer>
 }
 
+/** Of each kind. */
+const KEPT_MAX = 300
+
 export function picturePage(clock: Clock, { path, type, read, draw }: PictureKind): Page {
-  const kept = new KeptAMinute<Drawn>(clock)
+  const kept = new TtlCache<Drawn>({ max: KEPT_MAX, ttlMs: MINUTE_MS, clock })
   return {
     path,
     async read(incoming) {
       const picture = read(incoming)
       if (isRefusal(picture)) return picture
-      const { made, leftMs } = kept.get(JSON.stringify(picture), () => drawn(draw(picture)))
+      const key = JSON.stringify(picture)
       try {
-        return toOutgoing(incoming, type, { ...(await made), leftMs })
+        const made = await kept.get(key, () => drawn(draw(picture)))
+        return toOutgoing(incoming, type, { ...made, leftMs: kept.leftMs(key) })
       } catch (error) {
         if (error instanceof AskRefused) return error.refusal
         throw error

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { cards } from '#chains/kinds/cards.ts'
 import type { Clock } from '#lib/time.ts'
 import { unixNow } from '#lib/time.ts'
+import { TtlCache } from '#lib/ttl-cache.ts'
 import type { Ask } from '#route/ask-routes.ts'
 import { isNotReady, lastingAsk, rowsOf } from './lasting-ask.ts'
 import { NEWEST_ROWS, type NewestRow, newestOf } from './newest.ts'
@@ -37,7 +38,7 @@ interface SnapshotMeta {
   }[]
 }
 
-const AGE_MAX_SECONDS = 5
+const AGE_MAX_MS = 5_000
 
 /** Figures that could not be renewed for this long are called stale. */
 const STALE_SECONDS = 60
@@ -55,22 +56,12 @@ const TIMEOUT_MS = 2_000
 /** One snapshot for everyone, built when someone asks and the last one is old. */
 export function sharedSnapshot(deps: SnapshotDeps): () => Promise<Snapshot> {
   const figures = new LastFigures(deps)
-  let last: { readonly made: Promise<Snapshot>; readonly madeUnix: number } | undefined
+  const last = new TtlCache<Snapshot>({ max: 1, ttlMs: AGE_MAX_MS, clock: deps.clock })
   const make = async (): Promise<Snapshot> => {
     const service = await deps.ask('getMeta')
     return { service, ...(await figures.renewed()) }
   }
-  return async () => {
-    const now = unixNow(deps.clock)
-    if (last === undefined || now - last.madeUnix >= AGE_MAX_SECONDS) {
-      const own = { made: make(), madeUnix: now }
-      last = own
-      own.made.catch(() => {
-        if (last === own) last = undefined
-      })
-    }
-    return last.made
-  }
+  return () => last.get('', make)
 }
 
 class LastFigures {

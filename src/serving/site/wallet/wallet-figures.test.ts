@@ -3,7 +3,6 @@ import { describe, test } from 'node:test'
 import type { Address } from '#domain/address.ts'
 import { refuse } from '#domain/refusal.ts'
 import { type Ask, AskRefused } from '#route/ask-routes.ts'
-import { KeptAMinute } from '../kept-a-minute.ts'
 import { walletFigures } from './wallet-figures.ts'
 
 const wallet = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8' as Address
@@ -66,16 +65,5 @@ describe('figures of a wallet', () => {
       newest.map(({ timestampUnix }) => timestampUnix),
       [9, 5, 3],
     )
-  })
-
-  test('are read once a minute, and again after a failure', async () => {
-    const clock = { ms: 1_000 }
-    const kept = new KeptAMinute<number>(() => clock.ms)
-    await assert.rejects(kept.get('a', () => Promise.reject(new Error('down'))).made)
-    assert.equal(await kept.get('a', async () => 1).made, 1)
-    clock.ms += 59_999
-    assert.equal(await kept.get('a', async () => 2).made, 1)
-    clock.ms += 1
-    assert.equal(await kept.get('a', async () => 3).made, 3)
   })
 })

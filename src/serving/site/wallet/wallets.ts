@@ -1,12 +1,14 @@
 import type { Address } from '#domain/address.ts'
-import { type Clock, unixNow } from '#lib/time.ts'
+import { type Clock, MINUTE_MS, unixNow } from '#lib/time.ts'
+import { TtlCache } from '#lib/ttl-cache.ts'
 import type { Ask } from '#route/ask-routes.ts'
 import type { Incoming } from '#serving/http/exchange.ts'
-import { KeptAMinute } from '../kept-a-minute.ts'
 import { isInTime } from '../snapshot.ts'
 import { OpenedWallets } from './opened-wallets.ts'
 import type { WalletFigures, WalletShown } from './shapes.ts'
 import { walletFigures } from './wallet-figures.ts'
+
+const KEPT_MAX = 300
 
 export interface WalletDeps {
   readonly ask: Ask
@@ -18,12 +20,12 @@ export interface WalletDeps {
 export class Wallets {
   readonly #deps: WalletDeps
   readonly #opened: OpenedWallets
-  readonly #kept: KeptAMinute<WalletFigures>
+  readonly #kept: TtlCache<WalletFigures>
 
   constructor(deps: WalletDeps) {
     this.#deps = deps
     this.#opened = new OpenedWallets(deps.clock)
-    this.#kept = new KeptAMinute(deps.clock)
+    this.#kept = new TtlCache({ max: KEPT_MAX, ttlMs: MINUTE_MS, clock: deps.clock })
   }
 
   /** Returns undefined if the caller may look, else when it may. */
@@ -36,7 +38,7 @@ export class Wallets {
   figures(wallet: Address): Promise<WalletFigures> {
     const { ask, clock } = this.#deps
     const make = () => walletFigures(ask, { wallet, nowUnix: unixNow(clock) })
-    return this.#kept.get(wallet, make).made
+    return this.#kept.get(wallet, make)
   }
 
   async shown(incoming: Incoming, wallet: Address): Promise<WalletShown> {

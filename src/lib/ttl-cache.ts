@@ -1,6 +1,6 @@
 import type { LRUCache } from 'lru-cache'
-import { growingCache } from '#lib/growing-cache.ts'
-import type { Clock } from '#lib/time.ts'
+import { growingCache } from './growing-cache.ts'
+import type { Clock } from './time.ts'
 
 interface Held<V> {
   readonly value: Promise<V>
@@ -8,19 +8,26 @@ interface Held<V> {
   isAgeing: boolean
 }
 
-/**
- * A bounded cache; concurrent callers share a load. Age counts from the start of the load. Past
- * half its age a value is refreshed in the background, so that regular callers never wait.
- */
+export interface TtlOptions {
+  readonly max: number
+  readonly ttlMs: number
+  readonly clock: Clock
+  /** Past half its time a value is loaded anew beside, so that regular callers never wait. */
+  readonly renews?: boolean
+}
+
+/** A bounded cache; those who ask at once share a load. Age counts from its start. A failed load is not kept. */
 export class TtlCache<V> {
   readonly #held: LRUCache<string, Held<V>>
   readonly #ttlMs: number
+  readonly #renewMs: number
   readonly #clock: Clock
 
-  constructor(options: { readonly max: number; readonly ttlMs: number; readonly clock: Clock }) {
-    this.#held = growingCache(options.max)
-    this.#ttlMs = options.ttlMs
-    this.#clock = options.clock
+  constructor({ max, ttlMs, clock, renews = false }: TtlOptions) {
+    this.#held = growingCache(max)
+    this.#ttlMs = ttlMs
+    this.#renewMs = renews ? ttlMs / 2 : ttlMs
+    this.#clock = clock
   }
 
   get(key: string, load: () => Promise<V>): Promise<V> {
@@ -28,7 +35,7 @@ export class TtlCache<V> {
     const held = this.#held.get(key)
     // Setting the clock back must not prolong entries.
     if (held !== undefined && now >= held.askedAtMs && now < held.askedAtMs + this.#ttlMs) {
-      if (!held.isAgeing && now >= held.askedAtMs + this.#ttlMs / 2) this.#renew(key, held, load)
+      if (!held.isAgeing && now >= held.askedAtMs + this.#renewMs) this.#renew(key, held, load)
       return held.value
     }
     const fresh = { value: load(), askedAtMs: now, isAgeing: false }
@@ -52,6 +59,12 @@ export class TtlCache<V> {
         held.isAgeing = false
       },
     )
+  }
+
+  /** How long what is held may still be given. */
+  leftMs(key: string): number {
+    const { askedAtMs = Number.NEGATIVE_INFINITY } = this.#held.peek(key) ?? {}
+    return Math.max(0, askedAtMs + this.#ttlMs - this.#clock())
   }
 
   forget(key: string): void {

@@ -5,7 +5,7 @@ import { TtlCache } from './ttl-cache.ts'
 function world() {
   const now = { ms: 1_000 }
   const loads: PromiseWithResolvers<string>[] = []
-  const cache = new TtlCache<string>({ max: 10, ttlMs: 500, clock: () => now.ms })
+  const cache = new TtlCache<string>({ max: 10, ttlMs: 500, clock: () => now.ms, renews: true })
   const get = () =>
     cache.get('key', () => {
       const load = Promise.withResolvers<string>()
@@ -68,4 +68,25 @@ it('a renewal that fails is tried again by the next who asks', async () => {
   await assert.rejects(loads[1]?.promise ?? Promise.resolve())
   assert.equal(await get(), 'old')
   assert.equal(loads.length, 3)
+})
+
+it('all who ask in time get one reading, after a failure another, and a clock set back keeps none', async () => {
+  let nowMs = 5_000
+  let readings = 0
+  const cache = new TtlCache<number>({ max: 10, ttlMs: 1_000, clock: () => nowMs })
+  const read = () =>
+    cache.get('key', async () => {
+      readings += 1
+      if (readings === 2) throw new Error('down')
+      return readings
+    })
+  assert.deepEqual(await Promise.all([read(), read()]), [1, 1])
+  nowMs += 999
+  assert.equal(await read(), 1)
+  assert.equal(cache.leftMs('key'), 1)
+  nowMs += 1
+  await assert.rejects(read(), /down/)
+  assert.equal(await read(), 3)
+  nowMs -= 10_000
+  assert.equal(await read(), 4)
 })
