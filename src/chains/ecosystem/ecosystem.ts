@@ -1,6 +1,7 @@
 import { type EventSources, eventKinds } from '#chains/kinds/kinds.ts'
 import type { Address } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
+import type { PageColors, PageLinks } from '#domain/page-settings.ts'
 import { type Quotas, type ShareTier, shareTiers } from '#domain/tier.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import type { EventSource } from './event-source.ts'
@@ -44,25 +45,6 @@ export interface SupplyShare {
 }
 
 type SharesOfTiers = { readonly [Name in ShareTier]: SupplyShare | null }
-
-/** Colors of the page and its charts; missing ones are the house style's. */
-export interface PageColors {
-  readonly chains?: readonly ModeColor[]
-  readonly accent?: ModeColor
-}
-
-/** `#rrggbb` on a light and on a dark page. */
-export interface ModeColor {
-  readonly light: string
-  readonly dark: string
-}
-
-/** Addresses elsewhere, for people. */
-export interface PageLinks {
-  readonly trade?: string
-  readonly website?: string
-  readonly community?: string
-}
 
 /** The operator's file with references resolved and texts parsed. */
 export interface Ecosystem extends EventSources, SharesOfTiers {

@@ -1,3 +1,4 @@
+import type { PageColors, PageLinks } from '#domain/page-settings.ts'
 import type { Tier } from '#domain/tier.ts'
 
 export interface ServiceFacts {
@@ -7,17 +8,8 @@ export interface ServiceFacts {
   readonly publicBaseUrl: string
   readonly pricingDocsUrl: string
   readonly keyPrefix: string
-  /** The page's colors; the house style fills in missing ones. */
-  readonly colors: {
-    readonly chains?: readonly { readonly light: string; readonly dark: string }[]
-    readonly accent?: { readonly light: string; readonly dark: string }
-  }
-  /** Addresses elsewhere, for people. */
-  readonly links: {
-    readonly trade?: string
-    readonly website?: string
-    readonly community?: string
-  }
+  readonly colors: PageColors
+  readonly links: PageLinks
   readonly chains: readonly {
     readonly name: string
     readonly chainId: number

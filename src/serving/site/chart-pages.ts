@@ -1,3 +1,4 @@
+import type { PageColors } from '#domain/page-settings.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 import { askRoutes } from '#route/ask-routes.ts'
@@ -15,13 +16,12 @@ import {
   pictureOf,
   picturePage,
 } from './picture-page.ts'
-import type { SiteColors } from './theme.ts'
 
 export interface ChartDeps {
   readonly routes: readonly Route[]
   readonly clock: Clock
   readonly chains: readonly string[]
-  readonly colors: SiteColors
+  readonly colors: PageColors
 }
 
 /** Serves /charts/{name}.svg and /badges/{name}.svg. */

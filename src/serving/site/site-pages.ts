@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseAddress, showAddress } from '#domain/address.ts'
+import type { PageColors } from '#domain/page-settings.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import type { Route } from '#route/route.ts'
@@ -14,7 +15,7 @@ import { chartPages } from './chart-pages.ts'
 import { loadFirstView } from './first-view.ts'
 import { fillShell, type Head, MARK } from './shell.ts'
 import { type Snapshot, sharedSnapshot } from './snapshot.ts'
-import { type SiteColors, themeSheet } from './theme.ts'
+import { themeSheet } from './theme.ts'
 import { VersionedText } from './versioned-text.ts'
 import { type WalletDeps, Wallets } from './wallet/wallets.ts'
 
@@ -24,7 +25,7 @@ export interface SiteDeps extends Omit<WalletDeps, 'ask'> {
   /** Has no trailing slash. */
   readonly publicBaseUrl: string
   readonly chains: readonly string[]
-  readonly colors: SiteColors
+  readonly colors: PageColors
   /** The primary token's symbol. */
   readonly symbol: string
 }

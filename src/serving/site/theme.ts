@@ -1,13 +1,4 @@
-/** `#rrggbb` on a light and on a dark page. */
-interface ModeColor {
-  readonly light: string
-  readonly dark: string
-}
-
-export interface SiteColors {
-  readonly chains?: readonly ModeColor[]
-  readonly accent?: ModeColor
-}
+import type { PageColors } from '#domain/page-settings.ts'
 
 const PAPER = { light: '#fcfdfa', dark: '#151b18' }
 const INK = { light: '#17201c', dark: '#e9ede6' }
@@ -21,7 +12,7 @@ const CHAINS = [
 ]
 
 /** Colors of pictures that are light only. */
-export function lightColors({ chains = [] }: SiteColors) {
+export function lightColors({ chains = [] }: PageColors) {
   return {
     ...{ paper: PAPER.light, ink: INK.light, faint: FAINT.light, rule: RULE.light },
     chains: CHAINS.map((color, index) => (chains[index] ?? color).light),
@@ -29,7 +20,7 @@ export function lightColors({ chains = [] }: SiteColors) {
 }
 
 /** Tokens of a chart, which as a picture takes none from a page. */
-export function chartTokens({ chains = [] }: SiteColors, mode: 'light' | 'dark'): string {
+export function chartTokens({ chains = [] }: PageColors, mode: 'light' | 'dark'): string {
   const fixed = { paper: PAPER, ink: INK, 'ink-2': FAINT, rule: RULE }
   const all = Object.entries(fixed).map(([name, color]) => `--${name}:${color[mode]}`)
   const own = CHAINS.map((color, index) => `--c${index}:${(chains[index] ?? color)[mode]}`)
@@ -37,7 +28,7 @@ export function chartTokens({ chains = [] }: SiteColors, mode: 'light' | 'dark')
 }
 
 /** A stylesheet with what differs from the house style; `html` outranks the page's own, whatever comes first. */
-export function themeSheet({ chains = [], accent }: SiteColors): string {
+export function themeSheet({ chains = [], accent }: PageColors): string {
   const tokens = (mode: 'light' | 'dark') =>
     [
       ...chains.map((color, index) => `--chain-${index + 1}: ${color[mode]};`),

@@ -1,3 +1,4 @@
+import type { PageColors } from '#domain/page-settings.ts'
 import { datesBetween } from '../chart/dates.ts'
 import type { Chart } from '../chart/draw-chart.ts'
 import { dayName } from '../chart/format.ts'
@@ -12,7 +13,7 @@ import {
   xOf,
   yOf,
 } from '../chart/geometry.ts'
-import { lightColors, type SiteColors } from '../theme.ts'
+import { lightColors } from '../theme.ts'
 import type { Card, Line } from './card.ts'
 
 export const LEFT = 196
@@ -35,7 +36,7 @@ export interface FigureCard {
 
 type Colors = ReturnType<typeof lightColors>
 
-export function drawFigureCard(card: FigureCard, colors: SiteColors): Card {
+export function drawFigureCard(card: FigureCard, colors: PageColors): Card {
   const own = lightColors(colors)
   const { title, figure, facts, chart } = card
   const { marks } = marksOf(chart, { width: WIDTH, height: 140 }, own)
@@ -61,7 +62,7 @@ export function whole(amount: string): string {
   return BigInt(amount.split('.')[0] ?? 0).toLocaleString('en')
 }
 
-export function drawChartCard(chart: Chart, colors: SiteColors): Card {
+export function drawChartCard(chart: Chart, colors: PageColors): Card {
   const own = lightColors(colors)
   const box = { width: WIDTH - SCALE_WIDTH, height: 260 }
   const { marks, scale } = marksOf(chart, box, own)

@@ -1,5 +1,6 @@
+import type { PageColors } from '#domain/page-settings.ts'
 import { ordinal, percent } from '../chart/format.ts'
-import { lightColors, type SiteColors } from '../theme.ts'
+import { lightColors } from '../theme.ts'
 import type { WalletFigures } from '../wallet/shapes.ts'
 import type { Card, Line } from './card.ts'
 import { framed, LEFT, RIGHT, sentenceOf, whole } from './draw-card.ts'
@@ -9,7 +10,7 @@ const CELL_WIDTH = 326
 type Cell = readonly [name: string, figure: string]
 
 /** What a wallet holds, and below it what it did; what is not known is left out. */
-export function drawWalletCard(figures: WalletFigures, colors: SiteColors): Card {
+export function drawWalletCard(figures: WalletFigures, colors: PageColors): Card {
   const own = lightColors(colors)
   const { address, held, madeUnix, source } = figures
   const [first] = held

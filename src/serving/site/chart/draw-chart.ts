@@ -1,5 +1,6 @@
+import type { PageColors } from '#domain/page-settings.ts'
 import { escapeMarkup } from '#lib/markup.ts'
-import { chartTokens, type SiteColors } from '../theme.ts'
+import { chartTokens } from '../theme.ts'
 import { datesBetween } from './dates.ts'
 import {
   areaPath,
@@ -41,7 +42,7 @@ const SCALE_WIDTH = 72
 const FOOT = 58
 
 /** Draws a chart as a document of its own, without scripts and without a request to anywhere. */
-export function drawChart(chart: Chart, theme: Theme, colors: SiteColors): string {
+export function drawChart(chart: Chart, theme: Theme, colors: PageColors): string {
   const box = { width: WIDTH - LEFT - SCALE_WIDTH, height: HEIGHT - TOP - FOOT }
   const values = chart.series.map((each) => each.values)
   const isBars = chart.marks === 'bars'
@@ -64,7 +65,7 @@ ${days(chart, box)}
 `
 }
 
-function themeRules(theme: Theme, colors: SiteColors): string {
+function themeRules(theme: Theme, colors: PageColors): string {
   const rule = (mode: 'light' | 'dark') => `svg{${chartTokens(colors, mode)}}`
   if (theme !== 'auto') return rule(theme)
   return `${rule('light')}@media(prefers-color-scheme:dark){${rule('dark')}}`
