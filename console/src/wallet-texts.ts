@@ -66,6 +66,19 @@ export const walletTexts = {
     },
     together: 'Together',
   },
+  days: {
+    title: 'Day by day',
+    note: 'In dollars at the time. Days are UTC.',
+    unpriced: (events: number) =>
+      events === 1
+        ? '1 event without a price is left out.'
+        : `${events} events without a price are left out.`,
+    today: 'today',
+    inDays: (days: number) => `in ${days} days`,
+    names: { claim: 'Dividends claimed', dig: 'Dug up', burn: 'Burned' } as Readonly<
+      Record<string, string>
+    >,
+  },
   entries: {
     title: 'Entries of this wallet',
     none: (blocks: string) =>

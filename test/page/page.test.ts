@@ -21,6 +21,10 @@ const WALLET_PAGE = `/wallet/${accounts.holder}`
 /** Of the first view, as sent. */
 const SCRIPT_BYTES_MAX = 90_000
 
+interface Snapshot {
+  readonly figures: { readonly newest: readonly Readonly<Record<string, unknown>>[] }
+}
+
 describe('the page', () => {
   let world: X402World
   let browser: Browser
@@ -273,6 +277,19 @@ describe('the page', () => {
       assert.equal(await page.getByRole('link', { name: 'my wallet' }).count(), 0)
       assertClean(watched)
     }
+  })
+
+  test('what a wallet did is drawn day by day, in dollars at the time', async () => {
+    const { figures } = (await (await fetch(`${world.origin}/snapshot.json`)).json()) as Snapshot
+    const priced = figures.newest.find(({ amountUsdAtEvent }) => amountUsdAtEvent !== null)
+    assert.ok(priced, JSON.stringify(figures.newest))
+    const { page } = await open(`/wallet/${priced.from ?? priced.recipient ?? priced.digger}`)
+    await page.getByRole('heading', { name: 'Day by day' }).waitFor()
+    const days = page.getByRole('slider').first()
+    assert.match((await days.getAttribute('aria-valuetext')) ?? '', /^in 90 days: \$\d/)
+    await days.press('Home')
+    assert.match((await days.getAttribute('aria-valuetext')) ?? '', /^\d+ \w{3}: \$0/)
+    await assertAccessible(page)
   })
 
   test('a request is built, sent and priced; a refusal is shown as it is', async () => {

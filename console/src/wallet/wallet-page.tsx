@@ -10,6 +10,7 @@ import { texts } from '../texts.ts'
 import { walletTexts } from '../wallet-texts.ts'
 import { timesOf, WalletDone } from './done.tsx'
 import { Change, Holdings, orUnknown, rankOf } from './holdings.tsx'
+import { WalletDays } from './wallet-days.tsx'
 import { WalletEntries } from './wallet-entries.tsx'
 import { WalletFiles } from './wallet-files.tsx'
 import { addUp, linesOf, type TokenLines } from './worth.ts'
@@ -46,6 +47,7 @@ export function WalletPage({ address, snapshot }: WalletPageProps) {
           <Top figures={figures} tokens={tokens} snapshot={snapshot} />
           <Holdings tokens={tokens} snapshot={snapshot} />
           <WalletDone figures={figures} />
+          <WalletDays {...figures} />
           <WalletEntries figures={figures} snapshot={snapshot} />
         </>
       )}

@@ -44,6 +44,7 @@ h2 { font-size: 1.2rem }
 a { color: inherit }
 nav { display: flex; flex-wrap: wrap; gap: 0 1.4rem }
 main { overflow-wrap: anywhere }
+th { overflow-wrap: break-word }
 code, pre { font: 0.85em ui-monospace, monospace; background: light-dark(#e9ece6, #202824) }
 pre { padding: 1rem; white-space: pre-wrap }
 table { border-collapse: collapse }

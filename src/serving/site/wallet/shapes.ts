@@ -47,6 +47,10 @@ export interface Done {
     readonly count: number
     readonly amount: string
   }[]
+  /** Worth at the time on each of the last 90 days, today last; null where not all is known. */
+  readonly usdByDay: readonly (number | null)[]
+  /** Without a price, which the days leave out. */
+  readonly unpricedCount: number
 }
 
 export interface Claims {

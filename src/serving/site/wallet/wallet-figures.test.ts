@@ -10,7 +10,8 @@ const wallet = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8' as Address
 const own = { balance: '5', sharePct: 1, rank: 2, excluded: false, change24h: '-1' }
 
 function burnAt(timestampUnix: number) {
-  return { id: `${timestampUnix}`, timestampUnix, token: 'GRAVE', amountRaw: '1500' }
+  const row = { id: `${timestampUnix}`, timestampUnix, token: 'GRAVE', amountRaw: '1500' }
+  return { ...row, amountUsdAtEvent: timestampUnix === 9 ? null : 0.5 }
 }
 
 const answers: Readonly<Record<string, (query: Readonly<Record<string, string>>) => object>> = {
@@ -60,10 +61,26 @@ describe('figures of a wallet', () => {
     assert.equal(done.claim, null)
     assert.equal(gate, null)
     const tokens = [{ token: 'GRAVE', count: 2, amount: '3' }]
-    assert.deepEqual(done.burn, { isWhole: false, lastUnix: 9, tokens })
+    assert.ok(done.burn)
+    const { usdByDay, ...burned } = done.burn
+    assert.deepEqual(burned, { isWhole: false, lastUnix: 9, tokens, unpricedCount: 1 })
+    assert.ok(usdByDay.every((each) => each === null))
     assert.deepEqual(
       newest.map(({ timestampUnix }) => timestampUnix),
       [9, 5, 3],
     )
+  })
+
+  test('by day are in dollars at the time, and end where the list that was read ends', async () => {
+    const day = 86_400
+    const rows = [100 * day, 99 * day + 5, 99 * day, 97 * day].map(burnAt)
+    const of = async (nextCursor: string | null) => {
+      const listBurns = { data: rows, meta: { page: { nextCursor } } }
+      const asking: Ask = async (id, query) => (id === 'listBurns' ? listBurns : ask(id, query))
+      const { done } = await walletFigures(asking, { wallet, nowUnix: 100 * day + 9 })
+      return done.burn?.usdByDay.slice(-5)
+    }
+    assert.deepEqual(await of(null), [0, 0.5, 0, 1, 0.5])
+    assert.deepEqual(await of('more'), [null, null, 0, 1, 0.5])
   })
 })

@@ -1,9 +1,11 @@
 import { cards } from '#chains/kinds/cards.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import { formatDecimal } from '#lib/decimal.ts'
+import { lastDays, startOfDay } from '#lib/time.ts'
 import { type Ask, AskRefused } from '#route/ask-routes.ts'
 import { type Meta, sourceOf } from '../chart/charts.ts'
 import { NEWEST_ROWS, type NewestRow, newestOf } from '../newest.ts'
+import { SNAPSHOT_DAYS } from '../series.ts'
 import type { Card, Claims, Digger, Gate, Held, Service, Stats, WalletFigures } from './shapes.ts'
 
 /** Rows that sums of a wallet's events are made of: as many as a list gives at once. */
@@ -27,7 +29,7 @@ export async function walletFigures(
     known<{ data: readonly Digger[] }>(ask('rankGraveDiggers', { limit: String(ROWS_MAX) })),
     // Without a gate there is no such route.
     service.notConfigured.includes('gate') ? null : known<Gate>(ask('getGate', { address })),
-    ...cards.map((card) => eventsOf(ask, { card, service, address })),
+    ...cards.map((card) => eventsOf(ask, { card, service, address, nowUnix })),
   ])
   return {
     madeUnix: nowUnix,
@@ -87,11 +89,17 @@ async function heldOf(
 interface Row extends NewestRow {
   readonly token: string
   readonly amountRaw: string
+  readonly amountUsdAtEvent: number | null
 }
 
 async function eventsOf(
   ask: Ask,
-  { card, service, address }: { card: Card; service: Service; address: string },
+  {
+    card,
+    service,
+    address,
+    nowUnix,
+  }: { card: Card; service: Service; address: string; nowUnix: number },
 ) {
   const { noun, list } = card
   const body = await known<{
@@ -104,10 +112,29 @@ async function eventsOf(
     const sum = own.reduce((all, { amountRaw }) => all + BigInt(amountRaw), 0n)
     return { token, count: own.length, amount: formatDecimal(sum, decimals) }
   })
+  const isWhole = body?.meta.page.nextCursor === null
   const done = body && {
-    isWhole: body.meta.page.nextCursor === null,
+    isWhole,
     lastUnix: rows[0]?.timestampUnix ?? null,
     tokens,
+    usdByDay: usdByDay(rows, isWhole ? 0 : (rows.at(-1)?.timestampUnix ?? 0), nowUnix),
+    unpricedCount: rows.filter(({ amountUsdAtEvent }) => amountUsdAtEvent === null).length,
   }
   return { noun, done, rows: rows.map((row) => ({ entry: noun, ...row })) }
+}
+
+/** Null for days that the rows may not have all of: that of `knownSinceUnix`, unless it is 0, and those before. */
+function usdByDay(
+  rows: readonly Row[],
+  knownSinceUnix: number,
+  nowUnix: number,
+): readonly (number | null)[] {
+  const sums = new Map<number, number>()
+  for (const { timestampUnix, amountUsdAtEvent } of rows) {
+    const day = startOfDay(timestampUnix)
+    sums.set(day, (sums.get(day) ?? 0) + (amountUsdAtEvent ?? 0))
+  }
+  return lastDays(nowUnix, SNAPSHOT_DAYS).map((day) =>
+    day <= knownSinceUnix ? null : (sums.get(day) ?? 0),
+  )
 }

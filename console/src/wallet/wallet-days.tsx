@@ -1,0 +1,86 @@
+import { useMemo, useState } from 'preact/hooks'
+import { cards } from '#chains/kinds/cards.ts'
+import { dayName } from '#serving/site/chart/format.ts'
+import type { Done, WalletFigures } from '#serving/site/wallet/shapes.ts'
+import { DataTable } from '../chart/data-table.tsx'
+import { Plot } from '../chart/plot.tsx'
+import { type Selection, SelectionContext } from '../chart/selection.ts'
+import { dollars, usd } from '../parts/format.ts'
+import { DAY_SECONDS, sumOf } from '../register/shown-days.ts'
+import { texts } from '../texts.ts'
+import { walletTexts } from '../wallet-texts.ts'
+
+const t = walletTexts.days
+
+/** What the wallet claimed, dug up and burned on each day, in dollars at the time. */
+export function WalletDays({ done, madeUnix }: WalletFigures) {
+  const [at, select] = useState<number>()
+  const selection = useMemo<Selection>(() => ({ at, select, pan: () => undefined }), [at])
+  const shown = cards.flatMap(({ noun }) => {
+    const own = done[noun] ?? null
+    return own === null || sumOf(own.usdByDay) === 0 ? [] : [{ noun, own }]
+  })
+  const unpriced = shown.reduce((sum, { own }) => sum + own.unpricedCount, 0)
+  if (shown.length === 0) return null
+  return (
+    <section class="row" aria-labelledby="days">
+      <div class="margin">
+        <h2 id="days">{t.title}</h2>
+        <p class="note">{t.note}</p>
+        {unpriced > 0 && <p class="note">{t.unpriced(unpriced)}</p>}
+      </div>
+      <SelectionContext.Provider value={selection}>
+        <div class="body multiples">
+          {shown.map(({ noun, own }) => (
+            <DaysOfKind key={noun} title={t.names[noun] ?? noun} done={own} {...{ at, madeUnix }} />
+          ))}
+        </div>
+      </SelectionContext.Provider>
+    </section>
+  )
+}
+
+function DaysOfKind(props: {
+  readonly title: string
+  readonly done: Done
+  readonly at: number | undefined
+  readonly madeUnix: number
+}) {
+  const { title, done, at, madeUnix } = props
+  const values = done.usdByDay
+  const fromUnix = madeUnix - (madeUnix % DAY_SECONDS) - (values.length - 1) * DAY_SECONDS
+  const unixOf = (day: number) => fromUnix + day * DAY_SECONDS
+  const day = at === undefined ? undefined : Math.floor(at)
+  const value = day === undefined ? sumOf(values) : (values[day] ?? null)
+  const when = day === undefined ? t.inDays(values.length) : dayName(unixOf(day))
+  const isPart = day === undefined && values.includes(null)
+  const figure = value === null ? walletTexts.unknown : usd(value)
+  return (
+    <figure>
+      <figcaption>
+        <span class="t">{title}</span>
+        <span class="c">{when}</span>
+        <span class="v">{isPart ? walletTexts.done.atLeast(figure) : figure}</span>
+      </figcaption>
+      <Plot
+        label={title}
+        valueText={`${when}: ${figure}`}
+        height={112}
+        marks="bars"
+        series={[{ tone: 'mark', values }]}
+        format={dollars}
+        ticksMax={3}
+        days={{ fromUnix, last: t.today }}
+      />
+      <DataTable
+        columns={[texts.burns.day, title]}
+        rows={values
+          .map((each, index) => [
+            new Date(unixOf(index) * 1000).toISOString().slice(0, 10),
+            each === null ? '' : usd(each),
+          ])
+          .reverse()}
+      />
+    </figure>
+  )
+}
