@@ -10,7 +10,7 @@ import { pageStage } from './page-stage.ts'
 const GUIDE = join(import.meta.dirname, '../../docs/first-chart.md')
 
 describe('what browsers get of addresses that programs use', () => {
-  test('an error, the status and a guide are pages that fit a small phone and that axe finds clean', async () => {
+  test('an error, the status, a guide and the documentation fit a small phone, and axe finds them clean', async () => {
     const { world, browser } = pageStage()
     const watched = await openPage(browser, world.origin, { viewport: { width: 320, height: 700 } })
     for (const [path, words] of [
@@ -21,6 +21,7 @@ describe('what browsers get of addresses that programs use', () => {
       ['/problems/not_found', 'What to do'],
       ['/docs/contract', 'Metering'],
       ['/docs/limits', 'dailyPaidCalls'],
+      ['/scalar/v1', 'On-chain history and statistics'],
     ] as const) {
       await watched.page.goto(world.origin + path)
       await watched.page.getByText(words).first().waitFor()

@@ -77,6 +77,14 @@ function documentOf(name: string): string {
 `
 }
 
+/** Contrast of at least 4.5:1, and no box that only a pointer can scroll. */
+const STYLE = `
+.light-mode { --scalar-color-2: #5a5a5a; --scalar-color-3: #666; --scalar-color-blue: #0067a8 }
+.dark-mode { --scalar-color-3: #9a9a9a }
+code.custom-scroll { overflow: visible !important }
+code.custom-scroll, code.custom-scroll * { white-space: pre-wrap !important; overflow-wrap: anywhere !important }
+`
+
 /**
  * Requests go to the serving origin, behind any proxy, and nothing external is fetched. Scalar
  * drops the anchor of an introduction heading such as `#pricing`; restore it after rendering.
@@ -94,6 +102,7 @@ Scalar.createApiReference('#app', {
   mcp: { disabled: true },
   persistAuth: false,
   generateHeadingSlug: (heading) => heading.slug,
+  customCss: ${JSON.stringify(STYLE)},
 })
 if (/^[a-z-]+$/.test(wanted)) {
   const watch = new MutationObserver(() => {
