@@ -88,24 +88,32 @@ export function Multiples(props: MultiplesProps) {
 
 type MultipleProps = MultiplesProps & { readonly metric: Metric }
 
-function Multiple(props: MultipleProps) {
+/** The values of a metric, and the one that is pointed at. */
+function useMetric(props: MultipleProps) {
   const { series, from, to, day, metric, view, choose } = props
   const whole = sinceFirst(series.metrics[metric.metric] ?? [], metric.marks)
   const values = whole.slice(from, to)
-  const before = beforeOf(whole, props)
-  const isLog = view.isLog && LOGS.includes(metric.metric)
   const fromUnix = series.fromUnix + from * DAY_SECONDS
-  const hours = useHours({
+  const { values: hours, failure } = useHours({
     isAsked: view.isByHour && metric.metric === 'price',
     ...{ view, fromUnix, days: to - from },
     off: () => choose({ isByHour: false }),
   })
   const { at } = useContext(SelectionContext)
-  const hour = hours.values && at !== undefined ? Math.floor(at * HOURS) : undefined
+  const hour = hours && at !== undefined ? Math.floor(at * HOURS) : undefined
   const shownDay = day ?? values.length - 1
-  const value = (hour === undefined ? values[shownDay] : hours.values?.[hour]) ?? null
-  const unix = fromUnix + shownDay * DAY_SECONDS
-  const time = hour === undefined ? '' : `, ${clock(fromUnix + hour * HOUR_SECONDS)}`
+  return {
+    ...{ values, before: beforeOf(whole, props), fromUnix, hours, failure },
+    value: (hour === undefined ? values[shownDay] : hours?.[hour]) ?? null,
+    unix: fromUnix + shownDay * DAY_SECONDS,
+    time: hour === undefined ? '' : `, ${clock(fromUnix + hour * HOUR_SECONDS)}`,
+  }
+}
+
+function Multiple(props: MultipleProps) {
+  const { series, to, day, metric, view } = props
+  const { values, before, fromUnix, hours, failure, value, unix, time } = useMetric(props)
+  const isLog = view.isLog && LOGS.includes(metric.metric)
   const isKnown = values.some((each) => each !== null)
   return (
     <figure>
@@ -116,17 +124,17 @@ function Multiple(props: MultipleProps) {
         </span>
         <span class="v">{value === null ? '—' : metric.big(value)}</span>
       </figcaption>
-      {hours.failure !== undefined && <ProblemNote error={hours.failure} />}
+      {failure !== undefined && <ProblemNote error={failure} />}
       {isKnown ? (
         <Plot
           label={metric.title}
           valueText={`${dayName(unix, true)}${time}: ${value === null ? '—' : metric.big(value)}`}
           height={112}
           marks={metric.marks}
-          series={[{ tone: 'mark', values: hours.values ?? values }]}
-          perDay={hours.values === undefined ? 1 : HOURS}
+          series={[{ tone: 'mark', values: hours ?? values }]}
+          perDay={hours === undefined ? 1 : HOURS}
           isLog={isLog}
-          before={hours.values === undefined ? before : undefined}
+          before={hours === undefined ? before : undefined}
           format={metric.scale}
           isWhole={metric.isWhole}
           ticksMax={3}
@@ -151,10 +159,10 @@ function Multiple(props: MultipleProps) {
       />
       {isKnown && (
         <DataTable
-          columns={[hours.values ? t.hour : texts.burns.day, metric.title]}
+          columns={[hours ? t.hour : texts.burns.day, metric.title]}
           rows={
-            hours.values
-              ? rowsOf(hours.values, { ...metric, fromUnix, step: HOUR_SECONDS })
+            hours
+              ? rowsOf(hours, { ...metric, fromUnix, step: HOUR_SECONDS })
               : rowsOf(values, { ...metric, fromUnix, step: DAY_SECONDS })
           }
         />
