@@ -40,7 +40,11 @@ test('an upgrade from the last release rebuilds the register, and serves again b
   skip,
 }, async () => {
   const project = unpackRelease(temporaryFolder())
-  const outcomes = await upgradeAll({ from: { project }, to: DRAINS, first: 'index' })
+  const outcomes = await upgradeAll({
+    from: { project, program: 'src/cli/sexton.mjs' },
+    to: DRAINS,
+    first: 'index',
+  })
   assert.deepEqual(
     outcomes.filter((each) => !OF_REBUILD.includes(each)),
     [],

@@ -30,7 +30,9 @@ export interface AccountsWorld {
 }
 
 export interface RoleMore
-  extends Partial<Pick<RoleStart, 'wrapper' | 'nodeFlags' | 'environment' | 'flags' | 'project'>> {
+  extends Partial<
+    Pick<RoleStart, 'wrapper' | 'nodeFlags' | 'environment' | 'flags' | 'project' | 'program'>
+  > {
   /** Instead of the world's own. */
   readonly dataFolder?: string
 }

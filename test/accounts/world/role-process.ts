@@ -38,6 +38,8 @@ export interface RoleStart {
   readonly wrapper?: readonly string[]
   /** Folder of another version's sources; this one's unless given. */
   readonly project?: string
+  /** The program of that version. */
+  readonly program?: string
   /** Flags for Node, such as `--import` of a mutation. */
   readonly nodeFlags?: readonly string[]
 }
@@ -64,15 +66,9 @@ export function startRole(start: RoleStart): RoleProcess {
     nodeFlags = [],
     flags = [],
     project = root,
+    program: cli = 'src/operations/cli/sexton.mjs',
   } = start
-  const command = [
-    ...wrapper,
-    process.execPath,
-    ...nodeFlags,
-    'src/operations/cli/sexton.mjs',
-    role,
-    ...flags,
-  ]
+  const command = [...wrapper, process.execPath, ...nodeFlags, cli, role, ...flags]
   const [program = '', ...words] = command
   const child = spawn(program, words, {
     cwd: project,
