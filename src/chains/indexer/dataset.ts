@@ -42,7 +42,7 @@ export interface Dataset<Fact> {
   learn?(logs: readonly Log[]): void
   /** Makes what it holds in memory that of the register. */
   load?(connection: Connection, chainId: number): Promise<void>
-  /** Deletes rows that nothing in the file leads to. */
+  /** Deletes rows that nothing in a changed file leads to. */
   prune?(connection: Connection, chainId: number): Promise<void>
   /** Facts come in chain order. */
   apply(change: Change, facts: readonly Fact[]): Promise<void>

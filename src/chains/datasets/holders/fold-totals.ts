@@ -35,6 +35,18 @@ export async function sumMissingTotals(
     if (!(await hasTotals(connection, token))) await sumTotalsAnew(connection, token)
 }
 
+/** Balances move without the totals of a token that is not on several chains: they go. */
+export async function keepTotals(
+  connection: Connection,
+  tokens: ReadonlySet<string>,
+): Promise<void> {
+  const found = await connection.run(sql`select distinct token from holder_totals`)
+  for (const row of found) {
+    const token = column.text(row, 'token')
+    if (!tokens.has(token)) await forgetTotals(connection, token)
+  }
+}
+
 async function hasTotals(connection: Connection, token: string): Promise<boolean> {
   const found = await connection.run(
     sql`select 1 from holder_totals where token = ${token} limit 1`,

@@ -59,6 +59,8 @@ async function removeChanged(
     const chain = deps.chains.find(({ id }) => id === chainId)
     await removeOfChain(deps, connection, { chainId, chain, names })
   }
+  for (const each of deps.datasets)
+    for (const chainId of chainIds) await each.prune?.(connection, chainId)
   for (const { name } of changed.get(null) ?? []) await unvalueToken(connection, name)
 }
 
@@ -89,7 +91,6 @@ async function removeOfChain(
   const again = new Set([...names, ...(backfill?.datasets ?? [])])
   const datasets = deps.datasets.filter(({ name }) => again.has(name))
   await removeDatasets(change, datasets)
-  for (const each of deps.datasets) await each.prune?.(connection, chainId)
   await endBackfill(connection, chainId)
   const wanted = datasets
     .map(({ name }) => name)

@@ -49,7 +49,11 @@ onEach('a rank beyond those that are counted is unknown at a recent block too', 
 )
 
 interface Rows {
-  readonly data: readonly { readonly address: string; readonly firstSeenUnix: number | null }[]
+  readonly data: readonly {
+    readonly address: string
+    readonly balanceRaw: string
+    readonly firstSeenUnix: number | null
+  }[]
 }
 
 onEach(
@@ -96,6 +100,37 @@ onEach(
       assert.equal(data.length, 1)
       const totals = await engine.read(sql`select balance from holder_totals`)
       assert.deepEqual(totals, [{ balance: toStored(5n) }])
+    } finally {
+      await Promise.all([base.stop(), ethereum.stop()])
+    }
+  },
+)
+
+onEach(
+  'an empty chain that leaves the file and returns takes no transfer of the time between from the list',
+  async ({ engine }) => {
+    const chain = beginChain(8453, 1_700_000_000).add({ logs: [logOf.mint(grave, wallet, 5n)] })
+    const base = await serveChain(chain)
+    const ethereum = await serveChain(beginChain(1, 1_700_000_000).addEmpty(2))
+    try {
+      const at = (edit: (file: EcosystemFile) => EcosystemFile) =>
+        localEcosystemAt({ base: base.url, ethereum: ethereum.url }, edit)
+      const ecosystem = at((file) => file)
+      await indexAll(engine, ecosystem)
+      await indexAll(engine, at(withoutEthereum))
+      base.chain = chain.add({ logs: [logOf.transfer(grave, wallet, other, 3n)] })
+      await indexAll(engine, at(withoutEthereum))
+      await indexAll(engine, ecosystem)
+      const clock = () => 1_700_000_010_000
+      const routes = dataRoutesOf({ register: engine, ecosystem, clock })
+      const { data } = (await readRoute(routes, '/api/holders')) as Rows
+      assert.deepEqual(
+        data.map(({ address, balanceRaw }) => [address.toLowerCase(), balanceRaw]),
+        [
+          [other, '3'],
+          [wallet, '2'],
+        ],
+      )
     } finally {
       await Promise.all([base.stop(), ethereum.stop()])
     }
