@@ -112,6 +112,19 @@ describe('the page', () => {
     await watched.page.context().close()
   })
 
+  test('names of dates below narrow charts do not touch', async () => {
+    const viewport = { width: 1000, height: 800 }
+    const { page } = await openPage(browser, world.origin, { viewport })
+    await page.goto(`${world.origin}/?period=90d`)
+    await page.getByRole('slider', { name: 'Holders' }).waitFor()
+    const touching = `[...document.querySelectorAll('.days')].flatMap((days) => {
+      const boxes = [...days.children].map((each) => each.getBoundingClientRect())
+      return boxes.slice(1).filter(({ left }, index) => left < boxes[index].right + 4)
+    }).length`
+    assert.equal(await page.evaluate(touching), 0)
+    await page.context().close()
+  })
+
   test('arrow keys read the days in every chart at once, Escape lets go', async () => {
     const { page } = await open('/')
     const chart = page.getByRole('slider', { name: 'Burned per day by chain' })
@@ -145,6 +158,10 @@ describe('the page', () => {
     assert.match((await hours.getAttribute('aria-valuetext')) ?? '', /, 00:00 UTC: /)
     await hours.press('ArrowRight')
     assert.match((await hours.getAttribute('aria-valuetext')) ?? '', /, 01:00 UTC: /)
+    await hours.press('End')
+    assert.match((await hours.getAttribute('aria-valuetext')) ?? '', /UTC: \$/, 'an hour to come')
+    await page.getByRole('slider', { name: 'Holders' }).press('End')
+    assert.match((await hours.getAttribute('aria-valuetext')) ?? '', /UTC: \$/, 'an hour to come')
     await page.getByLabel('Compare with the period before').check()
     await page.getByLabel('Rate and projection').check()
     assert.match(page.url(), /\?period=7d&compare=before&rate=30d&scale=log&interval=hour$/)
