@@ -11,6 +11,7 @@ import { passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
 // Run first, since the last of the tests below uses up what is free.
 import './keys-on-page.ts'
 import './pages-of-text.ts'
+import './charts-on-page.ts'
 import './entries-on-page.ts'
 import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
 import { pageStage } from './page-stage.ts'
@@ -110,32 +111,6 @@ describe('the page', () => {
       assertClean(watched)
     }
     await watched.page.context().close()
-  })
-
-  test('names of dates below narrow charts do not touch', async () => {
-    const viewport = { width: 1000, height: 800 }
-    const { page } = await openPage(browser, world.origin, { viewport })
-    await page.goto(`${world.origin}/?period=90d`)
-    await page.getByRole('slider', { name: 'Holders' }).waitFor()
-    const touching = `[...document.querySelectorAll('.days')].flatMap((days) => {
-      const boxes = [...days.children].map((each) => each.getBoundingClientRect())
-      return boxes.slice(1).filter(({ left }, index) => left < boxes[index].right + 4)
-    }).length`
-    assert.equal(await page.evaluate(touching), 0)
-    await page.context().close()
-  })
-
-  test('arrow keys read the days in every chart at once, Escape lets go', async () => {
-    const { page } = await open('/')
-    const chart = page.getByRole('slider', { name: 'Burned per day by chain' })
-    const holders = page.getByRole('slider', { name: 'Holders' })
-    await chart.focus()
-    const today = await chart.getAttribute('aria-valuenow')
-    await page.keyboard.press('ArrowLeft')
-    assert.equal(await chart.getAttribute('aria-valuenow'), String(Number(today) - 1))
-    assert.equal(await holders.getAttribute('aria-valuenow'), String(Number(today) - 1))
-    await page.keyboard.press('Escape')
-    assert.equal(await holders.getAttribute('aria-valuenow'), today)
   })
 
   test('a longer period is the person’s own calls, and what is left is shown', async () => {

@@ -9,19 +9,19 @@ import { problemPage } from './problem-pages.ts'
 test('links of guides and problem pages lead to a page, or to a heading of one', async () => {
   const [guides, problems] = [guidePage('https://api.test'), problemPage()]
   const pages = new Map<string, string>()
-  const headers = { accept: 'text/html' }
+  const at = (path: Incoming['path']): Incoming => ({
+    ...{ requestId: 'r', method: 'GET', headers: { accept: 'text/html' }, path, query: new Map() },
+    ...{ socketAddress: '192.0.2.1', body: undefined, signal: new AbortController().signal },
+    isCut: () => false,
+  })
   const add = async (path: string, answer: ReturnType<typeof guides.read>) => {
     const outgoing = await answer
     assert.ok('body' in outgoing, path)
     pages.set(path, String(outgoing.body))
   }
-  for (const name of Object.keys(GUIDES))
-    await add(`/docs/${name}`, guides.read({ headers, path: { name } } as unknown as Incoming))
+  for (const name of Object.keys(GUIDES)) await add(`/docs/${name}`, guides.read(at({ name })))
   for (const code of [...Object.keys(REFUSALS), ...PREPAYMENT_MESSAGES])
-    await add(
-      `/problems/${code}`,
-      problems.read({ headers, path: { code } } as unknown as Incoming),
-    )
+    await add(`/problems/${code}`, problems.read(at({ code })))
   const links = [...pages].flatMap(([path, html]) =>
     [...html.matchAll(/<main>.*<\/main>/gs)].flatMap(([main]) =>
       [...main.matchAll(/href="([^"]+)"/g)].map(([, target = '']) => ({ path, target })),
