@@ -177,7 +177,7 @@ function Marks(props: MarksProps) {
       {marks !== 'bars' && (
         <Line values={values[0] ?? []} tone={first?.tone ?? ''} {...{ scale, box, perDay }} />
       )}
-      {isFilled && <path class="base" d={`M0 ${box.height}H${box.width}`} />}
+      {isFilled && <Foot values={first?.values ?? []} box={box} />}
       {marks === 'bars' && <Today count={count} box={box} />}
       {rate !== undefined && <path class="line edge" d={linePath(rate, scale, box)} />}
       {rate !== undefined && <path class="line rate" d={linePath(rate, scale, box)} />}
@@ -224,6 +224,17 @@ function Line(props: {
       )}
     </>
   )
+}
+
+/** Zero, so it ends where nothing is known. */
+function Foot({ values, box }: { readonly values: Days; readonly box: Box }) {
+  const [from, last] = [
+    values.findIndex((value) => value !== null),
+    values.findLastIndex((value) => value !== null),
+  ]
+  const step = box.width / values.length
+  if (from < 0) return null
+  return <path class="base" d={`M${from * step} ${box.height}H${(last + 1) * step}`} />
 }
 
 /** Today is hatched until it is over. */
