@@ -73,7 +73,6 @@ export const walletTexts = {
       events === 1
         ? '1 event without a price is left out.'
         : `${events} events without a price are left out.`,
-    today: 'today',
     inDays: (days: number) => `in ${days} days`,
     names: { claim: 'Dividends claimed', dig: 'Dug up', burn: 'Burned' } as Readonly<
       Record<string, string>

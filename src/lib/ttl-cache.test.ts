@@ -88,5 +88,7 @@ it('all who ask in time get one reading, after a failure another, and a clock se
   await assert.rejects(read(), /down/)
   assert.equal(await read(), 3)
   nowMs -= 10_000
+  assert.equal(cache.leftMs('key'), 0)
   assert.equal(await read(), 4)
+  assert.equal(cache.leftMs('key'), 1_000)
 })

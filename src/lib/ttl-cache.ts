@@ -61,10 +61,11 @@ export class TtlCache<V> {
     )
   }
 
-  /** How long what is held may still be given. */
+  /** How long what is held may still be given: nothing after the clock was set back, as in `get`. */
   leftMs(key: string): number {
     const { askedAtMs = Number.NEGATIVE_INFINITY } = this.#held.peek(key) ?? {}
-    return Math.max(0, askedAtMs + this.#ttlMs - this.#clock())
+    const leftMs = askedAtMs + this.#ttlMs - this.#clock()
+    return leftMs > this.#ttlMs ? 0 : Math.max(0, leftMs)
   }
 
   forget(key: string): void {

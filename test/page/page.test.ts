@@ -11,6 +11,7 @@ import { passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
 // Run first, since the last of the tests below uses up what is free.
 import './keys-on-page.ts'
 import './pages-of-text.ts'
+import './charts-on-page.ts'
 import './entries-on-page.ts'
 import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
 import { pageStage } from './page-stage.ts'
@@ -112,19 +113,6 @@ describe('the page', () => {
     await watched.page.context().close()
   })
 
-  test('arrow keys read the days in every chart at once, Escape lets go', async () => {
-    const { page } = await open('/')
-    const chart = page.getByRole('slider', { name: 'Burned per day by chain' })
-    const holders = page.getByRole('slider', { name: 'Holders' })
-    await chart.focus()
-    const today = await chart.getAttribute('aria-valuenow')
-    await page.keyboard.press('ArrowLeft')
-    assert.equal(await chart.getAttribute('aria-valuenow'), String(Number(today) - 1))
-    assert.equal(await holders.getAttribute('aria-valuenow'), String(Number(today) - 1))
-    await page.keyboard.press('Escape')
-    assert.equal(await holders.getAttribute('aria-valuenow'), today)
-  })
-
   test('a longer period is the person’s own calls, and what is left is shown', async () => {
     const watched = await open('/')
     const { page } = watched
@@ -145,6 +133,15 @@ describe('the page', () => {
     assert.match((await hours.getAttribute('aria-valuetext')) ?? '', /, 00:00 UTC: /)
     await hours.press('ArrowRight')
     assert.match((await hours.getAttribute('aria-valuetext')) ?? '', /, 01:00 UTC: /)
+    await hours.press('End')
+    assert.match((await hours.getAttribute('aria-valuetext')) ?? '', /UTC: \$/, 'an hour to come')
+    const burns = page.getByRole('slider', { name: 'Burned per day by chain' })
+    await burns.press('End')
+    assert.match((await hours.getAttribute('aria-valuetext')) ?? '', /UTC: \$/, 'an hour to come')
+    await burns.press('Shift+ArrowLeft')
+    assert.equal(await hours.count(), 0, 'hours that were not read')
+    await burns.press('Shift+ArrowRight')
+    await hours.waitFor()
     await page.getByLabel('Compare with the period before').check()
     await page.getByLabel('Rate and projection').check()
     assert.match(page.url(), /\?period=7d&compare=before&rate=30d&scale=log&interval=hour$/)

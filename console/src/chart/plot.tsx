@@ -14,7 +14,14 @@ import {
   yOf,
 } from '#serving/site/chart/geometry.ts'
 import type { Days } from '../state/types.ts'
-import { NO_SELECTION, type Selection, SelectionContext } from './selection.ts'
+import {
+  lastStep,
+  NO_SELECTION,
+  type Selection,
+  SelectionContext,
+  type Steps,
+  stepAt,
+} from './selection.ts'
 import { useWidth } from './use-width.ts'
 
 export interface PlotProps {
@@ -54,7 +61,7 @@ export interface Projection {
 /** Room for the scale on the right, outside the plot. */
 const SCALE_WIDTH = 68
 const PHONE_WIDTH = 480
-/** A date needs it, besides "today". */
+/** A date needs it. */
 const DATE_WIDTH = 48
 
 /** A chart that shares its selected day with all others; arrow keys, pointer and drag work in each. */
@@ -62,9 +69,9 @@ export function Plot(props: PlotProps) {
   const { label, height, series, days, valueText, perDay = 1, projection } = props
   const [place, width] = useWidth<HTMLDivElement>()
   const selection = useContext(SelectionContext)
-  const count = series[0]?.values.length ?? 0
-  const steps = { count, perDay }
-  const selected = selectedOf(selection, steps)
+  const steps = { values: series[0]?.values ?? [], perDay }
+  const count = steps.values.length
+  const selected = selection.at === undefined ? undefined : stepAt(selection.at, steps)
   const whole = Math.max(1, width - SCALE_WIDTH)
   const share = projection === undefined ? 1 : count / (count + projection.days)
   const box = { width: whole * share, height: height - 6 }
@@ -82,7 +89,7 @@ export function Plot(props: PlotProps) {
             'aria-label': label,
             'aria-valuemin': 1,
             'aria-valuemax': Math.max(1, count),
-            'aria-valuenow': (selected ?? count - 1) + 1,
+            'aria-valuenow': (selected ?? lastStep(steps)) + 1,
             'aria-valuetext': valueText,
             tabIndex: 0,
             onKeyDown: (event: KeyboardEvent) => onKey(event, selection, steps),
@@ -99,16 +106,19 @@ export function Plot(props: PlotProps) {
             <Marks {...props} box={box} whole={whole} count={count} selected={selected} />
             {days !== undefined && (
               <g class="days">
-                {datesBetween(days.fromUnix, count / perDay, datesMax).map((date) => (
-                  <text
-                    key={date.index}
-                    x={xOf(date.index, count / perDay, box)}
-                    y={height + 20}
-                    text-anchor={date.index === 0 ? 'start' : 'middle'}
-                  >
-                    {date.name}
-                  </text>
-                ))}
+                {datesBetween(days.fromUnix, count / perDay, datesMax)
+                  .map((date) => ({ ...date, x: xOf(date.index, count / perDay, box) }))
+                  .filter(({ x }) => x < box.width - 1.5 * DATE_WIDTH)
+                  .map(({ index, name, x }) => (
+                    <text
+                      key={index}
+                      x={x}
+                      y={height + 20}
+                      text-anchor={x < DATE_WIDTH / 2 ? 'start' : 'middle'}
+                    >
+                      {name}
+                    </text>
+                  ))}
                 <text x={box.width} y={height + 20} text-anchor="end">
                   {days.last}
                 </text>
@@ -167,7 +177,7 @@ function Marks(props: MarksProps) {
       {marks !== 'bars' && (
         <Line values={values[0] ?? []} tone={first?.tone ?? ''} {...{ scale, box, perDay }} />
       )}
-      {isFilled && <path class="base" d={`M0 ${box.height}H${box.width}`} />}
+      {isFilled && <Foot values={first?.values ?? []} box={box} />}
       {marks === 'bars' && <Today count={count} box={box} />}
       {rate !== undefined && <path class="line edge" d={linePath(rate, scale, box)} />}
       {rate !== undefined && <path class="line rate" d={linePath(rate, scale, box)} />}
@@ -216,6 +226,17 @@ function Line(props: {
   )
 }
 
+/** Zero, so it ends where nothing is known. */
+function Foot({ values, box }: { readonly values: Days; readonly box: Box }) {
+  const [from, last] = [
+    values.findIndex((value) => value !== null),
+    values.findLastIndex((value) => value !== null),
+  ]
+  const step = box.width / values.length
+  if (from < 0) return null
+  return <path class="base" d={`M${from * step} ${box.height}H${(last + 1) * step}`} />
+}
+
 /** Today is hatched until it is over. */
 function Today({ count, box }: { readonly count: number; readonly box: Box }) {
   const width = box.width / count
@@ -242,31 +263,20 @@ function Cursor(props: { readonly at: number; readonly count: number; readonly b
   return <path class="cursor" d={`M${x} 0V${props.box.height}`} />
 }
 
-interface Steps {
-  /** Of the values drawn. */
-  readonly count: number
-  readonly perDay: number
-}
-
-/** Which of its values a chart shows. */
-function selectedOf({ at }: Selection, { count, perDay }: Steps): number | undefined {
-  return at === undefined ? undefined : Math.min(count - 1, Math.floor(at * perDay))
-}
-
 /** The middle of a step, so that no rounding moves it to the one before. */
-function select(selection: Selection, step: number, { count, perDay }: Steps): void {
-  selection.select((Math.min(count - 1, Math.max(0, step)) + 0.5) / perDay)
+function select(selection: Selection, step: number, steps: Steps): void {
+  selection.select((Math.min(lastStep(steps), Math.max(0, step)) + 0.5) / steps.perDay)
 }
 
 /** Pointing selects a day or an hour; dragging moves the period. */
 function usePointer(box: Box, steps: Steps) {
   const selection = useContext(SelectionContext)
   const drag = useRef<number | undefined>(undefined)
-  const stepAt = (event: PointerEvent) => {
+  const pointedAt = (event: PointerEvent) => {
     const { left } = (event.currentTarget as Element).getBoundingClientRect()
-    return Math.floor(((event.clientX - left) / box.width) * steps.count)
+    return Math.floor(((event.clientX - left) / box.width) * steps.values.length)
   }
-  const dayAt = (event: PointerEvent) => Math.floor(stepAt(event) / steps.perDay)
+  const dayAt = (event: PointerEvent) => Math.floor(pointedAt(event) / steps.perDay)
   return {
     onPointerDown(event: PointerEvent) {
       drag.current = dayAt(event)
@@ -277,7 +287,7 @@ function usePointer(box: Box, steps: Steps) {
         if (day !== drag.current) selection.pan(drag.current - day)
         drag.current = day
       }
-      select(selection, stepAt(event), steps)
+      select(selection, pointedAt(event), steps)
     },
     onPointerUp() {
       drag.current = undefined
@@ -292,11 +302,11 @@ function usePointer(box: Box, steps: Steps) {
 function onKey(event: KeyboardEvent, selection: Selection, steps: Steps): void {
   // The browser's own: back, forward, to the top of the page.
   if (event.altKey || event.ctrlKey || event.metaKey) return
-  const last = steps.count - 1
+  const last = lastStep(steps)
+  const at = selection.at === undefined ? last : stepAt(selection.at, steps)
   const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
   if (move !== undefined && event.shiftKey) selection.pan(move * 7)
-  else if (move !== undefined)
-    select(selection, (selectedOf(selection, steps) ?? last) + move, steps)
+  else if (move !== undefined) select(selection, at + move, steps)
   else if (event.key === 'Home') select(selection, 0, steps)
   else if (event.key === 'End') select(selection, last, steps)
   else if (event.key === 'Escape') selection.select(undefined)

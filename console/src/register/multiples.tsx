@@ -3,7 +3,7 @@ import { cards } from '#chains/kinds/cards.ts'
 import { dayName } from '#serving/site/chart/format.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
-import { SelectionContext } from '../chart/selection.ts'
+import { lastStep, SelectionContext, stepAt } from '../chart/selection.ts'
 import { changeOf, clock, count, dollars, price, short, usd } from '../parts/format.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { Tick } from '../parts/tick.tsx'
@@ -100,7 +100,7 @@ function useMetric(props: MultipleProps) {
     off: () => choose({ isByHour: false }),
   })
   const { at } = useContext(SelectionContext)
-  const hour = hours && at !== undefined ? Math.floor(at * HOURS) : undefined
+  const hour = hours && at !== undefined ? stepAt(at, { values: hours, perDay: HOURS }) : undefined
   const shownDay = day ?? values.length - 1
   return {
     ...{ values, before: beforeOf(whole, props), fromUnix, hours, failure },
@@ -180,7 +180,7 @@ function rowsOf(
     big,
   }: Pick<Metric, 'big'> & { readonly fromUnix: number; readonly step: number },
 ): readonly (readonly string[])[] {
-  const last = values.findLastIndex((value) => value !== null)
+  const last = lastStep({ values, perDay: DAY_SECONDS / step })
   return values
     .slice(0, last + 1)
     .map((value, index) => [

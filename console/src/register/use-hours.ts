@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { getStatsHistory } from 'sexton-client'
 import { sexton } from '../state/session.ts'
 import type { Days } from '../state/types.ts'
+import { DAY_SECONDS } from './shown-days.ts'
 import { nameOfPeriod, type View } from './view.ts'
 
 export const HOURS = 24
@@ -41,7 +42,10 @@ export function useHours({ isAsked, view: { period }, fromUnix, days, off }: Hou
       },
     )
   }, [isPossible, period])
-  if (!isPossible || !isKnown || read === undefined) return { failure, values: undefined }
+  // Days from before what was read, or a midnight after it, are drawn as days.
+  const lastUnix = fromUnix + (days - 1) * DAY_SECONDS
+  if (!isPossible || !isKnown || !read?.has(fromUnix) || !read.has(lastUnix))
+    return { failure, values: undefined }
   const values: Days = Array.from(
     { length: days * HOURS },
     (_, hour) => read.get(fromUnix + hour * HOUR_SECONDS) ?? null,

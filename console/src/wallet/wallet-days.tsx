@@ -54,13 +54,14 @@ function DaysOfKind(props: {
   const value = day === undefined ? sumOf(values) : (values[day] ?? null)
   const when = day === undefined ? t.inDays(values.length) : dayName(unixOf(day))
   const isPart = day === undefined && values.includes(null)
-  const figure = value === null ? walletTexts.unknown : usd(value)
+  const sum = value === null ? walletTexts.unknown : usd(value)
+  const figure = isPart ? walletTexts.done.atLeast(sum) : sum
   return (
     <figure>
       <figcaption>
         <span class="t">{title}</span>
         <span class="c">{when}</span>
-        <span class="v">{isPart ? walletTexts.done.atLeast(figure) : figure}</span>
+        <span class="v">{figure}</span>
       </figcaption>
       <Plot
         label={title}
@@ -70,7 +71,7 @@ function DaysOfKind(props: {
         series={[{ tone: 'mark', values }]}
         format={dollars}
         ticksMax={3}
-        days={{ fromUnix, last: t.today }}
+        days={{ fromUnix, last: dayName(unixOf(values.length - 1)) }}
       />
       <DataTable
         columns={[texts.burns.day, title]}

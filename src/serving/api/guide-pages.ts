@@ -27,12 +27,15 @@ export function guidePage(publicBaseUrl: string): Page {
   }
 }
 
-/** Files that are not served stay as words. */
-function relinked(text: string): string {
-  return text.replace(/\[([^\]]+)\]\((?![a-z]+:)([^)]*)\)/g, (_, label: string, target: string) => {
-    const [, folder = '', name = '', anchor = ''] =
-      /^(errors\/)?([a-z_-]+)\.md(#.*)?$/.exec(target) ?? []
-    if (folder !== '') return `[${label}](/problems/${name})`
-    return Object.hasOwn(GUIDES, name) ? `[${label}](/docs/${name}${anchor})` : label
-  })
+/** Links between files of `docs/` lead to their pages; those to files that are not served stay as words. */
+export function relinked(text: string, folder = '/docs/'): string {
+  return text.replace(
+    /\[([^\]]+)\]\((?![a-z]+:|#)([^)]*)\)/g,
+    (_, label: string, target: string) => {
+      const { pathname, hash } = new URL(target, `file://${folder}`)
+      const [, errors, name = ''] = /^\/docs\/(errors\/)?([a-z_-]+)\.md$/.exec(pathname) ?? []
+      if (errors !== undefined) return `[${label}](/problems/${name})`
+      return Object.hasOwn(GUIDES, name) ? `[${label}](/docs/${name}${hash})` : label
+    },
+  )
 }

@@ -31,17 +31,20 @@ export function toPng(card: Card): Promise<Buffer> {
 /** Starts the thread where it is not: a page that names a picture is read just before it. */
 export function startDrawing(): Worker {
   clearTimeout(idle)
-  idle = setTimeout(end, IDLE_MS).unref()
+  // In turn, because a picture on a thread that is ended never comes.
+  idle = setTimeout(() => oneByOne.run(end), IDLE_MS).unref()
   if (thread !== undefined) return thread
   const own = new Worker(moduleFile('serving/site/cards/png-worker'))
   own.unref()
   // Whoever waits for a picture is told as well; the next one starts another thread.
-  own.once('error', end)
+  own.once('error', () => {
+    if (thread === own) thread = undefined
+  })
   thread = own
   return own
 }
 
-function end(): void {
+async function end(): Promise<void> {
   void thread?.terminate()
   thread = undefined
 }

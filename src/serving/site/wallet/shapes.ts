@@ -41,15 +41,14 @@ export interface Balance {
 export interface Done {
   /** Whether these are all of them. */
   readonly isWhole: boolean
-  readonly lastUnix: number | null
   readonly tokens: readonly {
     readonly token: string
     readonly count: number
     readonly amount: string
   }[]
-  /** Worth at the time on each of the last 90 days, today last; null where not all is known. */
+  /** Worth at the time on each of the last 90 days, today last; null where it is not known. */
   readonly usdByDay: readonly (number | null)[]
-  /** Without a price, which the days leave out. */
+  /** Events of these days without a price, which they leave out. */
   readonly unpricedCount: number
 }
 

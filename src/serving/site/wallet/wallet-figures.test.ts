@@ -34,9 +34,9 @@ const answers: Readonly<Record<string, (query: Readonly<Record<string, string>>)
   },
   listBurns: () => ({
     data: [burnAt(9), burnAt(3)],
-    meta: { page: { nextCursor: 'more' } },
+    meta: { asOfUnix: 9, page: { nextCursor: 'more' } },
   }),
-  listGraveDigs: () => ({ data: [burnAt(5)], meta: { page: { nextCursor: null } } }),
+  listGraveDigs: () => ({ data: [burnAt(5)], meta: { asOfUnix: 9, page: { nextCursor: null } } }),
 }
 
 const ask: Ask = async (operationId, query = {}) => {
@@ -63,7 +63,7 @@ describe('figures of a wallet', () => {
     const tokens = [{ token: 'GRAVE', count: 2, amount: '3' }]
     assert.ok(done.burn)
     const { usdByDay, ...burned } = done.burn
-    assert.deepEqual(burned, { isWhole: false, lastUnix: 9, tokens, unpricedCount: 1 })
+    assert.deepEqual(burned, { isWhole: false, tokens, unpricedCount: 0 })
     assert.ok(usdByDay.every((each) => each === null))
     assert.deepEqual(
       newest.map(({ timestampUnix }) => timestampUnix),
@@ -71,16 +71,49 @@ describe('figures of a wallet', () => {
     )
   })
 
-  test('by day are in dollars at the time, and end where the list that was read ends', async () => {
+  describe('by day', () => {
     const day = 86_400
-    const rows = [100 * day, 99 * day + 5, 99 * day, 97 * day].map(burnAt)
-    const of = async (nextCursor: string | null) => {
-      const listBurns = { data: rows, meta: { page: { nextCursor } } }
+    const nowUnix = 100 * day + 9
+    /** The newest five days of a list. */
+    const daysOf = async (rows: readonly object[], meta: object = {}) => {
+      const page = { nextCursor: null }
+      const listBurns = { data: rows, meta: { asOfUnix: nowUnix, page, ...meta } }
       const asking: Ask = async (id, query) => (id === 'listBurns' ? listBurns : ask(id, query))
-      const { done } = await walletFigures(asking, { wallet, nowUnix: 100 * day + 9 })
-      return done.burn?.usdByDay.slice(-5)
+      const { done } = await walletFigures(asking, { wallet, nowUnix })
+      assert.ok(done.burn)
+      const { usdByDay, unpricedCount } = done.burn
+      return { usd: usdByDay.slice(-5), unpricedCount }
     }
-    assert.deepEqual(await of(null), [0, 0.5, 0, 1, 0.5])
-    assert.deepEqual(await of('more'), [null, null, 0, 1, 0.5])
+    const rows = [100 * day, 99 * day + 5, 99 * day, 97 * day].map(burnAt)
+
+    test('are in dollars at the time, and begin after the day where the list that was read ends', async () => {
+      assert.deepEqual((await daysOf(rows)).usd, [0, 0.5, 0, 1, 0.5])
+      const cut = await daysOf(rows, { page: { nextCursor: 'more' } })
+      assert.deepEqual(cut.usd, [null, null, 0, 1, 0.5])
+    })
+
+    test('end with the day that the register has read to', async () => {
+      const behind = await daysOf(rows.slice(1), { asOfUnix: 100 * day - 1 })
+      assert.deepEqual(behind.usd, [0, 0.5, 0, 1, null])
+    })
+
+    test('are not known where no event has a price; those without are counted of these days alone', async () => {
+      const unpriced = [100, 99, 99, 5].map((at) => ({
+        ...burnAt(at * day),
+        amountUsdAtEvent: null,
+      }))
+      const { usd, unpricedCount } = await daysOf([
+        ...unpriced.slice(0, 3),
+        ...rows.slice(1),
+        ...unpriced.slice(3),
+      ])
+      assert.deepEqual(usd, [0, 0.5, 0, 1, null])
+      assert.equal(unpricedCount, 3)
+    })
+
+    test('leave out what was put into a pot', async () => {
+      const put = { ...burnAt(99 * day), kind: 'distribution' }
+      assert.deepEqual((await daysOf([put, burnAt(98 * day)])).usd, [0, 0, 0.5, 0, 0])
+    })
   })
 })

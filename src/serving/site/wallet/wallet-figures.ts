@@ -6,7 +6,17 @@ import { type Ask, AskRefused } from '#route/ask-routes.ts'
 import { type Meta, sourceOf } from '../chart/charts.ts'
 import { NEWEST_ROWS, type NewestRow, newestOf } from '../newest.ts'
 import { SNAPSHOT_DAYS } from '../series.ts'
-import type { Card, Claims, Digger, Gate, Held, Service, Stats, WalletFigures } from './shapes.ts'
+import type {
+  Card,
+  Claims,
+  Digger,
+  Done,
+  Gate,
+  Held,
+  Service,
+  Stats,
+  WalletFigures,
+} from './shapes.ts'
 
 /** Rows that sums of a wallet's events are made of: as many as a list gives at once. */
 const ROWS_MAX = 100
@@ -90,6 +100,16 @@ interface Row extends NewestRow {
   readonly token: string
   readonly amountRaw: string
   readonly amountUsdAtEvent: number | null
+  /** Of dividends. */
+  readonly kind?: string
+}
+
+interface List {
+  readonly data: readonly Row[]
+  readonly meta: {
+    readonly asOfUnix: number
+    readonly page: { readonly nextCursor: string | null }
+  }
 }
 
 async function eventsOf(
@@ -102,39 +122,37 @@ async function eventsOf(
   }: { card: Card; service: Service; address: string; nowUnix: number },
 ) {
   const { noun, list } = card
-  const body = await known<{
-    data: readonly Row[]
-    meta: { page: { nextCursor: string | null } }
-  }>(ask(list.operationId, { limit: String(ROWS_MAX), address }))
-  const rows = body?.data ?? []
+  const body = await known<List>(ask(list.operationId, { limit: String(ROWS_MAX), address }))
+  const done = body && doneOf(body, service, nowUnix)
+  return { noun, done, rows: (body?.data ?? []).map((row) => ({ entry: noun, ...row })) }
+}
+
+function doneOf({ data, meta }: List, service: Service, nowUnix: number): Done {
+  // What was put into a pot is nobody's yet, even if it names a wallet.
+  const rows = data.filter(({ kind }) => kind !== 'distribution')
   const tokens = [...Map.groupBy(rows, ({ token }) => token)].map(([token, own]) => {
     const decimals = service.tokens.find(({ symbol }) => symbol === token)?.decimals ?? 18
     const sum = own.reduce((all, { amountRaw }) => all + BigInt(amountRaw), 0n)
     return { token, count: own.length, amount: formatDecimal(sum, decimals) }
   })
-  const isWhole = body?.meta.page.nextCursor === null
-  const done = body && {
+  const isWhole = meta.page.nextCursor === null
+  const sinceUnix = isWhole ? 0 : (data.at(-1)?.timestampUnix ?? 0)
+  const byDay = Map.groupBy(rows, ({ timestampUnix }) => startOfDay(timestampUnix))
+  const days = lastDays(nowUnix, SNAPSHOT_DAYS).map((day) =>
+    day > sinceUnix && day <= meta.asOfUnix ? (byDay.get(day) ?? []) : null,
+  )
+  const shown = days.flatMap((each) => each ?? [])
+  return {
     isWhole,
-    lastUnix: rows[0]?.timestampUnix ?? null,
     tokens,
-    usdByDay: usdByDay(rows, isWhole ? 0 : (rows.at(-1)?.timestampUnix ?? 0), nowUnix),
-    unpricedCount: rows.filter(({ amountUsdAtEvent }) => amountUsdAtEvent === null).length,
+    usdByDay: days.map((each) => each && usdOf(each)),
+    unpricedCount: shown.filter(({ amountUsdAtEvent }) => amountUsdAtEvent === null).length,
   }
-  return { noun, done, rows: rows.map((row) => ({ entry: noun, ...row })) }
 }
 
-/** Null for days that the rows may not have all of: that of `knownSinceUnix`, unless it is 0, and those before. */
-function usdByDay(
-  rows: readonly Row[],
-  knownSinceUnix: number,
-  nowUnix: number,
-): readonly (number | null)[] {
-  const sums = new Map<number, number>()
-  for (const { timestampUnix, amountUsdAtEvent } of rows) {
-    const day = startOfDay(timestampUnix)
-    sums.set(day, (sums.get(day) ?? 0) + (amountUsdAtEvent ?? 0))
-  }
-  return lastDays(nowUnix, SNAPSHOT_DAYS).map((day) =>
-    day <= knownSinceUnix ? null : (sums.get(day) ?? 0),
-  )
+/** Null if none of them has a price. */
+function usdOf(rows: readonly Row[]): number | null {
+  const priced = rows.flatMap(({ amountUsdAtEvent }) => amountUsdAtEvent ?? [])
+  if (priced.length === 0 && rows.length > 0) return null
+  return priced.reduce((sum, usd) => sum + usd, 0)
 }
