@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { DAY_SECONDS } from '#lib/time.ts'
 import { dayName } from '#serving/site/chart/format.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot, type Projection } from '../chart/plot.tsx'
@@ -6,7 +7,7 @@ import { changeOf, count, short } from '../parts/format.ts'
 import type { Days } from '../state/types.ts'
 import { texts } from '../texts.ts'
 import { projectionOf, RATE_DAYS, type Rate, rateOf } from './rate.ts'
-import { beforeOf, burnedOf, DAY_SECONDS, type ShownDays, sumOf } from './shown-days.ts'
+import { beforeOf, burnedOf, type ShownDays, sumOf } from './shown-days.ts'
 
 const t = texts.burns
 

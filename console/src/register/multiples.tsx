@@ -1,5 +1,6 @@
 import { useContext } from 'preact/hooks'
 import { cards } from '#chains/kinds/cards.ts'
+import { DAY_SECONDS, HOUR_SECONDS } from '#lib/time.ts'
 import { dayName } from '#serving/site/chart/format.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
@@ -10,8 +11,8 @@ import { Tick } from '../parts/tick.tsx'
 import type { Days } from '../state/types.ts'
 import { texts } from '../texts.ts'
 import { ChartLinks } from './chart-links.tsx'
-import { beforeOf, DAY_SECONDS, type ShownDays, sumOf } from './shown-days.ts'
-import { HOUR_SECONDS, HOURS, HOURS_DAYS_MAX, useHours } from './use-hours.ts'
+import { beforeOf, type ShownDays, sumOf } from './shown-days.ts'
+import { HOURS, HOURS_DAYS_MAX, useHours } from './use-hours.ts'
 import type { View } from './view.ts'
 
 const t = texts.ledger

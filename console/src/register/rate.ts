@@ -1,7 +1,8 @@
+import { DAY_SECONDS } from '#lib/time.ts'
 import { dayName } from '#serving/site/chart/format.ts'
 import type { Projection } from '../chart/plot.tsx'
 import type { Days } from '../state/types.ts'
-import { burnedOf, DAY_SECONDS, type ShownDays, sumOf } from './shown-days.ts'
+import { burnedOf, type ShownDays, sumOf } from './shown-days.ts'
 
 export const RATE_DAYS = 30
 const AHEAD_DAYS_MAX = 30

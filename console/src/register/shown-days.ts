@@ -2,8 +2,6 @@ import { sums } from '#serving/site/chart/geometry.ts'
 import type { Days, Series } from '../state/types.ts'
 import type { View } from './view.ts'
 
-export const DAY_SECONDS = 86_400
-
 export interface ShownDays {
   readonly series: Series
   /** Days shown: from this index to before that one. */

@@ -1,14 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { getStatsHistory } from 'sexton-client'
+import { DAY_SECONDS, HOUR_SECONDS } from '#lib/time.ts'
 import { sexton } from '../state/session.ts'
 import type { Days } from '../state/types.ts'
-import { DAY_SECONDS } from './shown-days.ts'
 import { nameOfPeriod, type View } from './view.ts'
 
 export const HOURS = 24
 /** The API has no older ones. */
 export const HOURS_DAYS_MAX = 90
-export const HOUR_SECONDS = 3_600
 
 export interface HoursInput {
   readonly isAsked: boolean

@@ -1,10 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { getDailyBurns, getStatsHistory } from 'sexton-client'
+import { DAY_SECONDS } from '#lib/time.ts'
 import { sexton } from '../state/session.ts'
 import type { Days, Series } from '../state/types.ts'
 import { daysNeeded, type View } from './view.ts'
-
-const DAY_SECONDS = 86_400
 
 /** What of a view decides which days must be known. */
 export type Span = Pick<View, 'period' | 'isCompared'>

@@ -1,4 +1,5 @@
 import type { PageColors } from '#domain/page-settings.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import { datesBetween } from '../chart/dates.ts'
 import type { Chart } from '../chart/draw-chart.ts'
 import { dayName } from '../chart/format.ts'
@@ -20,7 +21,6 @@ export const LEFT = 196
 export const RIGHT = 1_140
 const WIDTH = RIGHT - LEFT
 const SCALE_WIDTH = 94
-const DAY_SECONDS = 86_400
 /** Large letters leave room for as few dates as a phone does. */
 const DATES_MAX = 3
 

@@ -1,6 +1,5 @@
+import { DAY_SECONDS } from '#lib/time.ts'
 import { dayName } from './format.ts'
-
-const DAY_SECONDS = 86_400
 
 export interface DateMark {
   /** Counts from the first day. */

@@ -1,5 +1,5 @@
 import { noteCompared, readUnknown } from '#chains/indexer/unknown-figures.ts'
-import { type Clock, unixNow } from '#lib/time.ts'
+import { type Clock, HOUR_SECONDS, unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { HOLDERS } from '../../dataset-names.ts'
 import { type Proof, readProofs, storeProof } from './proof-row.ts'
@@ -12,8 +12,6 @@ export interface ProveDueDeps extends ProveDeps {
   /** Called for every agreement, and once when figures begin to differ or cannot be compared. */
   onProof(proof: Proof): void
 }
-
-const HOUR_SECONDS = 3_600
 
 /** The pause after a failure or a difference. */
 const TRY_AGAIN_SECONDS = 600
