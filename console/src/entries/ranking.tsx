@@ -25,7 +25,8 @@ interface Place {
   readonly worth: number | null
   readonly sharePct: number
   readonly since: string
-  readonly lastUnix: number | null
+  /** When it last moved, in words. */
+  last(nowUnix: number): string
 }
 
 interface Page {
@@ -44,7 +45,8 @@ export function Holders(props: TabProps) {
     if (rank === null) return []
     const worth = price === null ? null : Number(balance) * price
     const since = firstSeenUnix === null ? '' : dayName(firstSeenUnix, true)
-    return [{ rank, address, amount: balance, worth, sharePct, since, lastUnix: lastSeenUnix }]
+    const last = () => (lastSeenUnix === null ? '' : dayName(lastSeenUnix, true))
+    return [{ rank, address, amount: balance, worth, sharePct, since, last }]
   }
   const holders = figures?.stats?.tokens.find(({ symbol }) => symbol === token)?.holderCount
   return (
@@ -70,7 +72,8 @@ export function Diggers(props: TabProps) {
   const placeOf = (leader: Leader): Place => ({
     ...{ rank: leader.rank, address: leader.address, amount: leader.totalClaimed },
     ...{ worth: leader.totalClaimedUsdNow, sharePct: leader.sharePct },
-    ...{ since: count(leader.digCount), lastUnix: leader.lastDigUnix },
+    since: count(leader.digCount),
+    last: (nowUnix) => texts.ago(age(nowUnix - leader.lastDigUnix)),
   })
   const { chain: _, ...own } = query
   return (
@@ -248,9 +251,7 @@ function PlaceTable(props: {
             </td>
             <td class="r sh">{percent(each.sharePct, 4)}</td>
             <td class="r quiet since">{each.since}</td>
-            <td class="r quiet last">
-              {each.lastUnix !== null && texts.ago(age(now - each.lastUnix))}
-            </td>
+            <td class="r quiet last">{each.last(now)}</td>
           </tr>
         ))}
       </tbody>

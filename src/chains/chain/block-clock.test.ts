@@ -63,29 +63,41 @@ describe('the clock of blocks', () => {
 })
 
 describe('logs of a node that tells no times', () => {
-  test('get the right UTC day, and the exact second where it is wanted', async () => {
+  test('get the right UTC day, later the right hour, and the exact second where it is wanted', async () => {
     await fc.assert(
-      fc.asyncProperty(times, fc.nat(5), async (list, every) => {
+      fc.asyncProperty(times, fc.nat(5), fc.nat(1_000), async (list, every, share) => {
         const { clock } = chainOf(list)
         const columns = undated(list.length)
         const exact = (index: number) => index % (every + 1) === 0
-        await dateLogs(clock, { columns, exact })
+        const [first = 0, last = 0] = [list[0], list.at(-1)]
+        const hoursFromUnix = first + Math.floor(((last - first) * share) / 900)
+        await dateLogs(clock, { columns, exact, hoursFromUnix })
         for (const [index, time] of list.entries()) {
           const given = columns.timestamp[index] ?? 0
           assert.equal(Math.floor(given / DAY), Math.floor(time / DAY), `day of log ${index}`)
+          assert.equal(given >= hoursFromUnix, time >= hoursFromUnix)
+          if (time >= hoursFromUnix)
+            assert.equal(
+              Math.floor(given / 3_600),
+              Math.floor(time / 3_600),
+              `hour of log ${index}`,
+            )
           if (exact(index)) assert.equal(given, time, `second of log ${index}`)
         }
       }),
     )
   })
 
-  test('cost a few headers a day, not one a block', async () => {
+  test('cost a few headers a day or hour, not one a block', async () => {
     const blocksPerDay = 7_200
     const count = 10 * blocksPerDay
     const list = Array.from({ length: count }, (_, index) => 1_700_000_000 + index * 12)
     const { clock, asked } = chainOf(list)
-    await dateLogs(clock, { columns: undated(count), exact: () => false })
-    assert.ok(asked.length <= 10 * 6, `${asked.length} headers`)
+    await dateLogs(clock, {
+      ...{ columns: undated(count), exact: () => false },
+      hoursFromUnix: (list[0] ?? 0) + 8 * DAY,
+    })
+    assert.ok(asked.length <= (10 + 2 * 24) * 6, `${asked.length} headers`)
   })
 })
 

@@ -1,18 +1,19 @@
-import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
+import { DAY_SECONDS, HOUR_SECONDS, startOfDay, startOfHour } from '#lib/time.ts'
 import type { BlockClock, TimedBlock } from './block-clock.ts'
 import type { LogColumns } from './columns/log-columns.ts'
 
 const HEADERS_AT_ONCE = 200
 
 /**
- * Logs that `exact` selects get their block's time, others any time of their UTC day, which takes
- * fewer headers.
+ * Logs that `exact` selects get their block's time; others any time of their UTC day, or of their hour
+ * from `hoursFromUnix` on, which takes fewer headers.
  */
 export async function dateLogs(
   clock: BlockClock,
   input: {
     readonly columns: LogColumns
     exact(index: number): boolean
+    readonly hoursFromUnix: number
   },
 ): Promise<void> {
   const { columns } = input
@@ -27,26 +28,36 @@ export async function dateLogs(
     for (const block of await Promise.all(some.map((number) => clock.at(number))))
       times.set(block.number, block.timestamp)
   }
-  const days = await daysOf(
-    clock,
-    blockNumber[undated[0] ?? 0] ?? 0,
-    blockNumber[undated.at(-1) ?? 0] ?? 0,
-  )
-  let day = 0
+  const periods = await periodsOf(clock, {
+    from: blockNumber[undated[0] ?? 0] ?? 0,
+    to: blockNumber[undated.at(-1) ?? 0] ?? 0,
+    hoursFromUnix: input.hoursFromUnix,
+  })
+  let at = 0
   for (const index of undated) {
     const number = blockNumber[index] ?? 0
-    while (number >= (days[day + 1]?.number ?? Number.POSITIVE_INFINITY)) day += 1
-    timestamp[index] = times.get(number) ?? days[day]?.timestamp ?? 0
+    while (number >= (periods[at + 1]?.number ?? Number.POSITIVE_INFINITY)) at += 1
+    timestamp[index] = times.get(number) ?? periods[at]?.timestamp ?? 0
   }
 }
 
-async function daysOf(clock: BlockClock, from: number, to: number): Promise<readonly TimedBlock[]> {
-  const [first, last] = await Promise.all([clock.at(from), clock.at(to)])
-  const days: TimedBlock[] = [first]
-  let day: TimedBlock = first
-  while (startOfDay(day.timestamp) < startOfDay(last.timestamp)) {
-    day = await clock.firstAtOrAfter(startOfDay(day.timestamp) + DAY_SECONDS, day, last)
-    days.push(day)
+/** Returns the first blocks of days and, from `hoursFromUnix` on, of hours. */
+async function periodsOf(
+  clock: BlockClock,
+  input: { readonly from: number; readonly to: number; readonly hoursFromUnix: number },
+): Promise<readonly TimedBlock[]> {
+  const { hoursFromUnix } = input
+  const [first, last] = await Promise.all([clock.at(input.from), clock.at(input.to)])
+  const periods: TimedBlock[] = [first]
+  for (let period: TimedBlock = first; ; ) {
+    const end = endOfPeriod(period.timestamp, hoursFromUnix)
+    if (end > last.timestamp) return periods
+    period = await clock.firstAtOrAfter(end, period, last)
+    periods.push(period)
   }
-  return days
+}
+
+function endOfPeriod(unix: number, hoursFromUnix: number): number {
+  if (unix >= hoursFromUnix) return startOfHour(unix) + HOUR_SECONDS
+  return Math.min(startOfDay(unix) + DAY_SECONDS, hoursFromUnix)
 }

@@ -2,7 +2,7 @@ import type { Change, Position } from '#chains/indexer/dataset.ts'
 import { ZERO_ADDRESS } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
 import { toStored } from '#lib/stored-integer.ts'
-import { startOfHour } from '#lib/time.ts'
+import { startOfDay, startOfHour } from '#lib/time.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
@@ -14,11 +14,11 @@ export type Balances = ReadonlyMap<string, Held>
 
 export interface Held {
   readonly balance: bigint
-  /** The last transfer of more than zero. */
+  /** The UTC day of the last transfer of more than zero, since history may be dated by the day. */
   readonly lastUnix: number
 }
 
-/** The last transfers after a change, by `token|address`; null where nothing is held. */
+/** The days of the last transfers after a change, by `token|address`; null where nothing is held. */
 export type LastMoves = ReadonlyMap<string, number | null>
 
 /** The first UTC day of the current span, by `token|address`. */
@@ -89,8 +89,8 @@ export function lastMovesAfter(movements: readonly Movement[], before: Balances)
   return new Map(
     movements.map(({ token, address, steps }) => {
       const key = `${token}|${address}`
-      const last = steps.findLast(movesAny)?.timestamp ?? before.get(key)?.lastUnix
-      return [key, last ?? null]
+      const last = steps.findLast(movesAny)
+      return [key, last ? startOfDay(last.timestamp) : (before.get(key)?.lastUnix ?? null)]
     }),
   )
 }
@@ -170,7 +170,7 @@ function lastMovesBefore(
   return steps.map((step) => {
     const last = balance === 0n ? null : lastUnix
     balance += step.received - step.sent
-    if (movesAny(step)) lastUnix = step.timestamp
+    if (movesAny(step)) lastUnix = startOfDay(step.timestamp)
     return last
   })
 }

@@ -3,7 +3,7 @@ import { CLUSTERED } from '#store/migrate.ts'
 
 /**
  * `balances`: balances other than zero; `since_unix` is null for addresses that are no holders,
- *   `last_unix` the last transfer of more than zero. Those below zero are not explained by transfers.
+ *   `last_unix` the UTC day of the last transfer of more than zero. Those below zero are not explained by transfers.
  * `holder_totals`: what is held on all chains, of tokens on several.
  * `balance_deltas`: movements of blocks that are not final, for reverts; `last_unix` is what the
  *   balance had before, null without one; `opens_hour` is 1 if it made the row of its hour.

@@ -271,6 +271,7 @@ export class Backfiller {
       phases,
       after,
       folds,
+      hoursFromUnix: newestFrom.timestamp,
       signal,
       isStoring,
       isWanted,

@@ -101,8 +101,9 @@ async function* readPhase(
   { to, lead, sides, ...begun }: OpenPhase & Pick<SegmentInput, 'after'>,
 ): Parts {
   const { clock } = deps
-  const { folds, rhythm, signal } = input
-  let segment = new UnprovenSegment(deps, { ...begun, folds })
+  const { folds, hoursFromUnix, rhythm, signal } = input
+  const own = { ...begun, folds, ...(hoursFromUnix !== undefined && { hoursFromUnix }) }
+  let segment = new UnprovenSegment(deps, own)
   if (lead === undefined) return void (yield end(input, segment, to))
   let endedMs = clock()
   try {
@@ -117,7 +118,7 @@ async function* readPhase(
         for await (const more of side.upTo(part.to)) await segment.take(more, part.to)
       signal.throwIfAborted()
       const ended = end(input, segment, part.to)
-      segment = new UnprovenSegment(deps, { ...begun, folds, from: part.to + 1, after: ended.last })
+      segment = new UnprovenSegment(deps, { ...own, from: part.to + 1, after: ended.last })
       endedMs = clock()
       yield ended
     }

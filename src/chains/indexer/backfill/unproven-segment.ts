@@ -25,6 +25,8 @@ export interface SegmentInput {
   readonly after: Promise<BlockRef | undefined>
   readonly datasets: readonly AnyDataset[]
   readonly folds: ReadonlyMap<AnyDataset, HistoryFold>
+  /** From when on folds take hours; none unless given. */
+  readonly hoursFromUnix?: number
 }
 
 const LOGS_AT_ONCE = 256
@@ -44,6 +46,7 @@ export class UnprovenSegment {
   readonly #after: Promise<BlockRef | undefined>
   readonly #deps: SegmentDeps
   readonly #folds: SegmentInput['folds']
+  readonly #hoursFromUnix: number
   readonly #staged: readonly Staged[]
   readonly #anomalies: Anomaly[] = []
   readonly #foldedAnomalies: Anomaly[] = []
@@ -55,6 +58,7 @@ export class UnprovenSegment {
   constructor(deps: SegmentDeps, input: SegmentInput) {
     this.#deps = deps
     this.#folds = input.folds
+    this.#hoursFromUnix = input.hoursFromUnix ?? Number.POSITIVE_INFINITY
     this.from = input.from
     this.#after = input.after
     this.#staged = input.datasets.map((dataset) =>
@@ -81,6 +85,7 @@ export class UnprovenSegment {
       await dateLogs(this.#deps.blockClock, {
         columns,
         exact: (index) => this.#exact.isWanted(columns, index),
+        hoursFromUnix: this.#hoursFromUnix,
       })
     this.#keepLast(columns, host, isUndated)
     if (end !== undefined) this.#claimedBlocks.push({ ...end, host, timestamp: undefined })

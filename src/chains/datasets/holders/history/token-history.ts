@@ -2,7 +2,7 @@ import type { LogColumns } from '#chains/chain/columns/log-columns.ts'
 import { HASH_DIGITS, PLACE } from '#chains/chain/columns/log-columns.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import { free } from '#lib/free.ts'
-import { DAY_SECONDS, startOfHour } from '#lib/time.ts'
+import { DAY_SECONDS, startOfDay, startOfHour } from '#lib/time.ts'
 import type { SupplyChange } from '../fold-supply.ts'
 import { AddressTable } from './address-table.ts'
 import { BalanceColumns } from './balance-columns.ts'
@@ -63,7 +63,7 @@ export class TokenHistory {
   #moved = new NumberList()
   /** Days since 1970; valid while holding and on the last day. */
   #since = new Uint16Array(1_024)
-  /** The last transfer of more than zero. */
+  /** The UTC day of the last transfer of more than zero. */
   #last = new Uint32Array(1_024)
   readonly #hoursFromUnix: number
   #hourUnix = 0
@@ -241,7 +241,7 @@ export class TokenHistory {
 
   /** Call before the balance moves. */
   #moveAt(id: number, timeUnix: number): void {
-    this.#keepLast(id, timeUnix)
+    this.#keepLast(id, startOfDay(timeUnix))
     if (timeUnix < this.#hoursFromUnix) return
     const hourUnix = startOfHour(timeUnix)
     if (hourUnix !== this.#hourUnix) this.#beginHour(hourUnix)

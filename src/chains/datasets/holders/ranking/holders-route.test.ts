@@ -111,7 +111,7 @@ function recount(chains: readonly string[], upToBlock: number): readonly Expecte
         ({ chain, from, to, value }) =>
           held.includes(chain) && value > 0n && [from, to].includes(address),
       )
-      return { address, sum, last: Math.max(...own.map(({ unix }) => unix)) }
+      return { address, sum, last: startOfDay(Math.max(...own.map(({ unix }) => unix))) }
     })
     .filter(({ sum }) => sum > 0n)
     .sort((a, b) => (a.sum === b.sum ? (a.address > b.address ? -1 : 1) : a.sum > b.sum ? -1 : 1))

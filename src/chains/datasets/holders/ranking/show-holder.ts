@@ -33,7 +33,8 @@ export const holderProperties = {
     description: 'Start of the first UTC day at whose end it held any; null if none yet',
   }),
   lastSeenUnix: Type.Union([unixTime, Type.Null()], {
-    description: 'Its last transfer of more than 0, on chains where it holds any',
+    description:
+      'Start of the UTC day of its last transfer of more than 0, on chains where it holds any',
   }),
 }
 
