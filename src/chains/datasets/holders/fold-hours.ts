@@ -9,8 +9,8 @@ import { inKeys } from '#store/typed-values.ts'
 import type { Balances } from './fold-balances.ts'
 import { hourKey, type Movement, movesAny, type OpenedHour } from './movement.ts'
 
-/** The longest window, and a day more. */
-const KEPT_DAYS = 31
+/** The longest window, and more than a reorg takes back even where blocks are hours apart. */
+const KEPT_DAYS = 35
 
 /** Records balances before the first movement of an hour; returns the keys of hours that had none. */
 export async function openHours(
