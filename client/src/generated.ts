@@ -374,7 +374,7 @@ export type Holder = {
   readonly excluded: boolean
   /** Start of the first UTC day at whose end it held any; null if none yet */
   readonly firstSeenUnix: number | null
-  /** Its last transfer of more than 0, on chains where it holds any */
+  /** Start of the UTC day of its last transfer of more than 0, on chains where it holds any */
   readonly lastSeenUnix: number | null
 }
 
@@ -1153,7 +1153,7 @@ export type WalletHolding = {
   readonly excluded: boolean
   /** Start of the first UTC day at whose end it held any; null if none yet */
   readonly firstSeenUnix: number | null
-  /** Its last transfer of more than 0, on chains where it holds any */
+  /** Start of the UTC day of its last transfer of more than 0, on chains where it holds any */
   readonly lastSeenUnix: number | null
   /** Token units: no exponent, no trailing zeros */
   readonly change24h: string

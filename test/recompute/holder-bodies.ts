@@ -107,5 +107,6 @@ function lastSeen(ledger: Ledger, owner: Address): number {
     .flatMap(({ moves }) =>
       moves.filter(({ from, to, amount }) => amount > 0n && (from === owner || to === owner)),
     )
-  return Math.max(...last.map(({ unix }) => unix))
+  const unix = Math.max(...last.map((move) => move.unix))
+  return unix - (unix % DAY)
 }
