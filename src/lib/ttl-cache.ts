@@ -12,7 +12,7 @@ export interface TtlOptions {
   readonly max: number
   readonly ttlMs: number
   readonly clock: Clock
-  /** Past half its time a value is loaded anew beside, so that regular callers never wait. */
+  /** Whether a value is renewed in the background once half its time is over, so that regular callers never wait. */
   readonly renews?: boolean
 }
 

@@ -12,7 +12,7 @@ import { type StreamWorld, startStreamWorld } from './stream-world.ts'
 
 /** A few in every run of the tests, 300 in `npm run test:long`. */
 const runs = Number(process.env.RANDOM_RUNS ?? (process.env.TEST_LONG === undefined ? 1 : 300))
-/** Ten times what one takes on a quiet machine. */
+/** On a busy machine one run has taken more than ten seconds. */
 const msPerRunMax = 60_000
 
 const client = fc.nat(3)

@@ -330,7 +330,11 @@ describe('the page', () => {
     await looking.getByRole('heading', { name: 'GRAVE burned to date' }).waitFor()
     await looking.getByRole('button', { name: /^1 y/ }).click()
     await looking.getByRole('alert').waitFor()
-    assert.equal(await looking.getByRole('button', { name: 'Try again' }).count(), 0, 'in vain')
+    assert.equal(
+      await looking.getByRole('button', { name: 'Try again' }).count(),
+      0,
+      'it would be refused again',
+    )
   })
 
   test('a wallet’s page is whole at an exhausted quota, and costs nothing', async () => {

@@ -70,7 +70,7 @@ const MISPLACED = refuse(
   'send the key as "Authorization: Bearer <key>", not in X-API-Key',
 )
 
-/** A key in this header would count as no key, and its owner would not see why. */
+/** Without this refusal the call would count as one without a key, and the owner would not learn why. */
 function isMisplaced(keyPrefix: string, { 'x-api-key': sent }: RequestHeaders): boolean {
   return typeof sent === 'string' && isSecret(keyPrefix, sent)
 }

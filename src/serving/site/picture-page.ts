@@ -27,7 +27,7 @@ export interface PictureKind {
   draw(picture: Picture): Promise<string | Buffer>
 }
 
-/** Of each kind. */
+/** Pictures that are kept of each kind. */
 const KEPT_MAX = 300
 
 export function picturePage(clock: Clock, { path, type, read, draw }: PictureKind): Page {

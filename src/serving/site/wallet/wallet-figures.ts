@@ -100,7 +100,7 @@ interface Row extends NewestRow {
   readonly token: string
   readonly amountRaw: string
   readonly amountUsdAtEvent: number | null
-  /** Of dividends. */
+  /** Only rows of dividends have one. */
   readonly kind?: string
 }
 
@@ -128,7 +128,7 @@ async function eventsOf(
 }
 
 function doneOf({ data, meta }: List, service: Service, nowUnix: number): Done {
-  // What was put into a pot is nobody's yet, even if it names a wallet.
+  // A wallet that is named when money is put into a pot has not been paid.
   const rows = data.filter(({ kind }) => kind !== 'distribution')
   const tokens = [...Map.groupBy(rows, ({ token }) => token)].map(([token, own]) => {
     const decimals = service.tokens.find(({ symbol }) => symbol === token)?.decimals ?? 18
