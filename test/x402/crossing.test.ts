@@ -59,7 +59,7 @@ for (const engine of eitherEngine)
     })
 
     test('a payment repays first what its payer owes after a reorg; what is left is the balance', async () => {
-      const { base } = world
+      const { base, now } = world
       const visitor = await newVisitor(world)
       const payer = await newPayer(base, FUNDS)
       await passBlocks(base, 3)
@@ -79,6 +79,8 @@ for (const engine of eitherEngine)
         const { status } = await visitor.get(PATH)
         return status === 503 ? 'it is open again' : undefined
       }, 20_000)
+      // For two seconds the settling wallet does not take its transaction for dropped.
+      now.ms += 3_000
       const next = await signPayment(payer)
       const waiting = await visitor.get(PATH, next.header)
       assert.equal(waiting.status, 503, 'the one before is not over for good')

@@ -252,6 +252,8 @@ test('a proven lie sets an endpoint aside for a minute, and for longer each time
   }
   const [liar] = source.endpoints().map((each) => each.host)
   assert.ok(liar !== undefined)
+  await probe(0)
+  assert.deepEqual(states(), ['ok', 'ok'])
   assert.notEqual(await source.onOneEndpoint(async (each) => lieOf(liar)(each)), liar)
   assert.deepEqual(states(), ['lying', 'ok'])
   assert.equal(source.endpoints()[0]?.reason, 'hides a log of block 7')

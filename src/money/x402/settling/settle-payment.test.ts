@@ -162,13 +162,16 @@ onBoth('of many payments of one payer at the same moment one is sent', async (st
   const { chain, authorize } = harness
   const from = payer(1)
   chain.fund(from, 100_000n)
-  const all = Promise.all(
-    Array.from({ length: 10 }, (_, n) =>
-      (n % 2 === 0 ? harness : replica).request({ ...authorize(n + 1), from }),
-    ),
-  )
-  const leading = harness.whileLeading(all)
+  let answered = 0
+  const asked = Array.from({ length: 10 }, async (_, n) => {
+    const { request } = n % 2 === 0 ? harness : replica
+    const outcome = await request({ ...authorize(n + 1), from })
+    answered += 1
+    return outcome
+  })
+  const leading = harness.whileLeading(Promise.all(asked))
   await untilSent(harness, 1)
+  while (answered < 9) await new Promise(setImmediate)
   chain.mine()
   const kinds = (await leading).map(({ kind }) => kind).sort()
   assert.deepEqual(kinds, [...Array(9).fill('pending'), 'settled'])
