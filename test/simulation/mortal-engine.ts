@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Connection, type Engine, StoreError } from '#store/engine.ts'
+import type { Sql } from '#store/sql.ts'
 
 /** The process that used the store is dead; what it had not committed is gone. */
 export class DeadError extends StoreError {
@@ -55,25 +56,33 @@ export function makeMortalEngine(inner: Engine, watch: Watch): MortalEngine {
     }
   }
 
+  /** A commit is a step, and so is its answer. */
+  function stepped<T>(
+    write: (work: (connection: Connection) => Promise<T>) => Promise<T>,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    return working(async () => {
+      const result = await write(async (connection) => {
+        const outcome = await work(counted(connection, step))
+        step()
+        return outcome
+      })
+      step()
+      return result
+    })
+  }
+
   const engine: Engine = {
     ...inner,
     read: (statement) =>
       working(async () => {
         step()
-        return inner.read(statement)
+        return inner.read(onOwnClock(statement))
       }),
     snapshot: (work) =>
       working(() => inner.snapshot((connection) => work(counted(connection, step)))),
-    write: (work) =>
-      working(async () => {
-        const result = await inner.write(async (connection) => {
-          const outcome = await work(counted(connection, step))
-          step()
-          return outcome
-        })
-        step()
-        return result
-      }),
+    write: (work) => stepped(inner.write, work),
+    writeWithoutTimeout: (work) => stepped(inner.writeWithoutTimeout, work),
   }
   return {
     engine,
@@ -104,7 +113,7 @@ function counted(connection: Connection, step: () => void): Connection {
     async run(statement) {
       step()
       await setImmediate()
-      return connection.run(statement)
+      return connection.run(onOwnClock(statement))
     },
     async insert(into, rows) {
       step()
@@ -115,5 +124,14 @@ function counted(connection: Connection, step: () => void): Connection {
     call(procedure, input) {
       return procedure.run(this, input)
     },
+  }
+}
+
+/** PostgreSQL tells the time by this process, where time may be simulated. */
+function onOwnClock(statement: Sql): Sql {
+  const now = `to_timestamp(${Date.now() / 1_000})`
+  return {
+    ...statement,
+    parts: statement.parts.map((part) => part.replaceAll('clock_timestamp()', now)),
   }
 }

@@ -52,7 +52,10 @@ export async function simulate(
     failure = error instanceof Error ? error.message : String(error)
     tell(`last failures told: ${indexers.failures().join(' | ')}`)
   } finally {
-    await indexers.end()
+    await indexers.end().catch((error: unknown) => {
+      failure ??= String(error)
+      tell(`it did not end: ${error}; last failures told: ${indexers.failures().join(' | ')}`)
+    })
     await world.stop()
     time.restore()
     seedRandom()
