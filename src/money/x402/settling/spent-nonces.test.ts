@@ -24,9 +24,12 @@ onBoth(
       1,
       toSelf.map((authorization) => [{ kind: 'use', authorization }]),
     )
-    const outcomes = await harness.whileLeading(Promise.all(spent.map(request)))
-    for (const outcome of outcomes)
-      assert.deepEqual(outcome, { kind: 'rejected', reason: 'invalid_transaction_state' })
+    // A few at once, so that none gives up waiting on a busy machine.
+    for (let n = 0; n < spent.length; n += 8) {
+      const some = Promise.all(spent.slice(n, n + 8).map(request))
+      for (const outcome of await harness.whileLeading(some))
+        assert.deepEqual(outcome, { kind: 'rejected', reason: 'invalid_transaction_state' })
+    }
     assert.deepEqual(new Set(await states()), new Set(['abandoned']))
     const honest = authorize(65)
     chain.fund(honest.from, 1_000_000n)
