@@ -5,28 +5,23 @@ import type { Clock } from './time.ts'
 interface Held<V> {
   readonly value: Promise<V>
   readonly askedAtMs: number
-  isAgeing: boolean
 }
 
 export interface TtlOptions {
   readonly max: number
   readonly ttlMs: number
   readonly clock: Clock
-  /** Whether a value is renewed in the background once half its time is over, so that regular callers never wait. */
-  readonly renews?: boolean
 }
 
 /** A bounded cache; those who ask at once share a load. Age counts from its start. A failed load is not kept. */
 export class TtlCache<V> {
   readonly #held: LRUCache<string, Held<V>>
   readonly #ttlMs: number
-  readonly #renewMs: number
   readonly #clock: Clock
 
-  constructor({ max, ttlMs, clock, renews = false }: TtlOptions) {
+  constructor({ max, ttlMs, clock }: TtlOptions) {
     this.#held = growingCache(max)
     this.#ttlMs = ttlMs
-    this.#renewMs = renews ? ttlMs / 2 : ttlMs
     this.#clock = clock
   }
 
@@ -34,31 +29,14 @@ export class TtlCache<V> {
     const now = this.#clock()
     const held = this.#held.get(key)
     // Setting the clock back must not prolong entries.
-    if (held !== undefined && now >= held.askedAtMs && now < held.askedAtMs + this.#ttlMs) {
-      if (!held.isAgeing && now >= held.askedAtMs + this.#renewMs) this.#renew(key, held, load)
+    if (held !== undefined && now >= held.askedAtMs && now < held.askedAtMs + this.#ttlMs)
       return held.value
-    }
-    const fresh = { value: load(), askedAtMs: now, isAgeing: false }
+    const fresh = { value: load(), askedAtMs: now }
     this.#held.set(key, fresh)
     fresh.value.catch(() => {
       if (this.#held.peek(key) === fresh) this.#held.delete(key)
     })
     return fresh.value
-  }
-
-  /** Keeps forgotten entries forgotten; a failed refresh is retried by the next caller. */
-  #renew(key: string, held: Held<V>, load: () => Promise<V>): void {
-    held.isAgeing = true
-    const askedAtMs = this.#clock()
-    const fresh = { value: load(), askedAtMs, isAgeing: false }
-    fresh.value.then(
-      () => {
-        if (this.#held.peek(key) === held) this.#held.set(key, fresh)
-      },
-      () => {
-        held.isAgeing = false
-      },
-    )
   }
 
   /** How long what is held may still be given: nothing after the clock was set back, as in `get`. */

@@ -45,7 +45,6 @@ export function createAllowances(deps: AllowancesDeps): (wallet: Address) => Pro
     ...deps,
     max: HELD_MAX,
     ttlMs: ALLOWANCE_TTL_MS,
-    renews: true,
   })
   const allow = async (wallet: Address): Promise<Allowance> => {
     const [tier, granted = 0] = await Promise.all([judge(judging, wallet), findGranted(wallet)])

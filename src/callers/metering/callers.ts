@@ -41,7 +41,6 @@ export function createCallers(deps: CallersDeps): Callers {
     ...deps,
     max: HELD_MAX,
     ttlMs: KEY_TTL_MS,
-    renews: true,
   })
   const find = batchLoader((digests) => findKeysByDigest(deps.engine, digests))
   const allowanceOf = createAllowances(deps)
