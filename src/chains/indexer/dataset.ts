@@ -42,8 +42,8 @@ export interface Dataset<Fact> {
   learn?(logs: readonly Log[]): void
   /** Makes what it holds in memory that of the register. */
   load?(connection: Connection, chainId: number): Promise<void>
-  /** Deletes rows that nothing in a changed file leads to. */
-  prune?(connection: Connection, chainId: number): Promise<void>
+  /** Makes its rows fit a changed file, once the rows of changed parts are removed. */
+  reconcile?(connection: Connection, chainIds: ReadonlySet<number>): Promise<void>
   /** Facts come in chain order. */
   apply(change: Change, facts: readonly Fact[]): Promise<void>
   /** Apply, revert, apply equals apply. */

@@ -19,7 +19,7 @@ import {
 import { foldHolders, type HolderChange } from './fold-holders.ts'
 import { dropHours, forgetHours, openHours } from './fold-hours.ts'
 import { foldSupply } from './fold-supply.ts'
-import { foldTotals, keepTotals, sumMissingTotals } from './fold-totals.ts'
+import { foldTotals, reconcileTotals } from './fold-totals.ts'
 import { forgetHolders } from './history/forget-holders.ts'
 import { type HistoryToken, openHoldersHistory } from './history/holders-history.ts'
 import { dayEnds } from './holder-days.ts'
@@ -46,12 +46,11 @@ export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
     decode: (log) => readTransfer(log, deployments),
     apply: (change, transfers) => applyTransfers(change, transfers, movesOn(change)),
     revert: (change, ancestor) => revertTransfers(change, ancestor, movesOn(change)),
-    prune: (connection) => keepTotals(connection, several),
+    reconcile: (connection) => reconcileTotals(connection, several),
     forget: (change) => forgetHolders(change, several),
     async finalize(change) {
       await forgetDeltas(change.connection, change.chainId, change.finalizedNumber)
       await forgetHours(change)
-      await sumMissingTotals(change.connection, several)
     },
     openHistory: (chainId, newestFromUnix) =>
       openHoldersHistory({

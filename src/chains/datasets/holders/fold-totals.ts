@@ -19,39 +19,19 @@ export async function foldTotals(
   const moved = movements.filter(
     ({ token, address }) => tokens.has(token) && address !== ZERO_ADDRESS,
   )
-  for (const [token, own] of Map.groupBy(moved, (each) => each.token)) {
-    // Totals of nobody may be missing ones.
-    if (!(await hasTotals(change.connection, token))) await sumTotalsAnew(change.connection, token)
-    else for (const part of chunks(own, ROWS_PER_STATEMENT)) await foldPart(change, part)
-  }
+  for (const own of Map.groupBy(moved, ({ token }) => token).values())
+    for (const part of chunks(own, ROWS_PER_STATEMENT)) await foldPart(change, part)
 }
 
-/** Tokens that the file has just put on a second chain have none. */
-export async function sumMissingTotals(
-  connection: Connection,
-  tokens: ReadonlySet<string>,
-): Promise<void> {
-  for (const token of tokens)
-    if (!(await hasTotals(connection, token))) await sumTotalsAnew(connection, token)
-}
-
-/** Balances move without the totals of a token that is not on several chains: they go. */
-export async function keepTotals(
+/** After a changed file: balances move without the totals of a token that is not on several chains. */
+export async function reconcileTotals(
   connection: Connection,
   tokens: ReadonlySet<string>,
 ): Promise<void> {
   const found = await connection.run(sql`select distinct token from holder_totals`)
-  for (const row of found) {
-    const token = column.text(row, 'token')
-    if (!tokens.has(token)) await forgetTotals(connection, token)
-  }
-}
-
-async function hasTotals(connection: Connection, token: string): Promise<boolean> {
-  const found = await connection.run(
-    sql`select 1 from holder_totals where token = ${token} limit 1`,
-  )
-  return found.length > 0
+  const summed = new Set(found.map((row) => column.text(row, 'token')))
+  for (const token of summed.difference(tokens)) await forgetTotals(connection, token)
+  for (const token of tokens.difference(summed)) await sumTotalsAnew(connection, token)
 }
 
 /** Adds balances, not movements, so that a total cannot drift. */

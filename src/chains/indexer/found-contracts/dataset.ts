@@ -41,12 +41,12 @@ export function contractsDataset(origins: Origins): Dataset<FoundContract> {
         found.add(own.map(({ contract, block }) => [contract, block]))
     },
     load: (connection, chainId) => loadFound(connection, setsOf(chainId)),
-    prune: (connection, chainId) =>
-      keepOrigins(
-        connection,
-        chainId,
-        setsOf(chainId).map(({ key }) => key),
-      ),
+    async reconcile(connection, chainIds) {
+      for (const chainId of chainIds) {
+        const keys = setsOf(chainId).map(({ key }) => key)
+        await keepOrigins(connection, chainId, keys)
+      }
+    },
     apply: ({ connection }, facts) => insertFound(connection, facts),
     async revert({ connection, chainId }, { number }) {
       await deleteFoundAbove(connection, chainId, number)

@@ -59,8 +59,7 @@ async function removeChanged(
     const chain = deps.chains.find(({ id }) => id === chainId)
     await removeOfChain(deps, connection, { chainId, chain, names })
   }
-  for (const each of deps.datasets)
-    for (const chainId of chainIds) await each.prune?.(connection, chainId)
+  for (const each of deps.datasets) await each.reconcile?.(connection, chainIds)
   for (const { name } of changed.get(null) ?? []) await unvalueToken(connection, name)
 }
 
