@@ -96,11 +96,6 @@ export async function cpuSeconds(pid: number): Promise<number> {
   return (user + system) / TICKS_PER_SECOND
 }
 
-/** The process that started another. */
-export async function parentOf(pid: number): Promise<number> {
-  return (await statOf(pid))[1] ?? Number.NaN
-}
-
 /** Fields of /proc/<pid>/stat from the third on; the second may hold anything. */
 async function statOf(pid: number): Promise<readonly number[]> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')

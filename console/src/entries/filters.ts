@@ -16,8 +16,6 @@ export interface Filters {
   readonly day: string
 }
 
-export const NO_FILTERS: Filters = { kind: '', chain: '', token: '', wallet: '', day: '' }
-
 /** Those of the address that this service has. */
 export function filtersIn(search: string, service: Service): Filters {
   const query = new URLSearchParams(search)

@@ -60,10 +60,6 @@ export class RateLimiter {
     return this.#pausedAt(this.#timing.clock())
   }
 
-  get hasRoom(): boolean {
-    return this.#mayGo(false, this.#timing.clock())
-  }
-
   async enter(urgent: boolean, signal?: AbortSignal): Promise<Pass> {
     // Read the clock once: if the pause ended between two reads, nothing would wake the queue.
     const nowMs = this.#timing.clock()
