@@ -1,9 +1,8 @@
-import { useState } from 'preact/hooks'
 import { entriesTexts } from '../entries-texts.ts'
 import { Copy } from '../parts/copy.tsx'
-import { save } from '../parts/download.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
-import { sexton, useQuota } from '../state/session.ts'
+import { useCsv } from '../parts/use-csv.ts'
+import { useQuota } from '../state/session.ts'
 import { codeOf } from '../try/code.ts'
 import { targetOf } from '../try/endpoints.ts'
 
@@ -20,18 +19,8 @@ export interface Request {
 
 /** What is shown, as files and as requests to paste. */
 export function Requests({ requests }: { readonly requests: readonly Request[] }) {
-  const [failure, setFailure] = useState<unknown>()
+  const { failure, saveCsv } = useCsv()
   const { hasKey } = useQuota()
-  const csv = async ({ name, path, query }: Request) => {
-    setFailure(undefined)
-    try {
-      const input = { ...query, limit: ROWS, format: 'csv' }
-      const { data } = await sexton().call<string>('GET', path, input)
-      save(new Blob([data], { type: 'text/csv' }), `${name.replaceAll(' ', '-')}.csv`)
-    } catch (error) {
-      setFailure(error)
-    }
-  }
   return (
     <section class="row" aria-labelledby="requests">
       <div class="margin">
@@ -40,16 +29,17 @@ export function Requests({ requests }: { readonly requests: readonly Request[] }
       </div>
       <div class="body stack">
         {failure !== undefined && <ProblemNote error={failure} />}
-        {requests.map((request) => {
-          const { name, path, query } = request
-          const target = targetOf(path, { ...query, limit: ROWS })
+        {requests.map(({ name, path, query: given }) => {
+          const query = { ...given, limit: ROWS }
+          const target = targetOf(path, query)
+          const file = { name: name.replaceAll(' ', '-'), path, query }
           const code = codeOf('curl', `${location.origin}${target}`, hasKey)
           return (
             <div key={name} class="request">
               <pre>{code}</pre>
               <p class="links">
                 <Copy text={code} label={t.copy} of={name} />
-                <button type="button" class="as-link" onClick={() => csv(request)}>
+                <button type="button" class="as-link" onClick={() => saveCsv(file)}>
                   {t.csv(name)}
                 </button>
               </p>

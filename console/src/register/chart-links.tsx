@@ -1,8 +1,6 @@
-import { useState } from 'preact/hooks'
 import { Copy } from '../parts/copy.tsx'
-import { save } from '../parts/download.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
-import { sexton } from '../state/session.ts'
+import { useCsv } from '../parts/use-csv.ts'
 import { texts } from '../texts.ts'
 import { embedOf } from './embed.ts'
 import { nameOfPeriod, type Period } from './view.ts'
@@ -18,18 +16,9 @@ export interface ChartLinksProps {
 
 /** The figures of a chart as CSV, which is a call, and the chart as pictures, which are free. */
 export function ChartLinks({ path, metric, chart, title, period: days }: ChartLinksProps) {
-  const [failure, setFailure] = useState<unknown>()
+  const { failure, saveCsv } = useCsv()
   const period = nameOfPeriod(days)
-  const csv = async () => {
-    setFailure(undefined)
-    try {
-      const input = { period, format: 'csv', metric }
-      const { data } = await sexton().call<string>('GET', path, input)
-      save(new Blob([data], { type: 'text/csv' }), `${chart}-${period}.csv`)
-    } catch (error) {
-      setFailure(error)
-    }
-  }
+  const csv = () => saveCsv({ name: `${chart}-${period}`, path, query: { period, metric } })
   return (
     <div class="links">
       <button type="button" class="as-link" onClick={csv}>

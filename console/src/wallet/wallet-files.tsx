@@ -1,24 +1,12 @@
-import { useState } from 'preact/hooks'
-import { save } from '../parts/download.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
-import { sexton } from '../state/session.ts'
+import { useCsv } from '../parts/use-csv.ts'
 import { walletTexts } from '../wallet-texts.ts'
 
 const t = walletTexts.files
 
 /** What can be taken along, with its cost beside it. */
 export function WalletFiles({ address }: { readonly address: string }) {
-  const [failure, setFailure] = useState<unknown>()
-  const csv = async (name: string, path: string, own: object) => {
-    setFailure(undefined)
-    try {
-      const input = { ...own, limit: 100, format: 'csv' }
-      const { data } = await sexton().call<string>('GET', path, input)
-      save(new Blob([data], { type: 'text/csv' }), `${name}-${address}.csv`)
-    } catch (error) {
-      setFailure(error)
-    }
-  }
+  const { failure, saveCsv } = useCsv()
   const files = [
     ['claims', `/api/dividends/${address}`, {}],
     ['burns', '/api/burns/recent', { address }],
@@ -49,7 +37,13 @@ export function WalletFiles({ address }: { readonly address: string }) {
                 <td class="hide-phone quiet">{t.holds}</td>
                 <td class="r">{t.call}</td>
                 <td class="r">
-                  <button type="button" class="as-link" onClick={() => csv(name, path, own)}>
+                  <button
+                    type="button"
+                    class="as-link"
+                    onClick={() =>
+                      saveCsv({ name: `${name}-${address}`, path, query: { ...own, limit: 100 } })
+                    }
+                  >
                     CSV<span class="vh">, {t.names[name]}</span>
                   </button>
                 </td>
