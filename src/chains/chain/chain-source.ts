@@ -79,7 +79,6 @@ export interface ChainSource {
   onOneEndpoint<T>(work: (source: ChainSource) => Promise<T>): Promise<T>
   code(address: Address): Promise<`0x${string}`>
   call(to: Address, data: `0x${string}`, block?: number): Promise<`0x${string}`>
-  expectHistory(): void
   /** Yields parts in block order without gaps; splits refused ranges. Leaving the iteration cancels requests. */
   history(request: HistoryRequest): AsyncIterable<HistoryPart>
   distrust(host: string, reason: string): void

@@ -65,7 +65,6 @@ function makeSource(parts: SourceParts): ChainSource {
     code: (address) => askInTurn(choice, (calls) => calls.code(address)),
     call: (to, data, block) => askInTurn(choice, (calls) => calls.call(to, data, block)),
     onOneEndpoint: (work) => work(source),
-    expectHistory: () => parts.fetcher.prepare(),
     history: (request) => streamHistory(parts, request),
     distrust(host, reason) {
       const lie = new RpcError(reason, { lie: true })

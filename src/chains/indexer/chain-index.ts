@@ -126,8 +126,6 @@ export class ChainIndex {
     await this.#loadFound()
     this.#position = stored.position
     this.#backfiller.resume(stored.backfill)
-    if (stored.position === undefined || stored.backfill !== undefined)
-      this.#deps.source.expectHistory()
     this.#known = true
   }
 

@@ -12,7 +12,6 @@ import type { OnChangedFile } from '#chains/indexer/indexed-config/may-lead.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
 import type { ChainReport } from '#chains/indexer/run-chain.ts'
 import { type IndexerDeps, runIndexer } from '#chains/indexer/run-indexer.ts'
-import { readIndexStatus } from '#chains/indexer/status.ts'
 import { mappingWarnings } from '#chains/kinds/kinds.ts'
 import type { Clock } from '#lib/time.ts'
 import { type IndexProgress, makeChainReport } from '#operations/health/index-progress.ts'
@@ -47,10 +46,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   }
   const starting = proveStartBlocks(ecosystem, sourceOf)
   starting.catch(() => undefined)
-  const [, unsure] = await Promise.all([
-    expectHistories(role, sourceOf),
-    proveEcosystem(ecosystem, sourceOf),
-  ])
+  const unsure = await proveEcosystem(ecosystem, sourceOf)
   for (const { field, message } of unsure) logger.warn(`${field}: ${message}`)
   const unproven = await starting
   for (const [chain, reason] of unproven)
@@ -110,18 +106,6 @@ function reportOn(role: IndexRole, chain: Chain, source: ChainSource): ChainRepo
     // Only a warning is lost.
     onComplete: () => void reportUnmatched(role, { chain, source }).catch(() => undefined),
   })
-}
-
-/** Prepares for reading history while the file is checked against the chains. */
-async function expectHistories(
-  { ecosystem, register }: Pick<IndexRole, 'ecosystem' | 'register'>,
-  sourceOf: (chain: Chain) => ChainSource,
-): Promise<void> {
-  const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
-  for (const chain of ecosystem.chains) {
-    const known = status?.chains.find((each) => each.chain.id === chain.id)
-    if (known?.backfill !== null) sourceOf(chain).expectHistory()
-  }
 }
 
 function chainOf(ecosystem: Ecosystem, chainId: number): Chain {

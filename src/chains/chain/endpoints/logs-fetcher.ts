@@ -35,7 +35,6 @@ export interface FetchedLogs {
 export type ReadLogs = { readonly body: Uint8Array } & Partial<FilledColumns>
 
 export interface LogsFetcher {
-  prepare(): void
   /** Throws EndpointError if incomplete, RpcError if impossible. */
   fetch(ask: LogsRequest, signal: AbortSignal | undefined): Promise<FetchedLogs>
   /** Recycles the memory: do not use it afterwards. */
@@ -47,7 +46,6 @@ export function openLogsFetcher(): LogsFetcher {
   const pool = new BodyPool()
   const supports = new Map<string, BatchSupport>()
   return {
-    prepare() {},
     async fetch(ask, signal) {
       const post = posts.get(ask.url) ?? openPost(ask.url)
       posts.set(ask.url, post)

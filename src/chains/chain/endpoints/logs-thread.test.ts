@@ -126,7 +126,6 @@ test('a thread that rests does not keep the process alive', async () => {
   const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
   const program = `import { openLogsThread } from ${module('./logs-thread.ts')}
     const thread = openLogsThread()
-    thread.prepare()
     const { columns } = await thread.fetch(${JSON.stringify(ask())}, undefined)
     process.stdout.write(String(columns.count))`
   const child = spawn(process.execPath, ['--eval', program])

@@ -28,11 +28,6 @@ class LogsThread implements LogsFetcher {
   #worker: Worker | undefined
   #idle: NodeJS.Timeout | undefined
 
-  prepare(): void {
-    this.#worker ??= this.#start()
-    if (this.#waiting.size === 0) this.#rest()
-  }
-
   fetch(ask: LogsRequest, signal: AbortSignal | undefined): Promise<FetchedLogs> {
     if (signal?.aborted)
       return Promise.reject(new EndpointError('aborted', 'cancelled by the caller'))
