@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { anchorOf } from '#serving/api/markdown-page.ts'
 import type { Breach } from './breach.ts'
 import { lineAt } from './source-file.ts'
 
@@ -61,12 +62,6 @@ function withoutCode(text: string): string {
   return text.replace(/^```[\s\S]*?^```|`[^`\n]*`/gm, (code) => code.replace(/[^\n]/g, ' '))
 }
 
-/** Anchors of the headings, as GitHub makes them. */
 function anchorsOf(text: string): readonly string[] {
-  return [...text.matchAll(/^#+ (.+)$/gm)].map((match) =>
-    (match[1] ?? '')
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
+  return [...text.matchAll(/^#+ (.+)$/gm)].map((match) => anchorOf(match[1] ?? ''))
 }

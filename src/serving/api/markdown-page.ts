@@ -44,7 +44,7 @@ async function read(path: string, change: (text: string) => string): Promise<For
 }
 
 /** As GitHub writes it, so that links work in both places. */
-function anchorOf(heading: string): string {
+export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
