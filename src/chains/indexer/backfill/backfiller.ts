@@ -17,7 +17,7 @@ import { type ReadDeps, readSegments } from './read-segments.ts'
 
 const MEETING_BLOCKS_MAX = 5_000 + HISTORY_MARGIN
 
-/** Two round trips usually read all of them. */
+/** Three round trips usually read all of them. */
 const MEETING_BLOCKS_AT_ONCE = 640
 
 interface OpenFolds {
@@ -290,7 +290,7 @@ export class Backfiller {
       throw new RpcError(`${distance} blocks are not final; waiting for the chain to finalize them`)
     const { id, proofs } = this.#chain
     const filters = headFiltersOf(datasets, id)
-    const source = withHeadersAhead(this.#deps.source, read.number + 1, position.number)
+    const { source } = this.#deps
     const head = await source.header(position.number)
     if (head?.hash !== position.hash) return undefined
     const logs: Log[] = []
@@ -317,20 +317,6 @@ export class Backfiller {
     this.#newestStored = Promise.resolve()
     this.#opened = undefined
   }
-}
-
-/** Reads the first headers together with the last one. */
-function withHeadersAhead(source: ChainSource, from: number, to: number): ChainSource {
-  const ahead = Math.min(to - 1, from + MEETING_BLOCKS_AT_ONCE - 1)
-  const numbers = [
-    to,
-    ...Array.from({ length: Math.max(0, ahead - from + 1) }, (_, at) => from + at),
-  ]
-  const asked = new Map(numbers.map((number) => [number, source.header(number)]))
-  for (const header of asked.values()) header.catch(() => undefined)
-  const header = (block: Parameters<ChainSource['header']>[0]) =>
-    (typeof block === 'number' ? asked.get(block) : undefined) ?? source.header(block)
-  return { ...source, header }
 }
 
 function drain(folds: OpenFolds['folds']): readonly Store[] {
