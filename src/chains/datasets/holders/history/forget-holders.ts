@@ -39,9 +39,10 @@ export async function forgetHolders(
   { connection, chainId }: Change,
   several: ReadonlySet<string>,
 ): Promise<void> {
-  // Includes tokens removed from the file.
+  // Includes tokens removed from the file, and those minted before the first block that was read.
   const found = await connection.run(sql`
-    select distinct token from supply_buckets where chain_id = ${chainId} and grain = 'total'`)
+    select token from supply_buckets where chain_id = ${chainId} and grain = 'total'
+    union select token from holder_buckets where grain = 'total'`)
   for (const each of TABLES) await deleteChain(connection, each, chainId)
   await voidProof(connection, chainId)
   for (const row of found) {
