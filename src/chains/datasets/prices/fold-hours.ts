@@ -113,9 +113,10 @@ export async function foldHoursAnew(
   fromUnix: number,
 ): Promise<void> {
   const { nowUnix, keptUnix } = await readSpan(connection)
-  const first = startOfHour(Math.max(fromUnix, keptUnix))
+  // Older hours may still be there: they go only with a later point.
   await connection.run(sql`
-    delete from price_hours where symbol = ${symbol} and hour_unix >= ${first}`)
+    delete from price_hours where symbol = ${symbol} and hour_unix >= ${startOfHour(fromUnix)}`)
+  const first = startOfHour(Math.max(fromUnix, keptUnix))
   for (let from = first; from <= nowUnix; from += DAY_SECONDS) {
     const day = { fromUnix: from, untilUnix: from + DAY_SECONDS - 1 }
     const points = await pointsBetween(connection, symbol, day)
