@@ -149,6 +149,30 @@ worldTest(
 )
 
 worldTest(
+  'whoever dug or claimed only on a chain that had no block yet is not counted',
+  async (world) => {
+    grow(world, 'base', 3, 1)
+    grow(world, 'ethereum', 20, 1)
+    await indexAll(world)
+    for (const routes of world.routes) {
+      const at = async (path: string) => (await readRoute(routes, `${path}asOfBlock=base:1`)).data
+      const digs = (await at('/api/grave-digs?')) as readonly { readonly digger: string }[]
+      const leaders = (await at('/api/grave-digs/leaderboard?')) as readonly {
+        readonly address: string
+        readonly digCount: number
+      }[]
+      assert.equal(
+        leaders.reduce((sum, { digCount }) => sum + digCount, 0),
+        digs.length,
+      )
+      const totals = (await at('/api/dividends/total?')) as Record<string, unknown>
+      assert.deepEqual([totals.payoutCount, totals.recipientCount], [1, 1])
+    }
+  },
+  { ethereumLater: 100_000 },
+)
+
+worldTest(
   'nothing is answered as of a block while history of it is missing or read again',
   async (world) => {
     grow(world, 'base', 20, 1)

@@ -77,7 +77,7 @@ const LOOKUPS: Lookups = [
   [
     'digs after a block',
     (connection) => accountsAfter(connection, { dataset: 'grave-digs', token: 'GRAVE', snapshot }),
-    /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix>\?\)$/,
+    /INDEX (event_buckets_by_time \(dataset=\? AND grain=\? AND bucket_unix<\?\)|events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix>\?\))$/,
   ],
   [
     'totals up to a block',

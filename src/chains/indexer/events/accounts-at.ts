@@ -5,6 +5,7 @@ import { empty, type Sql, sql } from '#store/sql.ts'
 import type { AsOfSnapshot, SnapshotBlock } from '../as-of-snapshot.ts'
 import type { Contribution } from './event.ts'
 import { readContribution } from './store-events.ts'
+import { sumTotals } from './sum-windows.ts'
 
 export interface AccountSums {
   readonly address: Address
@@ -33,7 +34,11 @@ export async function accountsAfter(
 ): Promise<Accounts | undefined> {
   const accounts = new Map<Address, AccountSums>()
   let left = AT_ONCE_MAX
-  for (const [chainId, { number, unix }] of asked.snapshot) {
+  const totals = await sumTotals(connection, asked.dataset)
+  const chainIds = [...asked.snapshot.keys(), ...totals.map((each) => each.chainId)]
+  for (const chainId of new Set(chainIds)) {
+    // All of a chain without a block there followed.
+    const { number = -1, unix = 0 } = asked.snapshot.get(chainId) ?? {}
     const found = await connection.run(sql`
       select ${OF_ACCOUNTS} ${countedOf(asked, chainId)}
         and timestamp_unix >= ${unix} and block_number > ${number}
