@@ -48,6 +48,7 @@ export function WalletDone({ figures }: { readonly figures: WalletFigures }) {
                 ? amountsOf(digs, t.dugUp)
                 : ([
                     [t.dugUp(digger.token), amount(digger.totalClaimed)],
+                    ...amountsOf(digs, t.dugUp, digger.token),
                     [t.rank, ordinal(digger.rank)],
                     [t.share, percent(digger.sharePct)],
                   ] as const)),
@@ -68,8 +69,8 @@ export function timesOf(done: Done | null): string {
   return done.isWhole ? count(times) : t.atLeast(count(times))
 }
 
-function amountsOf(done: Done | null, name: (token: string) => string) {
-  const tokens = done?.tokens ?? []
+function amountsOf(done: Done | null, name: (token: string) => string, leftOut?: string) {
+  const tokens = (done?.tokens ?? []).filter(({ token }) => token !== leftOut)
   return tokens.map((each) => {
     const sum = amount(each.amount)
     return [name(each.token), done?.isWhole ? sum : t.atLeast(sum)] as const

@@ -71,6 +71,20 @@ describe('figures of a wallet', () => {
     )
   })
 
+  test('count digs of every token, also of a wallet that is ranked by those of one', async () => {
+    const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+    const ranked = { data: [{ address, token: 'GRAVE', rank: 1, digCount: 1 }] }
+    const page = { nextCursor: null }
+    const digs = {
+      data: [burnAt(5), { ...burnAt(4), token: 'WETH' }],
+      meta: { asOfUnix: 9, page },
+    }
+    const asking: Ask = async (id, query) =>
+      id === 'rankGraveDiggers' ? ranked : id === 'listGraveDigs' ? digs : ask(id, query)
+    const { digger } = await walletFigures(asking, { wallet, nowUnix: 1 })
+    assert.deepEqual(digger, { ...ranked.data[0], digCount: 2 })
+  })
+
   describe('by day', () => {
     const day = 86_400
     const nowUnix = 100 * day + 9

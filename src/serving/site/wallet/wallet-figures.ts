@@ -41,14 +41,16 @@ export async function walletFigures(
     service.notConfigured.includes('gate') ? null : known<Gate>(ask('getGate', { address })),
     ...cards.map((card) => eventsOf(ask, { card, service, address, nowUnix })),
   ])
+  const done = Object.fromEntries(events.map(({ noun, done }) => [noun, done]))
+  const digger = diggers?.data.find((each) => each.address === address) ?? null
   return {
     madeUnix: nowUnix,
     address,
     source: sourceOf(meta),
     held,
     claims: claims?.data.summary ?? null,
-    done: Object.fromEntries(events.map(({ noun, done }) => [noun, done])),
-    digger: diggers?.data.find((each) => each.address === address) ?? null,
+    done,
+    digger: digger && { ...digger, digCount: digsOf(done.dig) ?? digger.digCount },
     gate,
     newest: newestOf(events.map(({ rows }) => rows)),
   }
@@ -62,6 +64,12 @@ async function known<Body>(asking: Promise<unknown>): Promise<Body | null> {
     if (error instanceof AskRefused) return null
     throw error
   }
+}
+
+/** The ranking has those of one token only; null if not all are known. */
+function digsOf(digs: Done | null | undefined): number | null {
+  if (!digs?.isWhole) return null
+  return digs.tokens.reduce((sum, { count }) => sum + count, 0)
 }
 
 interface Own {
