@@ -56,22 +56,6 @@ export function makeMortalEngine(inner: Engine, watch: Watch): MortalEngine {
     }
   }
 
-  /** A commit is a step, and so is its answer. */
-  function stepped<T>(
-    write: (work: (connection: Connection) => Promise<T>) => Promise<T>,
-    work: (connection: Connection) => Promise<T>,
-  ): Promise<T> {
-    return working(async () => {
-      const result = await write(async (connection) => {
-        const outcome = await work(counted(connection, step))
-        step()
-        return outcome
-      })
-      step()
-      return result
-    })
-  }
-
   const engine: Engine = {
     ...inner,
     read: (statement) =>
@@ -81,8 +65,8 @@ export function makeMortalEngine(inner: Engine, watch: Watch): MortalEngine {
       }),
     snapshot: (work) =>
       working(() => inner.snapshot((connection) => work(counted(connection, step)))),
-    write: (work) => stepped(inner.write, work),
-    writeWithoutTimeout: (work) => stepped(inner.writeWithoutTimeout, work),
+    write: stepped(inner.write, { working, step }),
+    writeWithoutTimeout: stepped(inner.writeWithoutTimeout, { working, step }),
   }
   return {
     engine,
@@ -102,6 +86,23 @@ export function makeMortalEngine(inner: Engine, watch: Watch): MortalEngine {
       frozen = undefined
     },
   }
+}
+
+/** A commit is a step, and so is its answer. */
+function stepped(
+  write: Engine['writeWithoutTimeout'],
+  { working, step }: { working<T>(work: () => Promise<T>): Promise<T>; readonly step: () => void },
+): Engine['writeWithoutTimeout'] {
+  return (work) =>
+    working(async () => {
+      const result = await write(async (connection) => {
+        const outcome = await work(counted(connection, step))
+        step()
+        return outcome
+      })
+      step()
+      return result
+    })
 }
 
 /**
