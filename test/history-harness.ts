@@ -19,14 +19,17 @@ export const chain = scriptedChain()
 export let script: Script
 export let node: ScriptedNode
 export let spare: ScriptedNode
-// New ones each time: a request of another test may still be on its way.
-beforeEach(async () => {
-  Object.assign(chain, scriptedChain())
-  script = chainScript(chain)
-  node = await startScriptedNode(script)
-  spare = await startScriptedNode(chainScript(chain))
-})
-afterEach(() => Promise.all([node.stop(), spare.stop()]))
+
+/** For each test of a file, since a request of another test may still be on its way. */
+export function useNodes(): void {
+  beforeEach(async () => {
+    Object.assign(chain, scriptedChain())
+    script = chainScript(chain)
+    node = await startScriptedNode(script)
+    spare = await startScriptedNode(chainScript(chain))
+  })
+  afterEach(() => Promise.all([node.stop(), spare.stop()]))
+}
 
 export const open = (...nodes: readonly ScriptedNode[]) => openWith(openLogsFetcher(), ...nodes)
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
+import { after, before } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allDatasets, registerMigrations } from '#chains/datasets/datasets.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
@@ -18,9 +18,16 @@ import { type ServedChain, serveChain } from './chain-builder/serve-chain.ts'
 import { localEcosystemAt, openSource } from './indexed-ecosystem.ts'
 import { commitDepsOf, differenceOf } from './stepped-index.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
-after(() => rmSync(folder, { recursive: true }))
+let folder: string
 let files = 0
+
+/** A folder for the stores that tests of a file begin. */
+export function useFolder(): void {
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'sexton-'))
+  })
+  after(() => rmSync(folder, { recursive: true }))
+}
 
 export function digsOf(days: number): readonly LivelyBlock[] {
   return Array.from({ length: days }, () => ({ secondsApart: 86_400, deeds: [mint, dig] }))

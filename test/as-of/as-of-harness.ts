@@ -50,20 +50,25 @@ export interface World {
 }
 
 let server: TestPostgres
-const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
+let folder: string
 let databases = 0
 let migratedUrl: string
-before(async () => {
-  server = await startPostgres()
-  migratedUrl = await server.createDatabase()
-  const engine = openPostgres({ url: migratedUrl, schema: 'register' })
-  await engine.migrate(registerMigrations)
-  await engine.close()
-})
-after(async () => {
-  await server.stop()
-  rmSync(folder, { recursive: true })
-})
+
+/** The stores of both engines, for the tests of a file. */
+export function useStores(): void {
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sexton-'))
+    server = await startPostgres()
+    migratedUrl = await server.createDatabase()
+    const engine = openPostgres({ url: migratedUrl, schema: 'register' })
+    await engine.migrate(registerMigrations)
+    await engine.close()
+  })
+  after(async () => {
+    await server.stop()
+    rmSync(folder, { recursive: true })
+  })
+}
 
 interface WorldOptions {
   /** Seconds between the first blocks. */

@@ -7,7 +7,17 @@ import { live } from '#test/chain-builder/random-life.ts'
 import { forgetChain } from '#test/forget-chain.ts'
 import { callRoute, readRoute, refusalOf } from '#test/route-reader.ts'
 import { advanceAll, stepIndex } from '#test/stepped-index.ts'
-import { answerTo, busyBlock, grow, indexAll, type World, worldTest } from './as-of-harness.ts'
+import {
+  answerTo,
+  busyBlock,
+  grow,
+  indexAll,
+  useStores,
+  type World,
+  worldTest,
+} from './as-of-harness.ts'
+
+useStores()
 
 const IMMUTABLE = 'private, max-age=31536000, immutable'
 

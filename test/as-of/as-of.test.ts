@@ -23,9 +23,12 @@ import {
   QUESTIONS,
   routesOf,
   takeStep,
+  useStores,
   type World,
   worldTest,
 } from './as-of-harness.ts'
+
+useStores()
 
 /** A few in every run of the tests; a failure tells its seed. */
 const runs = Number(process.env.RANDOM_RUNS ?? (isLongVersion ? 100 : 2))

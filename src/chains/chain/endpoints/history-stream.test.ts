@@ -15,6 +15,7 @@ import {
   refuseLong,
   script,
   spare,
+  useNodes,
 } from '#test/history-harness.ts'
 import {
   chainScript,
@@ -26,6 +27,8 @@ import {
 } from '#test/scripted-node.ts'
 import { RpcError } from '../rpc-error.ts'
 import { type LogsFetcher, type LogsRequest, openLogsFetcher } from './logs-fetcher.ts'
+
+useNodes()
 
 test('a uniformly dense history takes at most one request in 6,000 logs, and twenty', async () => {
   Object.assign(chain, { head: 60_000, finalized: 59_000, logsPerBlock: () => 4 })

@@ -11,8 +11,11 @@ import {
   readAll,
   script,
   spare,
+  useNodes,
 } from '#test/history-harness.ts'
 import { chainScript, requestText } from '#test/scripted-node.ts'
+
+useNodes()
 
 test('each range is answered together with its last block, by one node', async () => {
   const [part] = await readAll(open(node), { to: 900 })

@@ -23,10 +23,13 @@ import {
   readSums,
   readWhileItGoes,
   stepsUntilComplete,
+  useFolder,
 } from '#test/older-history-harness.ts'
 import { differenceOf } from '#test/stepped-index.ts'
 import { readIndexStatus } from '../status.ts'
 import { readBackfill } from './backfill-row.ts'
+
+useFolder()
 
 /** A few in every run of the tests; a failure tells its seed. */
 const runs = Number(process.env.RANDOM_RUNS ?? (isLongVersion ? 100 : 2))
