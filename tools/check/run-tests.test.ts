@@ -23,14 +23,14 @@ renameSync('pid.draft', 'pid')
 test('hangs', () => new Promise((resolve) => setTimeout(resolve, 600_000)))
 `
 
-/** A run of that file as `npm test` does it; `stalledAfterMs` is its argument. */
+/** A run of the files as `npm test` does it; `stalledAfterMs` and their names are its arguments. */
 const program = `
 import { runTests } from ${JSON.stringify(join(import.meta.dirname, 'run-tests.ts'))}
 import { openTestStage } from ${JSON.stringify(join(import.meta.dirname, 'test-stage.ts'))}
 const stage = await openTestStage({ needsPostgres: false })
 const ok = await runTests({
   root: process.cwd(),
-  files: ['hanging.test.mjs'],
+  files: process.argv.slice(3),
   stalledAfterMs: Number(process.argv[2]),
   write: (text) => void process.stdout.write(text),
 })
@@ -41,9 +41,19 @@ process.exitCode = ok ? 0 : 1
 async function startRun({ stalledAfterMs = 600_000, grandchild = 'exec sleep 600' } = {}) {
   await rm(pidFile, { force: true })
   await writeFile(join(folder, 'hanging.test.mjs'), hanging)
+  const run = await runFiles(['hanging.test.mjs'], { stalledAfterMs, grandchild })
+  while (!existsSync(pidFile)) await sleep(50)
+  const pid = Number(await readFile(pidFile, 'utf8'))
+  return { ...run, pid }
+}
+
+async function runFiles(
+  files: readonly string[],
+  { stalledAfterMs = 600_000, grandchild = '' } = {},
+) {
   await writeFile(join(folder, 'run.mjs'), program)
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env
-  const child = spawn(process.execPath, ['run.mjs', String(stalledAfterMs)], {
+  const child = spawn(process.execPath, ['run.mjs', String(stalledAfterMs), ...files], {
     cwd: folder,
     env: { ...environment, GRANDCHILD: grandchild },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -52,10 +62,7 @@ async function startRun({ stalledAfterMs = 600_000, grandchild = 'exec sleep 600
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text
   })
-  const ended = once(child, 'close')
-  while (!existsSync(pidFile)) await sleep(50)
-  const pid = Number(await readFile(pidFile, 'utf8'))
-  return { child, ended, pid, output: () => output }
+  return { child, ended: once(child, 'close'), output: () => output }
 }
 
 /** A process that has ended but that nobody has waited for is a zombie. */
@@ -86,3 +93,20 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const)
     await ended
     assert.equal(await isAlive(pid), false)
   })
+
+test('a file that fails or cannot be loaded fails the run, is named, and those behind it run', async () => {
+  const passing = "import { after, test } from 'node:test'\nafter(() => console.log('closed'))\n"
+  const files = {
+    'failing.test.mjs': `${passing}test('counts', () => { throw new Error('lost count') })`,
+    'unreadable.test.mjs': "import './nowhere.mjs'",
+    'passing.test.mjs': `${passing}test('goes on', () => console.log('went on'))`,
+  }
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  const { child, ended, output } = await runFiles(Object.keys(files))
+  await ended
+  assert.equal(child.exitCode, 1)
+  assert.match(output(), /✖ counts.*lost count/s)
+  assert.match(output(), /✖ unreadable\.test\.mjs.*nowhere\.mjs/s)
+  assert.match(output(), /closed.*went on.*closed/s)
+  assert.match(output(), /✔ goes on/)
+})

@@ -25,7 +25,7 @@ const RUN_FILES = pathToFileURL(join(import.meta.dirname, 'run-files.ts')).href
 
 /**
  * Runs test files and returns whether all passed. A process runs several, one after the other: to read and
- * compile the program anew for each would be a third of a run.
+ * compile the program anew for each would be a fifth of a run.
  */
 export async function runTests({
   root,
