@@ -5,6 +5,9 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { buildConsole } from '#tools/build-console.ts'
 import { SHARED_CHAINS } from '../start-own-devnet.ts'
 
+/** The documentation's script alone takes a busy machine half a minute. */
+const PATIENCE_MS = 120_000
+
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** A run of all tests has built the page before it. */
@@ -31,6 +34,7 @@ export async function openPage(
     permissions: ['clipboard-read', 'clipboard-write'],
     ...options,
   })
+  context.setDefaultTimeout(PATIENCE_MS)
   const page = await context.newPage()
   const strangers: string[] = []
   const faults: string[] = []

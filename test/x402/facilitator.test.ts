@@ -165,13 +165,22 @@ describe('payments through a facilitator that is another service', () => {
   })
 
   test('a settlement whose answer is lost or a lie is found on the chain, served and credited once', async () => {
+    let atOnce = 0
     for (const each of asked.lost) {
       const { name, visitor, header } = each
-      const seen = asked.answers.get(each)
+      let seen = asked.answers.get(each)
+      if (seen?.status === 200) atOnce += 1
+      else {
+        // All at the same time may take a busy machine longer than a payment waits.
+        assertPending(seen, name)
+        await untilSettledAgain(world, visitor, 0.1)
+        seen = await visitor.get(PATH, header)
+      }
       assert.equal(seen?.status, 200, `${name}: ${seen?.text}`)
       assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999, name)
       assert.equal((await visitor.get(PATH, header)).status, 409, name)
     }
+    assert.ok(atOnce > 0)
   })
 
   test('a settlement that was not made is 503, also for an unpaid call, never 402; a later try makes it, and it serves its call', async () => {
