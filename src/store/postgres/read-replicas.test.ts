@@ -112,18 +112,20 @@ test('when a standby is lost, another that is behind what it answered is not rea
 
 test('a standby beyond the lag is left for the primary, and taken again when it has caught up', async () => {
   const reads = open(500)
+  // The lag of a standby grows while nothing is written.
+  const untilTaken = () =>
+    eventually(async () => {
+      await raise()
+      return (await isReplica(reads)) || undefined
+    }, 10_000)
   try {
-    await raise()
-    await eventually(async () => ((await isReplica(reads)) ? true : undefined), 10_000)
+    await untilTaken()
     for (const each of servers) await replay(each.url, 'pause')
     await eventually(async () => ((await isReplica(reads)) ? undefined : true), 10_000)
     await raise()
     assert.equal(await heightOf(reads), await heightOf(writer))
     for (const each of servers) await replay(each.url, 'resume')
-    await eventually(async () => {
-      await raise()
-      return (await isReplica(reads)) || undefined
-    }, 10_000)
+    await untilTaken()
   } finally {
     await reads.close()
   }
