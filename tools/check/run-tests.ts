@@ -21,7 +21,7 @@ const processesAtOnce = Math.min(4, availableParallelism() + 2)
 /** Few enough that the last processes end at about the same time. */
 const FILES_OF_A_PROCESS = 8
 
-const RUN_FILES = pathToFileURL(join(import.meta.dirname, 'run-files.ts')).href
+const RUN_FILES = JSON.stringify(pathToFileURL(join(import.meta.dirname, 'run-files.ts')).href)
 
 /**
  * Runs test files and returns whether all passed. A process runs several, one after the other: to read and
@@ -83,7 +83,7 @@ async function writePrograms(input: {
   for (const [index, name] of names.entries()) {
     // Dealt like cards, so that each gets one of the slow files, which come first.
     const own = JSON.stringify([root, files.filter((_, dealt) => dealt % count === index)])
-    await writeFile(name, `import { runFiles } from '${RUN_FILES}'\nawait runFiles(...${own})\n`)
+    await writeFile(name, `import { runFiles } from ${RUN_FILES}\nawait runFiles(...${own})\n`)
   }
   return names
 }
