@@ -137,6 +137,28 @@ test('prices that one log moved have ids of their own', async () => {
   stream.close()
 })
 
+test('a price counts in the second in which its feed is as old as it may be, and not in the next', async () => {
+  const stream = await openStream('?kind=price')
+  await stream.next('ready')
+  const { base } = world
+  const { ethUsdFeed, market } = addresses.base
+  const priceAfter = async (secondsApart: number, log: ReturnType<typeof logOf.sync>) => {
+    base.chain = base.chain.add({ secondsApart, logs: [log] })
+    await world.catchUp()
+    for (;;) {
+      const { row } = (await stream.next('add')).data as {
+        readonly row: { readonly token: string; readonly usdExact: string | null }
+      }
+      if (row.token === 'GRAVE') return row.usdExact
+    }
+  }
+  const trade = logOf.sync(market.gravePair, 10n ** 21n, 10n ** 24n)
+  assert.equal(await priceAfter(2, logOf.answer(ethUsdFeed, 3_000n * 10n ** 8n, 3n)), '3')
+  assert.equal(await priceAfter(90_000, trade), '3')
+  assert.equal(await priceAfter(1, trade), null)
+  stream.close()
+})
+
 test('a reorg retracts, newest first', async () => {
   const { base } = world
   const stream = await openStream('?kind=burn')

@@ -2,7 +2,7 @@ import type { PricedToken, PriceSource } from '#chains/ecosystem/priced-token.ts
 import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { readBackfill, readBackfills } from '#chains/indexer/backfill/backfill-row.ts'
 import type { TimeRange } from '#chains/indexer/events/time-range.ts'
-import type { PriceBook } from '#chains/indexer/events/value-events.ts'
+import type { EventMoment, PriceBook } from '#chains/indexer/events/value-events.ts'
 import { readPosition } from '#chains/indexer/positions.ts'
 import { showAddress } from '#domain/address.ts'
 import type { Price } from '#domain/money.ts'
@@ -27,7 +27,6 @@ import {
 } from './price-paths.ts'
 import {
   dayCloses,
-  type EventMoment,
   lastBefore,
   lastPoint,
   lastUpTo,

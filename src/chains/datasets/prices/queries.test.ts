@@ -46,6 +46,11 @@ test('an event has the price at the close of the block before it, and that of an
     11,
     12,
   ])
+  const endOf = (unix: number) => lastBefore(ours, [{ unix, chainId: null, blockNumber: 0 }])
+  assert.deepEqual(
+    [99, 100, 101].map((unix) => endOf(unix)[0]?.blockNumber),
+    [undefined, 11, 12],
+  )
 })
 
 test('an average weighs each price by how long it held', () => {

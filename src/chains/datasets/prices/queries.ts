@@ -1,4 +1,5 @@
 import { type AsOfSnapshot, withinSnapshot } from '#chains/indexer/as-of-snapshot.ts'
+import type { EventMoment } from '#chains/indexer/events/value-events.ts'
 import type { Price } from '#domain/money.ts'
 import { HOUR_SECONDS } from '#lib/time.ts'
 import type { Connection, Row } from '#store/engine.ts'
@@ -136,16 +137,10 @@ export function lastUpTo<Point extends { readonly unix: number }>(
   })
 }
 
-export interface EventMoment {
-  readonly unix: number
-  readonly chainId: number
-  readonly blockNumber: number
-}
-
 /**
  * Returns the point at the close of the block before each moment's; of another chain, the last before that second. Both ascend by time.
  */
-export function lastBefore<Point extends EventMoment>(
+export function lastBefore<Point extends Pick<PricePoint, 'unix' | 'chainId' | 'blockNumber'>>(
   points: readonly Point[],
   moments: readonly EventMoment[],
 ): readonly (Point | undefined)[] {
@@ -160,7 +155,8 @@ export function lastBefore<Point extends EventMoment>(
     let found = earlier
     for (let at = next; points[at]?.unix === unix; at += 1) {
       const point = points[at]
-      if (point?.chainId === chainId && point.blockNumber < blockNumber) found = point
+      const isEarlier = point?.chainId === chainId && point.blockNumber < blockNumber
+      if (chainId === null || isEarlier) found = point
     }
     return found
   })

@@ -28,7 +28,12 @@ export interface PriceBook {
   ): Promise<readonly (Price | null)[]>
 }
 
-export type EventMoment = Pick<DatedAmount, 'unix' | 'chainId' | 'blockNumber'>
+export interface EventMoment {
+  readonly unix: number
+  /** Null for the end of that second, after the blocks of all chains. */
+  readonly chainId: number | null
+  readonly blockNumber: number
+}
 
 /** No pool and no feed is worth as much; beyond it, a figure is taken for unknown. */
 const VALUE_MAX = 2n ** 256n - 1n

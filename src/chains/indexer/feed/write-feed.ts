@@ -240,7 +240,7 @@ async function pricesNow(
     newestUnix,
   }: { readonly moved: ReadonlyMap<string, PriceLog>; readonly newestUnix: number },
 ): Promise<readonly FeedEvent[]> {
-  const afterAll = { unix: newestUnix + 1, chainId: 0, blockNumber: 0 }
+  const afterAll = { unix: newestUnix, chainId: null, blockNumber: 0 }
   const byToken = new Map<string, PriceLog>()
   for (const each of moved.values())
     for (const token of book.dependents(each.symbol)) {
