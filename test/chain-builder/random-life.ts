@@ -72,6 +72,12 @@ export function live(
   }, chain)
 }
 
+/** As late as the branch that it replaces: on a branch that is hours behind, old prices would be young again. */
+export function asLateAs(former: BuiltChain, chain: BuiltChain): BuiltChain {
+  const behind = former.head.timestamp - chain.head.timestamp
+  return behind > 0 ? chain.addEmpty(1, behind) : chain
+}
+
 type Balances = Map<string, bigint>
 
 /** Balances by token and owner at the head of a branch. */

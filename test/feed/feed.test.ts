@@ -13,7 +13,7 @@ import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { type BuiltChain, beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
-import { type LivelyBlock, live, livelyBlocks } from '#test/chain-builder/random-life.ts'
+import { asLateAs, type LivelyBlock, live, livelyBlocks } from '#test/chain-builder/random-life.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
 import { forgetChain } from '#test/forget-chain.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
@@ -222,7 +222,8 @@ async function takeStep(life: Life, step: Step): Promise<void> {
   if (step.do === 'fork') {
     const { number } = node.chain.head
     const kept = Math.max(0, number - step.depth)
-    node.chain = live(node.chain.fork(kept), name, longEnough(step.blocks, number - kept))
+    const fork = live(node.chain.fork(kept), name, longEnough(step.blocks, number - kept))
+    node.chain = asLateAs(node.chain, fork)
   }
 }
 

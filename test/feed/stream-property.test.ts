@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
-import { live, livelyBlocks } from '../chain-builder/random-life.ts'
+import { asLateAs, live, livelyBlocks } from '../chain-builder/random-life.ts'
 import { forgetChain } from '../forget-chain.ts'
 import { startPostgres, type TestPostgres } from '../postgres.ts'
 import { stepIndex } from '../stepped-index.ts'
@@ -93,7 +93,7 @@ async function takeStep(world: StreamWorld, step: Step): Promise<void> {
   if (step.do === 'fork') {
     const { number } = base.chain.head
     const forked = live(base.chain.fork(Math.max(0, number - step.depth)), 'base', step.blocks)
-    base.chain = forked.addEmpty(Math.max(0, number - forked.head.number))
+    base.chain = asLateAs(base.chain, forked.addEmpty(Math.max(0, number - forked.head.number)))
   }
   if (step.do === 'forget') {
     await forgetChain(world.index.deps, chain.id)
