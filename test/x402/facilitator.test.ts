@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { accounts } from '#devnet/addresses.ts'
-import { auditService } from '../audit-service.ts'
+import { auditAccountsOf } from '../audit-service.ts'
 import { eventually } from '../world.ts'
 import { deployWallet, undeployedWallet } from './contract-wallet.ts'
 import {
@@ -222,7 +222,7 @@ describe('payments through a facilitator that is another service', () => {
       (await heldBy(world.base, accounts.payTo)) - paidBefore,
       BigInt(settled) * 100_000n,
     )
-    assert.deepEqual(await auditService(world), [])
+    assert.deepEqual(await auditAccountsOf(world), [])
   })
 })
 

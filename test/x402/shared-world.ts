@@ -16,5 +16,7 @@ after(async () => {
 })
 const startProxied = await proxiedWorlds()
 before(async () => {
-  for (const engine of eitherEngine) worlds.set(engine, await startProxied(engine))
+  const environment = { SEXTON_METRICS_PORT: '0' }
+  for (const engine of eitherEngine)
+    worlds.set(engine, await startProxied(engine, { environment }))
 })

@@ -94,12 +94,12 @@ export async function proxiedWorlds() {
   after(() => postgres?.stop())
   return async (
     engine: 'SQLite' | 'PostgreSQL',
-    options: Pick<X402Options, 'change'> = {},
+    { environment, ...options }: Pick<X402Options, 'change' | 'environment'> = {},
   ): Promise<X402World> => {
     const databaseUrl = engine === 'PostgreSQL' ? await postgres?.createDatabase() : undefined
     return startX402World({
       ...options,
-      environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32', ...WIDE_GUARD },
+      environment: { SEXTON_TRUSTED_PROXIES: '127.0.0.1/32', ...WIDE_GUARD, ...environment },
       ...(databaseUrl !== undefined && { databaseUrl }),
     })
   }
@@ -128,6 +128,14 @@ export async function fundWallet(
   input: { readonly to: Hex; readonly amount: bigint },
 ): Promise<void> {
   await untilSealed(base, await funding.run(() => mintUsdc(base, input)))
+}
+
+/** What `/metrics` says of payments, by the end of its name and what it counts. */
+export async function readMetrics({ service }: World): Promise<ReadonlyMap<string, number>> {
+  const { metricsPort } = service.served
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+  const found = [...text.matchAll(/^sexton_x402_(\w+)\{of="(\w+)"\} (\S+)$/gm)]
+  return new Map(found.map(([, name, of, value]) => [`${name} ${of}`, Number(value)]))
 }
 
 const balanceOf = parseFunction('function balanceOf(address) view returns (uint256)')
