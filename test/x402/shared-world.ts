@@ -17,6 +17,5 @@ after(async () => {
 const startProxied = await proxiedWorlds()
 before(async () => {
   const environment = { SEXTON_METRICS_PORT: '0' }
-  for (const engine of eitherEngine)
-    worlds.set(engine, await startProxied(engine, { environment }))
+  for (const engine of eitherEngine) worlds.set(engine, await startProxied(engine, { environment }))
 })

@@ -130,7 +130,7 @@ export function settlingHarness(
     const done = work.finally(() => Object.assign(isDone, { value: true }))
     while (!isDone.value) {
       await sendReserved({ ...leading, sender })
-      await sleep(2)
+      await sleep(20)
     }
     await sender.end()
     return done
