@@ -4,7 +4,6 @@ import { openSigningKeys } from '#main/open-signing-keys.ts'
 import { signStatement } from '#money/statements/sign-statement.ts'
 import type { Statement } from '#money/statements/statement-shape.ts'
 import { eitherEngine } from '../long-version.ts'
-import { startPostgres } from '../postgres.ts'
 import {
   auditText,
   newSigningKeys,
@@ -13,20 +12,18 @@ import {
   type Statements,
   verifyApart,
 } from './statement-world.ts'
-import { mintOpened, newPayer, payingFetch, startX402World, type X402World } from './x402-world.ts'
+import { mintOpened, newPayer, payingFetch, proxiedWorlds, type X402World } from './x402-world.ts'
 
-const postgres = await startPostgres()
-after(() => postgres.stop())
+const startProxied = await proxiedWorlds()
 
-/** A changed digit of every amount of a statement, one at a time. */
+/** The last digit of each amount of a statement is another one, in one amount at a time. */
 function changedAmounts(text: string): readonly string[] {
-  const amounts = /(?<="(?:amount|deposit|price|openingBalance|closingBalance)MicroUsd":"-?)\d+/g
-  return [...text.matchAll(amounts)].flatMap(({ 0: amount, index }) =>
-    [...amount].map((digit, offset) => {
-      const other = digit === '9' ? '1' : String(Number(digit) + 1)
-      return text.slice(0, index + offset) + other + text.slice(index + offset + 1)
-    }),
-  )
+  const last =
+    /(?<="(?:amount|deposit|price|openingBalance|closingBalance)MicroUsd":"-?\d*)\d(?=")/g
+  return [...text.matchAll(last)].map(({ 0: digit, index }) => {
+    const other = digit === '9' ? '1' : String(Number(digit) + 1)
+    return text.slice(0, index) + other + text.slice(index + 1)
+  })
 }
 
 /** A forger also writes the payload that fits. */
@@ -44,8 +41,7 @@ for (const engine of eitherEngine)
     let statements: Statements
     before(async () => {
       const environment = { SEXTON_SIGNING_KEYS: signing.file }
-      const databaseUrl = engine === 'PostgreSQL' ? await postgres.createDatabase() : undefined
-      world = await startX402World({ environment, ...(databaseUrl && { databaseUrl }) })
+      world = await startProxied(engine, { environment })
       const key = await mintOpened(world, world.devnet.wallets.holder)
       const call = () => world.api.get('/api/stats', key.authorization)
       assert.equal((await call()).status, 200)
@@ -119,10 +115,10 @@ for (const engine of eitherEngine)
       assert.deepEqual(said, ['ok'])
     })
 
-    test(`${engine}: a changed digit of any amount is found by both`, async (context) => {
+    test(`${engine}: a changed amount is found by both`, async (context) => {
       const { json, jwks } = statements
       const changed = changedAmounts(json)
-      assert.ok(changed.length >= 20, 'the amounts were found')
+      assert.ok(changed.length >= 8, 'the amounts were found')
       const forged = [...changed, ...changed.map(withOwnPayload)]
       for (const text of forged) assert.notDeepEqual(await auditText(text, jwks), [])
       const said = verifyApart(jwks, forged)
