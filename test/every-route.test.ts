@@ -4,6 +4,8 @@ import { mine } from '#devnet/actions.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { ApiAnswer } from './api-client.ts'
 import { startWorld, type World } from './world.ts'
+import { signPayment } from './x402/raw-payment.ts'
+import { newPayer } from './x402/x402-world.ts'
 
 /** Every route of the service with every status that a caller can bring about on it. */
 
@@ -187,6 +189,18 @@ describe('every route', () => {
       ])
       assert.equal(refused.headers.get('x-ratelimit-remaining'), '0')
     })
+
+  test('402: without a settling key it has no offer in its header, a payment changes nothing, and there is no top-up', async () => {
+    const unpaid = await untilRefused(world, '/api/stats')
+    assert.equal(unpaid.headers.get('payment-required'), null)
+    const { header } = await signPayment(await newPayer(world.devnet.chains.base.client, 0n))
+    const paid = await world.api.get('/api/stats', { 'PAYMENT-SIGNATURE': header })
+    assert.equal(paid.status, 402)
+    assert.equal(paid.text, unpaid.text)
+    assert.equal(paid.headers.get('payment-response'), null)
+    const topup = await world.api.get('/api/sessions/topup')
+    assert.deepEqual([topup.status, topup.body.error], [404, 'not_configured'])
+  })
 
   for (const path of OPEN_ROUTES)
     test(`200: ${path} stays open to an address without quota`, async () => {
