@@ -12,7 +12,7 @@ import { eventually, mintKey, startWorld, type World } from './world.ts'
 const postgres = await startPostgres()
 after(() => postgres.stop())
 
-const QUOTA = 300
+const QUOTA = 100
 
 for (const engine of eitherEngine) describe(engine, () => describeWorld(engine))
 
