@@ -4,7 +4,12 @@ import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { finishPayments } from './finish-payments.ts'
-import { CONFIRMATIONS, type SettlingHarness, settlingHarness } from './settling-harness.ts'
+import {
+  CONFIRMATIONS,
+  type SettlingHarness,
+  settlingHarness,
+  untilSent,
+} from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
@@ -26,7 +31,7 @@ for (const says of ['failed', 'nothing', 'settled'] as const)
       const authorization = authorize(1)
       chain.fund(authorization.from, 1_000_000n)
       const settling = settle(authorization)
-      while (chain.sent.length === 0) await new Promise(setImmediate)
+      await untilSent(harness, 1)
       chain.mine()
       assert.equal((await settling).kind, 'settled')
       await pass(harness, 40)
@@ -103,7 +108,7 @@ onBoth(
     assert.equal(chain.sent.length, 0)
     faults.verifies = 'rightly'
     const settling = settle({ ...authorize(2), from: first.from })
-    while (chain.sent.length === 0) await new Promise(setImmediate)
+    await untilSent({ chain }, 1)
     chain.mine()
     assert.equal((await settling).kind, 'settled')
     assert.deepEqual(await states(), ['abandoned', 'credited'])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { isRefusal } from '#domain/refusal.ts'
+import { sleep } from '#lib/sleep.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -10,15 +11,10 @@ import { exact } from '../schemes/exact/exact.ts'
 import { word } from '../x402-harness.ts'
 import { insertPayment } from './payment-store.ts'
 import { joinPayment } from './settle-payment.ts'
-import { inputOf, payer, type SettlingHarness, settlingHarness } from './settling-harness.ts'
+import { inputOf, payer, settlingHarness, untilSent } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const PENDING = { kind: 'pending', transaction: null } as const
-
-/** Gives way until so many transactions were sent to the node. */
-async function untilSent({ chain }: SettlingHarness, count: number): Promise<void> {
-  while (chain.sent.length < count) await new Promise(setImmediate)
-}
 
 onBoth(
   'a payment that is used, but not shown by what, is pending and never refused; it is credited once it is shown',
@@ -171,7 +167,7 @@ onBoth('of many payments of one payer at the same moment one is sent', async (st
   })
   const leading = harness.whileLeading(Promise.all(asked))
   await untilSent(harness, 1)
-  while (answered < 9) await new Promise(setImmediate)
+  while (answered < 9) await sleep(5)
   chain.mine()
   const kinds = (await leading).map(({ kind }) => kind).sort()
   assert.deepEqual(kinds, [...Array(9).fill('pending'), 'settled'])

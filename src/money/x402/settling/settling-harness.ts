@@ -166,6 +166,11 @@ export function settlingHarness(
   }
 }
 
+/** Waits until so many transactions were sent to the node. */
+export async function untilSent({ chain }: Pick<SettlingHarness, 'chain'>, count: number) {
+  while (chain.sent.length < count) await sleep(5)
+}
+
 /** A request in a test does not wait long. */
 const WAIT_MS = 3_000
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { type SettlingHarness, settlingHarness } from './settling-harness.ts'
+import { type SettlingHarness, settlingHarness, untilSent } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
@@ -34,7 +34,7 @@ onBoth(
     const honest = authorize(65)
     chain.fund(honest.from, 1_000_000n)
     const settling = settle(honest)
-    while (chain.sent.length === 0) await new Promise(setImmediate)
+    await untilSent(harness, 1)
     chain.mine()
     assert.equal((await settling).kind, 'settled')
   },
