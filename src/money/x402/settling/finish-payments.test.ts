@@ -3,7 +3,7 @@ import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import type { Authorization } from '../schemes/scheme.ts'
-import { CONFIRMATIONS, type SettlingHarness, settlingHarness } from './settling-harness.ts'
+import { CONFIRMATIONS, pass, type SettlingHarness, settlingHarness } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
@@ -32,14 +32,6 @@ onBoth(
 /** Sends a payment for a request that is killed before it sees an outcome. */
 function submit(harness: SettlingHarness, authorization: Authorization): Promise<void> {
   return harness.submit(harness.paymentOf(authorization, `payment-${BigInt(authorization.nonce)}`))
-}
-
-/** Passes of the finisher while blocks come. */
-async function pass({ chain, finish }: SettlingHarness, blocks = 1): Promise<void> {
-  for (let n = 0; n < blocks; n += 1) {
-    chain.mine()
-    await finish()
-  }
 }
 
 const MINUTES_10 = 300
@@ -92,7 +84,7 @@ onBoth(
     assert.deepEqual(await states(), ['failed'])
     chain.fund(authorization.from, 1_000_000n)
     chain.mine(1, [[{ kind: 'use', authorization }]])
-    await pass(harness, MINUTES_10 + 100)
+    await pass(harness, MINUTES_10 + 100, 10)
     assert.deepEqual(await states(), ['credited'])
     assert.deepEqual(await credits(), ['bucket:192.0.2.1'])
     assert.deepEqual(await audit(), [])
@@ -111,7 +103,7 @@ onBoth(
     await pass(harness, 5)
     assert.deepEqual(await states(), ['abandoned'])
     chain.mine(1, [[{ kind: 'use', authorization }]])
-    await pass(harness, MINUTES_10 + 100)
+    await pass(harness, MINUTES_10 + 100, 10)
     assert.deepEqual(await states(), ['credited'])
     assert.equal(chain.sent.length, 0)
     assert.deepEqual(await audit(), [])

@@ -3,17 +3,10 @@ import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { PaymentSender } from './send-payments.ts'
-import { CONFIRMATIONS, type SettlingHarness, settlingHarness } from './settling-harness.ts'
+import { CONFIRMATIONS, pass, settlingHarness } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const DEEP = 60
-
-async function pass({ chain, finish }: SettlingHarness, blocks: number): Promise<void> {
-  for (let n = 0; n < blocks; n += 1) {
-    chain.mine()
-    await finish()
-  }
-}
 
 onBoth(
   'a wallet that agrees to simulations only costs one transaction, however long it takes to be deep',

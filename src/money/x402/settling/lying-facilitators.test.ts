@@ -4,22 +4,9 @@ import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { finishPayments } from './finish-payments.ts'
-import {
-  CONFIRMATIONS,
-  type SettlingHarness,
-  settlingHarness,
-  untilSent,
-} from './settling-harness.ts'
+import { CONFIRMATIONS, pass, settlingHarness, untilSent } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
-
-/** Mines and finishes for some blocks of two seconds. */
-async function pass({ chain, finish }: SettlingHarness, blocks: number): Promise<void> {
-  for (let n = 0; n < blocks; n += 1) {
-    chain.mine()
-    await finish()
-  }
-}
 
 for (const says of ['failed', 'nothing', 'settled'] as const)
   onBoth(
@@ -52,9 +39,9 @@ for (const says of ['failed', 'nothing', 'settled'] as const)
       const authorization = authorize(1)
       chain.fund(authorization.from, 1_000_000n)
       await submit(paymentOf(authorization, 'payment-1'))
-      await pass(harness, 140)
+      await pass(harness, 140, 10)
       assert.deepEqual(await states(), ['submitted'])
-      await pass(harness, 60)
+      await pass(harness, 60, 10)
       assert.deepEqual(await states(), ['failed'])
       assert.deepEqual(await credits(), [])
     },

@@ -171,6 +171,18 @@ export async function untilSent({ chain }: Pick<SettlingHarness, 'chain'>, count
   while (chain.sent.length < count) await sleep(5)
 }
 
+/** The finisher's passes while blocks come, one pass for so many of them. */
+export async function pass(
+  { chain, finish }: Pick<SettlingHarness, 'chain' | 'finish'>,
+  blocks = 1,
+  blocksOfPass = 1,
+): Promise<void> {
+  for (let n = 0; n < blocks; n += blocksOfPass) {
+    chain.mine(blocksOfPass)
+    await finish()
+  }
+}
+
 /** A request in a test does not wait long. */
 const WAIT_MS = 3_000
 

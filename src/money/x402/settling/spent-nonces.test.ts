@@ -2,16 +2,9 @@ import assert from 'node:assert/strict'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { type SettlingHarness, settlingHarness, untilSent } from './settling-harness.ts'
+import { pass, settlingHarness, untilSent } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
-
-async function pass({ chain, finish }: SettlingHarness, blocks: number): Promise<void> {
-  for (let n = 0; n < blocks; n += 1) {
-    chain.mine()
-    await finish()
-  }
-}
 
 onBoth(
   'payers without money whose nonces are spent take no place of those that can be open',
@@ -69,13 +62,13 @@ onBoth(
     Object.assign(chain.rpc, { receipt: async () => undefined })
     chain.hidesLogs = true
     await submit(paymentOf(authorization, 'payment-1'))
-    await pass(harness, 100)
+    await pass(harness, 100, 10)
     assert.deepEqual(await states(), ['submitted'])
-    await pass(harness, 100)
+    await pass(harness, 100, 10)
     assert.deepEqual(await states(), ['failed'])
     Object.assign(chain.rpc, { receipt })
     chain.hidesLogs = false
-    await pass(harness, 400)
+    await pass(harness, 400, 10)
     assert.deepEqual(await states(), ['credited'])
     assert.deepEqual(await credits(), ['bucket:192.0.2.1'])
   },
