@@ -166,9 +166,14 @@ export function settlingHarness(
   }
 }
 
+const SENT_WITHIN_MS = 10_000
+
 /** Waits until so many transactions were sent to the node. */
 export async function untilSent({ chain }: Pick<SettlingHarness, 'chain'>, count: number) {
-  while (chain.sent.length < count) await sleep(5)
+  for (let waitedMs = 0; chain.sent.length < count; waitedMs += 5) {
+    if (waitedMs >= SENT_WITHIN_MS) throw new Error(`${chain.sent.length} of ${count} were sent`)
+    await sleep(5)
+  }
 }
 
 /** The finisher's passes while blocks come, one pass for so many of them. */
