@@ -42,6 +42,8 @@ export async function createProgram(from: NodeJS.Process): Promise<Command> {
   for (const make of makers) program.addCommand(make(from))
   for (const command of [program, ...program.commands])
     command.exitOverride().configureOutput({
+      writeOut: (text) => void from.stdout.write(text),
+      writeErr: (text) => void from.stderr.write(text),
       // Commander repeats wrong values, and a URL may hold a password.
       outputError: (text, write) =>
         write(text.replace(/(postgres(?:ql)?:(?:\/\/)?|\/\/)[^'\n]*@/gi, '$1...@')),
@@ -52,14 +54,19 @@ export async function createProgram(from: NodeJS.Process): Promise<Command> {
 if (import.meta.main) await main()
 
 export async function main(): Promise<void> {
+  process.exit(await runProgram(process))
+}
+
+/** Returns the exit code. */
+export async function runProgram(from: NodeJS.Process): Promise<number> {
   try {
-    await (await createProgram(process)).parseAsync(process.argv)
+    await (await createProgram(from)).parseAsync(from.argv)
   } catch (error) {
     // Commander has already printed.
-    if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2)
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     const { text, exitCode } = describeFailure(error)
-    process.stderr.write(`${text.replace(/^/gm, 'sexton: ')}\n`)
-    process.exit(exitCode)
+    from.stderr.write(`${text.replace(/^/gm, 'sexton: ')}\n`)
+    return exitCode
   }
-  process.exit()
+  return Number(from.exitCode ?? 0)
 }

@@ -70,9 +70,8 @@ async function stageIn(world: AccountsWorld, strace: string): Promise<KillStage>
     const broken = await checkStory({ url: service.url, story, accounts, microUsd: MICRO_USD })
     await accounts.close()
     await service.stop()
-    const audit = await world.start('audit', { dataFolder })
-    const { code } = await audit.exit
-    return code === 0 ? broken : [...broken, `the audit ended with ${code}:\n${audit.words()}`]
+    const { code, words } = await world.audit(dataFolder)
+    return code === 0 ? broken : [...broken, `the audit ended with ${code}:\n${words}`]
   }
   return {
     stop: () => world.stop(),

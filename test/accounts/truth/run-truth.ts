@@ -134,20 +134,13 @@ function planFor(calls: number): Plan {
   }
 }
 
-/** One process with every role, or the roles apart where there are replicas. */
+/** One process with every role, and further ones with the API alone. */
 async function startApis(world: AccountsWorld, input: TruthInput): Promise<Site> {
   const { api: more = {} } = input
-  if (input.databaseUrl === undefined) {
-    const api = await world.start('start', more)
-    await api.ready()
-    return siteOf([api])
-  }
-  await world.start('index')
-  await world.start('verify')
-  const serve = () => world.start('serve', more)
-  const first = await serve()
+  const first = await world.start('start', more)
   // Tables are there once the first is ready.
   await first.ready()
+  const serve = () => world.start('serve', more)
   const others = await Promise.all(Array.from({ length: input.replicas - 1 }, serve))
   await Promise.all(others.map((each) => each.ready()))
   return siteOf([first, ...others])

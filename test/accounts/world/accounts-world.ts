@@ -8,6 +8,7 @@ import { freePort } from '#lib/free-port.ts'
 import { localFile } from '#main/roles/local-chains.ts'
 import { openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
+import { type CommandEnded, runCommand } from '#test/run-command.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { type RoleProcess, type RoleStart, startRole } from './role-process.ts'
 
@@ -22,8 +23,10 @@ export interface AccountsWorld {
   start(role: RoleStart['role'], more?: RoleMore): Promise<RoleProcess>
   /** Ends blocks on both chains. */
   mine(blocks: number): Promise<void>
+  /** Runs a command that ends by itself, in this process. */
+  run(flags: readonly string[], more?: CommandMore): Promise<CommandEnded>
   /** `sexton audit`: exit code and words. */
-  audit(): Promise<{ readonly code: number | null; readonly words: string }>
+  audit(dataFolder?: string): Promise<{ readonly code: number; readonly words: string }>
   /** Opens the accounts as they stand; the caller closes them. */
   openAccounts(): Promise<Engine>
   stop(): Promise<void>
@@ -36,6 +39,8 @@ export interface RoleMore
   /** Instead of the world's own. */
   readonly dataFolder?: string
 }
+
+type CommandMore = Pick<RoleMore, 'environment' | 'dataFolder'>
 
 export interface AccountsWorldOptions {
   /** Chains that the caller stops; new ones unless given. */
@@ -76,20 +81,23 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
   writeFileSync(ecosystemFile, JSON.stringify(file))
   const { databaseUrl } = options
   const running = new Set<RoleProcess>()
+  const environmentOf = ({ environment, dataFolder: other }: CommandMore) => ({
+    ...ENVIRONMENT,
+    SEXTON_DATA: other ?? dataFolder,
+    SEXTON_ECOSYSTEM: ecosystemFile,
+    ...(databaseUrl !== undefined && { SEXTON_DATABASE_URL: databaseUrl }),
+    ...environment,
+  })
+  const run: AccountsWorld['run'] = (flags, more = {}) => runCommand(flags, environmentOf(more))
   const start: AccountsWorld['start'] = async (role, more = {}) => {
-    const { environment, dataFolder: otherFolder, ...rest } = more
     const started = startRole({
-      ...rest,
+      ...more,
       role,
       port: await freePort(0),
       environment: {
-        ...ENVIRONMENT,
-        SEXTON_DATA: otherFolder ?? dataFolder,
-        SEXTON_ECOSYSTEM: ecosystemFile,
         // Compiled once for all the processes of a test.
         NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(folder, 'compiled'),
-        ...(databaseUrl !== undefined && { SEXTON_DATABASE_URL: databaseUrl }),
-        ...environment,
+        ...environmentOf(more),
       },
     })
     running.add(started)
@@ -106,10 +114,12 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
       await mine(devnet.chains.base.client, { blocks })
       await mine(devnet.chains.ethereum.client, { blocks })
     },
-    async audit() {
-      const audit = await start('audit')
-      const { code } = await audit.exit
-      return { code, words: audit.words() }
+    run,
+    async audit(folder) {
+      const { code, stdout, stderr } = await run(['audit'], {
+        ...(folder && { dataFolder: folder }),
+      })
+      return { code, words: stdout + stderr }
     },
     openAccounts: () =>
       openStore(
