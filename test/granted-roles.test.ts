@@ -15,9 +15,12 @@ import { developmentWallets } from '#devnet/wallets.ts'
 import { freePort } from '#lib/free-port.ts'
 import { DAY_SECONDS, toIso, unixNow } from '#lib/time.ts'
 import type { Role } from '#operations/grants/rights.ts'
-import { type AccountsWorld, startAccountsWorld } from './accounts/world/accounts-world.ts'
+import {
+  type AccountsWorld,
+  type RoleHere,
+  startAccountsWorld,
+} from './accounts/world/accounts-world.ts'
 import { makeOwner, mintSoon, type OwnedKey, type Owner } from './accounts/world/owner.ts'
-import type { RoleProcess } from './accounts/world/role-process.ts'
 import { type ApiClient, createApiClient } from './api-client.ts'
 import { makeDatabaseRole } from './database-role.ts'
 import { startPostgres } from './postgres.ts'
@@ -48,13 +51,13 @@ const DATA_PATHS = [
   `/api/holders/${accounts.holder}`,
 ]
 
-describe('an installation of which every process has its printed grants alone', () => {
+describe('an installation of which every role has its printed grants alone', () => {
   let world: AccountsWorld
   let databaseUrl: string
   let api: ApiClient
   let owner: Owner
   let key: OwnedKey
-  const processes = new Map<Role, RoleProcess>()
+  const roles = new Map<Role, RoleHere>()
   const probes = new Map<Role, string>()
   const bearer = () => ({ Authorization: `Bearer ${key.secret}` })
 
@@ -64,8 +67,8 @@ describe('an installation of which every process has its printed grants alone', 
       databaseUrl,
       quotas: { anonymous: 1, free: 20, premium: 20 },
     })
-    const { code } = await (await world.start('migrate')).exit
-    assert.equal(code, 0)
+    const { code, stderr } = await world.run(['migrate'])
+    assert.equal(code, 0, stderr)
     const keyFile = join(world.folder, 'settling-key')
     writeFileSync(keyFile, developmentWallets().relayer.privateKey, { mode: 0o600 })
     const signingKeys = join(world.folder, 'signing.pem')
@@ -75,7 +78,7 @@ describe('an installation of which every process has its printed grants alone', 
       const metricsPort = String(await freePort(0))
       const variable =
         role === 'serve' ? 'SEXTON_METRICS_PORT' : `SEXTON_${role.toUpperCase()}_METRICS_PORT`
-      const started = await world.start(role, {
+      const started = await world.startHere(role, {
         environment: {
           SEXTON_DATABASE_URL: url,
           SEXTON_SETTLING_KEY_FILE: keyFile,
@@ -84,10 +87,10 @@ describe('an installation of which every process has its printed grants alone', 
           [variable]: metricsPort,
         },
       })
-      processes.set(role, started)
+      roles.set(role, started)
       probes.set(role, `http://127.0.0.1:${metricsPort}/readyz`)
     }
-    const serving = processes.get('serve')
+    const serving = roles.get('serve')
     await serving?.ready()
     api = await createApiClient(serving?.url ?? '')
     const { client } = world.devnet.chains.base
@@ -98,7 +101,7 @@ describe('an installation of which every process has its printed grants alone', 
   after(() => world.stop())
 
   test('a key is limited, named, rotated and revoked', async () => {
-    const { url = '' } = processes.get('serve') ?? {}
+    const { url = '' } = roles.get('serve') ?? {}
     const other = await mintSoon(owner, url)
     const headers = { Authorization: `Bearer ${other.secret}` }
     const limits = await api.post(
@@ -129,7 +132,7 @@ describe('an installation of which every process has its printed grants alone', 
 
   test('the stream begins', async () => {
     const stop = new AbortController()
-    const answer = await fetch(`${processes.get('serve')?.url}/api/stream`, {
+    const answer = await fetch(`${roles.get('serve')?.url}/api/stream`, {
       headers: bearer(),
       signal: stop.signal,
     })
@@ -166,7 +169,7 @@ describe('an installation of which every process has its printed grants alone', 
     await mintUsdc(client, { to: owner.account.address, amount: 5_000_000n })
     await world.mine(1)
     const txHash = await owner.pay(client, 1_000_000n)
-    const { url = '' } = processes.get('serve') ?? {}
+    const { url = '' } = roles.get('serve') ?? {}
     const id = await owner.claim(url, { key, txHash, microUsd: 1_000_000n })
     await world.mine(5)
     await eventually(async () => {
@@ -200,21 +203,18 @@ describe('an installation of which every process has its printed grants alone', 
     await setAutomine(client, false)
   })
 
-  test('every process is ready, and none was denied anything', async () => {
+  test('every role is ready, and none was denied anything', async () => {
     for (const probe of probes.values())
       await eventually(async () => ((await fetch(probe)).ok ? true : undefined), DONE_MS)
-    for (const [role, { words }] of processes) assert.doesNotMatch(words(), /denied|lacks/, role)
+    for (const [role, { words }] of roles) assert.doesNotMatch(words(), /denied|lacks/, role)
   })
 
   test('the audit and a backup need to read only', async () => {
     const { url } = await makeDatabaseRole(databaseUrl, ['audit'])
-    for (const [role, flags] of [
-      ['audit', []],
-      ['copy', ['--to', join(world.folder, 'backup.sqlite')]],
-    ] as const) {
-      const environment = { SEXTON_DATABASE_URL: url }
-      const reading = await world.start(role, { flags, environment })
-      assert.equal((await reading.exit).code, 0, reading.words())
+    const environment = { SEXTON_DATABASE_URL: url }
+    for (const flags of [['audit'], ['copy', '--to', join(world.folder, 'backup.sqlite')]]) {
+      const { code, stdout, stderr } = await world.run(flags, { environment })
+      assert.equal(code, 0, stdout + stderr)
     }
   })
 })

@@ -25,8 +25,8 @@ test('a service whose database connections die answers 503, then 200 again by it
   const databaseUrl = await server.createDatabase()
   const world = await startAccountsWorld({ databaseUrl, quotas: QUOTAS })
   after(() => world.stop())
-  const index = await world.start('index')
-  const api = await world.start('serve')
+  const index = await world.startHere('index')
+  const api = await world.startHere('serve')
   await api.ready()
 
   const { violations, answers } = await runFault({

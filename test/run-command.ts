@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { Writable } from 'node:stream'
 import { runProgram } from '#operations/cli/sexton.ts'
 
@@ -7,11 +8,18 @@ export interface CommandEnded {
   readonly stderr: string
 }
 
+type Environment = Readonly<Record<string, string>>
+
 /** Runs a command of Sexton in this process, which costs a tenth of a process of its own. */
-export async function runCommand(
+export function runCommand(
   flags: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
+  environment: Environment = {},
 ): Promise<CommandEnded> {
+  return startCommand(flags, environment).ended
+}
+
+/** Starts one that goes on until it is stopped. */
+export function startCommand(flags: readonly string[], env: Environment = {}) {
   const texts = { stdout: '', stderr: '' }
   const into = (name: keyof typeof texts) =>
     new Writable({
@@ -20,9 +28,19 @@ export async function runCommand(
         done()
       },
     })
-  const from = {
-    ...{ argv: [process.execPath, 'sexton', ...flags], env: environment, stdin: {} },
-    ...{ stdout: into('stdout'), stderr: into('stderr') },
-  } as unknown as NodeJS.Process
-  return { code: await runProgram(from), ...texts }
+  const streams = { stdin: {}, stdout: into('stdout'), stderr: into('stderr') }
+  const argv = [process.execPath, 'sexton', ...flags]
+  const from = Object.assign(new EventEmitter(), { argv, env, ...streams })
+  const ended = runProgram(from as unknown as NodeJS.Process).then(
+    (code): CommandEnded => ({ code, ...texts }),
+  )
+  return {
+    ended,
+    words: () => texts.stdout + texts.stderr,
+    /** As SIGTERM does. */
+    stop(): Promise<CommandEnded> {
+      from.emit('SIGTERM', 'SIGTERM')
+      return ended
+    },
+  }
 }

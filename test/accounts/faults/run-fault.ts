@@ -9,14 +9,13 @@ import type { Recorder } from '../truth/record-call.ts'
 import { Truth } from '../truth/truth.ts'
 import { Violations } from '../truth/violations.ts'
 import { WhoCalls } from '../truth/who-calls.ts'
-import type { AccountsWorld } from '../world/accounts-world.ts'
+import type { AccountsWorld, RoleHere } from '../world/accounts-world.ts'
 import { makeOwner, mintSoon } from '../world/owner.ts'
-import type { RoleProcess } from '../world/role-process.ts'
 import type { StoreFault } from './store-fault.ts'
 
 export interface FaultInput {
   readonly world: AccountsWorld
-  readonly api: RoleProcess
+  readonly api: RoleHere
   readonly fault: StoreFault
   /** Processes that the fault is for, asked when it begins. */
   pids(): Promise<readonly number[]>

@@ -8,9 +8,9 @@ import { freePort } from '#lib/free-port.ts'
 import { localFile } from '#main/roles/local-chains.ts'
 import { openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
-import { type CommandEnded, runCommand } from '#test/run-command.ts'
+import { type CommandEnded, runCommand, startCommand } from '#test/run-command.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
-import { type RoleProcess, type RoleStart, startRole } from './role-process.ts'
+import { type RoleProcess, type RoleStart, startRole, untilReady } from './role-process.ts'
 
 /** Real chains and stores on which any roles of Sexton run as processes of their own. */
 export interface AccountsWorld {
@@ -21,6 +21,8 @@ export interface AccountsWorld {
   /** A folder for other files, removed in the end. */
   readonly folder: string
   start(role: RoleStart['role'], more?: RoleMore): Promise<RoleProcess>
+  /** Runs one in this process, which nothing can kill. */
+  startHere(role: RoleStart['role'], more?: CommandMore): Promise<RoleHere>
   /** Ends blocks on both chains. */
   mine(blocks: number): Promise<void>
   /** Runs a command that ends by itself, in this process. */
@@ -31,6 +33,8 @@ export interface AccountsWorld {
   openAccounts(): Promise<Engine>
   stop(): Promise<void>
 }
+
+export type RoleHere = Pick<RoleProcess, 'url' | 'ready' | 'words' | 'stop'>
 
 export interface RoleMore
   extends Partial<
@@ -54,6 +58,9 @@ export interface AccountsWorldOptions {
 
 const POLL_INTERVAL_MS = 100
 
+/** Prices and holders are all that keys and payments need of it. */
+const HISTORY_DAYS = 1
+
 /** All load comes from one address; the abuse guard must let it, and it is a proxy. */
 const ENVIRONMENT = {
   SEXTON_TRUSTED_PROXIES: '127.0.0.0/8',
@@ -75,12 +82,13 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
   process.once('exit', clear)
   const dataFolder = join(folder, 'data')
   mkdirSync(dataFolder)
-  const devnet = options.devnet ?? (await startOwnDevnet())
+  const devnet = options.devnet ?? (await startOwnDevnet({ historyDays: HISTORY_DAYS }))
   const file = fileFor(devnet, options)
   const ecosystemFile = join(folder, 'ecosystem.json')
   writeFileSync(ecosystemFile, JSON.stringify(file))
   const { databaseUrl } = options
   const running = new Set<RoleProcess>()
+  const here = new Set<RoleHere>()
   const environmentOf = ({ environment, dataFolder: other }: CommandMore) => ({
     ...ENVIRONMENT,
     SEXTON_DATA: other ?? dataFolder,
@@ -104,12 +112,34 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
     void started.exit.then(() => running.delete(started))
     return started
   }
+  const startHere: AccountsWorld['startHere'] = async (role, more = {}) => {
+    const port = String(await freePort(0))
+    const command = startCommand([role], { PORT: port, ...environmentOf(more) })
+    const url = `http://127.0.0.1:${port}`
+    let isOver = false
+    command.ended.finally(() => {
+      isOver = true
+    })
+    const started: RoleHere = {
+      url,
+      words: command.words,
+      ready: () => untilReady(url, { role, isOver: () => isOver, words: command.words }),
+      async stop() {
+        here.delete(started)
+        const { code } = await command.stop()
+        if (code !== 0) throw new Error(`sexton ${role} ended with ${code}:\n${command.words()}`)
+      },
+    }
+    here.add(started)
+    return started
+  }
   return {
     devnet,
     file,
     folder,
     dataFolder,
     start,
+    startHere,
     async mine(blocks) {
       await mine(devnet.chains.base.client, { blocks })
       await mine(devnet.chains.ethereum.client, { blocks })
@@ -129,6 +159,7 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
       ),
     async stop() {
       await Promise.all([...running].map((each) => each.kill()))
+      await Promise.all([...here].map((each) => each.stop()))
       if (options.devnet === undefined) await devnet.stop()
       process.off('exit', clear)
       clear()

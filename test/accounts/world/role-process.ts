@@ -95,14 +95,7 @@ export function startRole(start: RoleStart): RoleProcess {
     pid: child.pid ?? 0,
     exit,
     words: said,
-    async ready() {
-      const endMs = performance.now() + READY_MS
-      while (!(await isReady(url))) {
-        if (isOver() || performance.now() > endMs)
-          throw new Error(`sexton ${role} did not become ready:\n${said()}`)
-        await sleep(ASK_AGAIN_MS)
-      }
-    },
+    ready: () => untilReady(url, { role, isOver, words: said }),
     async stop() {
       child.kill('SIGTERM')
       const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
@@ -114,6 +107,19 @@ export function startRole(start: RoleStart): RoleProcess {
       child.kill('SIGKILL')
       await exit
     },
+  }
+}
+
+/** Rejects when the role ended before, or takes too long. */
+export async function untilReady(
+  url: string,
+  of: { readonly role: string; isOver(): boolean; words(): string },
+): Promise<void> {
+  const endMs = performance.now() + READY_MS
+  while (!(await isReady(url))) {
+    if (of.isOver() || performance.now() > endMs)
+      throw new Error(`sexton ${of.role} did not become ready:\n${of.words()}`)
+    await sleep(ASK_AGAIN_MS)
   }
 }
 
