@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,8 +13,10 @@ import { isLongVersion } from '../long-version.ts'
 import { nodeEnvironment } from '../node-environment.ts'
 import { type RunningNode, startNode } from '../node-programs.ts'
 import { deployPlainToken } from '../plain-token.ts'
+import { runCommand, startCommand } from '../run-command.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../src/operations/cli/sexton.mjs')
+const ENVIRONMENT = { SEXTON_METRICS_PORT: 'off', LOG_LEVEL: 'warn', LOG_FORMAT: 'json' }
 const ZERO = '0x0000000000000000000000000000000000000000'
 const DEAD = '0x000000000000000000000000000000000000dead'
 
@@ -23,8 +25,10 @@ describe('an operator of a token on Hardhat’s node', () => {
   let node: RunningNode
   let deployed: DeployedEcosystem
   let folder: string
+  let file: string
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sexton-operator-'))
+    file = join(folder, 'sexton.config.ts')
     // As "npm install" leaves it: without a type.
     await writeFile(join(folder, 'package.json'), '{}')
     node = await startNode('hardhat')
@@ -40,7 +44,7 @@ describe('an operator of a token on Hardhat’s node', () => {
     const request = ['init', deployed.token, '--rpc', node.url, '--pay-to', payTo, '--yes']
     const { code, output } = await sexton(folder, ...request)
     assert.equal(code, 0, output)
-    const text = await readFile(join(folder, 'sexton.config.ts'), 'utf8')
+    const text = await readFile(file, 'utf8')
     for (const words of [
       /symbol: 'HEAD'/,
       /\/\/ the block of its creation[^\n]*\n\s+startBlock: 1,/,
@@ -54,38 +58,28 @@ describe('an operator of a token on Hardhat’s node', () => {
   })
 
   test('a second init does not overwrite the file', async () => {
-    const { code, output } = await sexton(
-      folder,
-      'init',
-      deployed.token,
-      '--rpc',
-      node.url,
-      '--yes',
-    )
+    const request = ['init', deployed.token, '--rpc', node.url, '--yes', '--output', file]
+    const { code, stderr } = await runCommand(request)
     assert.equal(code, 2)
-    assert.match(output, /sexton\.config\.ts exists already.*--force/)
+    assert.match(stderr, /sexton\.config\.ts exists already.*--force/)
   })
 
   test('check agrees, explain shows what becomes of a burn, doctor finds nothing that fails', async () => {
     const check = await sexton(folder, 'check', '--json')
     assert.equal(check.code, 0, check.output)
     assert.doesNotMatch(check.output, /Warning/)
-    const explained = await sexton(folder, 'explain', 'burns[0]', '--json')
-    const { logs } = JSON.parse(explained.printed)
+    const run = async (...words: readonly string[]) =>
+      JSON.parse((await runCommand([...words, '--json', '-e', file], ENVIRONMENT)).stdout)
+    const { logs } = await run('explain', 'burns[0]')
     assert.equal(logs.length, 5)
     assert.match(
       logs.at(-1).outcome,
       /^counted: transfer, 8 HEAD by 0x.*; to is supply\.burnAddresses\[0\]$/,
     )
-    const ofDig = JSON.parse((await sexton(folder, 'explain', 'graveDigs[0]', '--json')).printed)
-    const { txHash } = ofDig.logs[0]
-    const tx = await sexton(folder, 'explain', 'burns[0]', '--tx', txHash, '--json')
-    assert.match(
-      JSON.parse(tx.printed).logs[0].outcome,
-      /^left out: counted only where to is one of 0x0/,
-    )
-    const doctor = await sexton(folder, 'doctor', '--json')
-    const { findings, endpoints } = JSON.parse(doctor.printed)
+    const { txHash } = (await run('explain', 'graveDigs[0]')).logs[0]
+    const tx = await run('explain', 'burns[0]', '--tx', txHash)
+    assert.match(tx.logs[0].outcome, /^left out: counted only where to is one of 0x0/)
+    const { findings, endpoints } = await run('doctor', '--data', folder)
     const failing = findings.filter((each: { level: string }) => each.level === 'fail')
     assert.deepEqual(failing, [])
     assert.match(endpoints[0].clientVersion, /^HardhatNetwork/)
@@ -93,13 +87,15 @@ describe('an operator of a token on Hardhat’s node', () => {
   })
 
   test('check finds events that cannot be read, swapped arguments and a wrong recipient', async () => {
-    const right = await readFile(join(folder, 'sexton.config.ts'), 'utf8')
+    const right = await readFile(file, 'utf8')
+    let tries = 0
     const checkWith = async (from: string, to: string) => {
-      const file = join(folder, 'wrong.config.ts')
+      tries += 1
+      const wrong = join(folder, `wrong-${tries}.config.ts`)
       assert.ok(right.includes(from), from)
-      await writeFile(file, right.replace(from, to))
-      const { code, printed } = await sexton(folder, 'check', '--json', '-e', file)
-      const { errors, warnings } = JSON.parse(printed)
+      await writeFile(wrong, right.replace(from, to))
+      const { code, stdout } = await runCommand(['check', '--json', '-e', wrong], ENVIRONMENT)
+      const { errors, warnings } = JSON.parse(stdout)
       return { code, found: [...errors, ...warnings] }
     }
     const unread = await checkWith(
@@ -212,41 +208,37 @@ interface Ended {
   readonly output: string
 }
 
+/** As a program that is started in the folder. */
 async function sexton(folder: string, ...parameters: readonly string[]): Promise<Ended> {
-  const { child, texts } = run(folder, parameters)
+  const child = spawn(process.execPath, [PROGRAM, ...parameters], {
+    cwd: folder,
+    env: { ...nodeEnvironment, ...ENVIRONMENT },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const texts = { printed: '', errors: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    texts.printed += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    texts.errors += text
+  })
   const [code] = await once(child, 'close')
   return { code, printed: texts.printed, output: texts.printed + texts.errors }
 }
 
 async function startService(folder: string) {
-  const port = await freePort()
-  const { child, texts } = run(folder, ['start', '--port', String(port)])
-  while (!texts.errors.includes('Sexton is ready') && !texts.printed.includes('Sexton is ready')) {
-    assert.equal(child.exitCode, null, texts.errors + texts.printed)
-    await sleep(50)
-  }
+  const port = String(await freePort())
+  const flags = ['--port', port, '-e', join(folder, 'sexton.config.ts'), '-d', folder]
+  const { words, ended, stop } = startCommand(['start', ...flags], ENVIRONMENT)
+  const failed = ended.then(({ stderr }) => assert.fail(stderr))
+  const url = `http://127.0.0.1:${port}`
+  while (!words().includes('Sexton is ready')) await Promise.race([sleep(50), failed])
+  failed.catch(() => undefined)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     async stop() {
-      const ended = once(child, 'close')
-      child.kill('SIGTERM')
-      assert.equal((await ended)[0], 0, texts.errors)
+      const { code, stderr } = await stop()
+      assert.equal(code, 0, stderr)
     },
   }
-}
-
-function run(folder: string, parameters: readonly string[]) {
-  const child: ChildProcess = spawn(process.execPath, [PROGRAM, ...parameters], {
-    cwd: folder,
-    env: { ...nodeEnvironment, SEXTON_METRICS_PORT: 'off', PORT: '0', LOG_FORMAT: 'json' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const texts = { printed: '', errors: '' }
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    texts.printed += text
-  })
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    texts.errors += text
-  })
-  return { child, texts }
 }
