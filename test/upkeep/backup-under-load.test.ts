@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runSexton } from './run-sexton.ts'
+import { runCommand } from '#test/run-command.ts'
 import { serveAccounts } from './served-accounts.ts'
 
 test('a backup while 200 calls a second are served costs none of them', async () => {
@@ -9,7 +9,7 @@ test('a backup while 200 calls a second are served costs none of them', async ()
   await serveAccounts({ seeded, logs: 2_000 }, async ({ folder, environment, underCalls }) => {
     const file = join(folder, 'backup.sqlite')
     const { traffic, ended } = await underCalls(200, () =>
-      runSexton(['copy', '--to', file, '--json'], environment),
+      runCommand(['copy', '--to', file, '--json'], environment),
     )
     assert.equal(ended.code, 0, ended.stderr)
     const { unavailable, refused, wrong, broken } = traffic

@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
+import { runCommand } from '#test/run-command.ts'
 import { copy, liveIn, openPlace, setUpPlaces, type TestPlace } from './copy-world.ts'
-import { runSexton } from './run-sexton.ts'
 
 const { newFolder, newFile, newPlace } = setUpPlaces()
 
@@ -76,7 +76,7 @@ test('a move needs both names and a new folder, and a refused one creates nothin
 
 test('a database URL without its slashes is refused, and its password is not shown', async () => {
   const flags = ['copy', '--from', newFolder('data'), '--to', 'postgres:sexton:hush@127.0.0.1/db']
-  const { code, stdout, stderr } = await runSexton(flags)
+  const { code, stdout, stderr } = await runCommand(flags)
   assert.equal(code, 2)
   assert.match(stderr, /must be a postgres:\/\//)
   assert.ok(!`${stdout}${stderr}`.includes('hush'))

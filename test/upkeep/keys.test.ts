@@ -12,8 +12,8 @@ import { revokeKeys } from '#operations/upkeep/keys/revoke-keys.ts'
 import { runQuota } from '#operations/upkeep/keys/run-quota.ts'
 import { createMoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { runCommand } from '#test/run-command.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { runSexton } from './run-sexton.ts'
 
 let folder: string
 before(() => {
@@ -76,7 +76,7 @@ test('a repeated grant of one id gives once, and every refusal says what to do',
   await migrateStore(accounts, 'accounts')
   const world = createMoneyWorld(accounts)
   const key = await world.mint()
-  const run = (...flags: string[]) => runSexton(['keys', ...flags, '--data', folder, '--json'])
+  const run = (...flags: string[]) => runCommand(['keys', ...flags, '--data', folder, '--json'])
   const give = () => run('grant', key.publicId, '0.25', '--reason', 'an outage', '--id', 'ticket-1')
   const [first, second] = [await give(), await give()]
   assert.deepEqual([first.code, JSON.parse(first.stdout).outcome], [0, 'created'])
@@ -105,7 +105,7 @@ test('a quota is granted by wallet or key, listed until it ends, and nonsense is
   const key = await world.mint()
   const { address } = key.wallet
   const run = (...flags: string[]) =>
-    runSexton(['keys', ...flags, '--data', data, '--ecosystem', LOCAL, '--json'])
+    runCommand(['keys', ...flags, '--data', data, '--ecosystem', LOCAL, '--json'])
   const quota = (who: string, ...flags: string[]) => run('quota', who, ...flags)
   const terms = ['--until', '2999-01-31', '--reason', 'a partner']
   const quotas = async () => {

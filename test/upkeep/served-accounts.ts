@@ -7,7 +7,6 @@ import { migrateStore, openStore } from '#main/stores.ts'
 import { benchEcosystem } from '#tools/bench/index/bench-ecosystem.ts'
 import { startChainServer } from '#tools/bench/index/chain-server.ts'
 import { type RoleProcess, startRole } from '../accounts/world/role-process.ts'
-import type { Ended } from './run-sexton.ts'
 import { type SeededAccounts, type SeededKey, seedAccounts } from './seed-accounts.ts'
 import { startTraffic, type TrafficFigures } from './traffic.ts'
 
@@ -24,13 +23,13 @@ export interface ServedAccounts {
   /** Environment of its commands. */
   readonly environment: Readonly<Record<string, string>>
   /** Runs a command while every key in turn calls, about so often a second. */
-  underCalls(callsPerSecond: number, work: () => Promise<Ended>): Promise<UnderCalls>
+  underCalls<T>(callsPerSecond: number, work: () => Promise<T>): Promise<UnderCalls<T>>
   stop(): Promise<void>
 }
 
-export interface UnderCalls {
+export interface UnderCalls<T> {
   readonly traffic: TrafficFigures
-  readonly ended: Ended
+  readonly ended: T
   readonly seconds: number
 }
 
@@ -112,12 +111,12 @@ async function untilWhole(url: string): Promise<void> {
   }
 }
 
-async function underCalls(
+async function underCalls<T>(
   url: string,
   keys: readonly SeededKey[],
   callsPerSecond: number,
-  work: () => Promise<Ended>,
-): Promise<UnderCalls> {
+  work: () => Promise<T>,
+): Promise<UnderCalls<T>> {
   const traffic = startTraffic({
     secrets: keys.map(({ secret }) => secret),
     path: '/api/burns/total',

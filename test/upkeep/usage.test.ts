@@ -9,8 +9,8 @@ import { type Owners, readUsage } from '#operations/upkeep/usage/read-usage.ts'
 import { bearer, bodyOf } from '#test/callers/callers-harness.ts'
 import { createMoneyWorld, type HeldKey, type MoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { runCommand } from '#test/run-command.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { runSexton } from './run-sexton.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
@@ -107,7 +107,7 @@ test('usage is printed on stdout, as CSV with labels that no spreadsheet runs', 
     ...bearer(key.secret),
     body: { label: '=1+1' },
   })
-  const run = (...flags: string[]) => runSexton(['usage', '--data', folder, ...flags])
+  const run = (...flags: string[]) => runCommand(['usage', '--data', folder, ...flags])
   const csv = await run('--by', 'key', '--days', '1', '--csv')
   const [head, row] = csv.stdout.split('\n')
   assert.equal(

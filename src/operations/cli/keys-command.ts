@@ -30,7 +30,7 @@ export function keysCommand(process: NodeJS.Process): Command {
     .description('list or revoke keys, or grant money or a quota')
     .addHelpText('afterAll', KEYS)
   for (const make of [listCommand, revokeCommand, grantCommand, quotaCommand])
-    keys.addCommand(make(process).exitOverride())
+    keys.addCommand(make(process))
   return keys
 }
 

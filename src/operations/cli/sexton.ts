@@ -40,7 +40,8 @@ export async function createProgram(from: NodeJS.Process): Promise<Command> {
     (chosen === undefined ? Object.values(COMMANDS) : [chosen]).map((load) => load()),
   )
   for (const make of makers) program.addCommand(make(from))
-  for (const command of [program, ...program.commands])
+  const commands = program.commands.flatMap((each) => [each, ...each.commands])
+  for (const command of [program, ...commands])
     command.exitOverride().configureOutput({
       writeOut: (text) => void from.stdout.write(text),
       writeErr: (text) => void from.stderr.write(text),
