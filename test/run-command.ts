@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { Writable } from 'node:stream'
-import { runProgram } from '#operations/cli/sexton.ts'
+import { runCommand as runIn } from '#operations/cli/sexton.ts'
 
 export interface CommandEnded {
   readonly code: number
@@ -30,9 +30,9 @@ export function startCommand(flags: readonly string[], env: Environment = {}) {
     })
   const streams = { stdin: {}, stdout: into('stdout'), stderr: into('stderr') }
   const argv = [process.execPath, 'sexton', ...flags]
-  const from = Object.assign(new EventEmitter(), { argv, env, ...streams })
-  const ended = runProgram(from as unknown as NodeJS.Process).then(
-    (code): CommandEnded => ({ code, ...texts }),
+  const from = Object.assign(new EventEmitter(), { argv, env, exitCode: 0, ...streams })
+  const ended = runIn(from as unknown as NodeJS.Process).then(
+    (): CommandEnded => ({ code: from.exitCode, ...texts }),
   )
   return {
     ended,

@@ -40,11 +40,11 @@ export async function createProgram(from: NodeJS.Process): Promise<Command> {
     (chosen === undefined ? Object.values(COMMANDS) : [chosen]).map((load) => load()),
   )
   for (const make of makers) program.addCommand(make(from))
-  const commands = program.commands.flatMap((each) => [each, ...each.commands])
-  for (const command of [program, ...commands])
+  const commands = [program, ...program.commands]
+  for (const command of [...commands, ...commands.flatMap(({ commands }) => commands)])
     command.exitOverride().configureOutput({
-      writeOut: (text) => void from.stdout.write(text),
-      writeErr: (text) => void from.stderr.write(text),
+      writeOut: (text) => from.stdout.write(text),
+      writeErr: (text) => from.stderr.write(text),
       // Commander repeats wrong values, and a URL may hold a password.
       outputError: (text, write) =>
         write(text.replace(/(postgres(?:ql)?:(?:\/\/)?|\/\/)[^'\n]*@/gi, '$1...@')),
@@ -55,19 +55,22 @@ export async function createProgram(from: NodeJS.Process): Promise<Command> {
 if (import.meta.main) await main()
 
 export async function main(): Promise<void> {
-  process.exit(await runProgram(process))
+  await runCommand(process)
+  process.exit()
 }
 
-/** Returns the exit code. */
-export async function runProgram(from: NodeJS.Process): Promise<number> {
+/** Leaves its exit code in `from`. */
+export async function runCommand(from: NodeJS.Process): Promise<void> {
   try {
     await (await createProgram(from)).parseAsync(from.argv)
   } catch (error) {
-    // Commander has already printed.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    if (error instanceof CommanderError) {
+      // Commander has already printed.
+      from.exitCode = error.exitCode === 0 ? 0 : 2
+      return
+    }
     const { text, exitCode } = describeFailure(error)
     from.stderr.write(`${text.replace(/^/gm, 'sexton: ')}\n`)
-    return exitCode
+    from.exitCode = exitCode
   }
-  return Number(from.exitCode ?? 0)
 }

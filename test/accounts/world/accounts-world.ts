@@ -58,9 +58,6 @@ export interface AccountsWorldOptions {
 
 const POLL_INTERVAL_MS = 100
 
-/** Prices and holders are all that keys and payments need of it. */
-const HISTORY_DAYS = 1
-
 /** All load comes from one address; the abuse guard must let it, and it is a proxy. */
 const ENVIRONMENT = {
   SEXTON_TRUSTED_PROXIES: '127.0.0.0/8',
@@ -82,7 +79,7 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
   process.once('exit', clear)
   const dataFolder = join(folder, 'data')
   mkdirSync(dataFolder)
-  const devnet = options.devnet ?? (await startOwnDevnet({ historyDays: HISTORY_DAYS }))
+  const devnet = options.devnet ?? (await startOwnDevnet())
   const file = fileFor(devnet, options)
   const ecosystemFile = join(folder, 'ecosystem.json')
   writeFileSync(ecosystemFile, JSON.stringify(file))
