@@ -7,7 +7,7 @@ import { breakSqlite } from './fault-places.ts'
 const LASTS_MS = 1_000
 
 /** Leaves most of the processor to others; `break-stores.ts` calls without a pause. */
-const PAUSE_MS = 3
+const PAUSE_MS = 10
 
 const mayMount = process.getuid?.() === 0 && process.platform === 'linux'
 
