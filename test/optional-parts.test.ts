@@ -6,14 +6,18 @@ import { after, before, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { OPTIONAL_PARTS } from '#chains/ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
+import type { Devnet } from '#devnet/start-devnet.ts'
 import { loadIndexThread } from '#main/roles/index-thread.ts'
 import { localFile } from '#main/roles/local-chains.ts'
 import { runService } from '#main/roles/run-service.ts'
 import { welcome } from '#main/roles/welcome.ts'
 import { readSettings } from '#main/settings.ts'
+import { openStore } from '#main/stores.ts'
+import { sql } from '#store/sql.ts'
 import { assertLintFree } from './assert-lint-free.ts'
 import { auditService } from './audit-service.ts'
 import { isLongVersion } from './long-version.ts'
+import { startOwnDevnet } from './start-own-devnet.ts'
 import { eventually, mintKey, startWorld, type World } from './world.ts'
 
 /** Ecosystems with missing parts, on a real chain and over HTTP. */
@@ -30,10 +34,16 @@ function minimal({ service, chains, tokens }: EcosystemFile): EcosystemFile {
   return { service, chains: [base], tokens: [{ ...unpriced, addresses: { base: address } }] }
 }
 
+let devnet: Devnet
+before(async () => {
+  devnet = await startOwnDevnet()
+})
+after(() => devnet.stop())
+
 describe('an ecosystem of one chain and one token', () => {
   let world: World
   before(async () => {
-    world = await startWorld({ change: minimal })
+    world = await startWorld({ devnet, change: minimal })
   })
   after(() => world.stop())
 
@@ -96,7 +106,9 @@ describe('an ecosystem of one chain and one token', () => {
   })
 
   test('an exhausted quota is 429 until the reset, and payments change nothing', async () => {
+    await callEarlierToday(world, 480)
     const usage = async () => (await world.api.get('/api/usage')).body
+    assert.equal((await usage()).remaining, 20)
     for (let { remaining } = await usage(); remaining > 0; remaining -= 1) {
       const answer = await fetch(`${world.origin}/api/stats`)
       assert.equal(answer.status, 200)
@@ -126,6 +138,13 @@ describe('an ecosystem of one chain and one token', () => {
   })
 })
 
+/** As if so many anonymous calls had been counted. */
+async function callEarlierToday({ settings }: World, calls: number): Promise<void> {
+  const accounts = await openStore(settings.dataFolder, 'accounts', settings.accounts)
+  await accounts.write((tx) => tx.run(sql`update usage_days set used = ${calls}`))
+  await accounts.close()
+}
+
 test('a settling key is refused without payments', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-refused-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -147,9 +166,9 @@ test('a settling key is refused without payments', async (context) => {
 describe('an ecosystem of one token with its gate', () => {
   for (const gate of isLongVersion ? (['open', 'holding'] as const) : (['open'] as const))
     test(`a wallet mints a key through the ${gate} gate and calls with it`, async () => {
-      const world = await startWorld({ change: (file) => gated(file, gate) })
+      const world = await startWorld({ devnet, change: (file) => gated(file, gate) })
       try {
-        const { api, devnet } = world
+        const { api } = world
         const { poor, holder } = devnet.wallets
         const wallet = gate === 'open' ? poor : holder
         const key = await eventually(() => mintKey(api, wallet).catch(() => undefined), 10_000)

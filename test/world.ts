@@ -30,6 +30,8 @@ export interface World {
 }
 
 export interface WorldOptions extends OwnDevnetOptions {
+  /** Chains that the caller stops; new ones unless given. */
+  readonly devnet?: Devnet
   /** PostgreSQL instead of the embedded stores. */
   readonly databaseUrl?: string
   /** Further variables of the service. */
@@ -40,7 +42,10 @@ export interface WorldOptions extends OwnDevnetOptions {
 /** Boots chains, index, API and verifier, and waits until history is indexed. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-world-'))
-  const devnet = await startOwnDevnet(options)
+  const devnet = options.devnet ?? (await startOwnDevnet(options))
+  const stopChains = async () => {
+    if (options.devnet === undefined) await devnet.stop()
+  }
   const settings = readSettings(
     {
       PORT: String(await freePort(0)),
@@ -67,7 +72,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     indexThread: loadIndexThread(),
     onProgress: () => undefined,
   }).catch(async (error: unknown) => {
-    await devnet.stop()
+    await stopChains()
     throw error
   })
   while ((await service.indexed()) !== 'all') await sleep(50)
@@ -82,7 +87,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     api: await createApiClient(origin),
     async stop() {
       await service.stop()
-      await devnet.stop()
+      await stopChains()
       await rm(folder, { recursive: true, force: true })
     },
   }
