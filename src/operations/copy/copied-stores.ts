@@ -44,12 +44,12 @@ export const copiedAccounts: CopiedTables = {
 
 /** The tables and columns that accounts of an older version have. */
 export function accountsAt(migrations: readonly Migration[]): CopiedTables {
-  const columns = buildSchema(migrations)
+  const { columns } = buildSchema(migrations)
   return { tables: ACCOUNT_TABLES.filter((table) => columns.has(table)), migrations }
 }
 
 export function copiedRegister(): CopiedTables {
-  const tables = [...buildSchema(registerMigrations).keys()]
+  const tables = [...buildSchema(registerMigrations).columns.keys()]
   return {
     tables: tables.filter((table) => table !== 'leases'),
     migrations: registerMigrations,

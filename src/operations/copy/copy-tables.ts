@@ -73,7 +73,7 @@ async function readTables(
   copied: CopiedTables,
   take: Take,
 ): Promise<TableDigests> {
-  const columns = buildSchema(copied.migrations)
+  const { columns } = buildSchema(copied.migrations)
   const digests = new Map<string, TableDigest>()
   for (const table of copied.tables)
     digests.set(

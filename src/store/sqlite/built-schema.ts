@@ -10,26 +10,35 @@ export interface BuiltColumn {
   readonly isKey: boolean
 }
 
-type BuiltSchema = ReadonlyMap<string, readonly BuiltColumn[]>
+interface BuiltSchema {
+  /** By table. */
+  readonly columns: ReadonlyMap<string, readonly BuiltColumn[]>
+  /** Name and text of each table, index and trigger. */
+  readonly parts: readonly Row[]
+}
 
-const built = new WeakMap<readonly Migration[], BuiltSchema>()
+/** Keyed by the text of all migrations: one for each version of a store that a process meets. */
+const built = new Map<string, BuiltSchema>()
 
-/** Columns by table, of a store migrated in memory once in a process. */
+/** Migrates a store in memory, once in a process. */
 export function buildSchema(migrations: readonly Migration[]): BuiltSchema {
-  const known = built.get(migrations)
-  if (known !== undefined) return known
-  const schema = build(migrations)
-  built.set(migrations, schema)
+  const texts = migrations.map((each) => statementsOf(each, 'sqlite'))
+  const text = texts.join()
+  const schema = built.get(text) ?? build(texts)
+  built.set(text, schema)
   return schema
 }
 
-function build(migrations: readonly Migration[]): BuiltSchema {
+function build(texts: readonly string[]): BuiltSchema {
   const database = new DatabaseSync(':memory:')
   try {
-    for (const migration of migrations) database.exec(statementsOf(migration, 'sqlite'))
+    for (const text of texts) database.exec(text)
     const rows = database.prepare(COLUMNS).all()
     const columns = Map.groupBy(rows, (row) => column.text(row, 'table_name'))
-    return new Map([...columns].map(([table, found]) => [table, found.map(toColumn)]))
+    return {
+      columns: new Map([...columns].map(([table, found]) => [table, found.map(toColumn)])),
+      parts: database.prepare(PARTS).all(),
+    }
   } finally {
     database.close()
   }
@@ -47,3 +56,5 @@ const COLUMNS = `
   select tables.name as table_name, listed.name, upper(listed.type) as type, listed.pk
   from sqlite_master as tables, pragma_table_info(tables.name) as listed
   where tables.type = 'table' order by tables.name, listed.cid`
+
+export const PARTS = 'select name, sql as text from sqlite_schema where sql is not null'
