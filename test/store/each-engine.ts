@@ -64,10 +64,10 @@ export async function onSqlite(
   }
 }
 
-/** Migrating takes longer than most tests, so it happens once for all tests of a file. */
+/** Migrating takes longer than most tests, so it happens once for all tests of a process. */
 const migratedFiles = new Map<readonly Migration[], Buffer>()
 
-async function makeFile(file: string, migrations: readonly Migration[]): Promise<void> {
+export async function makeFile(file: string, migrations: readonly Migration[]): Promise<void> {
   const migrated = migratedFiles.get(migrations)
   if (migrated !== undefined) return writeFileSync(file, migrated, { mode: 0o600 })
   const engine = openSqlite({ file, durability: 'normal' })

@@ -5,11 +5,12 @@ import { after, before } from 'node:test'
 import { grantQuota } from '#callers/keys/granted-quotas.ts'
 import { parseAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { readSettings } from '#main/settings.ts'
-import { migrateStore, openStore } from '#main/stores.ts'
+import { accountsMigrations, migrateStore, openStore } from '#main/stores.ts'
 import { type CopyOptions, runCopy } from '#operations/copy/run-copy.ts'
 import type { Engine } from '#store/engine.ts'
 import { createMoneyWorld, type HeldKey, type MoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
+import { makeFile } from '#test/store/each-engine.ts'
 
 export type Kind = 'SQLite' | 'PostgreSQL'
 
@@ -71,6 +72,8 @@ export function openPlace(
 
 /** Keys, money, a granted quota, spend, undone calls and a closed day. */
 export async function liveIn(place: TestPlace): Promise<Lived> {
+  if (place.url === undefined)
+    await makeFile(join(place.folder, 'accounts.sqlite'), accountsMigrations)
   const engine = await openPlace(place)
   await migrateStore(engine, 'accounts')
   const world = createMoneyWorld(engine)
