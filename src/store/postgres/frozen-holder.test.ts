@@ -10,7 +10,7 @@ import { type Engine, type Migration, StoreError } from '../engine.ts'
 import { sql } from '../sql.ts'
 import { openPostgres, type PostgresOptions } from './open-postgres.ts'
 
-const server = await startPostgres({ own: true })
+const server = await startPostgres()
 after(() => server.stop())
 
 const ROWS = 20
