@@ -10,7 +10,7 @@ import { startPostgres, type TestPostgres } from './postgres.ts'
 
 let server: TestPostgres
 before(async () => {
-  server = await startPostgres({ own: true })
+  server = await startPostgres({ durable: true })
 })
 after(() => server.stop())
 
@@ -63,18 +63,6 @@ test('a wrong password is refused', async () => {
   await assert.rejects(rows(url.href, 'select 1'), { code: '28P01' })
 })
 
-test('durable keeps fsync and synchronous commit on; stop ends it, a second stop does nothing', async () => {
-  const durable = await startPostgres({ durable: true })
-  const [row] = await rows(
-    durable.url,
-    `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`,
-  )
-  assert.deepEqual({ ...row }, { fsync: 'on', commit: 'on' })
-  await durable.stop()
-  await durable.stop()
-  assert.equal(await accepts(durable.url), false)
-})
-
 const startAndPrintUrl = `
   import { startPostgres } from '${new URL('./postgres.ts', import.meta.url).href}'
   const server = await startPostgres({ own: true })
@@ -99,6 +87,17 @@ test('a server does not outlive a process that is killed', async () => {
   child.kill('SIGKILL')
   await once(child, 'exit')
   await endsSoon(url)
+})
+
+test('durable keeps fsync and synchronous commit on; stop ends it, a second stop does nothing', async () => {
+  const [row] = await rows(
+    server.url,
+    `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`,
+  )
+  assert.deepEqual({ ...row }, { fsync: 'on', commit: 'on' })
+  await server.stop()
+  await server.stop()
+  assert.equal(await accepts(server.url), false)
 })
 
 /** Another process ends the server, so there is no event to await: ask for at most ten seconds. */
