@@ -15,12 +15,9 @@ import { developmentWallets } from '#devnet/wallets.ts'
 import { freePort } from '#lib/free-port.ts'
 import { DAY_SECONDS, toIso, unixNow } from '#lib/time.ts'
 import type { Role } from '#operations/grants/rights.ts'
-import {
-  type AccountsWorld,
-  type RoleHere,
-  startAccountsWorld,
-} from './accounts/world/accounts-world.ts'
+import { type AccountsWorld, startAccountsWorld } from './accounts/world/accounts-world.ts'
 import { makeOwner, mintSoon, type OwnedKey, type Owner } from './accounts/world/owner.ts'
+import type { RoleHere } from './accounts/world/role-here.ts'
 import { type ApiClient, createApiClient } from './api-client.ts'
 import { makeDatabaseRole } from './database-role.ts'
 import { startPostgres } from './postgres.ts'

@@ -9,8 +9,9 @@ import type { Recorder } from '../truth/record-call.ts'
 import { Truth } from '../truth/truth.ts'
 import { Violations } from '../truth/violations.ts'
 import { WhoCalls } from '../truth/who-calls.ts'
-import type { AccountsWorld, RoleHere } from '../world/accounts-world.ts'
+import type { AccountsWorld } from '../world/accounts-world.ts'
 import { makeOwner, mintSoon } from '../world/owner.ts'
+import type { RoleHere } from '../world/role-here.ts'
 import type { StoreFault } from './store-fault.ts'
 
 export interface FaultInput {

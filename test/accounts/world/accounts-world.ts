@@ -8,9 +8,10 @@ import { freePort } from '#lib/free-port.ts'
 import { localFile } from '#main/roles/local-chains.ts'
 import { openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
-import { type CommandEnded, runCommand, startCommand } from '#test/run-command.ts'
+import { type CommandEnded, runCommand } from '#test/run-command.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
-import { type RoleProcess, type RoleStart, startRole, untilReady } from './role-process.ts'
+import { type RoleHere, startRoleHere } from './role-here.ts'
+import { type RoleProcess, type RoleStart, startRole } from './role-process.ts'
 
 /** Real chains and stores on which any roles of Sexton run as processes of their own. */
 export interface AccountsWorld {
@@ -33,8 +34,6 @@ export interface AccountsWorld {
   openAccounts(): Promise<Engine>
   stop(): Promise<void>
 }
-
-export type RoleHere = Pick<RoleProcess, 'url' | 'ready' | 'words' | 'stop'>
 
 export interface RoleMore
   extends Partial<
@@ -86,13 +85,8 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
   const { databaseUrl } = options
   const running = new Set<RoleProcess>()
   const here = new Set<RoleHere>()
-  const environmentOf = ({ environment, dataFolder: other }: CommandMore) => ({
-    ...ENVIRONMENT,
-    SEXTON_DATA: other ?? dataFolder,
-    SEXTON_ECOSYSTEM: ecosystemFile,
-    ...(databaseUrl !== undefined && { SEXTON_DATABASE_URL: databaseUrl }),
-    ...environment,
-  })
+  const environmentOf = (more: CommandMore) =>
+    environmentIn({ dataFolder, ecosystemFile, databaseUrl }, more)
   const run: AccountsWorld['run'] = (flags, more = {}) => runCommand(flags, environmentOf(more))
   const start: AccountsWorld['start'] = async (role, more = {}) => {
     const started = startRole({
@@ -110,23 +104,7 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
     return started
   }
   const startHere: AccountsWorld['startHere'] = async (role, more = {}) => {
-    const port = String(await freePort(0))
-    const command = startCommand([role], { PORT: port, ...environmentOf(more) })
-    const url = `http://127.0.0.1:${port}`
-    let isOver = false
-    command.ended.finally(() => {
-      isOver = true
-    })
-    const started: RoleHere = {
-      url,
-      words: command.words,
-      ready: () => untilReady(url, { role, isOver: () => isOver, words: command.words }),
-      async stop() {
-        here.delete(started)
-        const { code } = await command.stop()
-        if (code !== 0) throw new Error(`sexton ${role} ended with ${code}:\n${command.words()}`)
-      },
-    }
+    const started = await startRoleHere({ role, environment: environmentOf(more) })
     here.add(started)
     return started
   }
@@ -161,6 +139,24 @@ export async function startAccountsWorld(options: AccountsWorldOptions): Promise
       process.off('exit', clear)
       clear()
     },
+  }
+}
+
+function environmentIn(
+  world: {
+    readonly dataFolder: string
+    readonly ecosystemFile: string
+    readonly databaseUrl: string | undefined
+  },
+  { environment, dataFolder = world.dataFolder }: CommandMore,
+): Readonly<Record<string, string>> {
+  const { ecosystemFile, databaseUrl } = world
+  return {
+    ...ENVIRONMENT,
+    SEXTON_DATA: dataFolder,
+    SEXTON_ECOSYSTEM: ecosystemFile,
+    ...(databaseUrl !== undefined && { SEXTON_DATABASE_URL: databaseUrl }),
+    ...environment,
   }
 }
 
