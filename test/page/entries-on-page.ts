@@ -1,29 +1,25 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { X402World } from '../x402/x402-world.ts'
-import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
-import { pageStage } from './page-stage.ts'
+import { assertAccessible, assertClean, type WatchedPage } from './page-harness.ts'
+import { pageStage, visit } from './page-stage.ts'
 
 describe('entries on the page', () => {
   let world: X402World
   let watched: WatchedPage
   let page: Page
-  before(async () => {
-    const { browser, ...stage } = pageStage()
-    world = stage.world
-    watched = await openPage(browser, world.origin)
+  before(() => {
+    ;({ world, visitor: watched } = pageStage())
     page = watched.page
   })
-  after(() => page.context().close())
 
-  const open = (path: string) => page.goto(world.origin + path)
   const callsSoFar = async () => (await world.api.get('/api/usage')).body.requestCount
   const rows = () => page.locator('.entries tr:not(.day) .what').allTextContents()
 
   test('the newest are free; older ones of the chosen kind, chain and token are one call', async () => {
     const before = await callsSoFar()
-    await open('/entries')
+    await visit('/entries')
     await page.getByText('14 shown').waitFor()
     assert.equal(await callsSoFar(), before)
     await page.getByRole('button', { name: 'Burns', exact: true }).click()
@@ -45,7 +41,7 @@ describe('entries on the page', () => {
     const [{ digger, timestamp }] = body.data
     const day = timestamp.slice(0, 10)
     const spaced = `${digger.slice(0, 12)} ${digger.slice(12)}`
-    await open(`/entries?kind=dig&day=${day}&chain=nowhere`)
+    await visit(`/entries?kind=dig&day=${day}&chain=nowhere`)
     const wallet = page.getByLabel('Wallet', { exact: true })
     await wallet.fill(spaced)
     await wallet.press('Enter')
@@ -81,7 +77,7 @@ describe('entries on the page', () => {
     await page.route('**/api/**', (route) =>
       route.continue({ url: route.request().url().replace('limit=50', 'limit=3') }),
     )
-    await open('/entries?token=GRAVE')
+    await visit('/entries?token=GRAVE')
     const shown = page.locator('.entries .ago')
     let count = await shown.count()
     for (const name of ['Older entries 3 calls', ...new Array<string>(6).fill('Older entries')]) {
@@ -102,7 +98,7 @@ describe('entries on the page', () => {
     const { body } = await world.api.get('/api/holders?limit=20')
     const first = body.data.find(({ rank }: { readonly rank: number | null }) => rank === 1)
     const before = await callsSoFar()
-    await open('/entries/holders')
+    await visit('/entries/holders')
     const links = page.locator('.places .who a')
     await links.first().waitFor()
     assert.equal(await links.first().getAttribute('title'), first.address)

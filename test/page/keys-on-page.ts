@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { createWalletClient, encodeFunctionData, http, parseAbi } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { accounts } from '#devnet/addresses.ts'
@@ -8,17 +8,17 @@ import { eventually } from '../world.ts'
 import { fundWallet, passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
 import { announceWallet, changeAccounts, type WalletMood, willing } from './browser-wallet.ts'
 import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
-import { FREE_CALLS, pageStage, TRADE } from './page-stage.ts'
+import { FREE_CALLS, pageStage, TRADE, visit } from './page-stage.ts'
 
 describe('keys on the page', () => {
   let world: X402World
-  let browser: Browser
   let watched: WatchedPage
   let page: Page
   let mood: WalletMood
   let firstSecret: string
   before(async () => {
-    ;({ world, browser } = pageStage())
+    const { browser, ...stage } = pageStage()
+    world = stage.world
     watched = await openPage(browser, world.origin)
     page = watched.page
     await announceWallet(page, { mood: () => mood, base: world.base, name: 'Test Wallet' })
@@ -65,8 +65,7 @@ describe('keys on the page', () => {
   })
 
   test('a call is tried with a key that exists', async () => {
-    const trying = await openPage(browser, world.origin)
-    await trying.page.goto(`${world.origin}/try`)
+    const trying = await visit('/try')
     await trying.page.getByText('Use a key you have').click()
     await trying.page.getByLabel('Secret').fill(firstSecret)
     await trying.page.getByRole('button', { name: 'Use this key' }).click()
@@ -77,7 +76,6 @@ describe('keys on the page', () => {
     await trying.page.getByText(/calls left today, with your key/).waitFor()
     await assertAccessible(trying.page)
     assertClean(trying)
-    await trying.page.context().close()
   })
 
   test('topped up by transfer: seen, confirmed block by block, credited', async () => {

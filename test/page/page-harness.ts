@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { buildConsole } from '#tools/build-console.ts'
 import { SHARED_CHAINS } from '../start-own-devnet.ts'
 
@@ -24,6 +24,7 @@ export interface WatchedPage {
   readonly faults: readonly string[]
 }
 
+/** Opens a window, which costs more than a page in it: see `watchPage`. */
 export async function openPage(
   browser: Browser,
   origin: string,
@@ -35,6 +36,10 @@ export async function openPage(
     ...options,
   })
   context.setDefaultTimeout(PATIENCE_MS)
+  return watchPage(context, origin)
+}
+
+export async function watchPage(context: BrowserContext, origin: string): Promise<WatchedPage> {
   const page = await context.newPage()
   const strangers: string[] = []
   const faults: string[] = []
@@ -48,6 +53,14 @@ export async function openPage(
     if (/Content Security Policy/.test(text)) faults.push(text)
   })
   return { page, strangers, faults }
+}
+
+/** CSS pixels by which the document is wider than its window, once charts have taken their width. */
+export function widerBy(page: Page): Promise<unknown> {
+  return page.evaluate(`new Promise((done) => {
+    const { documentElement: all } = document
+    requestAnimationFrame(() => requestAnimationFrame(() => done(all.scrollWidth - all.clientWidth)))
+  })`)
 }
 
 export function assertClean({ strangers, faults }: WatchedPage): void {

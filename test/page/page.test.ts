@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { before, describe, test } from 'node:test'
-import type { Browser } from 'playwright-core'
+import { after, before, describe, test } from 'node:test'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { burn, reorg } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
@@ -13,11 +12,21 @@ import './keys-on-page.ts'
 import './pages-of-text.ts'
 import './charts-on-page.ts'
 import './entries-on-page.ts'
-import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
-import { pageStage } from './page-stage.ts'
+import {
+  assertAccessible,
+  assertClean,
+  openPage,
+  type WatchedPage,
+  watchPage,
+  widerBy,
+} from './page-harness.ts'
+import { pageStage, visit } from './page-stage.ts'
 
 const LISTS = ['/entries', '/entries/holders', '/entries/diggers']
 const WALLET_PAGE = `/wallet/${accounts.holder}`
+
+/** The page asks for a new snapshot this often. */
+const EVERY_MS = 10_000
 
 /** Of the first view, as sent. */
 const SCRIPT_BYTES_MAX = 90_000
@@ -28,21 +37,26 @@ interface Snapshot {
 
 describe('the page', () => {
   let world: X402World
-  let browser: Browser
   let visitor: WatchedPage
+  /** Its clock is moved by tests. */
+  let later: WatchedPage
   before(async () => {
-    ;({ world, browser } = pageStage())
-    visitor = await openPage(browser, world.origin)
+    const { browser, ...stage } = pageStage()
+    ;({ world, visitor } = stage)
+    later = await openPage(browser, world.origin)
+    await later.page.clock.install()
   })
+  after(() => later.page.context().close())
 
-  const open = async (path: string): Promise<WatchedPage> => {
-    await visitor.page.goto(world.origin + path)
-    return visitor
-  }
+  const untilSnapshot = (matches: (text: string) => boolean) =>
+    eventually(async () => {
+      const text = await (await fetch(`${world.origin}/snapshot.json`)).text()
+      return matches(text) || undefined
+    }, 20_000)
 
   test('the register shows the figures of the API, and looking costs nothing', async () => {
     const before = (await world.api.get('/api/usage')).body.requestCount
-    const watched = await open('/')
+    const watched = await visit('/')
     const { page } = watched
     const { body } = await world.api.get('/api/burns/total')
     await page.getByRole('heading', { name: 'GRAVE burned to date' }).waitFor()
@@ -62,6 +76,7 @@ describe('the page', () => {
   })
 
   test('the figures are drawn before any script arrives', async () => {
+    const { browser } = pageStage()
     const { page } = await openPage(browser, world.origin, { javaScriptEnabled: false })
     await page.goto(world.origin)
     await page.getByRole('heading', { name: 'GRAVE burned to date' }).waitFor()
@@ -70,21 +85,18 @@ describe('the page', () => {
     await page.context().close()
   })
 
-  test('fits small, odd and very wide windows, and forced colours show what is chosen', async () => {
-    for (const width of [320, 768, 820, 2_560]) {
-      const { page } = await openPage(browser, world.origin, { viewport: { width, height: 900 } })
-      for (const path of ['/', ...LISTS, '/keys', '/try', WALLET_PAGE]) {
-        await page.goto(world.origin + path)
-        await page.getByRole('main').locator('section').first().waitFor()
-        const wider = await page.evaluate(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-        )
-        assert.equal(wider, 0, `${path} at ${width}`)
+  test('fits windows from very wide to odd, and forced colours show what is chosen', async () => {
+    const { page } = visitor
+    for (const path of ['/', ...LISTS, '/keys', '/try', WALLET_PAGE]) {
+      await visit(path, { width: 2_560 })
+      await page.getByRole('main').locator('section').first().waitFor()
+      // The phone of the next test is narrower still.
+      for (const width of [2_560, 820, 768]) {
+        await page.setViewportSize({ width, height: 900 })
+        assert.equal(await widerBy(page), 0, `${path} at ${width}`)
       }
-      await page.context().close()
     }
-    const { page } = await openPage(browser, world.origin, { forcedColors: 'active' })
-    await page.goto(world.origin)
+    await visit('/', { forcedColors: 'active' })
     await page.getByRole('button', { name: '90 d' }).first().waitFor()
     const colors = (pressed: boolean) =>
       page.evaluate(
@@ -92,29 +104,21 @@ describe('the page', () => {
       )
     assert.notEqual(await colors(true), await colors(false))
     await assertAccessible(page)
-    await page.context().close()
   })
 
   test('dark, on a phone: nothing is cut off, and axe finds nothing', async () => {
-    const watched = await openPage(browser, world.origin, {
-      viewport: { width: 320, height: 800 },
-      colorScheme: 'dark',
-    })
-    for (const path of ['/', ...LISTS, '/keys', '/try', WALLET_PAGE]) {
-      await watched.page.goto(world.origin + path)
-      await watched.page.getByRole('main').locator('section').first().waitFor()
-      const wider = await watched.page.evaluate(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      )
-      assert.equal(wider, 0, path)
-      await assertAccessible(watched.page)
-      assertClean(watched)
+    // The page of a wallet is looked at like this below, at an exhausted quota.
+    for (const path of ['/', ...LISTS, '/keys', '/try']) {
+      const { page } = await visit(path, { width: 320, height: 800, colorScheme: 'dark' })
+      await page.getByRole('main').locator('section').first().waitFor()
+      assert.equal(await widerBy(page), 0, path)
+      await assertAccessible(page)
+      assertClean(visitor)
     }
-    await watched.page.context().close()
   })
 
   test('a longer period is the person’s own calls, and what is left is shown', async () => {
-    const watched = await open('/')
+    const watched = await visit('/')
     const { page } = watched
     await page.getByRole('button', { name: '1 y' }).click()
     await page.getByText(/of 100 calls left today, without a key/).waitFor()
@@ -124,7 +128,7 @@ describe('the page', () => {
   })
 
   test('scale, hours, comparison and rate are in the address; a projection says that it is one', async () => {
-    const watched = await open('/?period=7d')
+    const watched = await visit('/?period=7d')
     const { page } = watched
     const before = (await world.api.get('/api/usage')).body.requestCount
     await page.getByLabel('Log scale').first().check()
@@ -163,7 +167,7 @@ describe('the page', () => {
   })
 
   test('charts and badges are embedded by a text that is copied', async () => {
-    const { page } = await open('/?period=30d')
+    const { page } = await visit('/?period=30d')
     const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
     await page.getByRole('button', { name: 'Copy embed' }).first().click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
@@ -189,33 +193,37 @@ describe('the page', () => {
     })
     await untilSealed(base, txHash)
     await passBlocks(base, 1)
-    await eventually(async () => {
-      const text = await (await fetch(`${world.origin}/snapshot.json`)).text()
-      return text.includes(txHash) || undefined
-    }, 20_000)
-    const lists = await openPage(browser, world.origin)
+    await untilSnapshot((text) => text.includes(txHash))
+    const lists = await watchPage(later.page.context(), world.origin)
     await lists.page.goto(`${world.origin}/entries?kind=burn`)
-    const both = [await open('/'), lists]
+    await later.page.goto(world.origin)
+    const both = [later, lists]
     for (const { page } of both) await page.locator('tr', { hasText: '1.234' }).first().waitFor()
     await reorg(base, { depth: 3 })
+    await untilSnapshot((text) => !text.includes(txHash))
+    await later.page.clock.fastForward(EVERY_MS)
     for (const watched of both) {
       await watched.page.locator('tr.struck', { hasText: '1.234' }).waitFor()
       await watched.page.getByText(/block [0-9,]+ was replaced/).waitFor()
       assertClean(watched)
     }
-    await lists.page.context().close()
+    await lists.page.close()
   })
 
   test('a server that is away is not asked in a hurry, and the last figures stay', async () => {
-    const { page } = await open('/')
+    const { page } = later
+    await page.goto(world.origin)
     let asked = 0
     await page.route('**/snapshot.json', (route) => {
       asked += 1
       return route.abort()
     })
+    await page.clock.fastForward(EVERY_MS)
     await page.getByText('The server does not answer.').waitFor()
     await page.getByRole('button', { name: 'Try now' }).click()
-    await page.waitForTimeout(1_000)
+    await eventually(async () => asked === 2 || undefined, 20_000)
+    await page.clock.fastForward(EVERY_MS / 2)
+    await page.waitForTimeout(250)
     assert.equal(asked, 2)
     await page.getByRole('heading', { name: 'GRAVE burned to date' }).waitFor()
     await page.unroute('**/snapshot.json')
@@ -224,7 +232,7 @@ describe('the page', () => {
   })
 
   test('every chart has its picture, which is free, and its CSV, which is one call', async () => {
-    const watched = await open('/')
+    const watched = await visit('/')
     const { page } = watched
     const pictures = await page.getByRole('link', { name: 'SVG', exact: true }).all()
     assert.equal(pictures.length, 7)
@@ -248,8 +256,7 @@ describe('the page', () => {
       asked.push(JSON.stringify(request.headers()) + request.url()),
     )
     for (const width of [390, 1_440]) {
-      await visitor.page.setViewportSize({ width, height: 1_000 })
-      const watched = await open('/')
+      const watched = await visit('/', { width })
       const { page } = watched
       await page.locator('search').waitFor()
       await page.keyboard.press('/')
@@ -281,7 +288,7 @@ describe('the page', () => {
     const { figures } = (await (await fetch(`${world.origin}/snapshot.json`)).json()) as Snapshot
     const priced = figures.newest.find(({ amountUsdAtEvent }) => amountUsdAtEvent !== null)
     assert.ok(priced, JSON.stringify(figures.newest))
-    const { page } = await open(`/wallet/${priced.from ?? priced.recipient ?? priced.digger}`)
+    const { page } = await visit(`/wallet/${priced.from ?? priced.recipient ?? priced.digger}`)
     await page.getByRole('heading', { name: 'Day by day' }).waitFor()
     const days = page.getByRole('slider').first()
     assert.match((await days.getAttribute('aria-valuetext')) ?? '', /^in 90 days: \$\d/)
@@ -291,7 +298,7 @@ describe('the page', () => {
   })
 
   test('a request is built, sent and priced; a refusal is shown as it is', async () => {
-    const watched = await open('/try')
+    const watched = await visit('/try')
     const { page } = watched
     await page.getByRole('button', { name: 'Send' }).click()
     await page.getByText('Paid by your free calls').waitFor()
@@ -308,7 +315,7 @@ describe('the page', () => {
     const caller = privateKeyToAccount(generatePrivateKey()).address
     // The guard of addresses may answer 429 in between.
     while ((await world.api.get('/api/stats')).status !== 402) await sleep(50)
-    const { page: trying } = await open('/try')
+    const { page: trying } = await visit('/try')
     // Not what the browser has: an answer that did not change stays free.
     await trying.getByLabel('period').fill('8d')
     await trying.getByRole('button', { name: 'Send' }).click()
@@ -325,7 +332,7 @@ describe('the page', () => {
     assert.deepEqual(Object.keys(JSON.parse(shown[0] ?? '')), Object.keys(body), 'as it was sent')
     assert.equal(JSON.parse(shown[1] ?? '').x402Version, 2)
     await assertAccessible(trying)
-    const { page: looking } = await open(`/wallet/${caller}`)
+    const { page: looking } = await visit(`/wallet/${caller}`)
     await looking.getByRole('heading', { name: 'Nothing entered yet' }).waitFor()
     await looking.getByRole('link', { name: 'Register' }).click()
     await looking.getByRole('heading', { name: 'GRAVE burned to date' }).waitFor()
@@ -345,18 +352,13 @@ describe('the page', () => {
       [320, 'dark'],
       [1_440, 'light'],
     ] as const) {
-      await visitor.page.setViewportSize({ width, height: 1_000 })
-      await visitor.page.emulateMedia({ colorScheme })
-      const watched = await open(WALLET_PAGE)
+      const watched = await visit(WALLET_PAGE, { width, colorScheme })
       const { page } = watched
       await page.getByRole('heading', { name: accounts.holder }).waitFor()
       for (const name of ['Held', 'Claims, digs and burns', 'Entries of this wallet'])
         await page.getByRole('heading', { name, exact: true }).waitFor()
       assert.match((await page.locator('.held .sum .amount').first().textContent()) ?? '', /[1-9]/)
-      const wider = await page.evaluate(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      )
-      assert.equal(wider, 0, `${width}`)
+      assert.equal(await widerBy(page), 0, `${width}`)
       await assertAccessible(page)
       assertClean(watched)
     }
@@ -375,7 +377,7 @@ describe('the page', () => {
   test('beyond 60 wallets an hour the page says in words when the next one is shown', async () => {
     for (let number = 1; number <= 60; number += 1)
       await fetch(`${world.origin}/wallet/0x${`${number}`.padStart(40, '0')}`)
-    const watched = await open(`/wallet/0x${'9'.repeat(40)}`)
+    const watched = await visit(`/wallet/0x${'9'.repeat(40)}`)
     const picture = await fetch(`${world.origin}/cards/wallet-0x${'9'.repeat(40)}.png`)
     assert.equal(picture.status, 429)
     assert.ok(Number(picture.headers.get('retry-after')) > 0)

@@ -4,15 +4,14 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { buildClient } from '#tools/build-client.ts'
 import { serveHttp } from '../client/serve-http.ts'
-import { assertAccessible, assertClean, openPage } from './page-harness.ts'
-import { pageStage } from './page-stage.ts'
+import { assertAccessible, assertClean, openPage, widerBy } from './page-harness.ts'
+import { pageStage, visit } from './page-stage.ts'
 
 const GUIDE = join(import.meta.dirname, '../../docs/first-chart.md')
 
 describe('what browsers get of addresses that programs use', () => {
   test('an error, the status, a guide and the documentation fit a small phone, and axe finds them clean', async () => {
-    const { world, browser } = pageStage()
-    const watched = await openPage(browser, world.origin, { viewport: { width: 320, height: 700 } })
+    const { visitor } = pageStage()
     for (const [path, words] of [
       ['/nowhere', 'nothing at this path'],
       ['/api/burns/recent?limit=0&chain=%3Cscript%3E', 'is not a chain of this service'],
@@ -23,15 +22,12 @@ describe('what browsers get of addresses that programs use', () => {
       ['/docs/limits', 'dailyPaidCalls'],
       ['/scalar/v1', 'On-chain history and statistics'],
     ] as const) {
-      await watched.page.goto(world.origin + path)
-      await watched.page.getByText(words).first().waitFor()
-      const wider = await watched.page.evaluate(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      )
-      assert.equal(wider, 0, path)
-      await assertAccessible(watched.page)
+      const { page } = await visit(path, { width: 320, height: 700 })
+      await page.getByText(words).first().waitFor()
+      assert.equal(await widerBy(page), 0, path)
+      await assertAccessible(page)
     }
-    assertClean(watched)
+    assertClean(visitor)
   })
 
   test('the chart of the guide is drawn on a page of another origin', async () => {
@@ -47,6 +43,7 @@ describe('what browsers get of addresses that programs use', () => {
     await page.waitForFunction(`
       document.getElementById('chart').getContext('2d').getImageData(0, 0, 640, 240).data.some(Boolean)`)
     assert.deepEqual(faults, [])
+    await page.context().close()
     await own.close()
   })
 })
