@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { localFile } from '#main/roles/local-chains.ts'
 import { nodeEnvironment } from '#test/node-environment.ts'
+import { runCommand } from './sexton.ts'
 
 const program = join(import.meta.dirname, 'sexton.mjs')
 const ecosystem = join(import.meta.dirname, '../../chains/ecosystem/ecosystems/local.ts')
@@ -45,6 +46,19 @@ describe('the command line', () => {
     })
     return { child, output }
   }
+  /** Runs it in this process, which spares a start; what signals or ends a process is run as a child. */
+  async function runHere(parameters: readonly string[], environment: Record<string, string> = {}) {
+    const output = { code: undefined as unknown, text: '', errors: '' }
+    const from = Object.create(process, {
+      argv: { value: [process.execPath, program, ...parameters] },
+      env: { value: { SEXTON_DATA: folder, SEXTON_ECOSYSTEM: ecosystem, ...environment } },
+      stdout: { value: { write: (text: string) => (output.text += text) } },
+      stderr: { value: { write: (text: string) => (output.errors += text) } },
+      exitCode: { set: (code) => (output.code = code) },
+    })
+    await runCommand(from)
+    return output
+  }
   async function ended(child: ChildProcess): Promise<number | null> {
     const [code] = await once(child, 'close')
     return code
@@ -52,8 +66,8 @@ describe('the command line', () => {
 
   it('a URL that cannot be read is refused without its password', async () => {
     for (const url of ['postgres://u:hun/ter2@db/x', 'mysql://u:hunter2@db/x']) {
-      const { child, output } = run(['copy', '--to', url])
-      assert.equal(await ended(child), 2)
+      const output = await runHere(['copy', '--to', url])
+      assert.equal(output.code, 2)
       assert.match(output.errors, /--to <stores>' argument '[a-z]+:\/\/\.\.\.@db\/x' is invalid/)
     }
   })
@@ -66,15 +80,14 @@ describe('the command line', () => {
     const all = [...onStores, ...ofUpkeep, 'init', 'mcp', 'grants']
     for (const word of [...all, 'SEXTON_DATABASE_URL'])
       assert.ok(main.output.text.includes(word.replace(' list', '')), word)
-    const helps = all.map(async (command) => {
-      const { child, output } = run([...command.split(' '), '--help'])
-      assert.equal(await ended(child), 0)
+    for (const command of all) {
+      const output = await runHere([...command.split(' '), '--help'])
+      assert.equal(output.code, 0)
       assert.ok(output.text.includes('Examples:'), command)
-      if (['init', 'mcp', 'grants'].includes(command)) return
+      if (['init', 'mcp', 'grants'].includes(command)) continue
       for (const part of ['--ecosystem <file>', '--data <folder>'])
         assert.ok(output.text.includes(part), `${command}: ${part}`)
-    })
-    await Promise.all(helps)
+    }
   })
 
   it('an audit that cannot reach the database exits with 2 and shows no password', async () => {
@@ -97,8 +110,7 @@ describe('the command line', () => {
     const list = async (content: object, ...more: string[]) => {
       const file = join(folder, 'listed.json')
       await writeFile(file, JSON.stringify(content))
-      const { child, output } = run(['check', '--listing', '--ecosystem', file, ...more])
-      return { code: await ended(child), ...output }
+      return runHere(['check', '--listing', '--ecosystem', file, ...more])
     }
     const none = await list(unsettled)
     assert.equal(none.code, 1, none.errors)
@@ -117,8 +129,8 @@ describe('the command line', () => {
   })
 
   it('an unknown command is 2 and names the one that was meant', async () => {
-    const { child, output } = run(['strat'])
-    assert.equal(await ended(child), 2)
+    const output = await runHere(['strat'])
+    assert.equal(output.code, 2)
     assert.match(output.errors, /Did you mean start\?/)
   })
 
@@ -128,23 +140,23 @@ describe('the command line', () => {
     ['missing.json', { SEXTON_ECOSYSTEM: 'missing.json' }],
   ] as const)
     it(`a wrong configuration (${name}) is one line and exit code 2`, async () => {
-      const { child, output } = run(['serve'], environment)
-      assert.equal(await ended(child), 2)
+      const output = await runHere(['serve'], environment)
+      assert.equal(output.code, 2)
       assert.match(output.errors, new RegExp(`^sexton: ${name}.*\n$`))
     })
 
   for (const command of ['start', 'serve', 'index', 'verify', 'doctor', 'audit'])
     it(`${command} reads the file of --ecosystem, whatever the environment names`, async () => {
-      const { child, output } = run([command, '--ecosystem', 'absent.json', '--data', folder])
-      assert.equal(await ended(child), 2)
+      const output = await runHere([command, '--ecosystem', 'absent.json', '--data', folder])
+      assert.equal(output.code, 2)
       assert.match(output.errors, /absent\.json/)
     })
 
   it('start --settle uses its public key on the local chains only, and replaces no key', async () => {
     const data = await mkdtemp(join(folder, 'settled-'))
     const refused = async (environment: Record<string, string>) => {
-      const { child, output } = run(['start', '--settle', '--data', data], environment)
-      assert.equal(await ended(child), 2, output.errors)
+      const output = await runHere(['start', '--settle', '--data', data], environment)
+      assert.equal(output.code, 2, output.errors)
       return output.errors
     }
     assert.match(await refused({}), /^sexton: --settle: .*local chains only.*\n$/)
@@ -161,8 +173,8 @@ describe('the command line', () => {
   it('every mistake in an ecosystem file gets its own line, and the exit code is 2', async () => {
     const file = join(folder, 'ecosystem.json')
     await writeFile(file, '{"chains":[],"tokens":[],"colour":"red"}')
-    const { child, output } = run(['serve'], { SEXTON_ECOSYSTEM: file })
-    assert.equal(await ended(child), 2)
+    const output = await runHere(['serve'], { SEXTON_ECOSYSTEM: file })
+    assert.equal(output.code, 2)
     const fields = output.errors
       .trimEnd()
       .split('\n')
