@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import { EventSource } from 'eventsource'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { readStream } from '#examples/stream.ts'
 import { launchChromium } from '../chromium.ts'
 import { eventually } from '../world.ts'
@@ -27,9 +27,11 @@ interface Seen {
 }
 
 let browser: Browser
+let visitor: BrowserContext
 let world: StreamWorld
 before(async () => {
   browser = await launchChromium()
+  visitor = await browser.newContext()
   // An address has few calls a day without a key.
   world = await startStreamWorld({ addressBucket: () => randomUUID() })
 })
@@ -74,7 +76,7 @@ async function begin(name: string, follow: Follow, start: string) {
 const CLIENTS: readonly (readonly [string, Follow])[] = [
   [
     'EventSource in Chromium without a key',
-    async (url) => followIn(await browser.newPage(), `new EventSource('${url}')`),
+    async (url) => followIn(await visitor.newPage(), `new EventSource('${url}')`),
   ],
   ['event-source-polyfill in Chromium with a key', followWithPolyfill],
   ['npm eventsource without a key', async (url) => listen(new EventSource(url))],
@@ -110,7 +112,7 @@ async function followWithPolyfill(url: string, secret: string) {
     setTimeout = (work, ms) => wait(work, ms < ${heartbeatTimeout} ? 1 : ms);`
   const options = { headers: { authorization: `Bearer ${secret}` }, heartbeatTimeout }
   const made = `new EventSourcePolyfill('${url}', ${JSON.stringify(options)})`
-  const page = await browser.newPage()
+  const page = await visitor.newPage()
   await page.addScriptTag({ content: `${impatient}\n${await readFile(program, 'utf8')}` })
   return followIn(page, made)
 }
