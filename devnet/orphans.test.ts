@@ -30,7 +30,7 @@ function startApart(dataFolder: string, ports: Ports) {
     '--arbitrum-port',
     '0',
   ]
-  const flags = [...chosen, '--data', dataFolder, '--days', '2']
+  const flags = [...chosen, '--data', dataFolder, '--days', '1']
   return spawn(process.execPath, [main, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 

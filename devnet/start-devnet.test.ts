@@ -18,7 +18,7 @@ const events = parseAbi([
   'event AnswerUpdated(int256 indexed current, uint256 indexed roundId, uint256 updatedAt)',
   'event Sync(uint112 reserve0, uint112 reserve1)',
 ])
-const historyDays = 20
+const historyDays = 10
 const BLOCKS_AT_ONCE = 50
 const folder = await mkdtemp(join(tmpdir(), 'sexton-devnet-'))
 const lines: string[] = []
@@ -177,7 +177,7 @@ test('a damaged save is told and replaced by a new chain; the other chain goes o
   const ethereumGenesis = await genesisOf(devnet, 'ethereum')
   await devnet.stop()
   await writeFile(join(folder, 'base.state.json.gz'), 'no gzip')
-  devnet = await startDevnet({ ...common, ...(await freePorts()), historyDays: 2, live: true })
+  devnet = await startDevnet({ ...common, ...(await freePorts()), historyDays: 1, live: true })
   assert.ok(lines.some((line) => line.startsWith('base: the saved chain cannot be read')))
   assert.equal(await genesisOf(devnet, 'ethereum'), ethereumGenesis)
 })

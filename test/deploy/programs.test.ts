@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { parse, stringify } from 'yaml'
 import { findDeployPrograms } from './programs.ts'
 import { makeCertificate, nginxConfiguration } from './proxy-configurations.ts'
 
@@ -37,7 +38,12 @@ describe('the programs that the files of deploy/ are for accept them', () => {
     const file = join(folder, 'alerts.yml')
     const text = await readFile(file, 'utf8')
     await writeFile(file, text.replace('sexton_job_late) == 1', 'sexton_job_late) >= 0'))
-    const failed = run(programs.promtool, ['test', 'rules', join(folder, 'alerts_test.yml')])
+    const tests = join(folder, 'alerts_test.yml')
+    const all = parse(await readFile(tests, 'utf8'))
+    // All of them take seconds.
+    const own = all.tests.filter(({ name }: { readonly name: string }) => /JobLate/.test(name))
+    await writeFile(tests, stringify({ ...all, tests: own }))
+    const failed = run(programs.promtool, ['test', 'rules', tests])
     await assert.rejects(failed, /SextonJobLate/)
   })
 
