@@ -18,6 +18,7 @@ test('the holes of nested templates are code', () => {
 test('a regular expression is text and a division is code', () => {
   const { code } = maskSource(`const a = /['"/*]/g.exec(b) ; const c = d / e / f // g`)
   assert.equal(code.replaceAll(/\s+/g, ' ').trim(), 'const a = g.exec(b) ; const c = d / e / f')
+  assert.equal(maskSource('else return /{/g').code.trimEnd(), 'else return    g')
 })
 
 test('the parts of any text keep its length and its line breaks', () => {

@@ -19,7 +19,7 @@ const wordsBeforeRegex = /(?:^|[^\w$.])(?:return|typeof|case|in|of|void|await|yi
  * expression from a division by what stands before it.
  */
 export function maskSource(source: string): MaskedSource {
-  const parts: Record<Part, string[]> = { code: [], comment: [], text: [] }
+  const masked = { code: '', withStrings: '', comments: '' }
   const templateDepths: number[] = []
   let depth = 0
   let codeSoFar = ''
@@ -36,14 +36,14 @@ export function maskSource(source: string): MaskedSource {
     if (part === 'text' && (character === '`' || closesHole) && piece.endsWith('${')) {
       templateDepths.push(depth)
     }
-    for (const each of ['code', 'comment', 'text'] as const) {
-      parts[each].push(each === part ? piece : blank(piece))
-    }
+    const blanked = blank(piece)
+    masked.code += part === 'code' ? piece : blanked
+    masked.withStrings += part === 'comment' ? blanked : piece
+    masked.comments += part === 'comment' ? piece : blanked
     if (part !== 'comment') codeSoFar = (codeSoFar + piece).trimEnd().slice(-40)
     at = end
   }
-  const [code, comments] = [parts.code.join(''), parts.comment.join('')]
-  return { code, comments, withStrings: overlay(code, parts.text.join('')) }
+  return masked
 }
 
 function spanAt(source: string, at: number, codeBefore: string): Span {
@@ -56,8 +56,13 @@ function spanAt(source: string, at: number, codeBefore: string): Span {
   if (character === '/' && startsRegex(codeBefore)) {
     return { part: 'text', end: endOfRegex(source, at + 1) }
   }
-  return { part: 'code', end: at + 1 }
+  beforeOthers.lastIndex = at + 1
+  beforeOthers.test(source)
+  return { part: 'code', end: beforeOthers.lastIndex }
 }
+
+/** Code up to what may begin another part, or count as a depth. */
+const beforeOthers = /[^'"`/{}]*/y
 
 function startsRegex(codeBefore: string): boolean {
   if (codeBefore === '' || wordsBeforeRegex.test(codeBefore)) return true
@@ -103,13 +108,8 @@ function indexOrEnd(source: string, wanted: string, from: number): number {
 }
 
 function blank(piece: string): string {
-  return piece.replaceAll(/[^\n]/g, ' ')
-}
-
-function overlay(code: string, text: string): string {
-  const characters = code.split('')
-  for (let at = 0; at < text.length; at += 1) {
-    if (text.charAt(at).trim() !== '') characters[at] = text.charAt(at)
-  }
-  return characters.join('')
+  return piece
+    .split('\n')
+    .map(({ length }) => ' '.repeat(length))
+    .join('\n')
 }
