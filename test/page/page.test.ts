@@ -51,7 +51,7 @@ describe('the page', () => {
     eventually(async () => {
       const text = await (await fetch(`${world.origin}/snapshot.json`)).text()
       return matches(text) || undefined
-    }, 20_000)
+    }, 60_000)
 
   test('the register shows the figures of the API, and looking costs nothing', async () => {
     const before = (await world.api.get('/api/usage')).body.requestCount
