@@ -13,10 +13,10 @@ export const SHARED_CHAINS = 'TEST_CHAINS_FOLDER'
 export const FULL_HISTORY_DAYS = 40
 
 /** Most tests need wallets and money. */
-const historyDaysUsual = 1
+const historyDaysUsual = 3
 
 export interface OwnDevnetOptions {
-  /** 1 unless given; files with the same number share a history. */
+  /** 3 unless given; files with the same number share a history. */
   readonly historyDays?: number
   /** Whether blocks and activity go on by themselves; else `mine` of `actions.ts` makes blocks. */
   readonly live?: boolean
