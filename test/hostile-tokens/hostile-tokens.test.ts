@@ -8,7 +8,7 @@ import { combinationOf } from './combinations.ts'
 import { liveThroughTokens } from './live-through-tokens.ts'
 
 /** A few in every run of the tests; `main.ts --seeds 300` searches longer. */
-const SEEDS = 8
+const SEEDS = 20
 
 before(() => seedRandom(chanceOf('hostile tokens').next))
 after(() => seedRandom())

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { accounts } from '#devnet/addresses.ts'
-import { auditAccountsOf } from '../audit-service.ts'
+import { auditService } from '../audit-service.ts'
 import { eventually } from '../world.ts'
 import { deployWallet, undeployedWallet } from './contract-wallet.ts'
 import {
@@ -36,8 +36,9 @@ const FUNDS = 5_000_000n
 const PATH = '/api/burns/total'
 const TOPUP = '/api/sessions/topup'
 
-/** Whatever is no answer is one error to the client, whose own test has them all. */
-const FAULTS: readonly Fault[] = ['frozen', 'slow', 'cut', 'a lie']
+const FAULTS: readonly Fault[] = ['frozen', 'slow', 'cut', '429', '500', 'HTML', 'half a body']
+
+const ALL = [...FAULTS, 'a lie'] as const
 
 /** A payment with a fault of its own. */
 interface Case {
@@ -93,11 +94,9 @@ describe('payments through a facilitator that is another service', () => {
 
   /** Each fault at its step, all at the same time. */
   const askAll = async (): Promise<Asked> => {
-    const unverified = await prepare(
-      FAULTS.map((fault) => ({ step: 'verify', fault, isDone: true })),
-    )
-    const lost = await prepare(FAULTS.map((fault) => ({ step: 'settle', fault, isDone: true })))
-    const unmade = await prepare(FAULTS.map((fault) => ({ step: 'settle', fault, isDone: false })))
+    const unverified = await prepare(ALL.map((fault) => ({ step: 'verify', fault, isDone: true })))
+    const lost = await prepare(ALL.map((fault) => ({ step: 'settle', fault, isDone: true })))
+    const unmade = await prepare(ALL.map((fault) => ({ step: 'settle', fault, isDone: false })))
     const poor = await prepare([{ step: 'verify', fault: 'a lie', isDone: false }], 0n)
     const all = [...unverified, ...lost, ...unmade, ...poor]
     const seen = await Promise.all(all.map(({ visitor, header }) => visitor.get(PATH, header)))
@@ -218,12 +217,12 @@ describe('payments through a facilitator that is another service', () => {
 
   test('each payment moved its money once, and the audit finds nothing', async () => {
     await passBlocks(world.base, 3)
-    const settled = 9 + 3 * FAULTS.length
+    const settled = 9 + 3 * ALL.length
     assert.equal(
       (await heldBy(world.base, accounts.payTo)) - paidBefore,
       BigInt(settled) * 100_000n,
     )
-    assert.deepEqual(await auditAccountsOf(world), [])
+    assert.deepEqual(await auditService(world), [])
   })
 })
 

@@ -17,6 +17,10 @@ export type Fault =
   | 'frozen'
   | 'slow'
   | 'cut'
+  | '429'
+  | '500'
+  | 'HTML'
+  | 'half a body'
   /** Says the opposite of what it does. */
   | 'a lie'
 
@@ -125,6 +129,13 @@ async function fail(
   if (fault === 'frozen') return
   if (fault === 'cut') return void response.destroy()
   if (fault === 'slow') await sleep(SLOW_MS)
+  if (fault === '429' || fault === '500')
+    return void response.writeHead(Number(fault), { 'Retry-After': '1' }).end('{"error":"later"}')
+  if (fault === 'HTML') return void response.end('<html>down for maintenance</html>')
+  if (fault === 'half a body') {
+    response.writeHead(200, { 'Content-Length': '100' }).write('{"success": tr')
+    return void response.destroy()
+  }
   if (fault === 'a lie' && isDone) {
     const failed = { success: false, errorReason: 'unexpected', transaction: '', network: 'base' }
     return send(response, step === 'verify' ? { isValid: false } : failed)

@@ -6,17 +6,6 @@ import { facilitatorClient } from './facilitator-client.ts'
 
 const KEY = 'secret-of-the-operator'
 
-const REQUIREMENTS = {
-  scheme: 'exact',
-  network: 'eip155:8453',
-  amount: '1',
-  asset: '0x1',
-  payTo: '0x2',
-  maxTimeoutSeconds: 300,
-  extra: {},
-} as const
-const PAYLOAD = { x402Version: 2, accepted: REQUIREMENTS, payload: {} }
-
 async function clientOf(t: TestContext, listener: RequestListener) {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -56,29 +45,8 @@ test('an error that repeats the key shows it masked', async (t) => {
   })
 })
 
-const FAULTS: Readonly<Record<string, RequestListener>> = {
-  'half a document': (_, response) => response.end('{"isValid":true,"success":true,"kinds":['),
-  HTML: (_, response) => response.end('<html>down for maintenance</html>'),
-  'a list': (_, response) => response.end('[]'),
-  nothing: (_, response) => response.end(''),
-  'half a body': (_, response) => {
-    response.writeHead(200, { 'Content-Length': '100' }).write('{"isValid":true,"success":true}')
-    setTimeout(() => response.destroy(), 10)
-  },
-  'a cut connection': (_, response) => response.destroy(),
-  ...Object.fromEntries(
-    [429, 500].map((status): [string, RequestListener] => [
-      `HTTP ${status}`,
-      (_, response) => response.writeHead(status).end('{"isValid":true,"success":true}'),
-    ]),
-  ),
-}
-
-for (const [name, listener] of Object.entries(FAULTS))
-  test(`${name} instead of an answer is an error of each call`, async (t) => {
-    const client = await clientOf(t, listener)
-    const asked = [PAYLOAD, REQUIREMENTS] as const
-    await assert.rejects(client.supported(), /supported failed/)
-    await assert.rejects(client.verify(...asked), /verify failed/)
-    await assert.rejects(client.settle(...asked), /settle failed/)
-  })
+test('an answer that is half a body or HTML is an error', async (t) => {
+  const bodies = ['{"kinds":[', '<html></html>', '[]', '']
+  const client = await clientOf(t, (_, response) => response.end(bodies.pop()))
+  while (bodies.length > 0) await assert.rejects(client.supported(), /supported failed/)
+})
