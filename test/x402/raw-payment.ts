@@ -3,6 +3,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { encodeFunctionData, type Hex, type PrivateKeyAccount, parseAbi, toHex } from 'viem'
 import { accounts } from '#devnet/addresses.ts'
 import { sendTransaction } from '#devnet/chain-client.ts'
+import { READY_MS } from '#money/x402/facilitators/readiness.ts'
 import { eventually } from '../world.ts'
 import { untilOffered, untilSealed, type X402World } from './x402-world.ts'
 
@@ -148,6 +149,9 @@ export interface Seen {
 /** Longer than anything here takes on a machine that is busy with much else. */
 const HANG_MS = 50_000
 
+/** Some seconds: the first jump may come before the service has noticed. */
+const LOOKS_UNTIL_NEXT = 60
+
 /** Waits until a caller's balance (US dollars) is what it should become. */
 export async function untilBalance(
   visitor: Pick<Visitor, 'usage'>,
@@ -159,17 +163,20 @@ export async function untilBalance(
   )
 }
 
-/** A payment that the chain does not show is settled again after 30 seconds: the clock hurries. */
+/**
+ * A payment that the chain does not show is settled again after 30 seconds: the clock jumps. By as much at once as an
+ * offer holds, so that one published before is over and one published after lasts.
+ */
 export async function untilSettledAgain(
   { api, now }: Pick<X402World, 'api' | 'now'>,
   visitor: Pick<Visitor, 'usage'>,
   balance: number,
 ): Promise<void> {
-  let seconds = 60
+  let looks = 0
   await eventually(async () => {
     if ((await visitor.usage()).prepaidBalanceUsd === balance) return true
-    if (seconds > 0) now.ms += 1_000
-    seconds -= 1
+    if (looks === 0 || looks === LOOKS_UNTIL_NEXT) now.ms += READY_MS + 1_000
+    looks += 1
     return undefined
   }, HANG_MS)
   await untilOffered({ api })
