@@ -190,7 +190,7 @@ describe('every route', () => {
       assert.equal(refused.headers.get('x-ratelimit-remaining'), '0')
     })
 
-  test('402: without a settling key it has no offer in its header, a payment changes nothing, and there is no top-up', async () => {
+  test('402: a service without a settling key sends no offer, takes no payment and has no top-up', async () => {
     const unpaid = await untilRefused(world, '/api/stats')
     assert.equal(unpaid.headers.get('payment-required'), null)
     const { header } = await signPayment(await newPayer(world.devnet.chains.base.client, 0n))

@@ -105,7 +105,7 @@ for (const engine of eitherEngine)
     })
     after(() => world.stop())
 
-    test(`${engine}: a payment that is one credits itself, and no false one that is claimed beside it`, async () => {
+    test(`${engine}: a real payment is credited, and none of the false ones claimed with it`, async () => {
       await creditRealPayment(world, key)
       assert.equal(await balanceOf(world, key), 1)
     })
@@ -163,7 +163,7 @@ async function balanceOf({ api }: World, key: MintedKey): Promise<number> {
   return (await api.get('/api/usage', key.authorization)).body.prepaidBalanceUsd
 }
 
-/** A payment that is one shows that the verifier has had its look at all before it. */
+/** Once a real payment is credited, the verifier has looked at all that came before it. */
 async function creditRealPayment(world: World, key: MintedKey): Promise<void> {
   const { base } = clientsOf(world)
   const before = await balanceOf(world, key)

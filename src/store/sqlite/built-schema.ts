@@ -11,7 +11,6 @@ export interface BuiltColumn {
 }
 
 interface BuiltSchema {
-  /** By table. */
   readonly columns: ReadonlyMap<string, readonly BuiltColumn[]>
   /** Name and text of each table, index and trigger. */
   readonly parts: readonly Row[]
@@ -20,7 +19,7 @@ interface BuiltSchema {
 /** Keyed by the text of all migrations: one for each version of a store that a process meets. */
 const built = new Map<string, BuiltSchema>()
 
-/** Migrates a store in memory, once in a process. */
+/** Migrates a store in memory, once in a process; columns are keyed by table. */
 export function buildSchema(migrations: readonly Migration[]): BuiltSchema {
   const texts = migrations.map((each) => statementsOf(each, 'sqlite'))
   const text = texts.join()
