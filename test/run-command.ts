@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { Writable } from 'node:stream'
-import { runCommand as runIn } from '#operations/cli/sexton.ts'
+import { runProgram } from '#operations/cli/sexton.ts'
 
 export interface CommandEnded {
   readonly code: number
@@ -31,7 +31,7 @@ export function startCommand(flags: readonly string[], env: Environment = {}) {
   const streams = { stdin: {}, stdout: into('stdout'), stderr: into('stderr') }
   const argv = [process.execPath, 'sexton', ...flags]
   const from = Object.assign(new EventEmitter(), { argv, env, exitCode: 0, ...streams })
-  const ended = runIn(from as unknown as NodeJS.Process).then(
+  const ended = runProgram(from as unknown as NodeJS.Process).then(
     (): CommandEnded => ({ code: from.exitCode, ...texts }),
   )
   return {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { localFile } from '#main/roles/local-chains.ts'
 import { nodeEnvironment } from '#test/node-environment.ts'
-import { runCommand } from './sexton.ts'
+import { runProgram } from './sexton.ts'
 
 const program = join(import.meta.dirname, 'sexton.mjs')
 const ecosystem = join(import.meta.dirname, '../../chains/ecosystem/ecosystems/local.ts')
@@ -56,7 +56,7 @@ describe('the command line', () => {
       stderr: { value: { write: (text: string) => (output.errors += text) } },
       exitCode: { set: (code) => (output.code = code) },
     })
-    await runCommand(from)
+    await runProgram(from)
     return output
   }
   async function ended(child: ChildProcess): Promise<number | null> {

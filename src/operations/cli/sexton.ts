@@ -55,12 +55,12 @@ export async function createProgram(from: NodeJS.Process): Promise<Command> {
 if (import.meta.main) await main()
 
 export async function main(): Promise<void> {
-  await runCommand(process)
+  await runProgram(process)
   process.exit()
 }
 
 /** Leaves its exit code in `from`. */
-export async function runCommand(from: NodeJS.Process): Promise<void> {
+export async function runProgram(from: NodeJS.Process): Promise<void> {
   try {
     await (await createProgram(from)).parseAsync(from.argv)
   } catch (error) {
