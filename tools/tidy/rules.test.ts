@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeBreaches } from './breach.ts'
+import { budget, budgetBreaches } from './budget.ts'
 import { circleBreaches } from './circle-rule.ts'
-import { commentBreaches } from './comment-rules.ts'
 import { allowedImports, house, mayImport, wings } from './house.ts'
 import {
   harnessBreaches,
@@ -11,9 +11,8 @@ import {
   siblingBreaches,
 } from './layer-rules.ts'
 import { nameBreaches } from './name-rules.ts'
-import { fileSizeBreaches, functionSizeBreaches } from './size-rules.ts'
+import { fileSizeBreaches } from './size-rules.ts'
 import { sourceFile } from './source-file.ts'
-import { wordBreaches } from './word-rules.ts'
 
 const importing = (path: string, ...specifiers: string[]) =>
   sourceFile(path, specifiers.map((each) => `import { a } from '${each}'\n`).join(''))
@@ -169,43 +168,24 @@ test('a circle is told once, with its way, even if only types run in it', () => 
   assert.equal(circleBreaches(files.slice(1)).length, 0)
 })
 
-test('a file of 401 lines is told, one of 400 is not', () => {
+test('a file of 601 lines is told, one of 600 is not', () => {
   const linesOf = (count: number) => sourceFile('src/lib/a.ts', 'a()\n'.repeat(count))
-  assert.equal(fileSizeBreaches([linesOf(400)]).length, 0)
-  assert.equal(fileSizeBreaches([linesOf(401)]).length, 1)
-  const comments = sourceFile('src/lib/a.ts', `a()\n${'// b\n'.repeat(400)}`)
+  assert.equal(fileSizeBreaches([linesOf(600)]).length, 0)
+  assert.equal(fileSizeBreaches([linesOf(601)]).length, 1)
+  const comments = sourceFile('src/lib/a.ts', `a()\n${'// b\n'.repeat(600)}`)
   assert.equal(fileSizeBreaches([comments]).length, 1)
 })
 
-const shapes: Record<string, readonly [string, string]> = {
-  'a function': ['export async function a() {', '}'],
-  'a function with parameters on lines of their own': ['function a(\n  b: number,\n) {', '}'],
-  'a function whose type has braces': ['function a(): {\n  b: string\n} {', '}'],
-  'an arrow function': ['const a = async (b: number) => {', '}'],
-  'a callback': ["test('a', async () => {", '})'],
-  'a method': ['class A {\n  async read<T>(b: T): Promise<T> {', '  }\n}'],
-  'a method with parameters on lines of their own': [
-    'class A {\n  read(\n    b: T,\n  ): T {',
-    '  }\n}',
-  ],
-}
-
-for (const [shape, [head, tail]] of Object.entries(shapes)) {
-  test(`${shape} of over 70 lines is told, a shorter one is not`, () => {
-    const bodyOf = (lines: number) =>
-      sourceFile('src/lib/a.ts', `${head}\n${'    b()\n'.repeat(lines)}${tail}\n`)
-    assert.equal(functionSizeBreaches([bodyOf(70)]).length, 1)
-    assert.equal(functionSizeBreaches([bodyOf(60)]).length, 0)
-  })
-}
-
-test('a suite of tests, a long table and a long call are no long functions', () => {
-  const heads = ["describe('a', () => {", 'const a = {', 'if (a) {', 'call(', 'const a = [']
-  for (const head of heads) {
-    const tail = { '{': '}', '(': ')', '[': ']' }[head.slice(-1)] ?? ''
-    const text = `${head}\n${'  b,\n'.repeat(90)}${tail}${head.startsWith('desc') ? ')' : ''}\n`
-    assert.deepEqual(functionSizeBreaches([sourceFile('src/lib/a.ts', text)]), [], head)
-  }
+test('a folder over its budget is told, and a folder without one', () => {
+  const linesOf = (path: string, count: number) => sourceFile(path, 'a()\n'.repeat(count))
+  const most = budget.lib ?? 0
+  assert.equal(budgetBreaches([linesOf('src/lib/a.ts', most)]).length, 0)
+  assert.equal(
+    budgetBreaches([linesOf('src/lib/a.ts', most), linesOf('src/lib/b.ts', 1)]).length,
+    1,
+  )
+  assert.equal(budgetBreaches([linesOf('src/unheard/a.ts', 1)]).length, 1)
+  assert.equal(budgetBreaches([linesOf('src/lib/a.test.ts', most + 1)]).length, 0)
 })
 
 test('names that are not kebab-case, say nothing or carry a version are told', () => {
@@ -228,27 +208,4 @@ test('names that are not kebab-case, say nothing or carry a version are told', (
     'src/chains/chain/eip191.ts',
   ]
   assert.deepEqual(nameBreaches([...good, 'src/chains/datasets/prices/uniswap-v2.ts']), [])
-})
-
-test('postponed work, forced types and enums are told, quotes of them are not', () => {
-  const bad = [
-    '// TODO: later',
-    'const a = b as any',
-    'const a = b as unknown as C',
-    'export enum A {}',
-  ]
-  for (const text of [...bad, '/* FIXME */', 'const enum A {}']) {
-    assert.equal(wordBreaches([sourceFile('src/lib/a.ts', text)]).length, 1, text)
-  }
-  const quoted = `const a = 'as any // TODO' // as any, enum A\n`
-  assert.deepEqual(wordBreaches([sourceFile('src/lib/a.ts', quoted)]), [])
-})
-
-test('comments that lean on the line before are listed, sentences and names of fields are not', () => {
-  const listed = (text: string) => commentBreaches([sourceFile('src/lib/a.ts', text)]).length
-  for (const bad of ['Of processes that index.', 'Also in tests.', 'Once sealed.', 'Read first.'])
-    assert.equal(listed(`/** ${bad} */\nconst a = 1`), 1, bad)
-  const good = ['Time of the block, in Unix seconds.', 'Subscribes to changes.', 'Keyed by chain.']
-  for (const text of [...good, 'Once it is sealed, it is final.'])
-    assert.equal(listed(`// ${text}\nconst a = 1`), 0, text)
 })
