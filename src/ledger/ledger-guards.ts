@@ -39,7 +39,7 @@ export const ledgerGuards: readonly Guard[] = [
     on: 'update',
     when: `new.account <> old.account or new.day <> old.day
       or new.price_micro_usd <> old.price_micro_usd or new.calls < old.calls
-      or new.returned < old.returned or new.closings < old.closings
+      or new.closings < old.closings
       or (new.posted_micro_usd <> old.posted_micro_usd and new.closings = old.closings)`,
   },
 ]

@@ -36,12 +36,11 @@ export const ledgerMigrations: readonly Migration[] = [
         account text not null,
         price_micro_usd bigint not null check (price_micro_usd > 0),
         calls bigint not null,
-        returned bigint not null default 0 check (returned >= 0 and returned <= calls),
         micro_usd bigint not null check (micro_usd >= 0),
         posted_micro_usd bigint not null default 0,
         closings bigint not null default 0,
         primary key (day, account, price_micro_usd),
-        check (micro_usd = (calls - returned) * price_micro_usd)
+        check (micro_usd = calls * price_micro_usd)
       );
       create index spend_days_by_account on spend_days (account, day);
       create index spend_days_open on spend_days (day, account) where closings = 0;

@@ -12,7 +12,7 @@ import { closeSpendDays } from './close-spend-days.ts'
 import { ledgerChecks } from './ledger-checks.ts'
 import { ledgerMigrations } from './ledger-migrations.ts'
 import { post } from './post.ts'
-import { refundCalls, spendCalls } from './spend.ts'
+import { spendCalls } from './spend.ts'
 
 /** Random lives in every run of the tests; `RANDOM_RUNS=500` for a long search. A failure tells its seed. */
 const numRuns = Number(process.env.RANDOM_RUNS ?? 12)
@@ -31,7 +31,7 @@ interface Moment {
 }
 
 type Step =
-  | (Moment & { readonly does: 'spend' | 'give back'; readonly calls: number })
+  | (Moment & { readonly does: 'spend'; readonly calls: number })
   | { readonly does: 'close'; readonly day: number }
 
 const moment = {
@@ -45,7 +45,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({
       ...moment,
-      does: fc.constantFrom('spend' as const, 'give back' as const),
+      does: fc.constant('spend' as const),
       calls: fc.integer({ min: 1, max: 5 }),
     }),
   },
@@ -67,13 +67,6 @@ async function take(engine: Engine, counted: Map<string, number>, each: Step): P
   const day = dayOf(each.day)
   const name = `${account} ${day} ${pricePerCall}`
   const before = counted.get(name) ?? 0
-  if (each.does === 'give back') {
-    const calls = Math.min(each.calls, before)
-    if (calls === 0) return
-    counted.set(name, before - calls)
-    await engine.write((tx) => refundCalls(tx, { account, day, calls, pricePerCall }))
-    return
-  }
   counted.set(name, before + each.calls)
   const input = { calls: new Map([[account, each.calls]]), pricePerCall, day }
   const spent = await engine.write((tx) => spendCalls(tx, input))
@@ -82,8 +75,7 @@ async function take(engine: Engine, counted: Map<string, number>, each: Step): P
 
 async function readSpend(engine: Engine): Promise<Map<string, number>> {
   const found = await engine.read(sql`
-    select account, day, price_micro_usd, calls - returned as calls from spend_days
-    where calls > returned`)
+    select account, day, price_micro_usd, calls from spend_days`)
   return new Map(
     found.map((row) => [
       `${column.text(row, 'account')} ${row.day} ${row.price_micro_usd}`,

@@ -1,8 +1,6 @@
-import assert from 'node:assert/strict'
 import type { MicroUsd } from '#domain/money.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
 
 export interface SpendInput {
   /** Each account must have been posted to before. */
@@ -76,25 +74,4 @@ const SPENT: BulkInsert = {
   },
   conflict: `on conflict (day, account, price_micro_usd) do update set
     calls = spend_days.calls + excluded.calls, micro_usd = spend_days.micro_usd + excluded.micro_usd`,
-}
-
-/** Closed days are corrected at their next closing. */
-export async function refundCalls(
-  connection: Connection,
-  input: {
-    readonly account: string
-    readonly day: number
-    readonly calls: number
-    readonly pricePerCall: MicroUsd
-  },
-): Promise<void> {
-  const amount = BigInt(input.calls) * input.pricePerCall
-  const raised = await connection.run(sql`
-    update balances set micro_usd = micro_usd + ${amount}
-    where account = ${input.account} returning account`)
-  const lowered = await connection.run(sql`
-    update spend_days set returned = returned + ${input.calls}, micro_usd = micro_usd - ${amount}
-    where day = ${input.day} and account = ${input.account}
-      and price_micro_usd = ${input.pricePerCall} returning account`)
-  assert(raised.length === 1 && lowered.length === 1, 'a refund of calls that were never paid')
 }

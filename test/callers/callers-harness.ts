@@ -13,7 +13,7 @@ import {
   createMetering,
   type Metering,
 } from '#callers/metering/create-metering.ts'
-import type { Charge } from '#callers/metering/meter/admission.ts'
+import type { Admission } from '#callers/metering/meter/admission.ts'
 import type { Address } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { DEFAULT_QUOTAS } from '#domain/tier.ts'
@@ -32,6 +32,8 @@ export const CHAIN_ID = 8453
 const ADDRESS = '192.0.2.1'
 const WIDE = { burst: 6_000, refillPerSecond: 50 }
 const START_MS = Date.UTC(2026, 10, 21, 12)
+
+export type Admitted = Extract<Admission, { kind: 'admitted' }>
 
 /** Callers on a real store, with a clock, randomness and holdings that a test sets. */
 export interface Harness {
@@ -59,7 +61,7 @@ export interface Harness {
   isUsable(secret: string): Promise<boolean>
   fund(publicId: string, microUsd: bigint): Promise<void>
   /** So many calls one after another, of an address without a secret; charges of those admitted. */
-  admit(secret: string | undefined, times: number): Promise<Charge[]>
+  admit(secret: string | undefined, times: number): Promise<readonly Admitted[]>
 }
 
 export interface RoutedMetering extends Metering {
@@ -235,16 +237,16 @@ async function admit(
   metering: RoutedMetering,
   secret: string | undefined,
   times: number,
-): Promise<Charge[]> {
+): Promise<readonly Admitted[]> {
   const headers = secret === undefined ? {} : bearer(secret).headers
   const caller = await metering.identify(headers, ADDRESS)
   assert.ok(!isRefusal(caller))
-  const charges: Charge[] = []
+  const admitted: Admitted[] = []
   for (let n = 0; n < times; n += 1) {
     const admission = await metering.meter.admit(caller)
-    if (admission.kind === 'admitted') charges.push(admission.charge)
+    if (admission.kind === 'admitted') admitted.push(admission)
   }
-  return charges
+  return admitted
 }
 
 async function signMessage(

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { callerMigrations } from '#callers/keys/caller-migrations.ts'
-import type { Admission, Charge, Meter } from '#callers/metering/meter/admission.ts'
+import type { Admission, Meter } from '#callers/metering/meter/admission.ts'
 import { accountOf } from '#callers/metering/meter/decide-batch.ts'
 import { createMeter } from '#callers/metering/meter/meter.ts'
-import { undoBatch } from '#callers/metering/meter/undo-batch.ts'
 import type { Caller } from '#domain/caller.ts'
 import { chainInAccount } from '#ledger/account.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
@@ -34,11 +33,8 @@ export const keyed = (publicId: string, dailyQuota = 5, wallet = 'aa'): Caller =
   wallet: `0x${wallet.repeat(20)}`,
 })
 
-let meters = 0
 export function meterOf(engine: Engine, nowUnix = { value: NOON }): Meter {
-  meters += 1
-  const name = `meter ${meters}`
-  return createMeter({ engine, clock: () => nowUnix.value * 1000, pricePerCall: PRICE, name })
+  return createMeter({ engine, clock: () => nowUnix.value * 1000, pricePerCall: PRICE })
 }
 
 let entries = 0
@@ -52,13 +48,6 @@ export async function fund(engine: Engine, caller: Caller, microUsd: bigint): Pr
   await engine.write((tx) =>
     post(tx, { id, kind: 'credit', reference: id, createdUnix: NOON, postings }),
   )
-}
-
-/** As after a commit that reported an error and stood. */
-export function undo(engine: Engine, charges: readonly Charge[], nowUnix = NOON) {
-  const id = { meter: 'undone', number: 1 }
-  const commit = { id, day: charges[0]?.day ?? 0, charges, stands: true }
-  return engine.write((tx) => undoBatch(tx, { commit, pricePerCall: PRICE, nowUnix }))
 }
 
 export const many = (

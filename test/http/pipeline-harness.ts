@@ -147,21 +147,14 @@ function memoryMeter(state: State): Meter {
         return { kind: 'exhausted', rateLimit: rateLimit(caller) }
       }
       state.counts.set(caller.bucket, used + 1)
-      const charge = {
-        id: '1',
-        bucket: caller.bucket,
-        day: 0,
-        source: 'quota',
-        account: null,
-        countedKey: null,
-      } as const
-      return { kind: 'admitted', source: 'quota', charge, rateLimit: rateLimit(caller) }
+      return { kind: 'admitted', source: 'quota', rateLimit: rateLimit(caller) }
     },
     async rateLimit(caller) {
       check()
       return rateLimit(caller)
     },
     wasRefused: ({ bucket }) => refused.has(bucket),
+    waiting: () => 0,
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { verifyPayerProof } from '#callers/keys/payer-proof.ts'
-import type { Charge } from '#callers/metering/meter/admission.ts'
+import type { Decisions } from '#callers/metering/meter/decide-batch.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { PayerProof } from '#domain/payer-proof.ts'
@@ -20,13 +20,13 @@ import { schemaCheck } from '#operations/audit/audit-schema.ts'
 import type { Outcome } from '#route/route.ts'
 import { type Connection, type Engine, StoreError } from '#store/engine.ts'
 import {
+  type Admitted,
   bearer,
   bodyOf,
   createHarness,
   type Harness,
   SERVICE_NAME,
 } from '#test/callers/callers-harness.ts'
-import { undo } from '#test/callers/meter-harness.ts'
 import { CHAIN_ID, FakeChain, hash, type Transfer } from '#test/payments/fake-chain.ts'
 import { CONFIRMATIONS, NO_CONTRACTS, NO_GUARD } from '#test/payments/payments-harness.ts'
 
@@ -59,11 +59,9 @@ export interface MoneyWorld {
   /** Takes the newest blocks away; their transfers may be mined again, behind another log. */
   reorg(depth: number, isMinedAgain: boolean): Promise<void>
   /** Calls that were admitted, in order. */
-  call(key: HeldKey | undefined, times: number): Promise<readonly Charge[]>
-  /** Calls of one batch, whose commit reports an error and stands. */
-  lose(key: HeldKey | undefined, times: number): Promise<void>
-  /** Charges of one day, as if their commit had just turned out to stand. */
-  undo(charges: readonly Charge[]): Promise<void>
+  call(key: HeldKey | undefined, times: number): Promise<readonly Admitted[]>
+  /** Calls of one batch, whose commit reports an error and stands; returns how many it charged. */
+  lose(key: HeldKey | undefined, times: number): Promise<number>
   /** Lets time pass, and does what is done once a minute. */
   wait(seconds: number): Promise<void>
   get(path: string, key?: HeldKey, query?: Readonly<Record<string, string>>): Promise<Outcome>
@@ -81,7 +79,7 @@ export function createMoneyWorld(
   before?: MoneyWorld,
   verifying: Engine = engine,
 ): MoneyWorld {
-  const commits = { isLost: false }
+  const commits = { isLost: false, charged: 0 }
   const callers = createHarness(losing(engine, commits))
   if (before !== undefined) callers.now.ms = before.callers.now.ms
   const chain = before?.chain ?? new FakeChain()
@@ -105,7 +103,7 @@ export function createMoneyWorld(
     chain,
     ...keyActions(callers),
     ...paymentActions({ engine, verifying }, callers, chain),
-    ...callActions({ engine, verifying }, callers, commits),
+    ...callActions(verifying, callers, commits),
     auditRows,
     async audit() {
       const rows = await auditRows()
@@ -221,6 +219,8 @@ function paymentActions(
 
 interface Commits {
   isLost: boolean
+  /** Calls that were charged and not answered. */
+  charged: number
 }
 
 /** A store whose commits stand, and report an error while `isLost`. */
@@ -230,23 +230,18 @@ function losing(engine: Engine, commits: Commits): Engine {
     async write(work, onCommitted) {
       if (!commits.isLost) return engine.write(work, onCommitted)
       const done = await engine.write(work)
+      const { admissions } = done as Decisions
+      commits.charged = admissions.filter((each) => each.kind === 'admitted').length
       throw new StoreError('the connection is lost at the commit', { cause: done })
     },
   }
 }
 
-/** A batch of nobody's calls: the one before it is resolved first. */
-async function resolved(callers: Harness): Promise<void> {
-  const { meter } = callers.metering
-  const nobody = { ...callers.metering.anonymous('192.0.2.99'), dailyQuota: 0 }
-  await meter.admit(nobody)
-}
-
 function callActions(
-  { engine, verifying }: { readonly engine: Engine; readonly verifying: Engine },
+  verifying: Engine,
   callers: Harness,
   commits: Commits,
-): Pick<MoneyWorld, 'call' | 'lose' | 'undo' | 'wait' | 'get'> {
+): Pick<MoneyWorld, 'call' | 'lose' | 'wait' | 'get'> {
   const clock = () => callers.now.ms
   const retain = createRetention({ engine: verifying, clock, headUnix: async () => unixNow(clock) })
   return {
@@ -256,19 +251,18 @@ function callActions(
       const admissions = await Promise.all(
         Array.from({ length: times }, () => callers.metering.meter.admit(caller)),
       )
-      return admissions.flatMap((each) => (each.kind === 'admitted' ? [each.charge] : []))
+      return admissions.flatMap((each) => (each.kind === 'admitted' ? [each] : []))
     },
     async lose(key, times) {
       const caller = await callerOf(callers, key)
-      if (caller === undefined) return
+      if (caller === undefined) return 0
       commits.isLost = true
       const calls = Array.from({ length: times }, () => callers.metering.meter.admit(caller))
       const ended = await Promise.allSettled(calls)
       commits.isLost = false
       assert.ok(ended.every(({ status }) => status === 'rejected'))
-      await resolved(callers)
+      return commits.charged
     },
-    undo: (charges) => undo(engine, charges, unixNow(clock)),
     async wait(seconds) {
       callers.now.ms += seconds * 1_000
       await closeSpendDays({ engine: verifying, clock })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import type { Charge } from '#callers/metering/meter/admission.ts'
+import { startOfDay, unixNow } from '#lib/time.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
@@ -27,7 +27,6 @@ type Step =
   | { readonly kind: 'reorg'; readonly depth: number; readonly again: boolean }
   | { readonly kind: 'call'; readonly key: number; readonly times: number }
   | { readonly kind: 'lose'; readonly key: number; readonly times: number }
-  | { readonly kind: 'undo'; readonly charge: number }
   | { readonly kind: 'wait'; readonly hours: number }
 
 const WALLETS = 2
@@ -67,7 +66,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ ...kind('lose'), key: one, times: fc.integer({ min: 1, max: 20 }) }),
   },
-  { weight: 3, arbitrary: fc.record({ ...kind('undo'), charge: one }) },
   {
     weight: 1,
     arbitrary: fc.record({ ...kind('wait'), hours: fc.integer({ min: 1, max: 30 }) }),
@@ -75,11 +73,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 interface Charged {
-  readonly charge: Charge
-  readonly publicId: string
+  readonly key: HeldKey
+  readonly day: number
+  readonly calls: number
 }
 
-/** What the clients themselves know: the calls that they were answered. */
+/** What was charged: calls that were answered, and those of lost commits. */
 interface Seen {
   readonly wallets: readonly ReturnType<typeof newWallet>[]
   readonly keys: HeldKey[]
@@ -109,12 +108,6 @@ async function take(world: MoneyWorld, seen: Seen, each: Step): Promise<void> {
   if (each.kind === 'confirm') return world.confirm()
   if (each.kind === 'reorg') return world.reorg(each.depth, each.again)
   if (each.kind === 'wait') return world.wait(each.hours * 3_600)
-  if (each.kind === 'undo') {
-    // The newest first: those are the paid ones, and the days that are still open.
-    const at = Math.max(0, seen.charges.length - 1 - (each.charge % 20))
-    const [made] = seen.charges.splice(at, 1)
-    return made && world.undo([made.charge])
-  }
   if (each.kind === 'mint') {
     const wallet = pick(seen.wallets, each.wallet)
     const isFull = seen.keys.filter((key) => key.wallet === wallet).length >= 5
@@ -131,11 +124,13 @@ async function take(world: MoneyWorld, seen: Seen, each: Step): Promise<void> {
   } else if (each.kind === 'deposit') {
     const payer = pick(seen.wallets, each.payer)
     if (payer !== undefined) await world.deposit({ payer, key, amount: BigInt(each.amount) })
-  } else if (each.kind === 'lose') {
-    await world.lose(key, each.times)
-  } else if (each.kind === 'call') {
-    const charges = await world.call(key, each.times)
-    for (const charge of charges) seen.charges.push({ charge, publicId: key.publicId })
+  } else if (each.kind === 'lose' || each.kind === 'call') {
+    const calls =
+      each.kind === 'lose'
+        ? await world.lose(key, each.times)
+        : (await world.call(key, each.times)).length
+    const day = startOfDay(unixNow(() => world.callers.now.ms))
+    if (calls > 0) seen.charges.push({ key, day, calls })
   } else if (each.kind === 'rotate') {
     const made = await world.rotate(key)
     if (made === undefined) return
@@ -160,7 +155,7 @@ interface Statement {
   }[]
 }
 
-/** The service's statement is the clients' own count, for each day and key. */
+/** The service's history is what was charged, for each day and key. */
 async function compareStatements(world: MoneyWorld, seen: Seen): Promise<void> {
   for (const wallet of seen.wallets) {
     const reader = await world.mint(wallet)
@@ -169,10 +164,10 @@ async function compareStatements(world: MoneyWorld, seen: Seen): Promise<void> {
     for (const day of bodyOf<Statement>(outcome).history)
       for (const key of day.keys) told.set(`${day.dateUnix} ${key.publicId}`, key.requestCount)
     const own = new Map<string, number>()
-    for (const { charge, publicId } of seen.charges) {
-      if (charge.bucket !== `wallet:${wallet.address.toLowerCase()}`) continue
-      const name = `${charge.day} ${publicId}`
-      own.set(name, (own.get(name) ?? 0) + 1)
+    for (const { key, day, calls } of seen.charges) {
+      if (key.wallet !== wallet) continue
+      const name = `${day} ${key.publicId}`
+      own.set(name, (own.get(name) ?? 0) + calls)
     }
     assert.deepEqual(told, own)
   }

@@ -28,13 +28,12 @@ export const callerGuards: readonly Guard[] = [
     columns: ['paid'],
     when: 'new.paid > old.paid and old.used < old.quota',
   },
-  // Free calls go down only as far as they are refunded.
   {
     table: 'usage_days',
-    name: 'usage_days_go_down_by_refunds',
+    name: 'usage_days_only_grow',
     on: 'update',
-    columns: ['used', 'returned'],
-    when: `new.used + new.returned < old.used + old.returned or new.returned < old.returned`,
+    columns: ['used', 'paid'],
+    when: 'new.used < old.used or new.paid < old.paid',
   },
 ]
 
@@ -79,7 +78,6 @@ export const callerMigrations: readonly Migration[] = [
         bucket text not null,
         used bigint not null check (used >= 0),
         paid bigint not null check (paid >= 0),
-        returned bigint not null default 0,
         -- What the last batch granted: an upsert returns only what its row holds.
         granted bigint not null,
         quota bigint not null,
@@ -93,19 +91,7 @@ export const callerMigrations: readonly Migration[] = [
         used bigint not null check (used >= 0),
         primary key (day, public_id)
       );
-      create index key_days_by_key on key_days (public_id, day);
-      create table refunds (
-        day bigint not null,
-        receipt text not null,
-        primary key (day, receipt)
-      );
-      create table meters (
-        meter text primary key,
-        batch bigint not null,
-        day bigint not null,
-        given_up smallint not null default 0 check (given_up in (0, 1))
-      );
-      create index meters_by_day on meters (day, meter)`,
+      create index key_days_by_key on key_days (public_id, day)`,
   },
   { id: 1202, name: 'guards of keys and usage', sql: guardsSql(callerGuards) },
   { id: 1203, name: 'limits of keys', sql: 'alter table keys add column limits text' },
@@ -117,16 +103,6 @@ export const callerMigrations: readonly Migration[] = [
     each: 'row',
     payload: 'new.secret_digest',
   }),
-  {
-    id: 1205,
-    name: 'batches before the newest',
-    sql: 'alter table meters add column previous bigint not null default 0',
-  },
-  {
-    id: 1206,
-    name: 'calls charged last need no refunds',
-    sql: 'drop table refunds; alter table meters drop column previous',
-  },
   {
     id: 1207,
     name: 'granted quotas',

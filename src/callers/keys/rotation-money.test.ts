@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import type { Charge } from '#callers/metering/meter/admission.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { keyAccount } from '#ledger/account.ts'
@@ -13,11 +12,9 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
 } from '#test/callers/callers-harness.ts'
-import { undo } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 
-const withCallers = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 const onPostgres = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS, ['postgres']))
 
 async function callerOf({ metering }: Harness, secret: string): Promise<Caller> {
@@ -31,44 +28,6 @@ async function balances({ engine }: Harness): Promise<Record<string, unknown>> {
     select account, micro_usd from balances where account like 'key:%' and micro_usd <> 0`)
   return Object.fromEntries(found.map((row) => [String(row.account), row.micro_usd]))
 }
-
-/** Calls until the free ones are used up, then paid ones. */
-async function pay(harness: Harness, secret: string, calls: number): Promise<Charge[]> {
-  const caller = await callerOf(harness, secret)
-  const paid: Charge[] = []
-  while (paid.length < calls) {
-    const admission = await harness.metering.meter.admit(caller)
-    assert.ok(admission.kind === 'admitted')
-    if (admission.source === 'prepaid') paid.push(admission.charge)
-  }
-  return paid
-}
-
-withCallers(
-  'an undone charge of a key that was rotated goes to its newest rotation',
-  async (harness) => {
-    const key = await harness.mint()
-    await harness.fund(key.publicId, 1_000n)
-    const paid = await pay(harness, key.secret, 3)
-    const next = await harness.rotate(key)
-    const newest = await harness.rotate(next)
-    assert.deepEqual(await balances(harness), { [keyAccount(newest.publicId)]: 700 })
-    const [first, second] = paid
-    assert.ok(first !== undefined && second !== undefined)
-    await undo(harness.engine, [first])
-    await undo(harness.engine, [second])
-    assert.deepEqual(await balances(harness), { [keyAccount(newest.publicId)]: 900 })
-  },
-)
-
-withCallers('an undone charge of a key that was only revoked goes back to it', async (harness) => {
-  const key = await harness.mint()
-  await harness.fund(key.publicId, 1_000n)
-  const paid = await pay(harness, key.secret, 1)
-  await harness.revoke(key)
-  await undo(harness.engine, paid)
-  assert.deepEqual(await balances(harness), { [keyAccount(key.publicId)]: 1_000 })
-})
 
 /** Resolves when so many statements wait for a lock, or the work is done without waiting. */
 async function untilWaiting(

@@ -58,7 +58,7 @@ export interface PaidCalls {
   readonly ofMonth: number
 }
 
-/** Counts keys with those that they replaced; charges that were undone do not count. */
+/** Counts keys with those that they replaced. */
 export async function readPaidCalls(
   connection: Connection,
   day: number,
@@ -66,7 +66,7 @@ export async function readPaidCalls(
 ): Promise<Map<string, PaidCalls>> {
   const { start, end } = monthOf(day)
   const paidFrom = (from: number, until: number) => sql`cast((
-    select coalesce(sum(calls - returned), 0) from spend_days
+    select coalesce(sum(calls), 0) from spend_days
     where account = ${keyAccount('')} || keys.public_id and day >= ${from} and day < ${until}
   ) as bigint)`
   // Subqueries, so that no plan reads the month of every key.

@@ -45,7 +45,7 @@ export const callerChecks: readonly Check[] = [
         select bucket as owner, day, paid, 0 as calls from usage_days where paid > 0
         union all
         select coalesce('wallet:' || keys.wallet, substr(spend.account, 8)), spend.day,
-          0, spend.calls - spend.returned
+          0, spend.calls
         from spend_days as spend left join keys
           on keys.public_id = substr(spend.account, 5) and spend.account like 'key:%'
       ) as parts

@@ -8,12 +8,10 @@ import {
   type AddressBucketDeps,
   createAddressBucket,
 } from './client-address.ts'
-import type { SettlingMeter } from './meter/admission.ts'
+import type { Meter } from './meter/admission.ts'
 import { createMeter } from './meter/meter.ts'
 
 export interface CreateMeteringDeps extends CallersDeps, AddressBucketDeps {
-  /** Cryptographically strong. */
-  readonly randomBytes: (size: number) => Buffer
   readonly pricePerCall: MicroUsd
   readonly guardLimits: GuardLimits
   readonly admissions?: Engine | undefined
@@ -24,7 +22,7 @@ export interface CreateMeteringDeps extends CallersDeps, AddressBucketDeps {
 
 export interface Metering {
   readonly callers: Callers
-  readonly meter: SettlingMeter
+  readonly meter: Meter
   readonly identify: Callers['identify']
   readonly anonymous: Callers['anonymous']
   readonly addressBucket: AddressBucket
@@ -39,8 +37,7 @@ export interface Metering {
 
 export function createMetering(deps: CreateMeteringDeps): Metering {
   const callers = createCallers(deps)
-  const name = deps.randomBytes(16).toString('hex')
-  const meter = createMeter({ ...deps, name })
+  const meter = createMeter(deps)
   return {
     callers,
     meter,

@@ -1,4 +1,4 @@
-import type { Admission, SettlingMeter } from '#callers/metering/meter/admission.ts'
+import type { Admission, Meter } from '#callers/metering/meter/admission.ts'
 import { admitCredited } from '#callers/metering/meter/admit-credited.ts'
 import type { Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
@@ -43,7 +43,7 @@ export interface UnsettledPayment {
 
 export interface CallHooks {
   readonly settlements: FailureGuard
-  readonly meter: Pick<SettlingMeter, 'rateLimit' | 'undoIfCommitted'>
+  readonly meter: Pick<Meter, 'rateLimit'>
   readonly quotaBody: (caller: Caller) => unknown
 }
 
@@ -211,30 +211,15 @@ export class CallPayments {
     }
   }
 
-  /** With the call of a caller, if one is given; undone if the commit reports an error but stands. */
-  async #credit(
-    settled: SettledPayment,
-    caller: Caller | undefined,
-  ): Promise<Admission | undefined> {
-    const { engine, meter } = this.#deps
-    const name = `x402:${settled.payment.id}`
-    let admission: Admission | undefined
-    try {
-      await engine.write(async (connection) => {
-        const isServed = caller !== undefined
-        const credit = () => creditPayment(connection, this.#deps, { ...settled, isServed })
-        if (caller === undefined) await credit()
-        else admission = await admitCredited(connection, this.#deps, { caller, name }, credit)
-      })
-      return admission
-    } catch (error) {
-      if (admission?.kind === 'admitted') {
-        const { charge } = admission
-        const id = { meter: name, number: 1 }
-        meter.undoIfCommitted({ id, day: charge.day, charges: [charge], stands: false })
-      }
-      throw error
-    }
+  /** With the call of a caller, if one is given. */
+  #credit(settled: SettledPayment, caller: Caller | undefined): Promise<Admission | undefined> {
+    return this.#deps.engine.write(async (connection) => {
+      const isServed = caller !== undefined
+      const credit = () => creditPayment(connection, this.#deps, { ...settled, isServed })
+      if (caller !== undefined) return admitCredited(connection, this.#deps, caller, credit)
+      await credit()
+      return undefined
+    })
   }
 
   #pending(payload: PaymentPayload, transaction: Hash | null): UnsettledPayment {

@@ -1,12 +1,10 @@
 import { type Check, DIFFERENCES_MAX, queryCheck } from '#ledger/check.ts'
 import { sql } from '#store/sql.ts'
 
-/** A move stays within a wallet, by rotation, message or an undone charge of a rotated key. */
+/** A move stays within a wallet, by rotation or message. */
 const BETWEEN_KEYS = sql`source.wallet = target.wallet and case
   when entries.id like 'move:rotate:%'
     then entries.id = 'move:rotate:' || target.public_id and source.successor = target.public_id
-  when entries.id like 'move:refund:%' then source.successor is not null
-    and entries.reference = substr(entries.id, 13)
   else entries.id like 'move:%' and exists (
     select 1 from used_messages where used_messages.digest = substr(entries.id, 6)
       and used_messages.action = 'move-balance' and used_messages.wallet = source.wallet) end`
@@ -22,7 +20,7 @@ const COLLECTED = sql`taken.account like 'bucket:%'
 /** Checks movements that are neither deposit nor spending. */
 export const moveChecks: readonly Check[] = [
   queryCheck(
-    'money moves within one wallet only, by a rotation, a signed message, an undone charge or a collection',
+    'money moves within one wallet only, by a rotation, a signed message or a collection',
     sql`select entries.id as subject, 'a known cause within one wallet' as expected,
         entries.kind || ' of ' || coalesce(taken.account, 'nobody') || ' to '
           || coalesce(given.account, 'nobody') as found

@@ -19,7 +19,6 @@ export const ACCOUNT_TABLES = [
   'used_messages',
   'usage_days',
   'key_days',
-  'meters',
   'claims',
   'claim_proofs',
   'credits',

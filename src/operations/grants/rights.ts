@@ -82,7 +82,6 @@ export const WRITES: Readonly<Record<StoreName, Readonly<Record<string, Writes>>
     key_days: { serve: CHANGED, verify: ALL },
     keys: { serve: CHANGED, verify: ['update'] },
     leases: { verify: CHANGED },
-    meters: { serve: CHANGED, verify: ALL },
     postings: { serve: ADDED, verify: ADDED },
     spend_days: { serve: CHANGED, verify: CHANGED },
     usage_days: { serve: CHANGED, verify: ALL },

@@ -18,7 +18,7 @@ onBoth(
   async (store) => {
     const { engine } = store
     assert.equal(await watch(engine)(), 'ok')
-    assert.deepEqual(await engine.read(sql`select meter from meters`), [])
+    assert.deepEqual(await engine.read(sql`select bucket from usage_days`), [])
   },
 )
 
@@ -54,8 +54,8 @@ onPostgres('a read-only server is not ready and says so', async ({ engine, repli
 onBoth('accounts that refuse a row of the meter are not ready', async ({ engine }) => {
   const body =
     engine.dialect === 'postgres'
-      ? 'alter table meters add check (batch > 0)'
-      : "create trigger no_meters before insert on meters begin select raise(abort, 'no'); end"
+      ? 'alter table usage_days add check (day > 0)'
+      : "create trigger no_rows before insert on usage_days begin select raise(abort, 'no'); end"
   await engine.write((tx) => tx.run({ kind: 'sql', parts: [body], values: [] }))
   assert.equal(await watch(engine)(), 'refuses what the meter writes')
 })

@@ -64,17 +64,18 @@ export function watchAccounts({
   }
 }
 
-class Undone extends Error {}
+class RolledBack extends Error {}
 
-/** Writes as a batch of the meter begins, and rolls back. */
+/** Writes a row of the meter, and rolls back. */
 async function canWrite(engine: Engine): Promise<boolean> {
   try {
     await engine.write(async (connection) => {
-      await connection.run(sql`insert into meters (meter, batch, day) values ('readyz', 0, 0)`)
-      throw new Undone()
+      await connection.run(sql`insert into usage_days (day, bucket, used, paid, granted, quota, quota_most)
+        values (0, 'readyz', 0, 0, 0, 0, 0)`)
+      throw new RolledBack()
     })
   } catch (error) {
-    return error instanceof Undone
+    return error instanceof RolledBack
   }
   return false
 }

@@ -263,6 +263,7 @@ describe('the pipeline', () => {
       meter: {
         admit: () => new Promise(() => undefined),
         wasRefused: () => false,
+        waiting: () => 0,
         rateLimit: () => new Promise(() => undefined),
       },
     })
@@ -306,6 +307,7 @@ describe('the pipeline', () => {
       meter: {
         admit: () => Promise.reject(new Error('not reached')),
         wasRefused: () => false,
+        waiting: () => 0,
         rateLimit: () => {
           reads += 1
           return Promise.reject(new Error('down'))
@@ -331,6 +333,7 @@ describe('the pipeline', () => {
       meter: {
         admit: () => Promise.reject(new Error('not reached')),
         wasRefused: () => false,
+        waiting: () => 0,
         rateLimit: () => {
           reads += 1
           return Promise.reject(new Error('down'))

@@ -2,7 +2,7 @@ import { findKey, lockSuccessor } from '#callers/keys/key-store.ts'
 import { hasCap } from '#callers/keys/limits.ts'
 import { capLeft, readPaidCalls } from '#callers/keys/spending-caps.ts'
 import { decideBatch } from '#callers/metering/meter/decide-batch.ts'
-import { type BatchId, lockUsageDay } from '#callers/metering/meter/meter-statements.ts'
+import { lockUsageDay } from '#callers/metering/meter/meter-statements.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
@@ -22,13 +22,13 @@ export interface ChargeDeps {
 export async function chargeEvent(
   connection: Connection,
   { clock, pricePerCall }: ChargeDeps,
-  { caller, id }: { readonly caller: KeyedCaller; readonly id: BatchId },
+  caller: KeyedCaller,
 ): Promise<boolean> {
   const day = startOfDay(unixNow(clock))
   // Locks in the meter's order: days of usage, then keys.
   await lockUsageDay(connection, { bucket: caller.bucket, day, quota: caller.dailyQuota })
   const admits = [await newestPayer(connection, caller)]
-  const batch = { id, admits, readers: [], day, pricePerCall }
+  const batch = { admits, readers: [], day, pricePerCall }
   const { admissions } = await decideBatch(connection, batch)
   return admissions[0]?.kind === 'admitted'
 }
@@ -48,7 +48,7 @@ export async function canPay(
   caller: KeyedCaller,
 ): Promise<boolean> {
   const day = startOfDay(unixNow(clock))
-  const batch = { id: { meter: '', number: 0 }, admits: [], readers: [caller], day, pricePerCall }
+  const batch = { admits: [], readers: [caller], day, pricePerCall }
   const { rateLimits } = await decideBatch(connection, batch)
   const [own] = rateLimits
   if (own === undefined || own.remaining > 0) return own !== undefined

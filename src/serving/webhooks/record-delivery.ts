@@ -43,8 +43,7 @@ async function move(
   const own = await lockWebhook(connection, webhook.id)
   if (own?.cursor !== webhook.cursor || own.state !== webhook.state) return undefined
   const delivered = own.delivered + 1
-  const id = { meter: `webhook:${own.id}`, number: delivered }
-  if (caller !== null && !(await chargeEvent(connection, deps, { caller, id })))
+  if (caller !== null && !(await chargeEvent(connection, deps, caller)))
     return refuse('quota_exceeded', 'the event cannot be paid')
   const day = startOfDay(nowUnix)
   const calls = own.capDay === day ? own.capCalls : 0

@@ -22,7 +22,7 @@ class CallerState {
 export class BucketState {
   readonly days = new Map<number, BucketDay>()
   inFlight = 0
-  /** Calls without an answer: each may have been counted or not, on the day it was sent or the next. */
+  /** Calls without an answer, or with 503: each may have been counted or not, on the day it was sent or the next. */
   lost = 0
   /** The least quota that any answer named. */
   quotaLeast = Number.POSITIVE_INFINITY
@@ -30,7 +30,7 @@ export class BucketState {
 }
 
 export interface TruthOptions {
-  /** While the store fails, whatever needs it may be answered 503; that is never counted. */
+  /** While the store fails, whatever needs it may be answered 503; a lost COMMIT reply may have counted that. */
   readonly mayBeUnavailable?: boolean
   /** How many replicas a call reached, where a proxy asks another one; one unless given. */
   readonly reached?: (call: number) => number
@@ -74,8 +74,15 @@ export class Truth {
         break
       case 'answered':
         this.#inFlight(entry.kind, caller, bucket, -this.#reached(entry.call))
-        // Each replica but the one that answered may have counted it.
-        this.#lost(entry.kind, caller, bucket, Math.max(0, this.#reached(entry.call) - 1))
+        // Each replica but the one that answered may have counted it, and that one if it answered 503.
+        this.#lost(
+          entry.kind,
+          caller,
+          bucket,
+          entry.status === 503
+            ? this.#reached(entry.call)
+            : Math.max(0, this.#reached(entry.call) - 1),
+        )
         this.#answered(entry, caller, bucket)
         break
       case 'lost':
@@ -132,10 +139,8 @@ export class Truth {
     }
     day.free += 1
     const unit = answer.limit - answer.remaining
-    // Nothing left says only that the unit was the last one or beyond; what is given back after a
-    // 503 is taken again.
-    const isTelling = answer.remaining > 0 && !this.#mayBeUnavailable
-    if (isTelling && !day.take(unit))
+    // Nothing left says only that the unit was the last one or beyond.
+    if (answer.remaining > 0 && !day.take(unit))
       this.#broken('two answers took the same unit of a day', answer, `unit ${unit}`)
     if (day.free > day.quotaMost)
       this.#broken('more free calls than the quota', answer, `${day.free} of ${day.quotaMost}`)

@@ -119,7 +119,7 @@ async function measureRounds(contestants: readonly Contestant[]): Promise<readon
 /** Medians of the rounds. */
 function printRounds(rounds: readonly Round[]): void {
   const groups = Map.groupBy(rounds, (each) => `${each.callers}, ${each.connections} connections`)
-  const head = ['', 'requests/s', 'p50 ms', 'p99 ms', 'commits/s', 'CPU us', 'peak MB', 'load']
+  const head = ['', 'requests/s', 'p50 ms', 'p99 ms', 'CPU us', 'peak MB', 'load']
   for (const [name, group] of groups) {
     const rows = ids.flatMap((id) => {
       const list = group.flatMap(({ measured }) => measured.get(id) ?? [])
@@ -128,8 +128,7 @@ function printRounds(rounds: readonly Round[]): void {
       const latency = [of((each) => each.p50Ms), of((each) => each.p99Ms)]
       const use = [of((each) => each.cpuMicroseconds), of((each) => each.peakMegabytes)]
       const rates = [of((each) => each.requestsPerSecond), ...latency]
-      const commits = of((each) => each.commitsPerSecond)
-      return [[`${id} ${CONTESTANTS[id]}`, ...rates, commits, ...use, of((each) => each.loadShare)]]
+      return [[`${id} ${CONTESTANTS[id]}`, ...rates, ...use, of((each) => each.loadShare)]]
     })
     process.stdout.write(`${name}\n`)
     printTable(head, rows)

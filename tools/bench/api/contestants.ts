@@ -32,7 +32,7 @@ export interface Contestant {
   /** Secrets that it knows; rivals take any. */
   readonly secretsFile: string
   /** Calls that were counted so far, and transactions that counted them. */
-  counted?(): Promise<{ readonly calls: number; readonly commits: number }>
+  counted?(): Promise<number>
   /** Lets the database finish what the load left it to do, so that nobody else is measured beside it. */
   settle?(): Promise<void>
 }
@@ -107,9 +107,8 @@ async function startOurs(
 function countedIn(place: SextonPlace) {
   return withAccounts(place, async (engine) => {
     const [row = {}] = await engine.read(sql`
-      select cast(coalesce(sum(used + paid), 0) as bigint) as calls,
-        (select cast(coalesce(sum(batch), 0) as bigint) from meters) as commits from usage_days`)
-    return { calls: column.integer(row, 'calls'), commits: column.integer(row, 'commits') }
+      select cast(coalesce(sum(used + paid), 0) as bigint) as calls from usage_days`)
+    return column.integer(row, 'calls')
   })
 }
 

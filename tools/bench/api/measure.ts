@@ -19,7 +19,6 @@ export interface Measured {
   readonly requestsPerSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
-  readonly commitsPerSecond: number
   /** Processor time of the server for one request, in microseconds. */
   readonly cpuMicroseconds: number
   readonly peakMegabytes: number
@@ -37,7 +36,7 @@ export async function measure(contestant: Contestant, load: Load): Promise<Measu
   const { id, server } = contestant
   const look = async () => ({
     cpu: await cpuSeconds(server.pid),
-    ...((await contestant.counted?.()) ?? { calls: Number.NaN, commits: Number.NaN }),
+    calls: (await contestant.counted?.()) ?? Number.NaN,
   })
   const before = await look()
   const { requests, seconds, ...result } = await runWrk(contestant, load)
@@ -49,7 +48,6 @@ export async function measure(contestant: Contestant, load: Load): Promise<Measu
     requestsPerSecond: requests / seconds,
     p50Ms: result.p50Ms,
     p99Ms: result.p99Ms,
-    commitsPerSecond: (after.commits - before.commits) / seconds,
     cpuMicroseconds: ((after.cpu - before.cpu) / requests) * 1e6,
     peakMegabytes: await peakMegabytes(server.pid),
     loadShare: result.cpuSeconds / seconds,

@@ -42,7 +42,7 @@ onBoth(
   "a day's first call pays for itself while others of its payer wait to be decided",
   async (store) => {
     const { engine } = store
-    const meter = createMeter({ engine: store.replica(), clock, pricePerCall: 100n, name: 'meter' })
+    const meter = createMeter({ engine: store.replica(), clock, pricePerCall: 100n })
     const credit = (id: string) => ({
       id,
       kind: 'credit' as const,
@@ -57,7 +57,7 @@ onBoth(
     let other: Promise<unknown> = Promise.resolve()
     const deps = { clock, pricePerCall: 100n }
     const admission = await engine.write((tx) =>
-      admitCredited(tx, deps, { caller: PAYER, name: 'payment' }, async () => {
+      admitCredited(tx, deps, PAYER, async () => {
         await post(tx, credit('late'))
         other = meter.admit(PAYER)
         await untilSomebodyWaits(engine)

@@ -9,22 +9,20 @@ import { lockUsageDay } from './meter-statements.ts'
 
 /**
  * Admits a call in the transaction that credits its caller, so that the payment pays for it;
- * undefined if `credit` is. `name` is unique for ever. A rotated key's newest rotation pays.
+ * undefined if `credit` is. A rotated key's newest rotation pays.
  */
 export async function admitCredited(
   connection: Connection,
   deps: { readonly clock: Clock; readonly pricePerCall: MicroUsd },
-  input: { readonly caller: Caller; readonly name: string },
+  caller: Caller,
   credit: () => Promise<{ readonly key: string | null } | undefined>,
 ): Promise<Admission | undefined> {
-  const { caller, name } = input
   const day = startOfDay(unixNow(deps.clock))
   await lockUsageDay(connection, { bucket: caller.bucket, day, quota: caller.dailyQuota })
   const credited = await credit()
   if (credited === undefined) return undefined
-  const { pricePerCall } = deps
   const admits = [await payerOf(connection, caller, credited.key)]
-  const batch = { id: { meter: name, number: 1 }, admits, readers: [], day, pricePerCall }
+  const batch = { admits, readers: [], day, pricePerCall: deps.pricePerCall }
   return (await decideBatch(connection, batch)).admissions[0]
 }
 

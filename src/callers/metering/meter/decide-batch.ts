@@ -6,29 +6,23 @@ import { bucketAccount, keyAccount } from '#ledger/account.ts'
 import { type Spent, spendCalls } from '#ledger/spend.ts'
 import { nextMidnight } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import type { Admission, Charge, MeterState, Refused } from './admission.ts'
+import type { Admission, MeterState, Refused } from './admission.ts'
 import {
   addKeyUnits,
   addPaid,
-  type BatchId,
   readStanding,
-  recordBatch,
   type Standing,
   type Taken,
   takeUnits,
   wantedOf,
 } from './meter-statements.ts'
 
-interface Counted {
-  readonly id: BatchId
+export interface Batch {
   readonly admits: readonly Caller[]
+  readonly readers: readonly Caller[]
   /** Unix seconds, for the whole batch. */
   readonly day: number
   readonly pricePerCall: MicroUsd
-}
-
-export interface Batch extends Counted {
-  readonly readers: readonly Caller[]
 }
 
 export interface Decisions {
@@ -46,12 +40,13 @@ const NOTHING_SPENT: ReadonlyMap<string, Spent> = new Map()
 
 /**
  * Decides calls in arrival order, in one transaction: free units, then prepaid calls. It takes at
- * most four statements without payment and seven with, and for capped keys a lock each and one
+ * most three statements without payment and six with, and for capped keys a lock each and one
  * sum. Locks usage_days, key_days, keys, balances, spend_days in that order.
  */
 export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
   const { admits, readers, day } = batch
-  const taken = admits.length === 0 ? NOTHING_TAKEN : await countBatch(connection, batch)
+  const taken =
+    admits.length === 0 ? NOTHING_TAKEN : await takeUnits(connection, day, wantedOf(admits))
   const { keyUnits, beyondQuota } = shareUnits(admits, taken)
   const asked = [...beyondQuota, ...readers, ...admits.filter(tellsLowBalance)]
   const standing =
@@ -72,18 +67,6 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   const admissions = admits.map((caller) => tally.admit(caller))
   if (tally.paid.size > 0) await addPaid(connection, day, tally.paid)
   return { admissions, rateLimits: readers.map((caller) => tally.rateLimit(caller)) }
-}
-
-async function countBatch(
-  connection: Connection,
-  batch: Batch,
-): Promise<ReadonlyMap<string, Taken>> {
-  const recording = recordBatch(connection, batch)
-  const taking = takeUnits(connection, batch.day, wantedOf(batch.admits))
-  // Statements must not outlive their transaction.
-  await Promise.allSettled([recording, taking])
-  await recording
-  return taking
 }
 
 interface Shares {
@@ -166,15 +149,14 @@ interface BucketTally {
 class Tally {
   /** Keyed by bucket. */
   readonly paid = new Map<string, number>()
-  readonly #batch: Counted
+  readonly #batch: Batch
   readonly #outcome: Outcome
   readonly #buckets = new Map<string, BucketTally>()
   /** Keyed by account. */
   readonly #callsLeft = new Map<string, number>()
   readonly #newest = new Map<string, Caller>()
-  #charges = 0
 
-  constructor(batch: Counted, outcome: Outcome) {
+  constructor(batch: Batch, outcome: Outcome) {
     this.#batch = batch
     this.#outcome = outcome
     for (const [account, { calls }] of outcome.spent) this.#callsLeft.set(account, calls)
@@ -186,7 +168,7 @@ class Tally {
     if (bucket.unitsLeft > 0) {
       bucket.unitsLeft -= 1
       bucket.used += 1
-      return this.#admitted(caller, null)
+      return this.#admitted(caller, 'quota')
     }
     const account = accountOf(caller)
     const callsLeft = this.#callsLeft.get(account) ?? 0
@@ -194,7 +176,7 @@ class Tally {
     this.#callsLeft.set(account, callsLeft - 1)
     bucket.paid += 1
     this.paid.set(caller.bucket, (this.paid.get(caller.bucket) ?? 0) + 1)
-    return this.#admitted(caller, account)
+    return this.#admitted(caller, 'prepaid')
   }
 
   #refused(caller: Caller, account: string): Admission {
@@ -237,17 +219,11 @@ class Tally {
     }
   }
 
-  #admitted(caller: Caller, account: string | null): Admission {
-    const source: Charge['source'] = account === null ? 'quota' : 'prepaid'
-    const { id, day } = this.#batch
-    this.#charges += 1
-    const name = `${id.meter}:${id.number}:${this.#charges}`
-    const countedKey = source === 'quota' ? countedKeyOf(caller) : null
-    const charge = { id: name, bucket: caller.bucket, day, source, account, countedKey }
+  #admitted(caller: Caller, source: 'quota' | 'prepaid'): Admission {
     const low = caller.kind === 'keyed' ? caller.limits?.lowBalanceMicroUsd : undefined
     const isLow = low !== undefined && this.#balance(caller) < low
     const rateLimit = this.#usage(caller)
-    return { kind: 'admitted', source, charge, rateLimit, ...(isLow && { isBalanceLow: true }) }
+    return { kind: 'admitted', source, rateLimit, ...(isLow && { isBalanceLow: true }) }
   }
 
   #bucket({ bucket }: Caller): BucketTally {

@@ -31,7 +31,7 @@ const onPostgres = (guarantee: string, work: (engine: Engine, url: string) => Pr
 
 const FAIL = `create function accounts.fail() returns trigger language plpgsql as
   $$ begin raise exception 'could not serialize access' using errcode = '40001'; end $$`
-const BOUND = 'on accounts.meters'
+const BOUND = 'on accounts.usage_days'
 const FOR_EACH = 'for each row execute function accounts.fail()'
 const TRIGGERS = {
   'a statement': `create trigger fail before update ${BOUND} ${FOR_EACH}`,
@@ -52,7 +52,7 @@ for (const [at, trigger] of Object.entries(TRIGGERS))
         assert.match(error.cause.message, /could not serialize access/)
         return true
       })
-      await runAsOwner(url, 'drop trigger fail on accounts.meters')
+      await runAsOwner(url, 'drop trigger fail on accounts.usage_days')
       assert.equal(await used(), 1)
       assert.equal((await meter.admit(caller)).kind, 'admitted')
       assert.equal(await used(), 2)

@@ -14,16 +14,13 @@ import {
   NOON,
   PRICE,
   sources,
-  undo,
 } from '#test/callers/meter-harness.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
-import type { Admission } from './admission.ts'
 import { accountOf } from './decide-batch.ts'
 
 type Step =
   | { readonly do: 'calls'; readonly callers: readonly number[] }
   | { readonly do: 'fund'; readonly caller: number; readonly microUsd: bigint }
-  | { readonly do: 'undo' }
   | { readonly do: 'day' }
 
 const CALLERS = [keyed('00000001', 3), keyed('00000002', 3), anonymous('192.0.2.1', 2)]
@@ -39,7 +36,6 @@ const steps = fc.array(
       caller: fc.nat(CALLERS.length - 1),
       microUsd: fc.bigInt({ min: 1n, max: 450n }),
     }),
-    fc.record({ do: fc.constant('undo' as const) }),
     fc.record({ do: fc.constant('day' as const) }),
   ),
   { maxLength: 14 },
@@ -65,19 +61,12 @@ class Model {
     this.paid.set(bucket, (this.paid.get(bucket) ?? 0) + 1)
     return 'prepaid'
   }
-
-  undo(bucket: string, account: string | null): void {
-    const counts = account === null ? this.used : this.paid
-    counts.set(bucket, (counts.get(bucket) ?? 0) - 1)
-    if (account !== null) this.balances.set(account, (this.balances.get(account) ?? 0n) + PRICE)
-  }
 }
 
 async function runAgainstModel(engine: Engine, list: readonly Step[]): Promise<void> {
   const model = new Model()
   const now = { value: NOON }
   const meter = meterOf(engine, now)
-  const admitted: (Extract<Admission, { kind: 'admitted' }> & { bucket: string })[] = []
   for (const step of list) {
     if (step.do === 'day') {
       model.day += 1
@@ -87,11 +76,6 @@ async function runAgainstModel(engine: Engine, list: readonly Step[]): Promise<v
       await fund(engine, caller, step.microUsd)
       const account = accountOf(caller)
       model.balances.set(account, (model.balances.get(account) ?? 0n) + step.microUsd)
-    } else if (step.do === 'undo') {
-      const last = admitted.pop()
-      if (last === undefined) continue
-      await undo(engine, [last.charge], now.value)
-      model.undo(last.bucket, last.charge.account)
     } else {
       const callers = step.callers.map((index) => CALLERS[index] ?? keyed('00000001'))
       const admissions = await Promise.all(callers.map((caller) => meter.admit(caller)))
@@ -99,9 +83,6 @@ async function runAgainstModel(engine: Engine, list: readonly Step[]): Promise<v
         sources(admissions),
         callers.map((caller) => model.admit(caller)),
       )
-      for (const each of admissions)
-        if (each.kind === 'admitted')
-          admitted.push({ ...each, bucket: `${model.day}:${each.charge.bucket}` })
     }
   }
   for (const caller of CALLERS) {

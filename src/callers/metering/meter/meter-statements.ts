@@ -1,49 +1,8 @@
 import type { MicroUsd } from '#domain/money.ts'
 import { balancesOf } from '#ledger/balance.ts'
-import { type BulkInsert, type Connection, type Row, StoreError } from '#store/engine.ts'
+import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { inNames, sql } from '#store/sql.ts'
-
-/** Numbered by process; they never overlap. */
-export interface BatchId {
-  readonly meter: string
-  readonly number: number
-}
-
-/** Marks a process's newest batch for `endUnknownBatch`. Throws StoreError for an abandoned batch. */
-export async function recordBatch(
-  connection: Connection,
-  { id, day }: { readonly id: BatchId; readonly day: number },
-): Promise<void> {
-  const recorded = await connection.insert(RECORDED, [[id.meter, id.number, day]])
-  if (recorded.length === 0) throw new StoreError('the batch was given up')
-}
-
-const RECORDED: BulkInsert = {
-  table: 'meters',
-  columns: { meter: 'text', batch: 'bigint', day: 'bigint' },
-  conflict: `on conflict (meter) do update set
-    batch = excluded.batch, day = excluded.day, given_up = 0 where meters.batch < excluded.batch
-    returning batch`,
-}
-
-/**
- * Whether the process's newest batch was committed; true once only. Waits for a commit in progress, and
- * abandons a batch that is not committed: `recordBatch` then refuses it.
- */
-export async function endUnknownBatch(
-  connection: Connection,
-  { id, day }: { readonly id: BatchId; readonly day: number },
-): Promise<boolean> {
-  const [row] = await connection.run(sql`
-    insert into meters (meter, batch, day) values (${id.meter}, 0, ${day})
-    on conflict (meter) do update set batch = meters.batch returning batch, given_up`)
-  const newest = row === undefined ? 0 : column.integer(row, 'batch')
-  if (newest > id.number) return false
-  await connection.run(sql`
-    update meters set batch = ${id.number}, given_up = 1 where meter = ${id.meter}`)
-  return newest === id.number && row?.given_up === 0
-}
 
 export interface UsageDay {
   readonly used: number

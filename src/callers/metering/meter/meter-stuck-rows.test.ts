@@ -83,7 +83,6 @@ onPostgres(
       engine: stores.engine,
       clock: () => NOON * 1_000,
       pricePerCall: PRICE,
-      name: 'held',
       report: (error) => reports.push(error),
     })
     await meter.admit(caller('victim'))
@@ -108,7 +107,6 @@ onPostgres('no call waits for connections that all others hold', async (stores) 
     admissions: engine,
     clock: () => NOON * 1_000,
     pricePerCall: PRICE,
-    name: 'own connections',
   })
   await meter.admit(caller('locked'))
   const free = await hold(stores, 'locked')

@@ -15,7 +15,6 @@ import {
   meterOf,
   NOON,
   sources,
-  undo,
 } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
@@ -141,47 +140,22 @@ onBoth('an anonymous bucket pays from a balance of its own', async ({ engine }) 
   assert.deepEqual(sources([await meter.admit(anonymous('192.0.2.1'))]), ['quota'])
 })
 
-onBoth('undoing a charge gives back exactly what was taken', async ({ engine }) => {
-  const meter = meterOf(engine)
-  await fund(engine, keyed('00000001'), 300n)
-  const admissions = await many(
-    7,
+onBoth('midnight starts a new day', async (store) => {
+  const now = { value: nextMidnight(NOON) - 1 }
+  const meter = meterOf(store.engine, now)
+  const [last] = await many(
+    5,
     () => meter,
     () => keyed('00000001'),
   )
-  const [first, last] = [admissions[0], admissions[6]]
-  assert.ok(first?.kind === 'admitted' && last?.kind === 'admitted')
-  await undo(engine, [first.charge, last.charge])
-  const rateLimit = await meter.rateLimit(keyed('00000001'))
-  assert.deepEqual(
-    [rateLimit.requestCount, rateLimit.overageCount, rateLimit.remaining, rateLimit.prepaidBalance],
-    [5, 1, 1, 200n],
-  )
-  await assertSound(engine)
+  assert.equal(last?.rateLimit.resetUnix, now.value + 1)
+  now.value += 1
+  const first = await meter.admit(keyed('00000001'))
+  assert.equal(first.rateLimit.remaining, 4)
+  assert.equal(first.rateLimit.resetUnix, now.value + DAY_SECONDS)
+  now.value -= 1
+  assert.equal((await meter.rateLimit(keyed('00000001'))).requestCount, 5)
 })
-
-onBoth(
-  'midnight starts a new day, and an undone charge leaves the day it was charged to',
-  async (store) => {
-    const now = { value: nextMidnight(NOON) - 1 }
-    const meter = meterOf(store.engine, now)
-    const [last] = await many(
-      5,
-      () => meter,
-      () => keyed('00000001'),
-    )
-    assert.ok(last?.kind === 'admitted')
-    assert.equal(last.rateLimit.resetUnix, now.value + 1)
-    now.value += 1
-    const first = await meter.admit(keyed('00000001'))
-    assert.equal(first.rateLimit.remaining, 4)
-    assert.equal(first.rateLimit.resetUnix, now.value + DAY_SECONDS)
-    await undo(store.engine, [last.charge])
-    assert.equal((await meter.rateLimit(keyed('00000001'))).requestCount, 1)
-    now.value -= 1
-    assert.equal((await meter.rateLimit(keyed('00000001'))).requestCount, 4)
-  },
-)
 
 onBoth(
   'a tier that falls mid-day lowers the quota and never makes the rest negative',
@@ -250,21 +224,6 @@ test('a store that fails admits nobody, and every waiter learns it', async () =>
     ])
     for (const outcome of outcomes)
       assert.ok(outcome.status === 'rejected' && outcome.reason instanceof MeteringUnavailable)
-  })
-})
-
-test('a commit whose outcome is unknown counts as not admitted', async () => {
-  await onSqlite(MIGRATIONS, async ({ engine }) => {
-    const cut: Engine = {
-      ...engine,
-      write: async (work) => {
-        await engine.write(work)
-        throw new StoreError('connection cut during commit')
-      },
-    }
-    await assert.rejects(meterOf(cut).admit(keyed('00000001')), MeteringUnavailable)
-    const after = await meterOf(engine).rateLimit(keyed('00000001'))
-    assert.ok(after.requestCount <= after.dailyQuota)
   })
 })
 

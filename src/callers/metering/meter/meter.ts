@@ -3,15 +3,9 @@ import type { Caller } from '#domain/caller.ts'
 import { growingCache } from '#lib/growing-cache.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
-import {
-  type Admission,
-  MeteringUnavailable,
-  type MeterState,
-  type SettlingMeter,
-} from './admission.ts'
-import { BatchWriter, type BatchWriterDeps, type WaitingCall } from './batch-writer.ts'
+import { type Admission, type Meter, MeteringUnavailable, type MeterState } from './admission.ts'
+import { type BatchWriterDeps, type WaitingCall, writeBatch } from './batch-writer.ts'
 import { GroupCommit } from './group-commit.ts'
-import { UnknownCommits } from './unknown-commits.ts'
 
 export interface MeterDeps extends BatchWriterDeps {
   /** The same store by other connections, for batches; `engine` unless given. */
@@ -24,16 +18,13 @@ export interface MeterDeps extends BatchWriterDeps {
 const REFUSED_MAX = 20_000
 
 /** Commits in groups: requests that arrive during a batch form the next, answered once durable. */
-export function createMeter(deps: MeterDeps): SettlingMeter {
+export function createMeter(deps: MeterDeps): Meter {
   assert(deps.pricePerCall > 0n, 'a paid call has a price above zero')
   const { admissions: engine = deps.engine } = deps
-  const writer = new BatchWriter({ ...deps, engine })
-  // Their own, so that batches do not wait for these.
-  const ofCredits = new UnknownCommits(deps)
   const refusedDay = growingCache<string, number>(REFUSED_MAX)
   const today = () => startOfDay(unixNow(deps.clock))
   const commits = new GroupCommit<WaitingCall>({
-    decide: (batch, onCommitted) => writer.decide(batch, onCommitted),
+    decide: (batch, onCommitted) => writeBatch({ ...deps, engine }, batch, onCommitted),
     onBatch: deps.onBatch,
     onCommit: deps.onCommit,
   })
@@ -56,6 +47,5 @@ export function createMeter(deps: MeterDeps): SettlingMeter {
         add({ kind: 'rate-limit', caller, resolve, reject })
       }),
     wasRefused: ({ identity }) => refusedDay.size > 0 && refusedDay.get(identity) === today(),
-    undoIfCommitted: (commit) => ofCredits.add(commit),
   }
 }

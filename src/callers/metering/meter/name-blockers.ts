@@ -12,7 +12,7 @@ export async function nameBlockers(engine: Engine): Promise<string> {
     where locks.granted and locks.mode <> 'AccessShareLock'
       and locks.relation in (
         to_regclass('usage_days'), to_regclass('key_days'), to_regclass('keys'),
-        to_regclass('balances'), to_regclass('spend_days'), to_regclass('meters'))
+        to_regclass('balances'), to_regclass('spend_days'))
       and sessions.pid <> pg_backend_pid()
     order by since limit ${NAMED_MAX}`)
   const named = sessions.map(({ pid, usename, application_name: name, state, since }) => {

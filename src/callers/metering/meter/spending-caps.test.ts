@@ -9,7 +9,6 @@ import {
   type Harness,
   type Secret,
 } from '#test/callers/callers-harness.ts'
-import { undo } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import type { Admission } from './admission.ts'
@@ -94,17 +93,6 @@ onBoth(
   },
 )
 
-onBoth('an undone charge counts for no cap', async (harness) => {
-  const key = await funded(harness, { dailyPaidCalls: 1 })
-  const admission = await admit(harness, key)
-  assert.equal(admission.kind, 'admitted')
-  if (admission.kind === 'admitted') await undo(harness.engine, [admission.charge])
-  assert.deepEqual(kinds([await admit(harness, key), await admit(harness, key)]), {
-    admitted: 1,
-    limited: 1,
-  })
-})
-
 onBoth('a key that replaces another goes on with its cap and its count', async (harness) => {
   const key = await funded(harness, { dailyPaidCalls: 3 })
   await admit(harness, key)
@@ -151,7 +139,7 @@ onBoth(
     await harness.fund(key.publicId, 100n)
     const deps = { clock: () => harness.now.ms, pricePerCall: 100n }
     const admission = await harness.engine.write((tx) =>
-      admitCredited(tx, deps, { caller, name: 'payment' }, async () => ({ key: key.publicId })),
+      admitCredited(tx, deps, caller, async () => ({ key: key.publicId })),
     )
     assert.equal(admission?.kind, 'limited')
   },

@@ -150,7 +150,7 @@ function partsOf(wallet: string, bucket: string, since: number): Sql {
     from keys join usage_days on usage_days.bucket = 'wallet:' || keys.wallet
     where keys.wallet = ${wallet} and keys.is_first = 1 and usage_days.day >= ${since}
     union all
-    select spend.day, keys.public_id, 0, spend.calls - spend.returned, spend.micro_usd
+    select spend.day, keys.public_id, 0, spend.calls, spend.micro_usd
     from keys join spend_days as spend on spend.account = ${keyAccount('')} || keys.public_id
     where keys.wallet = ${wallet} and spend.day >= ${since}`
 }

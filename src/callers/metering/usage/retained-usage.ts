@@ -32,11 +32,6 @@ export const RETAINED_USAGE: readonly Retained[] = [
           (select 'wallet:' || wallet from keys where keys.public_id = key_days.public_id),
           key_days.public_id))`,
   }),
-  ofDays('batches of the meter', KEEP_ADDRESS_DAYS, {
-    table: sql`meters`,
-    key: sql`meter`,
-    isOver: sql`true`,
-  }),
 ]
 
 interface Days {

@@ -13,7 +13,6 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
 } from '#test/callers/callers-harness.ts'
-import { undo } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { callerChecks } from '../caller-checks.ts'
@@ -81,24 +80,6 @@ onBoth('every call of a wallet stands on its day and with its key', async ({ eng
   assert.deepEqual(keysOf(body.history[2]), { [third.publicId]: 7, [second.publicId]: 6 })
   assert.deepEqual(body.totals, { requestCount: 18, overageCount: 3, spentUsd: 0.0003 })
   assert.deepEqual((await historyOf(harness, third.secret, { days: '3' })).history, body.history)
-})
-
-onBoth('a call whose charge is undone leaves the statement too', async ({ engine }) => {
-  const harness = createHarness(engine)
-  const first = await harness.mint()
-  const second = await harness.mint(first.wallet)
-  await harness.fund(second.publicId, 1_000n)
-  const charges = await harness.admit(second.secret, 12)
-  await harness.admit(first.secret, 1)
-  for (const charge of [charges[0], charges[11]])
-    if (charge !== undefined) await undo(engine, [charge])
-  const { history } = await historyOf(harness, second.secret, { days: '1' })
-  assert.deepEqual(keysOf(history[0]), { [second.publicId]: 10 })
-  assert.deepEqual(
-    [history[0]?.requestCount, history[0]?.overageCount, history[0]?.spentUsd],
-    [10, 1, 0.0001],
-  )
-  for (const check of callerChecks) assert.deepEqual(await engine.snapshot(check.run), [])
 })
 
 onBoth('a balance is told how long it lasts, also after its key was rotated', async (store) => {

@@ -68,7 +68,7 @@ onBoth(
         ...settling,
         receiver: new PaymentReceiver(settling),
         settlements: settling.recoveries,
-        meter: createMeter({ ...settling, engine, name: 'meter' }),
+        meter: createMeter({ ...settling, engine }),
         quotaBody: () => ({}),
       })
       const offered = await calls.offer(CALLER, {

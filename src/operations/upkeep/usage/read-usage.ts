@@ -71,7 +71,7 @@ function ofKeys(since: number): Sql {
 
 function spendOf(since: number): Sql {
   return sql`
-    select substr(account, 5) as public_id, day, calls - returned as calls, micro_usd
+    select substr(account, 5) as public_id, day, calls, micro_usd
     from spend_days where day >= ${since} and account like 'key:%'`
 }
 
