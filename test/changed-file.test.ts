@@ -212,7 +212,7 @@ onEach('an edit without a re-read changes the ETags of affected answers', (store
     }))
     assert.deepEqual((await applyFile(register, renamed)).changes, [])
     const revisionOf = (ecosystem: Ecosystem) =>
-      dataRoutesOf({ register, ecosystem, clock: () => 0 })[0]?.revision?.({})
+      dataRoutesOf({ register, ecosystem, clock: () => 0 })[0]?.revision?.()
     assert.deepEqual(await revisionOf(at()), await revisionOf(at()))
     assert.notDeepEqual(await revisionOf(renamed), await revisionOf(at()))
   }),

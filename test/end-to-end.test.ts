@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { mine, payUsdc, reorg } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
-import { readHead } from '#devnet/chain-client.ts'
 import { auditService } from './audit-service.ts'
 import { eitherEngine } from './long-version.ts'
 import { startPostgres } from './postgres.ts'
@@ -27,10 +26,6 @@ function describeWorld(engine: 'SQLite' | 'PostgreSQL'): void {
   })
   after(() => world.stop())
 
-  test(`${engine}: a final answer as of a block is immutable, and its ETag is good for ever`, async () => {
-    await askAsOfBlock(world)
-  })
-
   test(`${engine}: a wallet mints a key, spends its quota, meets 402, pays and goes on`, async () => {
     await goThroughPayment(world)
   })
@@ -42,26 +37,6 @@ function describeWorld(engine: 'SQLite' | 'PostgreSQL'): void {
   test(`${engine}: the audit finds nothing`, async () => {
     assert.deepEqual(await auditService(world), [])
   })
-}
-
-async function askAsOfBlock({ api, devnet }: World): Promise<void> {
-  const { base, ethereum } = devnet.chains
-  const { number } = await readHead(base.client)
-  const target = `/api/burns/total?asOfBlock=base:${Math.floor(number / 8)}`
-  const first = await eventually(async () => {
-    const answer = await api.get(target)
-    return answer.status === 200 ? answer : undefined
-  }, 20_000)
-  assert.equal(first.headers.get('cache-control'), 'private, max-age=31536000, immutable')
-  for (const chain of [base, ethereum]) await mine(chain.client, { blocks: 3 })
-  const again = await api.get(target)
-  assert.equal(again.text, first.text)
-  const etag = first.headers.get('etag') ?? ''
-  const unchanged = await api.get(target, { 'If-None-Match': etag })
-  assert.equal(unchanged.status, 304)
-  assert.equal(unchanged.headers.get('cache-control'), first.headers.get('cache-control'))
-  const plain = await api.get('/api/burns/total')
-  assert.equal(plain.headers.get('cache-control'), 'private, max-age=2')
 }
 
 async function goThroughPayment({ api, devnet, origin }: World): Promise<void> {

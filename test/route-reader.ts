@@ -1,10 +1,9 @@
-import { BlockClock } from '#chains/chain/block-clock.ts'
 import { AnswerCache } from '#chains/datasets/answer-cache.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { holderRoute } from '#chains/datasets/holders/ranking/holder-route.ts'
 import { holdersRoute } from '#chains/datasets/holders/ranking/holders-route.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
-import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import { kindRoutes } from '#chains/kinds/endpoints.ts'
 import { newlyMinted } from '#chains/statistics/newly-minted.ts'
@@ -15,7 +14,6 @@ import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { type Clock, systemClock } from '#lib/time.ts'
 import type { Outcome, RequestHeaders, Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
-import { openSource } from '#test/indexed-ecosystem.ts'
 import type { ReadBody } from './recompute/compare-figures.ts'
 
 /** The data endpoints over a register, without a server, and the documents of the supply. */
@@ -38,8 +36,6 @@ export function dataRoutesOf(input: {
       clock: () => (lookedMs += 1_000),
       readStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),
     }),
-    blockClock: async (chain: Chain) => new BlockClock(openSource(chain)),
-    nodeBudget: { refusal: () => undefined, spend: () => undefined },
     priceAt: priceAt({ prices }),
     mintedOf: newlyMinted,
   }

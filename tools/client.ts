@@ -53,13 +53,9 @@ export async function generateClient(): Promise<string> {
   const codes = Object.keys(REFUSALS).map((code) => `  | '${code}'\n`)
   return format(`// Written by \`node tools/client.ts\` from the OpenAPI document.
 import type { CallOptions, Client } from './call.ts'
-import type { Reply } from './reply.ts'
 
 /** \`error\` in the body of an error; each has a page at /problems/{code}. */
 export type ProblemCode =\n${codes.join('')}
-/** Either makes an answer one as of a block. */
-export type AsOf = { readonly asOfBlock: string } | { readonly asOfUnix: string }
-
 ${types.join('\n')}
 ${operations.join('\n')}`)
 }
@@ -86,24 +82,10 @@ function operationText(method: string, path: string, operation: Operation): stri
   const type = input === '' ? '' : `export type ${name} = {\n${input}}\n\n`
   const parameter = input === '' ? 'input: Readonly<Record<string, never>>' : `input: ${name}`
   const given = isOptional ? `${parameter} = {}` : parameter
-  const { reply, asOf, both = reply } = replyOf(operation)
-  const asked = isOptional ? `input?: ${name}` : `input: ${name}`
-  const overloads = asOf && overloadsOf(operationId, { name, asked, reply, asOf })
   return `${type}/** ${summary}: ${method} ${path} */
-${overloads ?? ''}export function ${operationId}(client: Client, ${given}, options?: CallOptions) {
-  return client.call<${both}>('${method}', '${path}', input, options)
+export function ${operationId}(client: Client, ${given}, options?: CallOptions) {
+  return client.call<${replyOf(operation)}>('${method}', '${path}', input, options)
 }
-`
-}
-
-/** Callers that ask for no block keep the type of \`meta\` that they had. */
-function overloadsOf(
-  operationId: string,
-  types: Readonly<Record<'name' | 'asked' | 'reply' | 'asOf', string>>,
-): string {
-  const { name, asked, reply, asOf } = types
-  return `export function ${operationId}(client: Client, input: ${name} & AsOf, options?: CallOptions): Promise<Reply<${asOf}>>
-export function ${operationId}(client: Client, ${asked}, options?: CallOptions): Promise<Reply<${reply}>>
 `
 }
 
@@ -120,19 +102,15 @@ function inputOf({ parameters, requestBody }: Operation): string {
   return own.join('') + typeOfSchema(body).replace(/^\{\n/, '').replace(/\}$/, '')
 }
 
-/** Type arguments of `Client.call`, also those of an answer as of a block, and either. */
-function replyOf({ responses }: Operation): { reply: string; asOf?: string; both?: string } {
+/** Type arguments of `Client.call`. */
+function replyOf({ responses }: Operation): string {
   const [body] = Object.entries(responses)
     .filter(([status]) => status.startsWith('2'))
     .map(([, response]) => response.content?.['application/json']?.schema)
   const { data, meta } = body?.properties ?? {}
   if (data === undefined || meta === undefined)
-    return { reply: body === undefined ? 'undefined' : typeOfSchema(body) }
-  const [reply, asOf] = (meta.anyOf ?? [meta]).map(
-    (each) => `${typeOfSchema(data)}, ${typeOfSchema(each)}`,
-  )
-  if (reply === undefined || asOf === undefined) return { reply: reply ?? 'undefined' }
-  return { reply, asOf, both: `${typeOfSchema(data)}, ${typeOfSchema(meta)}` }
+    return body === undefined ? 'undefined' : typeOfSchema(body)
+  return `${typeOfSchema(data)}, ${typeOfSchema(meta)}`
 }
 
 function commentOf(description: string | undefined): string {

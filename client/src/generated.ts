@@ -1,6 +1,5 @@
 // Written by `node tools/client.ts` from the OpenAPI document.
 import type { CallOptions, Client } from './call.ts'
-import type { Reply } from './reply.ts'
 
 /** `error` in the body of an error; each has a page at /problems/{code}. */
 export type ProblemCode =
@@ -42,9 +41,6 @@ export type ProblemCode =
   | 'data_not_ready'
   | 'settlement_pending'
 
-/** Either makes an answer one as of a block. */
-export type AsOf = { readonly asOfBlock: string } | { readonly asOfUnix: string }
-
 export type Anomaly = {
   /** Its place in the ecosystem file, such as `burns[0]` */
   readonly mapping: string
@@ -73,25 +69,6 @@ export type ApiKey = {
 
 export type ApiKeyList = {
   readonly keys: readonly ListedApiKey[]
-}
-
-export type AsOfBlock = {
-  readonly chain: string
-  readonly chainId: number
-  /** Null if the chain had no block yet */
-  readonly blockNumber: number | null
-  readonly blockHash: string | null
-  readonly blockTimeUnix: number | null
-  /** Once all are true, the answer never changes again */
-  readonly final: boolean
-}
-
-export type AsOfMeta = {
-  /** Time of the latest of the blocks */
-  readonly asOf: string
-  readonly blocks: readonly AsOfBlock[]
-  /** Effective parameters after defaults */
-  readonly query: Readonly<Record<string, string | number | null>>
 }
 
 export type BalanceForecast = {
@@ -533,15 +510,6 @@ export type Page = {
   readonly limit: number
   readonly count: number
   readonly nextCursor: string | null
-}
-
-export type PagedAsOfMeta = {
-  /** Time of the latest of the blocks */
-  readonly asOf: string
-  readonly blocks: readonly AsOfBlock[]
-  /** Effective parameters after defaults */
-  readonly query: Readonly<Record<string, string | number | null>>
-  readonly page: Page
 }
 
 export type PagedMeta = {
@@ -1206,13 +1174,12 @@ export type WebhookWithSecret = {
   readonly secret: string
 }
 
-export type GetStatsInput = {
-  /** `finalized`: the figures as of the final block of each chain. */
-  readonly finality?: 'latest' | 'finalized'
-}
-
 /** Current statistics: GET /api/stats */
-export function getStats(client: Client, input: GetStatsInput = {}, options?: CallOptions) {
+export function getStats(
+  client: Client,
+  input: Readonly<Record<string, never>> = {},
+  options?: CallOptions,
+) {
   return client.call<Stats, Meta>('GET', '/api/stats', input, options)
 }
 
@@ -1234,8 +1201,6 @@ export type GetStatsHistoryInput = {
   readonly interval?: 'day' | 'hour'
   /** A token by symbol (any case) or by its address on any chain. */
   readonly token?: string
-  /** `finalized`: the figures as of the final block of each chain. */
-  readonly finality?: 'latest' | 'finalized'
 }
 
 /** History of a metric: GET /api/stats/history */
@@ -1256,32 +1221,11 @@ export type ListHoldersInput = {
   readonly chain?: string
   /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
   readonly cursor?: string
-  /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
-  readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
-  readonly asOfUnix?: string
-  /** `finalized`: the figures as of the final block of each chain. */
-  readonly finality?: 'latest' | 'finalized'
 }
 
 /** Holders by balance: GET /api/holders */
-export function listHolders(
-  client: Client,
-  input: ListHoldersInput & AsOf,
-  options?: CallOptions,
-): Promise<Reply<readonly Holder[], PagedAsOfMeta>>
-export function listHolders(
-  client: Client,
-  input?: ListHoldersInput,
-  options?: CallOptions,
-): Promise<Reply<readonly Holder[], PagedMeta>>
 export function listHolders(client: Client, input: ListHoldersInput = {}, options?: CallOptions) {
-  return client.call<readonly Holder[], PagedMeta | PagedAsOfMeta>(
-    'GET',
-    '/api/holders',
-    input,
-    options,
-  )
+  return client.call<readonly Holder[], PagedMeta>('GET', '/api/holders', input, options)
 }
 
 export type GetHolderInput = {
@@ -1291,32 +1235,11 @@ export type GetHolderInput = {
   readonly token?: string
   /** A chain by name, id (`8453`) or CAIP-2 (`eip155:8453`), in any case; or `all`. */
   readonly chain?: string
-  /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
-  readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
-  readonly asOfUnix?: string
-  /** `finalized`: the figures as of the final block of each chain. */
-  readonly finality?: 'latest' | 'finalized'
 }
 
 /** Balance, rank and change of a wallet: GET /api/holders/{address} */
-export function getHolder(
-  client: Client,
-  input: GetHolderInput & AsOf,
-  options?: CallOptions,
-): Promise<Reply<WalletHolding, AsOfMeta>>
-export function getHolder(
-  client: Client,
-  input: GetHolderInput,
-  options?: CallOptions,
-): Promise<Reply<WalletHolding, Meta>>
 export function getHolder(client: Client, input: GetHolderInput, options?: CallOptions) {
-  return client.call<WalletHolding, Meta | AsOfMeta>(
-    'GET',
-    '/api/holders/{address}',
-    input,
-    options,
-  )
+  return client.call<WalletHolding, Meta>('GET', '/api/holders/{address}', input, options)
 }
 
 export type GetDailyBurnsInput = {
@@ -1326,38 +1249,15 @@ export type GetDailyBurnsInput = {
   readonly chain?: string
   /** A token by symbol (any case) or by its address on any chain. */
   readonly token?: string
-  /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
-  readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
-  readonly asOfUnix?: string
-  /** `finalized`: the figures as of the final block of each chain. */
-  readonly finality?: 'latest' | 'finalized'
 }
 
 /** Daily burns: GET /api/burns */
 export function getDailyBurns(
   client: Client,
-  input: GetDailyBurnsInput & AsOf,
+  input: GetDailyBurnsInput = {},
   options?: CallOptions,
-): Promise<
-  Reply<
-    readonly BurnDay[],
-    {
-      /** Time of the latest of the blocks */
-      readonly asOf: string
-      readonly blocks: readonly AsOfBlock[]
-      /** Effective parameters after defaults */
-      readonly query: Readonly<Record<string, string | number | null>>
-      readonly totals: BurnSums
-    }
-  >
->
-export function getDailyBurns(
-  client: Client,
-  input?: GetDailyBurnsInput,
-  options?: CallOptions,
-): Promise<
-  Reply<
+) {
+  return client.call<
     readonly BurnDay[],
     {
       readonly asOf: string
@@ -1383,78 +1283,21 @@ export function getDailyBurns(
       readonly query: Readonly<Record<string, string | number | null>>
       readonly totals: BurnSums
     }
-  >
->
-export function getDailyBurns(
-  client: Client,
-  input: GetDailyBurnsInput = {},
-  options?: CallOptions,
-) {
-  return client.call<
-    readonly BurnDay[],
-    | {
-        readonly asOf: string
-        /** Time of the newest indexed block of any chain */
-        readonly asOfUnix: number
-        /** At least one chain is stale */
-        readonly stale: boolean
-        readonly chains: readonly ChainStatus[]
-        /** Datasets being read again, because the ecosystem file changed; figures include what has been read so far */
-        readonly rereading: readonly Rereading[]
-        /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap` */
-        readonly unknown: readonly UnknownFigure[]
-        /** Optional parts that this ecosystem does not configure; their endpoints return zeros and empty lists */
-        readonly notConfigured: readonly (
-          | 'burns'
-          | 'dividends'
-          | 'graveDigs'
-          | 'payment'
-          | 'gate'
-          | 'premium'
-        )[]
-        /** Effective parameters after defaults */
-        readonly query: Readonly<Record<string, string | number | null>>
-        readonly totals: BurnSums
-      }
-    | {
-        /** Time of the latest of the blocks */
-        readonly asOf: string
-        readonly blocks: readonly AsOfBlock[]
-        /** Effective parameters after defaults */
-        readonly query: Readonly<Record<string, string | number | null>>
-        readonly totals: BurnSums
-      }
   >('GET', '/api/burns', input, options)
 }
 
 export type GetBurnTotalsInput = {
   /** A token by symbol (any case) or by its address on any chain. */
   readonly token?: string
-  /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
-  readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
-  readonly asOfUnix?: string
-  /** `finalized`: the figures as of the final block of each chain. */
-  readonly finality?: 'latest' | 'finalized'
 }
 
 /** Total burned: GET /api/burns/total */
 export function getBurnTotals(
   client: Client,
-  input: GetBurnTotalsInput & AsOf,
-  options?: CallOptions,
-): Promise<Reply<BurnTotals, AsOfMeta>>
-export function getBurnTotals(
-  client: Client,
-  input?: GetBurnTotalsInput,
-  options?: CallOptions,
-): Promise<Reply<BurnTotals, Meta>>
-export function getBurnTotals(
-  client: Client,
   input: GetBurnTotalsInput = {},
   options?: CallOptions,
 ) {
-  return client.call<BurnTotals, Meta | AsOfMeta>('GET', '/api/burns/total', input, options)
+  return client.call<BurnTotals, Meta>('GET', '/api/burns/total', input, options)
 }
 
 export type ListBurnsInput = {
@@ -1472,60 +1315,20 @@ export type ListBurnsInput = {
   readonly cursor?: string
   /** Only events of this wallet, which burned. */
   readonly address?: string
-  /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
-  readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
-  readonly asOfUnix?: string
-  /** `finalized`: the figures as of the final block of each chain. */
-  readonly finality?: 'latest' | 'finalized'
 }
 
 /** Latest burns: GET /api/burns/recent */
-export function listBurns(
-  client: Client,
-  input: ListBurnsInput & AsOf,
-  options?: CallOptions,
-): Promise<Reply<readonly Burn[], PagedAsOfMeta>>
-export function listBurns(
-  client: Client,
-  input?: ListBurnsInput,
-  options?: CallOptions,
-): Promise<Reply<readonly Burn[], PagedMeta>>
 export function listBurns(client: Client, input: ListBurnsInput = {}, options?: CallOptions) {
-  return client.call<readonly Burn[], PagedMeta | PagedAsOfMeta>(
-    'GET',
-    '/api/burns/recent',
-    input,
-    options,
-  )
-}
-
-export type GetDividendTotalsInput = {
-  /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
-  readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
-  readonly asOfUnix?: string
-  /** `finalized`: the figures as of the final block of each chain. */
-  readonly finality?: 'latest' | 'finalized'
+  return client.call<readonly Burn[], PagedMeta>('GET', '/api/burns/recent', input, options)
 }
 
 /** Lifetime dividends: GET /api/dividends/total */
 export function getDividendTotals(
   client: Client,
-  input: GetDividendTotalsInput & AsOf,
-  options?: CallOptions,
-): Promise<Reply<DividendTotals, AsOfMeta>>
-export function getDividendTotals(
-  client: Client,
-  input?: GetDividendTotalsInput,
-  options?: CallOptions,
-): Promise<Reply<DividendTotals, Meta>>
-export function getDividendTotals(
-  client: Client,
-  input: GetDividendTotalsInput = {},
+  input: Readonly<Record<string, never>> = {},
   options?: CallOptions,
 ) {
-  return client.call<DividendTotals, Meta | AsOfMeta>('GET', '/api/dividends/total', input, options)
+  return client.call<DividendTotals, Meta>('GET', '/api/dividends/total', input, options)
 }
 
 export type ListPayoutsInput = {
@@ -1543,32 +1346,11 @@ export type ListPayoutsInput = {
   readonly cursor?: string
   /** Only events of this wallet, which was paid. */
   readonly address?: string
-  /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
-  readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
-  readonly asOfUnix?: string
-  /** `finalized`: the figures as of the final block of each chain. */
-  readonly finality?: 'latest' | 'finalized'
 }
 
 /** Latest payout events: GET /api/dividends/recent */
-export function listPayouts(
-  client: Client,
-  input: ListPayoutsInput & AsOf,
-  options?: CallOptions,
-): Promise<Reply<readonly Payout[], PagedAsOfMeta>>
-export function listPayouts(
-  client: Client,
-  input?: ListPayoutsInput,
-  options?: CallOptions,
-): Promise<Reply<readonly Payout[], PagedMeta>>
 export function listPayouts(client: Client, input: ListPayoutsInput = {}, options?: CallOptions) {
-  return client.call<readonly Payout[], PagedMeta | PagedAsOfMeta>(
-    'GET',
-    '/api/dividends/recent',
-    input,
-    options,
-  )
+  return client.call<readonly Payout[], PagedMeta>('GET', '/api/dividends/recent', input, options)
 }
 
 export type GetWalletClaimsInput = {
@@ -1586,36 +1368,15 @@ export type GetWalletClaimsInput = {
   readonly to?: string
   /** Continues after a page: its `meta.page.nextCursor`, with the same filters. */
   readonly cursor?: string
-  /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
-  readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
-  readonly asOfUnix?: string
-  /** `finalized`: the figures as of the final block of each chain. */
-  readonly finality?: 'latest' | 'finalized'
 }
 
 /** Claim history of a wallet: GET /api/dividends/{address} */
 export function getWalletClaims(
   client: Client,
-  input: GetWalletClaimsInput & AsOf,
-  options?: CallOptions,
-): Promise<Reply<WalletClaims, PagedAsOfMeta>>
-export function getWalletClaims(
-  client: Client,
-  input: GetWalletClaimsInput,
-  options?: CallOptions,
-): Promise<Reply<WalletClaims, PagedMeta>>
-export function getWalletClaims(
-  client: Client,
   input: GetWalletClaimsInput,
   options?: CallOptions,
 ) {
-  return client.call<WalletClaims, PagedMeta | PagedAsOfMeta>(
-    'GET',
-    '/api/dividends/{address}',
-    input,
-    options,
-  )
+  return client.call<WalletClaims, PagedMeta>('GET', '/api/dividends/{address}', input, options)
 }
 
 export type ListGraveDigsInput = {
@@ -1633,36 +1394,15 @@ export type ListGraveDigsInput = {
   readonly cursor?: string
   /** Only events of this wallet, which dug. */
   readonly address?: string
-  /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
-  readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
-  readonly asOfUnix?: string
-  /** `finalized`: the figures as of the final block of each chain. */
-  readonly finality?: 'latest' | 'finalized'
 }
 
 /** Recent grave digs: GET /api/grave-digs */
 export function listGraveDigs(
   client: Client,
-  input: ListGraveDigsInput & AsOf,
-  options?: CallOptions,
-): Promise<Reply<readonly GraveDig[], PagedAsOfMeta>>
-export function listGraveDigs(
-  client: Client,
-  input?: ListGraveDigsInput,
-  options?: CallOptions,
-): Promise<Reply<readonly GraveDig[], PagedMeta>>
-export function listGraveDigs(
-  client: Client,
   input: ListGraveDigsInput = {},
   options?: CallOptions,
 ) {
-  return client.call<readonly GraveDig[], PagedMeta | PagedAsOfMeta>(
-    'GET',
-    '/api/grave-digs',
-    input,
-    options,
-  )
+  return client.call<readonly GraveDig[], PagedMeta>('GET', '/api/grave-digs', input, options)
 }
 
 export type RankGraveDiggersInput = {
@@ -1670,36 +1410,15 @@ export type RankGraveDiggersInput = {
   readonly limit?: number
   /** A token by symbol (any case) or by its address on any chain. */
   readonly token?: string
-  /** The figures as of these blocks, such as `base:123`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one. */
-  readonly asOfBlock?: string
-  /** The figures as of the last block of each chain at or before this moment. Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z. */
-  readonly asOfUnix?: string
-  /** `finalized`: the figures as of the final block of each chain. */
-  readonly finality?: 'latest' | 'finalized'
 }
 
 /** Top grave diggers: GET /api/grave-digs/leaderboard */
 export function rankGraveDiggers(
   client: Client,
-  input: RankGraveDiggersInput & AsOf,
-  options?: CallOptions,
-): Promise<Reply<readonly Leader[], AsOfMeta>>
-export function rankGraveDiggers(
-  client: Client,
-  input?: RankGraveDiggersInput,
-  options?: CallOptions,
-): Promise<Reply<readonly Leader[], Meta>>
-export function rankGraveDiggers(
-  client: Client,
   input: RankGraveDiggersInput = {},
   options?: CallOptions,
 ) {
-  return client.call<readonly Leader[], Meta | AsOfMeta>(
-    'GET',
-    '/api/grave-digs/leaderboard',
-    input,
-    options,
-  )
+  return client.call<readonly Leader[], Meta>('GET', '/api/grave-digs/leaderboard', input, options)
 }
 
 export type GetTotalSupplyInput = {

@@ -1,5 +1,3 @@
-import { BlockClock } from '#chains/chain/block-clock.ts'
-import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { AnswerCache } from '#chains/datasets/answer-cache.ts'
 import type { DataDeps } from '#chains/datasets/data-route.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
@@ -20,7 +18,6 @@ import type { Readiness } from '#serving/api/health-routes.ts'
 import type { GaugeReading } from '#serving/api/metrics.ts'
 import { FeedHub } from '#serving/stream/feed-hub.ts'
 import { allJobs } from './jobs/job-list.ts'
-import { openNodeBudget } from './node-budget.ts'
 import { openMetering } from './open-metering.ts'
 import { openMoney } from './open-money.ts'
 import { openSigningKeys } from './open-signing-keys.ts'
@@ -120,20 +117,8 @@ function openData({ ecosystem, stores, clock, logger }: Service): Data {
     clock,
     file,
     prices: makeDollarPrices(ecosystem.tokens),
-    blockClock: openBlockClocks(),
-    nodeBudget: openNodeBudget(clock),
     answers,
     hub: new FeedHub({ register, ecosystem, file, report }),
-  }
-}
-
-/** Each is opened when a block is asked for that the register no longer has. */
-function openBlockClocks(): Data['blockClock'] {
-  const clocks = new Map<number, BlockClock>()
-  return async ({ id, rpcUrls: urls }) => {
-    const clock = clocks.get(id) ?? new BlockClock(openRpcSource({ chainId: id, urls }))
-    clocks.set(id, clock)
-    return clock
   }
 }
 

@@ -23,8 +23,6 @@ export interface Parameter<T> {
   /** Default included. */
   readonly schema: TSchema
   readonly example?: string | number
-  /** An absent one is undefined and left out of `meta.query`. */
-  readonly isOptional?: true
   /** Undefined when absent, never empty. */
   parse(raw: string | undefined): Parsed<T>
 }

@@ -84,12 +84,7 @@ interface RouteFacts {
   readonly refusals: readonly RefusalCode[]
   readonly guard?: 'mint' | 'gate' | 'claim' | 'webhook'
   /** Allows a 304 before any query or charge. */
-  revision?(effective: Readonly<Record<string, Effective>>): Promise<Revision | undefined>
-}
-
-export interface Revision {
-  readonly text: string
-  readonly cacheControl?: string
+  revision?(): Promise<string | undefined>
 }
 
 export interface RouteDefinition<P extends Parameters, B extends TSchema> extends RouteFacts {
@@ -205,7 +200,7 @@ function otherFormat(parameters: Parameters, { query }: RawInput): RefusalDetail
 
 /** `errors` are those found before. */
 export function parseParameters(
-  parameters: Readonly<Record<string, Pick<Parameter<unknown>, 'in' | 'parse' | 'isOptional'>>>,
+  parameters: Readonly<Record<string, Pick<Parameter<unknown>, 'in' | 'parse'>>>,
   raw: Pick<RawInput, 'path' | 'query'>,
   errors: RefusalDetail[] = [],
 ) {
@@ -214,7 +209,6 @@ export function parseParameters(
   let code: RefusalCode = 'invalid_parameter'
   for (const [name, parameter] of Object.entries(parameters)) {
     const given = parameter.in === 'path' ? [raw.path[name] ?? ''] : (raw.query.get(name) ?? [])
-    if (given.length === 0 && parameter.isOptional === true) continue
     const result = repeatedOrEmpty(given) ?? parameter.parse(given[0])
     if (result.ok) {
       values[name] = result.value

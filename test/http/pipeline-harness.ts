@@ -187,7 +187,7 @@ function harnessRoutes(state: State): readonly Route[] {
       answers: { 200: { description: 'A thing', schema: thing } },
       revision: async () => {
         state.log.push('revision')
-        return state.revision === undefined ? undefined : { text: state.revision }
+        return state.revision
       },
       handle: ({ signal }) => {
         state.log.push('work')

@@ -3,10 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { createPublicClient, http } from 'viem'
 import { burn, claimDividend, mine, payUsdc, reorg } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
-import { type ChainClient, readHead } from '#devnet/chain-client.ts'
+import { readHead } from '#devnet/chain-client.ts'
 import { units } from '#devnet/units.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
@@ -15,7 +14,7 @@ import { isLongVersion } from '#test/long-version.ts'
 import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
 import { FULL_HISTORY_DAYS, startOwnDevnet } from '#test/start-own-devnet.ts'
 import { compareFigures } from './compare-figures.ts'
-import { recompute, recomputeEvents } from './recompute.ts'
+import { recompute } from './recompute.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'sexton-recompute-'))
 const devnet = await startOwnDevnet({ historyDays: isLongVersion ? 120 : FULL_HISTORY_DAYS })
@@ -50,40 +49,6 @@ async function compareNow(): Promise<void> {
 }
 
 test('every figure equals what the chains themselves give', () => compareNow())
-
-test('every figure as of earlier blocks equals what the chains gave there', async () => {
-  await indexer.caughtUp()
-  const [base, ethereum] = clients
-  assert.ok(base !== undefined && ethereum !== undefined)
-  const head = await readHead(base)
-  for (const share of [0.4, 0.95]) {
-    const number = Math.floor(head.number * share)
-    const asOfUnix = await timeOf(base, number)
-    const heights = [number, await lastBlockUpTo(ethereum, asOfUnix)]
-    const chains = clients.map(({ name, chainId, rpcUrl }, index) => ({
-      ...{ name, id: chainId, rpcUrl, blockNumber: heights[index] ?? 0 },
-    }))
-    const expected = await recomputeEvents(chains, asOfUnix)
-    // By day, as history has it.
-    for (const { data } of expected.values()) delete (data as { pctOfMinted?: number }).pctOfMinted
-    const point = `asOfBlock=base:${number}`
-    await compareFigures(async (path) => {
-      const body = await readRoute(routes, `${path}${path.includes('?') ? '&' : '?'}${point}`)
-      delete (body.data as { pctOfMinted?: number }).pctOfMinted
-      return body
-    }, expected)
-  }
-})
-
-async function timeOf({ rpcUrl }: { readonly rpcUrl: string }, number: number): Promise<number> {
-  const client = createPublicClient({ transport: http(rpcUrl) })
-  return Number((await client.getBlock({ blockNumber: BigInt(number) })).timestamp)
-}
-
-async function lastBlockUpTo(chain: ChainClient, unix: number): Promise<number> {
-  for (let { number } = await readHead(chain); ; number -= 1)
-    if (number === 0 || (await timeOf(chain, number)) <= unix) return number
-}
 
 test('every figure is right again after both chains dropped a burn, a claim and a deposit', async () => {
   for (const chain of clients) {

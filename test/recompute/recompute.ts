@@ -39,7 +39,7 @@ export async function recompute(
   chains: readonly ChainAt[],
   asOfUnix: number,
 ): Promise<ExpectedBodies> {
-  const world = await readWorld(chains, asOfUnix)
+  const world = gatherWorld(await Promise.all(chains.map(readChain)), asOfUnix)
   const asked = {
     GRAVE: await askFigures(world, 'GRAVE'),
     CRYPT: await askFigures(world, 'CRYPT'),
@@ -48,24 +48,10 @@ export async function recompute(
     ['/api/stats', { data: stats(world, asked) }],
     ...histories(world),
     ...ranked(world),
-    ...ofEvents(world),
+    ...burns(world),
+    ...dividends(world),
+    ...graveDigs(world),
   ])
-}
-
-/** Those of burns, dividends and digs, from logs alone: old blocks may have no state. */
-export async function recomputeEvents(
-  chains: readonly ChainAt[],
-  asOfUnix: number,
-): Promise<ExpectedBodies> {
-  return new Map(ofEvents(await readWorld(chains, asOfUnix)))
-}
-
-async function readWorld(chains: readonly ChainAt[], asOfUnix: number): Promise<WorldAt> {
-  return gatherWorld(await Promise.all(chains.map(readChain)), asOfUnix)
-}
-
-function ofEvents(world: WorldAt): Entries {
-  return [...burns(world), ...dividends(world), ...graveDigs(world)]
 }
 
 type Entries = readonly (readonly [path: string, body: ExpectedBody])[]

@@ -21,7 +21,7 @@ const programs = [
   'test/simulation/main.ts --seeds 100 --engine postgres',
   'test/simulation/real-reorgs.ts --all',
   '--test test/recompute/recompute.test.ts test/provider-answers.test.ts test/broken-mappings.test.ts',
-  '--test test/as-of/as-of.test.ts src/chains/indexer/backfill/backfiller.test.ts',
+  '--test src/chains/indexer/backfill/backfiller.test.ts',
   '--test test/end-to-end.test.ts test/one-unit-left.test.ts test/optional-parts.test.ts test/rebuilt-register.test.ts',
   '--test test/two-forks.test.ts test/simulation/simulation.test.ts test/accounts/truth/broken-meter-noticed.ts',
   '--test test/client/generators.test.ts test/x402/cases.test.ts test/x402/crossing.test.ts test/setup/other-nodes.test.ts',

@@ -18,11 +18,9 @@ export class BlockClock {
     this.#source = source
   }
 
-  /** `onAsk` hears of each request to a node. */
-  async at(number: number, onAsk?: () => void): Promise<Position> {
+  async at(number: number): Promise<Position> {
     const known = this.#known.get(number)
     if (known !== undefined) return known
-    onAsk?.()
     const header = await this.#source.header(number)
     if (header === undefined) throw new RpcError(`the node does not know block ${number}`)
     const block = { number, hash: header.hash, timestamp: header.timestamp }
@@ -31,12 +29,7 @@ export class BlockClock {
   }
 
   /** Interpolates, because blocks come evenly, and bisects every third step. */
-  async firstAtOrAfter(
-    unix: number,
-    from: TimedBlock,
-    to: TimedBlock,
-    onAsk?: () => void,
-  ): Promise<TimedBlock> {
+  async firstAtOrAfter(unix: number, from: TimedBlock, to: TimedBlock): Promise<TimedBlock> {
     if (from.timestamp >= unix) return from
     let low = from
     let high = to
@@ -50,7 +43,7 @@ export class BlockClock {
       // A good guess is off by one at most.
       const near = [guessed - 1, guessed, guessed + 1]
       const inside = near.filter((number) => number > low.number && number < high.number)
-      const blocks = await Promise.all(inside.map((number) => this.at(number, onAsk)))
+      const blocks = await Promise.all(inside.map((number) => this.at(number)))
       this.#requireOrder([low, ...blocks, high])
       low = blocks.findLast(({ timestamp }) => timestamp < unix) ?? low
       high = blocks.find(({ timestamp }) => timestamp >= unix) ?? high

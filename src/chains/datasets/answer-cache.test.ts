@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { IndexStatus } from '#chains/indexer/status.ts'
-import { refuse } from '#domain/refusal.ts'
 import { answer } from '#route/route.ts'
 import { AGE_MAX_MS, AnswerCache, type Question } from './answer-cache.ts'
 
@@ -112,13 +111,4 @@ test('an answer that was read from a newer state is not kept under the older one
     await new Promise(setImmediate)
   }
   assert.equal(state.made, 2)
-})
-
-test('who waits for the answer of another is not refused for his budget', async () => {
-  const { cache } = world()
-  const question = { operationId: 'getThing', parameters: 'a', representation: 'json' } as const
-  const spent = cache.getLasting(question, 'r1', async () => refuse('rate_limited', 'spent'))
-  const other = cache.getLasting(question, 'r1', async () => answer(200, 'a'))
-  assert.equal((await spent).kind, 'refusal')
-  assert.equal((await other).kind, 'answer')
 })

@@ -77,40 +77,12 @@ export class AnswerCache {
   }
 
   get(
-    question: Question,
+    { operationId, parameters, representation }: Question,
     { revision, nowUnix }: RegisterState,
     make: () => Promise<Outcome>,
   ): Promise<Outcome> {
     // The second is part of the key: `meta.lagSeconds` advances while the index stands still.
     const shown = `${revision} ${nowUnix}`
-    // Read from a newer state: after a reorg back to this one, it would be wrong.
-    return this.#get(question, shown, make, (outcome) => isOf(outcome, revision))
-  }
-
-  /** Keeps only answers of this very revision, since they never change. */
-  async getLasting(
-    question: Question,
-    revision: string,
-    make: () => Promise<Outcome>,
-  ): Promise<Outcome> {
-    const isLasting = (outcome: Outcome) =>
-      outcome.kind === 'answer' && outcome.revision === revision
-    let isOwn = false
-    const makeOwn = () => {
-      isOwn = true
-      return make()
-    }
-    const outcome = await this.#get(question, revision, makeOwn, isLasting)
-    // Another caller's budget of node requests may be spent.
-    return outcome.kind === 'refusal' && !isOwn ? make() : outcome
-  }
-
-  #get(
-    { operationId, parameters, representation }: Question,
-    shown: string,
-    make: () => Promise<Outcome>,
-    isKept: (outcome: Outcome) => boolean,
-  ): Promise<Outcome> {
     const key = `${operationId} ${representation} ${parameters}`
     const known = this.#answers.get(key)
     if (known?.shown === shown) return known.outcome
@@ -119,7 +91,8 @@ export class AnswerCache {
     kept.outcome.then(
       (outcome) => {
         if (this.#answers.peek(key) !== kept) return
-        if (!isKept(outcome)) this.#answers.delete(key)
+        // Read from a newer state: after a reorg back to this one, it would be wrong.
+        if (!isOf(outcome, revision)) this.#answers.delete(key)
         // A new object, or the cache would not update its size.
         else this.#answers.set(key, { ...kept }, { size: ENTRY_BYTES + bytesOf(outcome) })
       },

@@ -1,39 +1,49 @@
 import { createHash } from 'node:crypto'
 import type { TObject, TProperties, TSchema } from 'typebox'
-import { type Ecosystem, notConfigured } from '#chains/ecosystem/ecosystem.ts'
-import { digestOfUnknown, type IndexStatus } from '#chains/indexer/status.ts'
+import { type Chain, type Ecosystem, notConfigured } from '#chains/ecosystem/ecosystem.ts'
+import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
+import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
-import { unixNow } from '#lib/time.ts'
+import { FairSlots } from '#lib/mutex.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
 import type { Effective, Parameters, ValuesOf } from '#route/parameter.ts'
 import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
 import { JSON_TYPE } from '#serving/http/accept.ts'
+import type { Connection, Engine } from '#store/engine.ts'
 import type { AnswerCache } from './answer-cache.ts'
-import {
-  asOfMetaSchema,
-  buildAsOfMeta,
-  buildMeta,
-  metaSchema,
-  pageSchema,
-  revisionAt,
-} from './meta.ts'
-import {
-  asOfBlockParameter,
-  asOfUnixParameter,
-  finalityParameter,
-  type NamedBlock,
-} from './parameters.ts'
-import {
-  type PointInTime,
-  type ReadDeps,
-  type Reader,
-  type SnapshotRead,
-  SnapshotReader,
-} from './snapshot-reader.ts'
+import { buildMeta, metaSchema, type Page, pageSchema, revisionAt } from './meta.ts'
+import { notReadYet } from './reindexing.ts'
 
-export interface DataDeps extends ReadDeps {
+/** SQLite reads one at a time; a pool has eight connections. */
+const READING_MAX = 4
+
+export interface DataDeps {
+  readonly register: Engine
+  readonly ecosystem: Ecosystem
+  readonly clock: Clock
+  readonly file: FileParts
   readonly answers: AnswerCache
+}
+
+export interface Query<Values> {
+  readonly connection: Connection
+  readonly status: IndexStatus
+  readonly parameters: Values
+}
+
+export interface DataResult {
+  readonly data: unknown
+  readonly totals?: unknown
+  readonly page?: Page
+  /** Overrides `meta.query` for parameters that only the query resolves. */
+  readonly query?: Readonly<Record<string, Effective>>
+}
+
+interface Reader<Values> {
+  datasets(parameters: Values): readonly string[]
+  read(query: Query<Values>): Promise<DataResult | Refusal>
 }
 
 export interface CsvForm {
@@ -52,68 +62,49 @@ export interface DataRouteDefinition<P extends Parameters> extends Reader<Values
   readonly data: TSchema
   readonly totals?: TSchema
   readonly paged?: boolean
-  /** Takes `asOfBlock` and `asOfUnix`. */
-  readonly asOf?: true
   /** Set for series and lists. */
   readonly csv?: CsvForm
   readonly refusals?: readonly RefusalCode[]
   /** Checks what single parameters cannot. */
-  check?(parameters: ValuesOf<P>, point: PointInTime): Refusal | undefined
+  check?(parameters: ValuesOf<P>): Refusal | undefined
 }
 
 export function dataRoute<P extends Parameters>(
   deps: DataDeps,
   definition: DataRouteDefinition<P>,
 ): Route {
-  const {
-    data,
-    totals,
-    paged,
-    asOf,
-    csv,
-    read,
-    datasets,
-    parameters,
-    check,
-    refusals = [],
-    ...facts
-  } = definition
-  const reader = new SnapshotReader(deps, { read, datasets })
+  const { data, totals, paged, csv, read, datasets, parameters, check, refusals, ...facts } =
+    definition
+  const reading = new FairSlots(READING_MAX)
   return defineRoute({
     ...facts,
     method: 'GET',
     metered: true,
     csv: csv !== undefined,
-    parameters: parametersOf(deps, definition),
+    parameters: { ...parameters, ...(csv && { format: formatParameter }) },
     answers: { 200: { description: facts.summary, schema: bodySchema(definition) } },
-    refusals: [...refusals, 'data_not_ready'],
-    async revision(effective) {
+    refusals: [...(refusals ?? []), 'data_not_ready'],
+    async revision() {
       const state = await deps.answers.state()
       if (state === undefined || state.status.otherParts.length > 0) return undefined
-      // Only final answers have such an ETag.
-      if ('asOfBlock' in effective || 'asOfUnix' in effective)
-        return { text: lastingRevision(deps, state.status), cacheControl: IMMUTABLE }
-      return { text: shownRevision(deps, state.revision) }
+      return shownRevision(deps, state.revision)
     },
-    check(input) {
-      const asked = input.parameters as ValuesOf<P> & Common
-      const mixed = refuseMixed(asked)
-      if (mixed !== undefined) return mixed
-      const point = pointOf(asked)
-      const wrong = check?.(asked, point)
-      if (wrong !== undefined || typeof point === 'string') return wrong
-      const recent = async () => (await deps.answers.state())?.status
-      return import('./as-of/find-blocks.ts').then((asOf) => asOf.checkAsOf(deps, point, recent))
-    },
+    check: (input) => check?.(input.parameters as ValuesOf<P>),
     async handle(input) {
-      const asked = input.parameters as ValuesOf<P> & Common
-      const point = pointOf(asked)
+      const asked = input.parameters as ValuesOf<P> & { readonly format?: 'json' | 'csv' }
       const asCsv = csv !== undefined && wantsCsv(input, asked.format)
       const make = async () => {
         const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
-        const read = await reader.read(asked, point, input.caller.bucket)
-        if (isRefusal(read)) return read
-        return toAnswer(deps, { ...read, path: facts.path, query, csv: asCsv ? csv : undefined })
+        const answered = await reading.run(input.caller.bucket, () =>
+          readSnapshot(deps, definition, asked),
+        )
+        if (isRefusal(answered)) return answered
+        return toAnswer(deps, {
+          ...answered,
+          path: facts.path,
+          query,
+          csv: asCsv ? csv : undefined,
+        })
       }
       const state = await deps.answers.state()
       if (state === undefined) return make()
@@ -122,76 +113,51 @@ export function dataRoute<P extends Parameters>(
         parameters: input.question,
         representation: asCsv ? 'csv' : 'json',
       } as const
-      if (typeof point === 'string') return deps.answers.get(question, state, make)
-      return deps.answers.getLasting(question, lastingRevision(deps, state.status), make)
+      return deps.answers.get(question, state, make)
     },
   })
 }
 
-interface PointParameters {
-  readonly asOfBlock?: readonly NamedBlock[]
-  readonly asOfUnix?: number
-  readonly finality?: 'latest' | 'finalized'
+interface SnapshotRead {
+  readonly status: IndexStatus
+  readonly result: DataResult
 }
 
-/** A question names one point in time. */
-export function refuseMixed(parameters: PointParameters): Refusal | undefined {
-  const { asOfBlock, asOfUnix, finality } = parameters
-  if (asOfBlock === undefined && asOfUnix === undefined) return undefined
-  const points = {
-    ...(asOfBlock && { asOfBlock }),
-    ...(asOfUnix !== undefined && { asOfUnix }),
-    ...(finality === 'finalized' && { finality }),
-  }
-  const [name = '', ...others] = Object.keys(points)
-  if (others.length === 0) return undefined
-  const reason = `cannot be combined with ${others.join(' and ')}`
-  const errors = [{ in: 'query', name, reason } as const]
-  return refuse('invalid_parameter', `${name} ${reason}`, { errors })
+function readSnapshot<Values>(
+  { register, ecosystem, file }: DataDeps,
+  { datasets, read }: Reader<Values>,
+  parameters: Values,
+): Promise<SnapshotRead | Refusal> {
+  return register.snapshot(async (connection) => {
+    const status = await readIndexStatus(connection, ecosystem.chains, file)
+    if (status === undefined) return NOTHING_YET
+    const { chain } = parameters as { readonly chain?: Chain }
+    const missing = notReadYet(status, file, { datasets: datasets(parameters), chain })
+    if (missing !== undefined) return missing
+    const result = await read({ connection, status, parameters })
+    return isRefusal(result) ? result : { status, result }
+  })
 }
 
-export function pointOf({
-  asOfBlock,
-  asOfUnix,
-  finality = 'latest',
-}: PointParameters): PointInTime {
-  if (asOfBlock !== undefined) return { kind: 'blocks', named: asOfBlock }
-  return asOfUnix === undefined ? finality : { kind: 'moment', unix: asOfUnix }
-}
+const NOTHING_YET = refuse(
+  'data_not_ready',
+  'The index has not read its first blocks yet; try again soon.',
+  { retryAfterSeconds: 2 },
+)
 
-interface Common extends PointParameters {
-  readonly format?: 'json' | 'csv'
-}
-
-function parametersOf(
-  { ecosystem }: DataDeps,
-  { parameters, asOf, csv }: Pick<DataRouteDefinition<Parameters>, 'parameters' | 'asOf' | 'csv'>,
-): Parameters {
-  return {
-    ...parameters,
-    ...(asOf && { asOfBlock: asOfBlockParameter(ecosystem), asOfUnix: asOfUnixParameter }),
-    finality: finalityParameter,
-    ...(csv && { format: formatParameter }),
-  }
-}
-
-type BodyParts = Pick<DataRouteDefinition<Parameters>, 'data' | 'totals' | 'paged' | 'asOf'>
-
-function bodySchema(definition: BodyParts): TSchema {
-  return Type.Object({ data: definition.data, meta: metaSchemaOf(definition) })
-}
-
-function metaSchemaOf({ totals, paged, asOf }: BodyParts): TSchema {
+function bodySchema({
+  data,
+  totals,
+  paged,
+}: Pick<DataRouteDefinition<Parameters>, 'data' | 'totals' | 'paged'>): TSchema {
   const more = { ...(paged && { page: pageSchema }), ...(totals && { totals }) }
-  const meta = withMore(metaSchema, more, paged ? 'PagedMeta' : undefined)
-  if (asOf === undefined) return meta
-  return Type.Union([meta, withMore(asOfMetaSchema, more, paged ? 'PagedAsOfMeta' : undefined)])
+  return Type.Object({ data, meta: metaSchemaWith(more, paged) })
 }
 
-function withMore(schema: TObject, more: TProperties, title: string | undefined): TSchema {
-  if (Object.keys(more).length === 0) return schema
-  const properties = { ...schema.properties, ...more }
-  return title === undefined ? Type.Object(properties) : named(title, properties)
+function metaSchemaWith(more: TProperties, paged: boolean | undefined): TSchema {
+  if (Object.keys(more).length === 0) return metaSchema
+  const properties = { ...metaSchema.properties, ...more }
+  return paged ? named('PagedMeta', properties) : Type.Object(properties)
 }
 
 const shownBy = new WeakMap<Ecosystem, string>()
@@ -210,18 +176,6 @@ function digestOf(ecosystem: Ecosystem): string {
   const shown = [notConfigured(ecosystem), names, facts, service.publicBaseUrl]
   return createHash('sha256').update(JSON.stringify(shown)).digest('hex').slice(0, 8)
 }
-
-/**
- * The revision of final answers as of blocks. It changes only with the file, where a chain is read
- * again, or with what is unknown.
- */
-function lastingRevision(deps: DataDeps, { chains, unknown }: IndexStatus): string {
-  const times = chains.map(({ timesForgotten }) => timesForgotten)
-  const parts = ['final', deps.file.digest.slice(0, 16), ...times, ...digestOfUnknown(unknown)]
-  return shownRevision(deps, parts.join('-'))
-}
-
-const IMMUTABLE = 'private, max-age=31536000, immutable'
 
 interface ToAnswer extends SnapshotRead {
   readonly path: string
@@ -251,27 +205,17 @@ function rowOf({ row }: CsvForm, data: unknown): TObject {
 }
 
 function headOf(deps: DataDeps, input: ToAnswer): Pick<Answer, 'revision' | 'headers'> {
-  const { status, resolved } = input
-  const isFinal = resolved?.isFinal === true
   const link = linkToNext(deps, input)
-  const headers = {
-    ...(isFinal && { 'Cache-Control': IMMUTABLE }),
-    ...(link !== undefined && { link }),
-  }
-  const revision = isFinal
-    ? lastingRevision(deps, status)
-    : shownRevision(deps, revisionAt(status, unixNow(deps.clock)))
-  return { revision, ...(Object.keys(headers).length > 0 && { headers }) }
+  const revision = shownRevision(deps, revisionAt(input.status, unixNow(deps.clock)))
+  return { revision, ...(link !== undefined && { headers: { link } }) }
 }
 
-function metaOf(deps: DataDeps, { status, resolved, result, ...input }: ToAnswer) {
-  const query = { ...input.query, ...result.query }
-  if (resolved !== undefined) return buildAsOfMeta(resolved.asOfUnix, resolved.blocks, query)
-  return buildMeta(status, unixNow(deps.clock), {
-    notConfigured: notConfigured(deps.ecosystem),
-    tokens: deps.ecosystem.tokens,
-    query,
-    file: deps.file,
+function metaOf({ clock, ecosystem, file }: DataDeps, { status, result, query }: ToAnswer) {
+  return buildMeta(status, unixNow(clock), {
+    notConfigured: notConfigured(ecosystem),
+    tokens: ecosystem.tokens,
+    query: { ...query, ...result.query },
+    file,
   })
 }
 

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache'
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { type Finality, readFinality, stillHolds } from '#chains/indexer/finality.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
@@ -20,7 +19,6 @@ export interface WantedDays {
   readonly period: Period
   readonly connection: Connection
   readonly status: IndexStatus
-  readonly snapshot?: AsOfSnapshot | undefined
 }
 
 /** Days as one state of the register shows them. */
@@ -44,10 +42,6 @@ export class DayCache<Day> {
 
   async last(wanted: WantedDays, source: DaySource<Day>): Promise<readonly Day[]> {
     const { period, status } = wanted
-    if (wanted.snapshot !== undefined) {
-      const firstUnix = period === 'all' ? await source.firstUnix() : undefined
-      return source.read(seriesDays(period, status.asOfUnix, firstUnix))
-    }
     const known = this.#series.get(wanted.series)
     const cached =
       known?.revision === status.revision && lengthOf(wanted, known.firstUnix) <= known.days.length

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { TProperties } from 'typebox'
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import {
   type EventKey,
   type EventPlace,
@@ -26,7 +25,6 @@ import {
   timeParameter,
   tokenParameter,
 } from './parameters.ts'
-import type { PointInTime } from './snapshot-reader.ts'
 import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from './wire.ts'
 
 export const eventProperties = {
@@ -83,20 +81,13 @@ interface List {
   readonly values: ListValues
 }
 
-/** Checks before anything is read, when the blocks of a cursor are not known yet. */
-export function checkList(list: List, point: PointInTime): Refusal | undefined {
+export function checkList(list: List): Refusal | undefined {
   const { from, to, cursor } = list.values
   if (from !== undefined && to !== undefined && to <= from)
     return refuse('invalid_parameter', 'to must be later than from', {
       errors: [{ in: 'query', name: 'to', reason: 'must be later than from' }],
     })
-  if (cursor === undefined) return undefined
-  const { filters } = cursor
-  const isOwn =
-    typeof point === 'object'
-      ? filters.startsWith(boundFilters(list))
-      : filters === filtersOf(list, point === 'latest' ? undefined : point)
-  return isOwn ? undefined : OTHER_FILTERS
+  return cursor === undefined || cursor.filters === filtersOf(list) ? undefined : OTHER_FILTERS
 }
 
 export const OTHER_FILTERS = refuse(
@@ -107,17 +98,10 @@ export const OTHER_FILTERS = refuse(
 
 export async function readEventPage(
   connection: Connection,
-  input: List & {
-    readonly status: IndexStatus
-    readonly snapshot?: AsOfSnapshot | undefined
-    /** Blocks that a cursor is bound to. */
-    readonly boundTo?: string | undefined
-  },
-): Promise<{ readonly events: readonly ListedEvent[]; readonly page: Page } | Refusal> {
+  input: List & { readonly status: IndexStatus },
+): Promise<{ readonly events: readonly ListedEvent[]; readonly page: Page }> {
   const { limit, chain, token, from, to, cursor } = input.values
-  const { dataset, account, kind, snapshot, boundTo } = input
-  const filters = filtersOf(input, boundTo)
-  if (cursor !== undefined && cursor.filters !== filters) return OTHER_FILTERS
+  const { dataset, account, kind } = input
   const { events, next } = await listEvents(connection, {
     dataset,
     limit,
@@ -129,25 +113,16 @@ export async function readEventPage(
     ...(from !== undefined && { fromUnix: from }),
     ...(to !== undefined && { toUnix: to }),
     ...(cursor && { after: cursor.after }),
-    snapshot,
   })
-  return { events, page: { limit, count: events.length, nextCursor: cursorOf(filters, next) } }
+  return {
+    events,
+    page: { limit, count: events.length, nextCursor: cursorOf(filtersOf(input), next) },
+  }
 }
 
-/** The order belongs to it: a cursor of 0.2.0 names a log index, not a place. */
-function filtersOf(list: List, boundTo: string | undefined): string {
-  if (boundTo === undefined) return hashOf(['by place', ...askedOf(list)])
-  return boundFilters(list) + hashOf([boundTo]).slice(0, 8)
-}
-
-/** The part of a bound cursor's filters that is known from the request alone. */
-function boundFilters(list: List): string {
-  return hashOf(['bound', ...askedOf(list)]).slice(0, 8)
-}
-
-function askedOf({ dataset, account, kind, values }: List): readonly unknown[] {
+function filtersOf({ dataset, account, kind, values }: List): string {
   const { chain, token, from, to } = values
-  return [dataset, account, kind, chain?.name, token?.symbol, from, to]
+  return hashOf([dataset, account, kind, chain?.name, token?.symbol, from, to])
 }
 
 function cursorOf(filters: string, next: EventKey | null): string | null {

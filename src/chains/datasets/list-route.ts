@@ -2,7 +2,6 @@ import type { TObject } from 'typebox'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { ListedEvent } from '#chains/indexer/events/list-events.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
-import { isRefusal } from '#domain/refusal.ts'
 import { Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import { type DataDeps, dataRoute } from './data-route.ts'
@@ -42,17 +41,13 @@ export function listRoute(deps: DataDeps, list: EventList): Route {
     datasets: () => [dataset],
     data: Type.Array(row),
     paged: true,
-    asOf: true,
     csv: { row, rows: (data) => data as readonly object[] },
     refusals: ['invalid_address', 'invalid_cursor'],
-    check: ({ address: account, ...values }, point) =>
-      checkList({ dataset, account, values }, point),
-    async read({ connection, parameters: { address: account, ...values }, ...at }) {
-      const found = await readEventPage(connection, { ...at, dataset, account, values })
-      if (isRefusal(found)) return found
-      const place = { status: at.status, ecosystem: deps.ecosystem }
-      const data = found.events.map((event) => toListRow(list, event, place))
-      return { data, page: found.page }
+    check: ({ address: account, ...values }) => checkList({ dataset, account, values }),
+    async read({ connection, status, parameters: { address: account, ...values } }) {
+      const { events, page } = await readEventPage(connection, { status, dataset, account, values })
+      const place = { status, ecosystem: deps.ecosystem }
+      return { data: events.map((event) => toListRow(list, event, place)), page }
     },
   })
 }

@@ -1,11 +1,5 @@
 import type { Static } from 'typebox'
-import type { Position } from '#chains/chain/chain-event.ts'
-import {
-  type Chain,
-  type Ecosystem,
-  OPTIONAL_PARTS,
-  type OptionalPart,
-} from '#chains/ecosystem/ecosystem.ts'
+import { type Ecosystem, OPTIONAL_PARTS, type OptionalPart } from '#chains/ecosystem/ecosystem.ts'
 import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import { STALL_REASONS } from '#chains/indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
@@ -85,51 +79,6 @@ export const metaSchema = Type.Object(
   },
   { title: 'Meta', additionalProperties: true },
 )
-
-const asOfProperties = {
-  asOf: Type.String({ format: 'date-time', description: 'Time of the latest of the blocks' }),
-  blocks: Type.Array(
-    named('AsOfBlock', {
-      chain: Type.String(),
-      chainId: Type.Integer(),
-      blockNumber: Type.Union([Type.Integer(), Type.Null()], {
-        description: 'Null if the chain had no block yet',
-      }),
-      blockHash: Type.Union([Type.String(), Type.Null()]),
-      blockTimeUnix: Type.Union([Type.Integer(), Type.Null()]),
-      final: Type.Boolean({
-        description: 'Once all are true, the answer never changes again',
-      }),
-    }),
-  ),
-  query: metaSchema.properties.query,
-} as const
-
-/** The `meta` of an answer as of a block. */
-export const asOfMetaSchema = Type.Object(asOfProperties, { title: 'AsOfMeta' })
-
-export interface AsOfBlock {
-  readonly chain: Chain
-  /** Null if the chain had none yet. */
-  readonly block: Position | null
-  readonly isFinal: boolean
-}
-
-export function buildAsOfMeta(
-  asOfUnix: number,
-  blocks: readonly AsOfBlock[],
-  query: Readonly<Record<string, Effective>>,
-): Static<typeof asOfMetaSchema> {
-  const shown = blocks.map(({ chain, block, isFinal }) => ({
-    chain: chain.name,
-    chainId: chain.id,
-    blockNumber: block?.number ?? null,
-    blockHash: block?.hash ?? null,
-    blockTimeUnix: block?.timestamp ?? null,
-    final: isFinal,
-  }))
-  return { asOf: toIso(asOfUnix), blocks: shown, query }
-}
 
 export const pageSchema = named('Page', {
   limit: Type.Integer(),

@@ -138,62 +138,6 @@ function parseTime(raw: string): Parsed<number> {
   return parsed(unix, unix)
 }
 
-export interface NamedBlock {
-  readonly chain: Chain
-  readonly number: number
-}
-
-export function asOfBlockParameter(ecosystem: Ecosystem): Parameter<readonly NamedBlock[]> {
-  const [first] = ecosystem.chains
-  return {
-    in: 'query',
-    description: `The figures as of these blocks, such as \`${first?.name}:123\`, several with a comma between. A chain that is not named stands at its last block at or before the time of the latest named one.`,
-    schema: Type.String({ pattern: '^[^:,]+(:[^:,]+)?:[0-9]+(,[^:,]+(:[^:,]+)?:[0-9]+)*$' }),
-    isOptional: true,
-    parse(raw = '') {
-      const blocks = raw.split(',').map((each) => parseNamedBlock(ecosystem, each))
-      const wrong = blocks.find((each) => typeof each === 'string')
-      if (wrong !== undefined)
-        return { ok: false, reason: wrong, allowed: ecosystem.chains.map(({ name }) => name) }
-      const named = blocks.filter((each) => typeof each !== 'string')
-      if (new Set(named.map(({ chain }) => chain)).size < named.length)
-        return { ok: false, reason: 'names a chain twice' }
-      const ordered = ecosystem.chains.flatMap((chain) => named.filter((at) => at.chain === chain))
-      return parsed(ordered, ordered.map(({ chain, number }) => `${chain.name}:${number}`).join())
-    },
-  }
-}
-
-/** Or what is wrong with it. */
-function parseNamedBlock({ chains }: Ecosystem, raw: string): NamedBlock | string {
-  const at = raw.lastIndexOf(':')
-  const [name, number] = [raw.slice(0, at), raw.slice(at + 1)]
-  if (at < 1 || !/^(0|[1-9][0-9]{0,14})$/.test(number))
-    return `must be <chain>:<block number>, several with a comma between, not "${raw.slice(0, 60)}"`
-  const chain = findChain(chains, name)
-  return chain === undefined
-    ? `names "${name.slice(0, 60)}", which is not a chain of this service`
-    : { chain, number: Number(number) }
-}
-
-export const asOfUnixParameter: Parameter<number> = {
-  ...timeParameter('The figures as of the last block of each chain at or before this moment.'),
-  isOptional: true,
-  parse: (raw = '') => parseTime(raw),
-}
-
-export const finalityParameter: Parameter<'latest' | 'finalized'> = {
-  in: 'query',
-  description: '`finalized`: the figures as of the final block of each chain.',
-  schema: Type.Enum(['latest', 'finalized'], { default: 'latest' }),
-  isOptional: true,
-  parse(raw) {
-    return raw === 'latest' || raw === 'finalized'
-      ? parsed(raw, raw)
-      : { ok: false, reason: 'must be latest or finalized', allowed: ['latest', 'finalized'] }
-  },
-}
-
 /** The last row of a page and its filters. */
 export interface Cursor {
   readonly filters: string

@@ -1,4 +1,3 @@
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import type { Price } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
 
@@ -7,5 +6,4 @@ export type PriceAt = (
   connection: Connection,
   symbol: string,
   unix: number,
-  snapshot?: AsOfSnapshot,
 ) => Promise<Price | null>

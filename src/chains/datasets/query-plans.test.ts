@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accountsAfter, accountsUpTo } from '#chains/indexer/events/accounts-at.ts'
 import { readEventDays } from '#chains/indexer/events/event-days.ts'
 import { type EventQuery, listEvents } from '#chains/indexer/events/list-events.ts'
 import { sumTotals } from '#chains/indexer/events/sum-windows.ts'
@@ -11,22 +10,11 @@ import { onSqlite } from '#test/store/each-engine.ts'
 import { registerMigrations } from './datasets.ts'
 import { openingSince } from './holders/fold-hours.ts'
 import { firstSupplyDay, readSupplyDays, readTotalSupply } from './holders/queries.ts'
-import {
-  type Holding,
-  type MovedSince,
-  rankOf,
-  readLargest,
-  readMovedSince,
-  type Scope,
-} from './holders/ranking/queries.ts'
+import { type Holding, rankOf, readLargest, type Scope } from './holders/ranking/queries.ts'
 import { lastPoint } from './prices/queries.ts'
 
 const list = (filters: Partial<EventQuery>) => (connection: Connection) =>
   listEvents(connection, { dataset: 'burns', limit: 20, chainIds: [1, 8453], ...filters })
-const snapshot = new Map([
-  [1, { number: 9, unix: 90 }],
-  [8453, { number: 8, unix: 90 }],
-])
 const after = { timestamp: 9, chainId: 1, blockNumber: 9, place: 0 }
 
 type Lookups = readonly (readonly [string, (connection: Connection) => Promise<unknown>, RegExp])[]
@@ -55,44 +43,13 @@ const LOOKUPS: Lookups = [
     /INDEX events_of_chain \(dataset=\? AND chain_id=\?\)$/,
   ],
   [
-    'events up to a block',
-    list({ snapshot }),
-    /INDEX events_of_chain \(dataset=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
+    'days',
+    (connection) => readEventDays(connection, { dataset: 'burns', token: 'GRAVE', fromUnix: 0 }),
+    /INDEX event_buckets_by_time \(dataset=\? AND grain=\? AND bucket_unix>\?\)$/,
   ],
   [
-    'further events of a token up to a block',
-    list({ token: 'GRAVE', snapshot, after }),
-    /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND .*timestamp_unix.*<.*\)$/,
-  ],
-  [
-    'a page of all digs up to a block',
-    (connection) => accountsUpTo(connection, { dataset: 'grave-digs', token: 'GRAVE', snapshot }),
-    /INDEX events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
-  ],
-  [
-    'a page of all claims up to a block',
-    (connection) => accountsUpTo(connection, { dataset: 'dividends', snapshot }),
-    /INDEX events_of_chain \(dataset=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
-  ],
-  [
-    'digs after a block',
-    (connection) => accountsAfter(connection, { dataset: 'grave-digs', token: 'GRAVE', snapshot }),
-    /INDEX (event_buckets_by_time \(dataset=\? AND grain=\? AND bucket_unix<\?\)|events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix>\?\))$/,
-  ],
-  [
-    'totals up to a block',
-    (connection) => sumTotals(connection, 'burns', snapshot),
-    /INDEX (event_buckets_by_time \(dataset=\? AND grain=\? AND bucket_unix[<>]\?\)|events_of_chain \(dataset=\? AND chain_id=\? AND timestamp_unix>\? AND timestamp_unix<\?\))$/,
-  ],
-  [
-    'days up to a block',
-    (connection) =>
-      readEventDays(connection, { dataset: 'burns', token: 'GRAVE', fromUnix: 0, snapshot }),
-    /INDEX (event_buckets_by_time \(dataset=\? AND grain=\? AND bucket_unix>\?\)|events_of_token_and_chain \(dataset=\? AND token=\? AND chain_id=\? AND timestamp_unix>\? AND timestamp_unix<\?\))$/,
-  ],
-  [
-    'a price at a block',
-    (connection) => lastPoint(connection, 'GRAVE', { unix: 90, block: { chainId: 1, number: 9 } }),
+    'a price at a moment',
+    (connection) => lastPoint(connection, 'GRAVE', 90),
     /INDEX price_points_by_time \(symbol=\? AND timestamp_unix<\?\)$/,
   ],
   [
@@ -143,19 +100,13 @@ const LOOKUPS_OF_ACCOUNTS: Lookups = [
     list({ account: '0x01', chainId: 1 }),
     /INDEX events_of_account_and_chain \(dataset=\? AND account=\? AND chain_id=\?\)$/,
   ],
-  [
-    'events of an account up to a block',
-    list({ account: '0x01', snapshot }),
-    /INDEX events_of_account_and_chain \(dataset=\? AND account=\? AND chain_id=\? AND timestamp_unix<\?\)$/,
-  ],
 ]
 
 const onBase = { token: 'GRAVE', chainIds: [8453] }
 const onBoth = { token: 'GRAVE', chainIds: [1, 8453] }
 const own = { address: '0x01', balance: 5n } as const
-const moved: MovedSince = new Map()
 const largest = (scope: Scope, more: { readonly after?: Holding } = {}) => {
-  const asked = { limit: 20, after: more.after, moved }
+  const asked = { limit: 20, after: more.after }
   return (connection: Connection) => readLargest(connection, scope, asked)
 }
 
@@ -177,13 +128,8 @@ const LOOKUPS_OF_HOLDERS: Lookups = [
   ],
   [
     'the rank of a wallet',
-    (connection) => rankOf(connection, onBoth, { own, moved, leftOut: [] }),
+    (connection) => rankOf(connection, onBoth, { own, leftOut: [] }),
     /(COVERING INDEX holder_totals_by_size \(token=\? AND .*balance.*\)|^SCAN larger)$/,
-  ],
-  [
-    'what moved after a block',
-    (connection) => readMovedSince(connection, onBase, snapshot),
-    /balance_deltas USING PRIMARY KEY \(chain_id=\? AND block_number>\?\)$/,
   ],
   [
     'what a wallet held a month ago',

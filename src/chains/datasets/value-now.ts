@@ -1,5 +1,4 @@
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import type { Sums } from '#chains/indexer/events/event.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { type MicroUsd, type Price, valueAt } from '#domain/money.ts'
@@ -18,7 +17,6 @@ export async function valueNow<S extends Sums & { readonly token: string }>(
   input: {
     readonly deps: DataDeps & { readonly priceAt: PriceAt }
     readonly status: IndexStatus
-    readonly snapshot: AsOfSnapshot | undefined
     readonly sums: readonly S[]
   },
 ): Promise<{
@@ -27,13 +25,13 @@ export async function valueNow<S extends Sums & { readonly token: string }>(
   /** Events of tokens that have no price now. */
   readonly unpricedNow: number
 }> {
-  const { deps, status, snapshot } = input
+  const { deps, status } = input
   const lines: (Omit<S, 'token'> & ValuedSums)[] = []
   const perToken = new Map<PricedToken, { amount: bigint; readonly price: Price | null }>()
   for (const sums of input.sums) {
     const token = deps.ecosystem.tokens.find((each) => each.symbol === sums.token)
     if (token === undefined) continue
-    const price = await deps.priceAt(connection, token.symbol, status.asOfUnix, snapshot)
+    const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
     lines.push({ ...sums, token, usdNow: worth(token, sums.amount, price) })
     const all = perToken.get(token)
     if (all === undefined) perToken.set(token, { amount: sums.amount, price })

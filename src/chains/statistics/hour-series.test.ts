@@ -63,16 +63,10 @@ interface Hour {
   readonly close: number | null
 }
 
-interface Options {
-  readonly file?: (file: LocalFile) => EcosystemFile
-  /** Of ethereum. */
-  readonly finalDepth?: number
-}
-
 async function inWorld(
   register: Engine,
   work: (routes: readonly Route[]) => Promise<void>,
-  { file, ...late }: Options = {},
+  file?: (file: LocalFile) => EcosystemFile,
 ) {
   let base = beginChain(8453, START_UNIX)
   let ethereum = beginChain(1, START_UNIX)
@@ -83,7 +77,7 @@ async function inWorld(
     before = second
   }
   const depths = { safeDepth: 1, finalDepth: 2 }
-  const nodes = [await serveChain(base, depths), await serveChain(ethereum, { ...depths, ...late })]
+  const nodes = [await serveChain(base, depths), await serveChain(ethereum, depths)]
   const urls = { base: nodes[0]?.url ?? '', ethereum: nodes[1]?.url ?? '' }
   const ecosystem = localEcosystemAt(urls, file)
   try {
@@ -127,34 +121,25 @@ onEach('hours of a price are its open, high, low and close in dollars', ({ engin
       CANDLES.map((candle, n) => [START_UNIX + n * HOUR_SECONDS, candle[3], n < 4]),
     )
     assert.ok(points.slice(0, -CANDLES.length).every(({ high, close }) => high === close))
-    const final = (await readRoute(routes, `${target}1d&finality=finalized`)).data
-    assert.deepEqual(
-      (final as { points: Hour[] }).points
-        .slice(-3)
-        .map(({ open, high, low, close }) => [open, high, low, close]),
-      CANDLES.slice(0, 3),
-    )
     const csv = await callRoute(routes, `${target}1d&format=csv`)
     assert.ok(csv.kind === 'answer')
     assert.match(String(csv.body), /complete,open,high,low,close\r\n/)
   }),
 )
 
-onEach('a chain that becomes final late hides no final hours of another', ({ engine }) =>
+onEach('a pool on another chain once leaves the hours of the present one whole', ({ engine }) =>
   inWorld(
     engine,
     async (routes) => {
-      const final = (await readRoute(routes, `${target}1d&finality=finalized`)).data
+      const { points } = (await readRoute(routes, `${target}1d`)).data as { points: Hour[] }
       assert.deepEqual(
-        (final as { points: Hour[] }).points.slice(-3).map(({ open, close }) => [open, close]),
-        CANDLES.slice(0, 3).map(([open, , , close]) => [open, close]),
+        points.slice(-CANDLES.length).map(({ open, close }) => [open, close]),
+        CANDLES.map(([open, , , close]) => [open, close]),
       )
-      const fixed = (await readRoute(routes, `${target}1d&finality=finalized&token=USDC`)).data
-      assert.ok(
-        (fixed as { points: Hour[] }).points.every(({ open, low }) => open === 1 && low === 1),
-      )
+      const fixed = (await readRoute(routes, `${target}1d&token=USDC`)).data as { points: Hour[] }
+      assert.ok(fixed.points.every(({ open, low }) => open === 1 && low === 1))
     },
-    { file: moved, finalDepth: 6 },
+    moved,
   ),
 )
 
@@ -172,7 +157,7 @@ onEach('an hour shows no price at which the pool held less than its floor', ({ e
         ],
       )
     },
-    { file: withFloor },
+    withFloor,
   ),
 )
 

@@ -41,14 +41,11 @@ function wrong(name: string, reason: string): Refusal {
 }
 
 /** The hours that end with the present one, oldest first. */
-export async function readHours(
-  { connection, deps, token, status, snapshot }: MetricSource,
-  days: number,
-) {
+export async function readHours({ connection, deps, token, status }: MetricSource, days: number) {
   const last = startOfHour(status.asOfUnix)
   const count = days * 24
   const hours = Array.from({ length: count }, (_, at) => last - (count - 1 - at) * HOUR_SECONDS)
-  const candles = await deps.prices.candles(connection, token?.symbol ?? '', hours, snapshot)
+  const candles = await deps.prices.candles(connection, token?.symbol ?? '', hours)
   // An hour opens where the last one closed.
   let before: Price | null = null
   let known: number | null = null

@@ -2,19 +2,17 @@ import { HOLDERS, PRICES } from '#chains/datasets/dataset-names.ts'
 import { type SeriesDay, valuesAtDayEnds } from '#chains/datasets/day-rows.ts'
 import {
   circulatingOf,
-  firstBrokenDay,
+  countHolders,
   firstSupplyDay,
-  holdersAt,
   readHolderDays,
   readSupplyDays,
-  supplyAt,
+  readTotalSupply,
 } from '#chains/datasets/holders/queries.ts'
 import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
 import { firstDay } from '#chains/datasets/prices/queries.ts'
 import { areHoldersKnown } from '#chains/datasets/unknown.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import type { EventMetric } from '#chains/ecosystem/event-kinds/event-kind.ts'
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { NOTHING, type Sums, takeSums } from '#chains/indexer/events/event.ts'
 import { firstEventDay, readEventDays } from '#chains/indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
@@ -30,7 +28,6 @@ export interface MetricSource {
   readonly deps: { readonly prices: DollarPrices }
   readonly token: PricedToken | undefined
   readonly status: IndexStatus
-  readonly snapshot: AsOfSnapshot | undefined
 }
 
 type Values = readonly (string | null)[]
@@ -143,7 +140,7 @@ async function sumsUntil(
   days: readonly SeriesDay[],
 ): Promise<readonly Sums[]> {
   const byDay = await eventDays(dataset, source, days)
-  const totals = await sumTotals(source.connection, dataset, source.snapshot)
+  const totals = await sumTotals(source.connection, dataset)
   const { token } = source
   const now = totalOf(totals, (each) => !token || each.token === token.symbol)
   return valuesAtDayEnds(days, now, (value, day) => takeSums(value, byDay.get(day) ?? NOTHING))
@@ -151,8 +148,8 @@ async function sumsUntil(
 
 function eventDays(dataset: string, source: MetricSource, days: readonly SeriesDay[]) {
   const fromUnix = days[0]?.dateUnix ?? 0
-  const { token, snapshot } = source
-  return readEventDays(source.connection, { dataset, fromUnix, token: token?.symbol, snapshot })
+  const { connection, token } = source
+  return readEventDays(connection, { dataset, fromUnix, token: token?.symbol })
 }
 
 function shown(
@@ -168,30 +165,21 @@ function show(unit: Metric['unit'], source: MetricSource, value: bigint): string
   return formatDecimal(value, unit === 'usd' ? 6 : (source.token?.decimals ?? 0))
 }
 
-async function supplyValues(
-  { connection, token, snapshot }: MetricSource,
-  days: readonly SeriesDay[],
-) {
+async function supplyValues({ connection, token }: MetricSource, days: readonly SeriesDay[]) {
   const symbol = token?.symbol ?? ''
-  const now = circulatingOf(await supplyAt(connection, symbol, snapshot))
-  const changes = await readSupplyDays(connection, symbol, days[0]?.dateUnix ?? 0, snapshot)
+  const now = circulatingOf(await readTotalSupply(connection, symbol))
+  const changes = await readSupplyDays(connection, symbol, days[0]?.dateUnix ?? 0)
   return valuesAtDayEnds(days, now, (value, day) => {
     const change = changes.get(day)
     return change === undefined ? value : value - circulatingOf(change)
   })
 }
 
-async function holderValues(
-  { connection, token, snapshot }: MetricSource,
-  days: readonly SeriesDay[],
-) {
+async function holderValues({ connection, token }: MetricSource, days: readonly SeriesDay[]) {
   const symbol = token?.symbol ?? ''
-  const now = await holdersAt(connection, symbol, snapshot)
+  const now = await countHolders(connection, symbol)
   const changes = await readHolderDays(connection, symbol, days[0]?.dateUnix ?? 0)
-  const broken = snapshot === undefined ? Number.POSITIVE_INFINITY : firstBrokenDay(snapshot)
-  const values = valuesAtDayEnds(days, now, (value, day) =>
-    day < broken ? value - (changes.get(day) ?? 0) : value,
-  )
+  const values = valuesAtDayEnds(days, now, (value, day) => value - (changes.get(day) ?? 0))
   return values.map(String)
 }
 
@@ -200,12 +188,9 @@ async function pricesExact(source: MetricSource, days: readonly SeriesDay[]): Pr
   return prices.map((price) => (price === null ? null : toUsdPriceExact(price)))
 }
 
-function priceValues(
-  { connection, deps, token, snapshot }: MetricSource,
-  days: readonly SeriesDay[],
-) {
+function priceValues({ connection, deps, token }: MetricSource, days: readonly SeriesDay[]) {
   const dayUnix = days.map((day) => day.dateUnix)
-  return deps.prices.closes(connection, token?.symbol ?? '', dayUnix, snapshot)
+  return deps.prices.closes(connection, token?.symbol ?? '', dayUnix)
 }
 
 async function marketCapValues(source: MetricSource, days: readonly SeriesDay[]): Promise<Values> {

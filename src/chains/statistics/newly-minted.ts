@@ -1,14 +1,9 @@
-import { supplyAt } from '#chains/datasets/holders/queries.ts'
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
+import { readTotalSupply } from '#chains/datasets/holders/queries.ts'
 import { readUnminted } from '#chains/kinds/burns/unminted.ts'
 import type { Connection } from '#store/engine.ts'
 
 /** Excludes what bridges minted and mints undone in their own transaction. */
-export async function newlyMinted(
-  connection: Connection,
-  token: string,
-  snapshot?: AsOfSnapshot,
-): Promise<bigint> {
-  const { minted } = await supplyAt(connection, token, snapshot)
-  return minted - (await readUnminted(connection, token, snapshot))
+export async function newlyMinted(connection: Connection, token: string): Promise<bigint> {
+  const { minted } = await readTotalSupply(connection, token)
+  return minted - (await readUnminted(connection, token))
 }

@@ -73,7 +73,7 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
     tag: 'Statistics',
     summary: 'History of a metric',
     description:
-      'One point per UTC day of the period, without gaps, oldest first; today is last and incomplete. With `interval=hour`, for `price` only, one point per hour of up to 90 days: `value` is the close, and `open` the close of the hour before; `high` and `low` are those of the token’s own source, in dollars by its quote at the end of the hour. Without `token`, dividends cover all reward tokens in US dollars, and every other metric covers the primary token. With `finality=finalized`, supply, holders and market cap of days that are not whole before the final blocks are those of the last whole day.',
+      'One point per UTC day of the period, without gaps, oldest first; today is last and incomplete. With `interval=hour`, for `price` only, one point per hour of up to 90 days: `value` is the close, and `open` the close of the hour before; `high` and `low` are those of the token’s own source, in dollars by its quote at the end of the hour. Without `token`, dividends cover all reward tokens in US dollars, and every other metric covers the primary token.',
     parameters: {
       metric: metricParameter,
       period: periodParameter,
@@ -88,24 +88,16 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
     },
     check: ({ metric, interval, period }) =>
       interval === 'hour' ? refuseHours(metric.name, period) : undefined,
-    async read({
-      connection,
-      status,
-      snapshot,
-      parameters: { metric, period, interval, ...asked },
-    }) {
+    async read({ connection, status, parameters: { metric, period, interval, ...asked } }) {
       const token = asked.token ?? (metric.overAllTokens ? undefined : primary)
       // Days that were kept while figures were known must not outlive that.
       const isKnown = token === undefined || areHoldersKnown(status, token)
       const series = `${metric.name} ${token?.symbol ?? ''} ${isKnown}`
-      const source = { connection, deps, token, status, snapshot }
+      const source = { connection, deps, token, status }
       const points =
         interval === 'hour'
           ? await readHours(source, typeof period === 'number' ? period : CANDLE_DAYS)
-          : await cache.last(
-              { series, period, connection, status, snapshot },
-              pointsOf(metric, source),
-            )
+          : await cache.last({ series, period, connection, status }, pointsOf(metric, source))
       const data = {
         metric: metric.name,
         token: token?.symbol ?? 'all',

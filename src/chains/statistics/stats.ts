@@ -2,8 +2,8 @@ import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
 import { HOLDERS } from '#chains/datasets/dataset-names.ts'
 import {
   circulatingOf,
-  holdersAt,
-  supplyAt,
+  countHolders,
+  readTotalSupply,
   totalSupplyOf,
 } from '#chains/datasets/holders/queries.ts'
 import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
@@ -23,7 +23,6 @@ import {
   usdOrNull,
 } from '#chains/datasets/wire.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { addSums, NOTHING } from '#chains/indexer/events/event.ts'
 import {
   dollarsOf,
@@ -119,33 +118,26 @@ export function statsRoute(deps: StatsDeps): Route {
     tag: 'Statistics',
     summary: 'Current statistics',
     description:
-      'Total burned, supply, holders, lifetime dividends, prices and grave digs as of the newest indexed block. With `finality=finalized`, supply and holders are those at the end of the last whole UTC day before the final blocks.',
+      'Total burned, supply, holders, lifetime dividends, prices and grave digs as of the newest indexed block.',
     parameters: {},
     datasets: () => [HOLDERS, BURNS, DIVIDENDS, GRAVE_DIGS],
     data: statsShape,
-    read: async ({ connection, status, snapshot }) => ({
-      data: await readStats(connection, deps, { status, snapshot }),
+    read: async ({ connection, status }) => ({
+      data: await readStats(connection, deps, status),
     }),
   })
 }
 
-interface StatsAt {
-  readonly status: IndexStatus
-  /** Supply and holders are then those of the last whole day. */
-  readonly snapshot: AsOfSnapshot | undefined
-}
-
-async function readStats(connection: Connection, deps: StatsDeps, at: StatsAt) {
-  const { snapshot, status } = at
+async function readStats(connection: Connection, deps: StatsDeps, status: IndexStatus) {
   const { primary } = deps.ecosystem
-  const burns = await sumTotals(connection, BURNS, snapshot)
-  const dividends = sumPerToken(await sumTotals(connection, DIVIDENDS, snapshot))
+  const burns = await sumTotals(connection, BURNS)
+  const dividends = sumPerToken(await sumTotals(connection, DIVIDENDS))
   const { lines, usdNow, unpricedNow } = await valueNow(connection, {
-    ...at,
+    status,
     deps: { ...deps, priceAt: priceAt(deps) },
     sums: dividends,
   })
-  const digs = totalOf(await sumTotals(connection, GRAVE_DIGS, snapshot), ofToken(primary))
+  const digs = totalOf(await sumTotals(connection, GRAVE_DIGS), ofToken(primary))
   const burned = totalOf(burns, ofToken(primary)).amount
   return {
     ...amounts(
@@ -153,7 +145,7 @@ async function readStats(connection: Connection, deps: StatsDeps, at: StatsAt) {
       areTransfersReadable(status, primary) ? burned : null,
       primary.decimals,
     ),
-    ...(await readSupply(connection, primary, { ...at, burned })),
+    ...(await readSupply(connection, primary, { status, burned })),
     lifetimeDividendsUsdAtPayout: usdOf(addDollars(dividends.map(dollarsOf))),
     lifetimeDividendsUnpricedCount: dividends.reduce((sum, each) => sum + unpricedOf(each), 0),
     lifetimeDividendsUsdNow: usdOf(usdNow),
@@ -165,33 +157,31 @@ async function readStats(connection: Connection, deps: StatsDeps, at: StatsAt) {
       unpricedCount: unpricedOf(line),
       usdNow: usdOf(line.usdNow),
     })),
-    prices: await readPrices(connection, deps, at),
+    prices: await readPrices(connection, deps, status),
     graveDigs: { count: digs.events, ...amounts('totalClaimed', digs.amount, primary.decimals) },
-    tokens: await readTokens(connection, { ...at, deps, burns }),
+    tokens: await readTokens(connection, { deps, status, burns }),
   }
 }
 
 async function readSupply(
   connection: Connection,
   token: PricedToken,
-  { status, snapshot, burned }: StatsAt & { readonly burned: bigint },
+  { status, burned }: { readonly status: IndexStatus; readonly burned: bigint },
 ) {
   const isKnown = areHoldersKnown(status, token)
-  const supply = await supplyAt(connection, token.symbol, snapshot)
+  const supply = await readTotalSupply(connection, token.symbol)
   const [circulating, total] = [circulatingOf(supply), totalSupplyOf(supply)]
   return {
-    burnedPct: isKnown
-      ? shareOf(burned, await newlyMinted(connection, token.symbol, snapshot))
-      : null,
+    burnedPct: isKnown ? shareOf(burned, await newlyMinted(connection, token.symbol)) : null,
     ...amounts('circulatingSupply', isKnown ? circulating : null, token.decimals),
     ...amounts('totalSupply', isKnown ? total : null, token.decimals),
-    holderCount: isKnown ? await holdersAt(connection, token.symbol, snapshot) : null,
+    holderCount: isKnown ? await countHolders(connection, token.symbol) : null,
   }
 }
 
 export function priceAt(deps: { readonly prices: DollarPrices }) {
-  return async (connection: Connection, symbol: string, unix: number, snapshot?: AsOfSnapshot) => {
-    const latest = await deps.prices.latest(connection, symbol, unix, snapshot)
+  return async (connection: Connection, symbol: string, unix: number) => {
+    const latest = await deps.prices.latest(connection, symbol, unix)
     return 'gap' in latest ? null : latest.price
   }
 }
@@ -208,13 +198,13 @@ function sumPerToken(totals: readonly TokenSums[]) {
   }))
 }
 
-async function readPrices(connection: Connection, deps: StatsDeps, { status, snapshot }: StatsAt) {
+async function readPrices(connection: Connection, deps: StatsDeps, status: IndexStatus) {
   const prices: Record<string, unknown> = {}
   for (const { symbol } of deps.ecosystem.tokens) {
-    const now = await deps.prices.latest(connection, symbol, status.asOfUnix, snapshot)
+    const now = await deps.prices.latest(connection, symbol, status.asOfUnix)
     if ('gap' in now) continue
     const dayBefore = status.asOfUnix - DAY_SECONDS
-    const before = await deps.prices.latest(connection, symbol, dayBefore, snapshot)
+    const before = await deps.prices.latest(connection, symbol, dayBefore)
     prices[symbol] = {
       usd: toUsdPrice(now.price),
       usdExact: toUsdPriceExact(now.price),
@@ -232,12 +222,19 @@ function changePct(before: bigint, now: bigint): number {
 
 async function readTokens(
   connection: Connection,
-  input: StatsAt & { readonly deps: StatsDeps; readonly burns: readonly TokenSums[] },
+  {
+    deps,
+    status,
+    burns,
+  }: {
+    readonly deps: StatsDeps
+    readonly status: IndexStatus
+    readonly burns: readonly TokenSums[]
+  },
 ) {
-  const { deps, status, snapshot, burns } = input
   const tokens = []
   for (const token of deps.ecosystem.tokens) {
-    const latest = await deps.prices.latest(connection, token.symbol, status.asOfUnix, snapshot)
+    const latest = await deps.prices.latest(connection, token.symbol, status.asOfUnix)
     const price = 'gap' in latest ? null : latest.price
     tokens.push({
       symbol: token.symbol,
@@ -248,7 +245,7 @@ async function readTokens(
         [...token.addresses].map(([chain, address]) => [chain, showAddress(address)]),
       ),
       ...(isTracked(token) && areHoldersKnown(status, token)
-        ? await trackedFigures(connection, token, { price, snapshot })
+        ? await trackedFigures(connection, token, price)
         : NO_FIGURES),
       totalBurned:
         isTracked(token) && areTransfersReadable(status, token)
@@ -271,20 +268,13 @@ const NO_FIGURES = {
   marketCapUsdExact: null,
 }
 
-async function trackedFigures(
-  connection: Connection,
-  token: PricedToken,
-  {
-    price,
-    snapshot,
-  }: { readonly price: bigint | null; readonly snapshot: AsOfSnapshot | undefined },
-) {
-  const supply = await supplyAt(connection, token.symbol, snapshot)
+async function trackedFigures(connection: Connection, token: PricedToken, price: bigint | null) {
+  const supply = await readTotalSupply(connection, token.symbol)
   const circulating = circulatingOf(supply)
   return {
     totalSupply: formatDecimal(totalSupplyOf(supply), token.decimals),
     circulatingSupply: formatDecimal(circulating, token.decimals),
-    holderCount: await holdersAt(connection, token.symbol, snapshot),
+    holderCount: await countHolders(connection, token.symbol),
     marketCapUsd: usdOf(price === null ? null : valueAt(circulating, token.decimals, price)),
     marketCapUsdExact: price === null ? null : toValueExact(circulating, token.decimals, price),
   }

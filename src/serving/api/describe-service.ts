@@ -47,7 +47,6 @@ function conventions({ chains }: ServiceFacts): string {
   return `## Conventions
 
 - Data endpoints answer \`{ "data": ..., "meta": ... }\`. \`meta.asOf\` says how fresh the data is, \`meta.query\` which parameters were in force, \`meta.notConfigured\` which optional parts are missing; their endpoints answer with zeros and empty lists.
-- \`finality=finalized\` gives the figures of the final blocks. Where an endpoint takes them, \`asOfBlock=<chain>:<number>\` or \`asOfUnix=\` gives those as of a block, which never change once every \`meta.blocks[].final\` is true.
 - Token amounts come twice: \`amount\` as a decimal string in whole tokens, \`amountRaw\` as an integer string in base units. A missing USD price is \`null\`, never 0.
 - Chains are named in lower case (\`${chains[0]?.name ?? 'base'}\`); requests may also use the id or CAIP-2. Tokens are named by symbol or address.
 - Lists are newest first and go on with \`cursor\`. Series and lists can be had as CSV with \`format=csv\`.

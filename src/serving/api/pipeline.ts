@@ -288,11 +288,10 @@ async function notModified(_deps: PipelineDeps, exchange: Exchange): Promise<End
   const { route, incoming } = exchange
   const header = incoming.headers['if-none-match']
   if (header === undefined || !route.metered) return undefined
-  const revision = await route.revision?.(exchange.prepared?.effective ?? {})
+  const revision = await route.revision?.()
   if (revision === undefined) return undefined
-  const { text, cacheControl } = revision
-  const etag = etagAt(exchange, text)
-  return matchesEtag(header, etag) ? { kind: 'not-modified', etag, cacheControl } : undefined
+  const etag = etagAt(exchange, revision)
+  return matchesEtag(header, etag) ? { kind: 'not-modified', etag } : undefined
 }
 
 /** A call that would be refused, or brings a payment, causes no work before that is settled. */

@@ -20,7 +20,6 @@ export type Ending = Outcome | NotModified
 interface NotModified {
   readonly kind: 'not-modified'
   readonly etag: string
-  readonly cacheControl?: string | undefined
 }
 
 /** Secrets in URLs end up in logs and browser histories. */
@@ -43,10 +42,8 @@ export function toWire(
 
 function wireOf(deps: { readonly publicBaseUrl: string }, asked: Asked, ending: Ending): Outgoing {
   if (ending.kind === 'refusal') return refusalWire(deps, asked, ending)
-  if (ending.kind === 'not-modified') {
-    const { etag, cacheControl = CACHED } = ending
-    return { status: 304, headers: ['ETag', etag, 'Cache-Control', cacheControl], body: '' }
-  }
+  if (ending.kind === 'not-modified')
+    return { status: 304, headers: ['ETag', ending.etag, 'Cache-Control', CACHED], body: '' }
   if (ending.kind === 'answer') return answerWire(asked, ending)
   if (ending.kind === 'stream') return streamWire(ending)
   const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']

@@ -11,7 +11,7 @@ import { follow } from './follow.ts'
 import { Seats } from './seats.ts'
 import { eventIdParameter, filterParameters, KINDS, lastEventIdOf } from './stream-parameters.ts'
 
-export interface StreamDeps extends Omit<DataDeps, 'blockClock' | 'nodeBudget'> {
+export interface StreamDeps extends DataDeps {
   readonly hub: FeedHub
   /** The limit of this process. */
   readonly streamsMax?: number

@@ -1,11 +1,9 @@
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { TOTAL } from '#chains/indexer/events/event.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
-import { startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { addSupply, NO_SUPPLY, readSupply, type SupplyChange, takeSupply } from './fold-supply.ts'
+import { addSupply, NO_SUPPLY, readSupply, type SupplyChange } from './fold-supply.ts'
 
 /** Compares with `<=`, as `sumTotals` does. */
 export async function readTotalSupply(
@@ -20,47 +18,21 @@ export async function readTotalSupply(
   return found.map(readSupply).reduce(addSupply, NO_SUPPLY)
 }
 
-/** A snapshot means the end of the last whole day before each chain's block: only days are kept. */
-export async function supplyAt(
-  connection: Connection,
-  token: string,
-  snapshot?: AsOfSnapshot,
-): Promise<SupplyChange> {
-  if (snapshot === undefined) return readTotalSupply(connection, token)
-  let supply = NO_SUPPLY
-  for (const [chainId, { unix }] of snapshot) {
-    const later = await connection.run(sql`
-      select minted, burned, locked, unlocked from supply_buckets
-      where token = ${token} and grain = 'day' and bucket_unix >= ${startOfDay(unix)}
-        and chain_id = ${chainId}`)
-    const now = await readTotalSupply(connection, token, chainId)
-    supply = addSupply(supply, later.map(readSupply).reduce(takeSupply, now))
-  }
-  return supply
-}
-
-/** Returns UTC days over all chains; with a snapshot, whole days only. */
+/** Returns UTC days over all chains. */
 export async function readSupplyDays(
   connection: Connection,
   token: string,
   fromUnix: number,
-  snapshot?: AsOfSnapshot,
 ): Promise<ReadonlyMap<number, SupplyChange>> {
   const found = await connection.run(sql`
-    select bucket_unix, chain_id, minted, burned, locked, unlocked from supply_buckets
+    select bucket_unix, minted, burned, locked, unlocked from supply_buckets
     where token = ${token} and grain = 'day' and bucket_unix >= ${fromUnix}`)
   const days = new Map<number, SupplyChange>()
   for (const row of found) {
     const day = column.integer(row, 'bucket_unix')
-    if (snapshot !== undefined && day >= lastDayOf(snapshot, column.integer(row, 'chain_id')))
-      continue
     days.set(day, addSupply(days.get(day) ?? NO_SUPPLY, readSupply(row)))
   }
   return days
-}
-
-function lastDayOf(snapshot: AsOfSnapshot, chainId: number): number {
-  return startOfDay(snapshot.get(chainId)?.unix ?? 0)
 }
 
 /** Equals the sum of `totalSupply()` over the chains. */
@@ -77,22 +49,6 @@ export async function countHolders(connection: Connection, token: string): Promi
     select gained - lost as holders from holder_buckets
     where token = ${token} and grain = 'total'`)
   return row === undefined ? 0 : column.integer(row, 'holders')
-}
-
-/** A snapshot means the end of the last day that is whole on every chain. */
-export async function holdersAt(
-  connection: Connection,
-  token: string,
-  snapshot?: AsOfSnapshot,
-): Promise<number> {
-  const now = await countHolders(connection, token)
-  if (snapshot === undefined) return now
-  const changes = await readHolderDays(connection, token, firstBrokenDay(snapshot))
-  return [...changes.values()].reduce((holders, change) => holders - change, now)
-}
-
-export function firstBrokenDay(snapshot: AsOfSnapshot): number {
-  return startOfDay(Math.min(...[...snapshot.values()].map(({ unix }) => unix)))
 }
 
 /** The change of the number of holders per UTC day. */

@@ -58,7 +58,7 @@ async function pointsIn(
   token: PricedToken,
   { fromUnix, untilUnix }: PriceWindow,
 ): Promise<readonly SourcedPoint[]> {
-  const before = await lastPoint(connection, token.symbol, { unix: fromUnix })
+  const before = await lastPoint(connection, token.symbol, fromUnix)
   const within = await pointsBetween(connection, token.symbol, {
     fromUnix: fromUnix + 1,
     untilUnix,

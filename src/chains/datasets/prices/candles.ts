@@ -1,12 +1,8 @@
 import { type PricedToken, quoteOf } from '#chains/ecosystem/priced-token.ts'
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
-import type { TimeRange } from '#chains/indexer/events/time-range.ts'
 import { PRICE_ONE, type Price } from '#domain/money.ts'
-import { allEnded } from '#lib/all-ended.ts'
-import { HOUR_SECONDS, startOfHour } from '#lib/time.ts'
+import { HOUR_SECONDS } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { hoursBetween, type PriceHour } from './fold-hours.ts'
-import { lastPointOf } from './last-point-of.ts'
 import {
   isBelowFloor,
   priceOrNull,
@@ -15,7 +11,7 @@ import {
   type TokenBook,
   withFixed,
 } from './price-paths.ts'
-import { lastOfHours, lastUpTo, type PricePoint } from './queries.ts'
+import { lastPoint, lastUpTo } from './queries.ts'
 
 /** Prices of an hour in dollars; null while unknown. */
 export interface Candle {
@@ -31,7 +27,6 @@ const NO_CANDLE: Candle = { open: null, high: null, low: null, close: null }
 interface CandleInput {
   readonly symbol: string
   readonly hours: readonly number[]
-  readonly snapshot: AsOfSnapshot | undefined
   isUnread(unix: number): boolean
 }
 
@@ -41,7 +36,7 @@ type HourEnd = SourcedPoint & Partial<Pick<PriceHour, 'high' | 'low'>>
 export async function readCandles(
   connection: Connection,
   book: TokenBook,
-  { symbol, hours, snapshot, isUnread }: CandleInput,
+  { symbol, hours, isUnread }: CandleInput,
 ): Promise<readonly Candle[]> {
   const ends = [(hours[0] ?? 0) - 1, ...hours.map((hour) => hour + HOUR_SECONDS - 1)]
   const moments = ends.map((unix) => ({ unix }))
@@ -49,8 +44,11 @@ export async function readCandles(
   const quoted = await quoteAlongPath(book, symbol, {
     moments,
     read: async (token, at) => {
-      const units = at.map(({ unix }) => unix)
-      const points = await hourEnds(connection, token, { units, snapshot })
+      const points = await hourEnds(
+        connection,
+        token,
+        at.map(({ unix }) => unix),
+      )
       if (token.symbol === book.token(symbol)?.symbol) own = points
       return points
     },
@@ -102,33 +100,11 @@ function candleOf(
 async function hourEnds(
   connection: Connection,
   token: PricedToken,
-  {
-    units,
-    snapshot,
-  }: { readonly units: readonly number[]; readonly snapshot: CandleInput['snapshot'] },
+  units: readonly number[],
 ): Promise<readonly (HourEnd | undefined)[]> {
   const range = { fromUnix: (units[0] ?? 0) + 1, untilUnix: units.at(-1) ?? 0 }
-  const before = await lastPointOf(connection, token, { unix: range.fromUnix - 1, snapshot })
-  const within =
-    snapshot === undefined
-      ? await hoursBetween(connection, token.symbol, range)
-      : await hoursUntil(connection, token, { range, snapshot })
+  const before = await lastPoint(connection, token.symbol, range.fromUnix - 1)
+  const within = await hoursBetween(connection, token.symbol, range)
   const points = before === undefined ? within : [before, ...within]
   return lastUpTo(points, units).map((point, index) => withFixed(token, point, units[index] ?? 0))
-}
-
-/** Hours that are not whole on every chain close with the snapshot's blocks, and have no extremes. */
-async function hoursUntil(
-  connection: Connection,
-  { symbol, prices }: PricedToken,
-  { range, snapshot }: { readonly range: TimeRange; readonly snapshot: AsOfSnapshot },
-): Promise<readonly PricePoint[]> {
-  const ends = prices.flatMap(({ chain }) => chain && (snapshot.get(chain.id)?.unix ?? 0))
-  const cutUnix = startOfHour(Math.min(range.untilUnix, ...ends.filter((each) => each !== null)))
-  const fromUnix = Math.max(cutUnix, range.fromUnix)
-  const [whole, broken] = await allEnded([
-    hoursBetween(connection, symbol, { ...range, untilUnix: fromUnix - 1 }),
-    lastOfHours(connection, symbol, { fromUnix, snapshot }),
-  ])
-  return [...whole, ...broken]
 }

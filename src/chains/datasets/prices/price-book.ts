@@ -1,5 +1,4 @@
 import type { PricedToken, PriceSource } from '#chains/ecosystem/priced-token.ts'
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { readBackfill, readBackfills } from '#chains/indexer/backfill/backfill-row.ts'
 import type { TimeRange } from '#chains/indexer/events/time-range.ts'
 import type { EventMoment, PriceBook } from '#chains/indexer/events/value-events.ts'
@@ -13,7 +12,6 @@ import type { Connection } from '#store/engine.ts'
 import { PRICES } from '../dataset-names.ts'
 import { averagePrice, type PriceWindow } from './average-price.ts'
 import { type Candle, readCandles } from './candles.ts'
-import { lastPointOf, type Moment } from './last-point-of.ts'
 import {
   type KnownPrice,
   makeTokenBook,
@@ -25,24 +23,11 @@ import {
   type UnknownPrice,
   withFixed,
 } from './price-paths.ts'
-import {
-  dayCloses,
-  lastBefore,
-  lastPoint,
-  lastUpTo,
-  nextPoint,
-  type PricePoint,
-  pointsBetween,
-} from './queries.ts'
+import { dayCloses, lastBefore, lastPoint, lastUpTo, nextPoint, pointsBetween } from './queries.ts'
 
 /** Each along its path of pools to a feed. */
 export interface DollarPrices extends PriceBook {
-  latest(
-    connection: Connection,
-    symbol: string,
-    unix: number,
-    snapshot?: AsOfSnapshot,
-  ): Promise<LatestPrice | UnknownPrice>
+  latest(connection: Connection, symbol: string, unix: number): Promise<LatestPrice | UnknownPrice>
   /** Time-weighted, so that one pumped block cannot move it. */
   average(
     connection: Connection,
@@ -53,14 +38,12 @@ export interface DollarPrices extends PriceBook {
     connection: Connection,
     symbol: string,
     days: readonly number[],
-    snapshot?: AsOfSnapshot,
   ): Promise<readonly (Price | null)[]>
   /** Takes ascending hours without gaps, and returns one candle for each. */
   candles(
     connection: Connection,
     symbol: string,
     hours: readonly number[],
-    snapshot?: AsOfSnapshot,
   ): Promise<readonly Candle[]>
 }
 
@@ -86,22 +69,20 @@ export function makeDollarPrices(tokens: readonly PricedToken[]): DollarPrices {
       const quoted = await quoteAlongPath(book, symbol, { moments, read })
       return quoted.map(priceOrNull)
     },
-    async closes(connection, symbol, days, snapshot) {
+    async closes(connection, symbol, days) {
       const isUnread = await findUnread(connection, pathOf(book, symbol))
       const moments = days.map((day) => ({ unix: day + DAY_SECONDS - 1 }))
-      const read = (token: PricedToken, at: Closes['moments']) =>
-        closesAt(connection, token, { moments: at, snapshot })
+      const read = (token: PricedToken, at: readonly Moment[]) => closesAt(connection, token, at)
       const quoted = await quoteAlongPath(book, symbol, { moments, read })
       return quoted.map((each, index) =>
         isUnread(moments[index]?.unix ?? 0) ? null : priceOrNull(each),
       )
     },
-    async candles(connection, symbol, hours, snapshot) {
+    async candles(connection, symbol, hours) {
       const isUnread = await findUnread(connection, pathOf(book, symbol))
-      return readCandles(connection, book, { symbol, hours, snapshot, isUnread })
+      return readCandles(connection, book, { symbol, hours, isUnread })
     },
-    latest: (connection, symbol, unix, snapshot) =>
-      latest(connection, book, { symbol, unix, snapshot }),
+    latest: (connection, symbol, unix) => latest(connection, book, { symbol, unix }),
     average: (connection, symbol, window) => averagePrice(connection, book, { symbol, window }),
   }
 }
@@ -127,7 +108,7 @@ async function pointsBefore(
   const sorted = [...moments].sort((a, b) => a.unix - b.unix)
   const [first, last] = [sorted[0]?.unix ?? 0, sorted.at(-1)?.unix ?? 0]
   const [before, within] = await allEnded([
-    lastPoint(connection, token.symbol, { unix: first - 1 }),
+    lastPoint(connection, token.symbol, first - 1),
     pointsBetween(connection, token.symbol, { fromUnix: first, untilUnix: last }),
   ])
   const points = lastBefore(before === undefined ? within : [before, ...within], sorted)
@@ -135,41 +116,27 @@ async function pointsBefore(
   return moments.map((moment) => withFixed(token, found.get(moment), moment.unix))
 }
 
-interface Closes {
-  readonly moments: readonly { readonly unix: number }[]
-  readonly snapshot: AsOfSnapshot | undefined
+interface Moment {
+  readonly unix: number
 }
 
-async function closesAt(connection: Connection, token: PricedToken, { moments, snapshot }: Closes) {
+async function closesAt(connection: Connection, token: PricedToken, moments: readonly Moment[]) {
   const units = moments.map(({ unix }) => unix)
   const range = { fromUnix: startOfDay(units[0] ?? 0), untilUnix: startOfDay(units.at(-1) ?? 0) }
-  const closes = await dayCloses(connection, token.symbol, range)
-  const points =
-    snapshot === undefined ? closes : await closesUntil(connection, token, { closes, snapshot })
+  const points = await dayCloses(connection, token.symbol, range)
   return lastUpTo(points, units).map((point, index) => withFixed(token, point, units[index] ?? 0))
-}
-
-/** The day of the snapshot closes with its block. */
-async function closesUntil(
-  connection: Connection,
-  token: PricedToken,
-  { closes, snapshot }: { readonly closes: readonly PricePoint[]; readonly snapshot: AsOfSnapshot },
-): Promise<readonly PricePoint[]> {
-  const last = await lastPointOf(connection, token, { unix: Number.MAX_SAFE_INTEGER, snapshot })
-  if (last === undefined) return []
-  return [...closes.filter(({ unix }) => unix < startOfDay(last.unix)), last]
 }
 
 async function latest(
   connection: Connection,
   book: TokenBook,
-  { symbol, ...at }: Moment & { readonly symbol: string },
+  { symbol, ...at }: { readonly symbol: string; readonly unix: number },
 ): Promise<LatestPrice | UnknownPrice> {
   const path = pathOf(book, symbol)
   if ((await findUnread(connection, path))(at.unix)) return { gap: 'not_read', symbol }
   let own: SourcedPoint | undefined
   const read = async (token: PricedToken) => {
-    const point = withFixed(token, await lastPointOf(connection, token, at), at.unix)
+    const point = withFixed(token, await lastPoint(connection, token.symbol, at.unix), at.unix)
     if (token.symbol === symbol) own = point
     return [point]
   }

@@ -1,7 +1,5 @@
-import { type AsOfSnapshot, withinSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import type { EventMoment } from '#chains/indexer/events/value-events.ts'
 import type { Price } from '#domain/money.ts'
-import { HOUR_SECONDS } from '#lib/time.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, sql } from '#store/sql.ts'
@@ -32,17 +30,15 @@ export function toPoint(row: Row): PricePoint {
   }
 }
 
-/** Returns the newest point up to a second, or up to a block of one chain as well. */
+/** Returns the newest point up to a second. */
 export async function lastPoint(
   connection: Connection,
   symbol: string,
-  upTo: { readonly unix: number; readonly block?: { readonly chainId: number; number: number } },
+  unix: number,
 ): Promise<PricePoint | undefined> {
-  const { unix, block } = upTo
   const [row] = await connection.run(sql`
     select ${POINT} from price_points
     where symbol = ${symbol} and timestamp_unix <= ${unix}
-      ${block === undefined ? empty : sql`and chain_id = ${block.chainId} and block_number <= ${block.number}`}
     order by timestamp_unix desc, block_number desc limit 1`)
   return row && toPoint(row)
 }
@@ -72,24 +68,6 @@ export async function pointsBetween(
     where symbol = ${symbol}
       and timestamp_unix >= ${range.fromUnix} and timestamp_unix <= ${range.untilUnix}
     order by timestamp_unix, block_number`)
-  return found.map(toPoint)
-}
-
-/** The last point of each hour within a snapshot, oldest first. */
-export async function lastOfHours(
-  connection: Connection,
-  symbol: string,
-  { fromUnix, snapshot }: { readonly fromUnix: number; readonly snapshot: AsOfSnapshot },
-): Promise<readonly PricePoint[]> {
-  const found = await connection.run(sql`
-    select ${POINT} from (
-      select ${POINT}, row_number() over (
-        partition by timestamp_unix - timestamp_unix % ${HOUR_SECONDS}
-        order by timestamp_unix desc, block_number desc
-      ) as place
-      from price_points
-      where symbol = ${symbol} and timestamp_unix >= ${fromUnix} and ${withinSnapshot(snapshot)}
-    ) as ranked where place = 1 order by timestamp_unix`)
   return found.map(toPoint)
 }
 

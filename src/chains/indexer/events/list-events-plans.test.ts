@@ -24,17 +24,12 @@ await engine.write(async (tx) => {
     from generate_series(1, 50000) as numbers (n)`)
 })
 
-const snapshot = new Map([1, 2].map((chainId) => [chainId, { number: 30_000, unix: 30_000 }]))
-
 const questions: readonly (readonly [string, Partial<EventQuery>, string])[] = [
   ['the newest of a token', { token: 'GRAVE' }, 'events_of_token_and_chain'],
   ['those of a token on a chain', { token: 'GRAVE', chainId: 2 }, 'events_of_token_and_chain'],
   ['those of a chain', { chainId: 1 }, 'events_of_chain'],
   ['those of a wallet', { account }, 'events_of_account'],
   ['claims of a token', { account, token: 'RARE' }, 'events_of_account_and_token'],
-  ['those up to a block', { snapshot }, 'events_of_chain'],
-  ['those of a token up to a block', { token: 'GRAVE', snapshot }, 'events_of_token_and_chain'],
-  ['those of a wallet up to a block', { account, snapshot }, 'events_of_account_and_chain'],
   ['claims on a chain', { account, chainId: 1 }, 'events_of_account_and_chain'],
 ]
 for (const [what, filters, index] of questions)

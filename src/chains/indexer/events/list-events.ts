@@ -3,7 +3,6 @@ import { chunks } from '#lib/chunks.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, join, type Sql, sql } from '#store/sql.ts'
-import type { AsOfSnapshot, SnapshotBlock } from '../as-of-snapshot.ts'
 
 export interface EventPlace {
   readonly chainId: number
@@ -43,7 +42,6 @@ export interface EventQuery {
   readonly fromUnix?: number
   readonly toUnix?: number
   readonly after?: EventKey
-  readonly snapshot?: AsOfSnapshot | undefined
 }
 
 /** Newest first; one extra row shows whether more follow. */
@@ -64,8 +62,7 @@ export const LIST_COLUMNS = sql`
   chain_id, block_number, place, tx_hash, timestamp_unix, kind, token, account, amount, detail, usd`
 
 /** A single index gives the order. */
-function isOrderedByOneIndex({ account, token, chainId, snapshot }: EventQuery): boolean {
-  if (snapshot !== undefined) return false
+function isOrderedByOneIndex({ account, token, chainId }: EventQuery): boolean {
   if (account !== undefined && token !== undefined) return true
   return token === undefined && chainId === undefined
 }
@@ -102,7 +99,7 @@ function newestByChain(query: EventQuery): Sql {
 const SELECTS_MAX = 100
 
 function newestOf(chainId: number, query: EventQuery): Sql {
-  const { account, token, after, snapshot } = query
+  const { account, token, after } = query
   return sql`
     select ${LIST_COLUMNS} from events
     where dataset = ${query.dataset} and chain_id = ${chainId}
@@ -110,7 +107,6 @@ function newestOf(chainId: number, query: EventQuery): Sql {
       ${token === undefined ? empty : sql`and token = ${token}`}
       ${ofKindAndTime(query)}
       ${after === undefined ? empty : afterKeyOn(chainId, after)}
-      ${snapshot === undefined ? empty : untilBlock(snapshot.get(chainId))}
     order by timestamp_unix desc, block_number desc, place desc
     limit ${query.limit + 1}`
 }
@@ -120,11 +116,6 @@ function ofKindAndTime({ kind, fromUnix, toUnix }: EventQuery): Sql {
     ${kind === undefined ? empty : sql`and kind = ${kind}`}
     ${fromUnix === undefined ? empty : sql`and timestamp_unix >= ${fromUnix}`}
     ${toUnix === undefined ? empty : sql`and timestamp_unix <= ${toUnix}`}`
-}
-
-function untilBlock(block: SnapshotBlock | undefined): Sql {
-  if (block === undefined) return sql`and 1 = 0`
-  return sql`and timestamp_unix <= ${block.unix} and block_number <= ${block.number}`
 }
 
 function afterKey({ timestamp, chainId, blockNumber, place }: EventKey): Sql {

@@ -1,9 +1,8 @@
-import { DAY_SECONDS, HOUR_SECONDS, startOfDay } from '#lib/time.ts'
+import { DAY_SECONDS, HOUR_SECONDS } from '#lib/time.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
-import type { AsOfSnapshot } from '../as-of-snapshot.ts'
-import { addSums, NOTHING, negated, type Sums, TOTAL } from './event.ts'
+import { addSums, NOTHING, type Sums, TOTAL } from './event.ts'
 import { readContribution } from './store-events.ts'
 import { readSums } from './sums-row.ts'
 
@@ -18,9 +17,9 @@ interface Window {
   readonly firstDay: number
 }
 
-function windowOf(asOfUnix: number, seconds: number, grain: number): Window {
+function windowOf(asOfUnix: number, seconds: number): Window {
   const startUnix = asOfUnix - seconds + 1
-  const firstHour = Math.ceil(startUnix / grain) * grain
+  const firstHour = Math.ceil(startUnix / HOUR_SECONDS) * HOUR_SECONDS
   return { startUnix, firstHour, firstDay: Math.ceil(firstHour / DAY_SECONDS) * DAY_SECONDS }
 }
 
@@ -33,25 +32,12 @@ interface Asked {
 
 export async function sumWindows(
   connection: Connection,
-  input: {
-    readonly dataset: string
-    readonly asOfUnix: number
-    readonly snapshot?: AsOfSnapshot | undefined
-  },
+  { dataset, asOfUnix }: { readonly dataset: string; readonly asOfUnix: number },
 ): Promise<WindowSums> {
-  const { dataset, asOfUnix, snapshot } = input
-  // Older history has no hours.
-  const grain = snapshot === undefined ? HOUR_SECONDS : DAY_SECONDS
-  const windows = [1, 7, 30].map((days) => windowOf(asOfUnix, days * DAY_SECONDS, grain))
+  const windows = [1, 7, 30].map((days) => windowOf(asOfUnix, days * DAY_SECONDS))
   const whole = await sumWhole(connection, { dataset, windows })
   const broken = await sumBroken(connection, { dataset, windows })
-  const found = whole.map((each, place) => addUp([...each, ...(broken[place] ?? [])]))
-  if (snapshot === undefined) return found
-  const after = await sumsAfter(connection, { dataset, snapshot })
-  return windows.map(({ startUnix }, place) => {
-    const isIn = ({ chainId }: TokenSums) => (snapshot.get(chainId)?.unix ?? -1) >= startUnix
-    return without((found[place] ?? []).filter(isIn), after.filter(isIn))
-  })
+  return whole.map((each, place) => addUp([...each, ...(broken[place] ?? [])]))
 }
 
 async function sumWhole(connection: Connection, { dataset, windows }: Asked): Promise<WindowSums> {
@@ -107,51 +93,12 @@ async function sumBroken(connection: Connection, { dataset, windows }: Asked): P
 export async function sumTotals(
   connection: Connection,
   dataset: string,
-  snapshot?: AsOfSnapshot,
 ): Promise<readonly TokenSums[]> {
   const found = await connection.run(sql`
     select token, chain_id, amount, usd, events, priced from event_buckets
     where dataset = ${dataset} and grain = 'total' and bucket_unix <= ${TOTAL}
     order by token, chain_id`)
-  const totals = found.map(toTokenSums)
-  if (snapshot === undefined) return totals
-  const after = await sumsAfter(connection, { dataset, snapshot })
-  return without(
-    totals.filter(({ chainId }) => snapshot.has(chainId)),
-    after,
-  )
-}
-
-/** Sums what followed the snapshot: the rest of its days event by event, and whole days. */
-async function sumsAfter(
-  connection: Connection,
-  { dataset, snapshot }: { readonly dataset: string; readonly snapshot: AsOfSnapshot },
-): Promise<readonly TokenSums[]> {
-  if (snapshot.size === 0) return []
-  const dayOf = (chainId: number) =>
-    startOfDay(snapshot.get(chainId)?.unix ?? Number.POSITIVE_INFINITY)
-  const earliest = Math.min(...[...snapshot.keys()].map(dayOf))
-  const days = await connection.run(sql`
-    select bucket_unix, token, chain_id, amount, usd, events, priced from event_buckets
-    where dataset = ${dataset} and grain = 'day' and bucket_unix > ${earliest}`)
-  const later = days.filter(
-    (row) => column.integer(row, 'bucket_unix') > dayOf(column.integer(row, 'chain_id')),
-  )
-  const rests = [...snapshot].map(
-    ([chainId, { number, unix }]) => sql`
-      select chain_id, token, account, timestamp_unix, amount, usd from events
-      where dataset = ${dataset} and chain_id = ${chainId} and counted = 1
-        and timestamp_unix >= ${unix} and timestamp_unix < ${startOfDay(unix) + DAY_SECONDS}
-        and block_number > ${number}`,
-  )
-  const single = await connection.run(join(rests, ' union all '))
-  const sumsOf = (row: Row) => ({ ...labels(row), ...readContribution(row).sums })
-  return [...later.map(toTokenSums), ...single.map(sumsOf)]
-}
-
-function without(sums: readonly TokenSums[], some: readonly TokenSums[]): readonly TokenSums[] {
-  const less = some.map((each) => ({ ...each, ...negated(each) }))
-  return addUp([...sums, ...less]).filter(({ events }) => events > 0)
+  return found.map(toTokenSums)
 }
 
 export function totalOf(

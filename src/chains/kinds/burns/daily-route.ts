@@ -13,7 +13,6 @@ import {
   usdOrNull,
 } from '#chains/datasets/wire.ts'
 import type { Chain, PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import { addSums, NOTHING, type Sums, takeSums } from '#chains/indexer/events/event.ts'
 import { readEventDays } from '#chains/indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
@@ -66,13 +65,12 @@ export function dailyBurns(deps: DataDeps): Route {
     datasets: () => [BURNS],
     data: Type.Array(dayRow),
     totals: burnSums,
-    asOf: true,
     csv: { row: dayRow, rows: (data) => data as readonly object[] },
-    async read({ connection, status, snapshot, parameters: { period, chain, token } }) {
+    async read({ connection, status, parameters: { period, chain, token } }) {
       const series = `${token.symbol} ${chain?.name ?? ''}`
-      const source = { connection, status, token, chain, snapshot }
+      const source = { connection, status, token, chain }
       const days = await cache.last(
-        { series, period, connection, status, snapshot },
+        { series, period, connection, status },
         {
           firstUnix: () => firstBurn(source),
           read: (days) => readDays(source, days),
@@ -103,11 +101,10 @@ interface BurnSource {
   readonly status: IndexStatus
   readonly token: PricedToken
   readonly chain: Chain | undefined
-  readonly snapshot: AsOfSnapshot | undefined
 }
 
 async function readDays(
-  { connection, token, chain, snapshot }: BurnSource,
+  { connection, token, chain }: BurnSource,
   days: readonly SeriesDay[],
 ): Promise<readonly BurnDay[]> {
   const byDay = await readEventDays(connection, {
@@ -115,9 +112,8 @@ async function readDays(
     token: token.symbol,
     fromUnix: days[0]?.dateUnix ?? 0,
     ...(chain && { chainId: chain.id }),
-    snapshot,
   })
-  const totals = await sumTotals(connection, BURNS, snapshot)
+  const totals = await sumTotals(connection, BURNS)
   const now = totalOf(
     totals,
     (each) => each.token === token.symbol && (!chain || each.chainId === chain.id),
@@ -139,11 +135,11 @@ async function readDays(
   })
 }
 
-async function firstBurn({ connection, status, token, chain, snapshot }: BurnSource) {
+async function firstBurn({ connection, status, token, chain }: BurnSource) {
   const chains = status.chains.map((each) => each.chain)
   const firsts = []
   for (const { id } of chains.filter((each) => chain === undefined || each.id === chain.id)) {
-    const { firstUnix } = await firstAndLastBurn(connection, token.symbol, id, snapshot?.get(id))
+    const { firstUnix } = await firstAndLastBurn(connection, token.symbol, id)
     if (firstUnix !== null) firsts.push(firstUnix)
   }
   return firsts.length === 0 ? undefined : Math.min(...firsts)

@@ -1,19 +1,16 @@
-import type { SnapshotBlock } from '#chains/indexer/as-of-snapshot.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { empty, sql } from '#store/sql.ts'
+import { sql } from '#store/sql.ts'
 
 /** Returns Unix seconds; null if never burned. */
 export async function firstAndLastBurn(
   connection: Connection,
   token: string,
   chainId: number,
-  upTo?: SnapshotBlock,
 ): Promise<{ readonly firstUnix: number | null; readonly lastUnix: number | null }> {
   const ofChain = sql`from events
-    where dataset = ${BURNS} and token = ${token} and chain_id = ${chainId}
-      ${upTo === undefined ? empty : sql`and timestamp_unix <= ${upTo.unix} and block_number <= ${upTo.number}`}`
+    where dataset = ${BURNS} and token = ${token} and chain_id = ${chainId}`
   const [row] = await connection.run(sql`
     select
       (select timestamp_unix ${ofChain} order by timestamp_unix limit 1) as first_unix,

@@ -13,7 +13,6 @@ import {
   usdOrNull,
 } from '#chains/datasets/wire.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import {
   sumTotals,
   sumWindows,
@@ -62,7 +61,7 @@ const totalShape = named('BurnTotals', {
 export interface BurnDeps extends DataDeps {
   readonly priceAt: PriceAt
   /** Amount newly minted. */
-  mintedOf(connection: Connection, symbol: string, snapshot?: AsOfSnapshot): Promise<bigint>
+  mintedOf(connection: Connection, symbol: string): Promise<bigint>
 }
 
 export function burnTotals(deps: BurnDeps): Route {
@@ -76,19 +75,17 @@ export function burnTotals(deps: BurnDeps): Route {
     parameters: { token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary) },
     datasets: () => [BURNS, HOLDERS],
     data: totalShape,
-    asOf: true,
-    async read({ connection, status, snapshot, parameters: { token } }) {
-      const totals = (await sumTotals(connection, BURNS, snapshot)).filter(
+    async read({ connection, status, parameters: { token } }) {
+      const totals = (await sumTotals(connection, BURNS)).filter(
         ({ token: symbol }) => symbol === token.symbol,
       )
       const all = totalOf(totals)
       const isReadable = areTransfersReadable(status, token)
-      const chains = await chainShares(connection, { status, token, totals, snapshot })
-      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix, snapshot)
+      const chains = await chainShares(connection, { status, token, totals })
+      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
       const [day = [], week = [], month = []] = await sumWindows(connection, {
         dataset: BURNS,
         asOfUnix: status.asOfUnix,
-        snapshot,
       })
       const data = {
         token: token.symbol,
@@ -97,7 +94,7 @@ export function burnTotals(deps: BurnDeps): Route {
           isReadable ? price && valueAt(all.amount, token.decimals, price) : null,
         ),
         pctOfMinted: areHoldersKnown(status, token)
-          ? shareOf(all.amount, await deps.mintedOf(connection, token.symbol, snapshot))
+          ? shareOf(all.amount, await deps.mintedOf(connection, token.symbol))
           : null,
         burnCount: all.events,
         last24h: toWindow(day, token),
@@ -118,20 +115,14 @@ async function chainShares(
     readonly status: IndexStatus
     readonly token: PricedToken
     readonly totals: readonly TokenSums[]
-    readonly snapshot: AsOfSnapshot | undefined
   },
 ) {
-  const { token, totals, snapshot } = input
+  const { token, totals } = input
   const all = totalOf(totals)
   const shares = []
   for (const { chain, blockNumber } of input.status.chains) {
     const sums = totalOf(totals, (each) => each.chainId === chain.id)
-    const times = await firstAndLastBurn(
-      connection,
-      token.symbol,
-      chain.id,
-      snapshot?.get(chain.id),
-    )
+    const times = await firstAndLastBurn(connection, token.symbol, chain.id)
     shares.push({
       chain: chain.name,
       chainId: chain.id,

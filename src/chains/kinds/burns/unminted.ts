@@ -1,11 +1,9 @@
 import type { Position } from '#chains/chain/chain-event.ts'
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
 import type { Change } from '#chains/indexer/dataset.ts'
 import { type Contribution, NOTHING, TOTAL } from '#chains/indexer/events/event.ts'
 import { foldEvents } from '#chains/indexer/events/fold-events.ts'
 import { chunks } from '#lib/chunks.ts'
 import { toStored } from '#lib/stored-integer.ts'
-import { startOfDay } from '#lib/time.ts'
 import type { Connection, Migration, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
@@ -87,27 +85,9 @@ function contributionOf({ blockNumber: _, ...each }: Unminted, sign: 1n | -1n): 
   }
 }
 
-/** A snapshot means the last whole day before each chain's block, as for minted sums. */
-export async function readUnminted(
-  connection: Connection,
-  token: string,
-  snapshot: AsOfSnapshot | undefined,
-): Promise<bigint> {
-  const totals = sql`
+export async function readUnminted(connection: Connection, token: string): Promise<bigint> {
+  const totals = await connection.run(sql`
     select amount from event_buckets where dataset = ${UNMINTED} and token = ${token}
-      and grain = 'total' and bucket_unix <= ${TOTAL}`
-  if (snapshot === undefined) return sum(await connection.run(totals))
-  let amount = 0n
-  for (const [chainId, { unix }] of snapshot) {
-    const ofChain = sql`and chain_id = ${chainId}`
-    const later = await connection.run(sql`
-      select amount from event_buckets where dataset = ${UNMINTED} and token = ${token}
-        and grain = 'day' and bucket_unix >= ${startOfDay(unix)} ${ofChain}`)
-    amount += sum(await connection.run(sql`${totals} ${ofChain}`)) - sum(later)
-  }
-  return amount
-}
-
-function sum(found: readonly Row[]): bigint {
-  return found.reduce((total, row) => total + column.bigint(row, 'amount'), 0n)
+      and grain = 'total' and bucket_unix <= ${TOTAL}`)
+  return totals.reduce((total, row) => total + column.bigint(row, 'amount'), 0n)
 }

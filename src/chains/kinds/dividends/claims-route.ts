@@ -21,16 +21,13 @@ import {
   usdOf,
   usdOrNull,
 } from '#chains/datasets/wire.ts'
-import { AT_ONCE_MAX, allEventsUpTo, eventsUpTo } from '#chains/indexer/events/accounts-at.ts'
 import { dollarsOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { isRefusal } from '#domain/refusal.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
-import type { Connection } from '#store/engine.ts'
-import { type ClaimSummary, readClaimSummary, summarizeClaims } from './queries.ts'
+import { type ClaimSummary, readClaimSummary } from './queries.ts'
 
 const claimRow = eventRow('DividendClaim', {})
 
@@ -72,29 +69,18 @@ export function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Ro
     datasets: () => [DIVIDENDS],
     data: claimsShape,
     paged: true,
-    asOf: true,
     csv: { row: claimRow, rows: claimsOf },
     refusals: ['invalid_address', 'invalid_cursor'],
-    check: (values, point) => checkList(claimsOfWallet(values), point),
-    async read({ connection, parameters, ...at }) {
+    check: (values) => checkList(claimsOfWallet(values)),
+    async read({ connection, status, parameters }) {
       const { address } = parameters
-      const found = await readEventPage(connection, { ...at, ...claimsOfWallet(parameters) })
-      if (isRefusal(found)) return found
-      const claims = found.events.map((event) => eventMembers(event, at.status, deps.ecosystem))
-      const show = async (reads: Connection, summary: ClaimSummary) => {
-        const valued = await valueNow(reads, { ...at, deps, sums: summary.tokens })
-        const shown = showSummary(summary, valued)
-        return { data: { address: showAddress(address), summary: shown, claims }, page: found.page }
-      }
-      const { snapshot } = at
-      if (snapshot === undefined)
-        return show(connection, await readClaimSummary(connection, address, symbols))
-      const asked = { dataset: DIVIDENDS, account: address, snapshot }
-      const few = await eventsUpTo(connection, asked, AT_ONCE_MAX)
-      if (few !== undefined) return show(connection, summarizeClaims(few))
-      return {
-        rest: async (reads) => show(reads, summarizeClaims(await allEventsUpTo(reads, asked))),
-      }
+      const list = claimsOfWallet(parameters)
+      const { events, page } = await readEventPage(connection, { ...list, status })
+      const claims = events.map((event) => eventMembers(event, status, deps.ecosystem))
+      const summary = await readClaimSummary(connection, address, symbols)
+      const valued = await valueNow(connection, { deps, status, sums: summary.tokens })
+      const shown = showSummary(summary, valued)
+      return { data: { address: showAddress(address), summary: shown, claims }, page }
     },
   })
 }

@@ -11,8 +11,6 @@ import {
   usdOf,
   usdOrNull,
 } from '#chains/datasets/wire.ts'
-import type { AsOfSnapshot } from '#chains/indexer/as-of-snapshot.ts'
-import { accountsAfter, accountsUpTo } from '#chains/indexer/events/accounts-at.ts'
 import { NOTHING, type Sums } from '#chains/indexer/events/event.ts'
 import {
   dollarsOf,
@@ -22,13 +20,11 @@ import {
   totalOf,
   unpricedOf,
 } from '#chains/indexer/events/sum-windows.ts'
-import type { IndexStatus } from '#chains/indexer/status.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
 import { showAddress } from '#domain/address.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
-import type { Connection } from '#store/engine.ts'
-import { countRecipients, countRecipientsBefore } from './queries.ts'
+import { countRecipients } from './queries.ts'
 
 export type DividendDeps = DataDeps & { readonly priceAt: PriceAt }
 
@@ -85,67 +81,33 @@ export function dividendTotals(deps: DividendDeps): Route {
     parameters: {},
     datasets: () => [DIVIDENDS],
     data: totalsShape,
-    asOf: true,
-    async read({ connection, ...at }) {
-      const { snapshot } = at
-      if (snapshot === undefined)
-        return readTotals(connection, {
-          ...at,
-          deps,
-          recipients: await countRecipients(connection),
-        })
-      const asked = { dataset: DIVIDENDS, snapshot }
-      const later = await accountsAfter(connection, asked)
-      const symbols = deps.ecosystem.tokens.map(({ symbol }) => symbol)
-      const recipients = later && (await countRecipientsBefore(connection, later, symbols))
-      const totals = await readTotals(connection, { ...at, deps, recipients: recipients ?? 0 })
-      if (recipients !== undefined) return totals
-      return {
-        async rest(reads) {
-          const recipientCount = (await accountsUpTo(reads, asked)).size
-          return { data: { ...totals.data, recipientCount } }
-        },
+    async read({ connection, status }) {
+      const totals = await sumTotals(connection, DIVIDENDS)
+      const [last24h = [], last7d = [], last30d = []] = await sumWindows(connection, {
+        dataset: DIVIDENDS,
+        asOfUnix: status.asOfUnix,
+      })
+      const { lines, usdNow, unpricedNow } = await valueNow(connection, {
+        deps,
+        status,
+        sums: totals,
+      })
+      const all = totalOf(totals)
+      const data = {
+        totalUsdAtPayout: usdOf(dollarsOf(all)),
+        unpricedCount: unpricedOf(all),
+        totalUsdNow: usdOf(usdNow),
+        unpricedNowCount: unpricedNow,
+        payoutCount: all.events,
+        recipientCount: await countRecipients(connection),
+        last24h: toWindow(totalOf(last24h)),
+        last7d: toWindow(totalOf(last7d)),
+        last30d: toWindow(totalOf(last30d)),
+        tokens: lines.map((line) => showToken(deps, line, { last24h, last7d, last30d })),
       }
+      return { data }
     },
   })
-}
-
-async function readTotals(
-  connection: Connection,
-  input: {
-    readonly deps: DividendDeps
-    readonly status: IndexStatus
-    readonly snapshot: AsOfSnapshot | undefined
-    readonly recipients: number
-  },
-) {
-  const { deps, status, snapshot, recipients } = input
-  const totals = await sumTotals(connection, DIVIDENDS, snapshot)
-  const [last24h = [], last7d = [], last30d = []] = await sumWindows(connection, {
-    dataset: DIVIDENDS,
-    asOfUnix: status.asOfUnix,
-    snapshot,
-  })
-  const { lines, usdNow, unpricedNow } = await valueNow(connection, {
-    deps,
-    status,
-    snapshot,
-    sums: totals,
-  })
-  const all = totalOf(totals)
-  const data = {
-    totalUsdAtPayout: usdOf(dollarsOf(all)),
-    unpricedCount: unpricedOf(all),
-    totalUsdNow: usdOf(usdNow),
-    unpricedNowCount: unpricedNow,
-    payoutCount: all.events,
-    recipientCount: recipients,
-    last24h: toWindow(totalOf(last24h)),
-    last7d: toWindow(totalOf(last7d)),
-    last30d: toWindow(totalOf(last30d)),
-    tokens: lines.map((line) => showToken(deps, line, { last24h, last7d, last30d })),
-  }
-  return { data }
 }
 
 type Windows = Readonly<Record<'last24h' | 'last7d' | 'last30d', readonly TokenSums[]>>

@@ -10,7 +10,6 @@ import {
   usdOf,
   usdOrNull,
 } from '#chains/datasets/wire.ts'
-import { accountsAfter, accountsUpTo } from '#chains/indexer/events/accounts-at.ts'
 import { sumTotals, totalOf } from '#chains/indexer/events/sum-windows.ts'
 import { GRAVE_DIGS } from '#chains/kinds/grave-digs/kind.ts'
 import { showAddress } from '#domain/address.ts'
@@ -18,7 +17,7 @@ import { valueAt } from '#domain/money.ts'
 import { percentage } from '#lib/decimal.ts'
 import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
-import { type Leader, rank, readLeaderboard, readLeadersBefore } from './queries.ts'
+import { readLeaderboard } from './queries.ts'
 
 const leaderRow = named('Leader', {
   rank: Type.Integer({ minimum: 1 }),
@@ -48,31 +47,23 @@ export function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Rou
     datasets: () => [GRAVE_DIGS],
     data: Type.Array(leaderRow),
     csv: { row: leaderRow, rows: (data) => data as readonly object[] },
-    asOf: true,
-    async read({ connection, status, snapshot, parameters: { token, limit } }) {
-      const totals = await sumTotals(connection, GRAVE_DIGS, snapshot)
+    async read({ connection, status, parameters: { token, limit } }) {
+      const totals = await sumTotals(connection, GRAVE_DIGS)
       const all = totalOf(totals, (each) => each.token === token.symbol)
-      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix, snapshot)
-      const show = (leaders: readonly Leader[]) => ({
-        data: leaders.map((leader, index) => ({
-          rank: index + 1,
-          address: showAddress(leader.address),
-          token: token.symbol,
-          ...amounts('totalClaimed', leader.amount, token.decimals),
-          totalClaimedUsdNow: usdOf(price && valueAt(leader.amount, token.decimals, price)),
-          sharePct: percentage(leader.amount, all.amount),
-          digCount: leader.digs,
-          firstDigUnix: leader.firstUnix,
-          lastDigUnix: leader.lastUnix,
-        })),
-      })
-      const ranking = { token: token.symbol, limit }
-      if (snapshot === undefined) return show(await readLeaderboard(connection, ranking))
-      const asked = { dataset: GRAVE_DIGS, token: token.symbol, snapshot }
-      const later = await accountsAfter(connection, asked)
-      if (later !== undefined)
-        return show(await readLeadersBefore(connection, ranking, { snapshot, later }))
-      return { rest: async (reads) => show(rank(await accountsUpTo(reads, asked), limit)) }
+      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
+      const leaders = await readLeaderboard(connection, { token: token.symbol, limit })
+      const data = leaders.map((leader, index) => ({
+        rank: index + 1,
+        address: showAddress(leader.address),
+        token: token.symbol,
+        ...amounts('totalClaimed', leader.amount, token.decimals),
+        totalClaimedUsdNow: usdOf(price && valueAt(leader.amount, token.decimals, price)),
+        sharePct: percentage(leader.amount, all.amount),
+        digCount: leader.digs,
+        firstDigUnix: leader.firstUnix,
+        lastDigUnix: leader.lastUnix,
+      }))
+      return { data }
     },
   })
 }

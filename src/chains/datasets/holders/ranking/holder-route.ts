@@ -1,4 +1,3 @@
-import { ZERO_ADDRESS } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { DAY_SECONDS, HOUR_SECONDS, startOfHour } from '#lib/time.ts'
 import { named, Type } from '#lib/type.ts'
@@ -8,9 +7,8 @@ import { HOLDERS } from '../../dataset-names.ts'
 import { addressParameter } from '../../parameters.ts'
 import { amounts, amountText, rawText } from '../../wire.ts'
 import { openingSince } from '../fold-hours.ts'
-import { readBalanceAt } from '../queries.ts'
 import { chainsOf, refuseElsewhere, scopeParameters } from '../scope.ts'
-import { RANKED_MAX, rankOf, readSeen } from './queries.ts'
+import { RANKED_MAX, rankOf, readBalancesOf, readSeen } from './queries.ts'
 import { holderProperties, leftOutOf, openRanking, showHolder } from './show-holder.ts'
 
 const holderShape = named('WalletHolding', {
@@ -49,17 +47,16 @@ export function holderRoute(deps: DataDeps): Route {
     tag: 'Holders',
     summary: 'Balance, rank and change of a wallet',
     description:
-      'What one wallet holds of a token, on each chain, its rank, and the change over 24 hours, 7 and 30 days, which begin at a full hour. A wallet that never held any has zeros. Blocks of `asOfBlock` and `asOfUnix` must not be older than the final block of each chain, and balances may have changed at most 5,000 times on a chain since.',
+      'What one wallet holds of a token, on each chain, its rank, and the change over 24 hours, 7 and 30 days, which begin at a full hour. A wallet that never held any has zeros.',
     parameters: { address: addressParameter, ...scopeParameters(deps.ecosystem) },
     datasets: () => [HOLDERS],
     data: holderShape,
-    asOf: true,
     refusals: ['invalid_address'],
     check: refuseElsewhere,
-    async read({ connection, status, snapshot, parameters: { address, ...asked } }) {
-      const opened = await openRanking(connection, deps, { status, snapshot, asked })
+    async read({ connection, status, parameters: { address, ...asked } }) {
+      const opened = await openRanking(connection, deps, { status, asked })
       if (isRefusal(opened)) return opened
-      const { scope, supply, moved } = opened
+      const { scope, supply } = opened
       const { token } = asked
       const windows = WINDOWS.map(({ name, days }) => {
         const fromUnix = status.asOfUnix - days * DAY_SECONDS + 1
@@ -68,11 +65,8 @@ export function holderRoute(deps: DataDeps): Route {
       const chains = []
       let balance = 0n
       for (const { chain } of chainsOf(status, asked)) {
-        const blockNumber = snapshot?.get(chain.id)?.number ?? Number.MAX_SAFE_INTEGER
-        const place = { token: token.symbol, chainId: chain.id, blockNumber }
-        // What it received is burned.
-        const isNobody = address === ZERO_ADDRESS
-        const held = isNobody ? 0n : await readBalanceAt(connection, { ...place, address })
+        const onChain = { token: token.symbol, chainIds: [chain.id] }
+        const held = (await readBalancesOf(connection, onChain, [address])).get(address) ?? 0n
         balance += held
         for (const window of windows) {
           const { hourUnix } = window
@@ -87,10 +81,10 @@ export function holderRoute(deps: DataDeps): Route {
         })
       }
       const own = { address, balance }
-      const seen = await readSeen(connection, scope, { addresses: [address], moved, snapshot })
+      const seen = await readSeen(connection, scope, [address])
       const shown = showHolder(own, { token, supply, seen: seen.get(address), leftOut })
       const isRanked = balance > 0n && !shown.excluded
-      const rank = isRanked ? await rankOf(connection, scope, { own, moved, leftOut }) : null
+      const rank = isRanked ? await rankOf(connection, scope, { own, leftOut }) : null
       const changes = windows.map(({ name, change }) => amounts(name, change, token.decimals))
       return { data: { rank, ...shown, ...Object.assign({}, ...changes), chains } }
     },

@@ -3,7 +3,6 @@ import { zeroAddress } from 'viem'
 import { accounts, addresses, burnAddress } from '#devnet/addresses.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import { percentage } from '#lib/decimal.ts'
-import { toStored } from '#lib/stored-integer.ts'
 import { DAY_SECONDS, HOUR_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
@@ -16,7 +15,6 @@ import { callRoute, dataRoutesOf, readRoute, refusalOf } from '#test/route-reade
 import { advanceAll, commitDepsOf, stepIndex } from '#test/stepped-index.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { registerMigrations } from '../../datasets.ts'
-import { MOVED_MAX } from './queries.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 
@@ -78,8 +76,8 @@ interface Expected {
 }
 
 /** The list by adding every transfer up. */
-function recount(chains: readonly string[], upToBlock: number): readonly Expected[] {
-  const known = moves.filter(({ chain, block }) => chains.includes(chain) && block <= upToBlock)
+function recount(chains: readonly string[]): readonly Expected[] {
+  const known = moves.filter(({ chain }) => chains.includes(chain))
   const balances = new Map<string, bigint>()
   const add = (chain: string, address: Address, value: bigint) =>
     balances.set(`${chain} ${address}`, (balances.get(`${chain} ${address}`) ?? 0n) + value)
@@ -130,18 +128,11 @@ function recount(chains: readonly string[], upToBlock: number): readonly Expecte
     })
 }
 
-function changeOver(
-  days: number,
-  shown: string,
-  chains: readonly string[],
-  upToBlock: number,
-): string {
+function changeOver(days: number, shown: string, chains: readonly string[]): string {
   const address = shown.toLowerCase()
-  const fromUnix = timeOf(upToBlock) - days * DAY_SECONDS + 1
+  const fromUnix = timeOf(BLOCKS) - days * DAY_SECONDS + 1
   const hourUnix = Math.ceil(fromUnix / HOUR_SECONDS) * HOUR_SECONDS
-  const known = moves.filter(
-    ({ chain, block, unix }) => chains.includes(chain) && block <= upToBlock && unix >= hourUnix,
-  )
+  const known = moves.filter(({ chain, unix }) => chains.includes(chain) && unix >= hourUnix)
   const sum = (own: readonly Move[]) => own.reduce((total, { value }) => total + value, 0n)
   const received = sum(known.filter(({ to }) => to === address))
   return String(received - sum(known.filter(({ from }) => from === address)))
@@ -175,46 +166,39 @@ async function inWorld(register: Engine, work: (routes: readonly Route[]) => Pro
 
 const bothChains = ['base', 'ethereum']
 
-const POINTS: readonly (readonly [query: string, chains: readonly string[], upToBlock: number])[] =
-  [
-    ['', bothChains, BLOCKS],
-    ['&chain=base', ['base'], BLOCKS],
-    ['&chain=ethereum&finality=finalized', ['ethereum'], BLOCKS - FINAL_DEPTH],
-    ['&finality=finalized', bothChains, BLOCKS - FINAL_DEPTH],
-    [`&asOfBlock=base:${BLOCKS - 2}`, bothChains, BLOCKS - 2],
-  ]
+const SCOPES: readonly (readonly [query: string, chains: readonly string[]])[] = [
+  ['', bothChains],
+  ['&chain=base', ['base']],
+  ['&chain=ethereum', ['ethereum']],
+]
 
-onEach(
-  'holders are ranked as a recount of every transfer ranks them, now and at recent blocks',
-  ({ engine }) =>
-    inWorld(engine, async (routes) => {
-      for (const [query, chains, upToBlock] of POINTS) {
-        const expected = recount(chains, upToBlock)
-        const { data } = (await readRoute(routes, `/api/holders?limit=100${query}`)) as Listed
-        assert.deepEqual(data.map(pick), expected, query)
-        for (const limit of [1, 3, 5]) assert.deepEqual(await walk(routes, { query, limit }), data)
-        for (const each of expected) {
-          const path = `/api/holders/${each.address}?token=GRAVE${query}`
-          const own = (await readRoute(routes, path)) as { readonly data: Row & ByChain }
-          assert.deepEqual(pick(own.data), each, path)
-          const sum = own.data.chains.reduce(
-            (total, { balanceRaw }) => total + BigInt(balanceRaw),
-            0n,
-          )
-          assert.equal(String(sum), each.balanceRaw)
-          const { change24hRaw, change7dRaw, change30dRaw } = own.data
-          const changes = [1, 7, 30].map((days) =>
-            changeOver(days, each.address, chains, upToBlock),
-          )
-          assert.deepEqual([change24hRaw, change7dRaw, change30dRaw], changes, path)
-        }
+onEach('holders are ranked as a recount of every transfer ranks them', ({ engine }) =>
+  inWorld(engine, async (routes) => {
+    for (const [query, chains] of SCOPES) {
+      const expected = recount(chains)
+      const { data } = (await readRoute(routes, `/api/holders?limit=100${query}`)) as Listed
+      assert.deepEqual(data.map(pick), expected, query)
+      for (const limit of [1, 3, 5]) assert.deepEqual(await walk(routes, { query, limit }), data)
+      for (const each of expected) {
+        const path = `/api/holders/${each.address}?token=GRAVE${query}`
+        const own = (await readRoute(routes, path)) as { readonly data: Row & ByChain }
+        assert.deepEqual(pick(own.data), each, path)
+        const sum = own.data.chains.reduce(
+          (total, { balanceRaw }) => total + BigInt(balanceRaw),
+          0n,
+        )
+        assert.equal(String(sum), each.balanceRaw)
+        const { change24hRaw, change7dRaw, change30dRaw } = own.data
+        const changes = [1, 7, 30].map((days) => changeOver(days, each.address, chains))
+        assert.deepEqual([change24hRaw, change7dRaw, change30dRaw], changes, path)
       }
-    }),
+    }
+  }),
 )
 
 onEach('a wallet that never held any, and the zero address, have zeros and no rank', ({ engine }) =>
   inWorld(engine, async (routes) => {
-    for (const path of [`0x${'99'.repeat(20)}`, `${zeroAddress}?finality=finalized`]) {
+    for (const path of [`0x${'99'.repeat(20)}`, zeroAddress]) {
       const body = await readRoute(routes, `/api/holders/${path}`)
       const { data } = body as { readonly data: Row & ByChain }
       const { rank, balance, sharePct, firstSeenUnix, lastSeenUnix, change30d, chains } = data
@@ -228,65 +212,21 @@ onEach('a wallet that never held any, and the zero address, have zeros and no ra
   }),
 )
 
-onEach(
-  'a block that is final already, another filter and another token are refused',
-  ({ engine }) =>
-    inWorld(engine, async (routes) => {
-      const old = await refusalOf(routes, '/api/holders?asOfBlock=base:20')
-      assert.equal(old.code, 'invalid_parameter')
-      assert.match(old.message, /of base name base:26 or a later one/)
-      const { meta } = (await readRoute(routes, '/api/holders?limit=2')) as Listed
-      const cursor = meta.page.nextCursor
-      for (const query of ['chain=base', 'token=CRYPT', 'finality=finalized']) {
-        const refused = await refusalOf(routes, `/api/holders?cursor=${cursor}&${query}`)
-        assert.equal(refused.code, 'invalid_cursor')
-      }
-      const reward = await refusalOf(routes, '/api/holders?token=USDC')
-      assert.deepEqual(reward.errors?.[0]?.allowed, ['GRAVE', 'CRYPT'])
-      const csv = await callRoute(routes, '/api/holders?format=csv&limit=2')
-      assert.ok(csv.kind === 'answer')
-      assert.match(String(csv.body), /^rank,address,token,balance,balanceRaw,sharePct,excluded,/)
-    }),
-)
-
-onEach('a point in time that more changes of balances follow than are undone is refused', (store) =>
-  inWorld(store.engine, async (routes) => {
-    await store.engine.write((tx) =>
-      tx.insert(
-        DELTAS,
-        Array.from({ length: MOVED_MAX }, (_, n) => {
-          const address = `0x${'e'.repeat(30)}${n.toString(16).padStart(10, '0')}`
-          return [8453, BLOCKS, 'GRAVE', address, timeOf(BLOCKS), ...MOVES_NOTHING, 0]
-        }),
-      ),
-    )
-    for (const point of ['asOfBlock=base:28', 'finality=finalized'])
-      for (const path of ['/api/holders', `/api/holders/${wallets[0]}`]) {
-        const refused = await refusalOf(routes, `${path}?${point}`)
-        assert.equal(refused.code, 'invalid_parameter')
-        assert.match(refused.message, /of GRAVE changed more than 5000 times on base since/)
-      }
-    await readRoute(routes, '/api/holders?chain=ethereum&finality=finalized')
-    await readRoute(routes, `/api/holders?asOfBlock=base:${BLOCKS}`)
+onEach('another filter and another token are refused', ({ engine }) =>
+  inWorld(engine, async (routes) => {
+    const { meta } = (await readRoute(routes, '/api/holders?limit=2')) as Listed
+    const cursor = meta.page.nextCursor
+    for (const query of ['chain=base', 'token=CRYPT']) {
+      const refused = await refusalOf(routes, `/api/holders?cursor=${cursor}&${query}`)
+      assert.equal(refused.code, 'invalid_cursor')
+    }
+    const reward = await refusalOf(routes, '/api/holders?token=USDC')
+    assert.deepEqual(reward.errors?.[0]?.allowed, ['GRAVE', 'CRYPT'])
+    const csv = await callRoute(routes, '/api/holders?format=csv&limit=2')
+    assert.ok(csv.kind === 'answer')
+    assert.match(String(csv.body), /^rank,address,token,balance,balanceRaw,sharePct,excluded,/)
   }),
 )
-
-const MOVES_NOTHING = Array.from({ length: 3 }, () => toStored(0n))
-
-const DELTAS = {
-  table: 'balance_deltas',
-  columns: {
-    chain_id: 'bigint',
-    block_number: 'bigint',
-    token: 'text',
-    address: 'text',
-    timestamp_unix: 'bigint',
-    received: 'text',
-    sent: 'text',
-    kept: 'text',
-    opens_hour: 'bigint',
-  },
-} as const
 
 type Row = Expected & Readonly<Record<string, unknown>>
 

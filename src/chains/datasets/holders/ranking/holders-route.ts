@@ -25,7 +25,7 @@ export function holdersRoute(deps: DataDeps): Route {
     tag: 'Holders',
     summary: 'Holders by balance',
     description:
-      'Who holds a token, largest balance first, equal ones by address in descending order, over all chains or on one. Burn addresses and those that do not circulate are marked and have no rank. Blocks of `asOfBlock` and `asOfUnix` must not be older than the final block of each chain, and balances may have changed at most 5,000 times on a chain since.',
+      'Who holds a token, largest balance first, equal ones by address in descending order, over all chains or on one. Burn addresses and those that do not circulate are marked and have no rank.',
     parameters: {
       limit: limitParameter(20),
       ...scopeParameters(deps.ecosystem),
@@ -34,29 +34,24 @@ export function holdersRoute(deps: DataDeps): Route {
     datasets: () => [HOLDERS],
     data: Type.Array(holderRow),
     paged: true,
-    asOf: true,
     csv: { row: holderRow, rows: (data) => data as readonly object[] },
     refusals: ['invalid_cursor'],
-    check({ cursor, ...asked }, point) {
+    check({ cursor, ...asked }) {
       const refused = refuseElsewhere(asked)
-      if (refused !== undefined || cursor === undefined || typeof point === 'object') return refused
-      const filters = filtersOf(asked, point === 'latest' ? undefined : point)
-      return cursor.filters === filters ? undefined : OTHER_FILTERS
+      if (refused !== undefined || cursor === undefined) return refused
+      return cursor.filters === filtersOf(asked) ? undefined : OTHER_FILTERS
     },
-    async read({ connection, status, snapshot, boundTo, parameters: { limit, cursor, ...asked } }) {
-      const filters = filtersOf(asked, boundTo)
-      if (cursor !== undefined && cursor.filters !== filters) return OTHER_FILTERS
-      const opened = await openRanking(connection, deps, { status, snapshot, asked })
+    async read({ connection, status, parameters: { limit, cursor, ...asked } }) {
+      const opened = await openRanking(connection, deps, { status, asked })
       if (isRefusal(opened)) return opened
-      const { scope, supply, moved } = opened
+      const { scope, supply } = opened
       const found = await readLargest(connection, scope, {
         limit: limit + 1,
         after: cursor?.after,
-        moved,
       })
       const rows = found.slice(0, limit)
       const addresses = rows.map(({ address }) => address)
-      const seen = await readSeen(connection, scope, { addresses, moved, snapshot })
+      const seen = await readSeen(connection, scope, addresses)
       let ranked = cursor?.ranked ?? 0
       const data = rows.map((each) => {
         const { token } = asked
@@ -66,12 +61,14 @@ export function holdersRoute(deps: DataDeps): Route {
       })
       const last = rows.at(-1)
       const isMore = found.length > limit && last !== undefined
-      const nextCursor = isMore ? encodeCursor({ filters, ranked, after: last }) : null
+      const nextCursor = isMore
+        ? encodeCursor({ filters: filtersOf(asked), ranked, after: last })
+        : null
       return { data, page: { limit, count: data.length, nextCursor } }
     },
   })
 }
 
-function filtersOf({ token, chain }: Asked, boundTo: string | undefined): string {
-  return hashOf([HOLDERS, token.symbol, chain?.name, boundTo])
+function filtersOf({ token, chain }: Asked): string {
+  return hashOf([HOLDERS, token.symbol, chain?.name])
 }

@@ -36,7 +36,6 @@ await engine.write(async (tx) => {
 })
 
 const own = { address: `0x${'ab'.repeat(20)}`, balance: 139_000n } as const
-const moved = new Map()
 const onBoth = { token: 'GRAVE', chainIds: [1, 2] }
 const onOne = { token: 'GRAVE', chainIds: [1] }
 
@@ -47,22 +46,22 @@ const questions: readonly (readonly [
 ])[] = [
   [
     'the largest holders on a chain',
-    (reads) => readLargest(reads, onOne, { limit: 20, after: undefined, moved }),
+    (reads) => readLargest(reads, onOne, { limit: 20, after: undefined }),
     /Index Only Scan Backward using balances_by_size/,
   ],
   [
     'further holders on all chains',
-    (reads) => readLargest(reads, onBoth, { limit: 20, after: own, moved }),
+    (reads) => readLargest(reads, onBoth, { limit: 20, after: own }),
     /Index Only Scan Backward using holder_totals_by_size/,
   ],
   [
     'the rank of a wallet',
-    (reads) => rankOf(reads, onBoth, { own, moved, leftOut: [] }),
+    (reads) => rankOf(reads, onBoth, { own, leftOut: [] }),
     /Index Only Scan Backward using holder_totals_by_size/,
   ],
   [
     'since when wallets hold',
-    (reads) => readSeen(reads, onBoth, { addresses: [own.address], moved, snapshot: undefined }),
+    (reads) => readSeen(reads, onBoth, [own.address]),
     /Index Scan using balances_pkey[\s\S]*(Index Only Scan|Index Scan) using holder_spans_pkey/,
   ],
   [
