@@ -103,20 +103,12 @@ async function startServer(options: PostgresOptions): Promise<TestPostgres> {
     const password = randomBytes(16).toString('hex')
     await initialise(install, { ...folders, password })
     const server = await serve(install, { ...folders, durable: options.durable === true })
-    const started = handle(server, { ...folders, password })
-    ownServers.set(started, { install, data: folders.data, password })
-    return started
+    return handle(server, { ...folders, password })
   } catch (cause) {
     await remove(folders)
     throw new Error('PostgreSQL for the tests did not start', { cause })
   }
 }
-
-/** Of servers that this process started. */
-export const ownServers = new WeakMap<
-  TestPostgres,
-  { readonly install: Install; readonly data: string; readonly password: string }
->()
 
 /** Linux's file system in memory where it has room: tests create and delete thousands of files. */
 async function memoryRoot(otherwise: string): Promise<string> {
@@ -129,7 +121,7 @@ async function remove({ folder, data }: Folders): Promise<void> {
   await rm(folder, { recursive: true, force: true })
 }
 
-export function handle(server: Server, input: Folders & { password: string }): TestPostgres {
+function handle(server: Server, input: Folders & { password: string }): TestPostgres {
   const release = holdLifeline(server.child, input)
   const url = `postgres://postgres:${input.password}@127.0.0.1:${server.port}/postgres`
   const databases = createDatabases(url)

@@ -6,7 +6,7 @@ export type Fault = 'open' | 'silent' | 'refused' | 'cut'
 /** A TCP proxy that leads to one server, and can be cut, refuse connections, or carry nothing. */
 export async function openWay(url: string) {
   const pairs = new Set<readonly [Socket, Socket]>()
-  let target = new URL(url)
+  const target = new URL(url)
   let fault: Fault = 'open'
   const cut = () => {
     for (const pair of pairs) for (const socket of pair) socket.destroy()
@@ -38,11 +38,6 @@ export async function openWay(url: string) {
     become(next: Fault) {
       if (next !== 'silent') cut()
       fault = next
-    },
-    /** Cuts what leads elsewhere, as a proxy does when a health check finds the new primary. */
-    leadTo(url: string) {
-      target = new URL(url)
-      cut()
     },
     close: () => new Promise<void>((resolve) => entry.close(() => resolve())),
   }

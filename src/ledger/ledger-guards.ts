@@ -44,7 +44,4 @@ export const ledgerGuards: readonly Guard[] = [
   },
 ]
 
-export const upkeepGuards: readonly Guard[] = [
-  ...appendOnly('grants'),
-  ...appendOnly('store_copies'),
-]
+export const upkeepGuards: readonly Guard[] = [...appendOnly('grants')]

@@ -50,7 +50,7 @@ export const ledgerMigrations: readonly Migration[] = [
   { id: 1101, name: 'guards of the ledger', sql: guardsSql(ledgerGuards) },
   {
     id: 1102,
-    name: 'grants, and where the rows came from',
+    name: 'grants and restores',
     sql: `
       create table grants (
         id text primary key,
@@ -60,12 +60,7 @@ export const ledgerMigrations: readonly Migration[] = [
         created_unix bigint not null
       );
       create index grants_by_key on grants (public_id, created_unix, id);
-      create table store_copies (
-        id text primary key,
-        kind text not null check (kind in ('move', 'restore')),
-        origin text not null,
-        created_unix bigint not null
-      )`,
+      create table restores (restored_unix bigint)`,
   },
-  { id: 1103, name: 'guards of grants and copies', sql: guardsSql(upkeepGuards) },
+  { id: 1103, name: 'guards of grants', sql: guardsSql(upkeepGuards) },
 ]

@@ -65,7 +65,7 @@ export async function compose(
     lists: allJobs(service),
     recentStatus: async () => (await data.answers.state())?.status,
     accountsState: watchAccounts({
-      ...{ engine: stores.accounts, migrations: accountsMigrations, clock, role: 'serve' },
+      ...{ engine: stores.accounts, migrations: accountsMigrations, clock },
     }),
   }
   const readiness = () => readReadiness(health)
@@ -105,7 +105,7 @@ type Data = DataDeps & HoldingsDeps & { readonly hub: FeedHub }
 
 /** What answers about the chains are read from. */
 function openData({ ecosystem, stores, clock, logger }: Service): Data {
-  const { registerReads: register = stores.register } = stores
+  const { register } = stores
   const file = filePartsOf(ecosystem)
   const readStatus = () =>
     register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file))

@@ -15,7 +15,7 @@ import {
 } from '#chains/statistics/holdings.ts'
 import type { Address } from '#domain/address.ts'
 import type { CallCounts } from '#serving/api/call-counts.ts'
-import { watchKeys } from './key-notes.ts'
+import { watchKeys } from './revoked-keys.ts'
 import type { Service } from './service.ts'
 import type { GuardSetting } from './settings.ts'
 

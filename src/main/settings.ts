@@ -38,8 +38,6 @@ export interface Settings {
   readonly dataFolder: string
   readonly register: StoreSetting
   readonly accounts: StoreSetting
-  /** Standbys of the register that answers are read from. */
-  readonly registerReads?: { readonly urls: readonly string[]; readonly lagMaxMs: number }
   /** Undefined: the local ecosystem. */
   readonly ecosystemFile: string | undefined
   /** What to do if the register was built from another file. */
@@ -93,10 +91,6 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_DATABASE_URL: 'postgres:// URL; holds both stores, instead of the embedded databases',
   SEXTON_REGISTER_URL: 'postgres:// URL of the register only (what the chains say)',
   SEXTON_ACCOUNTS_URL: 'postgres:// URL of the accounts only (keys, usage, balances)',
-  SEXTON_REGISTER_READ_URL:
-    'postgres:// URLs of standbys of the register, separated by commas: answers are read from them',
-  SEXTON_REGISTER_READ_LAG:
-    'seconds that a standby may be behind before the primary answers (default 10)',
   SEXTON_CONNECTIONS: 'most connections to PostgreSQL for each store of a process (default 8)',
   SEXTON_ECOSYSTEM: 'path of the ecosystem file (default: the local ecosystem)',
   SEXTON_ON_CHANGED_FILE:
@@ -176,7 +170,6 @@ export function readSettings(
     dataFolder: read('SEXTON_DATA', '.sexton', text),
     register: store('SEXTON_REGISTER_URL'),
     accounts: store('SEXTON_ACCOUNTS_URL'),
-    registerReads: readStandbys(read),
     ecosystemFile: read('SEXTON_ECOSYSTEM', undefined, text),
     newAccounts: yes('SEXTON_NEW_ACCOUNTS'),
     webhookPrivate: yes('SEXTON_WEBHOOK_PRIVATE'),
@@ -207,14 +200,6 @@ function readLog(read: Read, isForPeople: boolean): Settings['log'] {
   return {
     level: read('LOG_LEVEL', 'info', parseOneOf(LOG_LEVELS)),
     format: read('LOG_FORMAT', isForPeople ? 'pretty' : 'json', format),
-  }
-}
-
-function readStandbys(read: Read): NonNullable<Settings['registerReads']> {
-  const seconds = parseNumber({ minimum: 1, maximum: 3_600 })
-  return {
-    urls: read('SEXTON_REGISTER_READ_URL', [], parseList(parseUrl('postgres'))),
-    lagMaxMs: 1_000 * read('SEXTON_REGISTER_READ_LAG', 10, seconds),
   }
 }
 

@@ -29,7 +29,7 @@ test('accounts that are gone beside a register that served are not begun anew un
   await remove()
   await assert.rejects(openStores(settingsWith()), {
     name: 'SettingsError',
-    message: /accounts\.sqlite is gone.*sexton copy --from.*SEXTON_NEW_ACCOUNTS=yes/,
+    message: /accounts\.sqlite is gone.*put a backup back.*SEXTON_NEW_ACCOUNTS=yes/,
   })
   await (await openStores(settingsWith({ SEXTON_NEW_ACCOUNTS: 'yes' }))).close()
 })

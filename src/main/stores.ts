@@ -3,21 +3,17 @@ import type { Logger } from 'pino'
 import { callerMigrations } from '#callers/keys/caller-migrations.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { recordRestore } from '#ledger/restored-since.ts'
 import { moduleFile } from '#lib/package-root.ts'
+import { systemClock, unixNow } from '#lib/time.ts'
 import { paymentsMigrations } from '#money/payments/payments-migrations.ts'
 import { x402Migrations } from '#money/x402/x402-migrations.ts'
 import { jobRunsMigration } from '#operations/jobs/job-runs.ts'
 import { webhooksMigrations } from '#serving/webhooks/webhook-migrations.ts'
-import {
-  type Connection,
-  type Engine,
-  type Migration,
-  type OnMigration,
-  StoreError,
-} from '#store/engine.ts'
-import { appliedIds, ClosedStoreError, OutdatedStoreError } from '#store/migrate.ts'
+import { type Engine, type Migration, type OnMigration, StoreError } from '#store/engine.ts'
+import { OutdatedStoreError } from '#store/migrate.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { noteRevokedKeys } from './key-notes.ts'
+import { revokeAgain } from './revoked-keys.ts'
 import type { Settings, StoreSetting } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 import { storeFile } from './store-file.ts'
@@ -25,8 +21,6 @@ import { storeFile } from './store-file.ts'
 export interface Stores {
   /** Can be rebuilt from the chains. */
   readonly register: Engine
-  /** Serves answers. */
-  readonly registerReads?: Engine | undefined
   /** Never lost. */
   readonly accounts: Engine
   /** The accounts, by connections that only calls wait for. */
@@ -76,35 +70,14 @@ export async function migrateStore(
     const whenOutdated = name === 'register' ? 'rebuild' : 'refuse'
     await engine.migrate(MIGRATIONS[name], onMigration, whenOutdated)
   } catch (cause) {
-    refuse(cause)
+    if (!(cause instanceof OutdatedStoreError)) throw cause
+    throw new SettingsError(OUTDATED, { cause })
   }
-}
-
-/** What is applied to a store that stays as it is, as a running older version needs it; refuses like `migrateStore`. */
-export async function readMigrations(
-  connection: Connection,
-  name: 'register' | 'accounts',
-): Promise<readonly Migration[]> {
-  const applied = await appliedIds(connection, MIGRATIONS[name]).catch(refuse)
-  return MIGRATIONS[name].filter(({ id }) => applied.has(id))
-}
-
-function refuse(cause: unknown): never {
-  if (cause instanceof OutdatedStoreError) throw new SettingsError(OUTDATED, { cause })
-  if (cause instanceof ClosedStoreError)
-    throw new SettingsError(
-      `SEXTON_DATA, SEXTON_DATABASE_URL: the accounts there are closed: ${cause.reason}`,
-      { cause },
-    )
-  throw cause
 }
 
 /** Migrates both; throws StoreError and leaves nothing open. */
 export async function openStores(
-  settings: Pick<
-    Settings,
-    'dataFolder' | 'register' | 'registerReads' | 'accounts' | 'newAccounts'
-  >,
+  settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts' | 'newAccounts'>,
   onMigration?: OnMigration,
 ): Promise<Stores> {
   const register = await openStore(settings.dataFolder, 'register', settings.register)
@@ -115,17 +88,19 @@ export async function openStores(
     throw error
   }
   const accounts = await openStore(settings.dataFolder, 'accounts', settings.accounts)
-  const registerReads = await openStandbys(settings, register)
   const admissions = await openAdmissions(settings)
   const close = async () => {
-    const open = [registerReads, register, admissions, accounts]
+    const open = [register, admissions, accounts]
     await Promise.all(open.map((each) => each?.close()))
   }
   try {
     await migrateStore(accounts, 'accounts', onMigration)
     await migrateStore(register, 'register', onMigration)
-    await noteRevokedKeys(settings, { run: accounts.read })
-    return { register, registerReads, accounts, admissions, close }
+    const nowUnix = unixNow(systemClock)
+    await accounts.write((tx) => recordRestore(tx, nowUnix))
+    if (settings.accounts.kind === 'sqlite')
+      await revokeAgain(settings.dataFolder, accounts, nowUnix)
+    return { register, accounts, admissions, close }
   } catch (error) {
     await close()
     throw error
@@ -137,23 +112,6 @@ async function openAdmissions({ dataFolder, accounts }: Pick<Settings, 'dataFold
   if (accounts.kind !== 'postgres') return undefined
   const setting = { ...accounts, connectionsMax: ADMISSION_CONNECTIONS }
   return await openStore(dataFolder, 'accounts', setting)
-}
-
-async function openStandbys(
-  { register: setting, registerReads }: Pick<Settings, 'register' | 'registerReads'>,
-  primary: Engine,
-): Promise<Engine | undefined> {
-  if (registerReads === undefined || registerReads.urls.length === 0) return undefined
-  const { urls, lagMaxMs } = registerReads
-  if (setting.kind !== 'postgres')
-    throw new SettingsError(
-      'SEXTON_REGISTER_READ_URL: the register is no PostgreSQL database; set SEXTON_DATABASE_URL or SEXTON_REGISTER_URL',
-    )
-  const { readFromStandbys } = await import('#store/postgres/read-replicas.ts')
-  const standbys = await Promise.all(
-    urls.map((url) => openStore('', 'register', { ...setting, url })),
-  )
-  return readFromStandbys({ primary, standbys, lagMaxMs })
 }
 
 /** A register with blocks has served before, so its accounts existed. */
@@ -168,7 +126,7 @@ async function refuseLostAccounts(
     .catch(() => [])
   if (served.length > 0)
     throw new SettingsError(
-      `SEXTON_DATA: ${file} is gone, but the register beside it is not: restore a backup with "sexton copy --from", name the right folder, or begin with empty accounts by SEXTON_NEW_ACCOUNTS=yes`,
+      `SEXTON_DATA: ${file} is gone, but the register beside it is not: put a backup back as that file, name the right folder, or begin with empty accounts by SEXTON_NEW_ACCOUNTS=yes`,
     )
 }
 

@@ -14,8 +14,6 @@ export interface Dialect {
   /** Whether a text contains plain characters and classes such as `[0-9a-f]`. */
   contains(text: Sql, pattern: string): Sql
   isReadOnly(engine: Pick<Engine, 'read'>): Promise<boolean>
-  /** Returns the rights that the engine's user lacks. */
-  missingRights(engine: Pick<Engine, 'read'>, wanted: WantedRights): Promise<readonly string[]>
   /** Returns tables, constraints, indexes and triggers, as `name` and `text`. */
   schemaParts(connection: Connection): Promise<readonly Row[]>
   /** Returns the parts of a newly migrated store. Runs within `inScratch` and leaves nothing. */
@@ -26,9 +24,6 @@ export interface Dialect {
   streamTable(connection: Connection, table: StreamedTable): AsyncIterable<Row>
   /** Settings that disable all guards; absent where there are none. */
   guardsOff?(connection: Connection): Promise<readonly string[]>
-  /** Wraps the filling of empty tables in one transaction. */
-  beforeCopy(connection: Connection, tables: readonly string[]): Promise<void>
-  afterCopy(connection: Connection, tables: readonly string[]): Promise<void>
 }
 
 /** Rows of a page of `streamTable`. */
@@ -38,10 +33,4 @@ export interface StreamedTable {
   readonly table: string
   readonly key: Readonly<Record<string, ColumnType>>
   readonly where?: Sql
-}
-
-export interface WantedRights {
-  readonly schema: string
-  /** Pairs of a table and a right. */
-  readonly rights: readonly (readonly [table: string, right: string])[]
 }

@@ -91,11 +91,6 @@ export class StoreError extends Error {
   override readonly name: string = 'StoreError'
 }
 
-/** Another process has the store open that this one needs for itself. */
-export class InUseError extends StoreError {
-  override readonly name: string = 'InUseError'
-}
-
 export class ConstraintError extends StoreError {
   override readonly name: string = 'ConstraintError'
 }

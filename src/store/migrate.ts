@@ -15,31 +15,7 @@ export class OutdatedStoreError extends StoreError {
   override readonly name: string = 'OutdatedStoreError'
 }
 
-/** Exceeds every migration's id, so that every version refuses the store. */
-export const CLOSED_ID = 9_999
-
-/** Its rows are in use elsewhere, or are a backup. */
-export class ClosedStoreError extends StoreError {
-  override readonly name: string = 'ClosedStoreError'
-  readonly reason: string
-  constructor(reason: string) {
-    super(`this store is closed: ${reason}`)
-    this.reason = reason
-  }
-}
-
-/** No process starts on the store from here on; its rows stay. */
-export async function closeStore(connection: Connection, reason: string): Promise<void> {
-  await connection.run(sql`
-    insert into migrations (id, name) values (${CLOSED_ID}, ${reason})
-    on conflict (id) do update set name = excluded.name`)
-}
-
-export async function reopenStore(connection: Connection): Promise<void> {
-  await connection.run(sql`delete from migrations where id = ${CLOSED_ID}`)
-}
-
-/** Refuses a database that is closed, or migrated by another version. */
+/** Refuses a database that another version migrated. */
 export async function appliedIds(
   connection: Connection,
   migrations: readonly Migration[],
@@ -49,7 +25,6 @@ export async function appliedIds(
   const oldest = Math.min(...known.keys())
   for (const row of applied) {
     const id = column.integer(row, 'id')
-    if (id === CLOSED_ID) throw new ClosedStoreError(column.text(row, 'name'))
     if (id < oldest) throw new OutdatedStoreError('its tables are of an earlier version')
     if (known.get(id) !== column.text(row, 'name'))
       throw new StoreError(

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { runCommand } from '#test/run-command.ts'
 import { serveAccounts } from './served-accounts.ts'
@@ -7,9 +6,8 @@ import { serveAccounts } from './served-accounts.ts'
 test('a backup while 200 calls a second are served costs none of them', async () => {
   const seeded = { keys: 100, freeDays: 100, paidDays: 10 }
   await serveAccounts({ seeded, logs: 2_000 }, async ({ folder, environment, underCalls }) => {
-    const file = join(folder, 'backup.sqlite')
     const { traffic, ended } = await underCalls(200, () =>
-      runCommand(['copy', '--to', file, '--json'], environment),
+      runCommand(['backup', folder], environment),
     )
     assert.equal(ended.code, 0, ended.stderr)
     const { unavailable, refused, wrong, broken } = traffic

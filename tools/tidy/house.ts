@@ -9,7 +9,7 @@ export const wings: Readonly<Record<string, readonly string[]>> = {
   callers: ['keys', 'metering'],
   money: ['payments', 'x402', 'statements'],
   serving: ['http', 'api', 'stream', 'webhooks', 'site'],
-  operations: ['jobs', 'grants', 'health', 'audit', 'upkeep', 'copy', 'setup', 'cli'],
+  operations: ['jobs', 'health', 'audit', 'upkeep', 'backup', 'setup', 'cli'],
 }
 
 /**
@@ -23,7 +23,6 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
   domain: [],
   ecosystem: [],
   store: [],
-  grants: ['store'],
   chain: [],
   http: [],
   route: ['http'],
@@ -75,7 +74,6 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
     'ledger',
     'chain',
     'jobs',
-    'grants',
     'store',
     'ecosystem',
   ],
@@ -96,7 +94,6 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
     'ledger',
     'chain',
     'jobs',
-    'grants',
     'store',
     'ecosystem',
     'http',
@@ -122,8 +119,8 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
     'store',
     'ecosystem',
   ],
-  copy: ['audit', 'upkeep', 'main', 'datasets', 'indexer', 'store'],
-  setup: ['main', 'datasets', 'indexer', 'chain', 'grants', 'store', 'ecosystem'],
+  backup: ['audit', 'upkeep', 'main', 'store'],
+  setup: ['main', 'datasets', 'indexer', 'chain', 'store', 'ecosystem'],
   cli: 'everything',
 
   client: [],

@@ -43,7 +43,7 @@ test('lib imports nothing, domain only lib', () => {
 
 test('only what stands below main imports it, and only the command line and what copies stores the audit', () => {
   for (const layer of Object.keys(house)) {
-    const above = ['cli', 'copy', 'audit', 'test', 'tools']
+    const above = ['cli', 'backup', 'audit', 'test', 'tools']
     const others = ['setup', 'upkeep', 'main']
     assert.equal(mayImport(layer, 'main'), [...above, ...others].includes(layer), layer)
     assert.equal(mayImport(layer, 'audit'), above.includes(layer), layer)

@@ -64,7 +64,7 @@ async function openProbe(
   const stores = async () => {
     const register = input.register()
     return {
-      register: register === undefined ? 'being opened' : await stateOfRegister(register, 'index'),
+      register: register === undefined ? 'being opened' : await stateOfRegister(register),
     }
   }
   // Loads prom-client.

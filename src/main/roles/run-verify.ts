@@ -37,9 +37,8 @@ export async function runVerify(context: RoleContext): Promise<ExitCode> {
 async function openProbe(service: Service, state: RoleState) {
   const { settings, stores, clock } = service
   if (settings.verifyMetrics === undefined) return undefined
-  const role = 'verify'
   const accounts = watchAccounts({
-    ...{ engine: stores.accounts, migrations: accountsMigrations, clock, role },
+    ...{ engine: stores.accounts, migrations: accountsMigrations, clock },
   })
   const jobs = { clock, lists: allJobs(service) }
   // Loads prom-client.
@@ -50,7 +49,7 @@ async function openProbe(service: Service, state: RoleState) {
       state,
       gauges: jobGauges(jobs),
       stores: async () => ({
-        register: await stateOfRegister(stores.register, role),
+        register: await stateOfRegister(stores.register),
         accounts: await accounts(),
       }),
       more: () => describeJobs(jobs),

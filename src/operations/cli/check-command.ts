@@ -10,9 +10,9 @@ interface Options extends RoleOptions {
 }
 
 const EXAMPLES = `
-Checks the ecosystem file, then compares it with the chains, and reports all findings at once. Exit
-code: 0 when nothing is wrong (warnings allowed), 1 when the service would refuse the file, 2 when
-something could not be checked.
+Checks the ecosystem file, then compares it with the chains, asks each RPC endpoint and PostgreSQL, and reports
+all findings at once. Exit code: 0 when nothing is wrong (warnings allowed), 1 when something is, 2 when something
+could not be checked.
 
 Examples:
   sexton check
@@ -22,7 +22,7 @@ Examples:
 
 export function checkCommand(process: NodeJS.Process): Command {
   return roleCommand('check')
-    .description('check the ecosystem file, alone and against the chains')
+    .description('check the ecosystem file, alone and against the chains, endpoints and PostgreSQL')
     .option('--offline', 'the file alone', false)
     .addOption(
       new Option('--listing', 'show instead what discovery lists of x402 facilitators show')
@@ -64,16 +64,16 @@ async function runCheck(
   { settings, clock, progress, process, show }: RoleContext,
   { offline, json }: Options,
 ): Promise<ExitCode> {
-  const [{ checkFile }, { localFilePath }] = await Promise.all([
+  const [{ checkDatabases }, { checkFile }, { localFilePath }] = await Promise.all([
+    import('#operations/setup/check-databases.ts'),
     import('#operations/setup/check-file.ts'),
     import('#main/roles/local-chains.ts'),
   ])
   const file = settings.ecosystemFile ?? localFilePath(settings.dataFolder)
   const onProgress = progress.update
-  const { errors, warnings, unchecked, rows } = await checkFile(
-    { clock, onProgress },
-    { file, offline },
-  )
+  const checked = await checkFile({ clock, onProgress }, { file, offline })
+  const { warnings, unchecked, rows } = checked
+  const errors = [...checked.errors, ...(offline ? [] : await checkDatabases(settings))]
   progress.finish()
   if (json) process.stdout.write(`${JSON.stringify({ file, errors, warnings, unchecked, rows })}\n`)
   else {

@@ -14,15 +14,13 @@ const COMMANDS: Readonly<Record<string, () => Promise<Make>>> = {
   verify: async () => (await import('./verify-command.ts')).verifyCommand,
   check: async () => (await import('./check-command.ts')).checkCommand,
   explain: async () => (await import('./explain-command.ts')).explainCommand,
-  doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
   audit: async () => (await import('./audit-command.ts')).auditCommand,
   mcp: async () => (await import('./mcp-command.ts')).mcpCommand,
   jobs: async () => (await import('./jobs-command.ts')).jobsCommand,
   keys: async () => (await import('./keys-command.ts')).keysCommand,
   usage: async () => (await import('./usage-command.ts')).usageCommand,
-  copy: async () => (await import('./copy-command.ts')).copyCommand,
-  migrate: async () => (await import('./migrate-command.ts')).migrateCommand,
-  grants: async () => (await import('./grants-command.ts')).grantsCommand,
+  backup: async () => (await import('./backup-command.ts')).backupCommand,
+  import: async () => (await import('./import-command.ts')).importCommand,
 }
 
 export async function createProgram(from: NodeJS.Process): Promise<Command> {
@@ -45,9 +43,6 @@ export async function createProgram(from: NodeJS.Process): Promise<Command> {
     command.exitOverride().configureOutput({
       writeOut: (text) => from.stdout.write(text),
       writeErr: (text) => from.stderr.write(text),
-      // Commander repeats wrong values, and a URL may hold a password.
-      outputError: (text, write) =>
-        write(text.replace(/(postgres(?:ql)?:(?:\/\/)?|\/\/)[^'\n]*@/gi, '$1...@')),
     })
   return program
 }

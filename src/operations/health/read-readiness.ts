@@ -72,7 +72,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const { ecosystem, register } = deps
   const index = await deps.recentStatus().catch(() => undefined)
   const seen: Seen = {
-    register: await stateOfRegister(register, 'serve'),
+    register: await stateOfRegister(register),
     index,
     ...(await register
       .snapshot((reads) => readFindings(reads, ecosystem))

@@ -5,7 +5,6 @@ import type { Engine, PoolFigures } from '#store/engine.ts'
 
 export interface WatchedStores {
   readonly register: Engine
-  readonly registerReads?: Engine | undefined
   readonly accounts: Engine
   readonly admissions?: Engine | undefined
 }
@@ -24,7 +23,6 @@ export function poolGauges({ stores }: Pick<StoreGaugeDeps, 'stores'>): readonly
         ['accounts', stores.accounts.pool?.()],
         ['admissions', stores.admissions?.pool?.()],
         ['register', stores.register.pool?.()],
-        ['register_reads', stores.registerReads?.pool?.()],
       ] as const
       return Object.fromEntries(
         pools.flatMap(([store, pool]) => (pool === undefined ? [] : [[store, pick(pool)]])),

@@ -8,7 +8,7 @@ import { eachEngine } from '#test/store/each-engine.ts'
 import { stateOfRegister, watchAccounts } from './store-state.ts'
 
 const watch = (engine: Engine) =>
-  watchAccounts({ engine, migrations: accountsMigrations, clock: Date.now, role: 'serve' })
+  watchAccounts({ engine, migrations: accountsMigrations, clock: Date.now })
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const onPostgres = eachEngine(startPostgres, accountsMigrations, ['postgres'])
@@ -25,7 +25,7 @@ onBoth(
 onBoth('a store that is not migrated is named with what is missing', async ({ engine }) => {
   const [first] = registerMigrations
   const expected = `is not migrated: ${first?.id} "${first?.name}" is missing`
-  assert.equal(await stateOfRegister(engine, 'serve'), expected)
+  assert.equal(await stateOfRegister(engine), expected)
   await engine.write((tx) => tx.run(sql`delete from migrations where id = 1402`))
   const accounts = await watch(engine)()
   assert.match(accounts, /^is not migrated: 1402 "guards of x402 payments" is missing$/)
@@ -35,7 +35,7 @@ onPostgres('a closed store cannot be reached', async ({ engine }) => {
   const state = watch(engine)
   await engine.close()
   assert.equal(await state(), 'cannot be reached')
-  assert.equal(await stateOfRegister(engine, 'serve'), 'cannot be reached')
+  assert.equal(await stateOfRegister(engine), 'cannot be reached')
 })
 
 onPostgres('a read-only server is not ready and says so', async ({ engine, replica }) => {

@@ -1,10 +1,7 @@
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import type { Clock } from '#lib/time.ts'
-import { missingRights } from '#operations/grants/missing-rights.ts'
-import type { Role } from '#operations/grants/rights.ts'
 import { dialectOf } from '#store/dialects.ts'
 import type { Engine, Migration } from '#store/engine.ts'
-import { CLOSED_ID } from '#store/migrate.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
@@ -20,16 +17,14 @@ async function missingMigration(
 ): Promise<string | undefined> {
   const rows = await engine.read(sql`select id from migrations`)
   const applied = new Set(rows.map((row) => column.integer(row, 'id')))
-  if (applied.has(CLOSED_ID)) return 'is closed'
   const missing = migrations.find(({ id }) => !applied.has(id))
   return missing && `is not migrated: ${missing.id} "${missing.name}" is missing`
 }
 
 /** `ok`, or what is wrong. */
-export async function stateOfRegister(register: Engine, role: Role): Promise<string> {
+export async function stateOfRegister(register: Engine): Promise<string> {
   try {
-    const missing = await missingRights(register, 'register', role)
-    return missing ?? (await missingMigration(register, registerMigrations)) ?? 'ok'
+    return (await missingMigration(register, registerMigrations)) ?? 'ok'
   } catch {
     return UNREACHABLE
   }
@@ -40,18 +35,14 @@ export function watchAccounts({
   engine,
   migrations,
   clock,
-  role,
 }: {
   readonly engine: Engine
   readonly migrations: readonly Migration[]
   readonly clock: Clock
-  readonly role: Role
 }): () => Promise<string> {
   let asked: { readonly atMs: number; readonly state: Promise<string> } | undefined
   const look = async () => {
-    const missing =
-      (await missingRights(engine, 'accounts', role)) ??
-      (await missingMigration(engine, migrations))
+    const missing = await missingMigration(engine, migrations)
     if (missing !== undefined) return missing
     if (await dialectOf(engine).isReadOnly(engine)) return 'is read-only'
     return (await canWrite(engine)) ? 'ok' : 'refuses what the meter writes'

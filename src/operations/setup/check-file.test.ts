@@ -1,96 +1,66 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { type Address, zeroAddress } from 'viem'
-import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
-import { calls } from '#devnet/calls.ts'
-import { units } from '#devnet/units.ts'
+import { readSettings } from '#main/settings.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
-import { createContract, creationOf, fillPool, sendCall } from '#test/deployed-ecosystem.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
-import { startPlainChain } from '#test/plain-chain.ts'
-import { draftFor } from '#test/setup/draft-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
 import { baseWith, onBase } from '#test/token-world.ts'
+import { checkDatabases } from './check-databases.ts'
+import { checkEndpoints } from './check-endpoints.ts'
 import { checkFile } from './check-file.ts'
 
-const DAY = 86_400
-const chain = await startPlainChain(1_700_000_000)
 const folder = await mkdtemp(join(tmpdir(), 'sexton-check-'))
-after(async () => {
-  await chain.stop()
-  await rm(folder, { recursive: true })
-})
-const { rpc } = chain
-const [from] = (await rpc.send({ method: 'eth_accounts' })) as Address[]
-assert.ok(from !== undefined)
-const token = await createContract(
-  rpc,
-  from,
-  creationOf('EcosystemToken', 'string,string,address,uint256', ['Late', 'LATE', from, units(1e6)]),
-)
-const usdc = await createContract(rpc, from, creationOf('UsdCoin', '', []))
-await sendCall(rpc, calls.initialize({ token: usdc, from, minter: from }))
-await sendCall(rpc, calls.mint({ token: usdc, from, to: from, amount: units(1e6, 6) }))
+after(() => rm(folder, { recursive: true }))
 
-/** A pool of the token. */
-async function openPool(dollars: number): Promise<Address> {
-  assert.ok(from !== undefined)
-  const factory = await createContract(rpc, from, creationOf('UniswapV2Factory', 'address', [from]))
-  return fillPool(
-    { rpc, factory, from, send: async (call) => void (await sendCall(rpc, call)) },
-    { token, amount: units(10_000) },
-    { token: usdc, amount: units(dollars, 6) },
-  )
-}
-
-async function warningsFor(file: EcosystemFile): Promise<readonly string[]> {
-  const path = join(folder, 'sexton.config.json')
-  await writeFile(path, JSON.stringify(file))
-  const checked = await checkFile(
-    { clock: Date.now, onProgress: () => undefined },
-    { file: path, offline: false },
-  )
-  assert.deepEqual([checked.errors, checked.unchecked], [[], []])
-  return checked.warnings.map(({ field, message }) => `${field}: ${message}`)
-}
-
-test('check names the days before the first event of the oldest source, and since for the list', async () => {
-  await chain.wait(3 * DAY)
-  const older = await openPool(4_000)
-  const { file } = await draftFor(chain.url, token)
-  assert.ok(JSON.stringify(file).includes(older))
-  const [only, ...more] = await warningsFor(file)
-  assert.deepEqual(more, [])
-  assert.match(
-    only ?? '',
-    /^tokens\[0\]\.price: LATE has no price from 2023-11-14 to 2023-11-16: it moved from block 1 of chain-31337 on, and the first Sync\(uint112,uint112\) of 0x.* is in block (\d+) of chain-31337; write a list .*, and since: \1 here$/,
-  )
+test('check names an endpoint of another chain and one that is silent, though a third one is right', async () => {
+  const node = await serveChain(baseWith())
+  const other = createServer((request, response) => {
+    request.resume()
+    response.end('{"jsonrpc":"2.0","id":1,"result":"0x7"}')
+  })
+  await once(other.listen(0, '127.0.0.1'), 'listening')
+  const { port } = other.address() as AddressInfo
+  try {
+    const { file } = localEcosystemAt({ base: node.url }, onBase)
+    const rpcUrls = [node.url, `http://127.0.0.1:${port}`, 'http://127.0.0.1:9']
+    const { chains } = parseEcosystem('file.json', {
+      ...file,
+      chains: file.chains.map((chain) => ({ ...chain, rpcUrls, staleAfterSeconds: 1e9 })),
+    })
+    const [second, third, ...more] = await checkEndpoints(chains, Date.now)
+    assert.deepEqual(second, {
+      field: 'chains[0].rpcUrls[1]',
+      message: 'serves chain 7, the file says 8453; correct the URL or the id',
+    })
+    assert.match(third?.message ?? '', /^does not answer \(.*ECONNREFUSED.*\); check the URL/)
+    assert.deepEqual(more, [])
+  } finally {
+    other.close()
+    await node.stop()
+  }
 })
 
-/** The older pool has events by then, the newer one none for days. */
-const AFTER = '2023-11-19'
-
-test('days between since and the first event of a later source have the price of the source before', async () => {
-  await chain.wait(5 * DAY)
-  await openPool(50_000)
-  const { file } = await draftFor(chain.url, token)
-  const tokens = file.tokens.map((each) => ({
-    ...each,
-    ...(Array.isArray(each.price) && {
-      price: each.price.map((price, index) => (index === 0 ? price : { ...price, since: AFTER })),
-    }),
-  }))
-  assert.ok(JSON.stringify(tokens).includes(AFTER))
-  const warnings = await warningsFor({ ...file, tokens })
-  assert.equal(warnings.length, 1)
-  assert.match(
-    warnings[0] ?? '',
-    /^tokens\[0\]\.price\[0\]: LATE has no price from 2023-11-14 to 2023-11-16/,
-  )
+test('check names settings of PostgreSQL that may lose acknowledged debits', async (context) => {
+  // The tests' own server need not survive a power loss.
+  const server = await startPostgres()
+  context.after(() => server.stop())
+  const url = await server.createDatabase()
+  const found = await checkDatabases(readSettings({ SEXTON_ACCOUNTS_URL: url }, { isTty: false }))
+  assert.deepEqual(found.map(({ message }) => message).sort(), [
+    'fsync is off: a power loss would lose debits',
+    'full_page_writes is off: a power loss could damage tables',
+    'synchronous_commit is off: a debit must outlive a crash',
+  ])
 })
 
 test('check says which of the newest logs add nothing, such as payouts of the coin that is not listed', async () => {

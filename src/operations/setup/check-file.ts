@@ -14,8 +14,8 @@ import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { countOf } from '#lib/count-of.ts'
 import type { Clock } from '#lib/time.ts'
 import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
+import { checkEndpoints } from './check-endpoints.ts'
 import { findEmitters } from './find-emitters.ts'
-import { findPricelessDays } from './priceless-days.ts'
 import { describeRow, type ReadLog, readMapping, whyNotRead } from './read-mapping.ts'
 import { scanBack } from './scan-back.ts'
 
@@ -48,8 +48,8 @@ export async function checkFile(
   const sourceOf = openSources(ecosystem)
   const steps = [
     async () => ({ warnings: await proveEcosystem(ecosystem, sourceOf) }),
+    async () => ({ warnings: await checkEndpoints(ecosystem.chains, deps.clock) }),
     async () => toUnchecked(await proveStartBlocks(ecosystem, sourceOf)),
-    async () => ({ warnings: await findPricelessDays(ecosystem, sourceOf) }),
     () => judgeMappings(deps, ecosystem, sourceOf),
     () => judgePayments(deps, ecosystem),
   ]

@@ -1,4 +1,4 @@
-import type { Connection, Engine, Migration, OnMigration } from '../engine.ts'
+import type { Engine, Migration, OnMigration } from '../engine.ts'
 import { applyMissing, assertInOrder, idsAfterRebuild } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { ConnectionPool } from './connection-pool.ts'
@@ -148,12 +148,12 @@ async function migrateWithin(
     // Another process may hold the lock for long.
     await connection.command('set local lock_timeout = 0; set local statement_timeout = 0')
     await connection.command(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
-    await makeSchema(connection, { tx, schema })
+    await makeSchema(connection, schema)
     const dropTables = async () => {
       const found = await tx.run(sql`select tablename from pg_tables where schemaname = ${schema}`)
       const names = found.map((row) => `${schema}.${row.tablename}`)
       await connection.command(`drop table ${names.join(', ')} cascade`)
-      await makeSchema(connection, { tx, schema })
+      await makeSchema(connection, schema)
     }
     const isRebuilt = whenOutdated === 'rebuild'
     const applied = await idsAfterRebuild(tx, migrations, isRebuilt ? dropTables : undefined)
@@ -165,14 +165,9 @@ async function migrateWithin(
   })
 }
 
-/** A role that cannot create can serve an up-to-date store. */
-async function makeSchema(
-  connection: PostgresConnection,
-  { tx, schema }: { readonly tx: Connection; readonly schema: string },
-): Promise<void> {
-  const [standing] = await tx.run(sql`
-    select to_regclass(${`${schema}.migrations`}) is not null as stands`)
-  if (standing?.stands === true) return
+async function makeSchema(connection: PostgresConnection, schema: string): Promise<void> {
   await connection.command(`create schema if not exists ${schema}`)
-  await connection.command('create table migrations (id bigint primary key, name text not null)')
+  await connection.command(
+    'create table if not exists migrations (id bigint primary key, name text not null)',
+  )
 }

@@ -182,15 +182,11 @@ function leavesUsable(error: unknown): boolean {
   return error.severity === 'ERROR' && !STALE.has(error.code ?? '')
 }
 
-const GRANT = 'run "sexton migrate" as the owner of the tables, then what "sexton grants" prints'
-
-/** 42501: insufficient privilege. */
 export function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const message = (error instanceof Error && error.message) || code || String(error)
-  const advice = code === '42501' ? `; ${GRANT}` : ''
-  return new (kindOf(code))(`PostgreSQL: ${message}${advice}`, { cause: error })
+  return new (kindOf(code))(`PostgreSQL: ${message}`, { cause: error })
 }
 
 /** Class 23: integrity constraint violation; 55P03: lock not available; 40P01: deadlock. */

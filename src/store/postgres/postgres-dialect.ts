@@ -1,7 +1,6 @@
 import type { Dialect } from '../dialect.ts'
-import type { Connection } from '../engine.ts'
 import { column } from '../row.ts'
-import { rows, sql } from '../sql.ts'
+import { sql } from '../sql.ts'
 import { freshParts, schemaParts } from './schema-parts.ts'
 import { streamByCursor } from './stream-by-cursor.ts'
 
@@ -14,19 +13,6 @@ export const postgresDialect: Dialect = {
   async isReadOnly(engine) {
     const [row] = await engine.read(sql`show transaction_read_only`)
     return row?.transaction_read_only === 'on'
-  },
-  async missingRights(engine, { schema, rights }) {
-    const found = await engine.read(sql`
-      select 'usage on schema ' || nspname as missing from pg_namespace
-      where nspname = ${schema} and not has_schema_privilege(oid, 'usage')
-      union all
-      select string_agg(wanted.name, ', ') || ' on ' || nspname || '.' || relname
-      from (values ${rows(rights)}) as wanted (of_table, name)
-        join pg_class on relname = of_table
-        join pg_namespace on pg_namespace.oid = relnamespace
-      where nspname = ${schema} and not has_table_privilege(pg_class.oid, wanted.name)
-      group by nspname, relname`)
-    return found.map((row) => column.text(row, 'missing'))
   },
   schemaParts,
   freshParts,
@@ -46,22 +32,4 @@ export const postgresDialect: Dialect = {
       select 'this session' where current_setting('session_replication_role') = 'replica'`)
     return found.map((row) => column.text(row, 'subject'))
   },
-  /** Guards are off while rows arrive, which halves the time. */
-  beforeCopy: (connection, tables) =>
-    onEach(connection, tables, (table) => `alter table ${table} disable trigger user`),
-  /** Deferred constraints are checked before anything depends on the commit. */
-  async afterCopy(connection, tables) {
-    await connection.run(sql`set constraints all immediate`)
-    await onEach(connection, tables, (table) => `alter table ${table} enable trigger user`)
-    await onEach(connection, tables, (table) => `analyze ${table}`)
-  },
-}
-
-async function onEach(
-  connection: Connection,
-  tables: readonly string[],
-  statement: (table: string) => string,
-): Promise<void> {
-  for (const table of tables)
-    await connection.run({ kind: 'sql', parts: [statement(table)], values: [] })
 }

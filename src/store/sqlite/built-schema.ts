@@ -7,7 +7,6 @@ import type { ColumnType } from '../typed-values.ts'
 export interface BuiltColumn {
   readonly name: string
   readonly type: ColumnType
-  readonly isKey: boolean
 }
 
 interface BuiltSchema {
@@ -19,7 +18,7 @@ interface BuiltSchema {
 /** Keyed by the text of all migrations: one for each version of a store that a process meets. */
 const built = new Map<string, BuiltSchema>()
 
-/** Migrates a store in memory, once in a process; columns are keyed by table. */
+/** Migrates a store in memory, once in a process; columns are keyed by table, in the order of their making. */
 export function buildSchema(migrations: readonly Migration[]): BuiltSchema {
   const texts = migrations.map((each) => statementsOf(each, 'sqlite'))
   const text = texts.join()
@@ -47,13 +46,12 @@ function toColumn(row: Row): BuiltColumn {
   return {
     name: column.text(row, 'name'),
     type: row.type === 'TEXT' ? 'text' : 'bigint',
-    isKey: column.integer(row, 'pk') > 0,
   }
 }
 
 const COLUMNS = `
-  select tables.name as table_name, listed.name, upper(listed.type) as type, listed.pk
+  select tables.name as table_name, listed.name, upper(listed.type) as type
   from sqlite_master as tables, pragma_table_info(tables.name) as listed
-  where tables.type = 'table' order by tables.name, listed.cid`
+  where tables.type = 'table' order by tables.rowid, listed.cid`
 
 export const PARTS = 'select name, sql as text from sqlite_schema where sql is not null'

@@ -17,8 +17,6 @@ export interface ConnectionOptions {
   /** Tunes the file for large inserts; fixed when it is created. */
   readonly bulk?: boolean
   readonly cacheKib: number
-  /** No other connection may have the file open; if one has, this fails at once. */
-  readonly isAlone?: boolean
 }
 
 /** Another process holds the write lock for one commit at most. */
@@ -52,12 +50,9 @@ export class SqliteConnection implements SqliteWriter {
   #isCutShort = false
 
   constructor(options: ConnectionOptions) {
-    const busyMs = options.isAlone === true ? 0 : BUSY_TIMEOUT_MS
-    this.#database = new DatabaseSync(options.file, { timeout: busyMs })
+    this.#database = new DatabaseSync(options.file, { timeout: BUSY_TIMEOUT_MS })
     const pages = options.bulk === true ? PAGES.bulk : PAGES.small
     const pragmas = [
-      // The mode must be set before the first read.
-      ...(options.isAlone === true ? ['locking_mode = exclusive'] : []),
       `page_size = ${pages.bytes}`,
       'journal_mode = wal',
       // At checkpoints only; `LogSync` syncs commits where needed.
@@ -68,7 +63,7 @@ export class SqliteConnection implements SqliteWriter {
     ]
     const set = (pragma: string) => this.#database.exec(`pragma ${pragma}`)
     try {
-      for (const pragma of pragmas) this.#untilFree(busyMs, () => set(pragma))
+      for (const pragma of pragmas) this.#untilFree(() => set(pragma))
     } catch (error) {
       // Its locks would keep others out until the garbage is collected.
       this.#database.close()
@@ -77,8 +72,8 @@ export class SqliteConnection implements SqliteWriter {
   }
 
   /** SQLite refuses all but one of processes that create a file together, without waiting. */
-  #untilFree(busyMs: number, work: () => void): void {
-    for (const endMs = performance.now() + busyMs; ; ) {
+  #untilFree(work: () => void): void {
+    for (const endMs = performance.now() + BUSY_TIMEOUT_MS; ; ) {
       try {
         this.#guard(work)
         return

@@ -11,11 +11,8 @@ export const sqliteDialect: Dialect = {
     where tables.type = 'table' and lower(columns.type) = 'text' order by 1, 2`,
   contains: (text, pattern) => sql`${text} glob ${`*${pattern}*`}`,
   isReadOnly: async () => false,
-  missingRights: async () => [],
   schemaParts,
   freshParts,
   inScratch: (engine, work) => engine.snapshot(work),
   streamTable: streamByKey,
-  beforeCopy: async () => undefined,
-  afterCopy: async () => undefined,
 }

@@ -20,16 +20,7 @@ export interface RoleProcess {
 }
 
 export interface RoleStart {
-  readonly role:
-    | 'start'
-    | 'serve'
-    | 'index'
-    | 'verify'
-    | 'audit'
-    | 'copy'
-    | 'keys'
-    | 'migrate'
-    | 'doctor'
+  readonly role: 'start' | 'serve' | 'index' | 'verify' | 'audit' | 'keys'
   /** Behind the role. */
   readonly flags?: readonly string[]
   readonly port: number

@@ -55,8 +55,8 @@ test('a sign-in from before a restore, or from the minute after it, is refused',
     const restoredMs = settling.clock()
     await engine.write((tx) =>
       tx.run(sql`
-        insert into store_copies (id, kind, origin, created_unix)
-        values ('restore', 'restore', 'a backup', ${restoredMs / 1000})`),
+        insert into restores (restored_unix)
+        values (${restoredMs / 1000})`),
     )
     time.aheadSeconds = 120
     const visit = createVisitors(settling)

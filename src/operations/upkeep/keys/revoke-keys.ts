@@ -3,14 +3,9 @@ import type { Connection } from '#store/engine.ts'
 import { UpkeepError } from '../upkeep-error.ts'
 
 export interface Revoked {
-  readonly revoked: readonly RevokedKey[]
+  readonly revoked: readonly string[]
   /** Ids of keys that were revoked before. */
   readonly before: readonly string[]
-}
-
-export interface RevokedKey {
-  readonly publicId: string
-  readonly owner: string
 }
 
 /** Revokes all of them in one transaction, or none if one is unknown. */
@@ -19,14 +14,14 @@ export async function revokeKeys(
   publicIds: readonly string[],
   nowUnix: number,
 ): Promise<Revoked> {
-  const [revoked, before, unknown]: [RevokedKey[], string[], string[]] = [[], [], []]
+  const [revoked, before, unknown]: [string[], string[], string[]] = [[], [], []]
   // In one order, so that two commands cannot deadlock.
   for (const publicId of [...new Set(publicIds)].sort()) {
     const key = await findKey(connection, publicId)
     if (key === undefined) unknown.push(publicId)
     else if ((await markRevoked(connection, { publicId, nowUnix })) === undefined)
       before.push(publicId)
-    else revoked.push({ publicId, owner: key.wallet })
+    else revoked.push(publicId)
   }
   if (unknown.length > 0)
     throw new UpkeepError(

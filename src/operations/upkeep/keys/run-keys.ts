@@ -7,8 +7,8 @@ import { postGrant } from '#ledger/grant.ts'
 import { countOf } from '#lib/count-of.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { unixNow } from '#lib/time.ts'
-import { noteKeys } from '#main/key-notes.ts'
 import { redact } from '#main/logger.ts'
+import { noteRevokedKeys } from '#main/revoked-keys.ts'
 import type { RoleContext } from '#main/role-context.ts'
 import { SettingsError } from '#main/settings-error.ts'
 import type { Connection } from '#store/engine.ts'
@@ -16,7 +16,7 @@ import { onAccounts } from '../open-accounts.ts'
 import type { Report } from '../report.ts'
 import { UpkeepError } from '../upkeep-error.ts'
 import { inWords, listAllKeys } from './list-keys.ts'
-import { type RevokedKey, revokeKeys } from './revoke-keys.ts'
+import { revokeKeys } from './revoke-keys.ts'
 
 type Context = Pick<RoleContext, 'settings' | 'clock'>
 
@@ -43,21 +43,12 @@ export function runRevoke(
     throw new SettingsError(`not a publicId (8 hex digits): ${wrong.join(', ')}`)
   return onAccounts(context.settings, async (accounts) => {
     const outcome = await accounts.write((tx) => revokeKeys(tx, publicIds, unixNow(context.clock)))
-    noteRevoked(context, outcome.revoked)
-    for (const { publicId } of outcome.revoked) report.say(`${publicId}: revoked`)
+    const { accounts: store, dataFolder } = context.settings
+    if (store.kind === 'sqlite') noteRevokedKeys(dataFolder, outcome.revoked)
+    for (const publicId of outcome.revoked) report.say(`${publicId}: revoked`)
     for (const each of outcome.before) report.say(`${each}: was revoked before`)
-    const revoked = outcome.revoked.map(({ publicId }) => publicId)
-    report.done({ revoked, before: outcome.before })
+    report.done({ ...outcome })
   })
-}
-
-function noteRevoked({ settings, clock }: Context, keys: readonly RevokedKey[]): void {
-  if (settings.accounts.kind !== 'sqlite') return
-  const timeMs = clock()
-  noteKeys(
-    settings.dataFolder,
-    keys.map((key) => ({ ...key, timeMs, kind: 'revoked' })),
-  )
 }
 
 export interface GrantOptions {

@@ -1,0 +1,66 @@
+import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { KeyChange } from '#callers/keys/authorise.ts'
+import { markRevoked } from '#callers/keys/key-store.ts'
+import type { Engine } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
+import type { Settings } from './settings.ts'
+
+/** A public id per line, beside embedded accounts: older accounts put back must not revive these keys. */
+const FILE = 'revoked-keys.txt'
+
+/** On the disk when it returns. */
+export function noteRevokedKeys(folder: string, publicIds: readonly string[]): void {
+  if (publicIds.length === 0) return
+  const descriptor = openSync(join(folder, FILE), 'a', 0o600)
+  try {
+    // Each begins a line, also behind one that a power loss cut off.
+    appendFileSync(descriptor, publicIds.map((publicId) => `\n${publicId}`).join(''))
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+export function readRevokedKeys(folder: string): readonly string[] {
+  const file = join(folder, FILE)
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
+}
+
+/** Revokes the keys of the list again, and adds those that a crash kept from it. */
+export async function revokeAgain(
+  folder: string,
+  accounts: Engine,
+  nowUnix: number,
+): Promise<void> {
+  const noted = new Set(readRevokedKeys(folder))
+  const rows = await accounts.read(sql`select public_id from keys where revoked_unix is not null`)
+  const revoked = new Set(rows.map((row) => column.text(row, 'public_id')))
+  await accounts.write(async (tx) => {
+    for (const publicId of noted.difference(revoked)) await markRevoked(tx, { publicId, nowUnix })
+  })
+  noteRevokedKeys(folder, [...revoked.difference(noted)])
+}
+
+/** Logs changes of keys and, for embedded accounts, notes the revoked ones. */
+export function watchKeys({
+  settings,
+  logger,
+}: {
+  readonly settings: Pick<Settings, 'dataFolder' | 'accounts'>
+  readonly logger: Pick<Logger, 'info' | 'error'>
+}): (change: KeyChange) => void {
+  return (change) => {
+    const { kind, publicId } = change
+    logger.info(change, `key ${kind}`)
+    if (settings.accounts.kind !== 'sqlite' || (kind !== 'revoked' && kind !== 'rotated')) return
+    try {
+      noteRevokedKeys(settings.dataFolder, [publicId])
+    } catch (err) {
+      // The change is committed, and its answer may hold a secret.
+      logger.error({ err, publicId }, `not noted in ${FILE}: a restore would revive the key`)
+    }
+  }
+}

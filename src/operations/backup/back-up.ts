@@ -1,0 +1,64 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { backup, DatabaseSync } from 'node:sqlite'
+import { toIso, unixNow } from '#lib/time.ts'
+import type { RoleContext } from '#main/role-context.ts'
+import { SettingsError } from '#main/settings-error.ts'
+import { storeFile } from '#main/store-file.ts'
+import type { Report } from '#operations/upkeep/report.ts'
+
+/** In one step, because SQLite begins anew when another process commits between two. */
+const ALL_PAGES = 2 ** 31 - 1
+
+/** Copies embedded accounts, as they are at one moment, into a new file of the folder. */
+export async function runBackup(
+  { settings, clock }: Pick<RoleContext, 'settings' | 'clock'>,
+  report: Report,
+  folder: string,
+): Promise<void> {
+  const name = `accounts-${toIso(unixNow(clock)).replaceAll(':', '')}`
+  const file = join(folder, `${name}.sqlite`)
+  if (settings.accounts.kind === 'postgres')
+    throw new SettingsError(
+      `the accounts are in PostgreSQL; run: pg_dump --schema=accounts --format=custom --file=${join(folder, `${name}.dump`)} "$SEXTON_DATABASE_URL"`,
+    )
+  // A volume that is not mounted must not become a folder.
+  if (!existsSync(folder)) throw new SettingsError(`no such folder: ${folder}; make or mount it`)
+  const accounts = storeFile(settings.dataFolder, 'accounts')
+  if (!existsSync(accounts))
+    throw new SettingsError(`no such file: ${accounts}; name the folder with --data`)
+  const part = `${file}.part`
+  // It holds wallets and digests of secrets, and never replaces another backup.
+  closeSync(openSync(part, 'wx', 0o600))
+  try {
+    const source = new DatabaseSync(accounts, { readOnly: true })
+    await backup(source, part, { rate: ALL_PAGES }).finally(() => source.close())
+    markAsBackup(part)
+    sync(part)
+    renameSync(part, file)
+    sync(folder)
+  } finally {
+    rmSync(part, { force: true })
+  }
+  const { size } = statSync(file)
+  report.say(`${file}: ${size} bytes`)
+  report.done({ file, bytes: size })
+}
+
+/** The first start on it records when it was restored. */
+function markAsBackup(part: string): void {
+  const database = new DatabaseSync(part)
+  try {
+    database.exec(
+      'pragma journal_mode = delete; insert into restores (restored_unix) values (null)',
+    )
+  } finally {
+    database.close()
+  }
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r')
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+}

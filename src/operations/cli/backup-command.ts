@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import { runUpkeep, type UpkeepOptions, upkeepCommand } from './run-upkeep.ts'
+
+const BACKUP = `
+Copies embedded accounts, while the service runs, into a new file accounts-<time>.sqlite of the folder. The
+register is not part of it: it is built from the chains. For accounts in PostgreSQL it names the pg_dump line.
+To restore, stop the service and put the file back as accounts.sqlite of the data folder.
+
+Examples:
+  sexton backup /backups
+`
+
+export function backupCommand(process: NodeJS.Process): Command {
+  return upkeepCommand('backup')
+    .description('back up the accounts of an installation on SQLite')
+    .argument('<folder>', 'where the backup goes')
+    .addHelpText('after', BACKUP)
+    .action((folder: string, options: UpkeepOptions) =>
+      runUpkeep(process, options, async (context, report) => {
+        const { runBackup } = await import('#operations/backup/back-up.ts')
+        return runBackup(context, report, folder)
+      }),
+    )
+}

@@ -1,3 +1,0 @@
-import type { RoleContext } from '#main/role-context.ts'
-
-export type CopyContext = Pick<RoleContext, 'settings' | 'clock' | 'progress'>
