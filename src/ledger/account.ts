@@ -1,5 +1,3 @@
-import { type Address, parseAddress } from '#domain/address.ts'
-
 export function keyAccount(publicId: string): string {
   return `key:${publicId}`
 }
@@ -11,20 +9,6 @@ export function keyOfAccount(account: string): string | undefined {
 
 export function bucketAccount(addressBucket: string): string {
   return `bucket:${addressBucket}`
-}
-
-/** Names the bucket of callers who sign in with a wallet; it works like an address bucket. */
-export function payerBucket(wallet: string): string {
-  return `payer:${wallet}`
-}
-
-/** Undefined if the bucket is an address. */
-export function walletOfBucket(bucket: string): Address | undefined {
-  return bucket.startsWith('payer:') ? parseAddress(bucket.slice('payer:'.length)) : undefined
-}
-
-export function payerAccount(wallet: string): string {
-  return bucketAccount(payerBucket(wallet))
 }
 
 /** Minus the money that came in. */

@@ -50,10 +50,10 @@ export async function compose(
   const signing = await openSigning(service)
   const routes = routesOf({
     data,
-    metering: { ...metering, signedIn: x402 && ((of) => x402.calls.signedIn(of)) },
+    metering,
     signing,
     payments: money,
-    topup: x402 && { ...x402.settling, ...x402, visitor: (of) => x402.calls.visitor(of) },
+    topup: x402 && { ...x402.settling, receiver: x402.receiver },
   })
   // Other processes change keys, and index blocks.
   stores.accounts.listen?.('sexton_keys', metering.keyChanged)

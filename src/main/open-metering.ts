@@ -20,7 +20,7 @@ import type { Service } from './service.ts'
 import type { GuardSetting } from './settings.ts'
 
 /** Who calls and what is charged, with what the routes of keys and usage need. */
-export type OpenMetering = Metering & Omit<CallerRoutesDeps, 'dataPaths' | 'signedIn'>
+export type OpenMetering = Metering & Omit<CallerRoutesDeps, 'dataPaths'>
 
 export function openMetering(
   service: Service,

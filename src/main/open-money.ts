@@ -33,7 +33,7 @@ export function openMoney(
   service: Service,
   input: {
     readonly file: FileParts
-    readonly metering: Pick<Metering, 'recoveries' | 'settlements' | 'meter'>
+    readonly metering: Pick<Metering, 'recoveries' | 'settlements'>
     readonly gate: ServiceFacts['gate']
   },
 ): Money | undefined {

@@ -14,7 +14,6 @@ import { ContractProofs } from '#money/payments/contract-proofs.ts'
 import { Notifier } from '#money/payments/notifier.ts'
 import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
 import { createVerifier } from '#money/payments/verifier.ts'
-import { shareOf } from '#money/x402/sign-in/bucket-shares.ts'
 import { accountsChecks } from '#operations/audit/audit-accounts.ts'
 import { schemaCheck } from '#operations/audit/audit-schema.ts'
 import type { Outcome } from '#route/route.ts'
@@ -169,7 +168,6 @@ function paymentActions(
     engine: verifying,
     chainId: CHAIN_ID,
     blockHash: (number) => chain.blockHash(number),
-    shareOf,
     confirmations: CONFIRMATIONS,
     onChange: () => notifier.notify(),
   })

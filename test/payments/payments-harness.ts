@@ -202,7 +202,6 @@ function wire(engine: Engine) {
     // Keys only: nobody else pays into their accounts unseen.
     chainId: CHAIN_ID,
     blockHash: (number) => chain.blockHash(number),
-    shareOf: async (_, { balance }) => balance,
     onChange: () => notifier.notify(),
   })
   const notes: string[] = []

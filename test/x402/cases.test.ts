@@ -11,7 +11,6 @@ import { eventually } from '../world.ts'
 import './metrics.ts'
 // Run next: their wallets have free calls that the tests below use up.
 import './pay.ts'
-import './sign-in.ts'
 import './topup.ts'
 import {
   cancel,
@@ -36,6 +35,10 @@ import {
 } from './x402-world.ts'
 
 const FUNDS = 5_000_000n
+
+/** What proxies take of response headers by default (nginx: one page of memory). */
+const HEADERS_BYTES_MAX = 4_096
+
 const PATH = '/api/burns/total'
 const WETH = '0x4200000000000000000000000000000000000006'
 
@@ -103,6 +106,19 @@ for (const engine of eitherEngine)
       const authorization = { ...signed.authorization, from: victim.address }
       const header = toHeader({ accepted: OFFER, payload: { ...signed, authorization } })
       assertRejected(await visitor.get(PATH, header), /payload_signature/)
+    })
+
+    test('the headers of a 402 are within what proxies take, however long the URL is', async () => {
+      const visitor = await newVisitor(world)
+      for (const length of [0, 300, 500, 1_000, 4_000]) {
+        const { status, headers } = await visitor.get(`${PATH}?unknown=${'a'.repeat(length)}`)
+        assert.equal(status, 402)
+        const bytes = [...headers].reduce(
+          (sum, [name, value]) => sum + name.length + value.length + 4,
+          0,
+        )
+        assert.ok(bytes < HEADERS_BYTES_MAX, String(bytes))
+      }
     })
 
     test('a header that is no payment is 402 with the reason', async () => {

@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -28,47 +26,6 @@ const CURL = {
 const NAMES_A_WALLET = `printf 0x${'1'.repeat(40)}%.0s%.0s`
 
 const folder = join(import.meta.dirname, '../../examples')
-
-test('an agent signs in for nobody but the service that it asks', async (context) => {
-  let calls = 0
-  let [domain, uri] = ['', '']
-  const offered = (origin: string) => ({
-    ...{ x402Version: 2, resource: { url: `${origin}/data` }, accepts: [] },
-    extensions: {
-      'sign-in-with-x': { info: { domain, uri, version: '1', nonce: 'a'.repeat(16) } },
-    },
-  })
-  const service = createServer((request, response) => {
-    const origin = `http://${request.headers.host}`
-    if (request.url === '/api/meta') return void response.end(JSON.stringify(META))
-    calls += 1
-    const header = Buffer.from(JSON.stringify(offered(origin))).toString('base64')
-    response.writeHead(402, { 'PAYMENT-REQUIRED': header }).end()
-  })
-  service.listen(0, '127.0.0.1')
-  await once(service, 'listening')
-  context.after(() => service.close())
-  const { port } = service.address() as AddressInfo
-  const host = `127.0.0.1:${port}`
-  const agent = [join(folder, 'agent.js'), `http://${host}/data`]
-  for (const foreign of [
-    ['bank.example', `http://${host}/data`],
-    [host, 'https://bank.example/data'],
-  ] as const) {
-    ;[domain, uri] = foreign
-    calls = 0
-    const env = { PRIVATE_KEY: generatePrivateKey() }
-    const { code, output } = await run(process.execPath, agent, env)
-    assert.equal(code, 1, output)
-    assert.match(output, /asks for a sign-in at .*bank\.example/)
-    assert.equal(calls, 1, 'it sent nothing signed')
-  }
-})
-
-const META = {
-  chains: [{ name: 'base', chainId: 8453 }],
-  pricing: { network: 'base', asset: `0x${'11'.repeat(20)}` },
-}
 
 describe('the examples', () => {
   let world: X402World

@@ -132,10 +132,8 @@ export async function cancelCall(
 export interface Visitor {
   /** Headers by which the service takes a call for one from the visitor's address. */
   readonly from: Readonly<Record<string, string>>
-  get(path: string, payment?: string, signIn?: string): Promise<Seen>
-  usage(
-    signIn?: string,
-  ): Promise<{ readonly prepaidBalanceUsd: number; readonly overageCount: number }>
+  get(path: string, payment?: string): Promise<Seen>
+  usage(): Promise<{ readonly prepaidBalanceUsd: number; readonly overageCount: number }>
 }
 
 export interface Seen {
@@ -204,15 +202,13 @@ export async function newVisitor({ api }: X402World): Promise<Visitor> {
   visitors += 1
   const from = { 'X-Forwarded-For': `198.51.${Math.floor(visitors / 250)}.${(visitors % 250) + 1}` }
   await api.get('/api/stats', from)
-  const signing = (header?: string) => (header === undefined ? {} : { 'SIGN-IN-WITH-X': header })
   return {
     from,
-    get: (path, payment, signIn) =>
+    get: (path, payment) =>
       api.get(path, {
         ...from,
-        ...signing(signIn),
         ...(payment !== undefined && { 'PAYMENT-SIGNATURE': payment }),
       }),
-    usage: async (signIn) => (await api.get('/api/usage', { ...from, ...signing(signIn) })).body,
+    usage: async () => (await api.get('/api/usage', from)).body,
   }
 }

@@ -1,7 +1,7 @@
 import { RETAINED_USAGE } from '#callers/metering/usage/retained-usage.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { RETAINED_CLAIMS } from '#money/payments/retained-claims.ts'
-import { RETAINED_PAYMENTS, RETAINED_SIGN_INS } from '#money/x402/retained-payments.ts'
+import { RETAINED_PAYMENTS } from '#money/x402/retained-payments.ts'
 import { createPruning, type Retained } from '#operations/jobs/retained.ts'
 import { RETAINED_WEBHOOKS } from '#serving/webhooks/webhook-store.ts'
 import type { Engine } from '#store/engine.ts'
@@ -11,7 +11,6 @@ export const RETENTION: readonly Retained[] = [
   ...RETAINED_USAGE,
   RETAINED_CLAIMS,
   RETAINED_PAYMENTS,
-  RETAINED_SIGN_INS,
   RETAINED_WEBHOOKS,
 ]
 

@@ -8,7 +8,6 @@ import { finishPayments, sendReserved } from '#money/x402/settling/finish-paymen
 import { settlesPayment } from '#money/x402/settling/payment-store.ts'
 import { PaymentSender } from '#money/x402/settling/send-payments.ts'
 import { openSettlingRpc } from '#money/x402/settling/settling-rpc.ts'
-import { shareOf } from '#money/x402/sign-in/bucket-shares.ts'
 import { openFacilitator } from '../open-facilitator.ts'
 import { blockHashes } from '../roles/block-hashes.ts'
 import type { JobDeps } from './job-deps.ts'
@@ -25,7 +24,6 @@ export function openVerifying(deps: JobDeps): () => Promise<void> {
     deposits: { canonical: (query) => readDeposits(reads, query) },
     chainId: payment.chain.id,
     blockHash: blockHashes(reads, clock),
-    shareOf,
     isReserved: settlesPayment,
     confirmations: payment.confirmations,
     onChange,

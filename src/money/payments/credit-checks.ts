@@ -1,7 +1,7 @@
 import { findKey } from '#callers/keys/key-store.ts'
 import type { Address } from '#domain/address.ts'
 import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
-import { keyAccount, keyOfAccount, payerAccount, receivableAccount } from '#ledger/account.ts'
+import { keyAccount, keyOfAccount, receivableAccount } from '#ledger/account.ts'
 import { type Check, DIFFERENCES_MAX, type Difference } from '#ledger/check.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -279,7 +279,7 @@ async function checkMoved({ connection, chosen }: Page, walletOf: WalletOf): Pro
     const publicId = keyOfAccount(account)
     const isOwn =
       publicId === undefined
-        ? account === receivableAccount(owner) || account === payerAccount(owner)
+        ? account === receivableAccount(owner)
         : (await walletOf(connection, publicId)) === owner
     if (!isOwn)
       differences.push({

@@ -8,7 +8,6 @@ import {
   isPrepaid,
   keyAccount,
   keyOfAccount,
-  payerAccount,
   receivableAccount,
 } from '#ledger/account.ts'
 import { lockBalance, readBalances } from '#ledger/balance.ts'
@@ -37,12 +36,6 @@ const credits = codecOf({
 })
 
 export type Credit = RowOf<typeof credits>
-
-/** How much of a locked balance belongs to the credit. */
-export type ShareOf = (
-  connection: Connection,
-  input: { readonly credit: Credit; readonly balance: MicroUsd },
-) => Promise<MicroUsd>
 
 /** Hundreds of such credits stay below 2^53. */
 export const CREDIT_MAX: MicroUsd = 10n ** 13n
@@ -135,18 +128,12 @@ function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[
 }
 
 /**
- * Debits the credited account's share, then the wallet's own account and keys, since the money may
- * have moved. The rest becomes a debt. False if already reversed.
+ * Debits the credited account, then the wallet's keys, since the money may have moved. The rest becomes a debt. False if already reversed.
  */
 export async function reverseCredit(
   connection: Connection,
-  input: {
-    readonly credit: Credit
-    readonly shareOf: ShareOf
-    readonly nowUnix: number
-  },
+  { credit, nowUnix }: { readonly credit: Credit; readonly nowUnix: number },
 ): Promise<boolean> {
-  const { credit, nowUnix } = input
   const reversed = await connection.run(sql`
     update credits set reversed_unix = ${nowUnix}
     where id = ${credit.id} and reversed_unix is null returning id`)
@@ -158,10 +145,7 @@ export async function reverseCredit(
   let owed = credit.microUsd
   const postings = [{ account: chainIn, microUsd: credit.microUsd }]
   for (const account of accounts) {
-    const balance = locked.get(account) ?? 0n
-    const isCredited = account === credit.account
-    const own = isCredited ? await input.shareOf(connection, { credit, balance }) : balance
-    const taken = lesser(own, owed)
+    const taken = lesser(locked.get(account) ?? 0n, owed)
     owed -= taken
     postings.push({ account, microUsd: -taken })
   }
@@ -186,12 +170,11 @@ function reversalId(creditId: string): string {
   return `reversal:${creditId}`
 }
 
-/** Always includes the wallet's own account: a concurrent collection may be filling it. */
 async function accountsOf(connection: Connection, credit: Credit): Promise<string[]> {
   const keysOfOwner = await publicIdsOf(connection, credit.owner)
   const balances = await readBalances(connection, keysOfOwner.map(keyAccount))
   const holding = [...balances].filter(([, balance]) => balance > 0n).map(([account]) => account)
-  return [...new Set([credit.account, payerAccount(credit.owner), ...holding.sort()])]
+  return [...new Set([credit.account, ...holding.sort()])]
 }
 
 /** Locks balances in the order of `post`, to avoid deadlocks. */

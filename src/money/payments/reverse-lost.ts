@@ -76,9 +76,8 @@ function inOrder(credits: readonly Credit[], lookedAtMs: Pass['lookedAtMs']): Cr
 
 async function reverse(pass: Pass, credit: Credit): Promise<void> {
   const { nowUnix } = pass
-  const { shareOf } = pass.deps
   await pass.deps.engine.write(async (connection) => {
-    if (!(await reverseCredit(connection, { credit, shareOf, nowUnix }))) return
+    if (!(await reverseCredit(connection, { credit, nowUnix }))) return
     if (credit.claimId !== null) await reopenClaim(connection, { id: credit.claimId, nowUnix })
   })
   pass.deps.onChange()

@@ -1,7 +1,6 @@
 import type { Clock } from '#lib/time.ts'
 import { LeaseLostError } from '#operations/jobs/leader.ts'
 import type { Engine } from '#store/engine.ts'
-import type { ShareOf } from './credit.ts'
 import type { BlockHashAt, DepositIndex } from './deposit.ts'
 import type { IsReserved } from './payments-deps.ts'
 
@@ -14,7 +13,6 @@ export interface VerifierDeps {
   /** Credits on chains of an earlier file stay untouched. */
   readonly chainId: number
   readonly blockHash: BlockHashAt
-  readonly shareOf: ShareOf
   readonly isReserved?: IsReserved
   readonly confirmations: number
   /** Called after a credit or a reversal. */

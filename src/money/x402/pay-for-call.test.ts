@@ -35,7 +35,6 @@ test('who waits behind a payment that is rejected has its turn, also while the 4
       ...deps,
       receiver: new PaymentReceiver(deps),
       settlements: settling.recoveries,
-      meter: createMeter({ ...settling, engine }),
       quotaBody: () => ({}),
     })
     const signed = await Promise.all([1, 2, 3].map((n) => signPayment(harness, n)))
@@ -98,7 +97,6 @@ async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void
     ...settling,
     receiver: new PaymentReceiver(settling),
     settlements: settling.recoveries,
-    meter,
     quotaBody: () => ({}),
   })
   const payer: Caller = { ...CALLER, dailyQuota: 0 }

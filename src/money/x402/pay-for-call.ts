@@ -1,10 +1,9 @@
-import type { Admission, Meter } from '#callers/metering/meter/admission.ts'
+import type { Admission } from '#callers/metering/meter/admission.ts'
 import { admitCredited } from '#callers/metering/meter/admit-credited.ts'
 import type { Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { FailureGuard } from '#domain/refusal.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import { walletOfBucket } from '#ledger/account.ts'
 import type { PaymentRequired, RequestFacts } from '#route/route.ts'
 import type { PaymentFault } from './faults.ts'
 import { callOfferHeader } from './offers/call-offer.ts'
@@ -15,22 +14,19 @@ import { creditPayment } from './settling/credit-payment.ts'
 import { openPaymentOf } from './settling/payment-store.ts'
 import type { SettleDeps, SettledPayment, SettleOutcome } from './settling/settle-payment.ts'
 import type { Payee, X402Payment } from './settling/x402-payment.ts'
-import type { SignInFault } from './sign-in/sign-in-message.ts'
-import { createVisitors, signedInCaller, type Visitor } from './sign-in/signed-in.ts'
 
 type Headers = Readonly<Record<string, string>>
 
 /** What became of a call's payment; the headers go on any answer. */
 export type CallPayment =
   | ProvenPayment
-  /** The balance of a signed-in wallet, or one that another payment raised meanwhile. */
-  | { readonly kind: 'balance'; readonly headers: Headers; readonly payer: Caller }
+  /** Another payment raised the caller's balance meanwhile. */
+  | { readonly kind: 'balance'; readonly headers: Headers }
   | UnsettledPayment
 
 export interface ProvenPayment {
   readonly kind: 'proven'
   readonly headers: Headers
-  readonly payer: Caller
   /** Call it once. Undefined where the call was not admitted in the transaction of the credit. */
   post(what: 'credit' | 'credit and call'): Promise<Admission | UnsettledPayment | undefined>
 }
@@ -43,7 +39,6 @@ export interface UnsettledPayment {
 
 export interface CallHooks {
   readonly settlements: FailureGuard
-  readonly meter: Pick<Meter, 'rateLimit'>
   readonly quotaBody: (caller: Caller) => unknown
 }
 
@@ -61,11 +56,9 @@ export class CallPayments {
   readonly #deps: CallDeps
   /** Payments that are not credited yet, by the balance that they raise. */
   readonly #underWay = new Map<string, Promise<UnderWay>>()
-  readonly #recognise: ReturnType<typeof createVisitors>
 
   constructor(deps: CallDeps) {
     this.#deps = deps
-    this.#recognise = createVisitors(deps)
   }
 
   /**
@@ -75,58 +68,20 @@ export class CallPayments {
   async offer(
     caller: Caller,
     facts: RequestFacts,
-    error?: PaymentFault | SignInFault,
+    error?: PaymentFault,
   ): Promise<PaymentRequired | Refusal> {
     const { readiness, quotaBody } = this.#deps
-    const isVisitor = caller.kind === 'anonymous' && error === undefined
-    const signedIn = isVisitor ? await this.signedIn(facts) : undefined
-    const open =
-      (await openPaymentOfCaller(this.#deps, caller)) ??
-      (signedIn && (await openPaymentOfCaller(this.#deps, signedIn)))
+    const open = await openPaymentOfCaller(this.#deps, caller)
     if (open !== undefined) return refusePending(open.txHash)
     const body = quotaBody(caller)
     const isOffered = error !== 'settlement_unavailable' && (await readiness.isReady())
     if (!isOffered) return { kind: 'payment-required', body }
-    const header = callOfferHeader(this.#deps, {
-      target: facts.target,
-      offersSignIn: caller.kind === 'anonymous',
-      error,
-    })
+    const header = callOfferHeader(this.#deps, { target: facts.target, error })
     return { kind: 'payment-required', body, headers: { 'PAYMENT-REQUIRED': header } }
   }
 
-  /**
-   * Returns a signed-in wallet's balance, else the attached payment, settled and not credited yet. Undefined
-   * without either.
-   */
+  /** Settles the attached payment without crediting it yet; undefined without one. */
   async pay(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined> {
-    const visitor: Visitor =
-      caller.kind === 'keyed' ? { kind: 'unknown' } : await this.#recognise(facts)
-    if (visitor.kind === 'limited')
-      return { kind: 'unsettled', headers: {}, ending: visitor.refusal }
-    if (visitor.kind === 'refused') {
-      const ending = await this.offer(caller, facts, visitor.reason)
-      return { kind: 'unsettled', headers: {}, ending }
-    }
-    if (visitor.kind === 'unknown') return this.#settlePayment(caller, facts)
-    const payer = signedInCaller(visitor.wallet)
-    const { refused } = await this.#deps.meter.rateLimit(payer)
-    if (refused === undefined) return { kind: 'balance', headers: {}, payer }
-    return this.#settlePayment(payer, facts)
-  }
-
-  visitor(facts: Pick<RequestFacts, 'headers' | 'addressBucket'>): Promise<Visitor> {
-    return this.#recognise(facts)
-  }
-
-  async signedIn(
-    facts: Pick<RequestFacts, 'headers' | 'addressBucket'>,
-  ): Promise<Caller | undefined> {
-    const visitor = await this.visitor(facts)
-    return visitor.kind === 'wallet' ? signedInCaller(visitor.wallet) : undefined
-  }
-
-  async #settlePayment(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined> {
     if (!carriesPayment(facts.headers)) return undefined
     const { receiver, amounts } = this.#deps
     const payee = payeeOf(caller)
@@ -152,7 +107,7 @@ export class CallPayments {
       const before = this.#underWay.get(balance)
       if (before === undefined) break
       const outcome = await before
-      if (outcome.kind === 'credited') return { kind: 'balance', headers: {}, payer: caller }
+      if (outcome.kind === 'credited') return { kind: 'balance', headers: {} }
       // No response header: another payment is pending.
       if (outcome.kind === 'pending')
         return { kind: 'unsettled', headers: {}, ending: refusePending(outcome.transaction) }
@@ -196,7 +151,6 @@ export class CallPayments {
     return {
       kind: 'proven',
       headers,
-      payer: caller,
       post: async (what) => {
         try {
           const admission = await this.#credit(settled, what === 'credit' ? undefined : caller)
@@ -241,7 +195,7 @@ export class CallPayments {
 
   /** The payment is credited; only a call that succeeds uses it up. */
   #toServed(
-    { caller, payload }: PaidCall,
+    { payload }: PaidCall,
     outcome: Extract<SettleOutcome, { kind: 'credited' }>,
   ): ProvenPayment {
     const { transaction } = outcome
@@ -251,7 +205,7 @@ export class CallPayments {
       const ending = await this.#deps.receiver.takeServed(outcome)
       return ending && ({ kind: 'unsettled', headers: {}, ending } as const)
     }
-    return { kind: 'proven', headers, payer: caller, post }
+    return { kind: 'proven', headers, post }
   }
 
   async #rejected(
@@ -286,7 +240,7 @@ export function openPaymentOfCaller(
   { engine }: Pick<SettleDeps, 'engine'>,
   caller: Caller,
 ): Promise<X402Payment | undefined> {
-  const wallet = caller.kind === 'keyed' ? caller.wallet : walletOfBucket(caller.bucket)
+  const wallet = caller.kind === 'keyed' ? caller.wallet : undefined
   return openPaymentOf({ run: engine.read }, payeeOf(caller), wallet)
 }
 

@@ -6,7 +6,7 @@ import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { RETAINED_PAYMENTS, RETAINED_SIGN_INS } from './retained-payments.ts'
+import { RETAINED_PAYMENTS } from './retained-payments.ts'
 import { insertPayment, setPaymentStatus } from './settling/payment-store.ts'
 import type { PaymentStatus } from './settling/x402-payment.ts'
 import { newPayment } from './x402-harness.ts'
@@ -33,7 +33,7 @@ async function left(engine: Engine): Promise<unknown[]> {
 }
 
 const prune = (engine: Engine, nowUnix: number) =>
-  createPruning([RETAINED_PAYMENTS, RETAINED_SIGN_INS])({ engine, nowUnix })
+  createPruning([RETAINED_PAYMENTS])({ engine, nowUnix })
 
 onBoth(
   'a payment that was abandoned is forgotten a day after its authorization',

@@ -20,17 +20,3 @@ export const RETAINED_PAYMENTS: Retained = {
     return { place: START, isDone: deleted.length < limit }
   },
 }
-
-/** Bound to their first address; a day longer than they last, for replicas whose clocks lag. */
-export const RETAINED_SIGN_INS: Retained = {
-  rows: 'x402 sign-ins that ended',
-  keepDays: 1,
-  atOnce: { sqlite: 500, postgres: 500 },
-  async deletePage(connection, { beforeUnix, limit }) {
-    const deleted = await connection.run(sql`
-      delete from x402_sign_ins where (wallet, nonce) in (
-        select wallet, nonce from x402_sign_ins where until_ms <= ${beforeUnix * 1000}
-        limit ${limit}) returning wallet`)
-    return { place: START, isDone: deleted.length < limit }
-  },
-}

@@ -16,7 +16,6 @@ import { PaymentReceiver, type Received } from './payment-receiver.ts'
 import type { SettleOutcome } from './settling/settle-payment.ts'
 import { settlingHarness } from './settling/settling-harness.ts'
 import type { PaymentStatus } from './settling/x402-payment.ts'
-import { shareOf } from './sign-in/bucket-shares.ts'
 import { topupRoutes } from './topup-routes.ts'
 import {
   CALLER,
@@ -71,12 +70,7 @@ function settlingReceiver(engine: Engine) {
           return outcome
         }
       })(settling)
-      const visitor = async () => ({ kind: 'unknown' }) as const
-      const [route] = topupRoutes({
-        ...settling,
-        receiver,
-        visitor,
-      })
+      const [route] = topupRoutes({ ...settling, receiver })
       const prepared = route?.prepare({ query: new Map(), path: {}, body: {} })
       assert.ok(prepared !== undefined && !isRefusal(prepared))
       return prepared.run({
@@ -134,7 +128,7 @@ onBoth('a top-up that repays a debt says what of it is on the balance', async ({
     await creditDeposit(tx, { id: 'lost', deposit: lost, ...account, nowUnix: 1 })
     await spendCalls(tx, { calls: new Map([[ACCOUNT, 400]]), pricePerCall: 100n, day: DAY_SECONDS })
     for (const credit of await liveCreditsOf(tx, [lost.txHash]))
-      await reverseCredit(tx, { credit, shareOf, nowUnix: 2 })
+      await reverseCredit(tx, { credit, nowUnix: 2 })
   })
   await receiver.credit()
   const topup = await receiver.topUp(SETTLED)

@@ -16,13 +16,10 @@ import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
 import { creditPayment } from './settling/credit-payment.ts'
 import type { SettleDeps } from './settling/settle-payment.ts'
 import type { Payee } from './settling/x402-payment.ts'
-import type { SignInFault } from './sign-in/sign-in-message.ts'
-import { signedInCaller, type Visitor } from './sign-in/signed-in.ts'
 import { answerSettled, refusePendingTopup, Topup } from './topup-answer.ts'
 
 export interface TopupDeps extends SettleDeps {
   readonly receiver: PaymentReceiver
-  readonly visitor: (facts: RequestFacts) => Promise<Visitor>
 }
 
 export function topupRoutes(deps: TopupDeps): readonly Route[] {
@@ -37,7 +34,7 @@ function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
     tag: 'Payment',
     summary: 'Buy prepaid balance with an x402 payment',
     description:
-      'Without a payment: 402 with offers for x402 clients, version 1 in the body, version 2 in the header PAYMENT-REQUIRED. With a payment in X-PAYMENT or PAYMENT-SIGNATURE: settles it and credits the key in `key`, else the key in the Authorization header, else the wallet that signs in, else the address you call from.',
+      'Without a payment: 402 with offers for x402 clients, version 1 in the body, version 2 in the header PAYMENT-REQUIRED. With a payment in X-PAYMENT or PAYMENT-SIGNATURE: settles it and credits the key in `key`, else the key in the Authorization header, else the address you call from.',
     metered: false,
     guard: 'claim',
     parameters: { usd: usdInQuery(deps.amounts[0] ?? 0n), key: keyInQuery },
@@ -50,17 +47,10 @@ function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
       'settlement_pending',
       'data_not_ready',
     ],
-    async handle({ parameters: { usd, key }, caller: without, ...facts }) {
-      const visitor: Visitor =
-        without.kind === 'keyed' ? { kind: 'unknown' } : await deps.visitor(facts)
-      if (visitor.kind === 'limited') return visitor.refusal
-      const caller = visitor.kind === 'wallet' ? signedInCaller(visitor.wallet) : without
+    async handle({ parameters: { usd, key }, caller, ...facts }) {
       const payee = await choosePayee(deps, caller, key)
       if (isRefusal(payee)) return payee
-      const input = { caller, payee, amount: usd, facts }
-      return visitor.kind === 'refused'
-        ? refuseSignIn(deps, input, visitor.reason)
-        : topUp(deps, input)
+      return topUp(deps, { caller, payee, amount: usd, facts })
     },
   })
 }
@@ -117,15 +107,6 @@ interface TopupInput {
   readonly facts: Pick<RequestFacts, 'headers' | 'addressBucket'>
 }
 
-async function refuseSignIn(
-  deps: TopupDeps,
-  input: TopupInput,
-  reason: SignInFault,
-): Promise<Outcome> {
-  const carried = await deps.receiver.rejectUsedPayment(input.facts)
-  return isRefusal(carried) ? carried : offer(deps, input, { error: reason })
-}
-
 async function topUp(deps: TopupDeps, input: TopupInput): Promise<Outcome> {
   const { headers } = input.facts
   if (!carriesPayment(headers)) return offer(deps, input)
@@ -171,7 +152,7 @@ function reject(
 }
 
 interface Refused {
-  readonly error?: PaymentFault | SignInFault
+  readonly error?: PaymentFault
   readonly headers?: Readonly<Record<string, string>>
 }
 

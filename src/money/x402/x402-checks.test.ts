@@ -9,15 +9,14 @@ import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
 import { creditPayment, endPayment } from './settling/credit-payment.ts'
 import { insertPayment, setPaymentStatus } from './settling/payment-store.ts'
-import { collectCredits } from './sign-in/collect-credits.ts'
 import { x402Guards } from './x402-guards.ts'
-import { brokenPromises, depositOf, NOON_UNIX, newPayment, PAYER, word } from './x402-harness.ts'
+import { brokenPromises, depositOf, NOON_UNIX, newPayment, word } from './x402-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
 const NOW_MS = NOON_UNIX * 1000
 
-/** Payments 1 and 2 are settled, 3 has failed, 4 and 5 are on their way; the payer has collected. */
+/** Payments 1 and 2 are settled, 3 has failed, 4 and 5 are on their way. */
 async function livedIn(engine: Engine): Promise<void> {
   let ids = 0
   const newId = () => {
@@ -40,8 +39,6 @@ async function livedIn(engine: Engine): Promise<void> {
       creditPayment(tx, { newId, clock: () => NOW_MS }, { payment, paid, isServed: true }),
     )
   }
-  const input = { wallet: PAYER, nowUnix: NOW_MS / 1000 }
-  await engine.write((tx) => collectCredits(tx, { newId }, input))
 }
 
 onBoth('a store in which payments were settled breaks no promise', async ({ engine }) => {
@@ -56,13 +53,10 @@ const OF_ONE = 'every live credit without a claim is of one settled x402 payment
 const NOT_SETTLED = 'an x402 payment that is not settled holds no live credit'
 const STATE =
   'an x402 payment is in a state that its past allows, with the transaction that belongs to it'
-const COLLECTED = 'what wallets have collected is what their entries moved to them'
-const SHARED = 'a reorg takes no more from a shared address than was left of the payment itself'
-const OWN = 'a wallet collects its own payments only, and no more than their amount'
 
 const CORRUPTIONS: readonly {
   readonly what: string
-  readonly statement: Sql | readonly Sql[]
+  readonly statement: Sql
   readonly found: readonly string[]
 }[] = [
   {
@@ -105,7 +99,7 @@ const CORRUPTIONS: readonly {
     what: 'a reversed credit without a payment',
     statement: sql`update credits set reversed_unix = 1, micro_usd = 5
       where id = (select credit_id from x402_intents where id = 'payment-1')`,
-    found: [ONE_LIVE, 'every reversed credit without a claim was of an x402 payment', OWN],
+    found: [ONE_LIVE, 'every reversed credit without a claim was of an x402 payment'],
   },
   {
     what: 'a payment that is credited to somebody else',
@@ -132,50 +126,15 @@ const CORRUPTIONS: readonly {
     statement: sql`update x402_intents set served = 1 where id = 'payment-5'`,
     found: [STATE],
   },
-  {
-    what: 'a collection of more than was moved',
-    statement: sql`update x402_collected set micro_usd = micro_usd - 1
-      where credit_id = (select credit_id from x402_intents where id = 'payment-1')`,
-    found: [COLLECTED],
-  },
-  {
-    what: 'a collection that was forgotten',
-    statement: sql`delete from x402_collected
-      where credit_id = (select credit_id from x402_intents where id = 'payment-1')`,
-    found: [COLLECTED],
-  },
-  {
-    what: 'a collection of a payment of somebody else',
-    statement: sql`update credits set owner = ${`0x${'dd'.repeat(20)}`} where tx_hash = ${word(1_000)}`,
-    found: [OWN],
-  },
-  {
-    what: 'a reorg that takes a collected payment from its address once more',
-    statement: sql`insert into postings (entry_id, line, account, micro_usd)
-      select 'reversal:' || id, 0, account, -1 from credits
-      where id = (select credit_id from x402_intents where id = 'payment-1')`,
-    found: [SHARED],
-  },
-  {
-    what: 'a reorg that takes more of a payment than it was',
-    statement: [
-      sql`delete from x402_collected
-        where credit_id = (select credit_id from x402_intents where id = 'payment-1')`,
-      sql`insert into postings (entry_id, line, account, micro_usd)
-        select 'reversal:' || id, 0, account, -micro_usd - 1 from credits
-        where id = (select credit_id from x402_intents where id = 'payment-1')`,
-    ],
-    found: [COLLECTED, SHARED],
-  },
 ]
 
 for (const { what, statement, found } of CORRUPTIONS)
   onBoth(`the audit finds ${what}`, async ({ engine }) => {
     await livedIn(engine)
     const guards = [...ledgerGuards, ...paymentsGuards, ...x402Guards]
-    const tables = ['x402_collected', 'x402_intents', 'credits', 'postings']
+    const tables = ['x402_intents', 'credits', 'postings']
     await unguarded(engine, { guards, tables }, async (tx) => {
-      for (const each of [statement].flat()) await tx.run(each)
+      await tx.run(statement)
     })
     assert.deepEqual(await brokenPromises(engine), found)
   })

@@ -69,49 +69,4 @@ export const x402Checks: readonly Check[] = [
         or (served = 1 and credit_id is null)
       order by id limit ${DIFFERENCES_MAX}`,
   ),
-  queryCheck(
-    'what wallets have collected is what their entries moved to them',
-    sql`select entry_id as subject, cast(sum(collected) as bigint) as expected,
-        cast(sum(moved) as bigint) as found
-      from (
-        select entry_id, micro_usd as collected, 0 as moved from x402_collected
-        where entry_id is not null
-        union all
-        select postings.entry_id, 0, postings.micro_usd
-        from postings join journal_entries on journal_entries.id = postings.entry_id
-        where postings.entry_id like 'collect:%'
-          and postings.account = 'bucket:payer:' || journal_entries.reference
-      ) as parts
-      group by entry_id having sum(collected) <> sum(moved)
-      order by entry_id limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    'a wallet collects its own payments only, and no more than their amount',
-    sql`select collected.credit_id as subject, credits.micro_usd as expected,
-        collected.micro_usd as found
-      from x402_collected as collected join credits on credits.id = collected.credit_id
-        left join journal_entries on journal_entries.id = collected.entry_id
-      where collected.micro_usd > credits.micro_usd
-        or (collected.micro_usd > 0 and (journal_entries.id is null
-          or journal_entries.reference <> credits.owner))
-      order by collected.credit_id limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    'a reorg takes no more from a shared address than was left of the payment itself',
-    sql`select credits.id as subject, its_own as expected, taken as found
-      from (
-        select credits.id, -sum(took.micro_usd) as taken,
-          (select case when exists (
-              select 1 from x402_collected where x402_collected.credit_id = credits.id) then 0
-            else coalesce(sum(brought.micro_usd), 0) end
-          from postings as brought
-          where brought.entry_id = 'credit:' || credits.id
-            and brought.account = credits.account) as its_own
-        from credits join postings as took
-          on took.entry_id = 'reversal:' || credits.id and took.account = credits.account
-        where credits.account like 'bucket:%' and credits.account not like 'bucket:payer:%'
-        group by credits.id, credits.account
-      ) as credits
-      where taken > its_own order by credits.id limit ${DIFFERENCES_MAX}`,
-  ),
 ]

@@ -1,4 +1,4 @@
-import { appendOnly, type Guard } from '#store/guard.ts'
+import type { Guard } from '#store/guard.ts'
 
 export const x402Guards: readonly Guard[] = [
   // Only payments that moved nothing may be deleted.
@@ -33,6 +33,4 @@ export const x402Guards: readonly Guard[] = [
     columns: ['status'],
     when: "old.status in ('abandoned', 'failed') and new.status in ('reserved', 'submitted')",
   },
-  // Collected once, for ever.
-  ...appendOnly('x402_collected'),
 ]

@@ -60,27 +60,6 @@ export const x402Migrations: readonly Migration[] = [
         primary key (chain_id, settler)
       )`,
   },
-  {
-    id: 1401,
-    name: 'wallets that sign in',
-    sql: `
-      create table x402_sign_ins (
-        wallet text not null,
-        nonce text not null,
-        bucket text not null,
-        until_ms bigint not null,
-        primary key (wallet, nonce)
-      );
-      create index x402_sign_ins_by_end on x402_sign_ins (until_ms);
-      create table x402_collected (
-        credit_id text primary key references credits (id),
-        micro_usd bigint not null check (micro_usd >= 0),
-        entry_id text
-      );
-      create index credits_by_owner on credits (owner, account) where reversed_unix is null;
-      create index credits_by_account on credits (account, created_unix, id)
-        where reversed_unix is null`,
-  },
   { id: 1402, name: 'guards of x402 payments', sql: guardsSql(x402Guards) },
   {
     id: 1403,

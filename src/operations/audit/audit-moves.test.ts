@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
-import type { Address } from '#domain/address.ts'
-import { bucketAccount, keyAccount, payerAccount, REVENUE } from '#ledger/account.ts'
+import { bucketAccount, keyAccount, REVENUE } from '#ledger/account.ts'
 import { type Entry, post } from '#ledger/post.ts'
 import { accountsMigrations } from '#main/stores.ts'
-import { creditDeposit } from '#money/payments/credit.ts'
-import { collectCredits } from '#money/x402/sign-in/collect-credits.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { createMoneyWorld } from '#test/money/money-world.ts'
-import { hash } from '#test/payments/fake-chain.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { moveChecks } from './audit-moves.ts'
@@ -59,8 +55,7 @@ onBoth('the audit names money that moved to another wallet or without a cause', 
     'move:y': { from: REVENUE, to: rich, microUsd: 2n },
     'move:z': { from: rich, to: keyAccount(old.publicId), microUsd: 3n },
     [`move:rotate:${old.publicId}`]: { from: rich, to: keyAccount(old.publicId), microUsd: 4n },
-    'collect:x': { from: rich, to: payerAccount(payer), microUsd: 6n },
-    'collect:y': { from: payerAccount(payer), to: bucketAccount('192.0.2.1'), microUsd: 1n },
+    'move:b': { from: rich, to: bucketAccount('192.0.2.1'), microUsd: 6n },
   }
   await world.wait(40 * 3_600)
   for (const [id, input] of Object.entries(thefts))
@@ -82,41 +77,3 @@ onBoth('the audit names a move whose message was signed by nobody', async ({ eng
   const found = await world.audit()
   assert.ok(found.some((each) => each.startsWith('money moves within one wallet only')))
 })
-
-onBoth(
-  'what a wallet collected is a move with a cause, as long as it paid for it',
-  async (store) => {
-    const { engine } = store
-    const [check] = moveChecks
-    assert.ok(check !== undefined)
-    const payer: Address = `0x${'aa'.repeat(20)}`
-    const deposit = {
-      chainId: 8453,
-      blockNumber: 1,
-      blockHash: hash('block'),
-      timestampUnix: 1,
-      txHash: hash('payment'),
-      logIndex: 0,
-      positionInTx: 0,
-      from: payer,
-      to: payer,
-      amount: 100_000n,
-      proven: true,
-    }
-    const account = bucketAccount('192.0.2.1')
-    const credit = { id: 'c', deposit, account, owner: payer, claimId: null, nowUnix: 1 }
-    await engine.write((tx) => creditDeposit(tx, credit))
-    await engine.write((tx) =>
-      collectCredits(tx, { newId: () => 'one' }, { wallet: payer, nowUnix: 2 }),
-    )
-    assert.deepEqual(await engine.snapshot(check.run), [])
-    const trigger = 'x402_collected_stay'
-    const on = engine.dialect === 'sqlite' ? '' : ' on x402_collected'
-    await engine.write(async (tx) => {
-      await tx.run({ kind: 'sql', parts: [`drop trigger ${trigger}${on}`], values: [] })
-      await tx.run(sql`delete from x402_collected`)
-    })
-    const [wrong] = await engine.snapshot(check.run)
-    assert.equal(wrong?.subject, 'collect:one')
-  },
-)

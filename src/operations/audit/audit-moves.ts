@@ -9,18 +9,10 @@ const BETWEEN_KEYS = sql`source.wallet = target.wallet and case
     select 1 from used_messages where used_messages.digest = substr(entries.id, 6)
       and used_messages.action = 'move-balance' and used_messages.wallet = source.wallet) end`
 
-/** Credits that a wallet collected at sign-in. */
-const COLLECTED = sql`taken.account like 'bucket:%'
-  and given.account = 'bucket:payer:' || entries.reference
-  and exists (
-    select 1 from x402_collected as collected join credits on credits.id = collected.credit_id
-    where collected.entry_id = entries.id and credits.account = taken.account
-      and credits.owner = entries.reference)`
-
 /** Checks movements that are neither deposit nor spending. */
 export const moveChecks: readonly Check[] = [
   queryCheck(
-    'money moves within one wallet only, by a rotation, a signed message or a collection',
+    'money moves within one wallet only, by a rotation or a signed message',
     sql`select entries.id as subject, 'a known cause within one wallet' as expected,
         entries.kind || ' of ' || coalesce(taken.account, 'nobody') || ' to '
           || coalesce(given.account, 'nobody') as found
@@ -35,8 +27,7 @@ export const moveChecks: readonly Check[] = [
         entries.kind = 'move' and coalesce(taken.micro_usd < 0, 1 = 0)
         and not exists (
           select 1 from postings where postings.entry_id = entries.id and postings.line > 1)
-        and coalesce(case when entries.id like 'collect:%' then ${COLLECTED}
-          else ${BETWEEN_KEYS} end, 1 = 0))
+        and coalesce(${BETWEEN_KEYS}, 1 = 0))
       order by entries.id limit ${DIFFERENCES_MAX}`,
   ),
 ]

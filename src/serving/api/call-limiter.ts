@@ -63,7 +63,7 @@ interface LimiterDeps {
 interface LimitedCall {
   readonly route: Route
   readonly incoming: Incoming
-  readonly payer: Caller
+  readonly caller: Caller
   /** Bucket whose slot it holds. */
   slotOf: string | undefined
 }
@@ -73,9 +73,9 @@ export function acquireSlot(
   { limiter }: LimiterDeps,
   call: LimitedCall,
 ): Promise<Refusal | undefined> | Refusal | undefined {
-  const { route, incoming, payer } = call
+  const { route, incoming, caller } = call
   if (!route.metered) return undefined
-  const { bucket } = payer
+  const { bucket } = caller
   const waiting = limiter.acquire(bucket, incoming)
   if (waiting === 'full') return FULL
   if (waiting === undefined) {

@@ -1,5 +1,4 @@
 import type { Admission } from '#callers/metering/meter/admission.ts'
-import type { Caller } from '#domain/caller.ts'
 import type { Refusal } from '#domain/refusal.ts'
 import type { PaymentRequired } from '#route/route.ts'
 
@@ -12,19 +11,16 @@ export type CallPayment = ProvenPayment | OpenBalance | UnsettledPayment
 export interface ProvenPayment {
   readonly kind: 'proven'
   readonly headers: Headers
-  /** Who gets the credit. */
-  readonly payer: Caller
   /**
    * Call it once. Credits in one transaction with the call, if asked; undefined where the call was not charged, for example because another process credited first.
    */
   post(what: 'credit' | 'credit and call'): Promise<Admission | UnsettledPayment | undefined>
 }
 
-/** The balance of a signed-in wallet, or one that another payment raised meanwhile. */
+/** Another payment raised the caller's balance meanwhile. */
 export interface OpenBalance {
   readonly kind: 'balance'
   readonly headers: Headers
-  readonly payer: Caller
 }
 
 /** Nothing credited (yet). */

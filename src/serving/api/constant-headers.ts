@@ -33,7 +33,6 @@ const ALLOWED = [
   'MCP-Session-Id',
   'PAYMENT-SIGNATURE',
   'X-PAYMENT',
-  'SIGN-IN-WITH-X',
   'X-Wallet-Address',
   'X-Wallet-Message',
   'X-Wallet-Signature',

@@ -211,7 +211,7 @@ function payingText({ facts, routes }: DocumentInput): string {
 4. Repeat the call with base64 of the PaymentPayload in the header \`PAYMENT-SIGNATURE\`. Stock x402 clients do 2 to 4 by themselves.
 5. The service settles the payment, answers 200 and returns the result in \`PAYMENT-RESPONSE\`.
 6. The call costs ${pricePerCallUsd} USD; the rest stays as balance of your address and pays the next calls.
-7. To keep the balance when your address changes, sign in with the wallet (x402 extension sign-in-with-x), or mint a key.
+7. The balance belongs to the address you call from. If that changes, mint a key and top it up.
 8. On 503 \`settlement_pending\` repeat the same payment; never sign a second one. On 409 it was used already.
 9. To pay ahead, call ${publicBaseUrl}/api/sessions/topup?usd=0.1, which always answers 402.
 10. Over MCP (${publicBaseUrl}/mcp) the offer is the result of the tool, and the payload goes into \`_meta["x402/payment"]\`.

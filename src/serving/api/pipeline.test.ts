@@ -225,9 +225,9 @@ describe('the pipeline', () => {
 
   it('a settled payment lets the call through and its headers on the answer', async () => {
     const paid = await startHarness({
-      settle: async (caller) => {
+      settle: async () => {
         paid.counts.clear()
-        return { kind: 'balance', payer: caller, headers: { 'PAYMENT-RESPONSE': 'yes' } }
+        return { kind: 'balance', headers: { 'PAYMENT-RESPONSE': 'yes' } }
       },
     })
     paid.counts.set('127.0.0.1', 3)

@@ -58,8 +58,6 @@ class Exchange implements RequestFacts, Asked {
   readonly addressBucket: string
   /** The address until a key is accepted, so that a 401 shows the state of the address. */
   caller: Caller
-  /** Whose quota or balance the call is charged to. */
-  payer: Caller
   prepared: Prepared | undefined
   /** Time of the key look-up. */
   identifiedMs = 0
@@ -80,7 +78,6 @@ class Exchange implements RequestFacts, Asked {
     this.incoming = incoming
     this.addressBucket = addressBucket
     this.caller = caller
-    this.payer = caller
   }
 
   get requestId(): string {
@@ -171,7 +168,7 @@ async function chargedByMinute(
   if (open === undefined) return outgoing
   const { headers } = facts.incoming
   const identify = async () => {
-    if (headers.authorization === undefined) return facts.payer
+    if (headers.authorization === undefined) return facts.caller
     const caller = await deps.identify(headers, facts.addressBucket)
     return caller.kind === 'refusal' ? caller : (refuseByLimits(facts, caller) ?? caller)
   }
@@ -222,7 +219,6 @@ async function identify(deps: PipelineDeps, exchange: Exchange): Promise<Refusal
   const caller = await deps.identify(incoming.headers, addressBucket)
   if (caller.kind === 'refusal') return caller
   exchange.caller = caller
-  exchange.payer = caller
   return refuseByLimits(exchange, caller)
 }
 
@@ -234,11 +230,7 @@ async function identifyAgain(deps: PipelineDeps, exchange: Exchange): Promise<Re
   if (exchange.payment !== undefined) return undefined
   const ageMs = Math.abs(deps.clock() - exchange.identifiedMs)
   if (ageMs <= IDENTITY_AGE_MAX_MS) return undefined
-  const { caller, payer } = exchange
-  const refused = await identify(deps, exchange)
-  // The balance of another who signed in goes on paying.
-  if (payer !== caller) exchange.payer = payer
-  return refused
+  return identify(deps, exchange)
 }
 
 /** Each minute of a stream asks again. */
@@ -308,7 +300,7 @@ async function askAgain(deps: PipelineDeps, exchange: Exchange): Promise<Ending 
     deps.observeAdmission?.(refused.kind)
     if (refused.kind === 'limited') return refuseSpending(refused.cap)
   }
-  // Settling takes seconds, and the payer's balance may be another than the address's.
+  // Settling takes seconds.
   releaseSlot(deps, exchange)
   return (await pay(deps, exchange)) ?? acquireSlot(deps, exchange)
 }
@@ -317,13 +309,12 @@ function isRefusalOf(carried: Refusal | string | undefined): carried is Refusal 
   return typeof carried === 'object'
 }
 
-/** Pays from a payment or balance that the request names; else 402. */
+/** Settles the payment that the request carries; else 402. */
 async function pay(deps: PipelineDeps, exchange: Exchange): Promise<Ending | undefined> {
   const payment = await deps.settle?.(exchange.caller, exchange)
   if (payment === undefined) return await deps.paymentRequired(exchange.caller, exchange)
   exchange.settledHeaders = payment.headers
   if (payment.kind === 'unsettled') return payment.ending
-  exchange.payer = payment.payer
   if (payment.kind === 'proven') exchange.payment = payment
   return undefined
 }
@@ -341,7 +332,7 @@ async function admit(deps: PipelineDeps, exchange: Exchange): Promise<Ending | u
   // A credit that only repays a receivable leaves nothing; its payment is not settled twice.
   const isPaid = exchange.payment !== undefined
   let admission = await charge(deps, exchange)
-  if (admission.kind === 'exhausted' && !isPaid && exchange.payer === exchange.caller) {
+  if (admission.kind === 'exhausted' && !isPaid) {
     const ending = await pay(deps, exchange)
     if (ending !== undefined) return ending
     if (incoming.isCut()) return CUT
@@ -363,26 +354,23 @@ async function charge(
   deps: PipelineDeps,
   exchange: Exchange,
 ): Promise<Admission | UnsettledPayment> {
-  const { payment, payer, incoming } = exchange
+  const { payment, caller, incoming } = exchange
   exchange.payment = undefined
   const posted = await payment?.post('credit and call')
   if (posted?.kind === 'unsettled') return posted
-  const admission = posted ?? (await deps.meter.admit(payer, () => incoming.isCut()))
+  const admission = posted ?? (await deps.meter.admit(caller, () => incoming.isCut()))
   take(deps, exchange, admission)
   return admission
 }
 
 function take(deps: PipelineDeps, exchange: Exchange, admission: Admission): void {
-  const { caller, payer } = exchange
-  // A signed-in wallet has no free calls; show its address's.
-  const { dailyQuota } = payer === caller ? admission.rateLimit : caller
   if (admission.kind === 'admitted') {
     exchange.admission = admission
-    exchange.rateLimit = { ...admission.rateLimit, dailyQuota }
+    exchange.rateLimit = admission.rateLimit
     deps.observeAdmission?.(admission.source)
     return
   }
-  exchange.rateLimit = { ...admission.rateLimit, dailyQuota, remaining: 0 }
+  exchange.rateLimit = { ...admission.rateLimit, remaining: 0 }
   deps.observeAdmission?.(admission.kind)
 }
 

@@ -1,8 +1,6 @@
-import type { Caller } from '#domain/caller.ts'
 import { toUsd } from '#domain/money.ts'
 import { tiers } from '#domain/tier.ts'
 import { named, Type } from '#lib/type.ts'
-import type { RequestFacts } from '#route/route.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Meter } from '../meter/admission.ts'
 
@@ -21,10 +19,6 @@ const Usage = named('Usage', {
 
 export interface UsageDeps {
   readonly meter: Meter
-  /** The caller whose balance a sign-in opens; undefined without a valid one. */
-  readonly signedIn?:
-    | ((facts: Pick<RequestFacts, 'headers' | 'addressBucket'>) => Promise<Caller | undefined>)
-    | undefined
 }
 
 export function usageRoute(deps: UsageDeps): Route {
@@ -35,16 +29,13 @@ export function usageRoute(deps: UsageDeps): Route {
     tag: 'Usage',
     summary: 'Your calls of today',
     description:
-      "The figures of the key in the Authorization header, else of the address you call from; with a wallet that signs in (SIGN-IN-WITH-X) the balance is the wallet's. Asking is free.",
+      'The figures of the key in the Authorization header, else of the address you call from. Asking is free.',
     metered: false,
     parameters: {},
     answers: { 200: { description: 'The figures as they stand.', schema: Usage } },
     refusals: ['metering_unavailable'],
-    async handle({ caller, ...facts }) {
+    async handle({ caller }) {
       const rateLimit = await deps.meter.rateLimit(caller)
-      const wallet = caller.kind === 'anonymous' ? await deps.signedIn?.(facts) : undefined
-      const { prepaidBalance } =
-        wallet === undefined ? rateLimit : await deps.meter.rateLimit(wallet)
       const { tier, requestCount, dailyQuota, remaining, overageCount, resetUnix } = rateLimit
       const body = {
         identity: caller.identity,
@@ -53,7 +44,7 @@ export function usageRoute(deps: UsageDeps): Route {
         dailyQuota,
         remaining,
         overageCount,
-        prepaidBalanceUsd: toUsd(prepaidBalance),
+        prepaidBalanceUsd: toUsd(rateLimit.prepaidBalance),
         resetUnix,
       }
       return answer(200, body, { rateLimit, headers: { 'Cache-Control': 'no-store' } })
