@@ -38,13 +38,6 @@ describe('the settings', () => {
     assert.deepEqual(trustedProxies, ['10.0.0.0/8', '192.0.2.1/32', 'fd00::1/128'])
   })
 
-  it('the access log is off, on standard output or in a file', () => {
-    const read = (text: string) => readSettings({ SEXTON_ACCESS_LOG: text }, terminal).accessLog
-    assert.deepEqual(['', 'off'].map(read), [undefined, undefined])
-    assert.deepEqual(read('stdout'), { file: undefined })
-    assert.deepEqual(read('logs/access.log'), { file: 'logs/access.log' })
-  })
-
   for (const [name, value] of [
     ['PORT', '70000'],
     ['PORT', '80x'],

@@ -52,7 +52,6 @@ export interface Settings {
   /** Not ready, but still accepting, after a signal to stop. */
   readonly drainSeconds: number
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' }
-  readonly accessLog: { readonly file: string | undefined } | undefined
   readonly guard: {
     readonly general: GuardSetting
     readonly mint: GuardSetting
@@ -84,9 +83,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 export const VARIABLES: Readonly<Record<string, string>> = {
   HOST: 'address to listen on (default 127.0.0.1)',
   PORT: 'port to listen on, 0 for a free one (default 4020)',
-  LOG_LEVEL: `${LOG_LEVELS.join(', ')} (default info)`,
+  LOG_LEVEL: `${LOG_LEVELS.join(', ')} (default info); debug has a line per answer`,
   LOG_FORMAT: 'json or pretty (default: pretty in a terminal unless NODE_ENV is production)',
-  SEXTON_ACCESS_LOG: 'off, stdout, or a file: a JSON line per answered request (default off)',
   SEXTON_DATA: 'folder of the embedded databases (default .sexton)',
   SEXTON_DATABASE_URL: 'postgres:// URL; holds both stores, instead of the embedded databases',
   SEXTON_REGISTER_URL: 'postgres:// URL of the register only (what the chains say)',
@@ -97,7 +95,6 @@ export const VARIABLES: Readonly<Record<string, string>> = {
     'after the ecosystem file changed: reread the changed parts, or refuse to start (default reread)',
   SEXTON_NEW_ACCOUNTS:
     'yes: begin with empty accounts although the register has served before (default no)',
-  SEXTON_API_KEY: 'API key for "sexton mcp"',
   SEXTON_TRUSTED_PROXIES:
     'addresses or CIDRs, separated by commas, whose X-Forwarded-For is trusted',
   SEXTON_METRICS_HOST: 'address of the metrics server (default 127.0.0.1)',
@@ -184,7 +181,6 @@ export function readSettings(
     verifyMetrics: metrics('SEXTON_VERIFY_METRICS_PORT', undefined),
     drainSeconds: read('SEXTON_DRAIN_SECONDS', 0, parseNumber({ minimum: 0, maximum: 300 })),
     log: readLog(read, terminal.isTty && environment.NODE_ENV !== 'production'),
-    accessLog: read('SEXTON_ACCESS_LOG', undefined, parseAccessLog),
     guard: {
       general: guard('', 6_000, 3_000),
       mint: guard('MINT_', 30, 10),
@@ -221,11 +217,6 @@ function refuseUnknown(environment: Readonly<Record<string, string | undefined>>
     const known = Object.keys(VARIABLES).filter((each) => each.startsWith('SEXTON_'))
     throw new SettingsError(`${name}: unknown variable; known: ${known.join(', ')}`)
   }
-}
-
-function parseAccessLog(text: string): Reading<Settings['accessLog']> {
-  if (text === 'off') return { ok: true, value: undefined }
-  return { ok: true, value: { file: text === 'stdout' ? undefined : text } }
 }
 
 function parseNetwork(text: string): Reading<string> {

@@ -27,7 +27,6 @@ describe('the filter of system calls in the systemd units', () => {
       wrapper,
       environment: {
         SEXTON_METRICS_PORT: '0',
-        SEXTON_ACCESS_LOG: join(world.folder, 'access.log'),
       },
     })
     await service.ready()

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Problem } from '#chains/ecosystem/problem.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { checkFile } from '#operations/setup/check-file.ts'
-import { explainMapping } from '#operations/setup/explain-mapping.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
@@ -31,15 +31,13 @@ const tx = (id: bigint) => [
   logOf.mint(grave, operator, 10n ** 18n),
 ]
 
-async function explain(ids: readonly bigint[], source = BESIDE) {
+async function check(ids: readonly bigint[], source = BESIDE) {
   const node = await serveChain(baseWith(...ids.map(tx)))
   try {
-    const outcomes: unknown[] = []
+    let outcome: { rows: readonly string[]; errors: readonly Problem[] } = { rows: [], errors: [] }
     await withModule(source, async ({ path }) => {
       const withTransfers = digsBy(path, { with: [{ address: grave, event: transfer }] })
       const ecosystem = localEcosystemAt({ base: node.url }, (file) => withTransfers(onBase(file)))
-      const { logs } = await explainMapping({ clock }, { ecosystem, mapping: 'graveDigs[0]' })
-      outcomes.push(...logs.map(({ outcome }) => outcome))
       const file = join(path, '../sexton.json')
       writeFileSync(file, JSON.stringify(ecosystem.file))
       const checked = await checkFile(
@@ -47,46 +45,36 @@ async function explain(ids: readonly bigint[], source = BESIDE) {
         { file, offline: false },
       )
       rmSync(file)
-      const own = checked.errors.filter(({ field }) => field.startsWith('graveDigs'))
-      outcomes.push(
-        checked.rows.map(({ field, message }) => `${field}: ${message}`),
-        own,
-      )
+      outcome = {
+        rows: checked.rows.map(({ field, message }) => `${field}: ${message}`),
+        errors: checked.errors.filter(({ field }) => field.startsWith('graveDigs')),
+      }
     })
-    return outcomes
+    return outcome
   } finally {
     await node.stop()
   }
 }
 
-test('explain and check run the module on the newest logs, and show each row and why there is none', async () => {
-  const [first, second, rows, errors] = await explain([1n, 2n])
-  assert.equal(first, 'left out: digs.ts makes no row of it')
-  assert.match(
-    String(second),
-    /^row 0 of digs.ts: counted: dig, 2 GRAVE by 0x\S+\n {2}row 1 of digs.ts: counted: dig, 1 GRAVE by 0x\S+$/,
-  )
-  const [left, zeroth, next, ...more] = rows as readonly string[]
+test('check runs the module on the newest logs, and shows each row and why there is none', async () => {
+  const { rows, errors } = await check([1n, 2n])
+  const [left, zeroth, next, ...more] = rows
   assert.equal(left, 'graveDigs[0]: block 2, log 1: left out by digs.ts')
   assert.match(zeroth ?? '', /^graveDigs\[0\]: block 3, log 1, row 0: counted: dig, 2 GRAVE by/)
   assert.match(next ?? '', /^graveDigs\[0\]: block 3, log 1, row 1: counted: dig, 1 GRAVE by/)
   assert.deepEqual([more, errors], [[], []])
 })
 
-test('check is wrong if a log becomes an anomaly, and explain says why', async () => {
-  const [outcome, , errors] = await explain([3n])
-  assert.equal(
-    outcome,
-    'not counted, reported as an anomaly: digs.ts: line 2: Error: grave 3 is cursed',
-  )
-  assert.deepEqual(errors, [{ field: 'graveDigs[0].rows', message: outcome }])
+test('check is wrong if a log becomes an anomaly', async () => {
+  const { errors } = await check([3n])
+  const message = 'not counted, reported as an anomaly: digs.ts: line 2: Error: grave 3 is cursed'
+  assert.deepEqual(errors, [{ field: 'graveDigs[0].rows', message }])
 })
 
 test('check is wrong if a log stalls its dataset', async () => {
-  const [outcome, , errors] = await explain([13n])
+  const [error] = (await check([13n])).errors
   assert.match(
-    String(outcome),
+    error?.message ?? '',
     /^stalls the dataset, which nothing skips: digs.ts: took more than 1000 ms at log 1 of 0x/,
   )
-  assert.deepEqual(errors, [{ field: 'graveDigs[0].rows', message: outcome }])
 })

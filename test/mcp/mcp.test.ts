@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import {
-  getDefaultEnvironment,
-  StdioClientTransport,
-} from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { x402Client } from '@x402/core/client'
@@ -13,7 +8,6 @@ import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { newPayer, startX402World, type X402World } from '../x402/x402-world.ts'
 
-const PROGRAM = join(import.meta.dirname, '../../src/operations/cli/sexton.mjs')
 const HOLDER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 /** Official client; every check below is of what it parsed and validated. */
@@ -160,20 +154,6 @@ describe('an MCP client', () => {
     assert.equal(batch.status, 400)
     assert.match(await batch.text(), /one message per request/)
     assert.equal((await fetch(`${world.origin}/mcp`)).status, 405)
-  })
-
-  test('sexton mcp offers the same tools over standard input and output', async () => {
-    const client = new Client({ name: 'test', version: '1' })
-    await client.connect(
-      new StdioClientTransport({
-        command: process.execPath,
-        args: [PROGRAM, 'mcp', '--url', world.origin],
-        env: getDefaultEnvironment(),
-      }),
-    )
-    assert.equal((await client.listTools()).tools.length, 13)
-    assert.ok((await call(client, 'getUsage')).structuredContent !== undefined)
-    await client.close()
   })
 })
 

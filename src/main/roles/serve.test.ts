@@ -21,6 +21,7 @@ describe('the API role', () => {
   let served: Served
   let client: ApiClient
   let ready = true
+  const lines: string[] = []
 
   before(async () => {
     served = await serve(
@@ -30,10 +31,10 @@ describe('the API role', () => {
           port: 0,
           metrics: { host: '127.0.0.1', port: 0 },
           trustedProxies: [],
-          accessLog: undefined,
+          log: { level: 'debug', format: 'json' },
           drainSeconds: 1,
         },
-        logger: pino({ level: 'silent' }),
+        logger: pino({ level: 'debug' }, { write: (line) => void lines.push(line) }),
         clock: () => NOON_MS,
       },
       {
@@ -52,6 +53,14 @@ describe('the API role', () => {
     )
     client = await createApiClient(served.url)
   })
+  it('logs a line per answer at the level debug, which holds no value of a caller', async () => {
+    lines.length = 0
+    await client.get('/api/thing?key=svc_0123abcd_secret', { 'User-Agent': 'secret' })
+    const { route, status, client: address, method } = JSON.parse(lines.at(-1) ?? '{}')
+    assert.deepEqual([route, status, address, method], ['/api/thing', 200, '127.0.0.1', 'GET'])
+    assert.ok(!lines.join('').includes('secret'))
+  })
+
   it('every answer is what the OpenAPI document says, errors and 402 included', async () => {
     parts.state.counts.clear()
     assert.equal((await client.get('/api/thing')).status, 200)

@@ -8,7 +8,6 @@ import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import { type MetricsServer, startMetricsServer } from '#operations/health/metrics-server.ts'
 import type { Route } from '#route/route.ts'
-import { createAccessLog } from '#serving/api/access-log.ts'
 import { type ApiDeps, createApi } from '#serving/api/create-api.ts'
 import { documentPages } from '#serving/api/document-pages.ts'
 import { type HealthDeps, healthRoutes, type Readiness } from '#serving/api/health-routes.ts'
@@ -19,16 +18,15 @@ import { statusPage } from '#serving/api/status-page.ts'
 import { requestIds } from '#serving/http/request.ts'
 import { sitePages } from '#serving/site/site-pages.ts'
 import { StoreError } from '#store/engine.ts'
-import { openAccessLog } from '../open-access-log.ts'
 import { reportErrors } from '../report-errors.ts'
 import type { Settings } from '../settings.ts'
 
 export interface ServeDeps {
   readonly settings: Pick<
     Settings,
-    'host' | 'port' | 'metrics' | 'trustedProxies' | 'accessLog' | 'drainSeconds'
+    'host' | 'port' | 'metrics' | 'trustedProxies' | 'drainSeconds' | 'log'
   >
-  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
   readonly clock: Clock
 }
 
@@ -70,10 +68,8 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
     operatorReadiness: unlessDraining(draining, composed.operatorReadiness),
   }
   const routes = [...input.routes, metaRoute(input), ...healthRoutes(input)]
-  const accessLog = await openLog(deps, { ...input, routes })
   const api = createApi({
     ...input,
-    ...accessLog?.hooks,
     routes,
     pages: [
       statusPage(input, input.facts.name),
@@ -86,6 +82,7 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
     isProxy: createProxyCheck(settings.trustedProxies),
     outage,
     report: reportErrors({ logger, clock }),
+    ...logAnswers(deps, input),
     newRequestId: requestIds(randomBytes),
     mcp: mcpFactsOf(input.facts),
     ...(input.metrics !== undefined && {
@@ -109,7 +106,6 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
       await api.stop()
       await metrics?.stop()
       input.metrics?.stop()
-      await accessLog?.close()
     },
   }
 }
@@ -162,11 +158,19 @@ function mcpFactsOf({ name, version, payment, pricePerCallUsd }: ServeInput['fac
   return { name, version, pricePerCallUsd: payment === null ? null : pricePerCallUsd }
 }
 
-async function openLog(deps: ServeDeps, input: Pick<ServeInput, 'routes' | 'addressBucket'>) {
-  const { accessLog } = deps.settings
-  if (accessLog === undefined) return undefined
-  const { write, close } = await openAccessLog(deps, accessLog)
-  return { hooks: createAccessLog({ ...input, clock: deps.clock, write }), close }
+/** Logs the route and no value of it: people paste keys into URLs. */
+function logAnswers(
+  { settings, logger }: ServeDeps,
+  { addressBucket }: Pick<ServeInput, 'addressBucket'>,
+): Pick<ApiDeps, 'record'> {
+  if (!['debug', 'trace'].includes(settings.log.level)) return {}
+  return {
+    record({ incoming, ...answered }) {
+      const { requestId, method, socketAddress, headers } = incoming
+      const client = addressBucket(socketAddress, headers)
+      logger.debug({ requestId, method, ...answered, client }, 'answered')
+    },
+  }
 }
 
 function siteFactsOf({ name, publicBaseUrl, colors, chains, tokens }: ServeInput['facts']) {

@@ -67,16 +67,16 @@ describe('the command line', () => {
   it('the help of every command shows an example and names the variables', async () => {
     const main = run(['--help'])
     assert.equal(await ended(main.child), 0)
-    const onStores = ['start', 'serve', 'index', 'verify', 'check', 'explain', 'audit']
+    const onStores = ['start', 'serve', 'index', 'verify', 'check', 'audit']
     const ofUpkeep = ['keys list', 'usage', 'backup', 'import']
-    const all = [...onStores, ...ofUpkeep, 'init', 'mcp']
+    const all = [...onStores, ...ofUpkeep, 'init']
     for (const word of [...all, 'SEXTON_DATABASE_URL'])
       assert.ok(main.output.text.includes(word.replace(' list', '')), word)
     for (const command of all) {
       const output = await runHere([...command.split(' '), '--help'])
       assert.equal(output.code, 0)
       assert.ok(output.text.includes('Examples:'), command)
-      if (['init', 'mcp'].includes(command)) continue
+      if (command === 'init') continue
       for (const part of ['--ecosystem <file>', '--data <folder>'])
         assert.ok(output.text.includes(part), `${command}: ${part}`)
     }

@@ -5,12 +5,11 @@ import { proveStartBlocks } from '#chains/datasets/holders/proof/prove-start-blo
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { loadEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { EcosystemError, type Problem } from '#chains/ecosystem/problem.ts'
-import { selectorsOf } from '#chains/indexer/decode-event.ts'
 import { type Mapping, mappingsOf } from '#chains/indexer/mappings.ts'
 import { ProofError } from '#chains/indexer/proof-error.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
 import { mappingWarnings } from '#chains/kinds/kinds.ts'
-import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { countOf } from '#lib/count-of.ts'
 import type { Clock } from '#lib/time.ts'
 import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
@@ -83,7 +82,7 @@ async function settle(step: () => Promise<Outcome>): Promise<Outcome> {
   }
 }
 
-export function openSources({ chains }: Ecosystem): (chain: Chain) => ChainSource {
+function openSources({ chains }: Ecosystem): (chain: Chain) => ChainSource {
   const sources = new Map(
     chains.map(({ id, rpcUrls }) => [id, openRpcSource({ chainId: id, urls: rpcUrls })]),
   )
@@ -188,10 +187,7 @@ function judgeReadings(
 ): Outcome {
   const readings = reads.flatMap((each) => (each.kind === 'rows' ? each.rows : []))
   if (readings.length === 0 && !reads.some(isUnread))
-    return warn(
-      name,
-      `no log in blocks ${from} to ${to} matches; see what the contract emits: sexton explain '${name}'`,
-    )
+    return warn(name, `no log in blocks ${from} to ${to} matches; check event, address and "where"`)
   const nowhere = new Set<string>([ZERO_ADDRESS, ...burnAddresses])
   const accounts = new Set(readings.map(({ account }) => account))
   const [only] = accounts
@@ -250,13 +246,4 @@ function showRows(
       message: `${at}, row ${place}: ${describeRow(ecosystem, row)}`,
     }))
   })
-}
-
-/** The node filters by event and by the accepted addresses. */
-export function filterOf(source: Mapping['source'], addresses: readonly Address[]) {
-  const [selector] = selectorsOf([source])
-  return {
-    addresses,
-    topics: [[source.topic0], ...(selector?.arguments ?? [])],
-  }
 }

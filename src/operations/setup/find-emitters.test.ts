@@ -1,21 +1,24 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { encodeFunctionData, parseAbi } from 'viem'
+import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { mappingsOf } from '#chains/indexer/mappings.ts'
 import { accounts } from '#devnet/addresses.ts'
+import { parseAddress } from '#domain/address.ts'
 import { sql } from '#store/sql.ts'
 import { deployContract, transact } from '#test/deploy-contract.ts'
 import { oneTokenEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
-import { explainMapping } from './explain-mapping.ts'
+import { findEmitters } from './find-emitters.ts'
 
 const devnet = await startOwnDevnet()
 after(() => devnet.stop())
 const { base } = devnet.chains
 const from = accounts.operator
 
-test('payouts of contracts made by a factory are indexed from proven blocks, and explained', () =>
+test('payouts of contracts made by a factory are indexed from proven blocks, and found by another process', () =>
   onSqlite(registerMigrations, async ({ engine: register }) => {
     const factory = await deployContract(base.client, 'PotFactory')
     const stranger = await deployContract(base.client, 'Pot')
@@ -47,7 +50,7 @@ test('payouts of contracts made by a factory are indexed from proven blocks, and
     await make()
     const abi = parseAbi(['function pay(address, uint256)'])
     const data = encodeFunctionData({ abi, functionName: 'pay', args: [accounts.holder, 4n] })
-    const { transactionHash: paid } = await transact(base.client, { from, to: stranger, data })
+    await transact(base.client, { from, to: stranger, data })
     await indexer.caughtUp()
     await indexer.stop()
     const found = await register.snapshot((reads) =>
@@ -55,16 +58,13 @@ test('payouts of contracts made by a factory are indexed from proven blocks, and
     )
     assert.equal(Number(found[0]?.events), 4)
     // Another process has an ecosystem of its own, in which no contract is found yet.
-    const mapping = 'dividends[0]'
-    const explain = (tx?: string) =>
-      explainMapping({ clock: Date.now }, { ecosystem: read(), mapping, tx })
-    const { logs } = await explain()
-    assert.deepEqual(
-      logs.map(({ args }) => args.amount),
-      ['1', '2', '1', '2'],
-    )
-    const [made] = (await explain(logs[0]?.txHash)).logs
-    assert.match(made?.outcome ?? '', /^counted: claim/)
-    const [strange] = (await explain(paid)).logs
-    assert.match(strange?.outcome ?? '', /^left out: 0x\w{40} is none of the newest contracts/)
+    const [mapping] = mappingsOf(read())
+    assert.ok(mapping !== undefined)
+    const source = openRpcSource({ chainId: 8453, urls: [base.rpcUrl] })
+    const head = await source.header('latest')
+    const range = { from: 0, to: head?.number ?? 0, untilMs: Date.now() + 30_000 }
+    const deps = { source, clock: Date.now }
+    const emitters = await findEmitters(deps, mapping.source, range)
+    assert.equal(emitters.length, 2)
+    assert.ok(!emitters.includes(parseAddress(stranger) ?? '0x'))
   }))

@@ -82,7 +82,6 @@ async function stamp(
   outgoing: Outgoing,
 ): Promise<Outgoing> {
   const caller = await callerOf(deps, incoming)
-  deps.noteCaller?.(incoming, caller, undefined)
   const rateLimit = await rateLimitOf(deps, caller)
   stampRateLimit(outgoing.headers, rateLimit, deps.clock())
   return outgoing

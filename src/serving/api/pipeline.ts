@@ -6,7 +6,6 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { PaymentRequired, Prepared, RequestFacts, Route } from '#route/route.ts'
 import { matchesEtag } from '#serving/http/etag.ts'
 import type { Endpoint, Incoming, Outgoing } from '#serving/http/exchange.ts'
-import type { AccessLog } from './access-log.ts'
 import type { AdmissionSource } from './call-counts.ts'
 import { acquireSlot, type CallLimiter, releaseSlot } from './call-limiter.ts'
 import type { CallPayment, ProvenPayment, UnsettledPayment } from './call-payment.ts'
@@ -49,7 +48,6 @@ export interface PipelineDeps extends RateLimitDeps, FailureDeps {
   /** Settles a payment that came with the request; undefined when none came. */
   settle?(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined>
   observeAdmission?(source: AdmissionSource): void
-  noteCaller?: AccessLog['noteCaller']
 }
 
 class Exchange implements RequestFacts, Asked {
@@ -199,11 +197,10 @@ async function rateLimitToShow(
 
 function stamp(
   deps: PipelineDeps,
-  { admission, incoming, caller, settledHeaders }: Exchange,
+  { admission, settledHeaders }: Exchange,
   outgoing: Outgoing,
   rateLimit: RateLimitState,
 ): Outgoing {
-  deps.noteCaller?.(incoming, caller, admission?.source)
   if (settledHeaders !== undefined) pushHeaders(outgoing.headers, settledHeaders)
   if (admission !== undefined) outgoing.headers.push('X-RateLimit-Source', admission.source)
   if (admission?.isBalanceLow === true) outgoing.headers.push('X-Balance-Low', 'true')

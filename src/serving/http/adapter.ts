@@ -187,7 +187,6 @@ export class HttpAdapter {
       observe?.(path, outgoing.status, durationMs)
       record?.({
         incoming,
-        target: reply.raw.req.url ?? '',
         route: path,
         status: outgoing.status,
         bytes: sentBytes(incoming, outgoing),

@@ -28,7 +28,6 @@ export interface Outgoing {
 
 export interface Answered {
   readonly incoming: Incoming
-  readonly target: string
   /** Undefined: no endpoint answered. */
   readonly route: string | undefined
   readonly status: number

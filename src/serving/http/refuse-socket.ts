@@ -60,7 +60,7 @@ export class SocketRefuser {
     socket.end(`${head}\r\n${outgoing.body}`)
     const { status } = outgoing
     const bytes = sentBytes(incoming, outgoing)
-    record?.({ incoming, target: '', route: undefined, status, bytes, durationMs: 0 })
+    record?.({ incoming, route: undefined, status, bytes, durationMs: 0 })
     // Drain, so that a reset does not overtake the answer (RFC 9112, 9.6).
     socket.resume()
     setTimeout(() => socket.destroy(), LINGER_MS).unref()
