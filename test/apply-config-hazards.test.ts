@@ -95,7 +95,7 @@ onEach(
       const older = at()
       const deps = await commitDepsOf(engine, older)
       const input = { ...deps, chains: older.chains, file: filePartsOf(older) }
-      const waited = { ...input, onChangedFile: 'reread', hasWaited: true } as const
+      const waited = { ...input, hasWaited: true } as const
       assert.equal(await applyConfig(waited), undefined)
       const indexed = await engine.snapshot(readIndexedConfig)
       assert.equal(indexed?.digest, filePartsOf(at(zeroOnly)).digest)

@@ -71,7 +71,7 @@ export async function applyFile(engine: Engine, ecosystem: Ecosystem) {
   const { chains } = ecosystem
   const changes = await applyConfig({
     ...{ ...deps, chains, file: filePartsOf(ecosystem) },
-    ...{ onChangedFile: 'reread', hasWaited: false },
+    hasWaited: false,
   })
   return { changes, index: stepIndex(deps) }
 }

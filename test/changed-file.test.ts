@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { ChangedFileError, mayLead } from '#chains/indexer/indexed-config/may-lead.ts'
+import { mayLead } from '#chains/indexer/indexed-config/may-lead.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import { readHoldings, readTiers } from '#chains/statistics/holdings.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { auditRegister } from '#operations/audit/audit-register.ts'
 import { readReadiness } from '#operations/health/read-readiness.ts'
+import { Leader } from '#operations/jobs/leader.ts'
 import { sql } from '#store/sql.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import {
@@ -27,6 +27,7 @@ import { dataRoutesOf, readRoute, refusalOf } from './route-reader.ts'
 import { advanceAll } from './stepped-index.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
+const onPostgres = eachEngine(startPostgres, registerMigrations, ['postgres'])
 
 interface Rereading {
   readonly meta: { readonly rereading?: unknown }
@@ -90,7 +91,8 @@ onEach('a server whose file differs from the register is not ready and names the
     const { ready, parts } = await readReadiness({
       ...{ register, ecosystem, file, clock: Date.now, indexing: () => [] },
       accountsState: async () => 'ok',
-      lists: [],
+      jobs: [],
+      leading: { index: false, jobs: new Map() },
       prices: makeDollarPrices(ecosystem.tokens),
       recentStatus: () =>
         register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file)),
@@ -122,23 +124,6 @@ onEach('a removed chain leaves no trace, before and after the index applies the 
   }),
 )
 
-onEach(
-  'with on-changed-file=refuse, an edited file fails the start and the changed parts are named',
-  (store) =>
-    withChains(async (at) => {
-      await indexAll(store.engine, at())
-      const running = startIndexer(
-        { ecosystem: at(zeroOnly), register: store.engine },
-        { onChangedFile: 'refuse' },
-      )
-      await assert.rejects(running.ended, (error) => {
-        assert.ok(error instanceof ChangedFileError)
-        assert.match(error.message, /burns\[0\]\.where changed/)
-        return true
-      })
-    }),
-)
-
 onEach('a standby with an older file does not bring it back', (store) =>
   withChains(async (at) => {
     const register = store.engine
@@ -146,9 +131,7 @@ onEach('a standby with an older file does not bring it back', (store) =>
     await indexAll(register, at(zeroOnly))
     const file = filePartsOf(at())
     const may = (hasWaited: boolean, own = file) =>
-      register.snapshot((reads) =>
-        mayLead(reads, { file: own, onChangedFile: 'reread', hasWaited }),
-      )
+      register.snapshot((reads) => mayLead(reads, { file: own, hasWaited }))
     assert.equal(await may(true), false)
     assert.equal(await may(false), true, 'a restart with the old file restores it')
     assert.equal(
@@ -160,35 +143,29 @@ onEach('a standby with an older file does not bring it back', (store) =>
   }),
 )
 
-onEach('an indexer distinguishes a live leader from a dead one when it starts', (store) =>
-  withChains(async (at) => {
-    const register = store.engine
-    await indexAll(register, at())
-    await indexAll(register, at(zeroOnly))
-    const leadUntil = (ms: number) =>
-      register.write((connection) =>
-        connection.run(sql`update leases set holder = 'leader', expires_at_ms = ${ms}`),
-      )
-    for (const isAlive of [true, false]) {
-      await leadUntil(Date.now() + 15_000)
-      const [waited, outdated, indexed] = [1, 2, 3].map(() => Promise.withResolvers<void>())
-      const more = {
-        onLead: waited?.resolve,
-        onOutdated: outdated?.resolve,
-        onConfigApplied: indexed?.resolve,
+onPostgres(
+  'an indexer that waited for a live leader does not bring its older file back, one that starts alone does',
+  (store) =>
+    withChains(async (at) => {
+      const register = store.engine
+      await indexAll(register, at())
+      await indexAll(register, at(zeroOnly))
+      for (const waits of [true, false]) {
+        const [waited, outdated, indexed] = [1, 2, 3].map(() => Promise.withResolvers<void>())
+        const leader = new Leader({ engine: register, name: 'index' })
+        if (waits) assert.ok(await leader.take())
+        const more = {
+          onLead: waited?.resolve,
+          onOutdated: outdated?.resolve,
+          onConfigApplied: indexed?.resolve,
+        }
+        const running = startIndexer({ ecosystem: at(), register }, more as object)
+        await waited?.promise
+        await leader.handOver()
+        await (waits ? outdated : indexed)?.promise
+        await running.stop()
       }
-      const running = startIndexer({ ecosystem: at(), register }, more as object)
-      await waited?.promise
-      if (isAlive) {
-        await leadUntil(Date.now() + 16_000)
-        // Longer than its polling interval for the lease.
-        await sleep(1_500)
-      }
-      await leadUntil(0)
-      await (isAlive ? outdated : indexed)?.promise
-      await running.stop()
-    }
-  }),
+    }),
 )
 
 onEach('an audit whose file differs from the register says so and compares nothing', (store) =>

@@ -75,7 +75,7 @@ export function startIndexer(
     {
       ecosystem,
       register,
-      leader: new Leader({ engine: register, clock, name: 'index' }),
+      leader: new Leader({ engine: register, name: 'index' }),
       clock,
       datasets: allDatasets(ecosystem),
       file: filePartsOf(ecosystem),

@@ -25,8 +25,7 @@ test('a service whose database connections die answers 503, then 200 again by it
   const databaseUrl = await server.createDatabase()
   const world = await startAccountsWorld({ databaseUrl, quotas: QUOTAS })
   after(() => world.stop())
-  const index = await world.startHere('index')
-  const api = await world.startHere('serve')
+  const api = await world.startHere('start')
   await api.ready()
 
   const { violations, answers } = await runFault({
@@ -42,7 +41,6 @@ test('a service whose database connections die answers 503, then 200 again by it
   for (const what of ['data 200 quota', 'data 503 none'])
     assert.ok((answers.get(what) ?? 0) > 0, `some calls ended ${what}`)
   await api.stop()
-  await index.stop()
   const audit = await world.audit()
   assert.equal(audit.code, 0, audit.words)
 })

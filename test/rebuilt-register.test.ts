@@ -70,7 +70,7 @@ test('indexing with an edited file leaves the accounts unchanged, byte for byte'
   const before = digest()
   const environment = { SEXTON_DATA: settings.dataFolder, SEXTON_ECOSYSTEM: file }
   const role = startRole({
-    ...{ role: 'index', port: 0 },
+    ...{ role: 'start', port: 0 },
     environment: { ...environment, SEXTON_METRICS_PORT: 'off', LOG_FORMAT: 'json' },
   })
   await eventually(

@@ -10,6 +10,7 @@ import { TtlCache } from '#lib/ttl-cache.ts'
 import type { X402 } from '#money/x402/create-x402.ts'
 import { gaugesOf } from '#operations/health/gauges.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
+import type { Leading } from '#operations/health/job-gauges.ts'
 import { publicReadiness, readReadiness } from '#operations/health/read-readiness.ts'
 import { makeRecentFindings } from '#operations/health/recent-findings.ts'
 import { watchAccounts } from '#operations/health/store-state.ts'
@@ -17,7 +18,8 @@ import { CallCounts } from '#serving/api/call-counts.ts'
 import type { Readiness } from '#serving/api/health-routes.ts'
 import type { GaugeReading } from '#serving/api/metrics.ts'
 import { FeedHub } from '#serving/stream/feed-hub.ts'
-import { allJobs } from './jobs/job-list.ts'
+import { wantedOf } from './jobs/listed-job.ts'
+import { VERIFIER_JOBS } from './jobs/verifier-jobs.ts'
 import { openMetering } from './open-metering.ts'
 import { openMoney } from './open-money.ts'
 import { openSigningKeys } from './open-signing-keys.ts'
@@ -39,6 +41,7 @@ export interface Composed extends ServeInput {
 export async function compose(
   service: Service,
   indexing: () => readonly IndexProgress[] = () => [],
+  leading: Leading = { index: false, jobs: new Map() },
 ): Promise<Composed> {
   const { ecosystem, stores, settings, clock } = service
   const facts = serviceFactsOf(ecosystem, { version: VERSION, nowUnix: unixNow(clock) })
@@ -62,7 +65,8 @@ export async function compose(
     ...data,
     clock,
     indexing,
-    lists: allJobs(service),
+    jobs: wantedOf(VERIFIER_JOBS, service),
+    leading,
     recentStatus: async () => (await data.answers.state())?.status,
     accountsState: watchAccounts({
       ...{ engine: stores.accounts, migrations: accountsMigrations, clock },

@@ -15,14 +15,6 @@ describe('the settings', () => {
     assert.equal(settings.log.format, 'json')
   })
 
-  it('one database URL holds both stores, and each can have its own', () => {
-    const both = 'postgres://u:p@db/one'
-    const own = 'postgresql://u:p@db/two'
-    const settings = readSettings({ SEXTON_DATABASE_URL: both, SEXTON_ACCOUNTS_URL: own }, terminal)
-    assert.deepEqual(settings.register, { kind: 'postgres', url: both, connectionsMax: 8 })
-    assert.deepEqual(settings.accounts, { kind: 'postgres', url: own, connectionsMax: 8 })
-  })
-
   it('a database URL names one host: which of several is the primary is decided before it', () => {
     const read = (SEXTON_DATABASE_URL: string) =>
       readSettings({ SEXTON_DATABASE_URL, SEXTON_CONNECTIONS: '3' }, terminal).accounts
@@ -44,7 +36,7 @@ describe('the settings', () => {
     ['LOG_LEVEL', 'loud'],
     ['SEXTON_DATABASE_URL', 'mysql://x'],
     ['SEXTON_TRUSTED_PROXIES', '10.0.0.0/8, nonsense'],
-    ['SEXTON_GUARD_BURST', '0'],
+    ['SEXTON_GUARD_PER_MINUTE', '0'],
     ['SEXTON_DATABSE_URL', 'postgres://u:p@db/one'],
   ] as const)
     it(`${name}=${value} is refused by name`, () => {

@@ -40,15 +40,11 @@ export interface Settings {
   readonly accounts: StoreSetting
   /** Undefined: the local ecosystem. */
   readonly ecosystemFile: string | undefined
-  /** What to do if the register was built from another file. */
-  readonly onChangedFile: 'reread' | 'refuse'
   /** Begins anew where the accounts of an older register are gone. */
   readonly newAccounts: boolean
   /** CIDRs of trusted X-Forwarded-For senders. */
   readonly trustedProxies: readonly string[]
   readonly metrics: PortSetting | undefined
-  readonly indexMetrics: PortSetting | undefined
-  readonly verifyMetrics: PortSetting | undefined
   /** Not ready, but still accepting, after a signal to stop. */
   readonly drainSeconds: number
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' }
@@ -87,29 +83,21 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   LOG_FORMAT: 'json or pretty (default: pretty in a terminal unless NODE_ENV is production)',
   SEXTON_DATA: 'folder of the embedded databases (default .sexton)',
   SEXTON_DATABASE_URL: 'postgres:// URL; holds both stores, instead of the embedded databases',
-  SEXTON_REGISTER_URL: 'postgres:// URL of the register only (what the chains say)',
-  SEXTON_ACCOUNTS_URL: 'postgres:// URL of the accounts only (keys, usage, balances)',
   SEXTON_CONNECTIONS: 'most connections to PostgreSQL for each store of a process (default 8)',
   SEXTON_ECOSYSTEM: 'path of the ecosystem file (default: the local ecosystem)',
-  SEXTON_ON_CHANGED_FILE:
-    'after the ecosystem file changed: reread the changed parts, or refuse to start (default reread)',
   SEXTON_NEW_ACCOUNTS:
     'yes: begin with empty accounts although the register has served before (default no)',
   SEXTON_TRUSTED_PROXIES:
     'addresses or CIDRs, separated by commas, whose X-Forwarded-For is trusted',
   SEXTON_METRICS_HOST: 'address of the metrics server (default 127.0.0.1)',
   SEXTON_METRICS_PORT: 'port of the metrics server, or off (default 4021)',
-  SEXTON_INDEX_METRICS_PORT: 'port of the metrics server of "sexton index" (default off)',
-  SEXTON_VERIFY_METRICS_PORT: 'port of the metrics server of "sexton verify" (default off)',
   SEXTON_DRAIN_SECONDS:
     'seconds to answer on, not ready, after SIGTERM, until proxies have noticed (default 0)',
-  SEXTON_GUARD_BURST: 'burst of requests per address (default 6000)',
-  SEXTON_GUARD_PER_MINUTE: 'requests per minute per address after the burst (default 3000)',
-  SEXTON_GUARD_MINT_BURST: 'burst of key requests and wrong signatures per address (default 30)',
-  SEXTON_GUARD_MINT_PER_MINUTE: 'the same per minute after the burst (default 10)',
-  SEXTON_GUARD_CLAIM_BURST:
-    'burst of claims, top-ups, failed payments and, apart, gate reads per address (default 60)',
-  SEXTON_GUARD_CLAIM_PER_MINUTE: 'the same per minute after the burst (default 30)',
+  SEXTON_GUARD_PER_MINUTE:
+    'requests per minute per address, after a burst of twice as many (default 3000)',
+  SEXTON_GUARD_MINT_PER_MINUTE: 'key requests and wrong signatures, likewise (default 15)',
+  SEXTON_GUARD_CLAIM_PER_MINUTE:
+    'claims, top-ups, failed payments and, apart, gate reads, likewise (default 30)',
   SEXTON_SIGNING_KEYS:
     'PEM file of ed25519 keys that sign statements and webhooks: the first signs, all are published (default: none)',
   SEXTON_WEBHOOK_PRIVATE:
@@ -142,49 +130,39 @@ export function readSettings(
   }
   const port = parseNumber({ minimum: 0, maximum: 65_535 })
   const yes = (name: string) => read(name, 'no', parseOneOf(['yes', 'no'] as const)) === 'yes'
-  const guard = (name: string, burst: number, perMinute: number): GuardSetting => ({
-    burst: read(`SEXTON_GUARD_${name}BURST`, burst, count),
-    perMinute: read(`SEXTON_GUARD_${name}PER_MINUTE`, perMinute, count),
-  })
+  const guard = (name: string, fallback: number): GuardSetting => {
+    const perMinute = read(`SEXTON_GUARD_${name}PER_MINUTE`, fallback, count)
+    return { perMinute, burst: 2 * perMinute }
+  }
   const database = read('SEXTON_DATABASE_URL', undefined, parseUrl('postgres'))
   const connectionsMax = read('SEXTON_CONNECTIONS', 8, parseNumber({ minimum: 2, maximum: 500 }))
   const { command } = terminal
   const application = command === undefined ? {} : { applicationName: `sexton ${command}` }
-  const store = (name: string): StoreSetting => {
-    const url = read(name, database, parseUrl('postgres'))
-    return url === undefined
+  const store: StoreSetting =
+    database === undefined
       ? { kind: 'sqlite' }
-      : { kind: 'postgres', url, connectionsMax, ...application }
-  }
+      : { kind: 'postgres', url: database, connectionsMax, ...application }
   const metricsHost = read('SEXTON_METRICS_HOST', '127.0.0.1', text)
-  const metrics = (name: string, fallback: number | undefined): PortSetting | undefined => {
-    const chosen = environment[name] === 'off' ? undefined : read(name, fallback, port)
-    return chosen === undefined ? undefined : { host: metricsHost, port: chosen }
-  }
   return {
     host: read('HOST', '127.0.0.1', text),
     port: read('PORT', 4020, port),
     dataFolder: read('SEXTON_DATA', '.sexton', text),
-    register: store('SEXTON_REGISTER_URL'),
-    accounts: store('SEXTON_ACCOUNTS_URL'),
+    register: store,
+    accounts: store,
     ecosystemFile: read('SEXTON_ECOSYSTEM', undefined, text),
     newAccounts: yes('SEXTON_NEW_ACCOUNTS'),
     webhookPrivate: yes('SEXTON_WEBHOOK_PRIVATE'),
-    onChangedFile: read(
-      'SEXTON_ON_CHANGED_FILE',
-      'reread',
-      parseOneOf(['reread', 'refuse'] as const),
-    ),
     trustedProxies: read('SEXTON_TRUSTED_PROXIES', [], parseList(parseNetwork)),
-    metrics: metrics('SEXTON_METRICS_PORT', 4021),
-    indexMetrics: metrics('SEXTON_INDEX_METRICS_PORT', undefined),
-    verifyMetrics: metrics('SEXTON_VERIFY_METRICS_PORT', undefined),
+    metrics:
+      environment.SEXTON_METRICS_PORT === 'off'
+        ? undefined
+        : { host: metricsHost, port: read('SEXTON_METRICS_PORT', 4021, port) },
     drainSeconds: read('SEXTON_DRAIN_SECONDS', 0, parseNumber({ minimum: 0, maximum: 300 })),
     log: readLog(read, terminal.isTty && environment.NODE_ENV !== 'production'),
     guard: {
-      general: guard('', 6_000, 3_000),
-      mint: guard('MINT_', 30, 10),
-      claim: guard('CLAIM_', 60, 30),
+      general: guard('', 3_000),
+      mint: guard('MINT_', 15),
+      claim: guard('CLAIM_', 30),
     },
     signingKeys: read<string | undefined>('SEXTON_SIGNING_KEYS', undefined, text),
     settling: readSettling(read),

@@ -8,7 +8,6 @@ import { moduleFile } from '#lib/package-root.ts'
 import { systemClock, unixNow } from '#lib/time.ts'
 import { paymentsMigrations } from '#money/payments/payments-migrations.ts'
 import { x402Migrations } from '#money/x402/x402-migrations.ts'
-import { jobRunsMigration } from '#operations/jobs/job-runs.ts'
 import { webhooksMigrations } from '#serving/webhooks/webhook-migrations.ts'
 import { type Engine, type Migration, type OnMigration, StoreError } from '#store/engine.ts'
 import { OutdatedStoreError } from '#store/migrate.ts'
@@ -46,7 +45,6 @@ export const accountsMigrations: readonly Migration[] = [
   ...paymentsMigrations,
   ...x402Migrations,
   ...webhooksMigrations,
-  jobRunsMigration(1600),
 ]
 
 /** They delay the start. */

@@ -4,11 +4,6 @@ import type { ColumnType } from './typed-values.ts'
 
 /** What else the engines do differently, besides how they open, commit and insert. */
 export interface Dialect {
-  /**
-   * The store's clock (the server's or the machine's) in Unix milliseconds, so that a holder's wrong clock
-   * cannot change leases.
-   */
-  now(nowMs: number): Sql
   /** Selects the columns of type text, as `place` and `name`. */
   readonly textColumns: Sql
   /** Whether a text contains plain characters and classes such as `[0-9a-f]`. */

@@ -52,6 +52,8 @@ export interface Engine {
     whenOutdated?: 'refuse' | 'rebuild',
   ): Promise<void>
   pool?(): PoolFigures
+  /** PostgreSQL: takes an advisory lock; undefined while another process holds it. An embedded store has one process. */
+  lock?(key: number): Promise<SessionLock | undefined>
   /** Listens until the engine closes; `undefined` where notifications may have been missed. */
   listen?(channel: Channel, onNotification: (payload: string | undefined) => void): void
   close(): Promise<void>
@@ -59,6 +61,13 @@ export interface Engine {
 
 /** What processes on PostgreSQL notify each other of once it is committed; they poll too. */
 export type Channel = 'sexton_keys' | 'sexton_blocks'
+
+/** A lock that is free once its connection ends. */
+export interface SessionLock {
+  /** Call it every few seconds. Throws StoreError once the connection is lost. */
+  keep(): Promise<void>
+  release(): Promise<void>
+}
 
 export interface PoolFigures {
   readonly connectionsMax: number

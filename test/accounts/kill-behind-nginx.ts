@@ -15,11 +15,11 @@ interface Options {
 
 const values = new Command('node test/accounts/kill-behind-nginx.ts')
   .description(
-    'The hostile load of main.ts on replicas behind nginx, two indexers and two verifiers, while a replica is killed every second, a leader killed or frozen every 20 s, and PostgreSQL crashed every minute. Ends with 1 when anything differs.',
+    'The hostile load of main.ts on processes behind nginx, while one is killed every second, a leader killed or frozen every 20 s, and PostgreSQL crashed every minute. Ends with 1 when anything differs.',
   )
   .option('--calls <count>', 'how many', readNumber, 1_000_000)
   .option('--lines <count>', 'connections of callers', readNumber, 16)
-  .option('--replicas <count>', 'processes of the API', readNumber, 3)
+  .option('--replicas <count>', 'processes, each of which can lead', readNumber, 3)
   .option('--seed <seed>', 'of what the callers do', '1')
   .parse()
   .opts<Options>()

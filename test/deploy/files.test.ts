@@ -68,19 +68,12 @@ describe('the compose file', () => {
     assert.deepEqual(check.errors, null)
   })
 
-  it('runs PostgreSQL, two replicas, an indexer, a verifier and Caddy, of which Caddy alone is public', () => {
+  it('runs PostgreSQL, two processes and Caddy, of which Caddy alone is public', () => {
     const { services } = compose
-    assert.deepEqual(Object.keys(services), [
-      'api-1',
-      'api-2',
-      'index',
-      'verify',
-      'postgres',
-      'caddy',
-    ])
+    assert.deepEqual(Object.keys(services), ['sexton-1', 'sexton-2', 'postgres', 'caddy'])
     for (const [name, service] of Object.entries<Record<string, unknown>>(services))
       assert.equal(service.ports !== undefined, name === 'caddy', name)
-    for (const name of ['api-1', 'api-2', 'index', 'verify']) {
+    for (const name of ['sexton-1', 'sexton-2']) {
       const service = services[name]
       assert.equal(service.read_only, true)
       assert.deepEqual(service.cap_drop, ['ALL'])

@@ -94,7 +94,6 @@ for (const name of ['nginx', 'caddy', 'haproxy'] as const)
     before(async () => {
       const quotas = { anonymous: QUOTA, free: QUOTA, premium: QUOTA }
       world = await startAccountsWorld({ databaseUrl: await postgres.createDatabase(), quotas })
-      await world.start('index')
       replicas = await Promise.all(Array.from({ length: REPLICAS }, () => startReplica(world)))
       front = await startFront(name, folder, replicas)
     })
@@ -132,7 +131,7 @@ async function startReplica(world: AccountsWorld): Promise<Replica> {
     SEXTON_TRUSTED_PROXIES: '127.0.0.1',
   }
   const start = async (): Promise<RoleProcess> => {
-    const started = await world.start('serve', { environment })
+    const started = await world.start('start', { environment })
     await eventually(
       () =>
         fetch(`http://127.0.0.1:${port}/readyz`).then(

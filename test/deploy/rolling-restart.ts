@@ -30,7 +30,6 @@ for (const proxy of ['nginx', 'caddy'] as const)
     const folder = mkdtempSync(join(tmpdir(), 'sexton-proxy-'))
     let world: AccountsWorld
     let replicas: [Replica, Replica]
-    let indexMetrics: number
     let front: Awaited<ReturnType<typeof startProxy>>
 
     /** Calls of this machine's address. */
@@ -41,10 +40,6 @@ for (const proxy of ['nginx', 'caddy'] as const)
       const quotas = { anonymous: QUOTA, free: QUOTA, premium: QUOTA }
       const databaseUrl = await postgres.createDatabase()
       world = await startAccountsWorld({ databaseUrl, quotas })
-      indexMetrics = await freePort(0)
-      await world.start('index', {
-        environment: { SEXTON_INDEX_METRICS_PORT: String(indexMetrics) },
-      })
       replicas = [await startReplica(world), await startReplica(world)]
       const certificate = await makeCertificate(folder)
       const upstreams = [replicas[0].port, replicas[1].port] as const
@@ -67,12 +62,6 @@ for (const proxy of ['nginx', 'caddy'] as const)
       const long = await front.ask('/api/keys', { method: 'POST', headers, body })
       assert.equal(long.status, 413)
       assert.match(long.body, /payload_too_large/)
-    })
-
-    test('the indexer, a process of its own, shows its nodes', async () => {
-      const text = await (await fetch(`http://127.0.0.1:${indexMetrics}/metrics`)).text()
-      const nodes = [...text.matchAll(/^sexton_endpoint_well\{of="(\w+) 127\.0\.0\.1:\d+"\} 1$/gm)]
-      assert.deepEqual(nodes.map(([, chain]) => chain).toSorted(), ['base', 'ethereum'])
     })
 
     test('a rolling restart under load fails no GET, and counts none twice', async () => {
@@ -117,7 +106,7 @@ async function startReplica(world: AccountsWorld): Promise<Replica> {
       PORT: String(port),
       SEXTON_TRUSTED_PROXIES: '127.0.0.1',
     }
-    const started = await world.start('serve', { environment })
+    const started = await world.start('start', { environment })
     const isReady = () =>
       fetch(`http://127.0.0.1:${port}/readyz`).then(
         ({ ok }) => ok || undefined,

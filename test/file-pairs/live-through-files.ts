@@ -98,7 +98,7 @@ async function indexSome(
   const { chains } = ecosystem
   await applyConfig({
     ...{ ...deps, chains, file: filePartsOf(ecosystem) },
-    ...{ onChangedFile: 'reread', hasWaited: false },
+    hasWaited: false,
   })
   const index = stepIndex(deps)
   for (const chain of chains) {

@@ -25,7 +25,7 @@ export async function followChains(
   const { chains } = ecosystem
   await applyConfig({
     ...{ ...deps, chains, file: filePartsOf(ecosystem) },
-    ...{ onChangedFile: 'reread', hasWaited: false },
+    hasWaited: false,
   })
   const followed = new Map(chains.map((chain) => [chain.id, followChain(deps, chain)]))
   return {

@@ -45,7 +45,7 @@ before(async () => {
       service: { ...file.service, links: { trade: TRADE } },
       quotas: { anonymous: 100, free: FREE_CALLS, premium: 5 },
     }),
-    environment: { SEXTON_GUARD_BURST: '1000', SEXTON_GUARD_MINT_BURST: '1000' },
+    environment: { SEXTON_GUARD_MINT_PER_MINUTE: '1000' },
   })
   await passBlocks(world.base, 3)
   const browser = await launchChromium()

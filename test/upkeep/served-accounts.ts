@@ -73,7 +73,6 @@ async function serve(
     SEXTON_DATA: data,
     SEXTON_ECOSYSTEM: ecosystem,
     SEXTON_METRICS_PORT: 'off',
-    SEXTON_GUARD_BURST: '10000000',
     SEXTON_GUARD_PER_MINUTE: '10000000',
     LOG_LEVEL: 'warn',
     LOG_FORMAT: 'json',

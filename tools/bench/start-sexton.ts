@@ -15,7 +15,8 @@ export interface SextonPlace {
 }
 
 export interface SextonStart extends SextonPlace {
-  readonly role: 'start' | 'serve'
+  /** Answers only, as `--api-only` does. */
+  readonly apiOnly?: boolean
   /** Of the node; the API role alone asks none. */
   readonly rpcUrl?: string
   readonly quotas?: EcosystemFile['quotas']
@@ -31,7 +32,7 @@ const NO_NODE = 'http://127.0.0.1:9'
 
 /** Starts what `npm start` runs, and gives it before it is ready. */
 export async function startSexton(start: SextonStart): Promise<BenchProcess> {
-  const { role, folder, databaseUrl, core, nodeFlags = [] } = start
+  const { apiOnly = false, folder, databaseUrl, core, nodeFlags = [] } = start
   await mkdir(folder, { recursive: true })
   const ecosystemFile = join(folder, 'ecosystem.json')
   const { quotas, ...file } = benchEcosystem([start.rpcUrl ?? NO_NODE])
@@ -39,14 +40,20 @@ export async function startSexton(start: SextonStart): Promise<BenchProcess> {
   await buildService()
   return startProcess({
     port: await freePort(),
-    command: [process.execPath, ...nodeFlags, BUILT_PROGRAM, role],
+    command: [
+      process.execPath,
+      ...nodeFlags,
+      BUILT_PROGRAM,
+      'start',
+      ...(apiOnly ? ['--api-only'] : []),
+    ],
     environment: {
       ...{ MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '262144' },
       // One address asks for everything.
-      ...{ SEXTON_GUARD_BURST: '10000000', SEXTON_GUARD_PER_MINUTE: '10000000' },
+      ...{ SEXTON_GUARD_PER_MINUTE: '10000000' },
       ...{ LOG_LEVEL: 'warn', LOG_FORMAT: 'json', SEXTON_ECOSYSTEM: ecosystemFile },
       SEXTON_DATA: join(folder, 'data'),
-      SEXTON_METRICS_PORT: role === 'serve' ? String(await freePort()) : 'off',
+      SEXTON_METRICS_PORT: apiOnly ? String(await freePort()) : 'off',
       ...(databaseUrl !== undefined && { SEXTON_DATABASE_URL: databaseUrl }),
     },
     ...(core !== undefined && { core }),
@@ -66,7 +73,7 @@ export async function isIndexed({ url }: BenchProcess): Promise<boolean> {
 export async function makeRegister(place: SextonPlace): Promise<void> {
   const chain = await startChainServer({ logs: LOGS })
   try {
-    const sexton = await startSexton({ ...place, role: 'start', rpcUrl: chain.url })
+    const sexton = await startSexton({ ...place, rpcUrl: chain.url })
     try {
       await sexton.until(() => isIndexed(sexton))
       await sexton.stop()

@@ -7,7 +7,6 @@ import { burnsDataset } from '#chains/kinds/burns/dataset.ts'
 import { unmintedMigration } from '#chains/kinds/burns/unminted.ts'
 import { leadersMigration } from '#chains/kinds/grave-digs/tables.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
-import { jobRunsMigration } from '#operations/jobs/job-runs.ts'
 import type { Migration } from '#store/engine.ts'
 import { depositsDataset, depositsMigration } from './deposits/deposits.ts'
 import { balanceChecksMigration } from './deposits/proof/watch-balance.ts'
@@ -52,5 +51,4 @@ export const registerMigrations: readonly Migration[] = [
   balanceChecksMigration,
   leadersMigration,
   unmintedMigration,
-  jobRunsMigration(2600),
 ]

@@ -2,7 +2,7 @@ import type { ChainEvent, Position } from '#chains/chain/chain-event.ts'
 import { DeepReorgError } from '#chains/chain/follow.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import { sleep } from '#lib/sleep.ts'
-import { LeaseLostError } from '#operations/jobs/leader.ts'
+import { LeadLostError } from '#operations/jobs/leader.ts'
 import { StoreError } from '#store/engine.ts'
 import type { BackfillerDeps } from './backfill/backfiller.ts'
 import { ChainIndex } from './chain-index.ts'
@@ -37,7 +37,7 @@ export async function runChain(deps: RunDeps, chain: Chain, signal: AbortSignal)
       const { dataset, message: detail } = stalled
       if ((await setApart(deps, chain, { dataset, detail })) === 'alone') alone = dataset
     } catch (error) {
-      if (error instanceof LeaseLostError || !(error instanceof StoreError)) throw error
+      if (error instanceof LeadLostError || !(error instanceof StoreError)) throw error
       deps.report.failure(error)
       await sleep(BACKOFF_MAX_MS, signal)
     }
@@ -109,7 +109,7 @@ async function repeat(
       backoffMs = BACKOFF_START_MS
       stallsInRow = 0
     } catch (error) {
-      if (error instanceof LeaseLostError || error instanceof NextDatasetError) throw error
+      if (error instanceof LeadLostError || error instanceof NextDatasetError) throw error
       const isStalled = error instanceof StalledDatasetError && error.dataset !== deps.alone
       stallsInRow = isStalled ? stallsInRow + 1 : 0
       await deps.note.failed(error)

@@ -2,14 +2,14 @@ import type { ChainSource } from '#chains/chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
-import { type Leader, LeaseLostError, leaseEnd } from '#operations/jobs/leader.ts'
+import { type Leader, LeadLostError } from '#operations/jobs/leader.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import type { BackfillerDeps } from './backfill/backfiller.ts'
 import type { AnyDataset } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
 import { applyConfig } from './indexed-config/apply-config.ts'
 import type { FileParts, PartChange } from './indexed-config/file-part.ts'
-import { mayLead, type OnChangedFile } from './indexed-config/may-lead.ts'
+import { mayLead } from './indexed-config/may-lead.ts'
 import { type ChainReport, runChain } from './run-chain.ts'
 
 export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
@@ -20,7 +20,6 @@ export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
   readonly datasets: readonly AnyDataset[]
   readonly prices: PriceBook
   readonly file: FileParts
-  readonly onChangedFile?: OnChangedFile
   sourceOf(chain: Chain): ChainSource
   reportOf(chain: Chain): ChainReport
   /** Called at each try with whether this process leads. */
@@ -32,12 +31,10 @@ export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
 
 const STANDBY_MS = 1_000
 
-/**
- * Standbys take over when the leader stops renewing; the epoch fences off a writer presumed dead.
- */
+/** Standbys take over when the leader ends or falls silent; the epoch fences off a writer presumed dead. */
 export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promise<void> {
   const { leader } = deps
-  const turn = { leader, hasWaited: false, leaderUntilMs: undefined }
+  const turn = { leader, hasWaited: false }
   while (!signal.aborted) {
     const isElected = await tryToLead(deps, turn)
     const isLeading = isElected && (await tryToApply(deps, turn))
@@ -52,21 +49,20 @@ export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promis
 interface Turn {
   readonly leader: Leader
   hasWaited: boolean
-  leaderUntilMs: number | undefined
 }
 
 /** Whether this process was elected; false too while the store fails. */
 async function tryToLead(deps: IndexerDeps, turn: Turn): Promise<boolean> {
-  const { register: engine, file, onChangedFile = 'reread' } = deps
+  const { register: engine, file } = deps
   try {
     const { hasWaited } = turn
-    const input = { file, onChangedFile, hasWaited }
+    const input = { file, hasWaited }
     if (!(await engine.snapshot((reads) => mayLead(reads, input)))) {
       deps.onOutdated?.()
       return false
     }
     const isElected = await turn.leader.take()
-    if (!isElected) await watchLeader(engine, turn)
+    if (!isElected) turn.hasWaited = true
     return isElected
   } catch (error) {
     ignoreStoreError(error)
@@ -74,17 +70,11 @@ async function tryToLead(deps: IndexerDeps, turn: Turn): Promise<boolean> {
   }
 }
 
-async function watchLeader(engine: Engine, turn: Turn): Promise<void> {
-  const untilMs = await engine.snapshot((reads) => leaseEnd(reads, 'index'))
-  turn.leaderUntilMs ??= untilMs
-  if (untilMs !== turn.leaderUntilMs) turn.hasWaited = true
-}
-
 /** False if it may not lead, or the store failed. */
 async function tryToApply(deps: IndexerDeps, { leader, hasWaited }: Turn): Promise<boolean> {
-  const { register: engine, ecosystem, onChangedFile = 'reread' } = deps
+  const { register: engine, ecosystem } = deps
   const { chains } = ecosystem
-  const own = { engine, leader, onChangedFile, hasWaited, tokens: symbolsOf(ecosystem), chains }
+  const own = { engine, leader, hasWaited, tokens: symbolsOf(ecosystem), chains }
   try {
     const changes = await applyConfig({ ...deps, ...own })
     if (changes === undefined) {
@@ -127,11 +117,11 @@ async function lead(deps: IndexerDeps, leader: Leader, outer: AbortSignal): Prom
   try {
     await Promise.all(tasks)
   } catch (error) {
-    if (!(error instanceof LeaseLostError)) throw error
+    if (!(error instanceof LeadLostError)) throw error
   } finally {
     lost.abort()
     await Promise.allSettled(tasks)
-    await leader.handOver().catch(ignoreStoreError)
+    await leader.handOver()
   }
 }
 

@@ -134,7 +134,7 @@ export class StallNote {
     try {
       await work()
     } catch (error) {
-      if (!(error instanceof StoreError) || error.name === 'LeaseLostError') throw error
+      if (!(error instanceof StoreError) || error.name === 'LeadLostError') throw error
     }
   }
 }

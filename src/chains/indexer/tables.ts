@@ -1,4 +1,4 @@
-import { leaseMigration } from '#operations/jobs/leader.ts'
+import { leadersMigration } from '#operations/jobs/leader.ts'
 import type { Migration } from '#store/engine.ts'
 import { notificationMigration } from '#store/notifications.ts'
 import { backfillsMigration } from './backfill/backfill-row.ts'
@@ -15,7 +15,7 @@ import { unknownFiguresMigration } from './unknown-figures.ts'
 
 /** Ids 2000 to 2099. */
 export const indexerMigrations: readonly Migration[] = [
-  leaseMigration(2000),
+  leadersMigration(2000),
   {
     id: 2001,
     name: 'positions, blocks and anomalies',

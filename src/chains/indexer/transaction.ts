@@ -54,7 +54,7 @@ export async function transact(
   work: Work,
 ): Promise<void> {
   await deps.engine.write(async (connection) => {
-    // Takes the lease first, so that nothing changes what is read.
+    // Takes the leader's row first, so that nothing changes what is read.
     const [, read] = await allEnded([deps.leader.hold(connection), facts(connection)])
     const { feeding = 'none' } = read
     const isFed = typeof feeding === 'object' && feeding.isGap !== true

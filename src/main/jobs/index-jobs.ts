@@ -11,7 +11,6 @@ import type { Clock } from '#lib/time.ts'
 import type { OpenJob } from '#operations/jobs/run-jobs.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { reportDeposit, reportProof } from '../roles/report-index.ts'
-import { createAnomalyReport } from '../roles/report-mappings.ts'
 import { isPaid, type ListedJob, openAll, wantedOf } from './listed-job.ts'
 
 interface IndexJobDeps {
@@ -37,17 +36,6 @@ type DepositsToProve = (ProvingDeps & { readonly prover: DepositProver }) | unde
 /** All that the leading indexer does again and again, beside indexing. */
 export const INDEX_JOBS: readonly ListedJob<OwnDeps>[] = [
   {
-    name: 'deposits',
-    everySeconds: 0.5,
-    budgetSeconds: 60,
-    whileFailing: 'deposits wait for their proof, and so for their credit',
-    isWanted: isPaid,
-    open:
-      ({ deposits }) =>
-      async (signal) =>
-        deposits?.prover.proveStored(signal),
-  },
-  {
     name: 'omissions',
     everySeconds: 1,
     // The first run may read all that payTo ever sent.
@@ -65,13 +53,6 @@ export const INDEX_JOBS: readonly ListedJob<OwnDeps>[] = [
     budgetSeconds: 600,
     whileFailing: 'figures are not compared with the token contracts',
     open: openProofs,
-  },
-  {
-    name: 'mappings',
-    everySeconds: 60,
-    budgetSeconds: 30,
-    whileFailing: 'unreadable logs are not told in the log',
-    open: createAnomalyReport,
   },
   {
     name: 'nodes',

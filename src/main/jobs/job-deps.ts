@@ -13,7 +13,7 @@ export interface JobDeps {
   readonly settings: Pick<Settings, 'settling' | 'signingKeys' | 'webhookPrivate'>
   readonly leader: Pick<Leader, 'leads'>
   readonly clock: Clock
-  readonly logger: Pick<Logger, 'info' | 'error'>
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
   /** Wakes requests of this process that wait for a prepayment. */
   onChange(): void
   /** Takes what is to be done once no job starts any more. */

@@ -7,7 +7,7 @@ import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import { readTiers } from '#chains/statistics/holdings.ts'
 import type { Address } from '#domain/address.ts'
 import { unixNow } from '#lib/time.ts'
-import { LeaseLostError } from '#operations/jobs/leader.ts'
+import { LeadLostError } from '#operations/jobs/leader.ts'
 import type { KeyedCaller } from '#serving/webhooks/charge-event.ts'
 import { Delivery } from '#serving/webhooks/delivery.ts'
 import { POST_TIMEOUT_MS, resolveName } from '#serving/webhooks/post-event.ts'
@@ -29,7 +29,7 @@ export async function openSending(deps: JobDeps, signingKeys: string): Promise<D
     timeoutMs: POST_TIMEOUT_MS,
     random: Math.random,
     report(err) {
-      if (!(err instanceof LeaseLostError))
+      if (!(err instanceof LeadLostError))
         logger.error({ err }, 'an event could not be sent; trying again')
     },
   })

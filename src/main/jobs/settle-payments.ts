@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto'
+import { openRpcSource } from '#chains/chain/rpc-source.ts'
+import { DepositProver } from '#chains/datasets/deposits/proof/prove-deposits.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
+import { isOwnRegister } from '#chains/indexer/indexed-config/is-own-register.ts'
 import { createVerifier } from '#money/payments/verifier.ts'
 import { createPublisher } from '#money/x402/facilitators/publish-readiness.ts'
 import { finishPayments, sendReserved } from '#money/x402/settling/finish-payments.ts'
 import { settlesPayment } from '#money/x402/settling/payment-store.ts'
 import { PaymentSender } from '#money/x402/settling/send-payments.ts'
 import { openSettlingRpc } from '#money/x402/settling/settling-rpc.ts'
+import type { OpenJob } from '#operations/jobs/run-jobs.ts'
 import { openFacilitator } from '../open-facilitator.ts'
 import { blockHashes } from '../roles/block-hashes.ts'
+import { reportDeposit } from '../roles/report-index.ts'
 import type { JobDeps } from './job-deps.ts'
 
 /** Credits prepayments, and takes back what a reorg took. */
@@ -32,6 +37,24 @@ export function openVerifying(deps: JobDeps): () => Promise<void> {
     const { credited, reversed } = await verify()
     if (credited + reversed > 0) logger.info({ credited, reversed }, 'prepayments were settled')
   }
+}
+
+/** Proves the blocks of deposits, which are credited only then. */
+export function openProving(deps: JobDeps): OpenJob['run'] {
+  const payment = paymentOf(deps)
+  const { ecosystem, stores, clock, logger } = deps
+  const { id: chainId, rpcUrls: urls } = payment.chain
+  const source = openRpcSource({ chainId, urls })
+  const file = filePartsOf(ecosystem)
+  const prover = new DepositProver({
+    register: stores.register,
+    payment,
+    clock,
+    sourceOf: () => source,
+    isOurs: (connection) => isOwnRegister(connection, file),
+    report: (news) => reportDeposit(logger, payment.chain, news),
+  })
+  return (signal) => prover.proveStored(signal)
 }
 
 /** 64 payments may fail for one reason. */

@@ -1,11 +1,12 @@
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import type { OpenJob } from '#operations/jobs/run-jobs.ts'
+import { createAnomalyReport } from '../roles/report-mappings.ts'
 import type { JobDeps } from './job-deps.ts'
 import { isPaid, isSettled, type ListedJob, openAll, wantedOf } from './listed-job.ts'
 import { createRetention } from './retention.ts'
 import { openSending } from './send-webhooks.ts'
-import { openSettling, openVerifying, type SettlingJobs } from './settle-payments.ts'
+import { openProving, openSettling, openVerifying, type SettlingJobs } from './settle-payments.ts'
 
 interface VerifierDeps extends JobDeps {
   /** The jobs of payments that share a facilitator. */
@@ -21,6 +22,14 @@ export const VERIFIER_JOBS: readonly ListedJob<VerifierDeps>[] = [
     whileFailing: 'prepayments stay pending',
     isWanted: isPaid,
     open: openVerifying,
+  },
+  {
+    name: 'deposits',
+    everySeconds: 0.5,
+    budgetSeconds: 60,
+    whileFailing: 'deposits wait for their proof, and so for their credit',
+    isWanted: isPaid,
+    open: openProving,
   },
   {
     name: 'x402-send',
@@ -67,6 +76,14 @@ export const VERIFIER_JOBS: readonly ListedJob<VerifierDeps>[] = [
       const deps = { engine: stores.accounts, clock }
       return (signal) => closeSpendDays(deps, signal)
     },
+  },
+  {
+    name: 'mappings',
+    everySeconds: 60,
+    budgetSeconds: 30,
+    whileFailing: 'unreadable logs are not told in the log',
+    open: ({ stores: { register }, ecosystem, logger }) =>
+      createAnomalyReport({ register, ecosystem, logger }),
   },
   {
     name: 'retention',

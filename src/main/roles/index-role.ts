@@ -8,16 +8,14 @@ import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { proveStartBlocks } from '#chains/datasets/holders/proof/prove-start-blocks.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import type { OnChangedFile } from '#chains/indexer/indexed-config/may-lead.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
 import type { ChainReport } from '#chains/indexer/run-chain.ts'
 import { type IndexerDeps, runIndexer } from '#chains/indexer/run-indexer.ts'
 import { mappingWarnings } from '#chains/kinds/kinds.ts'
 import type { Clock } from '#lib/time.ts'
 import { type IndexProgress, makeChainReport } from '#operations/health/index-progress.ts'
-import { keepJobRuns } from '#operations/jobs/job-runs.ts'
 import { fencedBy, Leader } from '#operations/jobs/leader.ts'
-import { type JobRuns, runJobs } from '#operations/jobs/run-jobs.ts'
+import { runJobs } from '#operations/jobs/run-jobs.ts'
 import type { Engine } from '#store/engine.ts'
 import { openIndexJobs } from '../jobs/index-jobs.ts'
 import { reportLead, reportOutdated, reportReindex } from './report-index.ts'
@@ -28,15 +26,14 @@ export interface IndexRole {
   readonly register: Engine
   readonly clock: Clock
   readonly logger: Logger
-  readonly onChangedFile: OnChangedFile
   onProgress(progress: IndexProgress): void
-  /** Called at each try with whether this process leads. */
-  onLead?(leads: boolean): void
+  /** Called at each try with whether this process indexes. */
+  onLead(leads: boolean): void
 }
 
 /** Checks the ecosystem file against the chains first. */
 export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promise<void> {
-  const { ecosystem, register, clock, logger } = role
+  const { ecosystem, register, logger } = role
   for (const { message } of mappingWarnings(ecosystem)) logger.warn(message)
   const sources = openSources(ecosystem, logger)
   const sourceOf = (chain: Chain): ChainSource => {
@@ -51,10 +48,9 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   const unproven = await starting
   for (const [chain, reason] of unproven)
     logger.warn({ chain, reason }, 'startBlock not checked: no node has the state before it')
-  const leader = new Leader({ engine: register, clock, name: 'index' })
+  const leader = new Leader({ engine: register, name: 'index' })
   // Leads once it has applied the file, which may take a while.
   const turn = { leads: false }
-  const runs: JobRuns = new Map()
   const jobs = await openIndexJobs({
     ...role,
     register: fencedBy(leader, register),
@@ -63,8 +59,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   })
   await Promise.all([
     runIndexer(indexerDeps(role, { sourceOf, leader, turn }), signal),
-    runJobs(jobs, { leader: turn, logger, runs }, signal),
-    keepJobRuns({ engine: register, clock, leader, runs }, signal),
+    runJobs(jobs, { leader: turn, logger, runs: new Map() }, signal),
   ])
 }
 
@@ -92,7 +87,7 @@ function indexerDeps(role: IndexRole, indexing: Indexing): IndexerDeps {
     onLead(leads) {
       turn.leads = leads
       logLead(leads)
-      role.onLead?.(leads)
+      role.onLead(leads)
     },
   }
 }

@@ -3,8 +3,7 @@ import { Worker } from 'node:worker_threads'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { moduleFile } from '#lib/package-root.ts'
 import { YOUNG_MB } from '#lib/thread-memory.ts'
-import type { IndexProgress } from '#operations/health/index-progress.ts'
-import type { IndexSettings, ToIndexWorker } from './index-worker.ts'
+import type { FromIndexWorker, IndexSettings, ToIndexWorker } from './index-worker.ts'
 
 /** Loads modules in parallel with the API's. */
 export interface LoadedIndexThread {
@@ -13,7 +12,7 @@ export interface LoadedIndexThread {
   /** Call it once. Starts at the latest when `after` resolves; fails when that fails. */
   run(
     ecosystem: Ecosystem,
-    onProgress: (progress: IndexProgress) => void,
+    onNews: (news: FromIndexWorker) => void,
     after?: Promise<unknown>,
   ): IndexThread
   close(): Promise<void>
@@ -37,12 +36,12 @@ export function loadIndexThread(): LoadedIndexThread {
   const close = async () => void (await worker.terminate())
   return {
     open: (settings) => send({ kind: 'open', settings }),
-    run(ecosystem, onProgress, after) {
+    run(ecosystem, onNews, after) {
       const stopping = new AbortController()
       const begin = async () => {
         if (stopping.signal.aborted) return close()
         worker.ref()
-        worker.on('message', onProgress)
+        worker.on('message', onNews)
         stopping.signal.addEventListener('abort', () => send({ kind: 'stop' }))
         send({ kind: 'run', file: ecosystem.file })
         return exited

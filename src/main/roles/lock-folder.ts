@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { SettingsError } from '../settings-error.ts'
 
 /**
- * Allows one `start` per folder. The system releases a socket however the process dies. Throws
+ * Allows one `start` per folder of embedded stores or local chains. The system releases a socket however the process dies. Throws
  * SettingsError if taken.
  */
 export async function lockFolder(folder: string): Promise<() => void> {

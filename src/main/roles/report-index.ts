@@ -46,7 +46,7 @@ export function reportProof(logger: Logger, chain: Chain, proof: Proof): void {
 }
 
 export function reportDeposit(
-  logger: Logger,
+  logger: Pick<Logger, 'warn' | 'error'>,
   { name: chain }: Chain,
   { kind, ...facts }: Parameters<ProveDepositsDeps['report']>[0],
 ): void {

@@ -63,10 +63,10 @@ async function warningsOf(
     {
       ecosystem,
       register: engine,
-      onChangedFile: 'reread',
       clock: Date.now,
       logger: pino({ level: 'info' }, output),
       onProgress: () => undefined,
+      onLead: () => undefined,
     },
     stop.signal,
   )

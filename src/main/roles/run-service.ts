@@ -5,6 +5,7 @@ import { isUnusable, readStalls } from '#chains/indexer/stalled-chains.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import type { Clock } from '#lib/time.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
+import type { Leading } from '#operations/health/job-gauges.ts'
 import type { Connection } from '#store/engine.ts'
 import { compose } from '../compose.ts'
 import type { Service } from '../service.ts'
@@ -39,8 +40,8 @@ export interface RunningService {
 export async function runService(input: ServiceInput): Promise<RunningService> {
   const { settings, logger, clock, indexThread } = input
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
-  const { dataFolder, register, log, onChangedFile } = settings
-  indexThread.open({ dataFolder, register, log, onChangedFile })
+  const { dataFolder, register, log } = settings
+  indexThread.open({ dataFolder, register, log })
   const stores = await openStores(settings, reportMigrations(logger)).catch(
     async (error: unknown) => {
       await indexThread.close()
@@ -50,10 +51,15 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
   const service: Service = { settings, ecosystem, stores, clock, logger }
   const progress = new Map<string, IndexProgress>()
   const indexing = () => [...progress.values()]
+  const leading: Leading = { index: false, jobs: new Map() }
   const startIndex = () =>
     indexThread.run(
       ecosystem,
       (news) => {
+        if ('leads' in news) {
+          leading.index = news.leads
+          return
+        }
         progress.set(news.chain, news)
         input.onProgress(news)
       },
@@ -64,7 +70,7 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
   const opening = async () => {
     // An empty register has no answers, so the index comes first; else the API.
     if ((await indexed()) === 'nothing') early = startIndex()
-    const composed = await compose(service, indexing)
+    const composed = await compose(service, indexing, leading)
     return { composed, served: await serve(service, composed) }
   }
   const { composed, served } = await opening().catch(async (error: unknown) => {
@@ -75,7 +81,7 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
   const index = early ?? startIndex()
   const ending = new AbortController()
   const verifying = runVerifyRole(
-    { ...service, onChange: composed.onPaymentsSettled },
+    { ...service, runs: leading.jobs, onChange: composed.onPaymentsSettled },
     ending.signal,
   )
   return {

@@ -34,8 +34,20 @@ export interface Started {
 
 /** Resolves once the API listens, so that it can be stopped. */
 export async function start(deps: StartDeps): Promise<Started> {
+  const { accounts, dataFolder, ecosystemFile } = deps.settings
+  const isShared = accounts.kind === 'postgres' && ecosystemFile !== undefined
+  const unlock = isShared ? () => undefined : await lockFolder(dataFolder)
+  try {
+    const started = await startLocked(deps)
+    return { ...started, stop: () => started.stop().finally(unlock) }
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+async function startLocked(deps: StartDeps): Promise<Started> {
   const startedAtMs = deps.clock()
-  const unlock = await lockFolder(deps.settings.dataFolder)
   const settings = await withPorts(deps.settings)
   const chosen = await chooseEcosystem(settings, deps)
   const listening = Promise.withResolvers<void>()
@@ -61,7 +73,6 @@ export async function start(deps: StartDeps): Promise<Started> {
     await service.stop()
     if (startChains !== undefined) deps.logger.info('stopping: saving the local chains')
     await (await chains.catch(() => undefined))?.stop(STATES_WITHIN_MS)
-    unlock()
   }
   const welcomed = async () => {
     const devnet = await chains

@@ -96,6 +96,6 @@ function roleOf(register: Engine, ecosystem: Ecosystem) {
     clock: Date.now,
     logger: pino({ level: 'silent' }),
     onProgress: () => undefined,
-    onChangedFile: 'reread' as const,
+    onLead: () => undefined,
   }
 }

@@ -1,4 +1,4 @@
-import { leaseMigration } from '#operations/jobs/leader.ts'
+import { leadersMigration } from '#operations/jobs/leader.ts'
 import type { Migration } from '#store/engine.ts'
 import { guardsSql } from '#store/guard.ts'
 import { creditedClaimsGuard, firstPaymentsGuards } from './payments-guards.ts'
@@ -17,7 +17,7 @@ const DERIVED = `
 
 /** Ids 1300 to 1399 of the accounts store. */
 export const paymentsMigrations: readonly Migration[] = [
-  leaseMigration(1300),
+  leadersMigration(1300),
   {
     id: 1301,
     name: 'prepayments',

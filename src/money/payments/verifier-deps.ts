@@ -1,5 +1,5 @@
 import type { Clock } from '#lib/time.ts'
-import { LeaseLostError } from '#operations/jobs/leader.ts'
+import { LeadLostError } from '#operations/jobs/leader.ts'
 import type { Engine } from '#store/engine.ts'
 import type { BlockHashAt, DepositIndex } from './deposit.ts'
 import type { IsReserved } from './payments-deps.ts'
@@ -27,12 +27,12 @@ export interface Pass {
   readonly lookedAtMs: Map<string, number>
 }
 
-/** A failure does not stop the others; a lost lease does. */
+/** A failure does not stop the others; a lost lead does. */
 export async function attempt<T>(pass: Pass, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof LeaseLostError) throw error
+    if (error instanceof LeadLostError) throw error
     pass.failures.push(error)
     return undefined
   }

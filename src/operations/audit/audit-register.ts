@@ -104,7 +104,7 @@ async function compareWithRebuilt(
 async function rebuild(deps: AuditDeps, engine: Engine, status: IndexStatus): Promise<void> {
   const { ecosystem, clock } = deps
   await engine.migrate(registerMigrations)
-  const leader = new Leader({ engine, clock, name: 'index' })
+  const leader = new Leader({ engine, name: 'index' })
   await leader.take()
   await rebuildIndex(
     {

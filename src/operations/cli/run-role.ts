@@ -15,11 +15,6 @@ export interface RoleOptions {
   readonly data?: string
 }
 
-export const ON_CHANGED_FILE = [
-  '--on-changed-file <reread|refuse>',
-  'after the ecosystem file changed: re-read the changed parts, or refuse to start (SEXTON_ON_CHANGED_FILE, default reread)',
-] as const
-
 const CONFIG_FILES = ['sexton.config.ts', 'sexton.config.js', 'sexton.config.json']
 
 export function roleCommand(name: string): Command {

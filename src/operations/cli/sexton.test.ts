@@ -67,7 +67,7 @@ describe('the command line', () => {
   it('the help of every command shows an example and names the variables', async () => {
     const main = run(['--help'])
     assert.equal(await ended(main.child), 0)
-    const onStores = ['start', 'serve', 'index', 'verify', 'check', 'audit']
+    const onStores = ['start', 'check', 'audit']
     const ofUpkeep = ['keys list', 'usage', 'backup', 'import']
     const all = [...onStores, ...ofUpkeep, 'init']
     for (const word of [...all, 'SEXTON_DATABASE_URL'])
@@ -132,12 +132,12 @@ describe('the command line', () => {
     ['missing.json', { SEXTON_ECOSYSTEM: 'missing.json' }],
   ] as const)
     it(`a wrong configuration (${name}) is one line and exit code 2`, async () => {
-      const output = await runHere(['serve'], environment)
+      const output = await runHere(['start'], environment)
       assert.equal(output.code, 2)
       assert.match(output.errors, new RegExp(`^sexton: ${name}.*\n$`))
     })
 
-  for (const command of ['start', 'serve', 'index', 'verify', 'audit'])
+  for (const command of ['start', 'audit'])
     it(`${command} reads the file of --ecosystem, whatever the environment names`, async () => {
       const output = await runHere([command, '--ecosystem', 'absent.json', '--data', folder])
       assert.equal(output.code, 2)
@@ -165,7 +165,7 @@ describe('the command line', () => {
   it('every mistake in an ecosystem file gets its own line, and the exit code is 2', async () => {
     const file = join(folder, 'ecosystem.json')
     await writeFile(file, '{"chains":[],"tokens":[],"colour":"red"}')
-    const output = await runHere(['serve'], { SEXTON_ECOSYSTEM: file })
+    const output = await runHere(['start'], { SEXTON_ECOSYSTEM: file })
     assert.equal(output.code, 2)
     const fields = output.errors
       .trimEnd()
@@ -180,15 +180,17 @@ describe('the command line', () => {
     const address = holder.address()
     assert.ok(typeof address === 'object' && address !== null)
     const port = String(address.port)
-    const { child, output } = run(['serve', '--port', port], { SEXTON_METRICS_PORT: 'off' })
+    const { child, output } = run(['start', '--port', port], { SEXTON_METRICS_PORT: 'off' })
     const code = await ended(child)
     holder.close()
     assert.equal(code, 2)
     assert.match(output.errors, /^sexton: .*EADDRINUSE.*set another PORT\n$/)
   })
 
-  it('serve answers from an empty index with 503, its documents with 200, and ends on SIGTERM with 0', async () => {
-    const { child, output } = run(['serve', '--port', '0'], { SEXTON_METRICS_PORT: '0' })
+  it('start --api-only answers from an empty index with 503, its documents with 200, and ends on SIGTERM with 0', async () => {
+    const { child, output } = run(['start', '--api-only', '--port', '0'], {
+      SEXTON_METRICS_PORT: '0',
+    })
     let url: string | undefined
     while (url === undefined) {
       await Promise.race([once(child.stdout, 'data'), once(child, 'close')])

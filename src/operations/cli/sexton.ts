@@ -9,12 +9,8 @@ type Make = (from: NodeJS.Process) => Command
 const COMMANDS: Readonly<Record<string, () => Promise<Make>>> = {
   init: async () => (await import('./init-command.ts')).initCommand,
   start: async () => (await import('./start-command.ts')).startCommand,
-  serve: async () => (await import('./serve-command.ts')).serveCommand,
-  index: async () => (await import('./index-command.ts')).indexCommand,
-  verify: async () => (await import('./verify-command.ts')).verifyCommand,
   check: async () => (await import('./check-command.ts')).checkCommand,
   audit: async () => (await import('./audit-command.ts')).auditCommand,
-  jobs: async () => (await import('./jobs-command.ts')).jobsCommand,
   keys: async () => (await import('./keys-command.ts')).keysCommand,
   usage: async () => (await import('./usage-command.ts')).usageCommand,
   backup: async () => (await import('./backup-command.ts')).backupCommand,

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { SettingsError } from '#main/settings-error.ts'
-import { ON_CHANGED_FILE, type RoleOptions, roleCommand, runRole } from './run-role.ts'
+import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
 interface Options extends RoleOptions {
   readonly port?: string
   readonly host?: string
-  readonly onChangedFile?: string
+  readonly apiOnly?: true
   readonly settle?: true
 }
 
@@ -19,6 +19,11 @@ Examples:
   sexton start --port 8080              the same on another port
   sexton start --settle                 the same, and x402 payments are settled
   sexton start --ecosystem my.json      your chains instead of the local ones
+
+Any number of processes may share one PostgreSQL database; one of them leads, and another takes over when it
+ends. SIGTERM finishes requests in flight, then exits.
+  SEXTON_DATABASE_URL=postgres://... sexton start --ecosystem my.json --host 0.0.0.0
+  SEXTON_DATABASE_URL=postgres://... sexton start --ecosystem my.json --api-only      answers, and never leads
 `
 
 export function startCommand(process: NodeJS.Process): Command {
@@ -26,15 +31,12 @@ export function startCommand(process: NodeJS.Process): Command {
     .description('run everything in one process; with no ecosystem file, on local chains')
     .option('-p, --port <port>', 'port of the API (PORT, default 4020)')
     .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
-    .option(...ON_CHANGED_FILE)
+    .option('--api-only', 'answer requests only: never index, verify or settle')
     .option('--settle', "settle x402 payments with the local chains' relayer wallet")
     .addHelpText('after', EXAMPLES)
     .action((options: Options) => {
-      const given = {
-        PORT: options.port,
-        HOST: options.host,
-        SEXTON_ON_CHANGED_FILE: options.onChangedFile,
-      }
+      const given = { PORT: options.port, HOST: options.host }
+      if (options.apiOnly) return runRole(process, runApi, options, given)
       if (!options.settle) return runRole(process, runStart, options, given)
       if (process.env.SEXTON_SETTLING_KEY_FILE)
         throw new SettingsError(
@@ -75,5 +77,8 @@ async function writeRelayerKey(file: string): Promise<void> {
 }
 
 /** Lazy: help need not load the service. */
+const runApi = async (context: RoleContext) =>
+  (await import('#main/roles/run-api.ts')).runApi(context)
+
 const runStart = async (context: RoleContext) =>
   (await import('#main/roles/run-start.ts')).runStart(context)

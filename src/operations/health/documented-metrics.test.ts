@@ -66,8 +66,8 @@ describe('the metrics of a service', () => {
   })
 
   it('show that nothing indexes or verifies, so the service is not ready', async () => {
-    assert.equal(await value('sexton_lease_held{of="index"}'), 0)
-    assert.equal(await value('sexton_lease_held{of="verifier"}'), 0)
+    assert.equal(await value('sexton_leads{of="index"}'), 0)
+    assert.equal(await value('sexton_leads{of="jobs"}'), 0)
     assert.equal(await value('sexton_ready'), 0)
   })
 

@@ -2,7 +2,6 @@ import type { GaugeReading } from '#serving/api/metrics.ts'
 import {
   anomalyGauges,
   type IndexGaugeDeps,
-  leadingGauge,
   progressGauges,
   registerGauges,
 } from './index-gauges.ts'
@@ -11,7 +10,7 @@ import { ledgerGauges } from './ledger-gauges.ts'
 import { paymentGauges } from './payment-gauges.ts'
 import { type ProcessGaugeDeps, processGauges } from './process-gauges.ts'
 import { type SettlingGaugeDeps, settlingGauges } from './settling-gauges.ts'
-import { leaseGauges, poolGauges, type WatchedStores } from './store-gauges.ts'
+import { poolGauges, type WatchedStores } from './store-gauges.ts'
 import { webhookGauges } from './webhook-gauges.ts'
 
 export interface GaugeDeps extends IndexGaugeDeps, JobGaugeDeps, ProcessGaugeDeps {
@@ -25,7 +24,6 @@ export function gaugesOf(deps: GaugeDeps): readonly GaugeReading[] {
   return [
     ...poolGauges(deps),
     ...processGauges(deps),
-    ...leaseGauges(deps),
     ...jobGauges(deps),
     ...paymentGauges(deps),
     ...webhookGauges(deps.stores.accounts),
@@ -33,7 +31,6 @@ export function gaugesOf(deps: GaugeDeps): readonly GaugeReading[] {
     ...registerGauges(deps),
     ...anomalyGauges(deps),
     ...progressGauges(deps),
-    leadingGauge({}),
     ...settlingGauges(deps.settling),
   ]
 }

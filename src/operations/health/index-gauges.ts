@@ -166,19 +166,3 @@ function endpointGauges({ indexing }: Indexing): readonly GaugeReading[] {
     ),
   ]
 }
-
-/** Whether this process holds the role's lease; undefined before the first try. */
-export interface RoleState {
-  leads: boolean | undefined
-}
-
-export function leadingGauge(states: Readonly<Record<string, RoleState>>): GaugeReading {
-  return {
-    name: 'sexton_role_leads',
-    help: '1 while this process leads its role, 0 while it waits, by role',
-    read: async () =>
-      Object.fromEntries(
-        Object.entries(states).map(([of, { leads }]) => [of, Number(leads === true)]),
-      ),
-  }
-}

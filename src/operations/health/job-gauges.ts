@@ -1,29 +1,39 @@
-import { allEnded } from '#lib/all-ended.ts'
-import type { Clock } from '#lib/time.ts'
-import { type JobState, readJobStates } from '#operations/jobs/job-runs.ts'
-import type { Job } from '#operations/jobs/run-jobs.ts'
+import { type Job, type JobRuns, type JobState, readJobStates } from '#operations/jobs/run-jobs.ts'
 import type { GaugeReading } from '#serving/api/metrics.ts'
-import type { Engine } from '#store/engine.ts'
 
-export interface JobGaugeDeps {
-  readonly clock: Clock
-  /** Each list with the store that its leader writes. */
-  readonly lists: readonly { readonly engine: Engine; readonly jobs: readonly Job[] }[]
+/** What this process does as a leader. */
+export interface Leading {
+  /** Whether it indexes. */
+  index: boolean
+  /** Empty while it does not run the jobs. */
+  readonly jobs: JobRuns
 }
 
-/** A job that never succeeded has no age, but is late. */
-export function jobGauges(deps: JobGaugeDeps): readonly GaugeReading[] {
+export interface JobGaugeDeps {
+  readonly jobs: readonly Job[]
+  readonly leading: Leading
+}
+
+/** Gauges of the jobs that this process runs while it leads. A job that never succeeded has no age. */
+export function jobGauges({ jobs, leading }: JobGaugeDeps): readonly GaugeReading[] {
   const gauge = (name: string, help: string, pick: (state: JobState) => number | undefined) => ({
     name: `sexton_job_${name}`,
     help: `${help}, by job`,
     async read() {
-      const values = (await readAll(deps)).map((state) => [state.name, pick(state)] as const)
+      const values = readJobStates(jobs, leading.jobs).map(
+        (state) => [state.name, pick(state)] as const,
+      )
       return Object.fromEntries(
         values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
       )
     },
   })
   return [
+    {
+      name: 'sexton_leads',
+      help: '1 while this process leads, by what it does then: index, or run jobs',
+      read: async () => ({ index: Number(leading.index), jobs: Number(leading.jobs.size > 0) }),
+    },
     gauge('late', '1 while the last success is longer ago than it may be', ({ isLate }) =>
       Number(isLate),
     ),
@@ -32,14 +42,9 @@ export function jobGauges(deps: JobGaugeDeps): readonly GaugeReading[] {
 }
 
 /** Describes jobs by name, for `/readyz`. */
-export async function describeJobs(deps: JobGaugeDeps): Promise<Readonly<Record<string, string>>> {
-  const states = await readAll(deps)
+export function describeJobs({ jobs, leading }: JobGaugeDeps): Readonly<Record<string, string>> {
+  const states = readJobStates(jobs, leading.jobs)
   return Object.fromEntries(states.map((state) => [`job ${state.name}`, describeJob(state)]))
-}
-
-async function readAll({ lists, clock }: JobGaugeDeps): Promise<readonly JobState[]> {
-  const found = lists.map(({ engine, jobs }) => readJobStates({ engine, clock }, jobs))
-  return (await allEnded(found)).flat()
 }
 
 function describeJob(state: JobState): string {

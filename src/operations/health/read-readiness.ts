@@ -53,7 +53,7 @@ const CHECKS: readonly ((deps: ReadinessDeps, seen: Seen) => Parts | Promise<Par
   describePrices,
   describeRereading,
   (_deps, { otherParts }) => describeFile(otherParts),
-  (deps) => describeJobs(deps).catch(() => ({})),
+  describeJobs,
   (_deps, { register, accounts }) => ({ register, accounts }),
 ]
 

@@ -1,5 +1,3 @@
-import type { Clock } from '#lib/time.ts'
-import { isLeaseHeld, type LeaseName } from '#operations/jobs/leader.ts'
 import type { GaugeReading } from '#serving/api/metrics.ts'
 import type { Engine, PoolFigures } from '#store/engine.ts'
 
@@ -9,12 +7,11 @@ export interface WatchedStores {
   readonly admissions?: Engine | undefined
 }
 
-interface StoreGaugeDeps {
+export function poolGauges({
+  stores,
+}: {
   readonly stores: WatchedStores
-  readonly clock: Clock
-}
-
-export function poolGauges({ stores }: Pick<StoreGaugeDeps, 'stores'>): readonly GaugeReading[] {
+}): readonly GaugeReading[] {
   const gauge = (name: string, help: string, pick: (pool: PoolFigures) => number) => ({
     name: `sexton_database_${name}`,
     help: `${help}, by store`,
@@ -37,26 +34,6 @@ export function poolGauges({ stores }: Pick<StoreGaugeDeps, 'stores'>): readonly
     {
       ...gauge('refused_total', 'Statements that got no connection', (pool) => pool.refused),
       type: 'counter',
-    },
-  ]
-}
-
-export function leaseGauges({ stores, clock }: StoreGaugeDeps): readonly GaugeReading[] {
-  const isHeld = (name: LeaseName, engine: Engine) =>
-    engine.snapshot((reads) =>
-      isLeaseHeld(reads, { name, dialect: engine.dialect, nowMs: clock() }),
-    )
-  return [
-    {
-      name: 'sexton_lease_held',
-      help: '1 while an indexer or a verifier leads, by lease',
-      async read() {
-        const [index, verifier] = await Promise.all([
-          isHeld('index', stores.register),
-          isHeld('verifier', stores.accounts),
-        ])
-        return { index: Number(index), verifier: Number(verifier) }
-      },
     },
   ]
 }

@@ -1,24 +1,20 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'
-import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
-import { leaseMigration } from './leader.ts'
+import { leadersMigration } from './leader.ts'
 
 const MIGRATIONS = [
-  leaseMigration(1),
+  leadersMigration(1),
   { id: 2, name: 'runs', sql: 'create table seen (process text, begins integer)' },
 ]
 
-/** The lease, a look of the standby, and a slow machine; 15 s are promised. */
+/** The silence that ends a session, a poll of the standby, and a slow machine; 15 s are promised. */
 const FOLLOWED_MS = 15_000
 
 let server: TestPostgres
@@ -30,15 +26,14 @@ after(() => server.stop())
 const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
 
 /** A process with one job, which notes in two transactions that it begins and ends. */
-function startProcess(name: string, open: string, clockAheadMs: number): ChildProcess {
+function startProcess(name: string, open: string): ChildProcess {
   const program = `
     import { fencedBy, Leader } from ${module('./leader.ts')}
     import { runJobs } from ${module('./run-jobs.ts')}
     import { openPostgres } from ${module('../../store/postgres/open-postgres.ts')}
-    import { openSqlite } from ${module('../../store/sqlite/open-sqlite.ts')}
     import { sql } from ${module('../../store/sql.ts')}
     const engine = ${open}
-    const leader = new Leader({ engine, clock: () => Date.now() + ${clockAheadMs}, name: 'verifier' })
+    const leader = new Leader({ engine, name: 'verifier' })
     const fenced = fencedBy(leader, engine)
     const note = (begins) => fenced.write((tx) =>
       tx.run(sql\`insert into seen (process, begins) values (\${process.argv[1]}, \${begins})\`))
@@ -75,13 +70,13 @@ async function untilRun(engine: Engine, name: string): Promise<number> {
 async function checkDeaths(engine: Engine, open: string): Promise<void> {
   await engine.migrate(MIGRATIONS)
   const children: ChildProcess[] = []
-  const start = (name: string, clockAheadMs = 0) => {
-    const child = startProcess(name, open, clockAheadMs)
+  const start = (name: string) => {
+    const child = startProcess(name, open)
     children.push(child)
     return child
   }
   try {
-    const first = start('first', engine.dialect === 'postgres' ? 3_600_000 : 0)
+    const first = start('first')
     await untilRun(engine, 'first')
     const second = start('second')
     first.kill('SIGSTOP')
@@ -103,16 +98,7 @@ async function checkDeaths(engine: Engine, open: string): Promise<void> {
   }
 }
 
-test('SQLite: a killed and a stopped leader are followed within 15 s, and write no more', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sexton-deaths-'))
-  const options = { file: join(folder, 'jobs.sqlite'), durability: 'full' } as const
-  const engine = openSqlite(options)
-  await checkDeaths(engine, `openSqlite(${JSON.stringify(options)})`)
-  await engine.close()
-  rmSync(folder, { recursive: true })
-})
-
-test('PostgreSQL: a killed and a stopped leader are followed within 15 s, also with a wrong clock, and write no more', async () => {
+test('a killed and a stopped leader are followed within 15 s, and write no more', async () => {
   const options = { url: await server.createDatabase(), schema: 'accounts' } as const
   const engine = openPostgres(options)
   await checkDeaths(engine, `openPostgres(${JSON.stringify(options)})`)

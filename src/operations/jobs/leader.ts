@@ -1,94 +1,88 @@
-import { randomUUID } from 'node:crypto'
 import { sleep } from '#lib/sleep.ts'
-import type { Clock } from '#lib/time.ts'
-import { dialectOf } from '#store/dialects.ts'
-import { type Connection, type Engine, type Migration, StoreError } from '#store/engine.ts'
+import {
+  type Connection,
+  type Engine,
+  type Migration,
+  type SessionLock,
+  StoreError,
+} from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-export const leaseMigration = (id: number): Migration => ({
+export const leadersMigration = (id: number): Migration => ({
   id,
-  name: 'leases',
-  sql: `create table leases (
+  name: 'leaders',
+  sql: `create table leaders (
     name text primary key,
-    holder text not null,
-    epoch bigint not null,
-    expires_at_ms bigint not null
+    epoch bigint not null
   )`,
 })
 
-/** A leader silent this long counts as dead. */
-export const LEASE_MS = 10_000
+/** PostgreSQL frees the lock of a process that is silent for longer (`SILENT_HOLDER_MS`). */
+export const LEAD_MS = 10_000
 
-/** A later end was written before the clock was set back, and is void. */
-const END_MAX_MS = 2 * LEASE_MS
-
-const RENEW_MS = 3_000
+const KEEP_EVERY_MS = 3_000
 
 const STANDBY_MS = 1_000
 
-export type LeaseName = 'index' | 'verifier'
+/** Any two constants that no other advisory lock of the database uses. */
+const LOCK_KEYS = { index: 5_398_018, verifier: 5_398_019 } as const
+
+export type LeadName = keyof typeof LOCK_KEYS
 
 /** What a transaction of a leader needs. */
 export type Holding = Pick<Leader, 'hold'>
 
 /**
- * Elects one process of a role by a row with an end; any number stand by. Every write of the leader
- * checks the row first, so that a process that was presumed dead cannot write any more (fencing).
+ * Elects one process by an advisory lock of PostgreSQL; any number stand by. Each new leader counts up an
+ * epoch, which every write of a leader checks first, so a process that lost the lock cannot write (fencing).
+ * An embedded store belongs to one process, which always leads.
  */
 export class Leader {
   readonly #engine: Engine
-  readonly #clock: Clock
-  readonly #name: LeaseName
-  readonly #holder: string
-  readonly #onLead: ((leads: boolean) => void) | undefined
-  /** Rises with every new holder. */
+  readonly #name: LeadName
+  #lock: SessionLock | undefined
+  /** Rises with every new leader. */
   #epoch: number | undefined
   #untilMs = 0
 
-  constructor(deps: {
-    readonly engine: Engine
-    readonly clock: Clock
-    readonly name: LeaseName
-    /** Unique; processes that share one follow each other at once. */
-    readonly holder?: string
-    /** Told by `keep`, at each try and renewal. */
-    onLead?: ((leads: boolean) => void) | undefined
-  }) {
-    this.#onLead = deps.onLead
-    this.#holder = deps.holder ?? randomUUID()
+  constructor(deps: { readonly engine: Engine; readonly name: LeadName }) {
     this.#engine = deps.engine
-    this.#clock = deps.clock
     this.#name = deps.name
   }
 
-  /** Whether the lease still holds, measured by a clock that nobody sets and that runs on while the process is stopped. */
+  /** Whether the lock still holds, measured by a clock that nobody sets and that runs on while the process is stopped. */
   get leads(): boolean {
     return this.#epoch !== undefined && performance.now() < this.#untilMs
   }
 
-  /** Takes a free, expired or own lease. */
+  /** Takes the lock if it is free. */
   async take(): Promise<boolean> {
+    await this.handOver()
     const atMs = performance.now()
-    this.#epoch = await this.#acquire()
-    this.#untilMs = atMs + LEASE_MS
+    if (this.#engine.lock === undefined) this.#untilMs = Number.POSITIVE_INFINITY
+    else {
+      this.#lock = await this.#engine.lock(LOCK_KEYS[this.#name])
+      if (this.#lock === undefined) return false
+      this.#untilMs = atMs + LEAD_MS
+    }
+    this.#epoch = await this.#countUp()
     return this.leads
   }
 
-  /** Renews the lease until the signal aborts, also after an outage of the store. Throws LeaseLostError. */
+  /** Keeps the lock until the signal aborts. Throws LeadLostError. */
   async renew(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await sleep(RENEW_MS, signal)
+      await sleep(KEEP_EVERY_MS, signal)
       if (signal.aborted) return
       const atMs = performance.now()
-      try {
-        await this.#engine.write((connection) => this.hold(connection))
-        this.#untilMs = atMs + LEASE_MS
-      } catch (error) {
-        if (error instanceof LeaseLostError) throw error
-        ignoreStoreError(error)
+      if (this.#lock !== undefined) {
+        await this.#lock.keep().catch((cause: unknown) => {
+          this.#epoch = undefined
+          throw new LeadLostError(this.#name, { cause })
+        })
+        this.#untilMs = atMs + LEAD_MS
       }
-      this.#onLead?.(this.leads)
     }
   }
 
@@ -96,55 +90,42 @@ export class Leader {
   async keep(signal: AbortSignal): Promise<void> {
     while (!signal.aborted)
       try {
-        const leads = await this.take()
-        this.#onLead?.(leads)
-        if (leads) await this.renew(signal)
+        if (await this.take()) await this.renew(signal)
         else await sleep(STANDBY_MS, signal)
       } catch (error) {
-        ignoreStoreError(error)
+        if (!(error instanceof StoreError)) throw error
         await sleep(STANDBY_MS, signal)
       }
-    await this.handOver().catch(ignoreStoreError)
+    await this.handOver()
   }
 
-  /** Checks and renews within a transaction. Throws LeaseLostError. */
+  /** Checks within a transaction that no other process has led since. Writers of one name follow one another. Throws LeadLostError. */
   async hold(connection: Connection): Promise<void> {
-    const now = dialectOf(this.#engine).now(this.#clock())
     const rows = await connection.run(sql`
-      update leases set expires_at_ms = ${now} + ${LEASE_MS}
-      where name = ${this.#name} and holder = ${this.#holder} and epoch = ${this.#epoch ?? 0}
+      update leaders set epoch = epoch
+      where name = ${this.#name} and epoch = ${this.#epoch ?? 0}
       returning epoch`)
     if (rows.length > 0) return
     this.#epoch = undefined
-    throw new LeaseLostError(this.#name)
+    throw new LeadLostError(this.#name)
   }
 
-  /** Lets the next process start at once. */
+  /** Lets the next process lead at once. */
   async handOver(): Promise<void> {
-    const epoch = this.#epoch
+    const lock = this.#lock
     this.#epoch = undefined
-    if (epoch === undefined) return
-    await this.#engine.write((connection) =>
-      connection.run(sql`
-        update leases set expires_at_ms = 0
-        where name = ${this.#name} and holder = ${this.#holder} and epoch = ${epoch}`),
-    )
+    this.#lock = undefined
+    await lock?.release()
   }
 
-  async #acquire(): Promise<number | undefined> {
-    const now = dialectOf(this.#engine).now(this.#clock())
-    const rows = await this.#engine.write((connection) =>
+  async #countUp(): Promise<number> {
+    const [row] = await this.#engine.write((connection) =>
       connection.run(sql`
-        insert into leases (name, holder, epoch, expires_at_ms)
-        values (${this.#name}, ${this.#holder}, 1, ${now} + ${LEASE_MS})
-        on conflict (name) do update set
-          holder = excluded.holder, epoch = leases.epoch + 1, expires_at_ms = excluded.expires_at_ms
-        where leases.expires_at_ms < ${now} or leases.expires_at_ms > ${now} + ${END_MAX_MS}
-          or leases.holder = excluded.holder
+        insert into leaders (name, epoch) values (${this.#name}, 1)
+        on conflict (name) do update set epoch = leaders.epoch + 1
         returning epoch`),
     )
-    const [row] = rows
-    return row && column.integer(row, 'epoch')
+    return column.integer(row ?? {}, 'epoch')
   }
 }
 
@@ -167,38 +148,10 @@ export function fencedBy(leader: Holding, engine: Engine): Engine {
   }
 }
 
-/** Unix milliseconds. */
-export async function leaseEnd(
-  connection: Connection,
-  name: LeaseName,
-): Promise<number | undefined> {
-  const [row] = await connection.run(sql`select expires_at_ms from leases where name = ${name}`)
-  return row && column.integer(row, 'expires_at_ms')
-}
-
-export async function isLeaseHeld(
-  connection: Connection,
-  input: {
-    readonly name: LeaseName
-    readonly dialect: Engine['dialect']
-    readonly nowMs: number
-  },
-): Promise<boolean> {
-  const now = dialectOf(input).now(input.nowMs)
-  const rows = await connection.run(sql`
-    select name from leases where name = ${input.name}
-      and expires_at_ms >= ${now} and expires_at_ms <= ${now} + ${END_MAX_MS}`)
-  return rows.length > 0
-}
-
-/** Another process leads. */
-export class LeaseLostError extends StoreError {
-  override readonly name: string = 'LeaseLostError'
-  constructor(name: LeaseName) {
-    super(`the lease "${name}" has passed to another process`)
+/** Another process leads, or the connection that held the lock was lost. */
+export class LeadLostError extends StoreError {
+  override readonly name: string = 'LeadLostError'
+  constructor(name: LeadName, options?: ErrorOptions) {
+    super(`another process leads "${name}"`, options)
   }
-}
-
-function ignoreStoreError(error: unknown): void {
-  if (!(error instanceof StoreError)) throw error
 }

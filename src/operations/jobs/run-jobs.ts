@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { sleep } from '#lib/sleep.ts'
-import { type Leader, LeaseLostError } from '#operations/jobs/leader.ts'
+import { type Leader, LeadLostError } from '#operations/jobs/leader.ts'
 
 /** Work that is done again and again, by one process at a time. */
 export interface Job {
@@ -23,6 +23,34 @@ export interface JobRun {
   readonly failedMs: number | undefined
   /** Why the last run failed; undefined if it did not. */
   readonly failure: string | undefined
+}
+
+/** How a job does in the process that leads. */
+export interface JobState extends Job {
+  /** Seconds since its last success and failure. */
+  readonly succeededAgo: number | undefined
+  readonly failedAgo: number | undefined
+  readonly failure: string | undefined
+  /** Judged by its last success, else its first run. */
+  readonly isLate: boolean
+}
+
+/** Leaves time for a run in flight. */
+const GRACE_SECONDS = 30
+
+/** The jobs that this process runs; none while it does not lead. */
+export function readJobStates(jobs: readonly Job[], runs: JobRuns): readonly JobState[] {
+  const nowMs = performance.now()
+  const ago = (ms: number | undefined) =>
+    ms === undefined ? undefined : Math.round((nowMs - ms) / 1_000)
+  return jobs.flatMap((job) => {
+    const run = runs.get(job.name)
+    if (run === undefined) return []
+    const { firstMs, succeededMs, failedMs, failure } = run
+    const waitingSeconds = (nowMs - (succeededMs ?? firstMs)) / 1_000
+    const isLate = waitingSeconds > job.everySeconds + job.budgetSeconds + GRACE_SECONDS
+    return [{ ...job, succeededAgo: ago(succeededMs), failedAgo: ago(failedMs), failure, isLate }]
+  })
 }
 
 const NEVER = { succeededMs: undefined, failedMs: undefined, failure: undefined }
@@ -51,7 +79,6 @@ async function repeat(job: OpenJob, deps: RunDeps, signal: AbortSignal): Promise
   while (!signal.aborted) {
     const { leads } = deps.leader
     if (leads) await runOnce(job, deps, signal)
-    // What another leader has noted since is newer.
     else deps.runs.delete(job.name)
     await sleep(leads ? job.everySeconds * 1_000 : STANDBY_MS, signal)
   }
@@ -67,7 +94,7 @@ async function runOnce(job: OpenJob, { logger, runs }: RunDeps, signal: AbortSig
     runs.set(name, { ...before, succeededMs: performance.now(), failure: undefined })
   } catch (error) {
     // What fails while the process ends, or once another one leads, is no failure of the job.
-    if (signal.aborted || error instanceof LeaseLostError) return
+    if (signal.aborted || error instanceof LeadLostError) return
     const failure = reasonOf(error)
     if (before.failure !== failure)
       logger.error({ job: name, err: error }, `a job failed: ${job.whileFailing}; trying again`)

@@ -3,8 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '#lib/time.ts'
-import { Leader, type LeaseName, leaseMigration } from '#operations/jobs/leader.ts'
+import { Leader, type LeadName, leadersMigration } from '#operations/jobs/leader.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { type Engine, type Migration, StoreError } from '../engine.ts'
 import { sql } from '../sql.ts'
@@ -15,7 +14,7 @@ after(() => server.stop())
 
 const ROWS = 20
 const MIGRATIONS: readonly Migration[] = [
-  leaseMigration(1),
+  leadersMigration(1),
   { id: 2, name: 'counters', sql: 'create table counters (id bigint primary key, used bigint)' },
 ]
 
@@ -102,8 +101,8 @@ test('a replica frozen inside a transaction loses its row locks, and nothing is 
 })
 
 /** Resolves once the standby leads. */
-async function takeOver(engine: Engine, name: LeaseName): Promise<void> {
-  const standby = new Leader({ engine, clock: systemClock, name })
+async function takeOver(engine: Engine, name: LeadName): Promise<void> {
+  const standby = new Leader({ engine, name })
   // Waiting for the lock may exceed the statement timeout.
   while (!(await standby.take().catch(() => false))) await sleep(250)
 }
@@ -112,7 +111,7 @@ for (const [schema, name] of [
   ['register', 'index'],
   ['accounts', 'verifier'],
 ] as const)
-  test(`a ${name} frozen inside a transaction loses its lease to the standby`, {
+  test(`a ${name} frozen inside a transaction loses the lead to the standby`, {
     timeout: 25_000,
   }, async () => {
     const options = await migrated(schema)
@@ -120,7 +119,7 @@ for (const [schema, name] of [
     try {
       const leader = await frozenIn(
         options,
-        `const leader = new Leader({ engine, clock: Date.now, name: '${name}' })
+        `const leader = new Leader({ engine, name: '${name}' })
         await leader.take()
         await engine.write(async (tx) => {
           await leader.hold(tx)

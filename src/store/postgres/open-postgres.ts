@@ -4,6 +4,7 @@ import { sql } from '../sql.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { listen } from './listen.ts'
 import { PostgresConnection, type PostgresConnectionOptions } from './postgres-connection.ts'
+import { lockSession } from './session-lock.ts'
 import { transact } from './transaction.ts'
 
 export interface PostgresOptions {
@@ -71,6 +72,7 @@ export function openPostgres(options: PostgresOptions): Engine {
       )
     },
     pool: () => pool.figures(),
+    lock: (key) => lockSession(settings, key),
     listen(channel, onNotification) {
       stopListening.push(listen(settings, channel, onNotification))
     },

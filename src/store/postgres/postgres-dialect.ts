@@ -5,7 +5,6 @@ import { freshParts, schemaParts } from './schema-parts.ts'
 import { streamByCursor } from './stream-by-cursor.ts'
 
 export const postgresDialect: Dialect = {
-  now: () => sql`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
   textColumns: sql`
     select table_name as place, column_name as name from information_schema.columns
     where table_schema = current_schema() and data_type = 'text' order by 1, 2`,

@@ -4,7 +4,6 @@ import { freshParts, schemaParts } from './schema-parts.ts'
 import { streamByKey } from './stream-by-key.ts'
 
 export const sqliteDialect: Dialect = {
-  now: (nowMs) => sql`${nowMs}`,
   textColumns: sql`
     select tables.name as place, columns.name as name
     from sqlite_master as tables join pragma_table_info(tables.name) as columns

@@ -78,17 +78,16 @@ async function startReplicas(
   world: AccountsWorld,
   { libfaketime, databaseUrl }: ClocksInput,
 ): Promise<readonly Replica[]> {
-  const start = async (role: 'start' | 'serve', skewMs: number): Promise<Replica> => {
+  const start = async (skewMs: number): Promise<Replica> => {
     const clock = makeMovedClock(libfaketime, join(world.folder, `clock-${skewMs}`))
     clock.set(skewMs)
-    const api = await world.start(role, { environment: clock.environment })
+    const api = await world.start('start', { environment: clock.environment })
     void api.exit.then(() => forgetMovedProcess(api.pid))
     await api.ready()
     return { api, clock, skewMs }
   }
-  if (databaseUrl === undefined) return [await start('start', 0)]
-  await world.start('index')
-  return [await start('serve', 0), await start('serve', SKEW_MS)]
+  if (databaseUrl === undefined) return [await start(0)]
+  return [await start(0), await start(SKEW_MS)]
 }
 
 async function callWhileClocksMove(

@@ -11,7 +11,7 @@ export async function openClusterSite(
   const cluster = await startCluster(world, replicas)
   return {
     urls: [cluster.front.url],
-    pids: () => cluster.replicas.map((each) => each.process().pid),
+    pids: () => cluster.members.map((each) => each.process().pid),
     gone: new Promise(() => undefined),
     disturb: (stop) => disturb(cluster, stop),
     reached: () => cluster.front.reached(),

@@ -10,7 +10,7 @@ export type DeathCounts = ReadonlyMap<string, number>
 const REPLICA_EVERY_MS = 1_000
 const LEADER_EVERY_MS = 20_000
 const POSTGRES_EVERY_MS = 60_000
-/** Longer than a lease. */
+/** Longer than the silence that ends the session of a leader. */
 const FROZEN_MS = 12_000
 
 /**
@@ -32,7 +32,7 @@ export async function killAround(
     }
   }
   const killReplica = async () => {
-    const ready = cluster.replicas.filter((each) => each.isReady())
+    const ready = cluster.members.filter((each) => each.isReady() && !frozen.has(each))
     const [first, second, ...rest] = ready
     if (first === undefined || second === undefined) return
     const chosen = chance.pick([first, second, ...rest])
@@ -41,22 +41,25 @@ export async function killAround(
     restarts.add(restart)
     restart.finally(() => restarts.delete(restart)).catch(() => undefined)
   }
+  const frozen = new Set<Member>()
   let turn = 0
   const endLeader = async () => {
-    const members = turn % 2 === 0 ? cluster.indexers : cluster.verifiers
+    const what = turn % 2 === 0 ? 'index' : 'jobs'
     const isInside = Math.floor(turn / 2) % 2 === 0
     const isKill = Math.floor(turn / 4) % 2 === 0
     turn += 1
-    const leader = await findLeader(members)
+    const leader = await findLeader(cluster.members, what)
     if (leader === undefined) return count('no leader found')
     const { pid } = leader.process()
-    const was = isInside && (await untilWriting(databaseUrl, leader.role)) ? 'inside' : 'outside'
+    const was = isInside && (await untilWriting(databaseUrl)) ? 'inside' : 'outside'
     if (isKill) kill(pid, 'SIGKILL')
     else kill(pid, 'SIGSTOP')
-    count(`leader of ${leader.role} ${isKill ? 'killed' : 'frozen'} ${was} a transaction`)
+    count(`leader of ${what} ${isKill ? 'killed' : 'frozen'} ${was} a transaction`)
     if (isKill) return await leader.killAndStart()
+    frozen.add(leader)
     await sleep(FROZEN_MS)
     kill(pid, 'SIGCONT')
+    frozen.delete(leader)
   }
   const crash = async () => {
     await crashPostgres(databaseUrl)
@@ -71,21 +74,23 @@ export async function killAround(
   return counts
 }
 
-async function findLeader(members: readonly Member[]): Promise<Member | undefined> {
-  for (const member of members) if (await member.leads()) return member
+async function findLeader(
+  members: readonly Member[],
+  what: 'index' | 'jobs',
+): Promise<Member | undefined> {
+  for (const member of members) if (await member.leads(what)) return member
   return undefined
 }
 
 const WRITING_MS = 3_000
 
-/** Whether a session of a role was seen that has written and not yet committed; only leaders write. */
-async function untilWriting(databaseUrl: string, role: string): Promise<boolean> {
+/** Whether a session was seen that has written and not yet committed. */
+async function untilWriting(databaseUrl: string): Promise<boolean> {
   return await withClient(databaseUrl, async (client) => {
     const endMs = performance.now() + WRITING_MS
     while (performance.now() < endMs) {
       const { rows } = await client.query(
-        'select 1 from pg_stat_activity where application_name = $1 and backend_xid is not null',
-        [`sexton ${role}`],
+        `select 1 from pg_stat_activity where application_name = 'sexton start' and backend_xid is not null`,
       )
       if (rows.length > 0) return true
     }

@@ -76,8 +76,7 @@ export async function breakPostgres(
   const databaseUrl = await postgres.createDatabase()
   const world = await startAccountsWorld({ databaseUrl, quotas: QUOTAS })
   try {
-    await world.start('index')
-    const api = await world.start('serve')
+    const api = await world.start('start')
     await api.ready()
     const faults: Readonly<Record<PostgresFault, StoreFault>> = {
       'no space': failingCalls(strace, {

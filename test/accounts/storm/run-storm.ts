@@ -31,11 +31,8 @@ const QUOTAS = { anonymous: 1_000_000, free: 1_000_000, premium: 1_000_000 }
 
 /** What an operator has who sets nothing. */
 const GUARD = {
-  SEXTON_GUARD_BURST: '',
   SEXTON_GUARD_PER_MINUTE: '',
-  SEXTON_GUARD_MINT_BURST: '',
   SEXTON_GUARD_MINT_PER_MINUTE: '',
-  SEXTON_GUARD_CLAIM_BURST: '',
   SEXTON_GUARD_CLAIM_PER_MINUTE: '',
 }
 

@@ -134,14 +134,14 @@ function planFor(calls: number): Plan {
   }
 }
 
-/** One process with every role, and further ones with the API alone. */
+/** Processes that each can lead. */
 async function startApis(world: AccountsWorld, input: TruthInput): Promise<Site> {
   const { api: more = {} } = input
   const first = await world.start('start', more)
   // Tables are there once the first is ready.
   await first.ready()
-  const serve = () => world.start('serve', more)
-  const others = await Promise.all(Array.from({ length: input.replicas - 1 }, serve))
+  const another = () => world.start('start', more)
+  const others = await Promise.all(Array.from({ length: input.replicas - 1 }, another))
   await Promise.all(others.map((each) => each.ready()))
   return siteOf([first, ...others])
 }

@@ -20,7 +20,7 @@ export interface RoleProcess {
 }
 
 export interface RoleStart {
-  readonly role: 'start' | 'serve' | 'index' | 'verify' | 'audit' | 'keys'
+  readonly role: 'start' | 'audit' | 'keys'
   /** Behind the role. */
   readonly flags?: readonly string[]
   readonly port: number

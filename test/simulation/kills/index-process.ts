@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { sqliteFiles, type Tracing, tracedBy } from '#test/strace.ts'
 
-/** A `sexton index` of its own. */
+/** A `sexton start` of its own. */
 export interface IndexProcess {
   /** Resolves when it stands at the heads with all history read, or has ended. */
   readonly settled: Promise<'caught-up' | 'ended'>
@@ -32,13 +32,13 @@ const clock = join(import.meta.dirname, 'fast-clock.ts')
 /** A run takes about a second; one that takes this long hangs. */
 const RUN_MS = 30_000
 
-/** Starts `sexton index`, with strace beside it where something is to be traced. */
+/** Starts `sexton start`, with strace beside it where something is to be traced. */
 export function startIndexProcess(
   deps: { readonly strace: string },
   place: IndexPlace,
   tracing?: Tracing,
 ): IndexProcess {
-  const command = [process.execPath, '--import', clock, 'src/operations/cli/sexton.mjs', 'index']
+  const command = [process.execPath, '--import', clock, 'src/operations/cli/sexton.mjs', 'start']
   const [program = '', ...flags] = [...wrapper(deps.strace, place, tracing), ...command]
   const child = spawn(program, flags, {
     cwd: root,
@@ -69,6 +69,8 @@ export function startIndexProcess(
 
 function environmentOf(place: IndexPlace): Readonly<Record<string, string>> {
   return {
+    PORT: '0',
+    SEXTON_METRICS_PORT: 'off',
     SEXTON_DATA: place.folder,
     SEXTON_ECOSYSTEM: place.ecosystemFile,
     LOG_LEVEL: 'info',

@@ -98,7 +98,7 @@ async function startOurs(
   const secretsFile = join(place.folder, 'secrets.txt')
   await writeFile(secretsFile, keys.map(({ secret }) => `${secret}\n`).join(''))
   const quotas = id === 'g' ? ONE : PLENTY
-  const server = await startSexton({ ...place, role: 'serve', core, nodeFlags, quotas })
+  const server = await startSexton({ ...place, apiOnly: true, core, nodeFlags, quotas })
   started(server)
   await untilServed(server)
   return { id, server, secretsFile, counted: () => countedIn(place) }

@@ -81,7 +81,7 @@ async function measure(name: string, size: Options): Promise<Times> {
     const [payer] = await fillAccounts(engine, size, note)
     if (payer === undefined) throw new Error('somebody pays')
     const quotas = { anonymous: 1_000_000, free: 1_000_000, premium: 1_000_000 }
-    const service = await startSexton({ ...place, role: 'serve', quotas, rpcUrl: server.url })
+    const service = await startSexton({ ...place, apiOnly: true, quotas, rpcUrl: server.url })
     await untilServed(service)
     for (const each of await timeEndpoints(service.url, payer, note)) {
       const path = each.path.replaceAll(payer.wallet, '{wallet}')

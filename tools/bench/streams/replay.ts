@@ -58,7 +58,7 @@ try {
   await promisify(execFile)('sync')
   print(`${values.engine}: ${last} changes`)
   const quotas = { anonymous: QUOTA, free: QUOTA, premium: QUOTA }
-  const service = await startSexton({ ...place, role: 'serve', core: SERVICE_CORE, quotas })
+  const service = await startSexton({ ...place, apiOnly: true, core: SERVICE_CORE, quotas })
   const port = Number(new URL(service.url).port)
   try {
     await untilServed(service)

@@ -56,7 +56,7 @@ interface Change {
 }
 
 /**
- * Call it in the transaction that changes the rows. The lease, held since its start, makes commits follow one another, so sequences are committed in order.
+ * Call it in the transaction that changes the rows. The leader's row, locked since its start, makes commits follow one another, so sequences are committed in order.
  */
 export async function writeFeed(
   connection: Connection,

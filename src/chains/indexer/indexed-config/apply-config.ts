@@ -36,8 +36,6 @@ export async function applyConfig(deps: ApplyDeps): Promise<readonly PartChange[
     await writeIndexedConfig(connection, file, (indexed?.sequence ?? 0) + 1)
     await valueEvents(connection, deps.prices, deps.tokens)
     if (!isNew) await resetAll(connection, unixNow(deps.clock))
-    // The removal may have outlasted the lease.
-    await leader.hold(connection)
     return isNew ? [] : changes
   })
 }

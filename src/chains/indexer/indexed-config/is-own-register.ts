@@ -9,7 +9,7 @@ export async function isOwnRegister(
   file: Pick<FileParts, 'digest'>,
 ): Promise<boolean> {
   // Applying a file locks this row first.
-  await connection.run(sql`update leases set epoch = epoch where name = 'index'`)
+  await connection.run(sql`update leaders set epoch = epoch where name = 'index'`)
   const indexed = await readIndexedConfig(connection)
   return indexed === undefined || indexed.digest === file.digest
 }

@@ -55,8 +55,6 @@ export async function setApart(
     }
     await writeStalledDataset(connection, { chainId, dataset: name, detail, waits: true })
     await resetAll(connection, unixNow(deps.clock))
-    // The removal may have outlasted the lease.
-    await deps.leader.hold(connection)
     return 'apart'
   })
 }

@@ -116,7 +116,7 @@ export class SettlingWallet {
     return new Set(young.map(({ nonce }) => nonce))
   }
 
-  /** The most that it may cost. In the leader's transaction: a process that lost its lease sends nothing more. */
+  /** The most that it may cost. In the leader's transaction: a process that lost the lead sends nothing more. */
   async #count(gwei: bigint): Promise<void> {
     const { engine, clock, gasPerDayGwei: ceilingGwei } = this.#deps
     const day = startOfDay(unixNow(clock))

@@ -51,7 +51,6 @@ async function applyFile(engine: Engine, ecosystem: Ecosystem) {
     ...deps,
     chains: ecosystem.chains,
     file,
-    onChangedFile: 'reread',
     hasWaited: false,
   })
   const source = openRpcSource({ chainId, urls: [rpcUrl] })

@@ -4,8 +4,8 @@ import { openService } from '../service.ts'
 import { serve } from './serve.ts'
 import { untilStopped } from './until-stopped.ts'
 
-/** `sexton serve`: the API alone. */
-export async function runServe(context: RoleContext): Promise<ExitCode> {
+/** `sexton start --api-only`: this process never leads. */
+export async function runApi(context: RoleContext): Promise<ExitCode> {
   const service = await openService(context)
   try {
     const served = await serve(service, await compose(service))
