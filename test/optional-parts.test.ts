@@ -140,7 +140,7 @@ describe('an ecosystem of one chain and one token', () => {
 
 /** As if so many anonymous calls had been counted. */
 async function callEarlierToday({ settings }: World, calls: number): Promise<void> {
-  const accounts = await openStore(settings.dataFolder, 'accounts', settings.accounts)
+  const accounts = await openStore(settings.dataFolder, 'accounts', settings.database)
   await accounts.write((tx) => tx.run(sql`update usage_days set used = ${calls}`))
   await accounts.close()
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { copyFileSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
@@ -18,7 +17,6 @@ import { storeFile } from '#main/store-file.ts'
 import { auditAll } from '#operations/audit/audit.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { startRole } from './accounts/world/role-process.ts'
 import { isLongVersion } from './long-version.ts'
 import { FULL_HISTORY_DAYS } from './start-own-devnet.ts'
 import { eventually } from './world.ts'
@@ -60,26 +58,6 @@ test('prepaid and x402 credits survive a fresh register and edits of payment', a
   const more = isLongVersion ? [moveStart, replaceReceiver] : []
   for (const change of [forgetRegister, ...more, withoutPayment])
     await test(`no credit is reversed: ${change.name}`, () => liveWith(change, backup))
-})
-
-test('indexing with an edited file leaves the accounts unchanged, byte for byte', async () => {
-  const file = join(settings.dataFolder, 'edited.json')
-  writeFileSync(file, JSON.stringify(replaceReceiver(world.file)))
-  const digest = () =>
-    hash('sha256', readFileSync(storeFile(settings.dataFolder, 'accounts')), 'hex')
-  const before = digest()
-  const environment = { SEXTON_DATA: settings.dataFolder, SEXTON_ECOSYSTEM: file }
-  const role = startRole({
-    ...{ role: 'start', port: 0 },
-    environment: { ...environment, SEXTON_METRICS_PORT: 'off', LOG_FORMAT: 'json' },
-  })
-  await eventually(
-    async () =>
-      /re-reading deposits on base.*history complete/s.test(role.words()) ? true : undefined,
-    30_000,
-  )
-  await role.stop()
-  assert.equal(digest(), before)
 })
 
 async function untilVerified(txHash: string): Promise<void> {

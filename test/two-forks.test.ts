@@ -73,7 +73,7 @@ describe('two nodes on different forks behind one address', () => {
       },
     })
     twin = await startTwin(world.devnet.chains.base.client, join(folder, 'twin'))
-    register = await openStore(world.settings.dataFolder, 'register', world.settings.register)
+    register = await openStore(world.settings.dataFolder, 'register', world.settings.database)
   })
   after(async () => {
     await register.close()

@@ -49,13 +49,13 @@ export function watchKeys({
   settings,
   logger,
 }: {
-  readonly settings: Pick<Settings, 'dataFolder' | 'accounts'>
+  readonly settings: Pick<Settings, 'dataFolder' | 'database'>
   readonly logger: Pick<Logger, 'info' | 'error'>
 }): (change: KeyChange) => void {
   return (change) => {
     const { kind, publicId } = change
     logger.info(change, `key ${kind}`)
-    if (settings.accounts.kind !== 'sqlite' || (kind !== 'revoked' && kind !== 'rotated')) return
+    if (settings.database.kind !== 'sqlite' || (kind !== 'revoked' && kind !== 'rotated')) return
     try {
       noteRevokedKeys(settings.dataFolder, [publicId])
     } catch (err) {

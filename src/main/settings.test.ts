@@ -10,14 +10,14 @@ describe('the settings', () => {
     const settings = readSettings({ PATH: '/bin', PORT: '' }, terminal)
     assert.equal(settings.host, '127.0.0.1')
     assert.equal(settings.port, 4020)
-    assert.deepEqual(settings.accounts, { kind: 'sqlite' })
+    assert.deepEqual(settings.database, { kind: 'sqlite' })
     assert.deepEqual(settings.trustedProxies, [])
     assert.equal(settings.log.format, 'json')
   })
 
   it('a database URL names one host: which of several is the primary is decided before it', () => {
     const read = (SEXTON_DATABASE_URL: string) =>
-      readSettings({ SEXTON_DATABASE_URL, SEXTON_CONNECTIONS: '3' }, terminal).accounts
+      readSettings({ SEXTON_DATABASE_URL, SEXTON_CONNECTIONS: '3' }, terminal).database
     const url = 'postgres://u:p@one:5432/sexton'
     assert.deepEqual(read(url), { kind: 'postgres', url, connectionsMax: 3 })
     for (const hosts of ['one,two', 'one:5432,two:5433'])

@@ -36,8 +36,8 @@ export interface Settings {
   readonly port: number
   /** Holds embedded databases and local chains. */
   readonly dataFolder: string
-  readonly register: StoreSetting
-  readonly accounts: StoreSetting
+  /** Of both stores. */
+  readonly database: StoreSetting
   /** Undefined: the local ecosystem. */
   readonly ecosystemFile: string | undefined
   /** Begins anew where the accounts of an older register are gone. */
@@ -134,21 +134,20 @@ export function readSettings(
     const perMinute = read(`SEXTON_GUARD_${name}PER_MINUTE`, fallback, count)
     return { perMinute, burst: 2 * perMinute }
   }
-  const database = read('SEXTON_DATABASE_URL', undefined, parseUrl('postgres'))
+  const url = read('SEXTON_DATABASE_URL', undefined, parseUrl('postgres'))
   const connectionsMax = read('SEXTON_CONNECTIONS', 8, parseNumber({ minimum: 2, maximum: 500 }))
   const { command } = terminal
   const application = command === undefined ? {} : { applicationName: `sexton ${command}` }
-  const store: StoreSetting =
-    database === undefined
+  const database: StoreSetting =
+    url === undefined
       ? { kind: 'sqlite' }
-      : { kind: 'postgres', url: database, connectionsMax, ...application }
+      : { kind: 'postgres', url, connectionsMax, ...application }
   const metricsHost = read('SEXTON_METRICS_HOST', '127.0.0.1', text)
   return {
     host: read('HOST', '127.0.0.1', text),
     port: read('PORT', 4020, port),
     dataFolder: read('SEXTON_DATA', '.sexton', text),
-    register: store,
-    accounts: store,
+    database,
     ecosystemFile: read('SEXTON_ECOSYSTEM', undefined, text),
     newAccounts: yes('SEXTON_NEW_ACCOUNTS'),
     webhookPrivate: yes('SEXTON_WEBHOOK_PRIVATE'),

@@ -75,17 +75,17 @@ export async function migrateStore(
 
 /** Migrates both; throws StoreError and leaves nothing open. */
 export async function openStores(
-  settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts' | 'newAccounts'>,
+  settings: Pick<Settings, 'dataFolder' | 'database' | 'newAccounts'>,
   onMigration?: OnMigration,
 ): Promise<Stores> {
-  const register = await openStore(settings.dataFolder, 'register', settings.register)
+  const register = await openStore(settings.dataFolder, 'register', settings.database)
   try {
     await refuseLostAccounts(settings, register)
   } catch (error) {
     await register.close()
     throw error
   }
-  const accounts = await openStore(settings.dataFolder, 'accounts', settings.accounts)
+  const accounts = await openStore(settings.dataFolder, 'accounts', settings.database)
   const admissions = await openAdmissions(settings)
   const close = async () => {
     const open = [register, admissions, accounts]
@@ -96,7 +96,7 @@ export async function openStores(
     await migrateStore(register, 'register', onMigration)
     const nowUnix = unixNow(systemClock)
     await accounts.write((tx) => recordRestore(tx, nowUnix))
-    if (settings.accounts.kind === 'sqlite')
+    if (settings.database.kind === 'sqlite')
       await revokeAgain(settings.dataFolder, accounts, nowUnix)
     return { register, accounts, admissions, close }
   } catch (error) {
@@ -106,19 +106,19 @@ export async function openStores(
 }
 
 /** Nothing else can keep calls waiting for a connection. */
-async function openAdmissions({ dataFolder, accounts }: Pick<Settings, 'dataFolder' | 'accounts'>) {
-  if (accounts.kind !== 'postgres') return undefined
-  const setting = { ...accounts, connectionsMax: ADMISSION_CONNECTIONS }
+async function openAdmissions({ dataFolder, database }: Pick<Settings, 'dataFolder' | 'database'>) {
+  if (database.kind !== 'postgres') return undefined
+  const setting = { ...database, connectionsMax: ADMISSION_CONNECTIONS }
   return await openStore(dataFolder, 'accounts', setting)
 }
 
 /** A register with blocks has served before, so its accounts existed. */
 async function refuseLostAccounts(
-  { dataFolder, accounts, newAccounts }: Pick<Settings, 'dataFolder' | 'accounts' | 'newAccounts'>,
+  { dataFolder, database, newAccounts }: Pick<Settings, 'dataFolder' | 'database' | 'newAccounts'>,
   register: Engine,
 ): Promise<void> {
   const file = storeFile(dataFolder, 'accounts')
-  if (newAccounts || accounts.kind === 'postgres' || existsSync(file)) return
+  if (newAccounts || database.kind === 'postgres' || existsSync(file)) return
   const served = await register
     .read({ kind: 'sql', parts: ['select 1 from positions limit 1'], values: [] })
     .catch(() => [])

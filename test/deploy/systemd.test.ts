@@ -22,8 +22,8 @@ describe('the systemd units', () => {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  it('are five, and systemd finds nothing wrong with them', async () => {
-    assert.equal(UNITS.length, 5)
+  it('are three, and systemd finds nothing wrong with them', async () => {
+    assert.equal(UNITS.length, 3)
     // Whether this machine has the package there is not what is tested.
     const files = await Promise.all(
       UNITS.map(async (name) => {

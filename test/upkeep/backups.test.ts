@@ -174,7 +174,7 @@ test('accounts are imported into an empty PostgreSQL once, audited, and the old 
     readdirSync(folder).filter((name) => name.startsWith('accounts')),
     ['accounts.sqlite.imported'],
   )
-  const accounts = await openStore('', 'accounts', settings.accounts)
+  const accounts = await openStore('', 'accounts', settings.database)
   const later = createMoneyWorld(accounts, world)
   assert.equal(await balanceOf(accounts, key), 4_500)
   await later.call(key, 3)

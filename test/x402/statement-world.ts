@@ -72,7 +72,7 @@ export async function auditText(
   jwks: unknown,
   world?: X402World,
 ): Promise<readonly string[]> {
-  const none = { dataFolder: '/nonexistent', accounts: { kind: 'sqlite' } } as const
+  const none = { dataFolder: '/nonexistent', database: { kind: 'sqlite' } } as const
   return auditStatement(
     {
       settings: world?.settings ?? none,

@@ -9,7 +9,7 @@ import type { Settings } from '../settings.ts'
 import { runIndexRole } from './index-role.ts'
 import { openRegister } from './open-register.ts'
 
-export type IndexSettings = Pick<Settings, 'dataFolder' | 'register' | 'log'>
+export type IndexSettings = Pick<Settings, 'dataFolder' | 'database' | 'log'>
 
 /** Sent in order, once each; `stop` at any time. */
 export type ToIndexWorker =

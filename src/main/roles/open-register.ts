@@ -4,10 +4,10 @@ import { migrateStore, openStore } from '../stores.ts'
 
 /** Opens the register for roles without accounts. */
 export async function openRegister(
-  settings: Pick<Settings, 'dataFolder' | 'register'>,
+  settings: Pick<Settings, 'dataFolder' | 'database'>,
   onMigration?: OnMigration,
 ): Promise<Engine> {
-  const register = await openStore(settings.dataFolder, 'register', settings.register, {
+  const register = await openStore(settings.dataFolder, 'register', settings.database, {
     ownThread: true,
   })
   try {

@@ -40,8 +40,8 @@ export interface RunningService {
 export async function runService(input: ServiceInput): Promise<RunningService> {
   const { settings, logger, clock, indexThread } = input
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
-  const { dataFolder, register, log } = settings
-  indexThread.open({ dataFolder, register, log })
+  const { dataFolder, database, log } = settings
+  indexThread.open({ dataFolder, database, log })
   const stores = await openStores(settings, reportMigrations(logger)).catch(
     async (error: unknown) => {
       await indexThread.close()

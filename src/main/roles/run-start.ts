@@ -9,7 +9,7 @@ import { untilStopped } from './until-stopped.ts'
 export async function runStart(context: RoleContext): Promise<ExitCode> {
   const { progress, settings } = context
   const hasRegister =
-    settings.register.kind === 'sqlite' && existsSync(storeFile(settings.dataFolder, 'register'))
+    settings.database.kind === 'sqlite' && existsSync(storeFile(settings.dataFolder, 'register'))
   const indexThread = hasRegister ? lazyIndexThread() : loadIndexThread()
   // Loads while the index thread does.
   const loaded = import('./start.ts')

@@ -34,8 +34,8 @@ export interface Started {
 
 /** Resolves once the API listens, so that it can be stopped. */
 export async function start(deps: StartDeps): Promise<Started> {
-  const { accounts, dataFolder, ecosystemFile } = deps.settings
-  const isShared = accounts.kind === 'postgres' && ecosystemFile !== undefined
+  const { database, dataFolder, ecosystemFile } = deps.settings
+  const isShared = database.kind === 'postgres' && ecosystemFile !== undefined
   const unlock = isShared ? () => undefined : await lockFolder(dataFolder)
   try {
     const started = await startLocked(deps)

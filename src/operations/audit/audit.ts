@@ -13,7 +13,7 @@ import type { AuditDeps } from './audit-deps.ts'
 import { auditRegister } from './audit-register.ts'
 
 export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
-  readonly settings: Pick<Settings, 'dataFolder' | 'register' | 'accounts' | 'newAccounts'>
+  readonly settings: Pick<Settings, 'dataFolder' | 'database' | 'newAccounts'>
   readonly ecosystem: Ecosystem
   readonly clock: Clock
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>
@@ -66,7 +66,7 @@ async function auditUntilStill(deps: AuditDeps): Promise<readonly string[]> {
   for (let attempt = 1; ; attempt += 1) {
     const verdict = await auditRegister(deps)
     if (verdict.kind === 'agrees') return []
-    if (verdict.kind === 'empty') return ['the register is empty: run "sexton index" first']
+    if (verdict.kind === 'empty') return ['the register is empty: run "sexton start" first']
     if (verdict.kind === 'other-file')
       return [
         `the register was built from another ecosystem file (${verdict.parts.join(', ')}); run the index with this one first, or audit with that one`,

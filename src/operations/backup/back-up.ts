@@ -18,7 +18,7 @@ export async function runBackup(
 ): Promise<void> {
   const name = `accounts-${toIso(unixNow(clock)).replaceAll(':', '')}`
   const file = join(folder, `${name}.sqlite`)
-  if (settings.accounts.kind === 'postgres')
+  if (settings.database.kind === 'postgres')
     throw new SettingsError(
       `the accounts are in PostgreSQL; run: pg_dump --schema=accounts --format=custom --file=${join(folder, `${name}.dump`)} "$SEXTON_DATABASE_URL"`,
     )

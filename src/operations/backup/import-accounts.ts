@@ -22,12 +22,12 @@ export async function runImport(
   folder: string,
 ): Promise<void> {
   const file = storeFile(folder, 'accounts')
-  if (settings.accounts.kind !== 'postgres')
+  if (settings.database.kind !== 'postgres')
     throw new SettingsError('SEXTON_DATABASE_URL: name the empty PostgreSQL to import into')
   if (!existsSync(file)) throw new SettingsError(`--from: no such file: ${file}`)
   const old = await openStore(folder, 'accounts', { kind: 'sqlite' })
   await migrateStore(old, 'accounts').finally(() => old.close())
-  const target = await openStore('', 'accounts', settings.accounts)
+  const target = await openStore('', 'accounts', settings.database)
   const source = new DatabaseSync(file)
   let counts: Counts
   try {

@@ -14,28 +14,27 @@ const REFUSED = [
 
 /** Asks PostgreSQL whether it can be reached, and keeps what it acknowledges. */
 export async function checkDatabases(
-  settings: Pick<Settings, 'register' | 'accounts'>,
+  settings: Pick<Settings, 'database'>,
 ): Promise<readonly Problem[]> {
+  const { database } = settings
+  if (database.kind === 'sqlite') return []
+  const field = 'SEXTON_DATABASE_URL'
   const problems: Problem[] = []
-  for (const name of ['register', 'accounts'] as const) {
-    const store = settings[name]
-    if (store.kind === 'sqlite') continue
-    const engine = await openStore('', name, store)
-    try {
-      const rows = await engine.read(sql`select name, setting from pg_settings`)
-      const values = new Map(rows.map((row) => [row.name, String(row.setting)]))
-      for (const { name: setting, values: refused, why } of REFUSED)
-        if (refused.includes(values.get(setting) ?? ''))
-          problems.push({
-            field: `${name} database`,
-            message: `${setting} is ${values.get(setting)}: ${why}`,
-          })
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error
-      problems.push({ field: `${name} database`, message: error.message })
-    } finally {
-      await engine.close()
-    }
+  const engine = await openStore('', 'accounts', database)
+  try {
+    const rows = await engine.read(sql`select name, setting from pg_settings`)
+    const values = new Map(rows.map((row) => [row.name, String(row.setting)]))
+    for (const { name: setting, values: refused, why } of REFUSED)
+      if (refused.includes(values.get(setting) ?? ''))
+        problems.push({
+          field,
+          message: `${setting} is ${values.get(setting)}: ${why}`,
+        })
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    problems.push({ field, message: error.message })
+  } finally {
+    await engine.close()
   }
   return problems
 }

@@ -55,7 +55,7 @@ test('check names settings of PostgreSQL that may lose acknowledged debits', asy
   const server = await startPostgres()
   context.after(() => server.stop())
   const url = await server.createDatabase()
-  const found = await checkDatabases(readSettings({ SEXTON_ACCOUNTS_URL: url }, { isTty: false }))
+  const found = await checkDatabases(readSettings({ SEXTON_DATABASE_URL: url }, { isTty: false }))
   assert.deepEqual(found.map(({ message }) => message).sort(), [
     'fsync is off: a power loss would lose debits',
     'full_page_writes is off: a power loss could damage tables',

@@ -7,15 +7,15 @@ import type { Engine } from '#store/engine.ts'
 
 /** Opens the accounts of an existing installation only: a mistyped folder must not become a new store. */
 export async function onAccounts<T>(
-  { dataFolder, accounts: setting }: Pick<Settings, 'dataFolder' | 'accounts'>,
+  { dataFolder, database }: Pick<Settings, 'dataFolder' | 'database'>,
   work: (accounts: Engine) => Promise<T>,
 ): Promise<T> {
   const file = storeFile(dataFolder, 'accounts')
-  if (setting.kind === 'sqlite' && !existsSync(file))
+  if (database.kind === 'sqlite' && !existsSync(file))
     throw new SettingsError(
       `no such file: ${file}; name the folder with --data, or set SEXTON_DATABASE_URL`,
     )
-  const accounts = await openStore(dataFolder, 'accounts', setting)
+  const accounts = await openStore(dataFolder, 'accounts', database)
   try {
     await migrateStore(accounts, 'accounts')
     return await work(accounts)

@@ -63,7 +63,7 @@ describe('the image, its commands run by hand in empty roots', {
   test('serves as a user without rights on a read-only root, is healthy, and stops on SIGTERM', async () => {
     assert.equal((await ended(image.config.healthcheck)).code, 1)
     const settings = { SEXTON_ECOSYSTEM: '/etc/ecosystem.json' }
-    const child = container([...image.config.entrypoint, 'serve'], settings)
+    const child = container([...image.config.entrypoint, 'start', '--api-only'], settings)
     const exit = once(child, 'exit')
     const origin = `http://127.0.0.1:${port}`
     const isUp = () =>

@@ -18,7 +18,7 @@ import { findMissingTransfers } from './prove-transfers.ts'
 import { readStatementFile, type TextRow, toTextRows } from './read-statement-file.ts'
 
 export interface StatementAudit {
-  readonly settings: Pick<Settings, 'dataFolder' | 'accounts'>
+  readonly settings: Pick<Settings, 'dataFolder' | 'database'>
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>
   /** Asked for where there are accounts to compare with. */
   ecosystem(): Promise<Ecosystem>
@@ -38,8 +38,8 @@ export async function auditStatement(
   if (typeof claimed === 'string') return [claimed]
   const wrong = checkArithmetic(rows)
   if (wrong.length === 0) deps.note('the opening balance and all movements are the closing balance')
-  const { accounts, dataFolder } = deps.settings
-  if (accounts.kind === 'sqlite' && !existsSync(storeFile(dataFolder, 'accounts'))) {
+  const { database, dataFolder } = deps.settings
+  if (database.kind === 'sqlite' && !existsSync(storeFile(dataFolder, 'accounts'))) {
     deps.note(`not compared with the ledger and the chain: no accounts in ${dataFolder}`)
     return wrong
   }

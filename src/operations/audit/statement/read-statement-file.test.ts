@@ -28,10 +28,10 @@ const STATEMENT: Statement = {
 }
 
 async function audit(text: string, jwks: unknown = signing.jwks): Promise<readonly string[]> {
-  const accounts = { kind: 'sqlite' } as const
+  const database = { kind: 'sqlite' } as const
   const quiet = () => undefined
   const deps = {
-    settings: { dataFolder: '/nowhere', accounts },
+    settings: { dataFolder: '/nowhere', database },
     logger: { debug: quiet, info: quiet, warn: quiet },
     ecosystem: () => Promise.reject(new Error('there are no accounts')),
     note: quiet,

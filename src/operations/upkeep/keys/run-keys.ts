@@ -43,8 +43,8 @@ export function runRevoke(
     throw new SettingsError(`not a publicId (8 hex digits): ${wrong.join(', ')}`)
   return onAccounts(context.settings, async (accounts) => {
     const outcome = await accounts.write((tx) => revokeKeys(tx, publicIds, unixNow(context.clock)))
-    const { accounts: store, dataFolder } = context.settings
-    if (store.kind === 'sqlite') noteRevokedKeys(dataFolder, outcome.revoked)
+    const { database, dataFolder } = context.settings
+    if (database.kind === 'sqlite') noteRevokedKeys(dataFolder, outcome.revoked)
     for (const publicId of outcome.revoked) report.say(`${publicId}: revoked`)
     for (const each of outcome.before) report.say(`${each}: was revoked before`)
     report.done({ ...outcome })
