@@ -4,22 +4,16 @@ import { join } from 'node:path'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import type { LocalFile } from '#chains/ecosystem/ecosystems/local.ts'
 
-/** A module of a mapping on the disk, as an operator edits it. */
-export interface WrittenModule {
-  readonly path: string
-  write(source: string): void
-}
-
+/** Writes a module of a mapping to the disk. */
 export async function withModule(
   source: string,
-  work: (module: WrittenModule) => Promise<void>,
+  work: (path: string) => Promise<void>,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
   const path = join(folder, 'digs.ts')
-  const write = (text: string) => writeFileSync(path, text)
-  write(source)
+  writeFileSync(path, source)
   try {
-    await work({ path, write })
+    await work(path)
   } finally {
     rmSync(folder, { recursive: true })
   }

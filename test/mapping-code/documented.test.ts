@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import { runCode } from '#chains/ecosystem/mapping-code.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { withModule } from './code-world.ts'
 
@@ -12,9 +13,12 @@ const guide = readFileSync(join(import.meta.dirname, '../../docs/mappings-as-cod
 const blocks = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block = '']) => block)
 const [payouts = '', batched = '', kept = '', opened = '', graves = ''] = blocks
 
-const log = {
-  ...{ blockNumber: 5, timestamp: 1_735_689_600, blockHash: '0x01', txHash: '0x02' },
-  ...{ address: '0x5fbdb2315678afecb367f032d93f642f64180aa3', logIndex: 3, args: {} },
+const event = {
+  block: { number: 5, time: 1_735_689_600, hash: '0x01' },
+  transactionHash: '0x02',
+  emitter: '0x5fbdb2315678afecb367f032d93f642f64180aa3',
+  logIndex: 3,
+  args: {},
 }
 const { holder, operator } = accounts
 const usdc = addresses.base.usdc.toLowerCase()
@@ -25,7 +29,7 @@ async function codeOf(mapping: string, module: string) {
     `data:text/javascript,${encodeURIComponent(`export default { ${mapping} }`)}`
   )
   let code: ReturnType<typeof parseEcosystem>['burns'][number]['code']
-  await withModule(module, async ({ path }) => {
+  await withModule(module, async (path) => {
     const [name = '', [entry] = []] = Object.entries<object[]>(part)[0] ?? []
     const file = { ...localEcosystem, [name]: [{ ...entry, rows: path }] }
     const ecosystem = parseEcosystem('guide', file)
@@ -38,20 +42,22 @@ async function codeOf(mapping: string, module: string) {
 test('the batched payout of the guide is a row for each wallet', async () => {
   const code = await codeOf(payouts, batched)
   const args = { wallets: [holder.toLowerCase(), operator.toLowerCase()], amounts: [3n, 4n] }
-  assert.deepEqual(code.run([{ ...log, args }]), [
-    [
-      { 'rows.amount': 3n, 'rows.recipient': holder.toLowerCase() },
-      { 'rows.amount': 4n, 'rows.recipient': operator.toLowerCase() },
-    ],
+  assert.deepEqual(runCode(code, { ...event, args }), [
+    { 'rows.amount': 3n, 'rows.recipient': holder.toLowerCase() },
+    { 'rows.amount': 4n, 'rows.recipient': operator.toLowerCase() },
   ])
 })
 
 test('the guide keeps burns from the end of the test phase on', async () => {
   const [burn] = localEcosystem.burns
-  await withModule(kept, async ({ path }) => {
+  await withModule(kept, async (path) => {
     const file = { ...localEcosystem, burns: [{ ...burn, rows: path }] }
     const code = parseEcosystem('guide', file).burns[0]?.code
-    assert.deepEqual(code?.run([log, { ...log, timestamp: log.timestamp - 1 }]), [[{}], []])
+    assert.ok(code !== undefined)
+    assert.deepEqual(runCode(code, event), [{}])
+    const { block } = event
+    const before = { ...event, block: { ...block, time: block.time - 1 } }
+    assert.deepEqual(runCode(code, before), [])
   })
 })
 
@@ -59,18 +65,11 @@ test('the grave of the guide is paid by the transfers of its transaction', async
   const code = await codeOf(opened, graves)
   const args = { digger: holder.toLowerCase(), graveId: 7n }
   const transfer = (to: string) => ({
-    ...{ ...log, address: usdc, name: 'Transfer', names: ['from', 'to', 'value'] },
-    args: { from: log.address, to: to.toLowerCase(), value: 5n },
+    ...{ ...event, emitter: usdc, name: 'Transfer' },
+    args: { from: event.emitter, to: to.toLowerCase(), value: 5n },
   })
-  const [digger, amount, graveId, token] = [args.digger, 5n, '7', usdc]
-  assert.deepEqual(code.run([{ ...log, args, logs: [transfer(holder), transfer(operator)] }]), [
-    [
-      {
-        'rows.digger': digger,
-        'rows.amount': amount,
-        'rows.graveId': graveId,
-        'rows.token': token,
-      },
-    ],
+  const logs = [transfer(holder), transfer(operator)]
+  assert.deepEqual(runCode(code, { ...event, args, logs }), [
+    { 'rows.digger': args.digger, 'rows.amount': 5n, 'rows.graveId': '7', 'rows.token': usdc },
   ])
 })

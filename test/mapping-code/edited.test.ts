@@ -17,30 +17,39 @@ const both = eachEngine(startPostgres, registerMigrations)
 const { grave, graveyard } = addresses.base
 const { holder, operator } = accounts
 
-const PLAIN = 'export function amount({ args }) { return args.amount }\n'
-const DOUBLE = 'export function amount({ args }) { return args.amount * 2n }\n'
+const rowsOf = (amount: string) =>
+  `export const rows = ({ args }) => [{ ...args, amount: ${amount} }]\n`
+
+/** One module, and the same after an edit. */
+function withModules(work: (before: string, after: string) => Promise<void>): Promise<void> {
+  return withModule(rowsOf('args.amount'), (before) =>
+    withModule(rowsOf('args.amount * 2n'), (after) => work(before, after)),
+  )
+}
 
 both('an edited module re-indexes its own dataset, and no other', ({ engine: register }) =>
-  withModule(PLAIN, async (module) => {
+  withModules(async (plain, double) => {
     const node = await serveChain(
       baseWith(
         [logOf.mint(grave, operator, 9n), logOf.burn(grave, operator, 2n)],
         [logOf.dig(graveyard, holder, 1n, 5n)],
       ).addEmpty(120),
     )
-    const ecosystemNow = () =>
+    const ecosystemWith = (rows: string) =>
       localEcosystemAt({ base: node.url }, (all) => {
         const file = onBase(all)
         return {
           ...file,
-          graveDigs: file.graveDigs.map(({ amount: _, ...dig }) => ({ ...dig, rows: module.path })),
+          graveDigs: file.graveDigs.map(({ digger: _, graveId: __, amount: ___, ...dig }) => ({
+            ...dig,
+            rows,
+          })),
         }
       })
     try {
-      await indexAll(register, ecosystemNow())
-      assert.deepEqual((await applyFile(register, ecosystemNow())).changes, [])
-      module.write(DOUBLE)
-      const ecosystem = ecosystemNow()
+      await indexAll(register, ecosystemWith(plain))
+      assert.deepEqual((await applyFile(register, ecosystemWith(plain))).changes, [])
+      const ecosystem = ecosystemWith(double)
       const ahead = dataRoutesOf({ register, ecosystem })
       const refused = await refusalOf(ahead, '/api/grave-digs')
       assert.equal(refused.code, 'data_not_ready', 'a replica with other bytes than the index')

@@ -19,7 +19,6 @@ const clock = Date.now
 /** Rows of the digs whose grave is even, one for each transfer beside. */
 const BESIDE = `export function rows({ args, logs }) {
   if (args.graveId === 3n) throw new Error('grave 3 is cursed')
-  if (args.graveId === 13n) for (;;) {}
   if (args.graveId % 2n === 1n) return []
   return logs.map((log) => ({ digger: args.digger, amount: log.args.value }))
 }
@@ -35,7 +34,7 @@ async function check(ids: readonly bigint[], source = BESIDE) {
   const node = await serveChain(baseWith(...ids.map(tx)))
   try {
     let outcome: { rows: readonly string[]; errors: readonly Problem[] } = { rows: [], errors: [] }
-    await withModule(source, async ({ path }) => {
+    await withModule(source, async (path) => {
       const withTransfers = digsBy(path, { with: [{ address: grave, event: transfer }] })
       const ecosystem = localEcosystemAt({ base: node.url }, (file) => withTransfers(onBase(file)))
       const file = join(path, '../sexton.json')
@@ -67,14 +66,6 @@ test('check runs the module on the newest logs, and shows each row and why there
 
 test('check is wrong if a log becomes an anomaly', async () => {
   const { errors } = await check([3n])
-  const message = 'not counted, reported as an anomaly: digs.ts: line 2: Error: grave 3 is cursed'
+  const message = 'not counted, reported as an anomaly: digs.ts: Error: grave 3 is cursed'
   assert.deepEqual(errors, [{ field: 'graveDigs[0].rows', message }])
-})
-
-test('check is wrong if a log stalls its dataset', async () => {
-  const [error] = (await check([13n])).errors
-  assert.match(
-    error?.message ?? '',
-    /^stalls the dataset, which nothing skips: digs.ts: took more than 1000 ms at log 1 of 0x/,
-  )
 })

@@ -145,7 +145,7 @@ function statusAt(asOfUnix: number, backfill: ChainStatus['backfill']): IndexSta
   const numbers = { blockNumber: 0, headNumber: 0, safeNumber: 0, finalizedNumber: 0 }
   const status = { chain, blockHash: '0x', blockTimeUnix: asOfUnix, backfill }
   return {
-    chains: [{ ...status, ...numbers, stall: null, timesForgotten: 0, setApart: [] }],
+    chains: [{ ...status, ...numbers, stall: null, timesForgotten: 0 }],
     unread: [],
     otherParts: [],
     unknown: [],

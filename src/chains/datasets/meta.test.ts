@@ -27,7 +27,6 @@ function gapOf(startBlock: number, read: number, newestFrom: number) {
     },
     stall: null,
     timesForgotten: 0,
-    setApart: [],
   }
   const index = {
     chains: [status],

@@ -25,22 +25,16 @@ export function reindexingOf(status: IndexStatus, file: FileParts): readonly Rei
 }
 
 function reindexingOn(status: ChainStatus, file: FileParts): readonly Reindexing[] {
-  const { chain, backfill, timesForgotten, blockNumber, setApart } = status
-  const waiting = setApart.map((dataset) => {
-    const range = { fromBlock: chain.startBlock, toBlock: blockNumber }
-    return { chain, dataset, ...range, isEmpty: true }
-  })
-  if (backfill === null || timesForgotten === 0) return waiting
+  const { chain, backfill, timesForgotten, blockNumber } = status
+  if (backfill === null || timesForgotten === 0) return []
   const { newestFrom, folded, datasets } = backfill
-  const names = (datasets ?? datasetsOf(file, chain)).filter((name) => !setApart.includes(name))
-  const read = names.map((dataset) => {
+  return (datasets ?? datasetsOf(file, chain)).map((dataset) => {
     const upTo = dataset === HOLDERS ? folded : backfill.read
     const isNewestThere = datasets === null && dataset !== HOLDERS
     const toBlock = isNewestThere ? newestFrom.number - 1 : blockNumber
     const isEmpty = upTo.hash === '0x' && !isNewestThere
     return { chain, dataset, fromBlock: upTo.number + 1, toBlock, isEmpty }
   })
-  return [...read, ...waiting]
 }
 
 function datasetsOf({ parts }: FileParts, chain: Chain): readonly string[] {

@@ -7,7 +7,7 @@ export type {
   EventValue,
   GraveDigRow,
   MappedEvent,
-} from './mapping-code/module-types.ts'
+} from './module-types.ts'
 
 /** Gives an ecosystem file its types: `export default defineEcosystem({ ... })`. */
 export function defineEcosystem(file: EcosystemFile): EcosystemFile {

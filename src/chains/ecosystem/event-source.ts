@@ -3,7 +3,7 @@ import type { JsonMembers } from '#lib/json.ts'
 import type { EmittedEvent } from './emitted-event.ts'
 import type { EventArguments } from './event-arguments.ts'
 import type { FoundContracts } from './found-contracts.ts'
-import type { MappingCode } from './mapping-code/mapping-code.ts'
+import type { MappingCode } from './mapping-code.ts'
 import type { Emitters, PricedToken } from './priced-token.ts'
 
 export interface EventSource extends EmittedEvent {

@@ -2,7 +2,6 @@ import type { Position } from '#chains/chain/chain-event.ts'
 import type { LogColumns } from '#chains/chain/columns/log-columns.ts'
 import { UnlistedTokenError } from '#chains/ecosystem/event-arguments.ts'
 import type { Origins } from '#chains/ecosystem/event-source.ts'
-import { CodeStallError } from '#chains/ecosystem/mapping-code/module-realm.ts'
 import { type Log, placeOf } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
@@ -10,7 +9,6 @@ import type { DatedAmount, TimeRange } from './events/time-range.ts'
 import type { Changes } from './feed/changes.ts'
 import type { PartEntry } from './indexed-config/file-part.ts'
 import { type Selector, selectLogs } from './select-logs.ts'
-import { StalledDatasetError } from './stalled-datasets/stalled-dataset-error.ts'
 
 export type { Position } from '#chains/chain/chain-event.ts'
 
@@ -34,8 +32,8 @@ export interface Dataset<Fact> {
   builtFrom(chainId: number): readonly PartEntry[]
   /** Returns nothing if the log does not match after all; throws if it is unreadable. Must be pure. */
   decode(log: Log): readonly Fact[]
-  /** Logs that are decoded together, once all logs of their blocks are read. */
-  readonly code?: CodeDecoder<Fact>
+  /** Logs that are decoded once all logs of their transactions are read. */
+  readonly together?: TogetherDecoder<Fact>
   /** Set on the dataset that finds the contracts of others. */
   readonly origins?: Origins
   /** Makes what new blocks bring known before it is stored; `load` forgets it if it never is. */
@@ -59,10 +57,10 @@ export interface Dataset<Fact> {
   readonly openHistory?: (chainId: number, newestFromUnix: number) => HistoryFold
 }
 
-export interface CodeDecoder<Fact> {
-  isRead(log: Log): boolean
-  /** Throws CodeStallError; what it returns is as `decode`. */
-  decode(logs: readonly Log[]): Promise<(log: Log) => readonly Fact[]>
+export interface TogetherDecoder<Fact> {
+  isWaiting(log: Log): boolean
+  /** What it returns is as `decode`. */
+  decode(logs: readonly Log[]): (log: Log) => readonly Fact[]
 }
 
 export type Store = (change: Change) => Promise<void>
@@ -81,7 +79,7 @@ export interface HistoryFold {
 }
 
 /** Hides the fact type, so that all datasets fit into one list. */
-export interface AnyDataset extends Omit<Dataset<never>, 'decode' | 'code' | 'apply'> {
+export interface AnyDataset extends Omit<Dataset<never>, 'decode' | 'together' | 'apply'> {
   /** Decodes now, stores later. */
   stage(report: ReportLog): Staged
 }
@@ -99,13 +97,13 @@ export interface Staged {
   readonly size: number
   takeLogs(logs: readonly Log[]): void
   takeColumns(columns: LogColumns): void
-  /** Ends taking. Throws StalledDatasetError. */
-  seal(): Promise<void>
+  /** Ends taking. */
+  seal(): void
   apply(change: Change): Promise<void>
 }
 
 export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
-  const { decode, code, apply, ...rest } = dataset
+  const { decode, together, apply, ...rest } = dataset
   const selection = selectLogs(dataset.selectors)
   return {
     ...rest,
@@ -123,7 +121,7 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
       }
       const take = (logs: readonly Log[]) => {
         for (const log of logs) {
-          if (code?.isRead(log) === true) {
+          if (together?.isWaiting(log) === true) {
             later.push(log)
             laterSize += 1 + log.data.length / CHARACTERS_PER_ROW
           } else add(log, decode)
@@ -135,13 +133,11 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
         },
         takeLogs: (logs) => take(selection.ofLogs(logs)),
         takeColumns: (columns) => take(selection.ofColumns(columns)),
-        async seal() {
+        seal() {
           const logs = later.splice(0)
           laterSize = 0
-          if (code === undefined || logs.length === 0) return
-          const read = await code.decode(logs).catch((error: unknown) => {
-            throw stalledBy(error, rest.name)
-          })
+          if (together === undefined || logs.length === 0) return
+          const read = together.decode(logs)
           for (const log of logs) add(log, read)
         },
         apply: (change) => (facts.size > 0 ? apply(change, facts.inOrder()) : Promise.resolve()),
@@ -152,10 +148,6 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
 
 /** Two words of a log's data, such as a wallet and its amount. */
 const CHARACTERS_PER_ROW = 128
-
-function stalledBy(error: unknown, dataset: string): unknown {
-  return error instanceof CodeStallError ? new StalledDatasetError(dataset, error) : error
-}
 
 /** Merges facts into chain order, since filters bring theirs one after another. */
 class OrderedFacts<Fact> {

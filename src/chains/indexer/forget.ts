@@ -4,7 +4,6 @@ import { endBackfill } from './backfill/backfill-row.ts'
 import type { AnyDataset } from './dataset.ts'
 import { noteForgotten } from './forgotten-chains.ts'
 import { forgetPosition } from './positions.ts'
-import { forgetStalledDataset } from './stalled-datasets/table.ts'
 import type { Transaction } from './transaction.ts'
 import { forgetUnknown } from './unknown-figures.ts'
 
@@ -28,7 +27,6 @@ export async function removeDatasets(
     await (dataset.forget?.(change) ?? dataset.revert(change, BEFORE_ALL))
     await connection.run(sql`
       delete from anomalies where chain_id = ${chainId} and dataset = ${dataset.name}`)
-    await forgetStalledDataset(connection, { chainId, dataset: dataset.name })
     await forgetUnknown(connection, { chainId, dataset: dataset.name })
   }
   await change.unvalueMoved()

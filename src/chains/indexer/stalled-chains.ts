@@ -10,7 +10,6 @@ import {
 } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { StalledDatasetError } from './stalled-datasets/stalled-dataset-error.ts'
 
 export const stalledChainsMigration: Migration = {
   id: 2040,
@@ -144,8 +143,7 @@ function stallOf(error: unknown): Stall | undefined {
   const detail = error instanceof Error ? error.message : String(error)
   // The store refuses the same data again.
   if (error instanceof ConstraintError) return { reason: 'unusable_data', detail }
-  // A stall of code concerns one dataset, not the chain.
-  if (error instanceof StoreError || error instanceof StalledDatasetError) return undefined
+  if (error instanceof StoreError) return undefined
   if (error instanceof DeepReorgError) return { reason: 'deep_reorg', detail }
   if (error instanceof UnlinkedBlocksError) return { reason: 'unlinked_blocks', detail }
   return { reason: error instanceof RpcError ? 'unreadable_node' : 'unusable_data', detail }

@@ -10,7 +10,6 @@ import { readForgotten } from './forgotten-chains.ts'
 import type { FileParts, PartChange } from './indexed-config/file-part.ts'
 import { partsThatDiffer, readIndexedConfig } from './indexed-config/tables.ts'
 import { readStalls, type Stall } from './stalled-chains.ts'
-import { readStalledDatasets } from './stalled-datasets/table.ts'
 import { readUnknown, type UnknownFigure } from './unknown-figures.ts'
 
 export interface ChainStatus {
@@ -24,8 +23,6 @@ export interface ChainStatus {
   readonly backfill: Backfill | null
   readonly stall: Stall | null
   readonly timesForgotten: number
-  /** Datasets that are not read, since their code stalls. */
-  readonly setApart: readonly string[]
 }
 
 export interface IndexStatus {
@@ -44,7 +41,7 @@ export async function readIndexStatus(
   chains: readonly Chain[],
   file?: FileParts,
 ): Promise<IndexStatus | undefined> {
-  const [found, backfills, stalls, indexed, unknown, stalled] = await allEnded([
+  const [found, backfills, stalls, indexed, unknown] = await allEnded([
     connection.run(sql`
       select positions.chain_id, number, hash, timestamp_unix,
         head_number, safe_number, finalized_number, coalesce(times, 0) as times_forgotten
@@ -53,7 +50,6 @@ export async function readIndexStatus(
     readStalls(connection),
     readIndexedConfig(connection),
     readUnknown(connection),
-    readStalledDatasets(connection),
   ])
   const byId = new Map(found.map((row) => [column.integer(row, 'chain_id'), row]))
   const unread = chains.filter(({ id }) => !byId.has(id))
@@ -66,9 +62,7 @@ export async function readIndexStatus(
     const row = byId.get(chain.id)
     const backfill = backfills.get(chain.id) ?? null
     const stall = stalls.get(chain.id) ?? null
-    const apart = stalled.filter(({ chainId, waits }) => chainId === chain.id && waits)
-    const setApart = apart.map(({ dataset }) => dataset)
-    return row === undefined ? [] : [toStatus(chain, row, { backfill, stall, setApart })]
+    return row === undefined ? [] : [toStatus(chain, row, { backfill, stall })]
   })
   return {
     chains: statuses,
@@ -93,7 +87,7 @@ export function digestOfUnknown(unknown: readonly UnknownFigure[]): readonly str
 function toStatus(
   chain: Chain,
   row: Row,
-  more: Pick<ChainStatus, 'backfill' | 'stall' | 'setApart'>,
+  more: Pick<ChainStatus, 'backfill' | 'stall'>,
 ): ChainStatus {
   return {
     chain,

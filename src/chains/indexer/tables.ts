@@ -10,7 +10,6 @@ import { foundContractsMigration } from './found-contracts/table.ts'
 import { indexedConfigMigration } from './indexed-config/tables.ts'
 import { nodeStatesMigration } from './node-states.ts'
 import { stalledChainsMigration } from './stalled-chains.ts'
-import { stalledDatasetsMigration } from './stalled-datasets/table.ts'
 import { unknownFiguresMigration } from './unknown-figures.ts'
 
 /** Ids 2000 to 2099. */
@@ -69,6 +68,5 @@ export const indexerMigrations: readonly Migration[] = [
     payload: "''",
   }),
   unknownFiguresMigration,
-  stalledDatasetsMigration,
   foundContractsMigration,
 ]

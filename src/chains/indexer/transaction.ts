@@ -36,7 +36,7 @@ export async function stageLogs(
     dataset.learn?.(logs)
     return each
   })
-  for (const each of staged) await each.seal()
+  for (const each of staged) each.seal()
   return { staged, anomalies }
 }
 

@@ -7,7 +7,7 @@ import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import { compareRegisters } from '#chains/indexer/compare-registers.ts'
 import { rebuildIndex } from '#chains/indexer/rebuild.ts'
-import { type ChainStatus, type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
+import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
 import { impossibleBurns } from '#chains/statistics/impossible-burns.ts'
 import { REGISTER_WRITER } from '#main/stores.ts'
 import { Leader } from '#operations/jobs/leader.ts'
@@ -39,7 +39,8 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
     if (status === undefined) return { kind: 'empty' }
     const parts = status.otherParts.flatMap(({ fields }) => fields)
     if (parts.length > 0) return { kind: 'other-file', parts }
-    const reading = status.unread[0] ?? status.chains.find(isIncomplete)?.chain
+    const reading =
+      status.unread[0] ?? status.chains.find(({ backfill }) => backfill !== null)?.chain
     if (reading !== undefined) return { kind: 'incomplete', chain: reading.name }
     const left = await leftChain(deps, status)
     if (left !== undefined) return { kind: 'moved', chain: left }
@@ -54,10 +55,6 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
     const moved = await leftChain(deps, status)
     return moved === undefined ? { kind: 'differs', difference } : { kind: 'moved', chain: moved }
   })
-}
-
-function isIncomplete({ backfill, setApart }: ChainStatus): boolean {
-  return backfill !== null || setApart.length > 0
 }
 
 async function leftChain(deps: AuditDeps, status: IndexStatus): Promise<string | undefined> {

@@ -10,7 +10,6 @@ import {
 } from '#chains/indexer/mappings.ts'
 import { NOTED_SECONDS, readNodeStates } from '#chains/indexer/node-states.ts'
 import { isUnusable, readStalls, type Stall } from '#chains/indexer/stalled-chains.ts'
-import { readStalledDatasets } from '#chains/indexer/stalled-datasets/table.ts'
 import {
   type ChainStatus,
   conditionOf,
@@ -36,13 +35,6 @@ type Parts = Readonly<Record<string, string>>
 /** What `/readyz` shows, in this order. */
 const CHECKS: readonly ((deps: ReadinessDeps, seen: Seen) => Parts | Promise<Parts>)[] = [
   (_deps, { anomalies }) => describeLogs(anomalies),
-  (_deps, { stalled }) =>
-    Object.fromEntries(
-      stalled.map(({ chain, dataset, detail }) => [
-        `code of ${dataset} on ${chain}`,
-        `stalled, nothing is skipped: ${detail}`,
-      ]),
-    ),
   (_deps, { burns }) =>
     Object.fromEntries(burns.map(({ token, detail }) => [`burns ${token}`, `WRONG: ${detail}`])),
   describeChains,
@@ -232,19 +224,12 @@ interface Findings {
   /** Burns above the minted supply, of tokens whose transfers match their contract's. */
   readonly burns: readonly ImpossibleBurns[]
   readonly anomalies: readonly MappingAnomalies[]
-  /** Datasets whose code stalls. */
-  readonly stalled: readonly {
-    readonly chain: string
-    readonly dataset: string
-    readonly detail: string
-  }[]
 }
 
 const NO_FINDINGS: Findings = {
   proofs: new Map(),
   burns: [],
   anomalies: [],
-  stalled: [],
 }
 
 async function readFindings(connection: Connection, ecosystem: Ecosystem): Promise<Findings> {
@@ -257,10 +242,6 @@ async function readFindings(connection: Connection, ecosystem: Ecosystem): Promi
     proofs,
     burns: await impossibleBurns(connection, proven),
     anomalies: await readMappingAnomalies(connection, ecosystem),
-    stalled: (await readStalledDatasets(connection)).flatMap(({ chainId, ...each }) => {
-      const chain = chains.find(({ id }) => id === chainId)
-      return chain === undefined ? [] : [{ ...each, chain: chain.name }]
-    }),
   }
 }
 

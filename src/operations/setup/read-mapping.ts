@@ -2,9 +2,8 @@ import type { ChainSource, SourceLog } from '#chains/chain/chain-source.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
 import type { EventReading, EventSource } from '#chains/ecosystem/event-source.ts'
-import { CodeStallError } from '#chains/ecosystem/mapping-code/module-realm.ts'
 import { makeEventReader } from '#chains/indexer/decode-event.ts'
-import { type MappedRow, makeCodeReader } from '#chains/indexer/events/code-reader.ts'
+import { type MappedRow, makeRowReader } from '#chains/indexer/events/row-reader.ts'
 import { type Hash, showAddress } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import { formatDecimal } from '#lib/decimal.ts'
@@ -18,7 +17,7 @@ export type ReadLog =
     }
   | { readonly kind: 'left-out'; readonly by: 'where' | 'code' }
   | {
-      readonly kind: 'anomaly' | 'stall'
+      readonly kind: 'anomaly'
       readonly args: MappedRow['args']
       readonly reason: string
     }
@@ -35,12 +34,10 @@ export async function readMapping(
     const [matched] = makeEventReader([source])(own)
     if (matched === undefined) return { kind: 'left-out', by: 'where' }
     args = matched.args
-    const code = makeCodeReader([source])
-    const rows = code === undefined ? [matched] : (await code.read([own, ...beside]))(own)
+    const rows = makeRowReader([source])(own, [own, ...beside])
     if (rows.length === 0) return { kind: 'left-out', by: 'code' }
     return { kind: 'rows', args, rows: rows.map((row) => source.read(row.args)) }
   } catch (error) {
-    if (error instanceof CodeStallError) return { kind: 'stall', args, reason: error.message }
     if (error instanceof DecodeError) return { kind: 'anomaly', args, reason: error.message }
     throw error
   }
@@ -77,8 +74,7 @@ function dated(log: SourceLog, time: number): Log {
 }
 
 /** Says why a log adds nothing to the figures. */
-export function whyNotRead({ kind, reason }: Extract<ReadLog, { reason: string }>): string {
-  if (kind === 'stall') return `stalls the dataset, which nothing skips: ${reason}`
+export function whyNotRead({ reason }: Extract<ReadLog, { reason: string }>): string {
   return `not counted, reported as an anomaly: ${reason}`
 }
 

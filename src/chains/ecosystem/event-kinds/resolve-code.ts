@@ -1,5 +1,4 @@
-import { computed, type RowMember } from '../mapping-code/mapping-code.ts'
-import { type CodeModule, ModuleError, readModule } from '../mapping-code/read-module.ts'
+import { type CodeModule, computed, loadModule, type RowMember } from '../mapping-code.ts'
 import type { MappingContext } from './event-kind.ts'
 
 interface Mapping {
@@ -25,7 +24,7 @@ export function readByCode<Entry extends Mapping>(
 ): Entry & Coded {
   if (entry.rows === undefined) return { ...entry, decided: [] }
   const module = load(context, entry.rows)
-  const decided = decidedBy(context, entry, { module, members })
+  const decided = decidedBy(entry, module, members)
   const named = decided.map((member) => {
     if (entry[member.field as keyof Entry] !== undefined)
       context.resolver.problems.add(
@@ -38,37 +37,30 @@ export function readByCode<Entry extends Mapping>(
 }
 
 function load({ resolver, field }: MappingContext, path: string): CodeModule | undefined {
+  const member = `${field}.rows`
+  let module: CodeModule
   try {
-    return readModule(path)
+    module = loadModule(path)
   } catch (error) {
-    if (error instanceof ModuleError) return resolver.problems.add(`${field}.rows`, error.message)
-    throw error
+    return resolver.problems.add(
+      member,
+      `cannot be loaded: ${error instanceof Error ? error.message : error}`,
+    )
   }
+  const { file, rows, keep } = module
+  if ((rows === undefined) === (keep === undefined))
+    resolver.problems.add(member, `${file} must export either a function "rows" or one "keep"`)
+  return module
 }
 
-/** `rows` decides everything, other functions what they are named after. */
+/** `keep` decides no field; `rows` decides all. */
 function decidedBy(
-  { resolver, field }: MappingContext,
   { token }: Mapping,
-  {
-    module,
-    members,
-  }: { readonly module: CodeModule | undefined; readonly members: readonly RowMember[] },
+  module: CodeModule | undefined,
+  members: readonly RowMember[],
 ): readonly RowMember[] {
-  if (module === undefined) return members
-  const { file, functions } = module
-  const possible = token === undefined ? members : members.filter(({ name }) => name !== 'token')
-  const alone = ['keep', ...possible.map(({ name }) => name)]
-  const wanted = functions.includes('rows') ? ['rows'] : alone
-  const unknown = functions.filter((name) => !wanted.includes(name))
-  if (unknown.length > 0 || functions.length === 0)
-    resolver.problems.add(
-      `${field}.rows`,
-      `${file} exports ${unknown.join(', ') || 'nothing'}; it can export "rows", or any of ${alone.join(', ')}`,
-    )
-  return functions.includes('rows')
-    ? possible
-    : possible.filter(({ name }) => functions.includes(name))
+  if (module !== undefined && module.rows === undefined) return []
+  return token === undefined ? members : members.filter(({ name }) => name !== 'token')
 }
 
 /** Stands for a field that is missing. */

@@ -1,10 +1,9 @@
 import { type AbiEvent, from, getSelector } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
-import { argumentNames, describeEvent, type EmittedEvent } from '../emitted-event.ts'
+import { describeEvent, type EmittedEvent } from '../emitted-event.ts'
 import type { EventSource, Factory } from '../event-source.ts'
 import { FoundContracts } from '../found-contracts.ts'
-import { isComputed, MappingCode, type RowMember } from '../mapping-code/mapping-code.ts'
-import type { CodeModule } from '../mapping-code/read-module.ts'
+import { type CodeModule, isComputed, type MappingCode, type RowMember } from '../mapping-code.ts'
 import type { Chain } from '../priced-token.ts'
 import type { MappingContext } from './event-kind.ts'
 import { resolveWhere, type Where } from './resolve-where.ts'
@@ -44,7 +43,7 @@ export function resolveEvent(context: MappingContext, mapping: Mapping): MappedE
   const token = mapping.token === undefined ? null : resolver.token(`${field}.token`, mapping.token)
   const where = resolveWhere(resolver, field, { event, where: mapping.where ?? {} })
   if (chain === undefined || token === undefined) return undefined
-  const code = resolveCode(context, mapping, { chain, address, event })
+  const code = resolveCode(context, mapping, { chain, address })
   const made = mapping.contracts && resolveFactory(context, mapping.contracts, { chain, address })
   return {
     chain,
@@ -93,7 +92,7 @@ function resolveFactory(
 function resolveCode(
   context: MappingContext,
   { module, ...mapping }: Mapping,
-  { chain, address, event }: Pick<MappedEvent, 'chain' | 'address' | 'event'>,
+  { chain, address }: Pick<MappedEvent, 'chain' | 'address'>,
 ): MappingCode | undefined {
   const companions = (mapping.with ?? []).flatMap((beside, index) =>
     resolveBeside(context, `with[${index}]`, { chain, address, ...beside }),
@@ -108,11 +107,7 @@ function resolveCode(
       context.resolver.problems.add(`${context.field}.with`, 'is for mappings with rows; remove it')
     return undefined
   }
-  return new MappingCode(module, {
-    names: argumentNames(event),
-    members: mapping.decided ?? [],
-    companions,
-  })
+  return { ...module, members: mapping.decided ?? [], companions }
 }
 
 function resolveBeside(

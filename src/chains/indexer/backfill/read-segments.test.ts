@@ -22,7 +22,7 @@ const dataset: AnyDataset = {
     size: 0,
     takeLogs: () => undefined,
     takeColumns: () => undefined,
-    seal: async () => undefined,
+    seal: () => undefined,
     apply: async () => undefined,
   }),
   revert: async () => undefined,

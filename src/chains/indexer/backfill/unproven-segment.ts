@@ -148,7 +148,7 @@ export class UnprovenSegment {
     const end = headers.get(to)
     if (end === undefined)
       throw new RpcError(`the node returned logs up to ${to} but not that block`)
-    for (const each of this.#staged) await each.seal()
+    for (const each of this.#staged) each.seal()
     const { from } = this
     const read = { from, end, logs: this.#logs, staged: this.#staged, drained }
     return { ...read, anomalies: this.#anomalies, foldedAnomalies: this.#foldedAnomalies }

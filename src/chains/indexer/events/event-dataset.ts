@@ -1,13 +1,13 @@
 import { describeEvent } from '#chains/ecosystem/emitted-event.ts'
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
-import type { MappingCode } from '#chains/ecosystem/mapping-code/mapping-code.ts'
+import type { MappingCode } from '#chains/ecosystem/mapping-code.ts'
 import type { Log } from '#domain/chain.ts'
 import type { JsonMembers } from '#lib/json.ts'
 import type { Dataset } from '../dataset.ts'
-import { makeEventReader, selectorsOf } from '../decode-event.ts'
-import { type MappedRow, makeCodeReader } from './code-reader.ts'
+import { selectorsOf } from '../decode-event.ts'
 import type { EventFact } from './event.ts'
 import { forgetMatched, noteMatched } from './matched-mappings.ts'
+import { type MappedRow, makeRowReader, makeWaiting, transactionOf } from './row-reader.ts'
 import { forgetEvents, revertEvents, storeEvents } from './store-events.ts'
 
 export function makeEventDataset(input: {
@@ -17,8 +17,8 @@ export function makeEventDataset(input: {
   readonly byAccount: boolean
   readonly sources: readonly EventSource[]
 }): Dataset<EventFact> {
-  const readEvent = makeEventReader(input.sources)
-  const code = makeCodeReader(input.sources)
+  const readRows = makeRowReader(input.sources)
+  const isWaiting = makeWaiting(input.sources)
   const matched = new Set<EventSource>()
   // One event, even if two mappings match.
   const toFacts = (log: Log, [first, ...others]: readonly MappedRow[]) => {
@@ -43,13 +43,13 @@ export function makeEventDataset(input: {
         const field = `${input.part}[${index}]`
         return [{ field, facts, ...(where !== undefined && { fieldOf: { where } }) }]
       }),
-    decode: (log) => toFacts(log, readEvent(log)),
-    ...(code && {
-      code: {
-        isRead: code.isRead,
-        async decode(logs) {
-          const rowsOf = await code.read(logs)
-          return (log) => toFacts(log, rowsOf(log))
+    decode: (log) => toFacts(log, readRows(log, [])),
+    ...(isWaiting && {
+      together: {
+        isWaiting,
+        decode(logs) {
+          const transactions = Map.groupBy(logs, transactionOf)
+          return (log) => toFacts(log, readRows(log, transactions.get(transactionOf(log)) ?? []))
         },
       },
     }),

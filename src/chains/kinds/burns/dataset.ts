@@ -18,7 +18,12 @@ import { revertUnminted, storeUnminted, type Unminted } from './unminted.ts'
  */
 export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
   const { part, dataset: name, byAccount } = burns
-  const { code, ...base } = makeEventDataset({ name, part, byAccount, sources: ecosystem.burns })
+  const { together, ...base } = makeEventDataset({
+    name,
+    part,
+    byAccount,
+    sources: ecosystem.burns,
+  })
   const tokens = ecosystem.burns.length === 0 ? new Map<string, Minted>() : mintedTokens(ecosystem)
   const bridges = ecosystem.bridges.filter(({ chain }) =>
     [...tokens.values()].some(({ chainId }) => chainId === chain.id),
@@ -53,11 +58,11 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
         .map((each) => ({ field: 'tokens', facts: { ...eventFacts(each), ...each.facts } })),
     ],
     decode: (log) => toBurnLogs(log, base.decode(log)),
-    ...(code && {
-      code: {
-        isRead: code.isRead,
-        async decode(logs) {
-          const burnsOf = await code.decode(logs)
+    ...(together && {
+      together: {
+        isWaiting: together.isWaiting,
+        decode(logs) {
+          const burnsOf = together.decode(logs)
           return (log) => toBurnLogs(log, burnsOf(log))
         },
       },
