@@ -77,7 +77,7 @@ export async function compose(
   const shown = new TtlCache<Readiness>({ max: 1, ttlMs: 1_000, clock })
   const openGauges = () =>
     gaugesOf({
-      ...{ ...health, stores, version: VERSION, readiness, streams: data.hub },
+      ...{ ...health, stores, readiness },
       waitingCalls: () => metering.meter.waiting(),
       settling: x402 && gaugedSettling(service, x402),
     })

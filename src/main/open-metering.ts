@@ -54,7 +54,6 @@ export function openMetering(
     report: (err: unknown) => logger.error({ err }, 'error in the background'),
     warn: (message: string) => logger.warn(message),
     ...(counts !== undefined && {
-      onBatch: (size: number) => counts.addBatch(size),
       onCommit: (seconds: number) => counts.addCommit(seconds),
     }),
   } satisfies CreateMeteringDeps & Omit<CallerRoutesDeps, 'meter' | 'callers' | 'dataPaths'>

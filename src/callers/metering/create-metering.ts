@@ -15,7 +15,6 @@ export interface CreateMeteringDeps extends CallersDeps, AddressBucketDeps {
   readonly pricePerCall: MicroUsd
   readonly guardLimits: GuardLimits
   readonly admissions?: Engine | undefined
-  readonly onBatch?: (size: number) => void
   readonly onCommit?: (seconds: number) => void
   readonly report?: (error: unknown) => void
 }

@@ -198,15 +198,3 @@ export async function reversedClaims(
 export type ClaimPlace = Pick<Claim, 'openedUnix' | 'id'>
 
 export const FIRST_PLACE: ClaimPlace = { openedUnix: -1, id: '' }
-
-/** Counts claims that are not credited and not a day old. */
-export async function countOpenClaims(
-  reads: Reads,
-  nowUnix: number,
-): Promise<{ readonly count: number; readonly oldestUnix: number | null }> {
-  const [row] = await reads.run(sql`
-    select count(*) as claims, min(opened_unix) as oldest from claims
-    where was_credited = 0 and opened_unix > ${nowUnix - CLAIM_TTL_SECONDS}`)
-  if (row === undefined) return { count: 0, oldestUnix: null }
-  return { count: column.integer(row, 'claims'), oldestUnix: column.integerOrNull(row, 'oldest') }
-}

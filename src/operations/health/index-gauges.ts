@@ -3,7 +3,7 @@ import { readProofs } from '#chains/datasets/holders/proof/proof-row.ts'
 import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
-import { type MappingAnomalies, readMappingAnomalies } from '#chains/indexer/mappings.ts'
+import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { readStalls } from '#chains/indexer/stalled-chains.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
@@ -22,10 +22,6 @@ export interface IndexGaugeDeps {
 }
 
 type Indexing = Pick<IndexGaugeDeps, 'indexing'>
-
-export function progressGauges(deps: Indexing): readonly GaugeReading[] {
-  return [...paceGauges(deps), ...endpointGauges(deps)]
-}
 
 export function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
   const { clock, ecosystem, register, recentStatus } = deps
@@ -92,25 +88,21 @@ export function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
   ]
 }
 
-export function anomalyGauges({
+export function anomalyGauge({
   ecosystem,
   register,
-}: Pick<IndexGaugeDeps, 'ecosystem' | 'register'>): readonly GaugeReading[] {
-  const gauge = (kind: MappingAnomalies['kind'], help: string) => ({
-    name: `sexton_${kind}_logs`,
-    help: `${help}, by chain and mapping`,
+}: Pick<IndexGaugeDeps, 'ecosystem' | 'register'>): GaugeReading {
+  return {
+    name: 'sexton_unreadable_logs',
+    help: 'Logs that could not be decoded, by chain and mapping',
     async read() {
       const counts: Record<string, number> = {}
       const found = await register.snapshot((reads) => readMappingAnomalies(reads, ecosystem))
-      for (const { chain, mapping, logs } of found.filter((each) => each.kind === kind))
+      for (const { chain, mapping, logs } of found.filter(({ kind }) => kind === 'unreadable'))
         counts[`${chain} ${mapping}`] = (counts[`${chain} ${mapping}`] ?? 0) + logs
       return counts
     },
-  })
-  return [
-    gauge('unreadable', 'Logs that could not be decoded'),
-    gauge('unlisted', 'Logs of tokens that the file does not list; a note'),
-  ]
+  }
 }
 
 function ofChains(
@@ -120,25 +112,7 @@ function ofChains(
   return Object.fromEntries((index?.chains ?? []).map((each) => [each.chain.name, read(each)]))
 }
 
-function paceGauges({ indexing }: Indexing): readonly GaugeReading[] {
-  const gauge = (name: string, help: string, pick: (each: IndexProgress) => number) => ({
-    name: `sexton_index_${name}`,
-    help: `${help} by chain`,
-    read: async () => Object.fromEntries(indexing().map((each) => [each.chain, pick(each)])),
-  })
-  return [
-    gauge('logs', 'Logs read since the start', (each) => each.logs),
-    gauge(
-      'logs_per_second',
-      'Logs read per second over the last 5 s',
-      (each) => each.logsPerSecond,
-    ),
-    gauge('reorgs', 'Reorgs rolled back since the start', (each) => each.reorgs),
-    gauge('failures', 'Failed polls since the start', (each) => each.failures),
-  ]
-}
-
-function endpointGauges({ indexing }: Indexing): readonly GaugeReading[] {
+export function endpointGauges({ indexing }: Indexing): readonly GaugeReading[] {
   const gauge = (name: string, help: string, pick: (each: EndpointStatus) => number) => ({
     name: `sexton_endpoint_${name}`,
     help: `${help}, by chain and host`,
@@ -153,16 +127,6 @@ function endpointGauges({ indexing }: Indexing): readonly GaugeReading[] {
     gauge('well', '1 while the endpoint is in use, 0 while it is set aside', (each) =>
       Number(each.state === 'ok'),
     ),
-    gauge('head_block', 'Newest block reported by the endpoint', (each) => each.headNumber ?? 0),
     gauge('requests', 'Requests since the start', (each) => each.requests),
-    gauge('refused', 'Requests refused for rate or size', (each) => each.refused),
-    gauge('failed', 'Requests that failed', (each) => each.failed),
-    gauge('received_bytes', 'Bytes received', (each) => each.bytesReceived),
-    gauge('in_flight', 'Requests in flight', (each) => each.inFlight),
-    gauge(
-      'p95_seconds',
-      '95th percentile of the last requests',
-      (each) => (each.p95Ms ?? 0) / 1_000,
-    ),
   ]
 }

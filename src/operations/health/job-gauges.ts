@@ -14,30 +14,22 @@ export interface JobGaugeDeps {
   readonly leading: Leading
 }
 
-/** Gauges of the jobs that this process runs while it leads. A job that never succeeded has no age. */
+/** Gauges of the jobs that this process runs while it leads. */
 export function jobGauges({ jobs, leading }: JobGaugeDeps): readonly GaugeReading[] {
-  const gauge = (name: string, help: string, pick: (state: JobState) => number | undefined) => ({
-    name: `sexton_job_${name}`,
-    help: `${help}, by job`,
-    async read() {
-      const values = readJobStates(jobs, leading.jobs).map(
-        (state) => [state.name, pick(state)] as const,
-      )
-      return Object.fromEntries(
-        values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-      )
-    },
-  })
   return [
     {
       name: 'sexton_leads',
       help: '1 while this process leads, by what it does then: index, or run jobs',
       read: async () => ({ index: Number(leading.index), jobs: Number(leading.jobs.size > 0) }),
     },
-    gauge('late', '1 while the last success is longer ago than it may be', ({ isLate }) =>
-      Number(isLate),
-    ),
-    gauge('age_seconds', 'Since the last success', ({ succeededAgo }) => succeededAgo),
+    {
+      name: 'sexton_job_late',
+      help: '1 while the last success is longer ago than it may be, by job',
+      read: async () =>
+        Object.fromEntries(
+          readJobStates(jobs, leading.jobs).map(({ name, isLate }) => [name, Number(isLate)]),
+        ),
+    },
   ]
 }
 

@@ -2,15 +2,12 @@ import type { Readiness } from '#serving/api/health-routes.ts'
 import type { GaugeReading } from '#serving/api/metrics.ts'
 
 export interface ProcessGaugeDeps {
-  readonly version: string
-  readonly streams: { readonly readers: number }
   waitingCalls(): number
   readiness(): Promise<Readiness>
 }
 
 export function processGauges(deps: ProcessGaugeDeps): readonly GaugeReading[] {
   return [
-    { name: 'sexton_info', help: '1, by version', read: async () => ({ [deps.version]: 1 }) },
     {
       name: 'sexton_ready',
       help: '1 while /readyz answers 200',
@@ -36,11 +33,6 @@ export function processGauges(deps: ProcessGaugeDeps): readonly GaugeReading[] {
       name: 'sexton_meter_waiting_calls',
       help: 'Calls that wait for a decision of the meter',
       read: async () => deps.waitingCalls(),
-    },
-    {
-      name: 'sexton_streams_open',
-      help: 'Open streams of changes',
-      read: async () => deps.streams.readers,
     },
   ]
 }

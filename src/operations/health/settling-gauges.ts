@@ -32,11 +32,6 @@ export function settlingGauges(settling: SettlingGaugeDeps | undefined): readonl
     gauge('payments', 'Payments since the start, by outcome', async (deps) => ({
       ...deps.outcomes,
     })),
-    gauge('open_payments', 'Payments not finished yet, by state', async ({ engine }) => {
-      const open = await countOpenPayments({ run: engine.read })
-      const counts = Object.fromEntries(open.map(({ status, count }) => [status, count]))
-      return { reserved: 0, submitted: 0, ...counts }
-    }),
     gauge('open_seconds', 'Age of the oldest unfinished payment', async (deps) => {
       const open = await countOpenPayments({ run: deps.engine.read })
       const ages = open.map(({ oldestUnix }) => unixNow(deps.clock) - oldestUnix)

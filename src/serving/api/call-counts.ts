@@ -5,7 +5,6 @@ export type AdmissionSource = 'quota' | 'prepaid' | 'exhausted' | 'limited'
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 /** A commit waits for a disk or for the database's. */
 const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5]
-const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 const CLASSES = [1, 2, 3, 4, 5]
 
@@ -20,7 +19,6 @@ interface RouteCounts {
 export class CallCounts {
   readonly #routes = new Map<string, RouteCounts>()
   readonly #admissions = { quota: 0, prepaid: 0, exhausted: 0, limited: 0 }
-  readonly #batches = new Distribution(SIZES)
   readonly #commits = new Distribution(COMMIT_SECONDS)
 
   addRequest(path: string, status: number, durationMs: number): void {
@@ -36,10 +34,6 @@ export class CallCounts {
 
   addAdmission(source: AdmissionSource): void {
     this.#admissions[source] += 1
-  }
-
-  addBatch(size: number): void {
-    this.#batches.add(size)
   }
 
   addCommit(seconds: number): void {
@@ -68,8 +62,6 @@ export class CallCounts {
       ...Object.entries(this.#admissions)
         .filter(([, count]) => count > 0)
         .map(([source, count]) => `sexton_admissions_total{source="${source}"} ${count}`),
-      ...head('sexton_meter_batch_size', 'histogram', 'Requests decided in one transaction'),
-      ...this.#batches.lines('sexton_meter_batch_size'),
       ...head('sexton_meter_commit_seconds', 'histogram', 'From a batch to its durable commit'),
       ...this.#commits.lines('sexton_meter_commit_seconds'),
       '',

@@ -115,16 +115,3 @@ export const RETAINED_WEBHOOKS: Retained = {
     return { place: START, isDone: deleted.length < limit }
   },
 }
-
-export async function countStates(reads: Reads): Promise<Readonly<Record<string, number>>> {
-  const found = await reads.run(sql`select state, count(*) as n from webhooks group by state`)
-  return Object.fromEntries(
-    found.map((row) => [column.text(row, 'state'), column.integer(row, 'n')]),
-  )
-}
-
-export async function countDelivered(reads: Reads): Promise<number> {
-  const [row = {}] = await reads.run(sql`
-    select cast(coalesce(sum(delivered), 0) as bigint) as delivered from webhooks`)
-  return column.integer(row, 'delivered')
-}

@@ -4,7 +4,6 @@ export interface GroupCommitDeps<T> {
    * durable.
    */
   readonly decide: (batch: readonly T[], onCommitted: () => void) => Promise<void>
-  readonly onBatch?: ((size: number) => void) | undefined
   /** Called once a batch is durable or has failed. */
   readonly onCommit?: ((seconds: number) => void) | undefined
 }
@@ -60,7 +59,6 @@ export class GroupCommit<T> {
       await new Promise((resolve) => setImmediate(resolve))
       const batch = this.#waiting.slice(0, BATCH_MAX)
       this.#waiting = this.#waiting.slice(batch.length)
-      this.#deps.onBatch?.(batch.length)
       await this.#untilCommitted(batch)
     }
     this.#isRunning = false

@@ -10,7 +10,6 @@ import { GroupCommit } from './group-commit.ts'
 export interface MeterDeps extends BatchWriterDeps {
   /** The same store by other connections, for batches; `engine` unless given. */
   readonly admissions?: Engine | undefined
-  readonly onBatch?: (size: number) => void
   readonly onCommit?: (seconds: number) => void
 }
 
@@ -25,7 +24,6 @@ export function createMeter(deps: MeterDeps): Meter {
   const today = () => startOfDay(unixNow(deps.clock))
   const commits = new GroupCommit<WaitingCall>({
     decide: (batch, onCommitted) => writeBatch({ ...deps, engine }, batch, onCommitted),
-    onBatch: deps.onBatch,
     onCommit: deps.onCommit,
   })
   const add = (waiting: WaitingCall) => {
