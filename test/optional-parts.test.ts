@@ -7,7 +7,6 @@ import { pino } from 'pino'
 import { OPTIONAL_PARTS } from '#chains/ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
-import { loadIndexThread } from '#main/roles/index-thread.ts'
 import { localFile } from '#main/roles/local-chains.ts'
 import { runService } from '#main/roles/run-service.ts'
 import { welcome } from '#main/roles/welcome.ts'
@@ -157,7 +156,7 @@ test('a settling key is refused without payments', async (context) => {
     ),
     ecosystemName: 'minimal',
     ecosystemFile: minimal(localFile(0, { base: nowhere, ethereum: nowhere })),
-    ...{ clock: Date.now, logger: pino({ level: 'silent' }), indexThread: loadIndexThread() },
+    ...{ clock: Date.now, logger: pino({ level: 'silent' }) },
     onProgress: () => undefined,
   })
   await assert.rejects(start, /SEXTON_SETTLING_KEY_FILE: the ecosystem file has no "payment"/)

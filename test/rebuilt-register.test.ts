@@ -11,7 +11,6 @@ import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { readIndexedConfig } from '#chains/indexer/indexed-config/tables.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
-import { loadIndexThread } from '#main/roles/index-thread.ts'
 import { type RunningService, runService } from '#main/roles/run-service.ts'
 import { storeFile } from '#main/store-file.ts'
 import { auditAll } from '#operations/audit/audit.ts'
@@ -134,7 +133,7 @@ function startService(ecosystemFile: EcosystemFile): Promise<RunningService> {
   return runService({
     settings: ecosystemFile.payment === undefined ? { ...settings, settling: undefined } : settings,
     ...{ ecosystemName: 'changed', ecosystemFile, clock: Date.now },
-    ...{ logger: pino({ level: 'warn' }), indexThread: loadIndexThread() },
+    ...{ logger: pino({ level: 'warn' }) },
     onProgress: () => undefined,
   })
 }

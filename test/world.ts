@@ -8,7 +8,6 @@ import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
 import { freePort } from '#lib/free-port.ts'
 import { sleep } from '#lib/sleep.ts'
-import { loadIndexThread } from '#main/roles/index-thread.ts'
 import { localFile } from '#main/roles/local-chains.ts'
 import { type RunningService, runService } from '#main/roles/run-service.ts'
 import { readSettings, type Settings } from '#main/settings.ts'
@@ -69,7 +68,6 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ecosystemFile: file,
     logger: pino({ level: 'warn' }),
     clock: () => Date.now() + now.ms,
-    indexThread: loadIndexThread(),
     onProgress: () => undefined,
   }).catch(async (error: unknown) => {
     await stopChains()

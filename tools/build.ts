@@ -91,7 +91,7 @@ function fromSource(entry: string) {
 }
 
 function ecosystemTypes(): string {
-  return `export type EcosystemFile = ${typeOfSchema(ecosystemFile)}
+  return `export type EcosystemFile = ${typeOfSchema(JSON.parse(JSON.stringify(ecosystemFile)))}
 
 /** Gives an ecosystem file its types: \`export default defineEcosystem({ ... })\`. */
 export declare function defineEcosystem(file: EcosystemFile): EcosystemFile

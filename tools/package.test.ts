@@ -79,7 +79,7 @@ test('the package starts in an empty folder, on local chains where anvil is inst
   const stopping = lines.map(({ msg }) => msg).filter((msg) => msg.startsWith('stopping: '))
   assert.deepEqual(stopping, [
     'stopping: waiting for answers in flight',
-    'stopping: waiting for the index and the verifier',
+    'stopping: waiting for the index and the jobs',
     'stopping: saving the local chains',
   ])
 })

@@ -1,5 +1,4 @@
-import type { LRUCache } from 'lru-cache'
-import { growingCache } from './growing-cache.ts'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from './time.ts'
 
 interface Held<V> {
@@ -20,7 +19,7 @@ export class TtlCache<V> {
   readonly #clock: Clock
 
   constructor({ max, ttlMs, clock }: TtlOptions) {
-    this.#held = growingCache(max)
+    this.#held = new LRUCache({ max })
     this.#ttlMs = ttlMs
     this.#clock = clock
   }

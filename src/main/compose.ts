@@ -16,7 +16,7 @@ import { makeRecentFindings } from '#operations/health/recent-findings.ts'
 import { watchAccounts } from '#operations/health/store-state.ts'
 import { CallCounts } from '#serving/api/call-counts.ts'
 import type { Readiness } from '#serving/api/health-routes.ts'
-import type { GaugeReading } from '#serving/api/metrics.ts'
+import { createMetrics } from '#serving/api/metrics.ts'
 import { FeedHub } from '#serving/stream/feed-hub.ts'
 import { wantedOf } from './jobs/listed-job.ts'
 import { VERIFIER_JOBS } from './jobs/verifier-jobs.ts'
@@ -75,7 +75,7 @@ export async function compose(
   const readiness = () => readReadiness(health)
   // It is free, and costs as much as many calls.
   const shown = new TtlCache<Readiness>({ max: 1, ttlMs: 1_000, clock })
-  const openGauges = () =>
+  const gauges = () =>
     gaugesOf({
       ...{ ...health, stores, readiness },
       waitingCalls: () => metering.meter.waiting(),
@@ -84,7 +84,7 @@ export async function compose(
   return {
     ...metering,
     onPaymentsSettled: () => money?.notifier.notify(),
-    metrics: counts && (await openMetrics(openGauges(), counts)),
+    metrics: counts && createMetrics(gauges(), counts),
     facts,
     readiness: () =>
       shown.get('', async () => publicReadiness(await readiness(), ecosystem.chains)),
@@ -136,12 +136,6 @@ async function openSigning({ settings, ecosystem, stores, clock }: Service) {
     issuer: { ...ecosystem.service, payment: ecosystem.payment },
     allowPrivate: settings.webhookPrivate,
   }
-}
-
-/** Loads prom-client, which few processes need. */
-async function openMetrics(gauges: readonly GaugeReading[], counts: CallCounts) {
-  const { createMetrics } = await import('#serving/api/metrics.ts')
-  return createMetrics(gauges, counts)
 }
 
 function gaugedSettling(service: Service, { settling, receiver }: X402) {

@@ -20,7 +20,7 @@ describe('the log', () => {
   for (const format of ['json', 'pretty'] as const)
     it(`F1: a secret leaves in no field, message or stack trace (${format})`, async () => {
       const { lines, output } = capture()
-      const logger = await openLogger({ level: 'info', format }, output)
+      const logger = openLogger({ level: 'info', format }, output)
       const error = new Error(`bad key ${secret}`, { cause: new Error(secret) })
       logger.error({ err: error, headers: { authorization: `Bearer ${secret}` } }, secret)
       logger.info('connecting to postgres://me:hunter2@db/x')
@@ -36,7 +36,7 @@ describe('the log', () => {
 
   it('H7: a text with a line break stays one line', async () => {
     const { lines, output } = capture()
-    const logger = await openLogger({ level: 'info', format: 'json' }, output)
+    const logger = openLogger({ level: 'info', format: 'json' }, output)
     logger.info({ label: 'a\n{"level":60}' }, 'x\ny')
     assert.equal(lines.join('').trimEnd().split('\n').length, 1)
   })

@@ -1,24 +1,21 @@
 import type { Writable } from 'node:stream'
 import { type Logger, pino } from 'pino'
+import pretty from 'pino-pretty'
 import type { Settings } from './settings.ts'
 
 /** Redacts the final bytes, so that no field, message or stack trace leaks a secret. */
-export async function openLogger(settings: Settings['log'], output: Writable): Promise<Logger> {
+export function openLogger(settings: Settings['log'], output: Writable): Logger {
   const { level, format } = settings
-  const show = format === 'pretty' ? await loadPretty() : (line: string) => line
+  const show =
+    format === 'pretty'
+      ? pretty.prettyFactory({ colorize: true, translateTime: 'HH:MM:ss' })
+      : (line: string) => line
   const redacting = {
     write(line: string) {
       output.write(redact(show(line)))
     },
   }
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, redacting)
-}
-
-/** Lazy: only a terminal needs it. */
-async function loadPretty(): Promise<(line: string) => string> {
-  // CommonJS: a bundle has the names below `default` only.
-  const { default: pretty } = await import('pino-pretty')
-  return pretty.prettyFactory({ colorize: true, translateTime: 'HH:MM:ss' })
 }
 
 /** Group 1 is the public part. No word boundaries: colour codes end in a letter. */

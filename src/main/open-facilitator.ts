@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { parseHash } from '#domain/address.ts'
-import type { EmbeddedDeps } from '#money/x402/facilitators/embedded-facilitator.ts'
+import {
+  type EmbeddedDeps,
+  embeddedFacilitator,
+} from '#money/x402/facilitators/embedded-facilitator.ts'
 import type { Facilitator } from '#money/x402/facilitators/facilitator.ts'
 import { httpFacilitator } from '#money/x402/facilitators/http-facilitator.ts'
 import { listingOf } from './listing.ts'
@@ -22,8 +25,6 @@ export async function openFacilitator(deps: Deps): Promise<Facilitator> {
     const { accepts: _, ...listing } = listingOf(deps.ecosystem, deps)
     return httpFacilitator({ ...deps, ...settling, listing })
   }
-  // Loads viem.
-  const { embeddedFacilitator } = await import('#money/x402/facilitators/embedded-facilitator.ts')
   return embeddedFacilitator({
     ...deps,
     privateKey: await readKey(settling.keyFile),

@@ -11,6 +11,7 @@ import { x402Migrations } from '#money/x402/x402-migrations.ts'
 import { webhooksMigrations } from '#serving/webhooks/webhook-migrations.ts'
 import { type Engine, type Migration, type OnMigration, StoreError } from '#store/engine.ts'
 import { OutdatedStoreError } from '#store/migrate.ts'
+import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { revokeAgain } from './revoked-keys.ts'
 import type { Settings, StoreSetting } from './settings.ts'
@@ -136,7 +137,6 @@ export async function openStore(
   { ownThread = false }: { readonly ownThread?: boolean } = {},
 ): Promise<Engine> {
   if (store.kind === 'postgres') {
-    const { openPostgres } = await import('#store/postgres/open-postgres.ts')
     const lockTimeoutMs = name === 'accounts' ? ACCOUNTS_LOCK_TIMEOUT_MS : 0
     const { kind: _, ...options } = store
     return openPostgres({ ...options, schema: name, lockTimeoutMs })

@@ -1,6 +1,5 @@
 import { stringify } from 'csv-stringify/sync'
-import type { TObject } from 'typebox'
-import { Type } from '#lib/type.ts'
+import { type TObject, Type } from 'typebox'
 import { JSON_TYPE, preferredType } from '#serving/http/accept.ts'
 import { type Parameter, parsed } from './parameter.ts'
 import type { RequestFacts } from './route.ts'

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
+import { Type } from 'typebox'
 import {
   type Meter,
   MeteringUnavailable,
@@ -8,7 +9,6 @@ import {
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { nextMidnight } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
 import { type Parameter, parseInteger } from '#route/parameter.ts'
 import {
   answer,

@@ -48,7 +48,6 @@ export async function startSexton(start: SextonStart): Promise<BenchProcess> {
       ...(apiOnly ? ['--api-only'] : []),
     ],
     environment: {
-      ...{ MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '262144' },
       // One address asks for everything.
       ...{ SEXTON_GUARD_PER_MINUTE: '10000000' },
       ...{ LOG_LEVEL: 'warn', LOG_FORMAT: 'json', SEXTON_ECOSYSTEM: ecosystemFile },

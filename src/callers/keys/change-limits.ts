@@ -1,7 +1,7 @@
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { named } from '#lib/schema.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
-import { named, Type } from '#lib/type.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import {

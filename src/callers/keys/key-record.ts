@@ -1,8 +1,9 @@
+import { Type } from 'typebox'
 import { showAddress } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
 import { type Allowance, walletTiers } from '#domain/tier.ts'
+import { named } from '#lib/schema.ts'
 import { toIso } from '#lib/time.ts'
-import { named, Type } from '#lib/type.ts'
 import type { Key } from './key-store.ts'
 
 export const KeyRecord = named('ApiKey', {

@@ -1,5 +1,5 @@
+import { Type } from 'typebox'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { Type } from '#lib/type.ts'
 
 export const LabelText = Type.String({
   maxLength: 512,

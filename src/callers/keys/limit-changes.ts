@@ -1,10 +1,9 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import type { Static, TSchema } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import type { KeyLimits } from '#domain/key-limits.ts'
 import { type Refusal, type RefusalDetail, refuse } from '#domain/refusal.ts'
 import { parseInstant } from '#lib/instant.ts'
-import { Type } from '#lib/type.ts'
 
 const PAID_CALLS_MAX = 1_000_000_000
 const LISTED_MAX = 50

@@ -1,6 +1,6 @@
+import { Type } from 'typebox'
 import { type Address, parseAddress } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
-import { Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { ACTIONS, type Action } from './message.ts'
 

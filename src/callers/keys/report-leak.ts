@@ -1,5 +1,6 @@
+import { Type } from 'typebox'
+import { named } from '#lib/schema.ts'
 import { unixNow } from '#lib/time.ts'
-import { named, Type } from '#lib/type.ts'
 import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
 import type { KeyDeps } from './authorise.ts'
 import { findKeysByDigest, markRevoked } from './key-store.ts'

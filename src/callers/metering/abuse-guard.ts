@@ -1,6 +1,5 @@
-import type { LRUCache } from 'lru-cache'
+import { LRUCache } from 'lru-cache'
 import { type FailureGuard, type Refusal, refuse } from '#domain/refusal.ts'
-import { growingCache } from '#lib/growing-cache.ts'
 import type { Clock } from '#lib/time.ts'
 
 export interface GuardLimit {
@@ -37,7 +36,7 @@ class TokenBuckets {
 
   constructor(deps: TokenBucketsDeps) {
     this.#deps = deps
-    this.#buckets = growingCache(deps.bucketsMax ?? BUCKETS_MAX)
+    this.#buckets = new LRUCache({ max: deps.bucketsMax ?? BUCKETS_MAX })
   }
 
   take(addressBucket: string): void {

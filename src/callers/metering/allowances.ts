@@ -1,9 +1,8 @@
-import type { LRUCache } from 'lru-cache'
+import { LRUCache } from 'lru-cache'
 import { readGrantedQuotas } from '#callers/keys/granted-quotas.ts'
 import { padded } from '#callers/keys/padded.ts'
 import type { Address } from '#domain/address.ts'
 import { type Allowance, type Quotas, type WalletTier, walletTiers } from '#domain/tier.ts'
-import { growingCache } from '#lib/growing-cache.ts'
 import { type Clock, HOUR_SECONDS, unixNow } from '#lib/time.ts'
 import { TtlCache } from '#lib/ttl-cache.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
@@ -35,7 +34,7 @@ interface Word {
 
 /** Throws StoreError when granted quotas cannot be read. */
 export function createAllowances(deps: AllowancesDeps): (wallet: Address) => Promise<Allowance> {
-  const words = growingCache<Address, Word>(HELD_MAX)
+  const words = new LRUCache<Address, Word>({ max: HELD_MAX })
   const recall = batchLoader((wallets: readonly Address[]) => readWords(deps, wallets))
   const judging = { ...deps, words, recall }
   const findGranted = batchLoader((wallets: readonly Address[]) =>

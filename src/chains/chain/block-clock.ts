@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache'
 import type { BlockHeader } from '#domain/chain.ts'
-import { growingCache } from '#lib/growing-cache.ts'
 import type { Position } from './chain-event.ts'
 import type { ChainSource } from './chain-source.ts'
 import { RpcError } from './rpc-error.ts'
@@ -12,7 +12,7 @@ export type TimedBlock = Pick<BlockHeader, 'number' | 'timestamp'>
 
 export class BlockClock {
   readonly #source: Pick<ChainSource, 'header'>
-  readonly #known = growingCache<number, Position>(HEADERS_MAX)
+  readonly #known = new LRUCache<number, Position>({ max: HEADERS_MAX })
 
   constructor(source: Pick<ChainSource, 'header'>) {
     this.#source = source

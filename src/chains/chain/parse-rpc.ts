@@ -1,13 +1,12 @@
 import type { Static } from 'typebox'
+import { Compile } from 'typebox/schema'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader } from '#domain/chain.ts'
-import { compileLazily } from '#lib/compile-lazily.ts'
 import type { SourceLog } from './chain-source.ts'
 import { orderLogs } from './order-logs.ts'
 import { hashHeader } from './proofs/hash-header.ts'
 import { RpcError } from './rpc-error.ts'
 
-/** The schema builder would load 300 files into the index thread. */
 const text = (pattern: string) => ({ type: 'string', pattern }) as const
 
 const quantity = text('^0x[0-9a-fA-F]{1,14}$')
@@ -17,7 +16,7 @@ const bytes = text('^0x([0-9a-fA-F]{2})*$')
 
 const nullable = <const Schema>(schema: Schema) => ({ anyOf: [schema, { type: 'null' }] }) as const
 
-const checkBlock = compileLazily({
+const checkBlock = Compile({
   type: 'object',
   required: ['number', 'hash', 'parentHash', 'timestamp', 'logsBloom'],
   properties: {
@@ -86,16 +85,16 @@ const rpcProvableReceipt = {
   },
 } as const
 
-const checkLogs = compileLazily({ type: 'array', items: rpcLog })
-const checkProvableReceipts = compileLazily({ type: 'array', items: rpcProvableReceipt })
-const checkHashes = compileLazily({ type: 'array', items: hash })
-const checkReceipts = compileLazily({ type: 'array', items: rpcReceipt })
-const checkBytes = compileLazily(bytes)
-const checkQuantity = compileLazily(quantity)
+const checkLogs = Compile({ type: 'array', items: rpcLog })
+const checkProvableReceipts = Compile({ type: 'array', items: rpcProvableReceipt })
+const checkHashes = Compile({ type: 'array', items: hash })
+const checkReceipts = Compile({ type: 'array', items: rpcReceipt })
+const checkBytes = Compile(bytes)
+const checkQuantity = Compile(quantity)
 
 export function parseBlock(value: unknown): BlockHeader | undefined {
   if (value === null) return undefined
-  if (!checkBlock().Check(value)) throw malformed('block', checkBlock().Errors(value))
+  if (!checkBlock.Check(value)) throw malformed('block', checkBlock.Errors(value))
   return {
     number: Number(value.number),
     hash: lower(value.hash),
@@ -106,35 +105,34 @@ export function parseBlock(value: unknown): BlockHeader | undefined {
 }
 
 export function parseLogs(value: unknown, chainId: number): readonly SourceLog[] {
-  if (!checkLogs().Check(value)) throw malformed('list of logs', checkLogs().Errors(value))
+  if (!checkLogs.Check(value)) throw malformed('list of logs', checkLogs.Errors(value))
   return orderLogs(value.map((log) => toSourceLog(log, chainId)))
 }
 
 export function parseReceiptLogs(value: unknown, chainId: number): readonly SourceLog[] {
-  if (!checkReceipts().Check(value))
-    throw malformed('list of receipts', checkReceipts().Errors(value))
+  if (!checkReceipts.Check(value)) throw malformed('list of receipts', checkReceipts.Errors(value))
   return orderLogs(value.flatMap((receipt) => receipt.logs.map((log) => toSourceLog(log, chainId))))
 }
 
 /** Parses what `receiptsRoot` commits to. */
 export function parseReceipts(value: unknown) {
-  if (!checkProvableReceipts().Check(value))
-    throw malformed('list of receipts', checkProvableReceipts().Errors(value))
+  if (!checkProvableReceipts.Check(value))
+    throw malformed('list of receipts', checkProvableReceipts.Errors(value))
   return value
 }
 
 export function parseHashes(value: unknown): readonly Hash[] {
-  if (!checkHashes().Check(value)) throw malformed('list of hashes', checkHashes().Errors(value))
+  if (!checkHashes.Check(value)) throw malformed('list of hashes', checkHashes.Errors(value))
   return value.map(lower)
 }
 
 export function parseBytes(value: unknown): `0x${string}` {
-  if (!checkBytes().Check(value)) throw malformed('byte string', checkBytes().Errors(value))
+  if (!checkBytes.Check(value)) throw malformed('byte string', checkBytes.Errors(value))
   return lower(value)
 }
 
 export function parseQuantity(value: unknown): number {
-  if (!checkQuantity().Check(value)) throw malformed('quantity', checkQuantity().Errors(value))
+  if (!checkQuantity.Check(value)) throw malformed('quantity', checkQuantity.Errors(value))
   return Number(value)
 }
 
@@ -160,7 +158,7 @@ function lower(text: string): `0x${string}` {
   return text.toLowerCase() as `0x${string}`
 }
 
-type Verdict = ReturnType<ReturnType<typeof checkBytes>['Errors']>
+type Verdict = ReturnType<(typeof checkBytes)['Errors']>
 
 function malformed(what: string, [, errors]: Verdict) {
   const [first] = errors

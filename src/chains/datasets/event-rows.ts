@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import type { TProperties } from 'typebox'
+import { type TProperties, Type } from 'typebox'
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import {
   type EventKey,
@@ -12,8 +12,8 @@ import { finalityOf, type IndexStatus } from '#chains/indexer/status.ts'
 import { showAddress } from '#domain/address.ts'
 import { logIndexAt, rowAt } from '#domain/chain.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
+import { named } from '#lib/schema.ts'
 import { toIso } from '#lib/time.ts'
-import { named, Type } from '#lib/type.ts'
 import type { Connection } from '#store/engine.ts'
 import type { Page } from './meta.ts'
 import {

@@ -1,11 +1,11 @@
-import type { Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { type Ecosystem, OPTIONAL_PARTS, type OptionalPart } from '#chains/ecosystem/ecosystem.ts'
 import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import { STALL_REASONS } from '#chains/indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
 import { UNKNOWN_REASONS } from '#chains/indexer/unknown-figures.ts'
+import { mapOf, named } from '#lib/schema.ts'
 import { toIso } from '#lib/time.ts'
-import { named, Type } from '#lib/type.ts'
 import type { Effective } from '#route/parameter.ts'
 import { reindexingOf } from './reindexing.ts'
 import { nameUnknown } from './unknown.ts'
@@ -73,7 +73,7 @@ export const metaSchema = Type.Object(
         'What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap`',
     }),
     notConfigured: notConfiguredSchema,
-    query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
+    query: mapOf(Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
       description: 'Effective parameters after defaults',
     }),
   },

@@ -1,8 +1,8 @@
+import { Type } from 'typebox'
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import type { EventKey } from '#chains/indexer/events/list-events.ts'
 import { type Address, parseAddress, showAddress } from '#domain/address.ts'
 import { parseMoment } from '#lib/instant.ts'
-import { Type } from '#lib/type.ts'
 import { type Parameter, type Parsed, parsed, parseInteger } from '#route/parameter.ts'
 
 /** `all` goes back to the first day with data. */

@@ -1,7 +1,6 @@
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { type MicroUsd, toUsd } from '#domain/money.ts'
 import { formatDecimal } from '#lib/decimal.ts'
-import { Type } from '#lib/type.ts'
 
 /** Shared shapes, each with its constructor. */
 

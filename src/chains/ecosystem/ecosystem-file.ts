@@ -1,7 +1,7 @@
-import type { Static, TInteger, TOptional } from 'typebox'
+import { type Static, type TInteger, type TOptional, Type } from 'typebox'
 import { eventLists } from '#chains/kinds/kinds.ts'
 import { type ShareTier, shareTiers, type Tier, tiers } from '#domain/tier.ts'
-import { Type } from '#lib/type.ts'
+import { mapOf } from '#lib/schema.ts'
 import { addressText, chainName, closed, decimalText, symbol } from './fields.ts'
 import { priceSchema } from './price-kinds.ts'
 import { bridge } from './resolve-bridges.ts'
@@ -55,7 +55,7 @@ const token = Type.Object(
     name: Type.String({ minLength: 1, maxLength: 64 }),
     role: Type.Enum(['primary', 'secondary', 'reward']),
     decimals: Type.Integer({ minimum: 0, maximum: 36 }),
-    addresses: Type.Record(Type.String(), addressOrCoin, { minProperties: 1 }),
+    addresses: mapOf(addressOrCoin, { minProperties: 1 }),
     price: Type.Optional(Type.Union([priceSchema, Type.Array(priceSchema, { minItems: 1 })])),
     bridges: Type.Optional(Type.Array(bridge)),
   },

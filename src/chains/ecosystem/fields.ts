@@ -1,4 +1,5 @@
-import { Type } from '#lib/type.ts'
+import { Type } from 'typebox'
+import { mapOf } from '#lib/schema.ts'
 
 /** Parts of the file's schema that several entries share. */
 
@@ -54,8 +55,7 @@ export const mapping = {
   ),
   token: Type.Optional(symbol),
   where: Type.Optional(
-    Type.Record(
-      Type.String(),
+    mapOf(
       Type.Union([
         Type.String(),
         Type.Array(Type.String(), { minItems: 1 }),

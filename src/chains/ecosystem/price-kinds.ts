@@ -1,5 +1,14 @@
-import type { Static, TEnum, TInteger, TObject, TOptional, TSchema, TString, TUnion } from 'typebox'
-import { Type } from '#lib/type.ts'
+import {
+  type Static,
+  type TEnum,
+  type TInteger,
+  type TObject,
+  type TOptional,
+  type TSchema,
+  type TString,
+  type TUnion,
+  Type,
+} from 'typebox'
 import { closed } from './fields.ts'
 import { chainlink } from './price-kinds/chainlink.ts'
 import { curve, curveCrypto, curveCryptoNg } from './price-kinds/curve.ts'

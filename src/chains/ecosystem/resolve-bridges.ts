@@ -1,5 +1,5 @@
+import { Type } from 'typebox'
 import { ZERO_ADDRESS } from '#domain/address.ts'
-import { Type } from '#lib/type.ts'
 import { argument } from './event-arguments.ts'
 import { requireArguments, resolveEvent } from './event-kinds/resolve-event.ts'
 import type { Where } from './event-kinds/resolve-where.ts'

@@ -1,6 +1,5 @@
-import type { TArray, TOptional } from 'typebox'
+import { type TArray, type TOptional, Type } from 'typebox'
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
-import { Type } from '#lib/type.ts'
 import { burns } from './burns/kind.ts'
 import { dividends } from './dividends/kind.ts'
 import { graveDigs } from './grave-digs/kind.ts'

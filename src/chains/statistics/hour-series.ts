@@ -1,10 +1,10 @@
+import { Type } from 'typebox'
 import type { Period } from '#chains/datasets/parameters.ts'
 import { CANDLE_DAYS } from '#chains/datasets/prices/fold-hours.ts'
 import { nullable } from '#chains/datasets/wire.ts'
 import { type Price, toUsdPrice, toUsdPriceExact } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { HOUR_SECONDS, startOfHour, toDate } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import type { MetricSource } from './metrics.ts'
 

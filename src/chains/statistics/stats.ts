@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
 import { HOLDERS } from '#chains/datasets/dataset-names.ts'
 import {
@@ -39,8 +40,8 @@ import { showAddress } from '#domain/address.ts'
 import { toUsdPrice, toUsdPriceExact, toValueExact, valueAt } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
 import { formatDecimal, percentage, shareOf } from '#lib/decimal.ts'
+import { mapOf, named } from '#lib/schema.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
-import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { newlyMinted } from './newly-minted.ts'
@@ -52,7 +53,7 @@ const tokenShape = named('TokenStats', {
   name: Type.String(),
   role: Type.Enum(['primary', 'secondary', 'reward']),
   decimals: Type.Integer(),
-  addresses: Type.Record(Type.String(), Type.String()),
+  addresses: mapOf(Type.String()),
   totalSupply: nullable(amountText),
   circulatingSupply: nullable(amountText),
   totalBurned: nullable(amountText),
@@ -93,8 +94,7 @@ const statsShape = named('Stats', {
       usdNow: usdOrNull,
     }),
   ),
-  prices: Type.Record(
-    Type.String(),
+  prices: mapOf(
     named('TokenPrice', {
       usd: priceNumber,
       usdExact: priceText,

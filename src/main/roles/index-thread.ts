@@ -1,22 +1,6 @@
-import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { moduleFile } from '#lib/package-root.ts'
-import { YOUNG_MB } from '#lib/thread-memory.ts'
-import type { FromIndexWorker, IndexSettings, ToIndexWorker } from './index-worker.ts'
-
-/** Loads modules in parallel with the API's. */
-export interface LoadedIndexThread {
-  /** Call it once. */
-  open(settings: IndexSettings): void
-  /** Call it once. Starts at the latest when `after` resolves; fails when that fails. */
-  run(
-    ecosystem: Ecosystem,
-    onNews: (news: FromIndexWorker) => void,
-    after?: Promise<unknown>,
-  ): IndexThread
-  close(): Promise<void>
-}
+import type { FromIndexWorker, IndexWork } from './index-worker.ts'
 
 export interface IndexThread {
   /** Rejects when the thread fails, such as on an ecosystem that contradicts the chains. */
@@ -24,62 +8,27 @@ export interface IndexThread {
   stop(): Promise<void>
 }
 
-/** Idle until `open` or `run`. */
-export function loadIndexThread(): LoadedIndexThread {
-  const worker = new Worker(moduleFile('main/roles/index-worker'), {
-    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB.index },
+/** Indexes on a thread of its own, so that long commits do not delay answers; begins once `after` resolves. */
+export function startIndexThread(
+  work: IndexWork,
+  onNews: (news: FromIndexWorker) => void,
+  after: Promise<unknown> = Promise.resolve(),
+): IndexThread {
+  const stopping = new AbortController()
+  const ended = after.then(async () => {
+    if (stopping.signal.aborted) return
+    const worker = new Worker(moduleFile('main/roles/index-worker'), { workerData: work })
+    worker.on('message', onNews)
+    stopping.signal.addEventListener('abort', () => worker.postMessage('stop'))
+    await exitOf(worker)
   })
-  worker.unref()
-  const exited = exitOf(worker)
-  exited.catch(() => undefined)
-  const send = (message: ToIndexWorker) => worker.postMessage(message)
-  const close = async () => void (await worker.terminate())
+  ended.catch(() => undefined)
   return {
-    open: (settings) => send({ kind: 'open', settings }),
-    run(ecosystem, onNews, after) {
-      const stopping = new AbortController()
-      const begin = async () => {
-        if (stopping.signal.aborted) return close()
-        worker.ref()
-        worker.on('message', onNews)
-        stopping.signal.addEventListener('abort', () => send({ kind: 'stop' }))
-        send({ kind: 'run', file: ecosystem.file })
-        return exited
-      }
-      const ended =
-        after === undefined
-          ? begin()
-          : after.then(begin, async (error: unknown) => {
-              await close()
-              throw error
-            })
-      ended.catch(() => undefined)
-      return {
-        ended,
-        async stop() {
-          stopping.abort()
-          await ended.catch(() => undefined)
-        },
-      }
+    ended,
+    async stop() {
+      stopping.abort()
+      await ended.catch(() => undefined)
     },
-    close,
-  }
-}
-
-/** Starts on `run`: loading modules in parallel would delay an API that can already answer. */
-export function lazyIndexThread(): LoadedIndexThread {
-  let settings: IndexSettings | undefined
-  return {
-    open(given) {
-      settings = given
-    },
-    run(...input) {
-      assert(settings !== undefined, 'open the register before the index runs')
-      const thread = loadIndexThread()
-      thread.open(settings)
-      return thread.run(...input)
-    },
-    close: async () => undefined,
   }
 }
 

@@ -11,7 +11,8 @@ import { compose } from '../compose.ts'
 import type { Service } from '../service.ts'
 import type { Settings } from '../settings.ts'
 import { openStores, reportMigrations } from '../stores.ts'
-import type { IndexThread, LoadedIndexThread } from './index-thread.ts'
+import { type IndexThread, startIndexThread } from './index-thread.ts'
+import type { FromIndexWorker } from './index-worker.ts'
 import { type Served, serve } from './serve.ts'
 import { runVerifyRole } from './verify-role.ts'
 
@@ -21,7 +22,6 @@ export interface ServiceInput {
   readonly ecosystemFile: unknown
   readonly logger: Logger
   readonly clock: Clock
-  readonly indexThread: LoadedIndexThread
   onProgress(progress: IndexProgress): void
   /** Work such as starting chains, begun once the API listens. */
   beforeIndex?(): Promise<unknown>
@@ -36,49 +36,33 @@ export interface RunningService {
   stop(): Promise<void>
 }
 
-/** API and verifier on this thread, the index on its own. */
+/** API and jobs on this thread, the index on its own. */
 export async function runService(input: ServiceInput): Promise<RunningService> {
-  const { settings, logger, clock, indexThread } = input
+  const { settings, logger, clock } = input
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
-  const { dataFolder, database, log } = settings
-  indexThread.open({ dataFolder, database, log })
-  const stores = await openStores(settings, reportMigrations(logger)).catch(
-    async (error: unknown) => {
-      await indexThread.close()
-      throw error
-    },
-  )
+  const stores = await openStores(settings, reportMigrations(logger))
   const service: Service = { settings, ecosystem, stores, clock, logger }
   const progress = new Map<string, IndexProgress>()
-  const indexing = () => [...progress.values()]
   const leading: Leading = { index: false, jobs: new Map() }
-  const startIndex = () =>
-    indexThread.run(
-      ecosystem,
-      (news) => {
-        if ('leads' in news) {
-          leading.index = news.leads
-          return
-        }
-        progress.set(news.chain, news)
-        input.onProgress(news)
-      },
-      input.beforeIndex?.(),
-    )
-  const indexed = () => stores.register.snapshot((reads) => howFar(reads, ecosystem))
-  let early: IndexThread | undefined
   const opening = async () => {
-    // An empty register has no answers, so the index comes first; else the API.
-    if ((await indexed()) === 'nothing') early = startIndex()
-    const composed = await compose(service, indexing, leading)
+    const composed = await compose(service, () => [...progress.values()], leading)
     return { composed, served: await serve(service, composed) }
   }
   const { composed, served } = await opening().catch(async (error: unknown) => {
-    await (early?.stop() ?? indexThread.close())
     await stores.close()
     throw error
   })
-  const index = early ?? startIndex()
+  const { dataFolder, database, log } = settings
+  const onNews = (news: FromIndexWorker) => {
+    if ('leads' in news) {
+      leading.index = news.leads
+      return
+    }
+    progress.set(news.chain, news)
+    input.onProgress(news)
+  }
+  const work = { settings: { dataFolder, database, log }, file: ecosystem.file }
+  const index = startIndexThread(work, onNews, input.beforeIndex?.())
   const ending = new AbortController()
   const verifying = runVerifyRole(
     { ...service, runs: leading.jobs, onChange: composed.onPaymentsSettled },
@@ -88,12 +72,12 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
     ecosystem,
     served,
     index,
-    indexed,
+    indexed: () => stores.register.snapshot((reads) => howFar(reads, ecosystem)),
     async stop() {
       logger.info('stopping: waiting for answers in flight')
       await served.stop()
       ending.abort()
-      logger.info('stopping: waiting for the index and the verifier')
+      logger.info('stopping: waiting for the index and the jobs')
       await Promise.all([verifying, index.stop()])
       await stores.close()
     },

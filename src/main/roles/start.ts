@@ -8,7 +8,6 @@ import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
 import type { Settings } from '../settings.ts'
-import type { LoadedIndexThread } from './index-thread.ts'
 import { planLocalChains } from './local-chains.ts'
 import { lockFolder } from './lock-folder.ts'
 import { type RunningService, runService } from './run-service.ts'
@@ -18,7 +17,6 @@ export interface StartDeps {
   readonly settings: Settings
   readonly logger: Logger
   readonly clock: Clock
-  readonly indexThread: LoadedIndexThread
   onChains(progress: { chain: string; done: number; total: number }): void
   onIndex(progress: IndexProgress): void
   /** Writes to the terminal. */

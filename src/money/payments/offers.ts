@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
+import { Type } from 'typebox'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import { showAddress } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { type Clock, nextMidnight, toDate, toIso, unixNow } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
 
 export const PaymentRequiredBody = Type.Object(
   {

@@ -1,7 +1,8 @@
+import { Type } from 'typebox'
 import { showAddress } from '#domain/address.ts'
 import { toUsd } from '#domain/money.ts'
+import { named } from '#lib/schema.ts'
 import { toIso } from '#lib/time.ts'
-import { named, Type } from '#lib/type.ts'
 import type { Claim } from './claim.ts'
 import type { ClaimState, ClaimStatus } from './claim-state.ts'
 

@@ -1,4 +1,4 @@
-import { Type } from '#lib/type.ts'
+import { Type } from 'typebox'
 import { Movement, type Statement } from './statement-shape.ts'
 
 const { kind: _, ...MOVEMENT } = Movement.properties

@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
-import { named, Type } from '#lib/type.ts'
+import { type Static, Type } from 'typebox'
+import { named } from '#lib/schema.ts'
 
 const MicroUsd = (description: string) => Type.String({ pattern: '^-?[0-9]+$', description })
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { runBackup } from '#operations/backup/back-up.ts'
 import { runUpkeep, type UpkeepOptions, upkeepCommand } from './run-upkeep.ts'
 
 const BACKUP = `
@@ -16,9 +17,6 @@ export function backupCommand(process: NodeJS.Process): Command {
     .argument('<folder>', 'where the backup goes')
     .addHelpText('after', BACKUP)
     .action((folder: string, options: UpkeepOptions) =>
-      runUpkeep(process, options, async (context, report) => {
-        const { runBackup } = await import('#operations/backup/back-up.ts')
-        return runBackup(context, report, folder)
-      }),
+      runUpkeep(process, options, (context, report) => runBackup(context, report, folder)),
     )
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { runImport } from '#operations/backup/import-accounts.ts'
 import { runUpkeep, type UpkeepOptions, upkeepCommand } from './run-upkeep.ts'
 
 const IMPORT = `
@@ -16,9 +17,6 @@ export function importCommand(process: NodeJS.Process): Command {
     .requiredOption('--from <folder>', 'data folder with accounts.sqlite')
     .addHelpText('after', IMPORT)
     .action(({ from, ...options }: UpkeepOptions & { readonly from: string }) =>
-      runUpkeep(process, options, async (context, report) => {
-        const { runImport } = await import('#operations/backup/import-accounts.ts')
-        return runImport(context, report, from)
-      }),
+      runUpkeep(process, options, (context, report) => runImport(context, report, from)),
     )
 }

@@ -50,7 +50,7 @@ export async function runRole(
       done()
     },
   })
-  const logger = await openLogger(settings.log, output)
+  const logger = openLogger(settings.log, output)
   try {
     // Stdout holds nothing but logs if they are JSON.
     const show = (line: string) => progress.print(`${line}\n`)

@@ -3,6 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import type { ExitCode, RoleContext } from '#main/role-context.ts'
+import { runApi } from '#main/roles/run-api.ts'
+import { runStart } from '#main/roles/run-start.ts'
 import { SettingsError } from '#main/settings-error.ts'
 import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
 
@@ -75,10 +77,3 @@ async function writeRelayerKey(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, privateKey, { mode: 0o600 })
 }
-
-/** Lazy: help need not load the service. */
-const runApi = async (context: RoleContext) =>
-  (await import('#main/roles/run-api.ts')).runApi(context)
-
-const runStart = async (context: RoleContext) =>
-  (await import('#main/roles/run-start.ts')).runStart(context)

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { parseNumber } from '#main/variable.ts'
 import { OWNERS, type Owners } from '#operations/upkeep/usage/read-usage.ts'
+import { runUsage } from '#operations/upkeep/usage/run-usage.ts'
 import { parsed, runUpkeep, type UpkeepOptions, upkeepCommand } from './run-upkeep.ts'
 
 const USAGE = `
@@ -34,9 +35,8 @@ export function usageCommand(process: NodeJS.Process): Command {
     .addOption(new Option('--csv', 'print CSV').conflicts('json'))
     .addHelpText('after', USAGE)
     .action(({ csv = false, ...options }: Options) =>
-      runUpkeep(process, options, async (context, report) => {
-        const { runUsage } = await import('#operations/upkeep/usage/run-usage.ts')
-        return runUsage(context, report, { ...options, csv })
-      }),
+      runUpkeep(process, options, (context, report) =>
+        runUsage(context, report, { ...options, csv }),
+      ),
     )
 }

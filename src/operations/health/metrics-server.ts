@@ -1,5 +1,5 @@
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createServer } from '#lib/node-http.ts'
 import type { Readiness } from '#serving/api/health-routes.ts'
 import type { Metrics } from '#serving/api/metrics.ts'
 

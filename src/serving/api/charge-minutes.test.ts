@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Type } from '#lib/type.ts'
+import { Type } from 'typebox'
 import { defineRoute } from '#route/route.ts'
 import { startLines } from '#test/http/lines-harness.ts'
 import { harnessParts, NOON_MS } from '#test/http/pipeline-harness.ts'

@@ -6,6 +6,7 @@ import { createServer, type HttpServer } from '#serving/http/server.ts'
 import type { UnsentLimits } from '#serving/http/unsent-bytes.ts'
 import { CallLimiter } from './call-limiter.ts'
 import { CONSTANT_HEADERS } from './constant-headers.ts'
+import { answerMcp } from './mcp/answer-mcp.ts'
 import type { McpFacts } from './mcp/mcp-deps.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
 import { type PipelineDeps, routeEndpoint } from './pipeline.ts'
@@ -58,7 +59,6 @@ function pageEndpoint(deps: PipelineDeps, page: Page): Endpoint {
   return { method: 'GET', path: page.path, respond: (incoming) => answerPage(deps, page, incoming) }
 }
 
-/** The SDK is loaded by the first message. */
 function mcpEndpoint(
   deps: PipelineDeps & Pick<ApiDeps, 'routes' | 'pages'>,
   facts: McpFacts,
@@ -66,10 +66,7 @@ function mcpEndpoint(
   const path = '/mcp'
   const page: Page = {
     path,
-    async read(incoming) {
-      const { answerMcp } = await import('./mcp/answer-mcp.ts')
-      return answerMcp({ ...deps, facts }, incoming)
-    },
+    read: (incoming) => answerMcp({ ...deps, facts }, incoming),
   }
   return { method: 'POST', path, respond: (incoming) => answerPage(deps, page, incoming) }
 }

@@ -1,5 +1,6 @@
+import { Type } from 'typebox'
 import { refuse } from '#domain/refusal.ts'
-import { named, Type } from '#lib/type.ts'
+import { mapOf, named } from '#lib/schema.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 
 export interface Readiness {
@@ -40,7 +41,7 @@ export function healthRoutes(deps: HealthDeps): readonly Route[] {
           description: 'Ready',
           schema: named('Readiness', {
             status: Type.Literal('ready'),
-            parts: Type.Record(Type.String(), Type.String()),
+            parts: mapOf(Type.String()),
           }),
         },
       },

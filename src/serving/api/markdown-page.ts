@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Marked } from 'marked'
 import { preferredType } from '#serving/http/accept.ts'
 import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage } from '#serving/http/plain-page.ts'
@@ -30,8 +31,7 @@ export function markdownFiles(folder: string, change = (text: string): string =>
 }
 
 async function read(path: string, change: (text: string) => string): Promise<Forms> {
-  const [text, { Marked }] = await Promise.all([readFile(path, 'utf8'), import('marked')])
-  const markdown = change(text)
+  const markdown = change(await readFile(path, 'utf8'))
   const marked = new Marked({
     renderer: {
       heading({ tokens, depth, text }) {

@@ -1,8 +1,8 @@
-import type { Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { notConfiguredSchema } from '#chains/datasets/meta.ts'
 import { metrics } from '#chains/statistics/metrics.ts'
 import { tiers } from '#domain/tier.ts'
-import { named, Type } from '#lib/type.ts'
+import { mapOf, named } from '#lib/schema.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { ServiceFacts } from './service-facts.ts'
 
@@ -18,7 +18,7 @@ const token = named('Token', {
   name: Type.String(),
   role: Type.Enum(['primary', 'secondary', 'reward']),
   decimals: Type.Integer(),
-  addresses: Type.Record(Type.String(), Type.String()),
+  addresses: mapOf(Type.String()),
 })
 
 const proof = named('Proof', {

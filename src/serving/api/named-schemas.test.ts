@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { named, Type } from '#lib/type.ts'
+import { Type } from 'typebox'
+import { named } from '#lib/schema.ts'
 import { NamedSchemas } from './named-schemas.ts'
 
 const inner = named('Inner', { title: Type.String() })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TSchema } from 'typebox'
-import { Type } from '#lib/type.ts'
+import { type TSchema, Type } from 'typebox'
 import { defineRoute } from '#route/route.ts'
 import { toOpenApi } from './openapi.ts'
 

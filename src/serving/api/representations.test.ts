@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { Type } from '#lib/type.ts'
+import { Type } from 'typebox'
 import { CSV_TYPE, formatParameter, wantsCsv } from '#route/csv.ts'
 import { answer, defineRoute } from '#route/route.ts'
 import { type Harness, startHarness } from '#test/http/pipeline-harness.ts'

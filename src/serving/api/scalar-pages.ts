@@ -1,3 +1,5 @@
+import scalar from '@scalar/fastify-api-reference'
+import Fastify from 'fastify'
 import { escapeMarkup } from '#lib/markup.ts'
 import type { Page } from './outside-routes.ts'
 import type { ServiceFacts } from './service-facts.ts'
@@ -44,11 +46,9 @@ export function scalarPages(facts: Pick<ServiceFacts, 'name'>): readonly Page[] 
 
 /**
  * Scalar exposes its script only through its Fastify plugin, so inject a request into a server that
- * never listens. Imported on demand, because it is large.
+ * never listens.
  */
 async function readScript(): Promise<string> {
-  const { default: scalar } = await import('@scalar/fastify-api-reference')
-  const { default: Fastify } = await import('fastify')
   const app = Fastify()
   await app.register(scalar, { routePrefix: '/docs', configuration: { content: {} } })
   const response = await app.inject('/docs/js/scalar.js')

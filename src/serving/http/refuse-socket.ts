@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
+import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { STATUS_CODES } from '#lib/node-http.ts'
 import type { HttpAdapterDeps } from './adapter.ts'
 import type { Connections } from './connections.ts'
 import type { Incoming } from './exchange.ts'

@@ -1,4 +1,4 @@
-import { growingCache } from '#lib/growing-cache.ts'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '#lib/time.ts'
 
 /** Half of all connections; the rest stay for calls. */
@@ -33,7 +33,7 @@ export class Seats {
   readonly #max: number
   readonly #open = new Set<() => void>()
   readonly #taken = new Map<string, number>()
-  readonly #openings = growingCache<string, readonly number[]>(10_000)
+  readonly #openings = new LRUCache<string, readonly number[]>({ max: 10_000 })
 
   constructor({ clock, max = SEATS_MAX }: { readonly clock: Clock; readonly max?: number }) {
     this.#clock = clock

@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { chainParameter, tokenParameter, walletParameter } from '#chains/datasets/parameters.ts'
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import { CURSOR_PATTERN, type Cursor, parseCursor } from '#chains/indexer/feed/cursor.ts'
@@ -5,7 +6,6 @@ import { eventKinds } from '#chains/kinds/kinds.ts'
 import type { Address } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { joinWords } from '#lib/join-words.ts'
-import { Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import type { RequestHeaders } from '#route/route.ts'
 

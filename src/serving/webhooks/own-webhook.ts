@@ -1,7 +1,7 @@
+import { Type } from 'typebox'
 import { rotationsOf } from '#callers/keys/key-store.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import type { Connection } from '#store/engine.ts'
 import type { KeyedCaller } from './charge-event.ts'

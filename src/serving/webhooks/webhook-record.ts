@@ -1,6 +1,7 @@
+import { Type } from 'typebox'
+import { mapOf, named } from '#lib/schema.ts'
 import type { SigningKeys } from '#lib/signing-keys.ts'
 import { toIso } from '#lib/time.ts'
-import { named, Type } from '#lib/type.ts'
 import { STATES, type Webhook } from './webhook.ts'
 import { secretOf } from './webhook-secret.ts'
 
@@ -13,7 +14,7 @@ export const WebhookRecord = named('Webhook', {
   id: Type.String(),
   url: Type.String(),
   description: text,
-  filter: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()])),
+  filter: mapOf(Type.Union([Type.String(), Type.Number(), Type.Null()])),
   dailyCap: orNull(Type.Integer({ description: 'Paid events of a UTC day.' })),
   state: Type.Enum([...STATES], {
     description:

@@ -1,5 +1,4 @@
 import { Worker } from 'node:worker_threads'
-import { YOUNG_MB } from '#lib/thread-memory.ts'
 import { type BulkInsert, type Procedure, type Row, StoreError } from '../engine.ts'
 import { memoryOf, type PackedRows, type Rows, slicePacked } from '../packed-rows.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
@@ -33,7 +32,6 @@ export class WriterThread implements SqliteWriter {
   constructor(file: URL, options: ConnectionOptions) {
     this.#worker = new Worker(file, {
       workerData: options,
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB.sqliteWriter },
     })
     this.#worker.unref()
     this.#worker.on('message', (message: FromWriter) => this.#take(message))

@@ -65,8 +65,6 @@ export function startRole(start: RoleStart): RoleProcess {
     cwd: project,
     env: {
       ...nodeEnvironment,
-      MALLOC_ARENA_MAX: '1',
-      MALLOC_MMAP_THRESHOLD_: '262144',
       PORT: String(port),
       ...environment,
     },

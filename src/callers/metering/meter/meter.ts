@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import { LRUCache } from 'lru-cache'
 import type { Caller } from '#domain/caller.ts'
-import { growingCache } from '#lib/growing-cache.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { type Admission, type Meter, MeteringUnavailable, type MeterState } from './admission.ts'
@@ -20,7 +20,7 @@ const REFUSED_MAX = 20_000
 export function createMeter(deps: MeterDeps): Meter {
   assert(deps.pricePerCall > 0n, 'a paid call has a price above zero')
   const { admissions: engine = deps.engine } = deps
-  const refusedDay = growingCache<string, number>(REFUSED_MAX)
+  const refusedDay = new LRUCache<string, number>({ max: REFUSED_MAX })
   const today = () => startOfDay(unixNow(deps.clock))
   const commits = new GroupCommit<WaitingCall>({
     decide: (batch, onCommitted) => writeBatch({ ...deps, engine }, batch, onCommitted),

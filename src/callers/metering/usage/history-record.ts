@@ -1,6 +1,7 @@
+import { Type } from 'typebox'
 import { type MicroUsd, toUsd } from '#domain/money.ts'
+import { named } from '#lib/schema.ts'
 import { toDate } from '#lib/time.ts'
-import { named, Type } from '#lib/type.ts'
 import { FORECAST_DAYS, type Forecast } from './forecast.ts'
 import type { Charged, HistoryDay } from './read-history.ts'
 

@@ -1,7 +1,7 @@
+import { Type } from 'typebox'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { readBalances } from '#ledger/balance.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
-import { Type } from '#lib/type.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
 import { type Parameter, parsed, parseInteger } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'

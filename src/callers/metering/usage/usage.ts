@@ -1,6 +1,7 @@
+import { Type } from 'typebox'
 import { toUsd } from '#domain/money.ts'
 import { tiers } from '#domain/tier.ts'
-import { named, Type } from '#lib/type.ts'
+import { named } from '#lib/schema.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Meter } from '../meter/admission.ts'
 

@@ -1,4 +1,4 @@
-import { compileLazily } from '#lib/compile-lazily.ts'
+import { Compile } from 'typebox/schema'
 import type { SourceLog } from '../chain-source.ts'
 import { parseLogs } from '../parse-rpc.ts'
 import { RpcError } from '../rpc-error.ts'
@@ -6,7 +6,7 @@ import type { LogColumns } from './log-columns.ts'
 import type { PairTable } from './pair-table.ts'
 import { scanLogs } from './scan-logs.ts'
 
-const checkEnvelope = compileLazily({
+const checkEnvelope = Compile({
   type: 'object',
   required: ['result'],
   properties: { id: {}, result: { type: 'array', items: {} } },
@@ -36,8 +36,8 @@ export function readLogsAnswer(input: {
 function inPlainForm(body: Buffer, id: number, chainId: number): Buffer {
   const answer = parseJson(body)
   const answers: readonly unknown[] = Array.isArray(answer) ? answer : [answer]
-  const envelope = answers.find((each) => checkEnvelope().Check(each) && each.id === id)
-  if (!checkEnvelope().Check(envelope)) throw new RpcError('the answer has no list of logs')
+  const envelope = answers.find((each) => checkEnvelope.Check(each) && each.id === id)
+  if (!checkEnvelope.Check(envelope)) throw new RpcError('the answer has no list of logs')
   const logs = parseLogs(envelope.result, chainId)
   return Buffer.from(JSON.stringify({ result: logs.map(toWire) }), 'latin1')
 }

@@ -3,6 +3,7 @@ import type { Hash } from '#domain/address.ts'
 import type { BlockTag, ChainSource, SourceLog } from '../chain-source.ts'
 import type { LogFilter } from '../log-filter.ts'
 import { parseBlock, parseBytes, parseLogs, parseQuantity, parseReceiptLogs } from '../parse-rpc.ts'
+import { proveBlock } from '../proofs/prove-block.ts'
 import { RpcError } from '../rpc-error.ts'
 import { EndpointError } from './endpoint-error.ts'
 import type { RpcCall } from './json-rpc.ts'
@@ -45,8 +46,7 @@ export function callSource(
       if (value === null) throw new RpcError(`the node does not know the receipts of block ${hash}`)
       return parseReceiptLogs(value, chainId)
     },
-    async provenBlock(ref, wants) {
-      const { proveBlock } = await import('../proofs/prove-block.ts')
+    provenBlock(ref, wants) {
       return proveBlock({ chainId, ask, isRefusal }, ref, wants)
     },
     async code(address) {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import process from 'node:process'
+import * as plain from 'node:http'
+import * as secure from 'node:https'
 import { urlToHttpOptions } from 'node:url'
-import * as plain from '#lib/node-http.ts'
 import { retryAfterMs } from '#lib/retry-after.ts'
 import type { BodyPool } from './body-pool.ts'
 import { decompress } from './decompress.ts'
@@ -43,9 +43,8 @@ const RETRY_AFTER_MAX_MS = 3_600_000
 /** Keeps connections alive. Credentials in the URL are never logged. */
 export function openPost(url: string): Post {
   const target = urlToHttpOptions(new URL(url))
-  // TLS is slow to load; local nodes do not need it.
   const isSecure = target.protocol === 'https:'
-  const { Agent, request } = isSecure ? process.getBuiltinModule('node:https') : plain
+  const { Agent, request } = isSecure ? secure : plain
   const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })
   const options = { ...target, method: 'POST', agent }
   const send: Send = (length) =>

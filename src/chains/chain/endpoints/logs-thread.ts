@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { free } from '#lib/free.ts'
 import { moduleFile } from '#lib/package-root.ts'
-import { YOUNG_MB } from '#lib/thread-memory.ts'
 import { LogColumns } from '../columns/log-columns.ts'
 import { PairTable } from '../columns/pair-table.ts'
 import { EndpointError } from './endpoint-error.ts'
@@ -62,9 +61,7 @@ class LogsThread implements LogsFetcher {
   }
 
   #start(): Worker {
-    const worker = new Worker(moduleFile('chains/chain/endpoints/logs-worker'), {
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB.logs },
-    })
+    const worker = new Worker(moduleFile('chains/chain/endpoints/logs-worker'), {})
     worker.on('message', (message: FromThread) => this.#take(message))
     worker.on('error', (error) => this.#ended(worker, error))
     worker.on('exit', (code) =>

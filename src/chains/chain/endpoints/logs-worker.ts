@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { parentPort } from 'node:worker_threads'
-import { ownMemory } from '#lib/own-memory.ts'
 import { type FetchedLogs, openLogsFetcher } from './logs-fetcher.ts'
 import { type FromThread, type ToThread, toFailure } from './logs-message.ts'
 
@@ -29,7 +28,8 @@ async function answer({ ticket, ask }: Extract<ToThread, { kind: 'fetch' }>): Pr
 
 function sendLogs(ticket: number, { columns, ...fetched }: FetchedLogs): void {
   const { count, pair, blockNumber, timestamp, txIndex, logIndex, places } = columns
-  const body = ownMemory(columns.body)
+  // A copy: buffers of Node's pool cannot be transferred.
+  const body = new Uint8Array(columns.body)
   const filled = { count, pair, blockNumber, timestamp, txIndex, logIndex, places }
   const arrays = [body, pair, blockNumber, timestamp, txIndex, logIndex, places]
   send(

@@ -1,7 +1,7 @@
 import { from as eventFrom } from 'ox/AbiEvent'
 import { from as functionFrom } from 'ox/AbiFunction'
+import { Type } from 'typebox'
 import { showAddress } from '#domain/address.ts'
-import { Type } from '#lib/type.ts'
 import { argument } from '../event-arguments.ts'
 import {
   decimalsSorted,

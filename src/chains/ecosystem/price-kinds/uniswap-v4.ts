@@ -1,8 +1,8 @@
 import { from } from 'ox/AbiEvent'
 import { encode } from 'ox/AbiParameters'
 import { keccak256 } from 'ox/Hash'
+import { Type } from 'typebox'
 import { type Hash, ZERO_ADDRESS } from '#domain/address.ts'
-import { Type } from '#lib/type.ts'
 import { addressText } from '../fields.ts'
 import type { PricePair } from '../priced-token.ts'
 import {

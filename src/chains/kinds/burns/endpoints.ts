@@ -1,8 +1,8 @@
+import { Type } from 'typebox'
 import { accountOf, eventRow } from '#chains/datasets/event-rows.ts'
 import { type EventList, listRoute } from '#chains/datasets/list-route.ts'
 import { addressText } from '#chains/datasets/wire.ts'
 import { burns } from '#chains/kinds/burns/kind.ts'
-import { Type } from '#lib/type.ts'
 import { dailyBurns } from './daily-route.ts'
 import { type BurnDeps, burnTotals } from './total-route.ts'
 

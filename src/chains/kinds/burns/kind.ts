@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { argument } from '#chains/ecosystem/event-arguments.ts'
 import { defineEventKind, type MappingContext } from '#chains/ecosystem/event-kinds/event-kind.ts'
 import { missing, readByCode } from '#chains/ecosystem/event-kinds/resolve-code.ts'
@@ -10,7 +11,6 @@ import type { EventSource } from '#chains/ecosystem/event-source.ts'
 import { argumentName, closed, mapping } from '#chains/ecosystem/fields.ts'
 import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { COIN_ADDRESS } from '#domain/token.ts'
-import { Type } from '#lib/type.ts'
 import { isTransferOfToken, repeatedBurns } from './repeated-burns.ts'
 
 export const BURNS = 'burns'

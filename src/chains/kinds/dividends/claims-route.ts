@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
 import {
   checkList,
@@ -25,7 +26,7 @@ import { dollarsOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { named, Type } from '#lib/type.ts'
+import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import { type ClaimSummary, readClaimSummary } from './queries.ts'
 

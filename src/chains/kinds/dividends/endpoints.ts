@@ -1,8 +1,8 @@
+import { Type } from 'typebox'
 import { accountOf, eventRow } from '#chains/datasets/event-rows.ts'
 import { type EventList, listRoute } from '#chains/datasets/list-route.ts'
 import { addressText, nullable } from '#chains/datasets/wire.ts'
 import { dividends } from '#chains/kinds/dividends/kind.ts'
-import { Type } from '#lib/type.ts'
 import { walletClaims } from './claims-route.ts'
 import { type DividendDeps, dividendTotals } from './total-route.ts'
 

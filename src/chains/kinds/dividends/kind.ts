@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { argument, type EventArguments } from '#chains/ecosystem/event-arguments.ts'
 import { defineEventKind } from '#chains/ecosystem/event-kinds/event-kind.ts'
 import { missing, readByCode } from '#chains/ecosystem/event-kinds/resolve-code.ts'
@@ -5,7 +6,6 @@ import { requireArguments, resolveEvent } from '#chains/ecosystem/event-kinds/re
 import { resolveToken } from '#chains/ecosystem/event-kinds/resolve-token.ts'
 import { argumentName, closed, mapping } from '#chains/ecosystem/fields.ts'
 import type { Address } from '#domain/address.ts'
-import { Type } from '#lib/type.ts'
 import { knownEvents } from './known-events.ts'
 
 export const DIVIDENDS = 'dividends'

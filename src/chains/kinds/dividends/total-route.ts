@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
 import type { PriceAt } from '#chains/datasets/price-at.ts'
 import { type ValuedSums, valueNow } from '#chains/datasets/value-now.ts'
@@ -22,7 +23,7 @@ import {
 } from '#chains/indexer/events/sum-windows.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
 import { showAddress } from '#domain/address.ts'
-import { named, Type } from '#lib/type.ts'
+import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import { countRecipients } from './queries.ts'
 

@@ -1,10 +1,10 @@
+import { Type } from 'typebox'
 import type { DataDeps } from '#chains/datasets/data-route.ts'
 import { accountOf, eventRow } from '#chains/datasets/event-rows.ts'
 import { type EventList, listRoute } from '#chains/datasets/list-route.ts'
 import type { PriceAt } from '#chains/datasets/price-at.ts'
 import { addressText, nullable } from '#chains/datasets/wire.ts'
 import { graveDigs } from '#chains/kinds/grave-digs/kind.ts'
-import { Type } from '#lib/type.ts'
 import { leaderboard } from './leaderboard-route.ts'
 
 const list: EventList = {

@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
 import { limitParameter, tokenParameter } from '#chains/datasets/parameters.ts'
 import type { PriceAt } from '#chains/datasets/price-at.ts'
@@ -15,7 +16,7 @@ import { GRAVE_DIGS } from '#chains/kinds/grave-digs/kind.ts'
 import { showAddress } from '#domain/address.ts'
 import { valueAt } from '#domain/money.ts'
 import { percentage } from '#lib/decimal.ts'
-import { named, Type } from '#lib/type.ts'
+import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import { readLeaderboard } from './queries.ts'
 

@@ -34,8 +34,7 @@ export async function embeddedFacilitator(deps: EmbeddedDeps): Promise<Facilitat
   const recipients = payment.payTo.map((each) => each.address)
   const signer = evmSigner({ rpc, wallet, asset, recipients })
   const client = new x402Facilitator()
-  for (const scheme of SCHEMES)
-    client.register(networkOf(payment.chain.id), await scheme.embed(signer))
+  for (const scheme of SCHEMES) client.register(networkOf(payment.chain.id), scheme.embed(signer))
   const isAvailable = createAvailability({ ...deps, wallet: wallet.address })
   return { client, wallet: wallet.address, isReady: isAvailable }
 }

@@ -59,6 +59,6 @@ export interface Scheme {
     readonly clock: Clock
   }): Promise<readonly Way[]>
   readonly events: SchemeEvents
-  /** The library's facilitator of the scheme. Loads it: only the leader settles. */
-  embed(signer: FacilitatorEvmSigner): Promise<SchemeNetworkFacilitator>
+  /** The library's facilitator of the scheme. */
+  embed(signer: FacilitatorEvmSigner): SchemeNetworkFacilitator
 }

@@ -1,5 +1,5 @@
+import { Type } from 'typebox'
 import { parseAddress } from '#domain/address.ts'
-import { Type } from '#lib/type.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { INVALID_CURSOR } from '../../parameters.ts'
 import type { Holding } from './queries.ts'

@@ -1,6 +1,7 @@
+import { Type } from 'typebox'
 import { isRefusal } from '#domain/refusal.ts'
+import { named } from '#lib/schema.ts'
 import { DAY_SECONDS, HOUR_SECONDS, startOfHour } from '#lib/time.ts'
-import { named, Type } from '#lib/type.ts'
 import type { Route } from '#route/route.ts'
 import { type DataDeps, dataRoute } from '../../data-route.ts'
 import { HOLDERS } from '../../dataset-names.ts'

@@ -1,5 +1,6 @@
+import { Type } from 'typebox'
 import { isRefusal } from '#domain/refusal.ts'
-import { named, Type } from '#lib/type.ts'
+import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import { type DataDeps, dataRoute } from '../../data-route.ts'
 import { HOLDERS } from '../../dataset-names.ts'

@@ -1,3 +1,4 @@
+import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { getSelector } from 'ox/AbiEvent'
 import { encodeData, from as parseFunction } from 'ox/AbiFunction'
 import { askContractWallet } from '#chains/chain/contract-signature.ts'
@@ -42,8 +43,7 @@ export const exact: Scheme = {
     ),
     stateCall: ({ from, nonce }) => encodeData(authorizationState, [from, nonce]),
   },
-  async embed(signer) {
-    const { ExactEvmScheme } = await import('@x402/evm/exact/facilitator')
+  embed(signer) {
     return new ExactEvmScheme(signer, { pendingSettlementStore: FORGETFUL })
   },
 }
