@@ -20,6 +20,8 @@ export interface DeployedEcosystem {
   readonly distributor: Address
   readonly graveyard: Address
   readonly holders: readonly Address[]
+  /** Of the token, and of its quote. */
+  readonly pools: readonly Address[]
   readonly rpc: Rpc
   send(call: Call): Promise<void>
 }
@@ -46,12 +48,18 @@ export async function deployEcosystem(url: string): Promise<DeployedEcosystem> {
   await send(calls.mint({ token: usdc, from: operator, to: operator, amount: units(1_000_000, 6) }))
   await send(calls.wrap({ weth, from: operator, amount: units(20) }))
   const pool = { rpc, factory, from: operator, send }
-  await fillPool(pool, { token, amount: units(10_000) }, { token: weth, amount: units(10) })
-  await fillPool(pool, { token: weth, amount: units(5) }, { token: usdc, amount: units(15_000, 6) })
+  const pools = [
+    await fillPool(pool, { token, amount: units(10_000) }, { token: weth, amount: units(10) }),
+    await fillPool(
+      pool,
+      { token: weth, amount: units(5) },
+      { token: usdc, amount: units(15_000, 6) },
+    ),
+  ]
   await send(calls.transfer({ token, from: operator, to: graveyard, amount: units(50_000) }))
   for (const [index, to] of holders.entries())
     await send(calls.transfer({ token, from: operator, to, amount: units(1_000 * (index + 1)) }))
-  const ecosystem = { token, usdc, distributor, graveyard, holders, rpc, send }
+  const ecosystem = { token, usdc, distributor, graveyard, holders, pools, rpc, send }
   await payDividends(ecosystem, operator)
   await burnAndDig(ecosystem)
   return ecosystem

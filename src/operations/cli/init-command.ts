@@ -19,9 +19,10 @@ interface Options {
 }
 
 const EXAMPLES = `
-Looks up on the chains what can be found: decimals, first block, burns, pools, payout events. It writes
-sexton.config.ts, where each guess has its evidence beside it, and "sexton start" serves it. Exit code:
-0 when the file is written, 2 when something in the command or on the chain is wrong.
+Looks up on the chains what can be found: the token, its first block, a pool for its price, known feeds, the
+payment asset. It writes sexton.config.ts, where each guess has its evidence beside it, with what the contracts
+emitted lately below it, and "sexton start" serves it. Exit code: 0 when the file is written, 2 when something in
+the command or on the chain is wrong.
 
 Examples:
   sexton init 0x5FbDB2315678afecb367f032d93F642f64180aa3 --rpc https://mainnet.base.org
@@ -34,7 +35,7 @@ export function initCommand(process: NodeJS.Process): Command {
     .argument('<token>', 'address of the primary token')
     .requiredOption('--rpc <url...>', 'JSON-RPC endpoints; several of one chain become one chain')
     .option('--token <chain=address...>', 'address on a chain where it differs', [])
-    .option('--contract <address...>', 'further contracts that may pay holders', [])
+    .option('--contract <address...>', 'pools, and contracts whose events to list', [])
     .option('--name <text>', 'name of the service')
     .option('--url <url>', 'public address of the API')
     .option('--pay-to <address>', 'wallet that receives payments for calls')

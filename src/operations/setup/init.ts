@@ -87,7 +87,7 @@ function readAddresses({ address, token, contract }: InitRequest): Addresses {
   return { primary, byChain, more }
 }
 
-const STEPS = 7
+const STEPS = 4
 
 async function inspectAll(
   { onProgress, say }: InitDeps,

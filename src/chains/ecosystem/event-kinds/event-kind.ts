@@ -27,24 +27,10 @@ export interface EventKind<Part extends string, Mapping extends TSchema> {
   /** What the reference of the file says of the list, and of members that other kinds lack. */
   readonly meaning: string
   readonly meanings: Readonly<Record<string, string>>
-  /** What `sexton init` looks for. */
-  readonly known: readonly KnownEvent[]
   /** Undefined after a problem. `entry` has the shape of `mapping`. */
   resolve(context: MappingContext, entry: Static<Mapping>): EventSource | undefined
   /** Mappings that are valid, but hardly meant. */
   warnings?(sources: readonly EventSource[]): readonly string[]
-}
-
-/** An event as contracts emit it, and how it is mapped. */
-export interface KnownEvent {
-  /** Omits `event` and `indexed`, which differs between contracts. */
-  readonly signature: string
-  /** Members that cannot be read from the chain; most name arguments. */
-  readonly mapping: {
-    readonly amount: string
-    readonly tokenArgument?: string
-    readonly [member: string]: string | undefined
-  }
 }
 
 export interface EventMetric {

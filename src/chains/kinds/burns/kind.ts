@@ -50,7 +50,6 @@ export const burns = defineEventKind({
     from: 'The argument that holds the wallet whose tokens are burned. Needed unless `rows` decides it.',
     to: 'The argument that holds the receiver. Without it, every event is a burn to the zero address.',
   },
-  known: [],
   warnings: repeatedBurns,
   resolve(context, entry) {
     const { resolver, field } = context

@@ -6,7 +6,6 @@ import { requireArguments, resolveEvent } from '#chains/ecosystem/event-kinds/re
 import { resolveToken } from '#chains/ecosystem/event-kinds/resolve-token.ts'
 import { argumentName, closed, mapping } from '#chains/ecosystem/fields.ts'
 import type { Address } from '#domain/address.ts'
-import { knownEvents } from './known-events.ts'
 
 export const DIVIDENDS = 'dividends'
 
@@ -49,7 +48,6 @@ export const dividends = defineEventKind({
     recipient:
       'The argument that holds the wallet that is paid. Required for `claim`, unless `rows` decides it.',
   },
-  known: knownEvents,
   resolve(context, entry) {
     const { resolver, field } = context
     const { kind, recipient, ...dividend } = readByCode(context, entry, ROW_MEMBERS)

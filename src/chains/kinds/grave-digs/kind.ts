@@ -42,16 +42,6 @@ export const graveDigs = defineEventKind({
     digger: 'The argument that holds the wallet that digs. Needed unless `rows` decides it.',
     graveId: "The argument that holds the grave's id.",
   },
-  known: ['GraveDug', 'GraveDig'].flatMap((name) => [
-    {
-      signature: `${name}(address digger, uint256 amount)`,
-      mapping: { digger: 'digger', amount: 'amount' },
-    },
-    {
-      signature: `${name}(address digger, uint256 graveId, uint256 amount)`,
-      mapping: { digger: 'digger', graveId: 'graveId', amount: 'amount' },
-    },
-  ]),
   resolve(context, entry) {
     const { graveId, ...dig } = readByCode(context, entry, ROW_MEMBERS)
     const { digger = missing(context, 'digger'), amount = missing(context, 'amount') } = dig

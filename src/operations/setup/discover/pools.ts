@@ -13,17 +13,15 @@ export interface Pool {
   readonly newest: Newest
 }
 
-interface Around {
+export interface Around {
+  /** Where pools may be, besides the chain's known factories. */
   readonly contracts: readonly Address[]
   readonly firstBlock: number
 }
 
 const V3_FEES = [100, 500, 3_000, 10_000]
 
-/**
- * Pools of the token among these contracts and at the chain's known factories, if an event of theirs
- * could be read; some may be empty by now.
- */
+/** Pools of the token that hold something, and of which an event could be read. */
 export async function findPools(
   view: ChainView,
   token: TokenFacts,
@@ -40,7 +38,35 @@ export async function findPools(
       return newest && { ...pool, newest }
     }),
   )
-  return pools.filter((each) => each !== undefined)
+  return pools.filter((each) => each !== undefined).filter(({ quoteHeld }) => quoteHeld > 0n)
+}
+
+export interface Floor {
+  /** Member to add to the price in the file. */
+  readonly member: { readonly minLiquidityUsd?: string }
+  readonly evidence: string
+}
+
+/** A pool below it has no price worth a floor. */
+const POOL_USD_MIN = 1_000
+
+/** A tenth of what an event shows in the pool, in one significant digit. */
+export function floorOf(
+  { newest, quote }: Pick<Pool, 'newest' | 'quote'>,
+  quoteUsd: number,
+): Floor {
+  const usd = (Number(newest.reading.liquidity) / 10 ** quote.decimals) * quoteUsd
+  const seen = `its event in block ${newest.block} shows about ${Math.round(usd)} USD in it`
+  if (usd < POOL_USD_MIN)
+    return {
+      member: {},
+      evidence: `without minLiquidityUsd, since ${seen}: any trade moves its price`,
+    }
+  const [digit = '', ...rest] = BigInt(Math.floor(usd / 10)).toString()
+  return {
+    member: { minLiquidityUsd: digit + '0'.repeat(rest.length) },
+    evidence: `minLiquidityUsd is a tenth of what the pool holds, rounded down: ${seen}`,
+  }
 }
 
 async function askFactories(view: ChainView, token: Address): Promise<readonly Address[]> {

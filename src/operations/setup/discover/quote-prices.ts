@@ -1,9 +1,7 @@
 import type { PriceFile } from '#chains/ecosystem/price-kinds.ts'
 import { parseAddress, showAddress } from '#domain/address.ts'
 import { ask, type ChainView } from './chain-view.ts'
-import { contractsAround } from './counterparties.ts'
-import { type Floor, floorOf } from './pool-floor.ts'
-import { findPools, type Pool } from './pools.ts'
+import { type Around, findPools, floorOf, type Pool } from './pools.ts'
 import { readNewest } from './read-price.ts'
 import type { TokenFacts } from './token-facts.ts'
 
@@ -12,9 +10,6 @@ export interface QuotePrice {
   readonly price: PriceFile
   readonly usd: number
   readonly evidence: string
-  /** Not if a symbol alone says what it is worth. */
-  readonly isProven: boolean
-  readonly floor?: Floor
 }
 
 const STABLE = /^(USDC|USDT|DAI|USDbC|BUSD|USDS|PYUSD)(\.[a-z]+)?$/i
@@ -25,11 +20,11 @@ const STABLE = /^(USDC|USDT|DAI|USDbC|BUSD|USDS|PYUSD)(\.[a-z]+)?$/i
 export async function priceQuote(
   view: ChainView,
   token: TokenFacts,
-  firstBlock: number,
+  around: Around,
 ): Promise<readonly QuotePrice[]> {
   if (STABLE.test(token.symbol)) return [priceStable(view, token)]
-  const feed = await readFeed(view, token, firstBlock)
-  return feed === undefined ? poolPrice(view, token, firstBlock) : [feed]
+  const feed = await readFeed(view, token, around.firstBlock)
+  return feed === undefined ? poolPrice(view, token, around) : [feed]
 }
 
 function priceStable(view: ChainView, token: TokenFacts): QuotePrice {
@@ -37,7 +32,7 @@ function priceStable(view: ChainView, token: TokenFacts): QuotePrice {
   const evidence = isProven
     ? `Circle's USDC on ${view.name}`
     : 'taken for a stablecoin by its symbol: check the address'
-  return { token, price: { kind: 'fixed', usd: '1' }, usd: 1, evidence, isProven }
+  return { token, price: { kind: 'fixed', usd: '1' }, usd: 1, evidence }
 }
 
 function isKnownUsdc({ known }: ChainView, { address }: TokenFacts): boolean {
@@ -67,7 +62,6 @@ async function readFeed(
     token,
     price: { ...price, chain: view.name },
     usd: Number(answer) / 10 ** decimals,
-    isProven: true,
     evidence: `Chainlink's feed "${description}", whose aggregators are followed`,
   }
 }
@@ -75,10 +69,9 @@ async function readFeed(
 async function poolPrice(
   view: ChainView,
   token: TokenFacts,
-  firstBlock: number,
+  around: Around,
 ): Promise<readonly QuotePrice[]> {
-  const around = await contractsAround(view, token.address, { firstBlock, more: [] })
-  const pools = await findPools(view, token, { contracts: around, firstBlock })
+  const pools = await findPools(view, token, around)
   const stable = pools.filter(({ quote }) => STABLE.test(quote.symbol))
   const [deepest] = stable.sort((a, b) => depthOf(b) - depthOf(a))
   const usd = deepest && (await spotUsd(view, token, deepest))
@@ -92,9 +85,7 @@ async function poolPrice(
     token,
     price: { kind, chain: view.name, address, quote: quote.symbol, ...floor.member },
     usd,
-    evidence: held,
-    isProven: stablecoin.isProven,
-    floor,
+    evidence: `${held}; ${floor.evidence}`,
   }
   return [own, stablecoin]
 }

@@ -1,6 +1,4 @@
-import { from as addressFrom } from 'ox/ContractAddress'
-import { type Address, parseAddress } from '#domain/address.ts'
-import { isObject } from '#lib/json.ts'
+import type { Address } from '#domain/address.ts'
 import { ask, type ChainView, messageOf } from './chain-view.ts'
 
 export interface TokenFacts {
@@ -42,20 +40,6 @@ async function readText(view: ChainView, address: Address, name: string) {
   return Buffer.from(word.slice(2), 'hex').toString('utf8').replaceAll('\0', '')
 }
 
-/** EIP-1967: keccak256('eip1967.proxy.implementation') - 1. */
-const IMPLEMENTATION_SLOT = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
-
-export async function readImplementation(
-  { node }: ChainView,
-  address: Address,
-): Promise<Address | undefined> {
-  const word = await node
-    .ask('eth_getStorageAt', address, IMPLEMENTATION_SLOT, 'latest')
-    .catch(() => undefined)
-  const text = typeof word === 'string' ? word.slice(2).padStart(64, '0').slice(24) : ''
-  return /[1-9a-f]/.test(text) ? parseAddress(`0x${text}`) : undefined
-}
-
 export interface FirstBlock {
   readonly block: number
   readonly evidence: string
@@ -83,38 +67,6 @@ export async function findFirstBlock(
       evidence: `unknown: the node has no old state (${messageOf(error)}); the block of the token's creation is faster to index`,
     }
   }
-}
-
-/** A deployer with more is an account that does other things too. */
-const CREATIONS_MAX = 200
-
-export async function siblingsOf(
-  view: ChainView,
-  token: Address,
-  firstBlock: number,
-): Promise<readonly Address[]> {
-  const deployer = await findDeployer(view, token, firstBlock)
-  if (deployer === undefined) return []
-  const nonce = Number(await view.node.ask('eth_getTransactionCount', deployer, 'latest'))
-  const created = Array.from({ length: Math.min(nonce, CREATIONS_MAX) }, (_, index) =>
-    parseAddress(addressFrom({ from: deployer, nonce: BigInt(index) }).toLowerCase()),
-  ).filter((each) => each !== undefined)
-  return contractsAmong(view, created)
-}
-
-async function findDeployer({ node }: ChainView, token: Address, block: number) {
-  const found = await node
-    .ask('eth_getBlockByNumber', `0x${block.toString(16)}`, true)
-    .catch(() => undefined)
-  const transactions =
-    isObject(found) && Array.isArray(found.transactions) ? found.transactions : []
-  for (const each of transactions) {
-    if (!isObject(each) || each.to) continue
-    const receipt = await node.ask('eth_getTransactionReceipt', each.hash).catch(() => undefined)
-    const created = isObject(receipt) ? String(receipt.contractAddress).toLowerCase() : ''
-    if (created === token) return parseAddress(String(each.from).toLowerCase())
-  }
-  return undefined
 }
 
 export async function contractsAmong(
