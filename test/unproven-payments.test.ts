@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
-import { readHead } from '#devnet/chain-client.ts'
 import { eitherEngine } from './long-version.ts'
 import { type Lie, type LyingNode, Refused, startLyingNode } from './lying-node.ts'
 import { startPostgres } from './postgres.ts'
@@ -90,23 +89,6 @@ for (const engine of eitherEngine)
       await untilBalance(world, key, before + 2)
     })
 
-    test(`${engine}: a payment left out of all answers is found through the balance`, async () => {
-      node.lie = withoutTransfers
-      const before = await balanceOf(world, key)
-      const txHash = await pay(world)
-      await claim(world, key, txHash)
-      await mine(base(world), { blocks: 8 })
-      const { number } = await readHead(base(world))
-      await eventually(async () => {
-        const { body } = await world.api.get('/readyz')
-        return body.parts['chain base'].includes(`at block ${number} of`) ? true : undefined
-      }, 10_000)
-      assert.equal(await balanceOf(world, key), before)
-      node.lie = undefined
-      await mine(base(world), { blocks: 8 })
-      await untilBalance(world, key, before + 1)
-    })
-
     test(`${engine}: a node without receipts of whole blocks proves payments one by one`, async () => {
       node.lie = ({ method }, result) => {
         if (method === 'eth_getBlockReceipts') throw new Refused('the method does not exist')
@@ -134,12 +116,6 @@ const withoutLastTransfer: Lie = ({ method }, result) => {
   if (method !== 'eth_getLogs' || !Array.isArray(result)) return result
   const ours = result.filter(isToUs)
   return ours.length < 2 ? result : result.filter((log) => log !== ours.at(-1))
-}
-
-/** Makes the node report a block as empty. */
-const withoutTransfers: Lie = ({ method }, result) => {
-  if (method !== 'eth_getLogs' && method !== 'eth_getBlockReceipts') return result
-  return []
 }
 
 function isToUs({ topics }: { readonly topics: readonly string[] }): boolean {

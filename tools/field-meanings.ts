@@ -176,14 +176,6 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   'payment.confirmations': says(
     'Blocks on top of a deposit before it is credited; 0 on local chains only. The same for every process.',
   ),
-  'payment.proof': says(
-    'How deposits are proven: by the receipts of their block, or by two endpoints that agree.',
-    'receipts',
-  ),
-  'payment.secondOpinionUsd': says(
-    'Above this sum per block, a second endpoint, if there is one, must confirm the block.',
-    '1000',
-  ),
   'payment.settle': says(
     'Who settles x402 payments. Without it, the wallet of `SEXTON_SETTLING_KEY_FILE` in this service, if that is set; both are refused.',
   ),

@@ -690,17 +690,6 @@ export type Problem = {
   }[]
 }
 
-export type Proof = {
-  readonly chain: string
-  /** The final block at which both were read */
-  readonly blockNumber: number
-  readonly provenAtUnix: number
-  readonly verdict: 'agrees' | 'differs' | 'unproven'
-  /** Figures compared */
-  readonly checked: number
-  readonly detail: string | null
-}
-
 export type Readiness = {
   readonly status: 'ready'
   readonly parts: Readonly<Record<string, string>>
@@ -741,8 +730,6 @@ export type Service = {
     | 'gate'
     | 'premium'
   )[]
-  /** Last comparison of supply and holders with the token contracts themselves */
-  readonly proofs: readonly Proof[]
   /** Logs that could not be decoded, or are about other tokens; no figure includes them */
   readonly anomalies: readonly Anomaly[]
 }
@@ -1043,7 +1030,7 @@ export type UnknownFigure = {
   readonly chainId: number
   readonly dataset: string
   readonly token: string | null
-  /** `unreadable`: logs of the contract could not be decoded; `differs`: unequal to what the contract itself says */
+  /** `unreadable`: logs of the contract could not be decoded; `differs`: a balance is below zero, which the contract cannot have */
   readonly reason: 'unreadable' | 'differs'
 }
 

@@ -9,9 +9,7 @@ import { leadersMigration } from '#chains/kinds/grave-digs/tables.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import type { Migration } from '#store/engine.ts'
 import { depositsDataset, depositsMigration } from './deposits/deposits.ts'
-import { balanceChecksMigration } from './deposits/proof/watch-balance.ts'
 import { holdersDataset } from './holders/dataset.ts'
-import { proofsMigration } from './holders/proof/proof-row.ts'
 import { holdersMigration } from './holders/tables.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
 import { pricesMigration } from './prices/tables.ts'
@@ -45,10 +43,8 @@ function originsOf(ecosystem: Ecosystem) {
 export const registerMigrations: readonly Migration[] = [
   ...indexerMigrations,
   holdersMigration,
-  proofsMigration,
   pricesMigration,
   depositsMigration,
-  balanceChecksMigration,
   leadersMigration,
   unmintedMigration,
 ]

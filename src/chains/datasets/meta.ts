@@ -48,7 +48,7 @@ const unknownMeta = named('UnknownFigure', {
   token: Type.Union([Type.String(), Type.Null()]),
   reason: Type.Enum([...UNKNOWN_REASONS], {
     description:
-      '`unreadable`: logs of the contract could not be decoded; `differs`: unequal to what the contract itself says',
+      '`unreadable`: logs of the contract could not be decoded; `differs`: a balance is below zero, which the contract cannot have',
   }),
 })
 

@@ -69,13 +69,6 @@ const payment = Type.Object(
     symbol,
     domain: Type.Object({ name: Type.String(), version: Type.String() }, closed),
     confirmations: Type.Integer({ minimum: 0, maximum: 10_000 }),
-    proof: Type.Optional(
-      Type.Enum(['receipts', 'endpoints'], {
-        description:
-          'how deposits are proven: by the receipts of their block (default), or by two endpoints that agree',
-      }),
-    ),
-    secondOpinionUsd: Type.Optional(decimalText),
     settle: Type.Optional(
       Type.Object(
         { facilitator: Type.String({ description: 'URL of an x402 facilitator' }) },

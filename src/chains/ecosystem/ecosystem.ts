@@ -19,10 +19,6 @@ export interface Payment {
   /** EIP-712 domain of the asset. */
   readonly domain: { readonly name: string; readonly version: string }
   readonly confirmations: number
-  /** Proof of a deposit: receipts of its block, or two endpoints that agree. */
-  readonly proof: 'receipts' | 'endpoints'
-  /** Above this sum per block, a second endpoint, if configured, must confirm the block hash. */
-  readonly secondOpinion: MicroUsd
   /** An x402 facilitator, instead of a settling wallet in this service. */
   readonly settle?: { readonly facilitator: string }
   /** Oldest first; all are credited, the newest is shown. */

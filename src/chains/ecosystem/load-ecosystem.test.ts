@@ -33,10 +33,6 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   ['chains[0].finality', 'soon', /: chains\[0\].finality: /],
   ['chains[0].finality', 1, /: gate.depthBlocks: .*finality of "base"/],
   ['chains[0].proofs', 'some', /: chains\[0\].proofs: /],
-  ['payment.proof', 'endpoints', /: payment.proof: "endpoints" needs two rpcUrls .*"base" has one/],
-  ['payment.proof', 'trust', /: payment.proof: /],
-  ['payment.secondOpinionUsd', 1000, /: payment.secondOpinionUsd: must be string, found 1000/],
-  ['payment.secondOpinionUsd', '0.0000001', /: payment.secondOpinionUsd: has more than 6 decimals/],
   ['chains[1].name', 'base', /: chains\[1\].name: "base" appears twice/],
   ['chains[1].id', 8453, /: chains\[1\].id: 8453 appears twice/],
   ['chains[0].blockTime', 2, /: chains\[0\].blockTime: is not a known field; remove it or check/],
@@ -338,11 +334,9 @@ test('different spellings of one endpoint count once', () => {
   const withUrls = (rpcUrls: readonly string[]) => ({
     ...localEcosystem,
     chains: [{ ...chain, rpcUrls }, ...localEcosystem.chains.slice(1)],
-    payment: { ...localEcosystem.payment, proof: 'endpoints' },
   })
   const { chains } = parseEcosystem('local', withUrls([other, ...same, other]))
   assert.deepEqual(chains[0]?.rpcUrls, [other, same[0]])
-  assert.throws(() => parseEcosystem('local', withUrls(same)), /needs two rpcUrls/)
 })
 
 test('both threads resolve the same file, whatever objects a module exports', () => {

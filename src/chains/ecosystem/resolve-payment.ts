@@ -1,5 +1,4 @@
 import { ZERO_ADDRESS } from '#domain/address.ts'
-import { parseDecimal } from '#lib/decimal.ts'
 import type { Chain, Payment } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import type { Resolver } from './resolver.ts'
@@ -33,30 +32,7 @@ export function resolvePayment(file: EcosystemFile, resolver: Resolver): Payment
     )
   checkFacilitator(payment, resolver)
   if (chain === undefined) return null
-  const proof = resolveProof(payment, resolver, chain)
-  return { ...payment, chain, asset, payTo, decimals: 6, ...proof }
-}
-
-const SECOND_OPINION_USD = '1000'
-
-function resolveProof(
-  payment: NonNullable<EcosystemFile['payment']>,
-  { problems }: Resolver,
-  chain: Chain,
-) {
-  const proof = payment.proof ?? 'receipts'
-  const secondOpinion = parseDecimal(payment.secondOpinionUsd ?? SECOND_OPINION_USD, 6)
-  if (secondOpinion === undefined)
-    problems.add(
-      'payment.secondOpinionUsd',
-      'has more than 6 decimals; the smallest unit is a micro-dollar',
-    )
-  if (proof === 'endpoints' && chain.rpcUrls.length < 2)
-    problems.add(
-      'payment.proof',
-      `"endpoints" needs two rpcUrls that agree, "${chain.name}" has one; add another or use "receipts"`,
-    )
-  return { proof, secondOpinion: secondOpinion ?? 0n }
+  return { ...payment, chain, asset, payTo, decimals: 6 }
 }
 
 /** Payments and the headers that authenticate us cross the network. */

@@ -85,7 +85,7 @@ export async function rollBack(
     for (const dataset of deps.datasets) await dataset.revert(change, ancestor)
     await change.connection.run(sql`
       delete from anomalies where chain_id = ${chainId} and block_number > ${ancestor.number}`)
-    await forgetReadable(change.connection, chainId, ancestor.number)
+    await forgetReadable(change.connection, chainId)
     await forgetBlocksAbove(change.connection, chainId, ancestor.number)
     await movePosition(change.connection, { ...change, to: ancestor, tip: input.tip })
     await change.unvalueMoved()

@@ -8,7 +8,6 @@ import { feedMigration } from './feed/tables.ts'
 import { forgottenChainsMigration } from './forgotten-chains.ts'
 import { foundContractsMigration } from './found-contracts/table.ts'
 import { indexedConfigMigration } from './indexed-config/tables.ts'
-import { nodeStatesMigration } from './node-states.ts'
 import { stalledChainsMigration } from './stalled-chains.ts'
 import { unknownFiguresMigration } from './unknown-figures.ts'
 
@@ -58,7 +57,6 @@ export const indexerMigrations: readonly Migration[] = [
   stalledChainsMigration,
   matchedMappingsMigration,
   feedMigration,
-  nodeStatesMigration,
   notificationMigration({
     id: 2085,
     name: 'notifications of blocks',

@@ -151,7 +151,7 @@ export async function storeAnomalies(
   await noteUnknown(
     connection,
     unreadable.map(({ log, dataset, problem }) => ({
-      ...{ chainId: log.chainId, dataset, contract: log.address, blockNumber: log.blockNumber },
+      ...{ chainId: log.chainId, dataset, contract: log.address },
       ...{ reason: 'unreadable', detail: problem.reason.slice(0, 500) },
     })),
   )

@@ -4,11 +4,7 @@ import type { Connection, Migration } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
 
-/**
- * What a dataset cannot vouch for, by contract, since a block. `confirmed`: the contract's own views
- * have agreed with the register since. A reason is one of `UNKNOWN_REASONS`, or `overdrawn`, which
- * readers see as `differs`.
- */
+/** What a dataset cannot vouch for, by contract. */
 export const unknownFiguresMigration: Migration = {
   id: 2090,
   name: 'figures that are unknown',
@@ -19,13 +15,11 @@ export const unknownFiguresMigration: Migration = {
       contract text not null,
       reason text not null,
       detail text not null,
-      block_number bigint not null,
-      confirmed bigint not null,
       primary key (chain_id, dataset, contract, reason)
     )`,
 }
 
-/** `unreadable`: some logs could not be decoded; `differs`: unequal to the contract's own views. */
+/** `unreadable`: some logs could not be decoded; `differs`: a stored balance is below zero, which no contract has. */
 export const UNKNOWN_REASONS = ['unreadable', 'differs'] as const
 
 export interface UnknownFigure {
@@ -38,28 +32,20 @@ export interface UnknownFigure {
 
 export async function readUnknown(connection: Connection): Promise<readonly UnknownFigure[]> {
   const found = await connection.run(sql`
-    select chain_id, dataset, contract, min(detail) as detail,
-      case reason when 'unreadable' then reason else 'differs' end as told
-    from unknown_figures where confirmed = 0
-    group by chain_id, dataset, contract, told order by chain_id, dataset, contract, told`)
+    select chain_id, dataset, contract, reason, detail from unknown_figures
+    order by chain_id, dataset, contract, reason`)
   return found.map((row) => ({
     chainId: column.integer(row, 'chain_id'),
     dataset: column.text(row, 'dataset'),
     contract: column.hex(row, 'contract'),
-    reason: row.told === 'differs' ? 'differs' : 'unreadable',
+    reason: row.reason === 'differs' ? 'differs' : 'unreadable',
     detail: column.text(row, 'detail'),
   }))
 }
 
-export interface NotedFigure extends UnknownFigure {
-  /** Only a comparison at this block or later can clear it. */
-  readonly blockNumber: number
-}
-
-/** Figures that a comparison confirmed stay so until one differs. */
 export async function noteUnknown(
   connection: Connection,
-  figures: readonly NotedFigure[],
+  figures: readonly UnknownFigure[],
 ): Promise<void> {
   const distinct = Map.groupBy(figures, ({ chainId, dataset, contract, reason }) =>
     [chainId, dataset, contract, reason].join(' '),
@@ -67,21 +53,11 @@ export async function noteUnknown(
   const list = [...distinct.values()].flatMap(([first]) =>
     first === undefined
       ? []
-      : [
-          [
-            first.chainId,
-            first.dataset,
-            first.contract,
-            first.reason,
-            toStoredText(first.detail),
-            first.blockNumber,
-            0,
-          ],
-        ],
+      : [[first.chainId, first.dataset, first.contract, first.reason, toStoredText(first.detail)]],
   )
   if (list.length === 0) return
   await connection.run(sql`
-    insert into unknown_figures (chain_id, dataset, contract, reason, detail, block_number, confirmed)
+    insert into unknown_figures (chain_id, dataset, contract, reason, detail)
     values ${rows(list)} on conflict (chain_id, dataset, contract, reason) do nothing`)
 }
 
@@ -97,34 +73,12 @@ export async function noteOverdrawn(
   const { chainId, dataset, figures } = input
   await connection.run(sql`
     delete from unknown_figures
-    where chain_id = ${chainId} and dataset = ${dataset} and reason = 'overdrawn'`)
+    where chain_id = ${chainId} and dataset = ${dataset} and reason = 'differs'`)
   const list = figures.map(({ contract, detail }) => [contract, toStoredText(detail)])
   if (list.length > 0)
     await connection.run(sql`
-      insert into unknown_figures (contract, detail, chain_id, dataset, reason, block_number, confirmed)
-      values ${rows(list.map((row) => [...row, chainId, dataset, 'overdrawn', 0, 0]))}`)
-}
-
-interface Compared extends Pick<NotedFigure, 'chainId' | 'dataset' | 'contract' | 'blockNumber'> {
-  /** Null if all figures were equal. */
-  readonly difference: string | null
-}
-
-/** What a comparison with the contract's own views found at a block; what came later stays unknown. */
-export async function noteCompared(
-  connection: Connection,
-  { difference, ...at }: Compared,
-): Promise<void> {
-  const { chainId, dataset, contract, blockNumber } = at
-  const own = sql`chain_id = ${chainId} and dataset = ${dataset} and contract = ${contract}`
-  const known = sql`${own} and block_number <= ${blockNumber}`
-  await connection.run(sql`delete from unknown_figures where ${known} and reason = 'differs'`)
-  if (difference === null)
-    return void (await connection.run(
-      sql`update unknown_figures set confirmed = 1 where ${known} and reason = 'unreadable'`,
-    ))
-  await connection.run(sql`update unknown_figures set confirmed = 0 where ${own}`)
-  await noteUnknown(connection, [{ ...at, reason: 'differs', detail: difference }])
+      insert into unknown_figures (contract, detail, chain_id, dataset, reason)
+      values ${rows(list.map((row) => [...row, chainId, dataset, 'differs']))}`)
 }
 
 export async function forgetUnknown(
@@ -137,14 +91,7 @@ export async function forgetUnknown(
 }
 
 /** Runs after a reorg, once the anomalies that left the chain are removed. */
-export async function forgetReadable(
-  connection: Connection,
-  chainId: number,
-  ancestor: number,
-): Promise<void> {
-  await connection.run(sql`
-    delete from unknown_figures
-    where chain_id = ${chainId} and reason = 'differs' and block_number > ${ancestor}`)
+export async function forgetReadable(connection: Connection, chainId: number): Promise<void> {
   await connection.run(sql`
     delete from unknown_figures
     where chain_id = ${chainId} and reason = 'unreadable' and not exists (

@@ -5,19 +5,17 @@ import { openLogsThread } from '#chains/chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { allDatasets } from '#chains/datasets/datasets.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { proveStartBlocks } from '#chains/datasets/holders/proof/prove-start-blocks.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
+import { proveStartBlocks } from '#chains/indexer/prove-start-blocks.ts'
 import type { ChainReport } from '#chains/indexer/run-chain.ts'
 import { type IndexerDeps, runIndexer } from '#chains/indexer/run-indexer.ts'
 import { mappingWarnings } from '#chains/kinds/kinds.ts'
 import type { Clock } from '#lib/time.ts'
 import { type IndexProgress, makeChainReport } from '#operations/health/index-progress.ts'
-import { fencedBy, Leader } from '#operations/jobs/leader.ts'
-import { runJobs } from '#operations/jobs/run-jobs.ts'
+import { Leader } from '#operations/jobs/leader.ts'
 import type { Engine } from '#store/engine.ts'
-import { openIndexJobs } from '../jobs/index-jobs.ts'
 import { reportLead, reportOutdated, reportReindex } from './report-index.ts'
 import { reportUnmatched } from './report-mappings.ts'
 
@@ -49,28 +47,16 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   for (const [chain, reason] of unproven)
     logger.warn({ chain, reason }, 'startBlock not checked: no node has the state before it')
   const leader = new Leader({ engine: register, name: 'index' })
-  // Leads once it has applied the file, which may take a while.
-  const turn = { leads: false }
-  const jobs = await openIndexJobs({
-    ...role,
-    register: fencedBy(leader, register),
-    chainOf: (chainId) => chainOf(ecosystem, chainId),
-    sourceOf: (chainId) => sourceOf(chainOf(ecosystem, chainId)),
-  })
-  await Promise.all([
-    runIndexer(indexerDeps(role, { sourceOf, leader, turn }), signal),
-    runJobs(jobs, { leader: turn, logger, runs: new Map() }, signal),
-  ])
+  await runIndexer(indexerDeps(role, { sourceOf, leader }), signal)
 }
 
 interface Indexing {
   sourceOf(chain: Chain): ChainSource
   readonly leader: Leader
-  readonly turn: { leads: boolean }
 }
 
 function indexerDeps(role: IndexRole, indexing: Indexing): IndexerDeps {
-  const { sourceOf, leader, turn } = indexing
+  const { sourceOf, leader } = indexing
   const { ecosystem, logger } = role
   const logLead = reportLead(logger)
   return {
@@ -85,7 +71,6 @@ function indexerDeps(role: IndexRole, indexing: Indexing): IndexerDeps {
     sourceOf,
     reportOf: (chain) => reportOn(role, chain, sourceOf(chain)),
     onLead(leads) {
-      turn.leads = leads
       logLead(leads)
       role.onLead(leads)
     },
@@ -101,12 +86,6 @@ function reportOn(role: IndexRole, chain: Chain, source: ChainSource): ChainRepo
     // Only a warning is lost.
     onComplete: () => void reportUnmatched(role, { chain, source }).catch(() => undefined),
   })
-}
-
-function chainOf(ecosystem: Ecosystem, chainId: number): Chain {
-  const chain = ecosystem.chains.find((each) => each.id === chainId)
-  if (chain === undefined) throw new Error(`chain ${chainId} is not in the ecosystem`)
-  return chain
 }
 
 /** Logs endpoints by host; URLs can hold secrets. */

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
 import type { ProveDepositsDeps } from '#chains/datasets/deposits/proof/prove-deposits.ts'
-import type { Proof } from '#chains/datasets/holders/proof/proof-row.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { CHAIN_PART, type PartChange } from '#chains/indexer/indexed-config/file-part.ts'
 
@@ -32,17 +31,6 @@ export function reportOutdated(logger: Pick<Logger, 'warn'>): () => void {
     if (!isReported) logger.warn(OUTDATED)
     isReported = true
   }
-}
-
-export function reportProof(logger: Logger, chain: Chain, proof: Proof): void {
-  const facts = { chain: chain.name, block: proof.blockNumber, figures: proof.checked }
-  if (proof.verdict === 'agrees') logger.info(facts, 'the register matches the token contracts')
-  else if (proof.verdict === 'differs')
-    logger.error(
-      { ...facts, reason: proof.detail },
-      'the register differs from the token contracts',
-    )
-  else logger.warn({ ...facts, reason: proof.detail }, 'the token contracts could not be called')
 }
 
 export function reportDeposit(

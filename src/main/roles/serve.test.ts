@@ -46,7 +46,7 @@ describe('the API role', () => {
         facts,
         routes: parts.routes,
         metrics,
-        findings: async () => ({ proofs: [], anomalies: [] }),
+        findings: async () => ({ anomalies: [] }),
         readiness: async () => ({ ready, parts: { accounts: ready ? 'ready' : 'down' } }),
         operatorReadiness: async () => ({ ready, parts: { 'node rpc.example of base': 'ok' } }),
       },

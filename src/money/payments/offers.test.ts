@@ -23,8 +23,6 @@ const payment: Payment = {
   decimals: 6,
   domain: { name: 'USD Coin', version: '2' },
   confirmations: 10,
-  proof: 'receipts',
-  secondOpinion: 1_000_000_000n,
   payTo: [
     { address: OLD, since: '2026-01-01' },
     { address: NEW, since: '2026-11-21' },

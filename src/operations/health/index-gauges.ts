@@ -1,5 +1,4 @@
 import type { EndpointStatus } from '#chains/chain/chain-source.ts'
-import { readProofs } from '#chains/datasets/holders/proof/proof-row.ts'
 import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
@@ -47,33 +46,6 @@ export function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
         ofChains(await recentStatus(), ({ backfill, blockNumber }) =>
           backfill === null ? 0 : blockNumber - backfill.read.number,
         ),
-    },
-    {
-      name: 'sexton_proof_verdict',
-      help: 'Last check against the token contracts: 1 equal, 0 could not run, -1 different',
-      async read() {
-        const proofs = await register.snapshot(readProofs)
-        const verdicts = { agrees: 1, unproven: 0, differs: -1 }
-        return Object.fromEntries(
-          ecosystem.chains.flatMap(({ id, name }) => {
-            const proof = proofs.get(id)
-            return proof === undefined ? [] : [[name, verdicts[proof.verdict]]]
-          }),
-        )
-      },
-    },
-    {
-      name: 'sexton_proof_age_seconds',
-      help: 'Since the last check against the token contracts, by chain',
-      async read() {
-        const proofs = await register.snapshot(readProofs)
-        return Object.fromEntries(
-          ecosystem.chains.flatMap(({ id, name }) => {
-            const provenAtUnix = proofs.get(id)?.provenAtUnix ?? 0
-            return provenAtUnix === 0 ? [] : [[name, unixNow(clock) - provenAtUnix]]
-          }),
-        )
-      },
     },
     {
       name: 'sexton_chain_stalled',

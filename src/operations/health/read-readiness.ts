@@ -1,14 +1,12 @@
 import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
-import { type Proof, readProofs } from '#chains/datasets/holders/proof/proof-row.ts'
 import { reindexingOf } from '#chains/datasets/reindexing.ts'
-import { nameUnknown } from '#chains/datasets/unknown.ts'
+import { areHoldersKnown, nameUnknown } from '#chains/datasets/unknown.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import {
   describeAnomalies,
   type MappingAnomalies,
   readMappingAnomalies,
 } from '#chains/indexer/mappings.ts'
-import { NOTED_SECONDS, readNodeStates } from '#chains/indexer/node-states.ts'
 import { isUnusable, readStalls, type Stall } from '#chains/indexer/stalled-chains.ts'
 import {
   type ChainStatus,
@@ -67,7 +65,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
     register: await stateOfRegister(register),
     index,
     ...(await register
-      .snapshot((reads) => readFindings(reads, ecosystem))
+      .snapshot((reads) => readFindings(reads, ecosystem, index))
       .catch(() => NO_FINDINGS)),
     stalls: await register.snapshot(readStalls).catch(() => new Map<number, Stall>()),
     otherParts: index?.otherParts.flatMap(({ fields }) => fields) ?? [],
@@ -83,16 +81,12 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
 }
 
 function describeChains({ ecosystem, clock }: ReadinessDeps, seen: Seen): Parts {
-  const { register, index, proofs, stalls } = seen
+  const { register, index, stalls } = seen
   const lines = ecosystem.chains.flatMap(({ id, name }) => {
     const status = index?.chains.find((each) => each.chain.id === id)
     const known =
       status === undefined ? unknownChain(register) : describeChain(status, unixNow(clock))
-    const proof = proofs.get(id)
-    return [
-      [`chain ${name}`, `${known}${describeStall(stalls.get(id))}`],
-      ...(proof === undefined ? [] : [[`proof ${name}`, describeProof(proof)]]),
-    ]
+    return [[`chain ${name}`, `${known}${describeStall(stalls.get(id))}`]]
   })
   return Object.fromEntries(lines)
 }
@@ -151,22 +145,15 @@ function describeLogs(anomalies: readonly MappingAnomalies[]): Parts {
   )
 }
 
-/** Shows the nodes of this process's index, or as the leading one noted them. */
-async function describeNodes({ indexing, register, ecosystem, clock }: IndexGaugeDeps) {
-  const own = indexing().flatMap(({ chain, endpoints }) =>
-    endpoints.map(
-      ({ host, state, reason }) => [chain, host, describe(state, reason ?? '')] as const,
-    ),
-  )
-  const noted = own.length > 0 ? [] : await register.snapshot(readNodeStates).catch(() => [])
-  const others = noted.flatMap(({ chainId, host, state, reason, notedUnix }) => {
-    const chain = ecosystem.chains.find(({ id }) => id === chainId)?.name
-    const isOld = unixNow(clock) - notedUnix > 2 * NOTED_SECONDS
-    const since = isOld ? ` at ${toIso(notedUnix)}; no index has noted it since` : ''
-    return chain === undefined ? [] : [[chain, host, `${describe(state, reason)}${since}`] as const]
-  })
+/** Shows the nodes of this process's index. */
+function describeNodes({ indexing }: IndexGaugeDeps): Parts {
   return Object.fromEntries(
-    [...own, ...others].map(([chain, host, words]) => [`node ${host} of ${chain}`, words]),
+    indexing().flatMap(({ chain, endpoints }) =>
+      endpoints.map(({ host, state, reason }) => [
+        `node ${host} of ${chain}`,
+        describe(state, reason ?? ''),
+      ]),
+    ),
   )
 }
 
@@ -220,27 +207,26 @@ export function publicReadiness(readiness: Readiness, chains: readonly Chain[]):
 }
 
 interface Findings {
-  readonly proofs: ReadonlyMap<number, Proof>
-  /** Burns above the minted supply, of tokens whose transfers match their contract's. */
+  /** Burns above the minted supply, of tokens whose history is read. */
   readonly burns: readonly ImpossibleBurns[]
   readonly anomalies: readonly MappingAnomalies[]
 }
 
 const NO_FINDINGS: Findings = {
-  proofs: new Map(),
   burns: [],
   anomalies: [],
 }
 
-async function readFindings(connection: Connection, ecosystem: Ecosystem): Promise<Findings> {
-  const { chains, tokens } = ecosystem
-  const proofs = await readProofs(connection)
-  const proven = tokens.filter(({ addresses }) =>
-    chains.every(({ id, name }) => !addresses.has(name) || proofs.get(id)?.verdict === 'agrees'),
-  )
+async function readFindings(
+  connection: Connection,
+  ecosystem: Ecosystem,
+  index: IndexStatus | undefined,
+): Promise<Findings> {
+  const isWhole =
+    index?.unread.length === 0 && index.chains.every(({ backfill }) => backfill === null)
+  const known = isWhole ? ecosystem.tokens.filter((token) => areHoldersKnown(index, token)) : []
   return {
-    proofs,
-    burns: await impossibleBurns(connection, proven),
+    burns: await impossibleBurns(connection, known),
     anomalies: await readMappingAnomalies(connection, ecosystem),
   }
 }
@@ -256,11 +242,4 @@ function describeChain(status: ChainStatus, nowUnix: number): string {
 
 function describeStall(stall: Stall | undefined): string {
   return stall === undefined ? '' : `; stalled (${stall.reason}): ${stall.detail}`
-}
-
-function describeProof({ verdict, blockNumber, provenAtUnix, checked, detail }: Proof): string {
-  const at = `at block ${blockNumber}, ${toIso(provenAtUnix)}`
-  return verdict === 'agrees'
-    ? `${checked} figures equal the token contracts' ${at}`
-    : `${verdict} ${at}: ${detail ?? ''}`
 }

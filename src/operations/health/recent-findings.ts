@@ -1,4 +1,3 @@
-import { readProofs } from '#chains/datasets/holders/proof/proof-row.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { sleep } from '#lib/sleep.ts'
@@ -20,7 +19,7 @@ export function makeRecentFindings(deps: {
   readonly ecosystem: Ecosystem
   readonly clock: Clock
 }): MetaDeps['findings'] {
-  let known: Findings = { proofs: [], anomalies: [] }
+  let known: Findings = { anomalies: [] }
   let readAtMs = Number.NEGATIVE_INFINITY
   return async () => {
     if (Math.abs(deps.clock() - readAtMs) < FRESH_MS) return known
@@ -36,14 +35,5 @@ export function makeRecentFindings(deps: {
 }
 
 async function readFindings(connection: Connection, ecosystem: Ecosystem): Promise<Findings> {
-  const proofs = await readProofs(connection)
-  return {
-    proofs: ecosystem.chains.flatMap(({ id, name }) => {
-      const proof = proofs.get(id)
-      if (proof === undefined) return []
-      const { chainId: _id, ...shown } = proof
-      return [{ chain: name, ...shown }]
-    }),
-    anomalies: await readMappingAnomalies(connection, ecosystem),
-  }
+  return { anomalies: await readMappingAnomalies(connection, ecosystem) }
 }

@@ -21,15 +21,6 @@ const token = named('Token', {
   addresses: mapOf(Type.String()),
 })
 
-const proof = named('Proof', {
-  chain: Type.String(),
-  blockNumber: Type.Integer({ description: 'The final block at which both were read' }),
-  provenAtUnix: Type.Integer(),
-  verdict: Type.Enum(['agrees', 'differs', 'unproven']),
-  checked: Type.Integer({ description: 'Figures compared' }),
-  detail: Type.Union([Type.String(), Type.Null()]),
-})
-
 const anomalies = named('Anomaly', {
   mapping: Type.String({ description: 'Its place in the ecosystem file, such as `burns[0]`' }),
   chain: Type.String(),
@@ -84,9 +75,6 @@ const meta = named('Service', {
     { description: 'Price of calls beyond the quota; null without payments' },
   ),
   notConfigured: notConfiguredSchema,
-  proofs: Type.Array(proof, {
-    description: 'Last comparison of supply and holders with the token contracts themselves',
-  }),
   anomalies: Type.Array(anomalies, {
     description:
       'Logs that could not be decoded, or are about other tokens; no figure includes them',
@@ -97,7 +85,6 @@ export interface MetaDeps {
   readonly facts: ServiceFacts
   /** Results of the latest register checks. */
   findings(): Promise<{
-    readonly proofs: readonly Static<typeof proof>[]
     readonly anomalies: readonly Static<typeof anomalies>[]
   }>
 }
@@ -122,7 +109,7 @@ export function metaRoute(deps: MetaDeps): Route {
     refusals: [],
     async handle() {
       // The constant part must answer while the register is unavailable.
-      const found = await deps.findings().catch(() => ({ proofs: [], anomalies: [] }))
+      const found = await deps.findings().catch(() => ({ anomalies: [] }))
       return answer(200, { ...body, ...found }, { headers: CACHED })
     },
   })

@@ -16,7 +16,7 @@ export function statusPage({ readiness }: HealthDeps, name: string): Page {
       headers.push('Content-Security-Policy', PLAIN_POLICY)
       const title = ready ? 'Data is served' : 'Some data cannot be served right now'
       const content = `<h1>${title}</h1>
-<p>Chains with their last block, proofs against the token contracts, and jobs of ${escapeMarkup(name)}, as of now. Programs get the same as JSON, and <a href="/readyz">/readyz</a> answers 503 when data cannot be served.</p>
+<p>Chains with their last block, nodes and jobs of ${escapeMarkup(name)}, as of now. Programs get the same as JSON, and <a href="/readyz">/readyz</a> answers 503 when data cannot be served.</p>
 ${tableOf(Object.entries(parts))}`
       return { status: 200, headers, body: plainPage(title, content) }
     },

@@ -10,7 +10,6 @@ import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import type { ChainSource } from '../chain-source.ts'
 import { openRpcSource } from '../rpc-source.ts'
 import { proveBlock } from './prove-block.ts'
-import { proveLogs } from './prove-logs.ts'
 
 /** Blocks of a real anvil behind a node that lies about them. */
 describe('the proof of a block', () => {
@@ -219,50 +218,6 @@ describe('the proof of a block', () => {
     }
     await assert.rejects(proveBlock({ chainId, ask, isRefusal: () => true }, paid))
     assert.equal(most, 32)
-  })
-
-  const prove = (
-    input: Pick<Parameters<typeof proveLogs>[0], 'how'> & { readonly isLarge?: boolean },
-    from = both,
-  ) =>
-    proveLogs({
-      ref: paid,
-      filter: {
-        addresses: [devnet.chains.base.client.addresses.usdc.toLowerCase() as `0x${string}`],
-        topics: [],
-      },
-      how: input.how,
-      provenBlock: (ref) => from.provenBlock(ref),
-      witnesses: from.each(),
-      needsSecond: () => input.isLarge ?? false,
-    })
-
-  test('of a large sum waits for a second endpoint that knows the block by its hash', async () => {
-    assert.equal((await prove({ how: 'receipts', isLarge: true })).length, 3)
-    nodes[1].isDown = true
-    assert.equal((await prove({ how: 'receipts' })).length, 3)
-    const second = new URL(nodes[1].url).host
-    await assert.rejects(
-      prove({ how: 'receipts', isLarge: true }),
-      new RegExp(`waiting for a second endpoint to confirm it; ${second}`),
-    )
-    assert.equal((await prove({ how: 'receipts', isLarge: true }, source)).length, 3)
-    nodes[1].isDown = false
-    nodes[1].lie = ({ method, params }, result) =>
-      method === 'eth_getBlockByNumber' && Number(params[0]) === paid.number
-        ? { ...(result as object), hash: `0x${'34'.repeat(32)}` }
-        : result
-    await assert.rejects(prove({ how: 'receipts', isLarge: true }), /block \d+ is 0x3434/)
-  })
-
-  test('by endpoints needs two that return the same logs', async () => {
-    assert.equal((await prove({ how: 'endpoints' })).length, 3)
-    await assert.rejects(prove({ how: 'endpoints' }, source), /waiting for a second endpoint/)
-    nodes[0].lie = ({ method }, result) =>
-      method === 'eth_getLogs' && Array.isArray(result) ? result.slice(1) : result
-    await assert.rejects(prove({ how: 'endpoints' }), /its endpoints return different logs/)
-    nodes[0].isDown = true
-    await assert.rejects(prove({ how: 'endpoints' }), /waiting for a second endpoint/)
   })
 })
 

@@ -28,12 +28,12 @@ export const depositsMigration: Migration = {
       sender text not null,
       recipient text not null,
       amount text not null,
-      proof text,
+      proven bigint not null default 0,
       unproven_because text,
       primary key (chain_id, block_number, place)
     );
     create unique index deposits_of_tx on deposits (chain_id, tx_hash, position_in_tx);
-    create index unproven_deposits on deposits (chain_id, block_number) where proof is null`,
+    create index unproven_deposits on deposits (chain_id, block_number) where proven = 0`,
 }
 
 export interface DepositFact {
@@ -51,8 +51,7 @@ export function depositsDataset(payment: Payment | null): Dataset<DepositFact> {
     builtFrom(chainId) {
       if (chainId !== payment?.chain.id) return []
       const payTo = payment.payTo.map(({ address }) => address).sort()
-      const { asset, proof } = payment
-      return [{ field: 'payment', facts: { asset, payTo, proof } }]
+      return [{ field: 'payment', facts: { asset: payment.asset, payTo } }]
     },
     decode: readDeposit,
     apply: (change, facts) => storeDeposits(change.connection, facts),
@@ -125,15 +124,10 @@ async function removeDeposits(change: Change, ancestor: Position): Promise<void>
   await change.connection.run(sql`
     delete from deposits
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}`)
-  await change.connection.run(sql`
-    delete from balance_checks
-    where chain_id = ${change.chainId} and block_number > ${ancestor.number}`)
 }
 
-/** Drops the balance check too, because deposits may be re-indexed from a later block. */
 async function forgetDeposits({ connection, chainId }: Change): Promise<void> {
   await connection.run(sql`delete from deposits where chain_id = ${chainId}`)
-  await connection.run(sql`delete from balance_checks where chain_id = ${chainId}`)
 }
 
 function toTopic(address: Address): Hash {

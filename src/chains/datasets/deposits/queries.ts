@@ -89,7 +89,7 @@ async function runSelection(
 ) {
   const found = await connection.run(sql`
     select chain_id, block_number, block_hash, timestamp_unix, tx_hash, place, position_in_tx,
-      sender, recipient, amount, proof
+      sender, recipient, amount, proven
     from deposits where chain_id = ${chainId} and ${condition}
     ${order}`)
   return found.map(toDeposit)
@@ -107,6 +107,6 @@ function toDeposit(row: Row): Deposit {
     from: column.hex(row, 'sender'),
     to: column.hex(row, 'recipient'),
     amount: column.bigint(row, 'amount'),
-    proven: column.textOrNull(row, 'proof') !== null,
+    proven: column.flag(row, 'proven'),
   }
 }

@@ -2,14 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { zeroAddress } from 'viem'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { proveHolders } from '#chains/datasets/holders/proof/prove-holders.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import type { LocalFile } from '#chains/ecosystem/ecosystems/local.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { bridgesOn } from '#test/hostile-tokens/bridges.ts'
 import { bridgeLog } from '#test/hostile-tokens/hostile-logs.ts'
-import { openSource } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { baseWith, inTokenWorld, oldBaseWith, type TokenWorld } from '#test/token-world.ts'
@@ -96,15 +94,6 @@ both(
       assert.deepEqual(await burnsOf(world), {
         ...{ totalBurnedRaw: '1000', burnCount: 1, pctOfMinted: 10, totalSupplyRaw: '10000' },
       })
-      const { ecosystem } = world
-      const sourceOf = () => {
-        const [chainOfFile] = ecosystem.chains
-        assert.ok(chainOfFile !== undefined)
-        return openSource(chainOfFile)
-      }
-      const outcome = await proveHolders({ ecosystem, register: engine, sourceOf }, 8453)
-      assert.equal(outcome?.detail, null)
-      assert.equal(outcome.verdict, 'agrees')
     })
   },
 )

@@ -19,7 +19,7 @@ interface Deps {
 /** Tells all processes whether payments can be settled: only then are they offered. */
 export function createPublisher(deps: Deps): () => Promise<void> {
   const { engine, clock, facilitator } = deps
-  let isProvable = deps.payment.proof === 'endpoints'
+  let isProvable = false
   let isPayable = false
   return async () => {
     isProvable ||= await provesHead(deps)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { encodeData, from } from 'ox/AbiFunction'
-import { proveLogs } from '#chains/chain/proofs/prove-logs.ts'
+import { matches } from '#chains/chain/verify-logs.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockRef, Log } from '#domain/chain.ts'
 import type { Deposit } from '#domain/deposit.ts'
@@ -37,21 +37,15 @@ export async function readSettlement(
   return { kind: 'paid', deposit }
 }
 
-function provenLogs(
-  { rpc, payment: config }: Deps,
+async function provenLogs(
+  { rpc }: Deps,
   payment: X402Payment,
   ref: BlockRef,
 ): Promise<readonly Log[]> {
-  const { asset, authorization } = payment
   const { used } = schemeOf(payment).events
-  return proveLogs({
-    ref,
-    filter: { addresses: [asset], topics: [[TRANSFER_TOPIC, used]] },
-    how: config.proof,
-    provenBlock: rpc.provenBlock,
-    witnesses: rpc.witnesses,
-    needsSecond: () => authorization.value > config.secondOpinion,
-  })
+  const filter = { addresses: [payment.asset], topics: [[TRANSFER_TOPIC, used]] }
+  const { logs } = await rpc.provenBlock(ref)
+  return logs.filter((log) => matches(filter, log))
 }
 
 function findDeposit(

@@ -112,7 +112,6 @@ export class ScriptedChain {
       this.#answer(() => this.#header(at === 'latest' ? this.#blocks.length - 1 : at)),
     logs: (query) => this.#answer(() => this.#logs(query)),
     provenBlock: (ref) => this.#answer(() => this.#proven(ref)),
-    witnesses: [],
   }
 
   countCalls(): () => number {

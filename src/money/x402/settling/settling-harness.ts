@@ -47,8 +47,6 @@ export const PAYMENT: X402Deps['payment'] = {
   decimals: 6,
   domain: { name: 'USD Coin', version: '2' },
   confirmations: CONFIRMATIONS,
-  proof: 'receipts',
-  secondOpinion: 1_000_000_000n,
   payTo: [{ address: PAY_TO, since: '2026-01-01' }],
 }
 

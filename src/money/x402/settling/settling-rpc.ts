@@ -3,7 +3,6 @@ import { callSource } from '#chains/chain/endpoints/call-source.ts'
 import { openPost, type Post } from '#chains/chain/endpoints/http-post.ts'
 import { NodeRefusal } from '#chains/chain/node-refusal.ts'
 import { parseBlock, parseBytes, parseLogs } from '#chains/chain/parse-rpc.ts'
-import type { Witness } from '#chains/chain/proofs/prove-logs.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef } from '#domain/chain.ts'
 
@@ -60,7 +59,6 @@ export interface SettlingRpc {
   logs(query: LogQuery): Promise<readonly SourceLog[]>
   /** Throws EndpointError `unproven`. */
   provenBlock(ref: BlockRef): Promise<ProvenBlock>
-  readonly witnesses: readonly Witness[]
 }
 
 const CALL_TIMEOUT_MS = 5_000
@@ -71,7 +69,7 @@ export function openSettlingRpc(chain: {
   readonly rpcUrls: readonly string[]
 }): SettlingRpc {
   const posts = chain.rpcUrls.map(openPost)
-  const nodes = chain.rpcUrls.map((url) => witness(chain.id, url))
+  const nodes = chain.rpcUrls.map((url) => openNode(chain.id, url))
   const askUntil =
     (signal: AbortSignal | undefined) =>
     (method: string, ...params: unknown[]) =>
@@ -107,23 +105,14 @@ export function openSettlingRpc(chain: {
       const filter = { address, topics, fromBlock: toBlock(fromBlock), toBlock: toBlock(last) }
       return parseLogs(await ask('eth_getLogs', filter), chain.id)
     },
-    provenBlock: (ref) =>
-      firstProof(
-        nodes.map(
-          ({ source }) =>
-            () =>
-              source.provenBlock(ref),
-        ),
-      ),
-    witnesses: nodes,
+    provenBlock: (ref) => firstProof(nodes.map((node) => () => node.provenBlock(ref))),
   }
 }
 
-function witness(chainId: number, url: string) {
+function openNode(chainId: number, url: string) {
   const post = openPost(url)
   const isRefusal = (error: unknown) => error instanceof NodeRefusal
-  const source = callSource(chainId, (call) => askOne(post, call), isRefusal)
-  return { host: new URL(url).host, source }
+  return callSource(chainId, (call) => askOne(post, call), isRefusal)
 }
 
 async function firstProof(tries: readonly (() => Promise<ProvenBlock>)[]): Promise<ProvenBlock> {

@@ -25,7 +25,6 @@ onEach(
           chainId: CHAIN,
           block: { number, hash: '0xbb' },
           facts: [],
-          proof: 'receipts',
         }),
       )
     const plan = { newestFrom: at(50), read: at(20), folded: at(20) }

@@ -5,8 +5,6 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { DEPOSITS, type DepositFact, storeDeposits } from '../deposits.ts'
 
-export type DepositProof = 'receipts' | 'endpoints'
-
 export interface UnprovenBlock extends BlockRef {
   /** Null before the first attempt. */
   readonly reason: string | null
@@ -23,7 +21,7 @@ export async function unprovenBlocks(
   const order = input.first === 'newest' ? sql`desc` : sql`asc`
   const found = await connection.run(sql`
     select block_number, block_hash, min(unproven_because) as reason
-    from deposits where chain_id = ${input.chainId} and proof is null
+    from deposits where chain_id = ${input.chainId} and proven = 0
     group by block_number, block_hash order by block_number ${order} limit ${input.limit}`)
   return found.map((row) => ({
     number: column.integer(row, 'block_number'),
@@ -39,7 +37,7 @@ export async function readUnproven(
 ): Promise<{ readonly count: number; readonly reason: string } | undefined> {
   const found = await connection.run(sql`
     select unproven_because, count(*) as waiting, max(block_number) as newest
-    from deposits where chain_id = ${chainId} and proof is null and unproven_because is not null
+    from deposits where chain_id = ${chainId} and proven = 0 and unproven_because is not null
     group by unproven_because order by newest desc`)
   const [first] = found
   if (first === undefined) return undefined
@@ -55,7 +53,7 @@ export async function noteUnproven(
   await connection.run(sql`
     update deposits set unproven_because = ${reason}
     where chain_id = ${chainId} and block_number = ${block.number}
-      and block_hash = ${block.hash} and proof is null`)
+      and block_hash = ${block.hash} and proven = 0`)
 }
 
 /** `left`: the block is no longer in the index. */
@@ -71,10 +69,9 @@ export async function applyProof(
     readonly chainId: number
     readonly block: BlockRef
     readonly facts: readonly DepositFact[]
-    readonly proof: DepositProof
   },
 ): Promise<ProofOutcome> {
-  const { chainId, block, facts, proof } = input
+  const { chainId, block, facts } = input
   if (!(await isIndexed(connection, chainId, block))) return 'left'
   const stored = await connection.run(sql`
     select block_hash, place, tx_hash, sender, recipient, amount from deposits
@@ -99,7 +96,7 @@ export async function applyProof(
     await storeDeposits(connection, facts)
   }
   await connection.run(
-    sql`update deposits set proof = ${proof}, unproven_because = null where ${ofBlock}`,
+    sql`update deposits set proven = 1, unproven_because = null where ${ofBlock}`,
   )
   return isSame ? 'as-stored' : 'corrected'
 }

@@ -18,7 +18,6 @@ import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { DepositProver } from './prove-deposits.ts'
-import { watchBalance } from './watch-balance.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 const devnet = await startOwnDevnet({ historyDays: 1 })
@@ -38,8 +37,6 @@ const paidTo = (payTo: string) =>
   })
 const oldFile = paidTo(accounts.payTo)
 const newFile = paidTo(accounts.operator)
-
-const readChecks = (engine: Engine) => engine.read(sql`select block_number from balance_checks`)
 
 /** Starts an indexer and applies its file to the register. */
 async function applyFile(engine: Engine, ecosystem: Ecosystem) {
@@ -70,36 +67,27 @@ async function applyFile(engine: Engine, ecosystem: Ecosystem) {
       while ((await index.followOnce()).kind !== 'idle' || !index.isComplete)
     },
     prove: () => prover.proveStored(signal),
-    watch: () => watchBalance({ ...proving, prover }, signal),
   }
 }
 
-onEach(
-  'a process with an outdated file writes no proofs or balances to the register',
-  async ({ engine }) => {
-    const old = await applyFile(engine, oldFile)
-    await old.follow()
-    const [paid] = await engine.read(sql`select block_number, block_hash from deposits`)
-    assert.ok(paid !== undefined)
-    const young = await applyFile(engine, newFile)
-    await young.follow()
-    const block = { number: Number(paid.block_number), hash: paid.block_hash as `0x${string}` }
-    await old.prover.prove(block)
-    await old.prove()
-    const found = await engine.read(sql`select distinct recipient, proof from deposits`)
-    assert.deepEqual(
-      found.map(({ recipient, proof }) => [recipient, proof]),
-      [[parseAddress(accounts.operator), null]],
-    )
-    await young.prove()
-    await old.watch()
-    assert.deepEqual(await readChecks(engine), [])
-    assert.deepEqual(old.news, [])
-    await young.watch()
-    assert.deepEqual(young.news, [])
-    assert.equal((await readChecks(engine)).length, 1)
-  },
-)
+onEach('a process with an outdated file writes no proofs to the register', async ({ engine }) => {
+  const old = await applyFile(engine, oldFile)
+  await old.follow()
+  const [paid] = await engine.read(sql`select block_number, block_hash from deposits`)
+  assert.ok(paid !== undefined)
+  const young = await applyFile(engine, newFile)
+  await young.follow()
+  const block = { number: Number(paid.block_number), hash: paid.block_hash as `0x${string}` }
+  await old.prover.prove(block)
+  await old.prove()
+  const found = await engine.read(sql`select distinct recipient, proven from deposits`)
+  assert.deepEqual(
+    found.map(({ recipient, proven }) => [recipient, Number(proven)]),
+    [[parseAddress(accounts.operator), 0]],
+  )
+  await young.prove()
+  assert.deepEqual([...old.news, ...young.news], [])
+})
 
 onEach(
   'a register that never had a file applied accepts proofs with any file',
@@ -110,34 +98,5 @@ onEach(
     await applyFile(engine, newFile)
     assert.equal(await isOurs(filePartsOf(newFile).digest), true)
     assert.equal(await isOurs(filePartsOf(oldFile).digest), false)
-  },
-)
-
-/** What a register with proven deposits and a checked balance keeps when another file is applied. */
-async function leftAfter(engine: Engine, file: Ecosystem) {
-  const before = await applyFile(engine, newFile)
-  await before.follow()
-  await before.prove()
-  await before.watch()
-  const stored = () => engine.read(sql`select proof from deposits`)
-  assert.equal((await readChecks(engine)).length, 1)
-  assert.ok((await stored()).length > 0)
-  await applyFile(engine, file)
-  return { deposits: await stored(), checks: await readChecks(engine) }
-}
-
-onEach('a balance check is dropped when startBlock changes', async ({ engine }) => {
-  const chains = newFile.chains.map((chain) => ({ ...chain, startBlock: chain.startBlock + 1 }))
-  const file = { ...newFile, chains }
-  assert.deepEqual(await leftAfter(engine, file), { deposits: [], checks: [] })
-})
-
-onEach(
-  'deposits are read again when the file asks for another kind of proof',
-  async ({ engine }) => {
-    assert.ok(newFile.payment !== null)
-    const payment = { ...newFile.payment, proof: 'endpoints' as const }
-    const { deposits } = await leftAfter(engine, { ...newFile, payment })
-    assert.deepEqual(deposits, [])
   },
 )

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, beforeEach } from 'node:test'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import { ChainIndex } from '#chains/indexer/chain-index.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
@@ -37,15 +36,6 @@ for (const amount of paid) {
 }
 const us = accounts.payTo.slice(2).toLowerCase()
 
-/** Hides every payment to us, in all answers. */
-const hideDeposits: Lie = ({ method }, result) => {
-  if (method === 'eth_getBlockReceipts') return []
-  if (method !== 'eth_getLogs' || !Array.isArray(result)) return result
-  return result.filter(
-    (log: { readonly topics: readonly string[] }) => !log.topics[2]?.endsWith(us),
-  )
-}
-
 /** Adds one unit to every payment to us in lists of logs. */
 const raiseDeposits: Lie = ({ method }, result) => {
   if (method !== 'eth_getLogs' || !Array.isArray(result)) return result
@@ -56,15 +46,11 @@ const raiseDeposits: Lie = ({ method }, result) => {
 }
 
 /** An index of the payment chain and its deposit prover, driven by the test. */
-async function begin(
-  engine: Engine,
-  more: { readonly second?: string; readonly change?: Partial<Payment> } = {},
-) {
+async function begin(engine: Engine) {
   const ecosystem = localEcosystemAt({ base: node.url })
   assert.ok(ecosystem.payment !== null)
-  const payment = { ...ecosystem.payment, ...more.change }
-  const urls = [node.url, ...(more.second === undefined ? [] : [more.second])]
-  const source = openRpcSource({ chainId, urls })
+  const { payment } = ecosystem
+  const source = openRpcSource({ chainId, urls: [node.url] })
   const time = { aheadMs: 0 }
   const index = new ChainIndex(
     { ...(await commitDepsOf(engine, ecosystem)), source },
@@ -87,13 +73,13 @@ async function begin(
     prove: () => prover.proveStored(new AbortController().signal),
     async deposits() {
       const found = await engine.read(sql`
-        select amount, proof from deposits order by block_number, place`)
-      return found.map(({ amount, proof }) => [fromStored(amount), proof])
+        select amount, proven from deposits order by block_number, place`)
+      return found.map(({ amount, proven }) => [fromStored(amount), Number(proven)])
     },
   }
 }
 
-const proven = paid.map((amount) => [amount, 'receipts'])
+const proven = paid.map((amount) => [amount, 1])
 
 onEach('deposits in the history are proven, each block once', async ({ engine }) => {
   const world = await begin(engine)
@@ -114,7 +100,7 @@ onEach('a proof replaces what a node made up', async ({ engine }) => {
   node.lie = undefined
   assert.deepEqual(
     await world.deposits(),
-    paid.map((amount) => [amount + 1n, null]),
+    paid.map((amount) => [amount + 1n, 0]),
   )
   await world.prove()
   assert.deepEqual(await world.deposits(), proven)
@@ -123,61 +109,6 @@ onEach('a proof replaces what a node made up', async ({ engine }) => {
     paid.map(() => 'corrected'),
   )
 })
-
-onEach(
-  'large deposits wait for a second endpoint while it is down, and name it',
-  async ({ engine }) => {
-    const second = await startLyingNode(rpcUrl)
-    try {
-      const change = { secondOpinion: 5n }
-      const world = await begin(engine, { second: second.url, change })
-      await world.follow()
-      second.isDown = true
-      await world.prove()
-      const waiting = await world.readUnproven()
-      assert.match(
-        waiting?.reason ?? '',
-        new RegExp(`second endpoint to confirm it; ${new URL(second.url).host}`),
-      )
-      // The threshold is 5 units: 7 waits, 2 does not.
-      const small = paid.filter((amount) => amount <= 5n)
-      assert.equal(waiting?.count, paid.length - small.length)
-      second.isDown = false
-      world.time.aheadMs = 60_000
-      await world.prove()
-      assert.deepEqual(await world.deposits(), proven)
-      assert.equal(await world.readUnproven(), undefined)
-    } finally {
-      await second.stop()
-    }
-  },
-)
-
-onEach(
-  'with proof "endpoints" two endpoints that agree prove a deposit, and one does not',
-  async ({ engine }) => {
-    const second = await startLyingNode(rpcUrl)
-    try {
-      const world = await begin(engine, { second: second.url, change: { proof: 'endpoints' } })
-      await world.follow()
-      second.lie = hideDeposits
-      await world.prove()
-      assert.match(
-        (await world.readUnproven())?.reason ?? '',
-        /its endpoints return different logs/,
-      )
-      second.lie = undefined
-      world.time.aheadMs = 60_000
-      await world.prove()
-      assert.deepEqual(
-        await world.deposits(),
-        paid.map((amount) => [amount, 'endpoints']),
-      )
-    } finally {
-      await second.stop()
-    }
-  },
-)
 
 onEach('a proof of a block that has since left the chain changes nothing', async ({ engine }) => {
   const world = await begin(engine)
@@ -188,7 +119,7 @@ onEach('a proof of a block that has since left the chain changes nothing', async
   await engine.write(async (connection) => {
     await connection.run(sql`
       update positions set finalized_number = 0 where chain_id = ${chainId}`)
-    const settled = { chainId, block, facts: [], proof: 'receipts' } as const
+    const settled = { chainId, block, facts: [] } as const
     assert.equal(await applyProof(connection, settled), 'left')
   })
   assert.deepEqual(await world.deposits(), before)

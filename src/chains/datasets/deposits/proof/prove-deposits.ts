@@ -1,6 +1,6 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
-import { proveLogs } from '#chains/chain/proofs/prove-logs.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
+import { matches } from '#chains/chain/verify-logs.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
 import type { BlockRef, Log } from '#domain/chain.ts'
@@ -82,9 +82,7 @@ export class DepositProver {
     const facts = await provenDeposits(this.#deps, block)
     const chainId = payment.chain.id
     const outcome = await register.write(async (connection) =>
-      (await isOurs(connection))
-        ? applyProof(connection, { chainId, block, facts, proof: payment.proof })
-        : 'left',
+      (await isOurs(connection)) ? applyProof(connection, { chainId, block, facts }) : 'left',
     )
     if (outcome === 'corrected')
       report({
@@ -130,21 +128,12 @@ async function provenDeposits(
   ref: BlockRef,
 ): Promise<readonly DepositFact[]> {
   const source = sourceOf(payment.chain.id)
-  const proving = proveLogs({
-    ref,
-    filter: depositFilter(payment),
-    how: payment.proof,
-    provenBlock: (block) => source.provenBlock(block),
-    witnesses: source.each(),
-    needsSecond: (wanted) =>
-      wanted.flatMap(readable).reduce((sum, { amount }) => sum + amount, 0n) >
-      payment.secondOpinion,
-  })
-  const [header, logs] = await allEnded([source.header(ref.number), proving])
+  const [header, { logs }] = await allEnded([source.header(ref.number), source.provenBlock(ref)])
   // An orphaned sibling can be proven too.
   if (header?.hash !== ref.hash)
     throw new RpcError(`block ${ref.number} is ${header?.hash ?? 'not known'}, not ${ref.hash}`)
-  return logs.flatMap(readable)
+  const filter = depositFilter(payment)
+  return logs.filter((log) => matches(filter, log)).flatMap(readable)
 }
 
 function readable(log: Log): readonly DepositFact[] {

@@ -3,7 +3,6 @@ import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { empty, join, type Sql, sql } from '#store/sql.ts'
 import { forgetTotals, sumTotalsAnew } from '../fold-totals.ts'
-import { voidProof } from '../proof/proof-row.ts'
 import { countHoldersAnew } from './count-holders-anew.ts'
 
 /** PostgreSQL cancels statements after half a minute. */
@@ -44,7 +43,6 @@ export async function forgetHolders(
     select token from supply_buckets where chain_id = ${chainId} and grain = 'total'
     union select token from holder_buckets where grain = 'total'`)
   for (const each of TABLES) await deleteChain(connection, each, chainId)
-  await voidProof(connection, chainId)
   for (const row of found) {
     const symbol = column.text(row, 'token')
     await countHoldersAnew(connection, { symbol, isOnSeveralChains: true })

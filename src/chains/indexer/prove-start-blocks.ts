@@ -1,8 +1,8 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { ProofError } from '#chains/indexer/proof-error.ts'
-import { readSupply } from '#chains/indexer/token-contract.ts'
 import { isTracked } from '#domain/token.ts'
+import { ProofError } from './proof-error.ts'
+import { readSupply } from './token-contract.ts'
 
 /**
  * Rejects a `startBlock` after the token's first supply. Returns the reasons for chains whose node
