@@ -88,7 +88,7 @@ export const texts = {
     free: 'free',
     cost: (calls: number) => `${calls} calls`,
   },
-  links: { csv: 'CSV, 1 call', svg: 'SVG', png: 'PNG', embed: 'Copy embed' },
+  links: { csv: 'CSV, 1 call', svg: 'SVG', embed: 'Copy embed' },
   ledger: {
     title: 'The rest of the ledger',
     foot: 'A black foot line means zero. Lines without one start where their figures do.',

@@ -25,7 +25,6 @@ export function ChartLinks({ path, metric, chart, title, period: days }: ChartLi
         {texts.links.csv}
       </button>
       <a href={`/charts/${chart}.svg?period=${period}`}>{texts.links.svg}</a>
-      <a href={`/cards/${chart}.png?period=${period}`}>{texts.links.png}</a>
       <Copy
         label={texts.links.embed}
         of={title}

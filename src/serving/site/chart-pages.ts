@@ -41,7 +41,7 @@ function charts({ routes, chains, colors }: ChartDeps): PictureKind {
     path: '/charts/{file}',
     type: SVG,
     read(incoming) {
-      const name = nameOf(incoming, CHART_NAMES, '.svg')
+      const name = nameOf(incoming, CHART_NAMES)
       if (isRefusal(name)) return name
       const shared = parametersOf(routes, routeOfChart(name), ['token', 'chain'])
       return pictureOf(name, { ...own, ...shared }, incoming)
@@ -73,7 +73,7 @@ function badges({ routes }: ChartDeps): PictureKind {
     path: '/badges/{file}',
     type: SVG,
     read(incoming) {
-      const name = nameOf(incoming, BADGES, '.svg')
+      const name = nameOf(incoming, BADGES)
       if (isRefusal(name)) return name
       return pictureOf(name, name === 'dividends' ? {} : shared, incoming)
     },

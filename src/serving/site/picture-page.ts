@@ -89,15 +89,11 @@ export function parametersOf(
 }
 
 /** The name of a file before its ending. */
-export function nameOf(
-  incoming: Incoming,
-  known: readonly string[],
-  ending: '.svg' | '.png',
-): string | Refusal {
+export function nameOf(incoming: Incoming, known: readonly string[]): string | Refusal {
   const { file = '' } = incoming.path
-  const name = file.endsWith(ending) ? file.slice(0, -ending.length) : ''
+  const name = file.endsWith('.svg') ? file.slice(0, -'.svg'.length) : ''
   if (known.includes(name)) return name
-  return refuse('not_found', `there are ${known.map((each) => `${each}${ending}`).join(', ')}`)
+  return refuse('not_found', `there are ${known.map((each) => `${each}.svg`).join(', ')}`)
 }
 
 export function choice(allowed: readonly string[], otherwise: string): Choices[string] {

@@ -8,8 +8,7 @@ import type { Route } from '#route/route.ts'
 import type { Page } from '#serving/api/outside-routes.ts'
 import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
 import { assetPage, CONSOLE_FOLDER } from './assets.ts'
-import { cardPage } from './cards/card-pages.ts'
-import { startDrawing } from './cards/to-png.ts'
+import { cardPage } from './cards/card-page.ts'
 import { dollars, percent, short } from './chart/format.ts'
 import { chartPages } from './chart-pages.ts'
 import { loadFirstView } from './first-view.ts'
@@ -183,7 +182,6 @@ function shellPage({ path, folder, snapshot, headOf, more }: ShellInput): Page {
       const built = await reading.catch(() => undefined)
       if (built === undefined)
         return refuse('not_found', 'the page is not built; run "node tools/build.ts"')
-      if (head.image !== undefined) startDrawing()
       const own = await more?.(incoming)
       const data = { ...partFor(path, now), ...own }
       return pages.answer(

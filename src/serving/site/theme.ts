@@ -11,13 +11,8 @@ const CHAINS = [
   { light: '#7a6a9c', dark: '#a596c9' },
 ]
 
-/** Colors of pictures that are light only. */
-export function lightColors({ chains = [] }: PageColors) {
-  return {
-    ...{ paper: PAPER.light, ink: INK.light, faint: FAINT.light, rule: RULE.light },
-    chains: CHAINS.map((color, index) => (chains[index] ?? color).light),
-  }
-}
+/** Colors of cards, which are light only. */
+export const CARD_COLORS = { paper: PAPER.light, ink: INK.light, faint: FAINT.light }
 
 /** Tokens of a chart, which as a picture takes none from a page. */
 export function chartTokens({ chains = [] }: PageColors, mode: 'light' | 'dark'): string {

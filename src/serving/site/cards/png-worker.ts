@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { parentPort } from 'node:worker_threads'
 import { renderAsync } from '@resvg/resvg-js'
 import { type Font, openSync } from 'fontkit'
-import type { Card, Line } from './card.ts'
+import type { Card, Line } from './draw-card.ts'
 
 const WIDTH_MAX = 944
 /** Lining figures of one width, as on the page. */
@@ -23,15 +23,15 @@ parentPort?.on('message', async ({ shapes, lines }: Card) => {
 })
 
 /** Letters as outlines: what draws the picture knows neither the typeface nor its figures. */
-function pathsOf({ x, y, size, width = WIDTH_MAX, anchor = 'start', runs }: Line): string {
+function pathsOf({ x, y, size, runs }: Line): string {
   const set = runs.map(({ text, fill, isBold }) => {
     const font = isBold === true ? bold : regular
     if (font === undefined) throw new Error('the typeface is missing')
     return { fill, run: font.layout(text, FEATURES), em: font.unitsPerEm }
   })
   const ems = set.reduce((sum, { run, em }) => sum + run.advanceWidth / em, 0)
-  const pixels = Math.min(size, width / ems)
-  let at = x - { start: 0, middle: 0.5, end: 1 }[anchor] * ems * pixels
+  const pixels = Math.min(size, WIDTH_MAX / ems)
+  let at = x
   let drawn = ''
   for (const { fill, run, em } of set) {
     const scale = pixels / em
