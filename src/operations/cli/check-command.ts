@@ -64,8 +64,8 @@ async function runCheck(
   { settings, clock, progress, process, show }: RoleContext,
   { offline, json }: Options,
 ): Promise<ExitCode> {
-  const [{ checkDatabases }, { checkFile }, { localFilePath }] = await Promise.all([
-    import('#operations/setup/check-databases.ts'),
+  const [{ checkDatabase }, { checkFile }, { localFilePath }] = await Promise.all([
+    import('#operations/setup/check-database.ts'),
     import('#operations/setup/check-file.ts'),
     import('#main/roles/local-chains.ts'),
   ])
@@ -73,7 +73,7 @@ async function runCheck(
   const onProgress = progress.update
   const checked = await checkFile({ clock, onProgress }, { file, offline })
   const { warnings, unchecked, rows } = checked
-  const errors = [...checked.errors, ...(offline ? [] : await checkDatabases(settings))]
+  const errors = [...checked.errors, ...(offline ? [] : await checkDatabase(settings))]
   progress.finish()
   if (json) process.stdout.write(`${JSON.stringify({ file, errors, warnings, unchecked, rows })}\n`)
   else {

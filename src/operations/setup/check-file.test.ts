@@ -15,7 +15,7 @@ import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { baseWith, onBase } from '#test/token-world.ts'
-import { checkDatabases } from './check-databases.ts'
+import { checkDatabase } from './check-database.ts'
 import { checkEndpoints } from './check-endpoints.ts'
 import { checkFile } from './check-file.ts'
 
@@ -55,7 +55,7 @@ test('check names settings of PostgreSQL that may lose acknowledged debits', asy
   const server = await startPostgres()
   context.after(() => server.stop())
   const url = await server.createDatabase()
-  const found = await checkDatabases(readSettings({ SEXTON_DATABASE_URL: url }, { isTty: false }))
+  const found = await checkDatabase(readSettings({ SEXTON_DATABASE_URL: url }, { isTty: false }))
   assert.deepEqual(found.map(({ message }) => message).sort(), [
     'fsync is off: a power loss would lose debits',
     'full_page_writes is off: a power loss could damage tables',

@@ -12,29 +12,27 @@ const REFUSED = [
   { name: 'transaction_read_only', values: ['on'], why: 'this is a standby; name the primary' },
 ]
 
+const FIELD = 'SEXTON_DATABASE_URL'
+
 /** Asks PostgreSQL whether it can be reached, and keeps what it acknowledges. */
-export async function checkDatabases(
-  settings: Pick<Settings, 'database'>,
-): Promise<readonly Problem[]> {
-  const { database } = settings
+export async function checkDatabase({
+  database,
+}: Pick<Settings, 'database'>): Promise<readonly Problem[]> {
   if (database.kind === 'sqlite') return []
-  const field = 'SEXTON_DATABASE_URL'
-  const problems: Problem[] = []
   const engine = await openStore('', 'accounts', database)
   try {
     const rows = await engine.read(sql`select name, setting from pg_settings`)
     const values = new Map(rows.map((row) => [row.name, String(row.setting)]))
-    for (const { name: setting, values: refused, why } of REFUSED)
-      if (refused.includes(values.get(setting) ?? ''))
-        problems.push({
-          field,
-          message: `${setting} is ${values.get(setting)}: ${why}`,
-        })
+    return REFUSED.flatMap(({ name, values: refused, why }) => {
+      const value = values.get(name) ?? ''
+      return refused.includes(value)
+        ? [{ field: FIELD, message: `${name} is ${value}: ${why}` }]
+        : []
+    })
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
-    problems.push({ field, message: error.message })
+    return [{ field: FIELD, message: error.message }]
   } finally {
     await engine.close()
   }
-  return problems
 }
