@@ -4,8 +4,12 @@ import type { Chance } from '#test/simulation/chance.ts'
 import { withClient } from '#test/with-client.ts'
 import type { Cluster, Member } from './cluster.ts'
 
-/** How often each kind of death was died. */
-export type DeathCounts = ReadonlyMap<string, number>
+export interface Deaths {
+  /** How often each kind of death was died. */
+  readonly counts: ReadonlyMap<string, number>
+  /** The longest that the index stood still after its leader had ended, in milliseconds. */
+  readonly standstillMs: number
+}
 
 const REPLICA_EVERY_MS = 1_000
 const LEADER_EVERY_MS = 20_000
@@ -18,10 +22,19 @@ const FROZEN_MS = 12_000
  * transaction or outside, and crashes PostgreSQL every minute, until told to stop.
  */
 export async function killAround(
-  input: { readonly cluster: Cluster; readonly databaseUrl: string; readonly chance: Chance },
+  input: {
+    readonly cluster: Cluster
+    readonly databaseUrl: string
+    readonly chance: Chance
+    /** Spares replicas and PostgreSQL. */
+    readonly leadersOnly: boolean
+    /** Ends blocks on the chains. */
+    mine(blocks: number): Promise<void>
+  },
   stop: AbortSignal,
-): Promise<DeathCounts> {
+): Promise<Deaths> {
   const { cluster, databaseUrl, chance } = input
+  let standstillMs = 0
   const counts = new Map<string, number>()
   const count = (what: string) => counts.set(what, (counts.get(what) ?? 0) + 1)
   const restarts = new Set<Promise<void>>()
@@ -55,23 +68,43 @@ export async function killAround(
     if (isKill) kill(pid, 'SIGKILL')
     else kill(pid, 'SIGSTOP')
     count(`leader of ${what} ${isKill ? 'killed' : 'frozen'} ${was} a transaction`)
-    if (isKill) return await leader.killAndStart()
-    frozen.add(leader)
-    await sleep(FROZEN_MS)
-    kill(pid, 'SIGCONT')
-    frozen.delete(leader)
+    const other = cluster.members.find((each) => each !== leader && each.isReady())
+    const goingOn = other && untilIndexed(other, input.mine)
+    if (isKill) await leader.killAndStart()
+    else {
+      frozen.add(leader)
+      await sleep(FROZEN_MS)
+      kill(pid, 'SIGCONT')
+      frozen.delete(leader)
+    }
+    standstillMs = Math.max(standstillMs, (await goingOn) ?? 0)
   }
   const crash = async () => {
     await crashPostgres(databaseUrl)
     count('PostgreSQL crashed')
   }
-  await Promise.all([
-    every(REPLICA_EVERY_MS, killReplica),
-    every(LEADER_EVERY_MS, async () => void (await endLeader())),
-    every(POSTGRES_EVERY_MS, crash),
-  ])
+  const leaders = every(LEADER_EVERY_MS, async () => void (await endLeader()))
+  const others = [every(REPLICA_EVERY_MS, killReplica), every(POSTGRES_EVERY_MS, crash)]
+  await Promise.all(input.leadersOnly ? [leaders] : [leaders, ...others])
   await Promise.all(restarts)
-  return counts
+  return { counts, standstillMs }
+}
+
+/** Milliseconds until a process answers of a block that was mined from now on. */
+async function untilIndexed(
+  member: Member,
+  mine: (blocks: number) => Promise<void>,
+): Promise<number> {
+  const startMs = performance.now()
+  const before = await newestBlock(member)
+  await mine(2)
+  while ((await newestBlock(member)) <= before) await sleep(50)
+  return performance.now() - startMs
+}
+
+async function newestBlock({ url }: Member): Promise<number> {
+  const answer = await fetch(`${url}/readyz`).catch(() => undefined)
+  return Number(/at block (\d+)/.exec((await answer?.text()) ?? '')?.[1] ?? 0)
 }
 
 async function findLeader(

@@ -65,9 +65,8 @@ async function configuration({ folder, log, port, replicas }: Place): Promise<st
     [/proxy_next_upstream_tries 2;/, `proxy_next_upstream_tries ${replicas.length};`],
   ]
   const changed = changes.reduce((text, [pattern, value]) => {
-    const next = text.replace(pattern, value)
-    if (next === text) throw new Error(`deploy/nginx.conf has no ${pattern}`)
-    return next
+    if (text.search(pattern) < 0) throw new Error(`deploy/nginx.conf has no ${pattern}`)
+    return text.replace(pattern, value)
   }, site)
   return nginxMain(
     folder,
