@@ -69,7 +69,9 @@ export async function compose(
     leading,
     recentStatus: async () => (await data.answers.state())?.status,
     accountsState: watchAccounts({
-      ...{ engine: stores.accounts, migrations: accountsMigrations, clock },
+      engine: stores.accounts,
+      migrations: accountsMigrations,
+      clock,
     }),
   }
   const readiness = () => readReadiness(health)
@@ -77,7 +79,9 @@ export async function compose(
   const shown = new TtlCache<Readiness>({ max: 1, ttlMs: 1_000, clock })
   const gauges = () =>
     gaugesOf({
-      ...{ ...health, stores, readiness },
+      ...health,
+      stores,
+      readiness,
       waitingCalls: () => metering.meter.waiting(),
       settling: x402 && gaugedSettling(service, x402),
     })

@@ -63,7 +63,13 @@ export function openMoney(
     notifier: new Notifier(readHead, report),
     x402: settles
       ? createX402({
-          ...{ ...common, ...metering, quotaBody, report, payment, pricePerCall, publicBaseUrl },
+          ...common,
+          ...metering,
+          quotaBody,
+          report,
+          payment,
+          pricePerCall,
+          publicBaseUrl,
           rpc: openSettlingRpc(payment.chain),
           amounts: OFFERS,
         })

@@ -64,9 +64,14 @@ const rpcProvableReceipt = {
   type: 'object',
   required: ['cumulativeGasUsed', 'logsBloom', 'logs', 'transactionHash', 'transactionIndex'],
   properties: {
-    ...{ transactionHash: hash, transactionIndex: quantity, cumulativeGasUsed: quantity },
-    ...{ type: nullable(quantity), status: nullable(quantity), root: nullable(hash) },
-    ...{ depositNonce: nullable(quantity), depositReceiptVersion: nullable(quantity) },
+    transactionHash: hash,
+    transactionIndex: quantity,
+    cumulativeGasUsed: quantity,
+    type: nullable(quantity),
+    status: nullable(quantity),
+    root: nullable(hash),
+    depositNonce: nullable(quantity),
+    depositReceiptVersion: nullable(quantity),
     baseFee: nullable(bigQuantity),
     logsBloom: text('^0x[0-9a-fA-F]{512}$'),
     logs: {

@@ -49,7 +49,8 @@ export async function findReading(
   let otherKind: string | undefined
   try {
     for await (const { logs, left } of walkLogs(chain, {
-      ...{ ...whole, filter },
+      ...whole,
+      filter,
       newestFirst: true,
       blocks: FIRST_BLOCKS,
     })) {

@@ -123,7 +123,9 @@ async function readEmitted(
 ): Promise<string> {
   let requests = 0
   for await (const { logs } of walkLogs(source, {
-    ...{ filter: { addresses: [address], topics: [] }, from: chain.startBlock, to: head },
+    filter: { addresses: [address], topics: [] },
+    from: chain.startBlock,
+    to: head,
     newestFirst: true,
     blocks: RECENT_BLOCKS,
   })) {

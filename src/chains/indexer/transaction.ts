@@ -151,8 +151,11 @@ export async function storeAnomalies(
   await noteUnknown(
     connection,
     unreadable.map(({ log, dataset, problem }) => ({
-      ...{ chainId: log.chainId, dataset, contract: log.address },
-      ...{ reason: 'unreadable', detail: problem.reason.slice(0, 500) },
+      chainId: log.chainId,
+      dataset,
+      contract: log.address,
+      reason: 'unreadable',
+      detail: problem.reason.slice(0, 500),
     })),
   )
 }

@@ -19,7 +19,10 @@ export interface SnapshotSeries {
 export const SNAPSHOT_DAYS = 90
 
 const PAGE_METRICS: readonly string[] = [
-  ...['supply', 'holders', 'price', 'marketCap'],
+  'supply',
+  'holders',
+  'price',
+  'marketCap',
   ...cards
     .flatMap(({ charts }) => charts.filter((each) => each.isOnPage))
     .map((each) => each.metric),

@@ -43,10 +43,14 @@ const POLICY = [
 ].join('; ')
 
 const HTML_HEADERS = [
-  ...['Content-Security-Policy', POLICY],
-  ...['Referrer-Policy', 'no-referrer'],
-  ...['X-Frame-Options', 'DENY'],
-  ...['Content-Type', 'text/html; charset=utf-8'],
+  'Content-Security-Policy',
+  POLICY,
+  'Referrer-Policy',
+  'no-referrer',
+  'X-Frame-Options',
+  'DENY',
+  'Content-Type',
+  'text/html; charset=utf-8',
 ]
 
 const SNAPSHOT_SECONDS = 5
@@ -79,7 +83,9 @@ export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Pag
       ),
     ),
     shellPage({
-      ...{ path: '/wallet/{address}', folder, snapshot },
+      path: '/wallet/{address}',
+      folder,
+      snapshot,
       headOf: (incoming) => {
         const address = parseAddress(incoming.path.address ?? '')
         if (address === undefined) return refuse('invalid_address', 'not an EVM address')
@@ -203,8 +209,10 @@ async function readTemplate(folder: string, path: string) {
 function snapshotPage(snapshot: () => Promise<Snapshot>): Page {
   const pages = new VersionedText()
   const headers = [
-    ...['Content-Type', 'application/json; charset=utf-8'],
-    ...['Cache-Control', `private, max-age=${SNAPSHOT_SECONDS}`],
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Cache-Control',
+    `private, max-age=${SNAPSHOT_SECONDS}`,
   ]
   return {
     path: '/snapshot.json',

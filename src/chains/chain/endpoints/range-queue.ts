@@ -92,7 +92,12 @@ export class RangeQueue {
     if (from > this.#to) return undefined
     const to = Math.min(this.#to, from + blocks - 1)
     const piece: QueuedRange = {
-      ...{ from, to, state: 'asked', tries: 0, bytes: 0, part: undefined },
+      from,
+      to,
+      state: 'asked',
+      tries: 0,
+      bytes: 0,
+      part: undefined,
       avoid: new Set(),
     }
     this.#next = to + 1

@@ -142,7 +142,11 @@ function logsOf(
   for (const [txIndex, { transactionHash, logs: own }] of receipts.entries())
     for (const [position, { address, topics, data }] of own.entries())
       logs.push({
-        ...{ chainId, blockNumber: number, blockHash: hash, timestamp, txIndex },
+        chainId,
+        blockNumber: number,
+        blockHash: hash,
+        timestamp,
+        txIndex,
         txHash: transactionHash.toLowerCase() as Hash,
         logIndex: isPerTransaction ? position : logs.length,
         address: address.toLowerCase() as Address,

@@ -58,7 +58,9 @@ export async function readCandles(
     candleOf(
       { open: prices[index] ?? null, close: prices[index + 1] ?? null },
       {
-        ...{ hour, before: own[index], at: own[index + 1] },
+        hour,
+        before: own[index],
+        at: own[index + 1],
         quoteDecimals: quoteDecimalsOf(book, own[index + 1]),
       },
     ),

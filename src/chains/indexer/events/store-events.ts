@@ -23,7 +23,11 @@ export async function storeEvents(
 ): Promise<void> {
   const values = await change.valuesOf(
     facts.map(({ token, amount, log: { timestamp: unix, chainId, blockNumber } }) => ({
-      ...{ token, amount, unix, chainId, blockNumber },
+      token,
+      amount,
+      unix,
+      chainId,
+      blockNumber,
     })),
   )
   change.changes?.add(dataset, facts, values)

@@ -31,7 +31,9 @@ export function contractsDataset(origins: Origins): Dataset<FoundContract> {
     name: 'contracts',
     origins,
     selectors: factories.map(({ event: { chain, address, topic0 } }) => ({
-      ...{ chainId: chain.id, address, topic0 },
+      chainId: chain.id,
+      address,
+      topic0,
     })),
     // What is found depends on the mapping, whose own part names it.
     builtFrom: () => [],

@@ -27,8 +27,13 @@ export async function readFactoriesUpTo(
   const from = Math.min(...ends) + 1
   if (from > to) return false
   const segments = readSegments(read, {
-    ...{ from, phases: [{ to, datasets: [contracts] }], after: undefined, folds: new Map() },
-    ...{ isStoring: () => false, isWanted: () => false, drain: () => undefined },
+    from,
+    phases: [{ to, datasets: [contracts] }],
+    after: undefined,
+    folds: new Map(),
+    isStoring: () => false,
+    isWanted: () => false,
+    drain: () => undefined,
   })
   for await (const { staged, end } of segments)
     await transact(

@@ -42,7 +42,10 @@ export async function insertFound(
     if ((first.get(key)?.block ?? Number.POSITIVE_INFINITY) > each.block) first.set(key, each)
   }
   const list = [...first.values()].map(({ found: { chainId, key }, contract, block }) => [
-    ...[chainId, key, contract, block],
+    chainId,
+    key,
+    contract,
+    block,
   ])
   for (const part of chunks(list, ROWS_PER_STATEMENT))
     await connection.run(sql`

@@ -75,7 +75,8 @@ export const burns = defineEventKind({
         'is the native coin, whose supply and burns are not read; name a token with a contract',
       )
     return toSource(toBurnAddresses(context, { ...mapped, to: burn.to ?? null }), {
-      ...{ from, amount },
+      from,
+      amount,
       token: mapped.token.symbol,
     })
   },

@@ -40,7 +40,10 @@ export async function storeUnminted(
 ): Promise<void> {
   if (blocks.length === 0) return
   const list = blocks.map(({ chainId, blockNumber, token, timestamp, amount }) => [
-    ...[chainId, blockNumber, token, timestamp],
+    chainId,
+    blockNumber,
+    token,
+    timestamp,
     toStored(amount),
   ])
   for (const part of chunks(list, ROWS_PER_STATEMENT))
@@ -80,7 +83,10 @@ function toUnminted(row: Row): Unminted {
 
 function contributionOf({ blockNumber: _, ...each }: Unminted, sign: 1n | -1n): Contribution {
   return {
-    ...{ chainId: each.chainId, token: each.token, timestamp: each.timestamp, account: null },
+    chainId: each.chainId,
+    token: each.token,
+    timestamp: each.timestamp,
+    account: null,
     sums: { ...NOTHING, amount: sign * each.amount, events: Number(sign) },
   }
 }
