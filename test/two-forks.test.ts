@@ -4,37 +4,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemTiming } from '#chains/chain/endpoints/timing.ts'
-import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import { burn, claimDividend, mine, payUsdc, transfer } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { type ChainClient, readHead } from '#devnet/chain-client.ts'
-import type { Devnet } from '#devnet/start-devnet.ts'
 import { units } from '#devnet/units.ts'
 import { openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
-import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { isLongVersion } from '#test/long-version.ts'
 import { type AlternatingProxy, startAlternatingProxy } from './alternating-proxy.ts'
 import { auditService } from './audit-service.ts'
-import {
-  localEcosystemAt,
-  openSource,
-  type RunningIndexer,
-  registerMigrations,
-  startIndexer,
-} from './indexed-ecosystem.ts'
-import { startOwnDevnet } from './start-own-devnet.ts'
-import { buildAnew, differenceOf } from './stepped-index.ts'
 import { startTwin, type TwinChain } from './twin-chain.ts'
 import { eventually, startWorld, type World } from './world.ts'
 
 /** Two real nodes that shared a history and went apart. */
-
-/** anvil calls a block final when 64 more have followed it. */
-const FINAL_DEPTH = 64
 
 /** How long the index is left to two nodes at once. */
 const TURNS_MS = 1_500
@@ -120,104 +104,3 @@ async function untilAt(world: World, register: Engine, chain: ChainClient): Prom
     return own?.blockHash === head.hash || undefined
   }, 30_000)
 }
-
-describe('two endpoints on different forks', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sexton-forks-'))
-  let devnet: Devnet
-  let twin: TwinChain
-  let proxy: AlternatingProxy
-  let register: Engine
-  let indexer: RunningIndexer
-  let aheadMs = 0
-  before(async () => {
-    devnet = await startOwnDevnet()
-    twin = await startTwin(devnet.chains.base.client, join(folder, 'twin'))
-    proxy = await startAlternatingProxy([devnet.chains.base.rpcUrl])
-    register = await openRegister('register')
-  })
-  after(async () => {
-    await indexer.stop()
-    await register.close()
-    await devnet.stop()
-    await twin.stop()
-    await proxy.stop()
-    rmSync(folder, { recursive: true, force: true })
-  })
-
-  async function openRegister(name: string): Promise<Engine> {
-    const engine = openSqlite({ file: join(folder, `${name}.sqlite`), durability: 'normal' })
-    await engine.migrate(registerMigrations)
-    return engine
-  }
-
-  test('the one whose final blocks are others is named, left aside, and never followed', async () => {
-    const base = devnet.chains.base.client
-    const honest = localEcosystemAt({ base: base.rpcUrl, ethereum: devnet.chains.ethereum.rpcUrl })
-    const ecosystem = localEcosystemAt({}, (file) => ({
-      ...file,
-      chains: file.chains.map((chain) => ({
-        ...chain,
-        rpcUrls:
-          chain.name === 'base' ? [proxy.url, twin.client.rpcUrl] : [devnet.chains.ethereum.rpcUrl],
-      })),
-    }))
-    const timing = { ...systemTiming, clock: () => Date.now() + aheadMs }
-    const source = openRpcSource({
-      chainId: base.chainId,
-      urls: [proxy.url, twin.client.rpcUrl],
-      timing,
-    })
-    const sourceOf: typeof openSource = (chain) =>
-      chain.id === base.chainId ? source : openSource(chain)
-    indexer = startIndexer({ ecosystem, register }, { sourceOf })
-    const positionOfBase = async () => {
-      const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
-      return status?.chains.find((each) => each.chain.id === base.chainId)
-    }
-    const untilBase = async () => {
-      const { hash } = await readHead(base)
-      await eventually(
-        async () => (await positionOfBase())?.blockHash === hash || undefined,
-        30_000,
-      )
-    }
-    const forkNumber = (await readHead(base)).number
-    await untilBase()
-
-    await live(twin.client, { blocks: 12, size: 7n })
-    await live(base, { blocks: 10, size: 5n })
-    await untilBase()
-    assert.deepEqual(
-      source.endpoints().map(({ state }) => state),
-      ['ok', 'ok'],
-      'a fork that may still be decided sets nobody aside',
-    )
-
-    await mine(twin.client, { blocks: FINAL_DEPTH })
-    await mine(base, { blocks: FINAL_DEPTH })
-    await live(base, { blocks: 2, size: 5n })
-    aheadMs += 20_000
-    const [first, second] = await eventually(async () => {
-      const endpoints = source.endpoints()
-      return endpoints[1]?.state === 'forked' ? endpoints : undefined
-    }, 30_000)
-    assert.equal(first?.state, 'ok')
-    assert.match(second?.reason ?? '', /^block \d+ is 0x[0-9a-f]{64}, but 0x[0-9a-f]{64} at 127/)
-    await untilBase()
-
-    proxy.targets = []
-    await live(twin.client, { blocks: 5, size: 9n })
-    await sleep(TURNS_MS)
-    assert.equal((await positionOfBase())?.blockHash, (await readHead(base)).hash)
-
-    proxy.targets = [base.rpcUrl]
-    await live(base, { blocks: 3, size: 5n })
-    await untilBase()
-    await indexer.caughtUp()
-    const fresh = await openRegister('fresh')
-    await buildAnew({ lived: register, fresh, ecosystem: honest })
-    assert.equal(await differenceOf(register, fresh), undefined)
-    await fresh.close()
-    assert.ok((await readHead(base)).number > forkNumber + FINAL_DEPTH)
-  })
-})

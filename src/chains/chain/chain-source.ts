@@ -37,7 +37,6 @@ export type EndpointState =
   | 'ok'
   | 'probing'
   | 'lagging'
-  | 'forked'
   | 'pruned'
   | 'lying'
   | 'failing'

@@ -10,7 +10,6 @@ import type { Problem } from '#chains/ecosystem/problem.ts'
 import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
 import { showAddress } from '#domain/address.ts'
 import { type Found, findReading, REQUESTS_MAX } from './find-reading.ts'
-import { agreeOnEmitters, describeDoubts } from './found-contracts/agree-on-emitters.ts'
 import { countTopics } from './name-of-topic.ts'
 import { askOf, nameOfEvents } from './price-logs.ts'
 import { ProofError } from './proof-error.ts'
@@ -59,22 +58,9 @@ async function provePrice(
     throw new ProofError(`${field}.kind`, describeKind(price, found.otherKind))
   const problem = await price.prove(ask, { ...pair, tokens })
   if (problem !== undefined) throw new ProofError(`${field}.${problem.field}`, problem.message)
-  if (found.kind === 'read') return describeEmitters(source, price, field)
+  if (found.kind === 'read') return undefined
   if (found.kind === 'unknown') return { field, message: describeSearch(price, { ...found, head }) }
   throw new ProofError(`${field}.address`, await describeMisfit(source, price, { found, head }))
-}
-
-/** Nodes that name other contracts behind a price than the others, or none. */
-async function describeEmitters(
-  source: ChainSource,
-  { emitters }: ContractPrice,
-  field: string,
-): Promise<Problem | undefined> {
-  if (emitters === undefined) return undefined
-  const agreed = await agreeOnEmitters(source, emitters)
-  if (agreed.doubts.length === 0) return undefined
-  const message = `nodes do not agree on the contracts that emit (${describeDoubts(agreed)}); one counts once two nodes name it`
-  return { field: `${field}.address`, message }
 }
 
 /** The block where the next source begins; events of a replaced source end near it. */

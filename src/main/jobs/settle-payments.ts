@@ -28,7 +28,7 @@ export function openVerifying(deps: JobDeps): () => Promise<void> {
     newId: randomUUID,
     deposits: { canonical: (query) => readDeposits(reads, query) },
     chainId: payment.chain.id,
-    blockHash: blockHashes(reads, clock),
+    blockHash: blockHashes(reads),
     isReserved: settlesPayment,
     confirmations: payment.confirmations,
     onChange,

@@ -99,7 +99,7 @@ async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
     dialect,
     deposits,
     chainId: payment?.chain.id ?? null,
-    blockHash: reads === null ? async () => undefined : blockHashes(reads, deps.clock),
+    blockHash: reads === null ? async () => undefined : blockHashes(reads),
     serviceName: service.name,
   })
   const differences: Found[] = []

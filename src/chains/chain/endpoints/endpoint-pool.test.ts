@@ -171,31 +171,11 @@ test('a few blocks, or a single one of a quiet chain, are no lag', async () => {
   assert.deepEqual(quiet.states(), ['ok', 'ok'])
 })
 
-test('of two branches of final history the preferred one’s is right, of three the one of most', async () => {
-  const fork = { branch: 'ff', forkedAt: 500 }
-  const two = await world([{}, fork])
-  await two.source.header('latest')
-  await until(() => two.states()[1] === 'forked')
-  assert.deepEqual(two.states(), ['ok', 'forked'])
-  assert.match(String(two.source.endpoints()[1]?.reason), /block 900 is 0xff.*, but 0x00/)
-  const three = await world([fork, {}, {}])
-  await three.source.header('latest')
-  await until(() => three.states()[0] === 'forked' && !three.states().includes('probing'))
-  assert.deepEqual(three.states(), ['forked', 'ok', 'ok'])
-  assert.notEqual(await three.current(), 0)
-})
-
 /** The first answer does not wait for the last endpoint. */
 async function until(isSo: () => boolean): Promise<void> {
   for (let waits = 0; !isSo() && waits < 200; waits += 1)
     await new Promise((resolve) => setTimeout(resolve, 5))
 }
-
-test('another branch above finality is nobody’s fault', async () => {
-  const { source, states } = await world([{}, { branch: 'ff', forkedAt: 950 }])
-  await source.header('latest')
-  assert.deepEqual(states(), ['ok', 'ok'])
-})
 
 test('while the preferred endpoint fails the next answers; it is returned to when well for 30 s', async () => {
   const { nodes, source, current, probe, events, advance } = await world([{}, {}])

@@ -11,7 +11,6 @@ const FAILURES_IN_ROW_MAX = 3
 const ASIDE_MS: Readonly<Record<SetAside, number>> = {
   failing: 2_000,
   lagging: 15_000,
-  forked: 15_000,
   pruned: 300_000,
   lying: 60_000,
   'wrong-chain': 60_000,

@@ -1,46 +1,43 @@
+import type { BlockHeader } from '#domain/chain.ts'
 import { RpcError } from '../rpc-error.ts'
 import { type CallSource, callSource } from './call-source.ts'
-import { compareHeads, findForked, type Probe } from './compare-endpoints.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** Deeper than any known reorg. */
-const DEEP_BLOCKS = 256
+export interface Probe {
+  readonly endpoint: Endpoint
+  readonly head: BlockHeader
+}
+
+/** More than the usual propagation delay. */
+const LAG_BLOCKS_MAX = 50
+const LAG_SECONDS_MAX = 30
+
+const LAG_BLOCKS_MIN = 3
 
 export async function probeRound(
   chainId: number,
   endpoints: readonly Endpoint[],
   how: { readonly background: boolean },
 ): Promise<void> {
-  const withTags = endpoints.length > 1
-  const asked = endpoints.map((endpoint) => probe(chainId, endpoint, { ...how, withTags }))
+  const asked = endpoints.map((endpoint) => probe(chainId, endpoint, how))
   const probes = (await Promise.all(asked)).filter((each) => each !== undefined)
-  const ahead = compareHeads(probes)
-  const forked = await forkedOf(chainId, ahead, how)
-  for (const { endpoint } of ahead) {
-    const reason = forked.get(endpoint)
-    if (reason === undefined) endpoint.health.passed()
-    else endpoint.health.setAside('forked', reason)
-  }
+  for (const { endpoint } of compareHeads(probes)) endpoint.health.passed()
 }
 
 export async function probe(
   chainId: number,
   endpoint: Endpoint,
-  how: { readonly background: boolean; readonly withTags: boolean },
+  how: { readonly background: boolean },
 ): Promise<Probe | undefined> {
   const source = probeSource(chainId, endpoint, how)
   try {
-    const [served, head, finalized] = await Promise.all([
-      source.askChainId(),
-      source.header('latest'),
-      how.withTags ? source.header('finalized').catch(() => undefined) : undefined,
-    ])
+    const [served, head] = await Promise.all([source.askChainId(), source.header('latest')])
     if (served !== chainId) {
       endpoint.health.setAside('wrong-chain', `serves chain ${served} instead of ${chainId}`)
       return undefined
     }
     endpoint.health.provenOfChain()
-    return head && { endpoint, head, finalized }
+    return head && { endpoint, head }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
     endpoint.health.missedProbe(error)
@@ -48,25 +45,22 @@ export async function probe(
   }
 }
 
-/** Compares at a height that is final everywhere. */
-async function forkedOf(
-  chainId: number,
-  probes: readonly Probe[],
-  how: { readonly background: boolean },
-): Promise<ReadonlyMap<Endpoint, string>> {
-  if (probes.length < 2) return new Map()
-  const heights = probes.map(
-    ({ head, finalized }) => finalized?.number ?? head.number - DEEP_BLOCKS,
+function compareHeads(probes: readonly Probe[]): readonly Probe[] {
+  const best = probes.reduce<Probe | undefined>(
+    (first, each) => (first === undefined || each.head.number > first.head.number ? each : first),
+    undefined,
   )
-  const height = Math.max(0, Math.min(...heights))
-  const blocks = await Promise.all(
-    probes.map(async ({ endpoint }) => {
-      const ask = probeSource(chainId, endpoint, how).header(height)
-      const block = await ask.catch(() => undefined)
-      return block && { endpoint, block }
-    }),
-  )
-  return findForked(blocks.filter((each) => each !== undefined))
+  if (best === undefined) return []
+  return probes.filter(({ endpoint, head }) => {
+    const blocks = best.head.number - head.number
+    const seconds = best.head.timestamp - head.timestamp
+    endpoint.health.lagBlocks = blocks
+    const isNear = blocks < LAG_BLOCKS_MIN || seconds <= LAG_SECONDS_MAX
+    if (isNear && blocks <= LAG_BLOCKS_MAX) return true
+    const reason = `${blocks} blocks (${seconds} s) behind ${best.endpoint.host}`
+    endpoint.health.setAside('lagging', reason)
+    return false
+  })
 }
 
 function probeSource(

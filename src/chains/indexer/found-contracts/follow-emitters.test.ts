@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { type Address, encodeFunctionData, padHex, parseAbi, toFunctionSelector } from 'viem'
+import { type Address, encodeFunctionData, parseAbi } from 'viem'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { provePrices } from '#chains/indexer/prove-prices.ts'
 import { accounts } from '#devnet/addresses.ts'
 import type { Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
@@ -11,7 +9,6 @@ import { sql } from '#store/sql.ts'
 import { transact } from '#test/deploy-contract.ts'
 import { creationOf } from '#test/deployed-ecosystem.ts'
 import { oneTokenEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
-import { type Lie, Refused, startLyingNode } from '#test/lying-node.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import {
@@ -50,8 +47,8 @@ const pricesIn = (engine: Engine) =>
     return found.map((row) => Number(BigInt(column.text(row, 'price')) / 10n ** 54n))
   })
 
-/** A feed with its proxy, on an index that a test drives through these nodes. */
-async function followFeed(engine: Engine, rpcUrls: readonly string[]) {
+/** A feed with its proxy, on an index that a test drives. */
+async function followFeed(engine: Engine) {
   const [first, second] = [
     await create('PriceFeed', 'string', ['first']),
     await create('PriceFeed', 'string', ['second']),
@@ -61,7 +58,6 @@ async function followFeed(engine: Engine, rpcUrls: readonly string[]) {
   const price = { kind: 'chainlink', chain: 'base', address: proxy, decimals: 8 } as const
   const ecosystem = oneTokenEcosystemAt(base.rpcUrl, (file) => ({
     ...file,
-    chains: file.chains.map((chain) => ({ ...chain, rpcUrls: [...rpcUrls] })),
     tokens: file.tokens.map((token) => ({ ...token, price })),
   }))
   let laterMs = 0
@@ -71,7 +67,7 @@ async function followFeed(engine: Engine, rpcUrls: readonly string[]) {
   const source = openSource(chain)
   const index = stepIndex({ ...deps, clock: () => Date.now() + laterMs }, () => source)
   return {
-    ...{ first, second, ecosystem, source },
+    ...{ second, ecosystem },
     advance: () => advanceAll(index, ecosystem.chains),
     confirm: (aggregator: Address) =>
       transact(base.client, {
@@ -84,22 +80,12 @@ async function followFeed(engine: Engine, rpcUrls: readonly string[]) {
   }
 }
 
-const PHASE_AGGREGATORS = toFunctionSelector('phaseAggregators(uint16)')
-
-/** Makes a node name this aggregator for every phase. */
-const naming =
-  (aggregator: Address): Lie =>
-  ({ method, params: [call] }, result) =>
-    method === 'eth_call' && String((call as { data?: string }).data).startsWith(PHASE_AGGREGATORS)
-      ? padHex(aggregator, { size: 32 })
-      : result
-
 const onEach = eachEngine(startPostgres, registerMigrations)
 
 onEach(
   'a feed is followed through its proxy, from one aggregator to the next',
   async ({ engine }) => {
-    const feed = await followFeed(engine, [base.rpcUrl])
+    const feed = await followFeed(engine)
     const { second, ecosystem, advance } = feed
     await advance()
     assert.deepEqual(await pricesIn(engine), [1])
@@ -120,62 +106,3 @@ onEach(
     })
   },
 )
-
-onEach(
-  'an aggregator that one of three nodes names alone counts for no price, and is told',
-  async ({ engine }) => {
-    const [honest, liar] = [await startLyingNode(base.rpcUrl), await startLyingNode(base.rpcUrl)]
-    try {
-      const urls = [base.rpcUrl, honest.url, liar.url]
-      const { source, second, ...feed } = await followFeed(engine, urls)
-      await feed.advance()
-      assert.deepEqual(await pricesIn(engine), [1])
-      liar.lie = naming(second)
-      await answer(second, 9n)
-      feed.askAgain()
-      await feed.advance()
-      assert.deepEqual(await pricesIn(engine), [1])
-      const states = source.endpoints().map(({ state, reason }) => [state, reason ?? ''] as const)
-      assert.deepEqual(
-        states.map(([state]) => state),
-        ['ok', 'ok', 'lying'],
-      )
-      assert.match(states[2]?.[1] ?? '', /only it names 0x[0-9a-f]{40} behind the price at/)
-      const { message = '' } = (await warningsOf(feed.ecosystem)) ?? {}
-      assert.match(
-        message,
-        /nodes do not agree .*: only it names 0x.*counts once two nodes name it$/,
-      )
-      liar.lie = undefined
-      await feed.confirm(second)
-      feed.askAgain()
-      await feed.advance()
-      assert.deepEqual(await pricesIn(engine), [1, 9])
-    } finally {
-      await liar.stop()
-      await honest.stop()
-    }
-  },
-)
-
-onEach('a feed waits for a second node before its first price', async ({ engine }) => {
-  const other = await startLyingNode(base.rpcUrl)
-  try {
-    other.lie = ({ method }, result) => {
-      if (method === 'eth_call') throw new Refused('not part of your plan')
-      return result
-    }
-    const feed = await followFeed(engine, [base.rpcUrl, other.url])
-    await assert.rejects(feed.advance(), /nodes do not agree on a price: .*only it names.*plan/)
-    other.lie = undefined
-    await feed.advance()
-    assert.deepEqual(await pricesIn(engine), [1])
-  } finally {
-    await other.stop()
-  }
-})
-
-async function warningsOf(ecosystem: Ecosystem) {
-  const warnings = await Promise.all(provePrices(ecosystem, openSource))
-  return warnings.find((each) => each !== undefined)
-}

@@ -11,13 +11,16 @@ import { planReindex } from '../backfill/plan-backfill.ts'
 import { resetAll } from '../feed/write-feed.ts'
 import { removeDatasets } from '../forget.ts'
 import { readFinalized, readPosition } from '../positions.ts'
+import { askOf } from '../price-logs.ts'
 import { type CommitDeps, openChange } from '../transaction.ts'
-import { type AgreedEmitters, agreeOnEmitters, describeDoubts } from './agree-on-emitters.ts'
 import { insertFound, readFound } from './table.ts'
 
 type EmitterDeps = CommitDeps & { readonly source: ChainSource }
 
-type Asked = AgreedEmitters & Pick<Emitters, 'found' | 'address'>
+interface Asked extends Pick<Emitters, 'found' | 'address'> {
+  /** Or why the node does not say. */
+  readonly named: readonly Address[] | Error
+}
 
 /**
  * Asks which contracts emit prices. Once there is another one, the prices of its chain are read again, since it emitted
@@ -40,33 +43,34 @@ export async function followEmitters(deps: EmitterDeps, chain: Chain): Promise<v
 }
 
 async function askEmitters(
-  { engine, datasets, source }: EmitterDeps,
+  { datasets, source }: EmitterDeps,
   { id }: Chain,
 ): Promise<readonly Asked[]> {
   const emitters = datasets
     .flatMap(({ origins }) => origins?.emitters ?? [])
     .filter(({ found }) => found.chainId === id)
   return Promise.all(
-    emitters.map(async (each) => {
-      const stored = await engine.snapshot((reads) => readFound(reads, each.found))
-      const known = stored.map(([address]) => address)
-      const agreed = await agreeOnEmitters(source, each, known)
-      for (const { host, reason, differs } of agreed.doubts)
-        if (differs) source.distrust(host, reason)
-      return { ...each, ...agreed }
+    emitters.map(async ({ found, address, ask }) => {
+      const asking = ask(askOf(source, address, `the price at ${address}`))
+      const named = await asking.catch((error: unknown) =>
+        error instanceof Error ? error : new Error(String(error)),
+      )
+      return { found, address, named }
     }),
   )
 }
 
 async function missingOf(connection: Connection, asked: readonly Asked[]) {
-  const lists = asked.map(async ({ found, address, addresses, doubts }) => {
+  const lists = asked.map(async ({ found, address, named }) => {
     const stored = new Map(await readFound(connection, found))
     // A chain is followed with the aggregators that are known; nodes are asked again later.
-    if (addresses.length === 0 && doubts.length > 0 && stored.size === 0)
-      throw new RpcError(`nodes do not agree on a price: ${describeDoubts({ doubts })}`)
+    if (named instanceof Error) {
+      if (stored.size > 0) return []
+      throw new RpcError(`no node names what emits the price at ${address}`, { cause: named })
+    }
     // Nodes that fail to say the phases make no aggregator of a proxy.
     const isNews = (each: Address) => !stored.has(each) && (each !== address || stored.size === 0)
-    const missing = addresses.filter(isNews)
+    const missing = named.filter(isNews)
     return missing.map((contract) => ({ found, contract, isKnown: stored.size > 0 }))
   })
   return (await Promise.all(lists)).flat()
