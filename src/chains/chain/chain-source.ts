@@ -74,8 +74,6 @@ export interface ChainSource {
    * Throws EndpointError `unproven`. If `wants` rejects the proven header, the logs are left empty.
    */
   provenBlock(ref: BlockRef, wants?: (header: BlockHeader) => boolean): Promise<ProvenBlock>
-  /** Keeps reads consistent; starts again on the next endpoint if one fails. */
-  onOneEndpoint<T>(work: (source: ChainSource) => Promise<T>): Promise<T>
   code(address: Address): Promise<`0x${string}`>
   call(to: Address, data: `0x${string}`, block?: number): Promise<`0x${string}`>
   /** Yields parts in block order without gaps; splits refused ranges. Leaving the iteration cancels requests. */

@@ -34,7 +34,6 @@ export function openRpcSource(options: RpcOptions): ChainSource {
   )
   return {
     ...makeSource({ ...shared, choice: pool, all }),
-    onOneEndpoint: (work) => onOneEndpoint(pool, single, work),
     each: () => [...single].map(([{ host }, source]) => ({ host, source })),
   }
 }
@@ -64,7 +63,6 @@ function makeSource(parts: SourceParts): ChainSource {
       ),
     code: (address) => askInTurn(choice, (calls) => calls.code(address)),
     call: (to, data, block) => askInTurn(choice, (calls) => calls.call(to, data, block)),
-    onOneEndpoint: (work) => work(source),
     history: (request) => streamHistory(parts, request),
     distrust(host, reason) {
       const lie = new RpcError(reason, { lie: true })
@@ -84,26 +82,6 @@ async function askChainId({ choice, all }: SourceParts): Promise<number> {
     if (stranger === undefined) throw error
     return stranger.calls.askChainId()
   }
-}
-
-async function onOneEndpoint<T>(
-  pool: EndpointPool,
-  single: ReadonlyMap<Endpoint, ChainSource>,
-  work: (source: ChainSource) => Promise<T>,
-): Promise<T> {
-  let last: unknown = new RpcError('no endpoint is configured')
-  for (const endpoint of await pool.inOrder()) {
-    const source = single.get(endpoint)
-    if (source === undefined) continue
-    try {
-      return await work(source)
-    } catch (error) {
-      if (!(error instanceof RpcError) || error.tooLarge) throw error
-      if (!(error instanceof EndpointError)) endpoint.blame(error)
-      last = error
-    }
-  }
-  throw last
 }
 
 function named(host: string, error: unknown): never {

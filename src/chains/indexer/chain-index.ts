@@ -18,7 +18,7 @@ import { type ReadDeps, type ReadInput, readSegments } from './backfill/read-seg
 import { commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
 import { followEmitters } from './found-contracts/follow-emitters.ts'
 import { readFactoriesUpTo } from './found-contracts/read-factories.ts'
-import { oldestBlock, readPosition, storedBlock } from './positions.ts'
+import { readPosition, storedBlock } from './positions.ts'
 import type { Segment } from './segment.ts'
 import { headFiltersOf } from './select-logs.ts'
 
@@ -221,10 +221,9 @@ export class ChainIndex {
     this.#backfiller.resume(plan)
     if (await this.#readFactories(to)) await this.#loadFound()
     const from = plan.newestFrom.number
-    const onFirst = (end: number) => this.#backfiller.readAhead(end, storing)
-    this.#segments = this.#open({ from, to, after: undefined, onFirst })
-    const storing = this.#storeNext({ tip, to, backfill: plan })
-    return storing
+    const onFirst = (end: number) => this.#backfiller.readAhead(end)
+    this.#segments = this.#open({ from, to, onFirst })
+    return this.#storeNext({ tip, to, backfill: plan })
   }
 
   async #readHistory({
@@ -233,7 +232,7 @@ export class ChainIndex {
     to,
   }: Extract<ChainEvent, { kind: 'history' }>): Promise<Position> {
     if (this.#segments === undefined && (await this.#readFactories(to))) await this.#loadFound()
-    this.#segments ??= this.#open({ from, to, after: this.#position })
+    this.#segments ??= this.#open({ from, to })
     return this.#storeNext({ tip, to, backfill: undefined })
   }
 
@@ -265,7 +264,7 @@ export class ChainIndex {
   #open({
     to,
     ...begun
-  }: Pick<ReadInput, 'from' | 'after' | 'onFirst'> & Pick<Phase, 'to'>): AsyncIterator<Segment> {
+  }: Pick<ReadInput, 'from' | 'onFirst'> & Pick<Phase, 'to'>): AsyncIterator<Segment> {
     return readSegments(this.#readDeps(), {
       ...begun,
       phases: [{ to, datasets: this.#datasets() }],
@@ -291,12 +290,11 @@ export class ChainIndex {
   }
 
   #readDeps(): ReadDeps {
-    const { engine, source, clock, onRead } = this.#deps
+    const { source, clock, onRead } = this.#deps
     return {
       source,
       clock,
       blockClock: this.#blockClock,
-      anchor: () => engine.snapshot((reads) => oldestBlock(reads, this.#chain.id)),
       onRead: onRead ?? (() => undefined),
     }
   }

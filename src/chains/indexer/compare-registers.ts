@@ -50,7 +50,7 @@ const TABLES: Readonly<Record<string, Key>> = {
   anomalies: { ...logKey, dataset: 'text' },
 }
 
-const NOT_COMPARED: ReadonlySet<string> = new Set(['proof', 'unproven_because'])
+const NOT_COMPARED: ReadonlySet<string> = new Set(['proven', 'unproven_because'])
 
 /** An older index keeps more hours: only those that a window may need count. */
 const WINDOWED_HOURS: Readonly<Record<string, Sql>> = {

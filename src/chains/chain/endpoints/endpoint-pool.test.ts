@@ -223,18 +223,11 @@ test('one endpoint alone that comes back is asked again at once', async () => {
 
 test('a proven lie sets an endpoint aside for a minute, and for longer each time', async () => {
   const { source, states, probe } = await world([{}, {}])
-  const hosts: (string | undefined)[] = []
-  const lieOf = (liar: string) => (each: { endpoints(): readonly { readonly host: string }[] }) => {
-    const host = each.endpoints()[0]?.host
-    hosts.push(host)
-    if (host === liar) throw new RpcError('hides a log of block 7', { lie: true })
-    return Promise.resolve(host)
-  }
   const [liar] = source.endpoints().map((each) => each.host)
   assert.ok(liar !== undefined)
   await probe(0)
   assert.deepEqual(states(), ['ok', 'ok'])
-  assert.notEqual(await source.onOneEndpoint(async (each) => lieOf(liar)(each)), liar)
+  source.distrust(liar, 'hides a log of block 7')
   assert.deepEqual(states(), ['lying', 'ok'])
   assert.equal(source.endpoints()[0]?.reason, 'hides a log of block 7')
   await probe(30_000)
@@ -242,23 +235,11 @@ test('a proven lie sets an endpoint aside for a minute, and for longer each time
   await probe(31_000)
   assert.deepEqual(states(), ['ok', 'ok'])
   await probe(31_000)
-  await source.onOneEndpoint(async (each) => lieOf(liar)(each))
+  source.distrust(liar, 'hides a log of block 7')
   assert.deepEqual(states(), ['lying', 'ok'])
   await probe(61_000)
   assert.deepEqual(states(), ['lying', 'ok'])
   await probe(61_000)
-  assert.deepEqual(states(), ['ok', 'ok'])
-})
-
-test('work that only wants less at a time is not done elsewhere', async () => {
-  const { source, states } = await world([{}, {}])
-  let times = 0
-  const work = async () => {
-    times += 1
-    throw new RpcError('too many logs', { tooLarge: true })
-  }
-  await assert.rejects(source.onOneEndpoint(work), /too many logs/)
-  assert.equal(times, 1)
   assert.deepEqual(states(), ['ok', 'ok'])
 })
 

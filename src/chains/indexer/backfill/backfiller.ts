@@ -42,19 +42,13 @@ export class Backfiller {
   #segments: AsyncIterator<Segment> | undefined
   #reading = new AbortController()
   #ahead: Promise<IteratorResult<Segment>> | undefined
-  /** Reading ahead is not trusted before the newest days are stored. */
-  #newestStored: Promise<unknown> = Promise.resolve()
   /** The last two commits: one may be queued while reading continues. */
   #commit: Promise<void> = Promise.resolve()
   #earlier: Promise<void> = Promise.resolve()
   #commitsUnderWay = 0
 
   constructor(read: ReadDeps, deps: BackfillerDeps, chain: Chain) {
-    const anchor = async () => {
-      await this.#newestStored
-      return read.anchor()
-    }
-    this.#read = { ...read, anchor }
+    this.#read = read
     this.#deps = deps
     this.#chain = chain
   }
@@ -115,11 +109,10 @@ export class Backfiller {
     }
   }
 
-  readAhead(limit: number, storing: Promise<Position>): void {
+  readAhead(limit: number): void {
     const backfill = this.#stored()
     const { newestFrom, read } = backfill
     if (read.number + 1 >= newestFrom.number) return
-    this.#newestStored = storing
     this.#ahead = this.#openFolds(backfill).then((opened) => {
       this.#segments = this.#open(backfill, opened, limit)
       return this.#segments.next()
@@ -260,7 +253,6 @@ export class Backfiller {
     const below = { to: Math.min(newestFrom.number - 1, limit), datasets: unfolded }
     const above = { to: limit, datasets: datasets === null ? [] : unfolded }
     const phases = [again, below, above]
-    const after = at.hash === '0x' ? undefined : at
     const isStoring = () => this.#commitsUnderWay > 0
     const isWanted = (number: number) => !isStoring() && schedule.isDue(number, limit)
     const drainWhenDue = (number: number) =>
@@ -269,7 +261,6 @@ export class Backfiller {
     const input = {
       from,
       phases,
-      after,
       folds,
       hoursFromUnix: newestFrom.timestamp,
       signal,
@@ -314,7 +305,6 @@ export class Backfiller {
     this.#segments?.return?.().catch(() => undefined)
     this.#segments = undefined
     this.#ahead = undefined
-    this.#newestStored = Promise.resolve()
     this.#opened = undefined
   }
 }

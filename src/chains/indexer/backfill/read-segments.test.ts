@@ -103,17 +103,15 @@ function segments(more: Partial<ReadInput> = {}): AsyncIterator<Segment> {
     chainId: CHAIN,
     header,
     history,
-    onOneEndpoint: (work) => work(source as ChainSource),
   }
   const deps = {
     source: source as ChainSource,
     clock: () => 0,
     blockClock: new BlockClock({ header }),
-    anchor: async () => undefined,
     onRead: ({ number }: { readonly number: number }) => void told.push(`read ${number}`),
   }
   const input: ReadInput = {
-    ...{ from: 0, after: undefined, folds: new Map() },
+    ...{ from: 0, folds: new Map() },
     phases: [{ to: parts.count * BLOCKS - 1, datasets: [dataset] }],
     isStoring: () => false,
     isWanted: () => true,
@@ -228,16 +226,4 @@ test('nothing is read any more once the reader has gone, even while a proof is u
   await quiet()
   assert.deepEqual(told, before)
   assert.equal(told.at(-1), 'stopped')
-})
-
-test('a segment ends sooner when nobody has anything to store, and is never of more than 21 answers', async () => {
-  parts = { count: 63, haveLogs: true }
-  const ends = (answers: number) =>
-    Array.from(
-      { length: Math.ceil(63 / answers) },
-      (_, index) => Math.min((index + 1) * answers * BLOCKS, 63 * BLOCKS) - 1,
-    )
-  const isWanted = () => false
-  assert.deepEqual(await rest(segments({ isWanted })), ends(16))
-  assert.deepEqual(await rest(segments({ isWanted, isStoring: () => true })), ends(21))
 })

@@ -1,20 +1,17 @@
-import type { BlockRef } from '#domain/chain.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Store } from '../dataset.ts'
 import type { Segment } from '../segment.ts'
 import { type OpenPhase, openPhase, type Phase } from './open-phase.ts'
-import { type SegmentDeps, type SegmentInput, UnprovenSegment } from './unproven-segment.ts'
+import { OpenSegment, type SegmentDeps, type SegmentInput } from './open-segment.ts'
 
 export interface ReadDeps extends SegmentDeps {
   readonly clock: Clock
 }
 
-export interface ReadInput extends Omit<SegmentInput, 'after' | 'datasets'> {
+export interface ReadInput extends Omit<SegmentInput, 'datasets'> {
   readonly signal?: AbortSignal
   readonly phases: readonly Phase[]
-  /** The stored block below `from`; undefined at the start. */
-  readonly after: BlockRef | undefined
-  /** Called after the first segment is read, before it is verified. */
+  /** Called after the first segment is read, before its end is known. */
   onFirst?(end: number): void
   isStoring(): boolean
   isWanted(number: number): boolean
@@ -27,27 +24,25 @@ const COMMIT_EVERY_MS = 5_000
 
 const COMMIT_SHARE = 0.1
 
-const MAX = { facts: 10_000, answers: 16 }
+const FACTS_MAX = 10_000
 
-/** Larger commits cost less per fact; bounded by memory and one request's headers. */
-const MAX_WHILE_STORING = { facts: 30_000, answers: 21 }
-
-const CLAIMED_BLOCKS_MAX = 450
+/** Larger commits cost less per fact; bounded by memory. */
+const FACTS_MAX_WHILE_STORING = 30_000
 
 interface Rhythm {
   everyMs: number
 }
 
 /**
- * Yields segments in block order, each linked to the previous one. One filter leads, and the others catch up at
- * each end. Reads the next while one is proven.
+ * Yields segments in block order. One filter leads, and the others catch up at each end. Reads the next while the end
+ * of one is asked for.
  */
 export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIterable<Segment> {
   const { clock } = deps
   const stop = new AbortController()
   const rhythm: Rhythm = { everyMs: COMMIT_EVERY_MS }
   const signal = AbortSignal.any([stop.signal, ...(input.signal ? [input.signal] : [])])
-  const parts = readAndProve(deps, { ...input, rhythm, signal })
+  const parts = readPhases(deps, { ...input, rhythm, signal })
   const readOn = () => {
     const next = parts.next()
     // Rethrown when consumed.
@@ -60,7 +55,7 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
       if (done === true) return
       if (isFirst) input.onFirst?.(value.to)
       reading = readOn()
-      const segment = await value.proof
+      const segment = await value.segment
       const readyMs = clock()
       yield segment
       rhythm.everyMs = Math.max(COMMIT_EVERY_MS, (clock() - readyMs) / COMMIT_SHARE)
@@ -73,8 +68,7 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncIter
 
 interface Part {
   readonly to: number
-  readonly proof: Promise<Segment>
-  readonly last: Promise<BlockRef>
+  readonly segment: Promise<Segment>
 }
 
 type Parts = AsyncGenerator<Part, void, void>
@@ -84,41 +78,35 @@ interface Reading extends ReadInput {
   readonly signal: AbortSignal
 }
 
-async function* readAndProve(deps: ReadDeps, input: Reading): Parts {
+async function* readPhases(deps: ReadDeps, input: Reading): Parts {
   const folded = [...input.folds.keys()]
-  let after: SegmentInput['after'] = Promise.resolve(input.after)
   let phase = openPhase({ ...input, source: deps.source, folded })
-  for (; phase !== undefined; phase = phase.next())
-    for await (const part of readPhase(deps, input, { ...phase, after })) {
-      after = part.last
-      yield part
-    }
+  for (; phase !== undefined; phase = phase.next()) yield* readPhase(deps, input, phase)
 }
 
 async function* readPhase(
   deps: ReadDeps,
   input: Reading,
-  { to, lead, sides, ...begun }: OpenPhase & Pick<SegmentInput, 'after'>,
+  { to, lead, sides, ...begun }: OpenPhase,
 ): Parts {
   const { clock } = deps
   const { folds, hoursFromUnix, rhythm, signal } = input
   const own = { ...begun, folds, ...(hoursFromUnix !== undefined && { hoursFromUnix }) }
-  let segment = new UnprovenSegment(deps, own)
+  let segment = new OpenSegment(deps, own)
   if (lead === undefined) return void (yield end(input, segment, to))
   let endedMs = clock()
   try {
     for await (const part of lead) {
       await segment.take(part, part.to)
-      const max = input.isStoring() ? MAX_WHILE_STORING : MAX
-      const isProvable = segment.answers < max.answers && segment.claimedBlocks < CLAIMED_BLOCKS_MAX
-      const isFull = segment.size >= max.facts || !isProvable
+      const max = input.isStoring() ? FACTS_MAX_WHILE_STORING : FACTS_MAX
+      const isFull = segment.size >= max
       const isLate = clock() - endedMs >= rhythm.everyMs
       if (part.to < to && !isFull && !isLate && !input.isWanted(part.to)) continue
       for (const side of sides)
         for await (const more of side.upTo(part.to)) await segment.take(more, part.to)
       signal.throwIfAborted()
       const ended = end(input, segment, part.to)
-      segment = new UnprovenSegment(deps, { ...own, from: part.to + 1, after: ended.last })
+      segment = new OpenSegment(deps, { ...own, from: part.to + 1 })
       endedMs = clock()
       yield ended
     }
@@ -127,19 +115,19 @@ async function* readPhase(
   }
 }
 
-/** The proof decides whether the node's data is to blame. */
-function end(input: Pick<ReadInput, 'drain'>, segment: UnprovenSegment, to: number): Part {
-  const prove = (): Promise<Segment> => {
+/** The end decides whether the node's data is to blame for what cannot be drained. */
+function end(input: Pick<ReadInput, 'drain'>, open: OpenSegment, to: number): Part {
+  const close = (): Promise<Segment> => {
     try {
-      return segment.prove(to, input.drain(to))
+      return open.close(to, input.drain(to))
     } catch (error) {
-      return segment.prove(to, undefined).then(() => {
+      return open.close(to, undefined).then(() => {
         throw error
       })
     }
   }
-  const proof = prove()
-  const last = proof.then(({ end }) => end)
-  last.catch(() => undefined)
-  return { to, proof, last }
+  const segment = close()
+  // Rethrown when consumed.
+  segment.catch(() => undefined)
+  return { to, segment }
 }

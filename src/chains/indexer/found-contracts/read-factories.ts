@@ -29,7 +29,6 @@ export async function readFactoriesUpTo(
   const segments = readSegments(read, {
     from,
     phases: [{ to, datasets: [contracts] }],
-    after: undefined,
     folds: new Map(),
     isStoring: () => false,
     isWanted: () => false,
