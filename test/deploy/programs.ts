@@ -1,6 +1,4 @@
-import { glob } from 'node:fs/promises'
-import { join } from 'node:path'
-import { findUnpackedProgram, type UnpackedProgram, unpackOnce } from '../unpacked-program.ts'
+import { findUnpackedProgram, type UnpackedProgram } from '../unpacked-program.ts'
 
 const PROGRAMS = {
   prometheus: { package: 'prometheus', path: 'usr/bin/prometheus' },
@@ -17,18 +15,4 @@ export async function findDeployPrograms() {
     nginx: await findUnpackedProgram(PROGRAMS.nginx),
     caddy: await findUnpackedProgram(PROGRAMS.caddy),
   }
-}
-
-/** For a machine where the package is unpacked only. */
-const HAPROXY_LIBRARIES = ['liblua5.3-0', 'libopentracing-c-wrapper0', 'libopentracing1']
-
-export async function findHaproxy() {
-  const program = await findUnpackedProgram({ package: 'haproxy', path: 'usr/sbin/haproxy' })
-  const paths: string[] = []
-  for (const name of HAPROXY_LIBRARIES) {
-    const folder = await unpackOnce(name)
-    for await (const each of glob('usr/lib/*-linux-gnu', { cwd: folder }))
-      paths.push(join(folder, each))
-  }
-  return { program, environment: { LD_LIBRARY_PATH: paths.join(':') } }
 }

@@ -27,7 +27,7 @@ const programs = [
   '--test tools/dev-restarts.ts',
   '--test test/false-payments.test.ts test/unproven-payments.test.ts',
   '--test test/deploy/image/run-image.ts test/deploy/real-dashboard.ts',
-  '--test test/deploy/rolling-restart.ts test/deploy/rolling-defaults.ts test/deploy/system-calls.ts',
+  '--test test/deploy/rolling-restart.ts test/deploy/system-calls.ts',
   '--test test/feed/feed.test.ts test/feed/stream-property.test.ts',
   '--test test/webhooks/deaths.test.ts',
   'test/webhooks/kill-deliverers.ts',

@@ -77,7 +77,7 @@ test('PostgreSQL: a stuck lock fails the statement that waits for it, but not a 
 
 test('PostgreSQL: the server shows which command a session is of', async () => {
   const url = await postgres.createDatabase()
-  const applicationName = 'sexton serve'
+  const applicationName = 'sexton start'
   const engine = openPostgres({
     url: `${url}?application_name=mine`,
     schema: 'accounts',
