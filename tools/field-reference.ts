@@ -139,9 +139,33 @@ export function drawReference(): string {
     throw new Error(`no meaning in tools/field-meanings.ts for ${paths}`)
   }
   const sections = Object.keys(ecosystemFile.properties).map((part) => {
-    return `## ${part}\n\n${table(allFields.filter(({ path }) => path.split(/[.[]/)[0] === part))}`
+    const own = allFields.filter((field) => partOf(field) === part && !isShared(field))
+    return `## ${part}\n\n${table(own)}`
   })
-  return `${[INTRODUCTION, ...sections, prices()].join('\n\n')}\n`
+  return `${[INTRODUCTION, ...sections, events(), prices()].join('\n\n')}\n`
+}
+
+const partOf = ({ path }: Field): string => path.split(/[.[]/)[0] ?? ''
+
+/** Whether the lists of all kinds of events have the field, with one meaning. */
+function isShared({ path }: Field): boolean {
+  const [, after] = /^\w+(\[\].*)$/.exec(path) ?? []
+  return (
+    fieldMeanings[`<events>${after}`] !== undefined &&
+    eventKinds.every(({ part }) => allFields.some((each) => each.path === `${part}${after}`))
+  )
+}
+
+/** Fields of every kind of event, shown once. */
+function events(): string {
+  const [first] = eventKinds
+  const shared = allFields.filter((field) => partOf(field) === first?.part && isShared(field))
+  const lists = eventKinds.map(({ part }) => `\`${part}\``).join(', ')
+  return `## Fields of every event
+
+Each entry of ${lists} has these besides its own.
+
+${table(shared.map((field) => ({ ...field, path: field.path.replace(/^\w+/, '<events>') })))}`
 }
 
 const INTRODUCTION = `# Fields of the ecosystem file
