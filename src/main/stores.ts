@@ -10,7 +10,6 @@ import { paymentsMigrations } from '#money/payments/payments-migrations.ts'
 import { x402Migrations } from '#money/x402/x402-migrations.ts'
 import { webhooksMigrations } from '#serving/webhooks/webhook-migrations.ts'
 import { type Engine, type Migration, type OnMigration, StoreError } from '#store/engine.ts'
-import { OutdatedStoreError } from '#store/migrate.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { revokeAgain } from './revoked-keys.ts'
@@ -56,22 +55,12 @@ export function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {
 
 const MIGRATIONS = { register: registerMigrations, accounts: accountsMigrations } as const
 
-const OUTDATED =
-  'the accounts are of Sexton 0.1.0, which this version cannot migrate: name a new data folder or database'
-
-/** A register too old to migrate is built again; accounts as old throw SettingsError. */
 export async function migrateStore(
   engine: Engine,
   name: 'register' | 'accounts',
   onMigration?: OnMigration,
 ): Promise<void> {
-  try {
-    const whenOutdated = name === 'register' ? 'rebuild' : 'refuse'
-    await engine.migrate(MIGRATIONS[name], onMigration, whenOutdated)
-  } catch (cause) {
-    if (!(cause instanceof OutdatedStoreError)) throw cause
-    throw new SettingsError(OUTDATED, { cause })
-  }
+  await engine.migrate(MIGRATIONS[name], onMigration)
 }
 
 /** Migrates both; throws StoreError and leaves nothing open. */

@@ -45,12 +45,8 @@ export interface Engine {
   write<T>(work: (connection: Connection) => Promise<T>, onCommitted?: () => void): Promise<T>
   /** Has no statement timeout, such as for removing a chain. */
   writeWithoutTimeout<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Runs migrations in order. With `rebuild`, tables too old to migrate are dropped and made anew. */
-  migrate(
-    migrations: readonly Migration[],
-    onMigration?: OnMigration,
-    whenOutdated?: 'refuse' | 'rebuild',
-  ): Promise<void>
+  /** Runs migrations in order. */
+  migrate(migrations: readonly Migration[], onMigration?: OnMigration): Promise<void>
   pool?(): PoolFigures
   /** PostgreSQL: takes an advisory lock; undefined while another process holds it. An embedded store has one process. */
   lock?(key: number): Promise<SessionLock | undefined>

@@ -11,10 +11,6 @@ export function assertInOrder(migrations: readonly Migration[]): void {
   }
 }
 
-export class OutdatedStoreError extends StoreError {
-  override readonly name: string = 'OutdatedStoreError'
-}
-
 /** Refuses a database that another version migrated. */
 export async function appliedIds(
   connection: Connection,
@@ -22,31 +18,14 @@ export async function appliedIds(
 ): Promise<Set<number>> {
   const applied = await connection.run(sql`select id, name from migrations order by id`)
   const known = new Map(migrations.map((migration) => [migration.id, migration.name]))
-  const oldest = Math.min(...known.keys())
   for (const row of applied) {
     const id = column.integer(row, 'id')
-    if (id < oldest) throw new OutdatedStoreError('its tables are of an earlier version')
     if (known.get(id) !== column.text(row, 'name'))
       throw new StoreError(
         `this database has migration ${id} "${row.name}", which this version does not know: start a version that does`,
       )
   }
   return new Set(applied.map((row) => column.integer(row, 'id')))
-}
-
-/** Returns `appliedIds`, or none if it dropped tables too old to migrate, where that is wanted. */
-export async function idsAfterRebuild(
-  connection: Connection,
-  migrations: readonly Migration[],
-  dropTables: (() => Promise<void>) | undefined,
-): Promise<Set<number>> {
-  try {
-    return await appliedIds(connection, migrations)
-  } catch (error) {
-    if (!(error instanceof OutdatedStoreError) || dropTables === undefined) throw error
-    await dropTables()
-    return new Set()
-  }
 }
 
 /** Runs within a transaction. Only migrations of a used store are reported. */

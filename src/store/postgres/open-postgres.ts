@@ -1,6 +1,5 @@
 import type { Engine, Migration, OnMigration } from '../engine.ts'
-import { applyMissing, assertInOrder, idsAfterRebuild } from '../migrate.ts'
-import { sql } from '../sql.ts'
+import { appliedIds, applyMissing, assertInOrder } from '../migrate.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { listen } from './listen.ts'
 import { PostgresConnection, type PostgresConnectionOptions } from './postgres-connection.ts'
@@ -65,10 +64,10 @@ export function openPostgres(options: PostgresOptions): Engine {
     },
     writeWithoutTimeout: (work) =>
       onOwnConnection(settings, (connection) => transact(connection, WITHOUT_TIMEOUT, work)),
-    async migrate(migrations, onMigration, whenOutdated = 'refuse') {
+    async migrate(migrations, onMigration) {
       assertInOrder(migrations)
       return onOwnConnection(settings, (connection) =>
-        migrateWithin(connection, { schema, migrations, onMigration, whenOutdated }),
+        migrateWithin(connection, { schema, migrations, onMigration }),
       )
     },
     pool: () => pool.figures(),
@@ -139,11 +138,9 @@ async function migrateWithin(
     schema,
     migrations,
     onMigration,
-    whenOutdated,
   }: Pick<PostgresOptions, 'schema'> & {
     readonly migrations: readonly Migration[]
     readonly onMigration: OnMigration | undefined
-    readonly whenOutdated: 'refuse' | 'rebuild'
   },
 ): Promise<void> {
   await transact(connection, writes(schema), async (tx) => {
@@ -151,14 +148,7 @@ async function migrateWithin(
     await connection.command('set local lock_timeout = 0; set local statement_timeout = 0')
     await connection.command(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
     await makeSchema(connection, schema)
-    const dropTables = async () => {
-      const found = await tx.run(sql`select tablename from pg_tables where schemaname = ${schema}`)
-      const names = found.map((row) => `${schema}.${row.tablename}`)
-      await connection.command(`drop table ${names.join(', ')} cascade`)
-      await makeSchema(connection, schema)
-    }
-    const isRebuilt = whenOutdated === 'rebuild'
-    const applied = await idsAfterRebuild(tx, migrations, isRebuilt ? dropTables : undefined)
+    const applied = await appliedIds(tx, migrations)
     const execute = (text: string) => connection.command(text)
     await applyMissing(
       { connection: tx, dialect: 'postgres', execute },

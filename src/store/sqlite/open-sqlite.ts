@@ -9,7 +9,7 @@ import {
   type OnMigration,
   StoreError,
 } from '../engine.ts'
-import { applyMissing, assertInOrder, idsAfterRebuild } from '../migrate.ts'
+import { appliedIds, applyMissing, assertInOrder } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { IdleCheckpoint } from './idle-checkpoint.ts'
 import { LogSync, type SyncFile } from './log-sync.ts'
@@ -95,8 +95,8 @@ export function openSqlite(options: SqliteOptions): Engine {
     snapshot: (work) => read(() => inTransaction(reader, 'begin', work)),
     write,
     writeWithoutTimeout: (work) => write(work),
-    migrate: (migrations, onMigration, whenOutdated = 'refuse') =>
-      migrate(reader, { writer, write }, { migrations, onMigration, whenOutdated }),
+    migrate: (migrations, onMigration) =>
+      migrate(reader, { writer, write }, { migrations, onMigration }),
     close: () =>
       writes.run(() =>
         snapshots.run(async () => {
@@ -192,25 +192,17 @@ async function migrate(
   {
     migrations,
     onMigration,
-    whenOutdated,
   }: {
     readonly migrations: readonly Migration[]
     readonly onMigration: OnMigration | undefined
-    readonly whenOutdated: 'refuse' | 'rebuild'
   },
 ): Promise<void> {
   assertInOrder(migrations)
   // Usually none is missing, and no writer is waited for.
-  const isRebuilt = whenOutdated === 'rebuild'
-  if (!(await isMissingAny(reader, migrations, isRebuilt))) return
+  if (!(await isMissingAny(reader, migrations))) return
   await write(async (connection) => {
     await writer.execute(MIGRATIONS_TABLE)
-    const dropTables = () => dropAll(connection, writer)
-    const applied = await idsAfterRebuild(
-      connection,
-      migrations,
-      isRebuilt ? dropTables : undefined,
-    )
+    const applied = await appliedIds(connection, migrations)
     const execute = (text: string) => writer.execute(text)
     await applyMissing(
       { connection, dialect: 'sqlite', execute },
@@ -225,22 +217,9 @@ const MIGRATIONS_TABLE =
 async function isMissingAny(
   connection: Connection,
   migrations: readonly Migration[],
-  isRebuilt: boolean,
 ): Promise<boolean> {
   const tables = await connection.run(sql`select 1 from sqlite_master where name = 'migrations'`)
   if (tables.length === 0) return true
-  const applied = await idsAfterRebuild(
-    connection,
-    migrations,
-    isRebuilt ? async () => undefined : undefined,
-  )
+  const applied = await appliedIds(connection, migrations)
   return migrations.some(({ id }) => !applied.has(id))
-}
-
-async function dropAll(connection: Connection, writer: SqliteWriter): Promise<void> {
-  const found = await connection.run(sql`
-    select type, name from sqlite_master
-    where type in ('table', 'view') and name not like 'sqlite_%' order by type desc`)
-  for (const { type, name } of found) await writer.execute(`drop ${type} ${name}`)
-  await writer.execute(MIGRATIONS_TABLE)
 }
