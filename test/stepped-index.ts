@@ -9,7 +9,8 @@ import { rebuildIndex } from '#chains/indexer/rebuild.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import type { CommitDeps } from '#chains/indexer/transaction.ts'
 import { systemClock } from '#lib/time.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
 import { openSource } from '#test/indexed-ecosystem.ts'
 
 /** An index that a test drives one event at a time. */
@@ -24,11 +25,18 @@ export function commitDepsOf(engine: Engine, ecosystem: Ecosystem): CommitDeps {
   return {
     engine,
     clock: systemClock,
-    leader: { hold: async () => undefined },
+    leader: { hold: followOneAnother },
     datasets: allDatasets(ecosystem),
     prices: makeDollarPrices(ecosystem.tokens),
     tokens: ecosystem.tokens.map((token) => token.symbol),
   }
+}
+
+/** Commits wait for each other, as those of a leader do. */
+async function followOneAnother(connection: Connection): Promise<void> {
+  await connection.run(sql`
+    insert into leaders (name, epoch) values ('index', 1)
+    on conflict (name) do update set epoch = leaders.epoch`)
 }
 
 export function stepIndex(
