@@ -15,11 +15,6 @@ export interface EmittedEvent {
   readonly whereNot: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-/** Returns the keys of decoded arguments. */
-export function argumentNames({ inputs }: AbiEvent): readonly string[] {
-  return inputs.map(({ name }, position) => name ?? String(position))
-}
-
 /** All by which its logs are read. */
 export function describeEvent({ name, inputs }: AbiEvent): Json {
   return [name, ...inputs.map(({ name = '', type, indexed = false }) => [name, type, indexed])]

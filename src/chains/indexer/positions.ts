@@ -83,20 +83,6 @@ export async function storedBlock(
   return row && { number: column.integer(row, 'number'), hash: column.hex(row, 'hash') }
 }
 
-/** Returns the newest stored block up to a number or a time. */
-export async function storedUpTo(
-  connection: Connection,
-  chainId: number,
-  limit: { readonly number: number } | { readonly unix: number },
-): Promise<Position | undefined> {
-  const [row] = await connection.run(sql`
-    select number, hash, timestamp_unix from blocks
-    where chain_id = ${chainId}
-      and ${'number' in limit ? sql`number <= ${limit.number}` : sql`timestamp_unix <= ${limit.unix}`}
-    order by number desc limit 1`)
-  return row && toPosition(row)
-}
-
 /** The newest final block; nothing below it moves. */
 export async function oldestBlock(
   connection: Connection,

@@ -4,7 +4,6 @@ import { DepositProver } from '#chains/datasets/deposits/proof/prove-deposits.ts
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
-import { isOwnRegister } from '#chains/indexer/indexed-config/is-own-register.ts'
 import { createVerifier } from '#money/payments/verifier.ts'
 import { createPublisher } from '#money/x402/facilitators/publish-readiness.ts'
 import { finishPayments, sendReserved } from '#money/x402/settling/finish-payments.ts'
@@ -50,8 +49,8 @@ export function openProving(deps: JobDeps): OpenJob['run'] {
     register: stores.register,
     payment,
     clock,
-    sourceOf: () => source,
-    isOurs: (connection) => isOwnRegister(connection, file),
+    source,
+    file,
     report: (news) => reportDeposit(logger, payment.chain, news),
   })
   return (signal) => prover.proveStored(signal)

@@ -29,16 +29,6 @@ export function addSupply(a: SupplyChange, b: SupplyChange): SupplyChange {
   }
 }
 
-export function takeSupply(supply: SupplyChange, some: SupplyChange): SupplyChange {
-  const { minted, burned, locked, unlocked } = some
-  return addSupply(supply, {
-    minted: -minted,
-    burned: -burned,
-    locked: -locked,
-    unlocked: -unlocked,
-  })
-}
-
 type Key = readonly [token: string, grain: string, bucketUnix: number]
 
 export async function foldSupply(

@@ -100,11 +100,6 @@ async function start(connection: Connection): Promise<FeedState> {
   return { epoch, last: 0, pruned: 1 }
 }
 
-/** Separates a copied register from its original, whose readers get `reset` here. */
-export async function beginEpoch(connection: Connection): Promise<void> {
-  await connection.run(sql`update feed set epoch = ${newEpoch()}`)
-}
-
 function newEpoch(): string {
   return randomBytes(6).toString('hex')
 }

@@ -10,7 +10,7 @@ import { isOwnRegister } from '#chains/indexer/indexed-config/is-own-register.ts
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { parseAddress } from '#domain/address.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -54,8 +54,11 @@ async function applyFile(engine: Engine, ecosystem: Ecosystem) {
   const index = new ChainIndex({ ...deps, source }, payment.chain)
   const news: string[] = []
   const proving = {
-    ...{ register: engine, payment, sourceOf: () => source, clock: Date.now },
-    isOurs: (connection: Connection) => isOwnRegister(connection, file),
+    register: engine,
+    payment,
+    source,
+    file,
+    clock: Date.now,
     report: ({ kind }: { readonly kind: string }) => void news.push(kind),
   }
   const prover = new DepositProver(proving)

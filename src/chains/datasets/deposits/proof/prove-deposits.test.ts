@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, beforeEach } from 'node:test'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { ChainIndex } from '#chains/indexer/chain-index.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
@@ -58,7 +59,10 @@ async function begin(engine: Engine) {
   )
   const news: string[] = []
   const deps = {
-    ...{ register: engine, payment, sourceOf: () => source, isOurs: async () => true },
+    register: engine,
+    payment,
+    source,
+    file: filePartsOf(ecosystem),
     clock: () => Date.now() + time.aheadMs,
     report: ({ kind }: { readonly kind: string }) => void news.push(kind),
   }

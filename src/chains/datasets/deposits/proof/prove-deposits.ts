@@ -3,11 +3,13 @@ import { RpcError } from '#chains/chain/rpc-error.ts'
 import { matches } from '#chains/chain/verify-logs.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
+import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
+import { isOwnRegister } from '#chains/indexer/indexed-config/is-own-register.ts'
 import type { BlockRef, Log } from '#domain/chain.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { Clock } from '#lib/time.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import type { Engine } from '#store/engine.ts'
 import { type DepositFact, depositFilter, readDeposit } from '../deposits.ts'
 import { applyProof, noteUnproven, type UnprovenBlock, unprovenBlocks } from './deposit-proofs.ts'
 
@@ -15,9 +17,9 @@ export interface ProveDepositsDeps {
   readonly register: Engine
   readonly payment: Payment
   readonly clock: Clock
-  sourceOf(chainId: number): ChainSource
+  readonly source: Pick<ChainSource, 'header' | 'provenBlock'>
   /** Every write checks it, so that a register built from another file never changes. */
-  isOurs(connection: Connection): Promise<boolean>
+  readonly file: Pick<FileParts, 'digest'>
   report(news: {
     readonly kind: 'corrected' | 'unproven'
     readonly blockNumber: number
@@ -78,11 +80,13 @@ export class DepositProver {
 
   /** Stores exactly the block's deposits; throws RpcError if it cannot be proven. */
   async prove(block: BlockRef): Promise<void> {
-    const { register, payment, report, isOurs } = this.#deps
+    const { register, payment, report, file } = this.#deps
     const facts = await provenDeposits(this.#deps, block)
     const chainId = payment.chain.id
     const outcome = await register.write(async (connection) =>
-      (await isOurs(connection)) ? applyProof(connection, { chainId, block, facts }) : 'left',
+      (await isOwnRegister(connection, file))
+        ? applyProof(connection, { chainId, block, facts })
+        : 'left',
     )
     if (outcome === 'corrected')
       report({
@@ -94,7 +98,7 @@ export class DepositProver {
   }
 
   async #proveOrNote(block: UnprovenBlock): Promise<void> {
-    const { register, payment, report, clock, isOurs } = this.#deps
+    const { register, payment, report, clock, file } = this.#deps
     try {
       await this.prove(block)
       this.#retries.delete(block.hash)
@@ -106,7 +110,7 @@ export class DepositProver {
       const reason = error.message.slice(0, REASON_MAX)
       if (reason === block.reason) return
       await register.write(async (connection) => {
-        if (await isOurs(connection))
+        if (await isOwnRegister(connection, file))
           await noteUnproven(connection, { chainId: payment.chain.id, block, reason })
       })
       if (clock() - this.#reportedMs < REPORT_MS) return
@@ -124,10 +128,9 @@ export class DepositProver {
 const REASON_MAX = 500
 
 async function provenDeposits(
-  { payment, sourceOf }: ProveDepositsDeps,
+  { payment, source }: ProveDepositsDeps,
   ref: BlockRef,
 ): Promise<readonly DepositFact[]> {
-  const source = sourceOf(payment.chain.id)
   const [header, { logs }] = await allEnded([source.header(ref.number), source.provenBlock(ref)])
   // An orphaned sibling can be proven too.
   if (header?.hash !== ref.hash)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { toStored } from '#lib/stored-integer.ts'
 import { rows, sql } from '#store/sql.ts'
@@ -16,7 +17,8 @@ const PAID_PER_LOOK = 20
 
 onEach('a deposit is eventually proven, however many newer ones arrive', async ({ engine }) => {
   const url = 'http://127.0.0.1:1'
-  const { payment } = localEcosystemAt({ base: url })
+  const ecosystem = localEcosystemAt({ base: url })
+  const { payment } = ecosystem
   assert.ok(payment !== null)
   const chainId = payment.chain.id
   const headerOf = (number: number) => {
@@ -54,8 +56,11 @@ onEach('a deposit is eventually proven, however many newer ones arrive', async (
     },
   }
   const prover = new DepositProver({
-    ...{ register: engine, payment, sourceOf: () => source, clock: Date.now },
-    isOurs: async () => true,
+    register: engine,
+    payment,
+    source,
+    file: filePartsOf(ecosystem),
+    clock: Date.now,
     report: () => undefined,
   })
   await payInBlocks(2 * PAID_PER_LOOK)
