@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { isRefusal } from '#domain/refusal.ts'
 import { readRevokedKeys, watchKeys } from '#main/revoked-keys.ts'
@@ -89,6 +90,34 @@ test('after a backup is put back, its keys and money are there, keys revoked sin
     assert.equal(await isAccepted(later, doomed), false)
     assert.deepEqual(await later.audit(), [])
   })
+})
+
+test('a backup waits for no write, and no write for it', async () => {
+  const folder = newFolder()
+  const { engine } = await liveIn(folder)
+  const makeRows = (id: number) =>
+    engine.write((tx) =>
+      tx.run(sql`
+      with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 2000)
+      insert into used_messages (digest, wallet, action, used_unix)
+      select ${`${id}-`} || n, '0xa', 'mint', 1 from numbers`),
+    )
+  for (let id = 0; id < 50; id += 1) await makeRows(id)
+  const state = { isDone: false, writes: 0 }
+  const backup = backUp(folder, newFolder()).finally(() => {
+    state.isDone = true
+  })
+  while (!state.isDone) {
+    await makeRows(50 + state.writes)
+    state.writes += 1
+  }
+  const copy = new DatabaseSync(await backup, { readOnly: true })
+  assert.equal(copy.prepare('pragma integrity_check').get()?.integrity_check, 'ok')
+  // As it was at one moment: whole transactions only.
+  const used = copy.prepare("select count(*) as n from used_messages where wallet = '0xa'").get()
+  assert.equal(Number(used?.n) % 2_000, 0)
+  copy.close()
+  await engine.close()
 })
 
 test('a message that minted a key mints no second one after a restore, and rotates none', async () => {

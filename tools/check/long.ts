@@ -26,7 +26,7 @@ const programs = [
   '--test test/client/generators.test.ts test/x402/cases.test.ts test/x402/crossing.test.ts test/setup/other-nodes.test.ts',
   '--test tools/dev-restarts.ts',
   '--test test/false-payments.test.ts test/unproven-payments.test.ts',
-  '--test test/deploy/image/run-image.ts test/deploy/real-dashboard.ts',
+  '--test test/deploy/image/run-image.ts',
   '--test test/deploy/rolling-restart.ts test/deploy/system-calls.ts',
   '--test test/feed/feed.test.ts test/feed/stream-property.test.ts',
   '--test test/webhooks/deaths.test.ts',
