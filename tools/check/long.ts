@@ -14,8 +14,6 @@ const programs = [
   'test/accounts/break-stores.ts --engine postgres',
   'test/kill-at-every-write.ts accounts',
   'test/kill-at-every-write.ts register',
-  'test/accounts/weather-storm.ts',
-  'test/accounts/weather-storm.ts --engine postgres',
   'test/simulation/main.ts --seeds 500',
   'test/simulation/main.ts --seeds 100 --engine postgres',
   'test/simulation/real-reorgs.ts --all',
