@@ -160,14 +160,6 @@ describe('every route', () => {
       assert.equal((await post('a=1', { 'Content-Type': 'text/plain' })).status, 415)
     })
 
-  test('404: without a signing key there are no statements, and the refusal says so', async () => {
-    const refused = await world.api.get('/api/usage/statement?from=2026-01-01&to=2026-02-01')
-    assert.equal(refused.status, 404)
-    assert.equal(refused.body.error, 'not_configured')
-    const keySet = await world.api.get('/.well-known/jwks.json')
-    assert.equal(keySet.body.error, 'not_configured')
-  })
-
   test('404: a prepayment and a key that nobody has', async () => {
     const unknown = `0x${'00'.repeat(32)}`
     assert.equal((await world.api.get(`/api/sessions/prepay/${unknown}`)).status, 404)

@@ -141,7 +141,7 @@ async function captureLimits(
   }: { readonly publicId: string; readonly bearer: { readonly Authorization: string } },
 ): Promise<void> {
   const path = `/api/keys/${publicId}/limits`
-  const limits = { dailyPaidCalls: 0, endpoints: ['/api/stats', '/api/burns/total'] }
+  const limits = { dailyCapUsd: 0 }
   keep('changeKeyLimits', await api.post(path, limits, bearer), limits)
   keep('getKeyLimits', await api.get(path, bearer))
   keep('', await api.get('/api/dividends/total', bearer))

@@ -6,15 +6,13 @@ import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { compose } from '#main/compose.ts'
 import { readSettings } from '#main/settings.ts'
-import { type StatementDeps, statementRoute } from '#money/statements/statement-route.ts'
 import { type TopupDeps, topupRoutes } from '#money/x402/topup-routes.ts'
 import { openApiOf } from '#serving/api/document-pages.ts'
 import { healthRoutes } from '#serving/api/health-routes.ts'
 import { metaRoute } from '#serving/api/meta-route.ts'
-import { type WebhooksDeps, webhookRoutes } from '#serving/webhooks/webhook-routes.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 
-/** The OpenAPI document of the local ecosystem on a server that settles payments and signs. */
+/** The OpenAPI document of the local ecosystem on a server that settles payments. */
 export async function localDocument() {
   const folder = await mkdtemp(join(tmpdir(), 'sexton-document-'))
   const engine = openSqlite({ file: join(folder, 'empty.sqlite'), durability: 'normal' })
@@ -29,12 +27,7 @@ export async function localDocument() {
     })
     // Describing a route needs the amounts only.
     const topup = topupRoutes({ amounts: [100_000n] } as unknown as TopupDeps)
-    const signed = [
-      statementRoute({} as StatementDeps),
-      ...webhookRoutes({ keys: {}, ecosystem } as WebhooksDeps),
-    ]
-    const own = [...topup, ...signed]
-    const routes = [...composed.routes, ...own, metaRoute(composed), ...healthRoutes(composed)]
+    const routes = [...composed.routes, ...topup, metaRoute(composed), ...healthRoutes(composed)]
     return openApiOf({ facts: composed.facts, routes })
   } finally {
     await engine.close()

@@ -14,7 +14,6 @@ export type ProblemCode =
   | 'payment_required'
   | 'holding_gate_not_met'
   | 'not_key_owner'
-  | 'key_not_allowed'
   | 'spending_limit_reached'
   | 'not_found'
   | 'not_configured'
@@ -69,16 +68,6 @@ export type ApiKey = {
 
 export type ApiKeyList = {
   readonly keys: readonly ListedApiKey[]
-}
-
-export type BalanceForecast = {
-  /** Of the key (or address) that asks. */
-  readonly prepaidBalanceUsd: number
-  /** What it spent in the last 7 UTC days, today included. */
-  readonly spentUsd: number
-  readonly spentPerDayUsd: number
-  /** Days until the balance is empty at that pace; null when nothing was spent. */
-  readonly daysLeft: number | null
 }
 
 export type Burn = {
@@ -355,22 +344,11 @@ export type Holder = {
   readonly lastSeenUnix: number | null
 }
 
-export type KeyLimitValues = {
-  readonly dailyPaidCalls: number | null
-  readonly monthlyPaidCalls: number | null
-  readonly endpoints: readonly string[] | null
-  readonly origins: readonly string[] | null
-  readonly addresses: readonly string[] | null
-  readonly expiresAt: string | null
-  readonly lowBalanceUsd: number | null
-}
-
 export type KeyLimits = {
-  readonly limits: KeyLimitValues
-  /** Of this key and those that it replaced. */
-  readonly paidCallsToday: number
-  /** UTC, as the day. */
-  readonly paidCallsThisMonth: number
+  readonly dailyCapUsd: number | null
+  readonly expiresAt: string | null
+  /** Of the UTC day, by this key and those that it replaced. */
+  readonly spentTodayUsd: number
 }
 
 export type KeyMessage = {
@@ -734,90 +712,6 @@ export type Service = {
   readonly anomalies: readonly Anomaly[]
 }
 
-export type SignedStatement = {
-  readonly statement: Statement
-  /** Compact JWS (RFC 7515, EdDSA) whose payload is `statement`; its `typ` is `statement`, its `kid` a key at `/.well-known/jwks.json`. */
-  readonly jws: string
-}
-
-export type Statement = {
-  readonly service: StatementService
-  readonly key: StatementKey
-  readonly period: StatementPeriod
-  /** At the start of the first day. */
-  readonly openingBalanceMicroUsd: string
-  /** The opening balance and all movements. */
-  readonly closingBalanceMicroUsd: string
-  /** By day, time of booking and id. */
-  readonly movements: readonly StatementMovement[]
-  /** Calls of the quota, on days with charges. */
-  readonly freeCalls: readonly StatementFreeCalls[]
-}
-
-export type StatementFreeCalls = {
-  readonly date: string
-  readonly calls: number
-}
-
-export type StatementKey = {
-  readonly publicId: string
-  readonly ownerAddress: string
-}
-
-export type StatementMovement = {
-  /** `charges`: paid calls of a day; `refund`: calls of an earlier day whose charge was undone after it was closed; `reversal`: a deposit that a reorg took back; `move`: from or to another key of the wallet. */
-  readonly kind: 'charges' | 'refund' | 'deposit' | 'x402_payment' | 'reversal' | 'grant' | 'move'
-  /** The journal entry; unique. */
-  readonly id: string
-  /** The UTC day that it counts for. */
-  readonly date: string
-  readonly bookedAt: string
-  /** What it added to the balance, in base units of USDC. */
-  readonly amountMicroUsd: string
-  readonly calls?: number
-  /** Of one call. */
-  readonly priceMicroUsd?: string
-  /** Of a refund: the day of the calls. */
-  readonly ofDate?: string
-  readonly chainId?: number
-  readonly txHash?: string
-  readonly blockNumber?: number
-  /** In the block. */
-  readonly logIndex?: number
-  /** Among the transaction's transfers to `payTo`; survives reorgs. */
-  readonly positionInTx?: number
-  readonly payerAddress?: string
-  /** The whole transfer; more than amountMicroUsd where it repaid a debt. */
-  readonly depositMicroUsd?: string
-  /** Of a move: the other key. */
-  readonly otherPublicId?: string
-  /** The reason of a grant; the cause of a move. */
-  readonly detail?: string
-}
-
-export type StatementPayee = {
-  readonly address: string
-  readonly since: string
-  readonly chainId: number
-  readonly asset: string
-}
-
-export type StatementPeriod = {
-  /** The first UTC day. */
-  readonly from: string
-  /** The day after the last. */
-  readonly to: string
-}
-
-export type StatementService = {
-  readonly name: string
-  readonly url: string
-  /** The public keys of the service. */
-  readonly jwksUrl: string
-  /** The wallets that were paid, up to the end of the period. */
-  readonly payTo: readonly StatementPayee[]
-}
-
 export type Stats = {
   readonly totalBurned: string | null
   readonly totalBurnedRaw: string | null
@@ -1073,7 +967,6 @@ export type UsageHistory = {
   readonly totals: UsageTotals
   /** Without gaps, oldest first, today last. */
   readonly history: readonly UsageDay[]
-  readonly forecast: BalanceForecast
 }
 
 export type UsageTotals = {
@@ -1131,12 +1024,13 @@ export type Webhook = {
   readonly description: string | null
   readonly filter: Readonly<Record<string, string | number | null>>
   readonly dailyCap: number | null
-  /** `unverified`: its URL has not answered the challenge; `unfunded`: quota and balance are empty; `failing`: the last attempt failed. */
-  readonly state: 'unverified' | 'active' | 'unfunded' | 'failing' | 'disabled' | 'ended'
+  /** `unfunded`: quota and balance are empty; `failing`: the last attempt failed. */
+  readonly state: 'active' | 'unfunded' | 'failing' | 'disabled' | 'ended'
   /** Why it is disabled (`gone` for 410, `failing` for a week) or ended (`key_revoked`, `key_expired`). */
   readonly reason: null | string
   readonly createdAt: string
-  readonly cursor: string | null
+  /** The last event that was delivered or passed, as an id of the stream. */
+  readonly cursor: string
   readonly finalUntil: string | null
   /** Events that it has got. */
   readonly delivered: number
@@ -1488,7 +1382,6 @@ export type GetKeyMessageInput = {
     | 'link-payer'
     | 'label'
     | 'limits'
-    | 'webhook-secret'
   /** The key to act on. */
   readonly publicId?: string
   /** The key that receives the balance; only for move-balance. */
@@ -1575,36 +1468,10 @@ export type ChangeKeyLimitsInput = {
   readonly signature?: string
   /** The exact text that was signed. */
   readonly message?: string
-  /** Paid calls per UTC day. */
-  readonly dailyPaidCalls?: number | null
-  /** Paid calls per UTC month. */
-  readonly monthlyPaidCalls?: number | null
-  /** The only data endpoints for this key. */
-  readonly endpoints?:
-    | readonly (
-        | '/api/stats'
-        | '/api/stats/history'
-        | '/api/holders'
-        | '/api/holders/{address}'
-        | '/api/burns'
-        | '/api/burns/total'
-        | '/api/burns/recent'
-        | '/api/dividends/total'
-        | '/api/dividends/recent'
-        | '/api/dividends/{address}'
-        | '/api/grave-digs'
-        | '/api/grave-digs/leaderboard'
-        | '/api/stream'
-      )[]
-    | null
-  /** The only values of the Origin header, such as https://app.example; there are no wildcards. */
-  readonly origins?: readonly string[] | null
-  /** The only client addresses: IPv4 addresses or ranges, and IPv6 ranges of /64 or wider. */
-  readonly addresses?: readonly string[] | null
+  /** US dollars that paid calls may cost in a UTC day. */
+  readonly dailyCapUsd?: number | null
   /** When the key ends (RFC 3339). */
   readonly expiresAt?: string | null
-  /** Answers tell when the prepaid balance is below this (X-Balance-Low). */
-  readonly lowBalanceUsd?: number | null
 }
 
 /** Limit a key: POST /api/keys/{publicId}/limits */
@@ -1667,64 +1534,6 @@ export function getUsageHistory(
   return client.call<UsageHistory>('GET', '/api/usage/history', input, options)
 }
 
-export type PrepayInput = {
-  /** The key to credit. */
-  readonly apiKeyPublicId: string
-  /** The transfer. */
-  readonly txHash: string
-  /** The wallet that the money came from. */
-  readonly payerAddress: string
-  /** For your records only: the amount on the chain is credited. */
-  readonly amountUsd: number
-  /** Required if the payer does not own the key. */
-  readonly payerMessage?: string
-  /** EIP-191 signature of payerMessage by the payer, or what a deployed contract wallet accepts (ERC-1271). */
-  readonly payerSignature?: string
-}
-
-/** Register a prepayment: POST /api/sessions/prepay */
-export function prepay(client: Client, input: PrepayInput, options?: CallOptions) {
-  return client.call<Prepayment>('POST', '/api/sessions/prepay', input, options)
-}
-
-export type GetPrepaymentInput = {
-  /** The id of the record, or the hash of the transaction. */
-  readonly idOrTxHash: string
-  /** Seconds to wait until the prepayment is decided. */
-  readonly wait?: number
-}
-
-/** Read a prepayment: GET /api/sessions/prepay/{idOrTxHash} */
-export function getPrepayment(client: Client, input: GetPrepaymentInput, options?: CallOptions) {
-  return client.call<Prepayment>('GET', '/api/sessions/prepay/{idOrTxHash}', input, options)
-}
-
-export type GetTopupInput = {
-  /** US dollars to pay. */
-  readonly usd?: string
-  /** publicId of the key to credit; anyone may pay for any key. */
-  readonly key?: string
-}
-
-/** Buy prepaid balance with an x402 payment: GET /api/sessions/topup */
-export function getTopup(client: Client, input: GetTopupInput = {}, options?: CallOptions) {
-  return client.call<Topup>('GET', '/api/sessions/topup', input, options)
-}
-
-export type GetStatementInput = {
-  /** The first day. A UTC day, or its midnight as Unix seconds or RFC 3339. */
-  readonly from?: string
-  /** The day after the last. A UTC day, or its midnight as Unix seconds or RFC 3339. */
-  readonly to?: string
-  /** Another key of the wallet, revoked or not. */
-  readonly publicId?: string
-}
-
-/** A signed statement of charges: GET /api/usage/statement */
-export function getStatement(client: Client, input: GetStatementInput = {}, options?: CallOptions) {
-  return client.call<SignedStatement>('GET', '/api/usage/statement', input, options)
-}
-
 export type RegisterWebhookInput = {
   /** An https URL on a public host. */
   readonly url: string
@@ -1778,18 +1587,14 @@ export function getWebhook(client: Client, input: GetWebhookInput, options?: Cal
   return client.call<OneWebhook>('GET', '/api/webhooks/{webhookId}', input, options)
 }
 
-export type ChallengeWebhookInput = {
+export type EnableWebhookInput = {
   /** The `id` of a webhook. */
   readonly webhookId: string
 }
 
-/** Challenge a webhook again: POST /api/webhooks/{webhookId}/challenge */
-export function challengeWebhook(
-  client: Client,
-  input: ChallengeWebhookInput,
-  options?: CallOptions,
-) {
-  return client.call<OneWebhook>('POST', '/api/webhooks/{webhookId}/challenge', input, options)
+/** Enable a webhook again: POST /api/webhooks/{webhookId}/enable */
+export function enableWebhook(client: Client, input: EnableWebhookInput, options?: CallOptions) {
+  return client.call<OneWebhook>('POST', '/api/webhooks/{webhookId}/enable', input, options)
 }
 
 export type DeleteWebhookInput = {
@@ -1816,22 +1621,48 @@ export function rotateWebhookSecret(
   return client.call<WebhookWithSecret>('POST', '/api/webhooks/{webhookId}/rotate', input, options)
 }
 
-export type ShowWebhookSecretInput = {
-  /** The `id` of a webhook. */
-  readonly webhookId: string
-  readonly ownerAddress: string
-  readonly signature: string
-  /** Of `GET /api/keys/message?action=webhook-secret`, for the key of the webhook. */
-  readonly message: string
+export type PrepayInput = {
+  /** The key to credit. */
+  readonly apiKeyPublicId: string
+  /** The transfer. */
+  readonly txHash: string
+  /** The wallet that the money came from. */
+  readonly payerAddress: string
+  /** For your records only: the amount on the chain is credited. */
+  readonly amountUsd: number
+  /** Required if the payer does not own the key. */
+  readonly payerMessage?: string
+  /** EIP-191 signature of payerMessage by the payer, or what a deployed contract wallet accepts (ERC-1271). */
+  readonly payerSignature?: string
 }
 
-/** Show the secret of a webhook again: POST /api/webhooks/{webhookId}/secret */
-export function showWebhookSecret(
-  client: Client,
-  input: ShowWebhookSecretInput,
-  options?: CallOptions,
-) {
-  return client.call<WebhookWithSecret>('POST', '/api/webhooks/{webhookId}/secret', input, options)
+/** Register a prepayment: POST /api/sessions/prepay */
+export function prepay(client: Client, input: PrepayInput, options?: CallOptions) {
+  return client.call<Prepayment>('POST', '/api/sessions/prepay', input, options)
+}
+
+export type GetPrepaymentInput = {
+  /** The id of the record, or the hash of the transaction. */
+  readonly idOrTxHash: string
+  /** Seconds to wait until the prepayment is decided. */
+  readonly wait?: number
+}
+
+/** Read a prepayment: GET /api/sessions/prepay/{idOrTxHash} */
+export function getPrepayment(client: Client, input: GetPrepaymentInput, options?: CallOptions) {
+  return client.call<Prepayment>('GET', '/api/sessions/prepay/{idOrTxHash}', input, options)
+}
+
+export type GetTopupInput = {
+  /** US dollars to pay. */
+  readonly usd?: string
+  /** publicId of the key to credit; anyone may pay for any key. */
+  readonly key?: string
+}
+
+/** Buy prepaid balance with an x402 payment: GET /api/sessions/topup */
+export function getTopup(client: Client, input: GetTopupInput = {}, options?: CallOptions) {
+  return client.call<Topup>('GET', '/api/sessions/topup', input, options)
 }
 
 /** Chains, tokens, metrics, limits, tiers and prices of this service: GET /api/meta */

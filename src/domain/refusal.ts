@@ -11,7 +11,6 @@ export const REFUSALS = {
   payment_required: { status: 402, title: 'Payment required' },
   holding_gate_not_met: { status: 403, title: 'Holding gate not met' },
   not_key_owner: { status: 403, title: 'Not the key owner' },
-  key_not_allowed: { status: 403, title: 'Key not allowed here' },
   spending_limit_reached: { status: 403, title: 'Spending limit reached' },
   not_found: { status: 404, title: 'Not found' },
   not_configured: { status: 404, title: 'Not configured' },

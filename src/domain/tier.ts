@@ -24,7 +24,6 @@ export const shareTiers = tiers.filter((tier) => tier.needs === 'share')
 /** What a wallet may do, with all its keys together. */
 export interface Allowance {
   readonly tier: WalletTier
-  /** The quota of the tier, or a larger one that the operator granted. */
   readonly dailyQuota: number
 }
 

@@ -24,10 +24,6 @@ export function receivableAccount(wallet: string): string {
   return `receivable:${wallet}`
 }
 
-export const REVENUE = 'revenue'
-
-export const GRANTS = 'grants'
-
 /** The database keeps it at zero or above. */
 export function isPrepaid(account: string): boolean {
   return account.startsWith('key:') || account.startsWith('bucket:')

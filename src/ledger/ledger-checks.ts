@@ -1,5 +1,4 @@
 import { type Sql, sql } from '#store/sql.ts'
-import { GRANTS, REVENUE } from './account.ts'
 import { type Check, DIFFERENCES_MAX, queryCheck } from './check.ts'
 
 /** 2^53 - 1. */
@@ -32,13 +31,13 @@ export const ledgerChecks: readonly Check[] = [
       from postings having sum(micro_usd) <> 0`,
   ),
   queryCheck(
-    'a stored balance is the sum of its postings less the spend not yet posted',
+    'a stored balance is the sum of its postings less what its calls cost',
     sql`select account as subject, cast(sum(expected) as bigint) as expected,
         cast(sum(found) as bigint) as found
       from (
         select account, 0 as expected, micro_usd as found from balances
         union all select account, micro_usd, 0 from postings
-        union all select account, posted_micro_usd - micro_usd, 0 from spend_days
+        union all select account, -micro_usd, 0 from spend_days
       ) as parts
       group by account having sum(expected) <> sum(found)
       order by account limit ${DIFFERENCES_MAX}`,
@@ -57,9 +56,8 @@ export const ledgerChecks: readonly Check[] = [
       from balances
       where case
         when account like 'key:%' or account like 'bucket:%' then prepaid <> 1
-        when account like 'chain_in:%' or account like 'receivable:%' or account = ${GRANTS}
+        when account like 'chain_in:%' or account like 'receivable:%'
           then prepaid <> 0 or micro_usd > 0
-        when account = ${REVENUE} then prepaid <> 0 or micro_usd < 0
         else 1 = 1 end
       order by account limit ${DIFFERENCES_MAX}`,
   ),
@@ -75,36 +73,5 @@ export const ledgerChecks: readonly Check[] = [
       from spend_days
       where micro_usd <> calls * price_micro_usd or price_micro_usd <= 0
       order by account, day, price_micro_usd limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    'the posted spend of an account is what its call entries took',
-    sql`select account as subject, cast(sum(expected) as bigint) as expected,
-        cast(sum(found) as bigint) as found
-      from (
-        select account, posted_micro_usd as expected, 0 as found from spend_days
-        union all
-        select postings.account, 0, -postings.micro_usd
-        from postings join journal_entries on journal_entries.id = postings.entry_id
-        where journal_entries.kind = 'calls' and postings.account <> ${REVENUE}
-      ) as parts
-      group by account having sum(expected) <> sum(found)
-      order by account limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    'every grant has its reason and its entry, which gives its sum to its key and nothing else',
-    sql`select entry || ' ' || account as subject, cast(sum(expected) as bigint) as expected,
-        cast(sum(found) as bigint) as found
-      from (
-        select 'grant:' || id as entry, 'key:' || public_id as account, micro_usd as expected,
-          0 as found
-        from grants
-        union all select 'grant:' || id, ${GRANTS}, -micro_usd, 0 from grants
-        union all
-        select postings.entry_id, postings.account, 0, postings.micro_usd
-        from postings join journal_entries on journal_entries.id = postings.entry_id
-        where journal_entries.kind = 'grant' or postings.account = ${GRANTS}
-      ) as parts
-      group by entry, account having sum(expected) <> sum(found)
-      order by entry, account limit ${DIFFERENCES_MAX}`,
   ),
 ]

@@ -38,10 +38,6 @@ export const ledgerGuards: readonly Guard[] = [
     name: 'spend_days_only_grow',
     on: 'update',
     when: `new.account <> old.account or new.day <> old.day
-      or new.price_micro_usd <> old.price_micro_usd or new.calls < old.calls
-      or new.closings < old.closings
-      or (new.posted_micro_usd <> old.posted_micro_usd and new.closings = old.closings)`,
+      or new.price_micro_usd <> old.price_micro_usd or new.calls < old.calls`,
   },
 ]
-
-export const upkeepGuards: readonly Guard[] = [...appendOnly('grants')]

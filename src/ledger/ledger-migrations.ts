@@ -1,6 +1,6 @@
 import type { Migration } from '#store/engine.ts'
 import { guardsSql } from '#store/guard.ts'
-import { ledgerGuards, upkeepGuards } from './ledger-guards.ts'
+import { ledgerGuards } from './ledger-guards.ts'
 
 /** Ids 1100 to 1199 of the accounts store. */
 export const ledgerMigrations: readonly Migration[] = [
@@ -37,30 +37,15 @@ export const ledgerMigrations: readonly Migration[] = [
         price_micro_usd bigint not null check (price_micro_usd > 0),
         calls bigint not null,
         micro_usd bigint not null check (micro_usd >= 0),
-        posted_micro_usd bigint not null default 0,
-        closings bigint not null default 0,
         primary key (day, account, price_micro_usd),
         check (micro_usd = calls * price_micro_usd)
       );
-      create index spend_days_by_account on spend_days (account, day);
-      create index spend_days_open on spend_days (day, account) where closings = 0;
-      create index spend_days_reopened on spend_days (day, account)
-        where closings > 0 and micro_usd <> posted_micro_usd`,
+      create index spend_days_by_account on spend_days (account, day)`,
   },
   { id: 1101, name: 'guards of the ledger', sql: guardsSql(ledgerGuards) },
   {
     id: 1102,
-    name: 'grants and restores',
-    sql: `
-      create table grants (
-        id text primary key,
-        public_id text not null,
-        micro_usd bigint not null check (micro_usd > 0),
-        reason text not null check (length(reason) > 0),
-        created_unix bigint not null
-      );
-      create index grants_by_key on grants (public_id, created_unix, id);
-      create table restores (restored_unix bigint)`,
+    name: 'restores',
+    sql: 'create table restores (restored_unix bigint)',
   },
-  { id: 1103, name: 'guards of grants', sql: guardsSql(upkeepGuards) },
 ]

@@ -4,10 +4,9 @@ import { ConstraintError, type Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
-import { bucketAccount, chainInAccount, keyAccount, REVENUE, receivableAccount } from './account.ts'
+import { bucketAccount, chainInAccount, keyAccount, receivableAccount } from './account.ts'
 import { lockBalance, readBalances } from './balance.ts'
 import type { Difference } from './check.ts'
-import { closeSpendDays } from './close-spend-days.ts'
 import { ledgerChecks } from './ledger-checks.ts'
 import { ledgerGuards } from './ledger-guards.ts'
 import { ledgerMigrations } from './ledger-migrations.ts'
@@ -142,7 +141,6 @@ onBoth('the database itself refuses what would falsify the ledger', async ({ eng
     sql`delete from balances`,
     sql`update spend_days set calls = calls - 1, micro_usd = micro_usd - price_micro_usd`,
     sql`update spend_days set calls = calls + 1`,
-    sql`update spend_days set posted_micro_usd = 100`,
     sql`delete from spend_days`,
   ])
     await assert.rejects(
@@ -248,22 +246,6 @@ onBoth('fifty spenders on two replicas share a balance of twenty calls', async (
   assert.deepEqual(await audit(engine), [])
 })
 
-onBoth('a finished day is posted once', async (store) => {
-  const { engine } = store
-  await postTo(engine, transfer('a', CHAIN_IN, KEY, 1_000n))
-  await spend(engine, 7)
-  let nowUnix = TODAY + DAY_SECONDS + 60
-  const deps = { engine, clock: () => nowUnix * 1000 }
-  assert.equal(await closeSpendDays(deps), 0)
-  nowUnix += 3_600
-  const replicaDeps = { ...deps, engine: store.replica() }
-  const closed = await Promise.all([closeSpendDays(deps), closeSpendDays(replicaDeps)])
-  assert.equal(closed[0] + closed[1], 1)
-  assert.equal(await balanceOf(engine, REVENUE), 700n)
-  assert.equal(await closeSpendDays(deps), 0)
-  assert.deepEqual(await audit(engine), [])
-})
-
 onBoth('a locked balance holds still until the transaction ends', async (store) => {
   const { engine } = store
   await postTo(engine, transfer('a', CHAIN_IN, KEY, 1_000n))
@@ -302,7 +284,7 @@ const CORRUPTIONS: Record<string, Sql[]> = {
     sql`insert into postings (entry_id, line, account, micro_usd) values ('lost', 0, ${KEY}, 1)`,
   ],
   'all postings sum to zero': [sql`delete from postings where entry_id = 'a' and line = 0`],
-  'a stored balance is the sum of its postings less the spend not yet posted': [
+  'a stored balance is the sum of its postings less what its calls cost': [
     sql`update balances set micro_usd = micro_usd + 1 where account = ${KEY}`,
   ],
   'no prepaid balance is below zero': [
@@ -315,20 +297,12 @@ const CORRUPTIONS: Record<string, Sql[]> = {
     sql`update balances set micro_usd = 9007199254740992 where account = ${KEY}`,
   ],
   'every paid call cost its price': [sql`update spend_days set calls = calls + 1`],
-  'the posted spend of an account is what its call entries took': [
-    sql`update spend_days set posted_micro_usd = posted_micro_usd + 100`,
-  ],
-  'every grant has its reason and its entry, which gives its sum to its key and nothing else': [
-    sql`insert into grants (id, public_id, micro_usd, reason, created_unix)
-      values ('g', '0a1b2c3d', 100, 'none was posted', 0)`,
-  ],
 }
 
 for (const check of ledgerChecks)
   onBoth(`the audit notices a broken promise: ${check.name}`, async ({ engine }) => {
     await postTo(engine, transfer('a', CHAIN_IN, KEY, 1_000n))
     await spend(engine, 3)
-    await closeSpendDays({ engine, clock: () => (TODAY + 2 * DAY_SECONDS) * 1000 })
     assert.deepEqual(await audit(engine), [])
     await unguarded(engine, { guards: ledgerGuards, tables: TABLES }, async (tx) => {
       for (const statement of CORRUPTIONS[check.name] ?? []) await tx.run(statement)

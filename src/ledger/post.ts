@@ -13,7 +13,7 @@ export interface Posting {
 /** Postings sum to zero; immutable. */
 export interface Entry {
   readonly id: string
-  readonly kind: 'credit' | 'reversal' | 'move' | 'calls' | 'grant'
+  readonly kind: 'credit' | 'reversal' | 'move'
   readonly reference: string
   readonly createdUnix: number
   readonly postings: readonly Posting[]
@@ -42,11 +42,9 @@ export async function post(connection: Connection, entry: Entry): Promise<PostOu
 }
 
 /**
- * Leaves balances alone: spending debited them. False if already posted. Follows its postings, so
- * that the database can check their sum.
+ * False if already posted. Follows its postings, so that the database can check their sum.
  */
-export async function recordEntry(connection: Connection, entry: Entry): Promise<boolean> {
-  assertBalanced(entry)
+async function recordEntry(connection: Connection, entry: Entry): Promise<boolean> {
   const { id, kind, reference, createdUnix, postings } = entry
   const lines = postings.map((each, line) => [id, line, each.account, each.microUsd])
   const created = await connection.run(sql`
@@ -60,7 +58,7 @@ export async function recordEntry(connection: Connection, entry: Entry): Promise
   return true
 }
 
-export async function changeBalance(connection: Connection, change: Posting): Promise<boolean> {
+async function changeBalance(connection: Connection, change: Posting): Promise<boolean> {
   const { account, microUsd } = change
   if (!isPrepaid(account) || microUsd > 0n) {
     const [row] = await connection.run(sql`

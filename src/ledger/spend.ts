@@ -16,8 +16,8 @@ export interface Spent {
 }
 
 /**
- * Debits what each balance covers, in one statement, so that replicas cannot double-spend. Closing
- * the day adds the journal entry.
+ * Debits what each balance covers, in one statement, so that replicas cannot double-spend. Calls are
+ * no entries of the journal: their days stay for ever.
  */
 export async function spendCalls(
   connection: Connection,

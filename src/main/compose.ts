@@ -22,7 +22,6 @@ import { wantedOf } from './jobs/listed-job.ts'
 import { VERIFIER_JOBS } from './jobs/verifier-jobs.ts'
 import { openMetering } from './open-metering.ts'
 import { openMoney } from './open-money.ts'
-import { openSigningKeys } from './open-signing-keys.ts'
 import type { ServeInput } from './roles/serve.ts'
 import { routesOf } from './routes.ts'
 import type { Service } from './service.ts'
@@ -50,11 +49,13 @@ export async function compose(
   const metering = openMetering(service, data, counts)
   const money = openMoney(service, { file: data.file, metering, gate: facts.gate })
   const x402 = money?.x402
-  const signing = await openSigning(service)
   const routes = routesOf({
     data,
     metering,
-    signing,
+    webhooks: {
+      ...{ engine: stores.accounts, register: data.register, ecosystem, clock },
+      allowPrivate: settings.webhookPrivate,
+    },
     payments: money,
     topup: x402 && { ...x402.settling, receiver: x402.receiver },
   })
@@ -103,8 +104,7 @@ export async function compose(
       rejectUsedPayment: (of) => x402.receiver.rejectUsedPayment(of),
       settle: (caller, of) => x402.calls.pay(caller, of),
     }),
-    unconfigured: unconfiguredRoutes(ecosystem, { signing, x402 }),
-    jwks: signing?.keys.jwks,
+    unconfigured: unconfiguredRoutes(ecosystem, x402 !== undefined),
     routes,
   }
 }
@@ -127,18 +127,6 @@ function openData({ ecosystem, stores, clock, logger }: Service): Data {
     prices: makeDollarPrices(ecosystem.tokens),
     answers,
     hub: new FeedHub({ register, ecosystem, file, report }),
-  }
-}
-
-async function openSigning({ settings, ecosystem, stores, clock }: Service) {
-  if (settings.signingKeys === undefined) return undefined
-  return {
-    engine: stores.accounts,
-    clock,
-    ecosystem,
-    keys: await openSigningKeys(settings.signingKeys),
-    issuer: { ...ecosystem.service, payment: ecosystem.payment },
-    allowPrivate: settings.webhookPrivate,
   }
 }
 

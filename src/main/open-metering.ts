@@ -20,7 +20,7 @@ import type { Service } from './service.ts'
 import type { GuardSetting } from './settings.ts'
 
 /** Who calls and what is charged, with what the routes of keys and usage need. */
-export type OpenMetering = Metering & Omit<CallerRoutesDeps, 'dataPaths'>
+export type OpenMetering = Metering & CallerRoutesDeps
 
 export function openMetering(
   service: Service,
@@ -56,7 +56,7 @@ export function openMetering(
     ...(counts !== undefined && {
       onCommit: (seconds: number) => counts.addCommit(seconds),
     }),
-  } satisfies CreateMeteringDeps & Omit<CallerRoutesDeps, 'meter' | 'callers' | 'dataPaths'>
+  } satisfies CreateMeteringDeps & Omit<CallerRoutesDeps, 'meter' | 'callers'>
   return { ...deps, ...createMetering(deps) }
 }
 
@@ -73,7 +73,7 @@ function gateOf(gate: Ecosystem['gate'], deps: HoldingsDeps): CallerRoutesDeps['
   }
 }
 
-/** Registrations and challenges: 30 an hour, since each asks a URL that may be anyone's. */
+/** Registrations: 30 an hour, since each asks a URL that may be anyone's. */
 const WEBHOOK_LIMIT = { burst: 30, refillPerSecond: 30 / 3_600 }
 
 function toLimit(setting: GuardSetting) {

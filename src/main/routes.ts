@@ -10,7 +10,6 @@ import { statsHistoryRoute } from '#chains/statistics/stats-history.ts'
 import { supplyRoutes } from '#chains/statistics/supply.ts'
 import type { PaymentsDeps } from '#money/payments/payments-deps.ts'
 import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
-import { type StatementDeps, statementRoute } from '#money/statements/statement-route.ts'
 import { type TopupDeps, topupRoutes } from '#money/x402/topup-routes.ts'
 import type { Route } from '#route/route.ts'
 import { type StreamDeps, streamRoute } from '#serving/stream/stream-route.ts'
@@ -18,9 +17,8 @@ import { type WebhooksDeps, webhookRoutes } from '#serving/webhooks/webhook-rout
 
 export interface RoutesDeps {
   readonly data: DataDeps & StreamDeps & { readonly prices: DollarPrices }
-  readonly metering: Omit<CallerRoutesDeps, 'dataPaths'>
-  /** Undefined where nothing signs. */
-  readonly signing: (StatementDeps & WebhooksDeps) | undefined
+  readonly metering: CallerRoutesDeps
+  readonly webhooks: WebhooksDeps
   /** Undefined without payments. */
   readonly payments: PaymentsDeps | undefined
   /** Undefined where x402 payments are not settled. */
@@ -31,7 +29,7 @@ export interface RoutesDeps {
 export function routesOf({
   data,
   metering,
-  signing,
+  webhooks,
   payments,
   topup,
 }: RoutesDeps): readonly Route[] {
@@ -46,8 +44,8 @@ export function routesOf({
   return [
     ...metered,
     ...supplyRoutes(data),
-    ...callerRoutes({ ...metering, dataPaths: metered.map(({ path }) => path) }),
-    ...(signing === undefined ? [] : [statementRoute(signing), ...webhookRoutes(signing)]),
+    ...callerRoutes(metering),
+    ...webhookRoutes(webhooks),
     ...(payments === undefined ? [] : paymentsRoutes(payments)),
     ...(topup === undefined ? [] : topupRoutes(topup)),
   ]

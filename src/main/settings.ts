@@ -55,8 +55,6 @@ export interface Settings {
   }
   /** Who settles x402 payments; undefined if neither file is set. */
   readonly settling: SettlingSetting | undefined
-  /** PEM file of the keys that sign statements and webhooks. */
-  readonly signingKeys: string | undefined
   /** Webhooks may be sent to http URLs and private addresses. */
   readonly webhookPrivate: boolean
 }
@@ -98,8 +96,6 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_GUARD_MINT_PER_MINUTE: 'key requests and wrong signatures, likewise (default 15)',
   SEXTON_GUARD_CLAIM_PER_MINUTE:
     'claims, top-ups, failed payments and, apart, gate reads, likewise (default 30)',
-  SEXTON_SIGNING_KEYS:
-    'PEM file of ed25519 keys that sign statements and webhooks: the first signs, all are published (default: none)',
   SEXTON_WEBHOOK_PRIVATE:
     'yes: webhooks may be http URLs on private addresses, for development (default no)',
   SEXTON_SETTLING_KEY_FILE: 'file with the private key of the wallet that settles x402 payments',
@@ -163,7 +159,6 @@ export function readSettings(
       mint: guard('MINT_', 15),
       claim: guard('CLAIM_', 30),
     },
-    signingKeys: read<string | undefined>('SEXTON_SIGNING_KEYS', undefined, text),
     settling: readSettling(read),
   }
 }

@@ -4,13 +4,12 @@ import type { UnconfiguredRoute } from '#serving/api/create-api.ts'
 
 export function unconfiguredRoutes(
   { payment, gate }: Pick<Ecosystem, 'payment' | 'gate'>,
-  { signing, x402 }: { readonly signing?: object | undefined; readonly x402?: object | undefined },
+  settlesX402: boolean,
 ): readonly UnconfiguredRoute[] {
   return [
     ...(payment === null ? OF_PAYMENT : []),
-    ...(payment === null || x402 !== undefined ? [] : OF_SETTLING),
+    ...(payment === null || settlesX402 ? [] : OF_SETTLING),
     ...(gate === null ? OF_GATE : []),
-    ...(signing !== undefined ? [] : OF_SIGNING),
   ]
 }
 
@@ -45,13 +44,4 @@ const OF_GATE: readonly UnconfiguredRoute[] = [
       'this service does not mint API keys; calls are counted per client address',
     ),
   },
-]
-
-const NO_SIGNING = refuse('not_configured', 'this service has no key to sign with')
-
-const OF_SIGNING: readonly UnconfiguredRoute[] = [
-  { method: 'GET', path: '/api/usage/statement', refusal: NO_SIGNING },
-  { method: 'GET', path: '/.well-known/jwks.json', refusal: NO_SIGNING },
-  { method: 'POST', path: '/api/webhooks', refusal: NO_SIGNING },
-  { method: 'GET', path: '/api/webhooks', refusal: NO_SIGNING },
 ]

@@ -167,7 +167,6 @@ export function createHarness(
     onKeyChange: (change: KeyChange) => changes.push(change),
     shares: async () => harness.shares,
     paymentChainId: CHAIN_ID,
-    dataPaths: ['/api/stats', '/api/burns/total', '/api/holders'],
     pricePerCall: 100n,
     ...more,
     guardLimits: { general: WIDE, mint: WIDE, gate: WIDE, claim: WIDE, webhook: WIDE },

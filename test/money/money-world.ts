@@ -7,7 +7,6 @@ import type { Caller } from '#domain/caller.ts'
 import type { PayerProof } from '#domain/payer-proof.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { Check } from '#ledger/check.ts'
-import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import { unixNow } from '#lib/time.ts'
 import { createRetention } from '#main/jobs/retention.ts'
 import { ContractProofs } from '#money/payments/contract-proofs.ts'
@@ -263,7 +262,6 @@ function callActions(
     },
     async wait(seconds) {
       callers.now.ms += seconds * 1_000
-      await closeSpendDays({ engine: verifying, clock })
       await retain()
     },
     get: (path, key, query = {}) =>

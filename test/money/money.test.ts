@@ -9,7 +9,6 @@ import { bodyOf, newWallet } from '#test/callers/callers-harness.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { createMoneyWorld, type HeldKey, type MoneyWorld } from './money-world.ts'
-import { StatementBook } from './statement-book.ts'
 
 /** What people do with money, in any order. Numbers choose among what there is at that moment. */
 type Step =
@@ -92,15 +91,12 @@ async function play(engine: Engine, steps: readonly Step[], auditsEach: boolean)
   const wallets = Array.from({ length: WALLETS }, newWallet)
   const seen: Seen = { wallets, keys: [], oldKeys: [], charges: [] }
   for (const wallet of wallets) seen.keys.push(await world.mint(wallet))
-  const book = new StatementBook(engine, world)
   for (const each of steps) {
     await take(world, seen, each)
     if (auditsEach) assert.deepEqual(await world.auditRows(), [], `after ${JSON.stringify(each)}`)
-    if (each.kind === 'wait') await book.check([...seen.keys, ...seen.oldKeys])
   }
   assert.deepEqual(await world.audit(), [])
-  await compareStatements(world, seen)
-  await book.end([...seen.keys, ...seen.oldKeys])
+  await compareHistories(world, seen)
 }
 
 async function take(world: MoneyWorld, seen: Seen, each: Step): Promise<void> {
@@ -147,7 +143,7 @@ function retire({ keys, oldKeys }: Seen, key: HeldKey): void {
   if (at >= 0) oldKeys.push(...keys.splice(at, 1))
 }
 
-interface Statement {
+interface History {
   readonly history: readonly {
     readonly dateUnix: number
     readonly requestCount: number
@@ -156,12 +152,12 @@ interface Statement {
 }
 
 /** The service's history is what was charged, for each day and key. */
-async function compareStatements(world: MoneyWorld, seen: Seen): Promise<void> {
+async function compareHistories(world: MoneyWorld, seen: Seen): Promise<void> {
   for (const wallet of seen.wallets) {
     const reader = await world.mint(wallet)
     const outcome = await world.get('/api/usage/history', reader, { days: '90' })
     const told = new Map<string, number>()
-    for (const day of bodyOf<Statement>(outcome).history)
+    for (const day of bodyOf<History>(outcome).history)
       for (const key of day.keys) told.set(`${day.dateUnix} ${key.publicId}`, key.requestCount)
     const own = new Map<string, number>()
     for (const { key, day, calls } of seen.charges) {

@@ -19,7 +19,7 @@ describe('what browsers get of addresses that programs use', () => {
       ['/status', 'chain base'],
       ['/problems/not_found', 'What to do'],
       ['/docs/contract', 'Metering'],
-      ['/docs/limits', 'dailyPaidCalls'],
+      ['/docs/limits', 'dailyCapUsd'],
       ['/scalar/v1', 'On-chain history and statistics'],
     ] as const) {
       const { page } = await visit(path, { width: 320, height: 700 })

@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { insertKey } from '#callers/keys/key-store.ts'
 import type { Address } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
-import { keyAccount, REVENUE } from '#ledger/account.ts'
-import { postGrant } from '#ledger/grant.ts'
-import { changeBalance, recordEntry } from '#ledger/post.ts'
-import { DAY_SECONDS, startOfDay, toDate } from '#lib/time.ts'
+import { chainInAccount, keyAccount } from '#ledger/account.ts'
+import { post } from '#ledger/post.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 
@@ -15,7 +14,7 @@ export interface SeededAccounts {
   readonly freeDays: number
   /** Before today, on which every key made paid calls. */
   readonly paidDays: number
-  /** Granted to each key beside what it paid. */
+  /** Left on each key. */
   readonly microUsd?: bigint
 }
 
@@ -27,7 +26,7 @@ export interface SeededKey {
 const PRICE = 100n
 const PAID_A_DAY = 5n
 
-/** Wallets of one key each, with money that was granted and days of usage; the audit finds nothing. */
+/** Wallets of one key each, with money and days of usage; the checks of ledger and callers find nothing. */
 export async function seedAccounts(
   engine: Engine,
   { keys, freeDays, paidDays, microUsd = 1_000_000n }: SeededAccounts,
@@ -47,10 +46,17 @@ export async function seedAccounts(
       await tx.run(sql`
         insert into used_messages (digest, wallet, action, used_unix)
         values (${digest}, ${wallet}, 'mint', ${createdUnix})`)
-      const granted = microUsd + BigInt(paidDays) * PAID_A_DAY * PRICE
-      const grant = { id: publicId, publicId, microUsd: granted, reason: 'a test', createdUnix }
-      await postGrant(tx, grant)
-      await seedDays(tx, { wallet, account: keyAccount(publicId), today, freeDays, paidDays })
+      const account = keyAccount(publicId)
+      const spent = BigInt(paidDays) * PAID_A_DAY * PRICE
+      const postings = [
+        { account: chainInAccount(8453), microUsd: -microUsd - spent },
+        { account, microUsd: microUsd + spent },
+      ]
+      const id = `seed:${publicId}`
+      await post(tx, { id, kind: 'credit', reference: publicId, createdUnix, postings })
+      await tx.run(sql`
+        update balances set micro_usd = micro_usd - ${spent} where account = ${account}`)
+      await seedDays(tx, { wallet, account, today, freeDays, paidDays })
       made.push({ secret: key.secret, wallet })
     }
     return made
@@ -77,8 +83,6 @@ const SPENT = {
     price_micro_usd: 'bigint',
     calls: 'bigint',
     micro_usd: 'bigint',
-    posted_micro_usd: 'bigint',
-    closings: 'bigint',
   },
 } as const
 
@@ -106,19 +110,6 @@ async function seedDays(
   const paid = days.filter(([, isPaid]) => isPaid)
   await tx.insert(
     SPENT,
-    paid.map(([day]) => [day, account, PRICE, PAID_A_DAY, amount, amount, 1]),
+    paid.map(([day]) => [day, account, PRICE, PAID_A_DAY, amount]),
   )
-  for (const [day] of paid) {
-    const name = `calls:${account}:${toDate(day)}@${PRICE}`
-    const postings = [
-      { account, microUsd: -amount },
-      { account: REVENUE, microUsd: amount },
-    ]
-    const createdUnix = day + DAY_SECONDS + 4_000
-    await recordEntry(tx, { id: name, kind: 'calls', reference: name, createdUnix, postings })
-  }
-  const total = BigInt(paid.length) * amount
-  if (total === 0n) return
-  await changeBalance(tx, { account, microUsd: -total })
-  await changeBalance(tx, { account: REVENUE, microUsd: total })
 }

@@ -27,7 +27,7 @@ test('a deliverer that dies at any statement or commit loses nothing, keeps the 
   const feed = await startFeedWorld()
   let at = 1
   while (await diesAt(feed, at)) at += EVERY
-  assert.ok(at > 60, `${at} steps`)
+  assert.ok(at > 45, `${at} steps`)
   await feed.end()
 })
 

@@ -8,13 +8,7 @@ import { Command } from 'commander'
 import { accountsMigrations, openStore } from '#main/stores.ts'
 import { assertSound } from '#test/callers/callers-harness.ts'
 import type { Doom } from './kills/doomed-deliverer.ts'
-import {
-  assertQueued,
-  countedCalls,
-  createWebhookWorld,
-  PEM,
-  startFeedWorld,
-} from './webhook-world.ts'
+import { assertQueued, countedCalls, createWebhookWorld, startFeedWorld } from './webhook-world.ts'
 
 const { every } = new Command('node test/webhooks/kill-deliverers.ts')
   .description(
@@ -58,7 +52,7 @@ async function killAt(at: number): Promise<boolean> {
   const place = mkdtempSync(join(tmpdir(), 'sexton-killed-'))
   cpSync(folder, place, { recursive: true })
   for (const { events } of receivers) events.length = 0
-  const common = { accountsFolder: place, registerFolder: folder, accountsUrl: undefined, pem: PEM }
+  const common = { accountsFolder: place, registerFolder: folder, accountsUrl: undefined }
   const nowMs = world.now.ms + 60_000
   const first = await run({ ...common, nowMs, at })
   assert.ok(first === 'SIGKILL' || first === 0, `ended with ${first}`)

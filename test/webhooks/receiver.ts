@@ -17,19 +17,17 @@ export interface Received {
 
 type Behave = (response: ServerResponse, event: Received) => unknown
 
-/** A real receiver that verifies every signature and echoes challenges; its name is made up. */
+/** A real receiver that verifies every signature; its name is made up. */
 export interface Receiver {
   readonly url: string
   /** One of them signs what counts; all are taken while there is none. */
   readonly secrets: string[]
-  /** What came with a good signature, challenges aside, in order. */
+  /** What came with a good signature, in order. */
   readonly events: Received[]
   /** Requests, good or not. */
   readonly requests: number
   /** What it does with an event: 204 unless told. */
   behave: Behave
-  /** What it does with a challenge: echoes it unless told. */
-  accept: Behave
   stop(): Promise<void>
 }
 
@@ -39,7 +37,6 @@ export async function startReceiver(): Promise<Receiver> {
     counted.requests += 1
     const event = await readEvent(receiver.secrets, request)
     if (event === undefined) return void response.writeHead(400).end()
-    if (event.type === 'webhook.challenge') return void receiver.accept(response, event)
     receiver.events.push(event)
     receiver.behave(response, event)
   })
@@ -54,7 +51,6 @@ export async function startReceiver(): Promise<Receiver> {
       return counted.requests
     },
     behave: (response) => response.writeHead(204).end(),
-    accept: (response, { data }) => response.end(JSON.stringify({ challenge: data.challenge })),
     async stop() {
       server.closeAllConnections()
       server.close()

@@ -5,7 +5,7 @@ import { readImports } from './select-tests.ts'
 
 /** Packages of many small modules: reading them is most of what a test process does before its tests. */
 const PACKAGES =
-  /^(@ethereumjs\/mpt|@modelcontextprotocol\/sdk|@x402|ajv|ajv-formats|axios|fast-check|fastify|jose|ox|pg|pino|prom-client|typebox|viem)(\/|$)/
+  /^(@ethereumjs\/mpt|@modelcontextprotocol\/sdk|@x402|ajv|ajv-formats|axios|fast-check|fastify|ox|pg|pino|prom-client|typebox|viem)(\/|$)/
 
 /** By this a package that is CommonJS asks Node for its modules. */
 const REQUIRE = `import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);`

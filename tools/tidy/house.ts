@@ -7,7 +7,7 @@ import { basename } from 'node:path'
 export const wings: Readonly<Record<string, readonly string[]>> = {
   chains: ['ecosystem', 'chain', 'indexer', 'datasets', 'statistics'],
   callers: ['keys', 'metering'],
-  money: ['payments', 'x402', 'statements'],
+  money: ['payments', 'x402'],
   serving: ['http', 'api', 'stream', 'webhooks', 'site'],
   operations: ['jobs', 'health', 'audit', 'upkeep', 'backup', 'setup', 'cli'],
 }
@@ -44,7 +44,6 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
     'http',
     'route',
   ],
-  statements: ['metering', 'keys', 'payments', 'ledger', 'store', 'http', 'route'],
   datasets: ['indexer', 'chain', 'jobs', 'store', 'ecosystem', 'http', 'route'],
   stream: ['datasets', 'indexer', 'store', 'ecosystem', 'http', 'route'],
   webhooks: [
@@ -84,7 +83,6 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
     'statistics',
     'stream',
     'webhooks',
-    'statements',
     'datasets',
     'metering',
     'keys',
@@ -106,7 +104,6 @@ export const house: Readonly<Record<string, readonly string[] | 'everything'>> =
     'main',
     'statistics',
     'webhooks',
-    'statements',
     'datasets',
     'metering',
     'keys',

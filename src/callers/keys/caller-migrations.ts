@@ -103,16 +103,4 @@ export const callerMigrations: readonly Migration[] = [
     each: 'row',
     payload: 'new.secret_digest',
   }),
-  {
-    id: 1207,
-    name: 'granted quotas',
-    sql: `
-      create table granted_quotas (
-        wallet text primary key references wallets (wallet),
-        daily_quota bigint not null check (daily_quota > 0),
-        until_unix bigint not null,
-        reason text not null,
-        granted_unix bigint not null
-      )`,
-  },
 ]

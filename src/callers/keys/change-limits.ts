@@ -1,7 +1,10 @@
-import { type TSchema, Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import type { KeyLimits } from '#domain/key-limits.ts'
+import { toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { parseInstant } from '#lib/instant.ts'
 import { named } from '#lib/schema.ts'
-import { startOfDay, unixNow } from '#lib/time.ts'
+import { startOfDay, toIso, unixNow } from '#lib/time.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import {
@@ -12,32 +15,38 @@ import {
   useAuthority,
 } from './authorise.ts'
 import { type Key, lockKey } from './key-store.ts'
-import { applyLimits, limitsInput, loosened } from './limit-changes.ts'
-import { setLimits, showLimits } from './limits.ts'
+import { setLimits } from './limits.ts'
 import { NO_STORE, ProofBody } from './manage-keys.ts'
 import { publicIdInPath } from './parameters.ts'
-import { readPaidCalls } from './spending-caps.ts'
+import { readSpent } from './spending-caps.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
-const OrNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-
 const KeyLimitsAnswer = named('KeyLimits', {
-  limits: named('KeyLimitValues', {
-    dailyPaidCalls: OrNull(Type.Integer()),
-    monthlyPaidCalls: OrNull(Type.Integer()),
-    endpoints: OrNull(Type.Array(Type.String())),
-    origins: OrNull(Type.Array(Type.String())),
-    addresses: OrNull(Type.Array(Type.String())),
-    expiresAt: OrNull(Type.String({ format: 'date-time' })),
-    lowBalanceUsd: OrNull(Type.Number()),
+  dailyCapUsd: Type.Union([Type.Number(), Type.Null()]),
+  expiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  spentTodayUsd: Type.Number({
+    description: 'Of the UTC day, by this key and those that it replaced.',
   }),
-  paidCallsToday: Type.Integer({ description: 'Of this key and those that it replaced.' }),
-  paidCallsThisMonth: Type.Integer({ description: 'UTC, as the day.' }),
 })
 
-export interface LimitsDeps extends KeyDeps {
-  readonly dataPaths: readonly string[]
-}
+const USD_MAX = 1_000_000
+
+const LimitsBody = Type.Object(
+  {
+    ...ProofBody.properties,
+    dailyCapUsd: Type.Optional(
+      Type.Union([Type.Number({ minimum: 0, maximum: USD_MAX }), Type.Null()], {
+        description: 'US dollars that paid calls may cost in a UTC day.',
+      }),
+    ),
+    expiresAt: Type.Optional(
+      Type.Union([Type.String({ maxLength: 64 }), Type.Null()], {
+        description: 'When the key ends (RFC 3339).',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
 
 const LIMITS_ROUTE = {
   path: '/api/keys/{publicId}/limits',
@@ -47,14 +56,14 @@ const LIMITS_ROUTE = {
   parameters: { publicId: publicIdInPath },
 } as const
 
-export function readLimitsRoute(deps: LimitsDeps): Route {
+export function readLimitsRoute(deps: KeyDeps): Route {
   return defineRoute({
     ...LIMITS_ROUTE,
     method: 'GET',
     operationId: 'getKeyLimits',
     summary: 'Read the limits of a key',
     description: 'Send the key itself as Bearer. null is not limited.',
-    answers: { 200: { description: 'The limits, and what was paid.', schema: KeyLimitsAnswer } },
+    answers: { 200: { description: 'The limits, and what was spent.', schema: KeyLimitsAnswer } },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
     async handle({ parameters: { publicId }, caller }) {
       const input = { action: 'limits', caller, proof: {}, named: { key: publicId } } as const
@@ -71,7 +80,7 @@ export function readLimitsRoute(deps: LimitsDeps): Route {
   })
 }
 
-export function changeLimitsRoute(deps: LimitsDeps): Route {
+export function changeLimitsRoute(deps: KeyDeps): Route {
   return defineRoute({
     ...LIMITS_ROUTE,
     method: 'POST',
@@ -79,10 +88,7 @@ export function changeLimitsRoute(deps: LimitsDeps): Route {
     summary: 'Limit a key',
     description:
       'Members that are not sent stay as they are; null removes a limit. The key itself as Bearer may only tighten; anything that allows more needs the signed text of GET /api/keys/message?action=limits. Other replicas follow within a second.',
-    body: Type.Object(
-      { ...ProofBody.properties, ...limitsInput(deps.dataPaths) },
-      { additionalProperties: false },
-    ),
+    body: LimitsBody,
     answers: { 200: { description: 'The limits from now on.', schema: KeyLimitsAnswer } },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked'],
     async handle({ parameters: { publicId }, caller, body }) {
@@ -125,8 +131,55 @@ function refuseLoosening(limits: readonly string[]): Refusal {
   )
 }
 
+/** Members that are not sent stay; null removes a limit. */
+function applyLimits(
+  before: KeyLimits,
+  { dailyCapUsd, expiresAt }: Pick<Static<typeof LimitsBody>, 'dailyCapUsd' | 'expiresAt'>,
+  nowUnix: number,
+): KeyLimits | Refusal {
+  const { spentBefore } = before
+  const expiresMs = expiresAt == null ? undefined : parseInstant(expiresAt)
+  if (expiresAt != null && (expiresMs === undefined || expiresMs <= nowUnix * 1000))
+    return refuse('invalid_body', 'expiresAt must be a time to come', {
+      errors: [
+        {
+          in: 'body',
+          name: 'expiresAt',
+          reason: 'must be a time to come, such as 2030-01-31T00:00:00Z',
+        },
+      ],
+    })
+  const cap =
+    dailyCapUsd === undefined
+      ? before.dailyCapMicroUsd
+      : dailyCapUsd === null
+        ? undefined
+        : BigInt(Math.round(dailyCapUsd * 1e6))
+  const expiresUnix =
+    expiresAt === undefined ? before.expiresUnix : expiresMs && Math.floor(expiresMs / 1000)
+  return {
+    ...(cap !== undefined && { dailyCapMicroUsd: cap }),
+    ...(expiresUnix !== undefined && { expiresUnix }),
+    ...(spentBefore !== undefined && { spentBefore }),
+  }
+}
+
+/** The limits that would allow more than before: only the wallet may change them so. */
+function loosened(before: KeyLimits, after: KeyLimits): readonly string[] {
+  const isMore = <T extends number | bigint>(now: T | undefined, then: T | undefined) =>
+    then !== undefined && (now === undefined || now > then)
+  return [
+    ...(isMore(after.dailyCapMicroUsd, before.dailyCapMicroUsd) ? ['dailyCapUsd'] : []),
+    ...(isMore(after.expiresUnix, before.expiresUnix) ? ['expiresAt'] : []),
+  ]
+}
+
 async function show(connection: Connection, key: Key, nowUnix: number) {
-  const paid = await readPaidCalls(connection, startOfDay(nowUnix), [key])
-  const { ofDay = 0, ofMonth = 0 } = paid.get(key.publicId) ?? {}
-  return { limits: showLimits(key.limits), paidCallsToday: ofDay, paidCallsThisMonth: ofMonth }
+  const spent = await readSpent(connection, startOfDay(nowUnix), [key])
+  const { dailyCapMicroUsd, expiresUnix } = key.limits ?? {}
+  return {
+    dailyCapUsd: dailyCapMicroUsd === undefined ? null : toUsd(dailyCapMicroUsd),
+    expiresAt: expiresUnix === undefined ? null : toIso(expiresUnix),
+    spentTodayUsd: toUsd(spent.get(key.publicId) ?? 0n),
+  }
 }

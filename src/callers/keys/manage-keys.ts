@@ -26,7 +26,7 @@ import type { Action } from './message.ts'
 import { NewKey, SIGNED_FIELDS } from './mint.ts'
 import { moveWholeBalance } from './move-whole-balance.ts'
 import { publicIdInPath } from './parameters.ts'
-import { readPaidCalls } from './spending-caps.ts'
+import { readSpent } from './spending-caps.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
 export const ProofBody = Type.Object(
@@ -115,16 +115,15 @@ export function rotateRoute(deps: KeyDeps): Route {
   })
 }
 
-/** Carries over the limits and what was paid so far. */
+/** Carries over the limits and what was spent today. */
 async function carryLimits(
   connection: Connection,
   key: Key,
   nowUnix: number,
 ): Promise<KeyLimits | undefined> {
   const day = startOfDay(nowUnix)
-  const paid = (await readPaidCalls(connection, day, [key])).get(key.publicId)
-  if (paid === undefined || paid.ofMonth === 0) return key.limits
-  return { ...key.limits, paidBefore: { day, ...paid } }
+  const microUsd = (await readSpent(connection, day, [key])).get(key.publicId) ?? 0n
+  return microUsd === 0n ? key.limits : { ...key.limits, spentBefore: { day, microUsd } }
 }
 
 export function labelRoute(deps: KeyDeps): Route {

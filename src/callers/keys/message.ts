@@ -15,7 +15,6 @@ export const ACTIONS = [
   'link-payer',
   'label',
   'limits',
-  'webhook-secret',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]
@@ -34,7 +33,6 @@ const FORMS: Readonly<
   'move-balance': { title: 'move a prepaid balance', fields: ['address', 'key', 'to', 'issued'] },
   label: { title: 'rename an API key', fields: ['address', 'key', 'issued'] },
   limits: { title: 'change the limits of an API key', fields: ['address', 'key', 'issued'] },
-  'webhook-secret': { title: 'show the secret of a webhook', fields: ['address', 'key', 'issued'] },
   'link-payer': {
     title: 'credit my payment to an API key',
     fields: ['address', 'chain', 'transaction', 'key', 'issued'],

@@ -102,7 +102,7 @@ onPostgres(
     const call = { method: 'POST', path, ...bearer(key.secret) } as const
     const limiting = harness.call('/api/keys/{publicId}/limits', {
       ...call,
-      body: { dailyPaidCalls: 0 },
+      body: { dailyCapUsd: 0 },
     })
     await untilWaiting(engine, 1, limiting)
     const rotating = harness.rotate(key)
@@ -112,6 +112,6 @@ onPostgres(
     assert.equal(codeOf(await limiting), 200)
     const newest = await callerOf(harness, (await rotating).secret)
     assert.ok(newest.kind === 'keyed')
-    assert.equal(newest.limits?.dailyPaidCalls, 0)
+    assert.equal(newest.limits?.dailyCapMicroUsd, 0n)
   },
 )

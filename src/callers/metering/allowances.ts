@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache'
-import { readGrantedQuotas } from '#callers/keys/granted-quotas.ts'
 import { padded } from '#callers/keys/padded.ts'
 import type { Address } from '#domain/address.ts'
 import { type Allowance, type Quotas, type WalletTier, walletTiers } from '#domain/tier.ts'
@@ -32,22 +31,18 @@ interface Word {
   readonly writtenUnix: number
 }
 
-/** Throws StoreError when granted quotas cannot be read. */
 export function createAllowances(deps: AllowancesDeps): (wallet: Address) => Promise<Allowance> {
   const words = new LRUCache<Address, Word>({ max: HELD_MAX })
   const recall = batchLoader((wallets: readonly Address[]) => readWords(deps, wallets))
   const judging = { ...deps, words, recall }
-  const findGranted = batchLoader((wallets: readonly Address[]) =>
-    readGrantedQuotas(deps.engine, wallets, unixNow(deps.clock)),
-  )
   const allowances = new TtlCache<Allowance>({
     ...deps,
     max: HELD_MAX,
     ttlMs: ALLOWANCE_TTL_MS,
   })
   const allow = async (wallet: Address): Promise<Allowance> => {
-    const [tier, granted = 0] = await Promise.all([judge(judging, wallet), findGranted(wallet)])
-    return { tier, dailyQuota: Math.max(deps.quotas[tier], granted) }
+    const tier = await judge(judging, wallet)
+    return { tier, dailyQuota: deps.quotas[tier] }
   }
   return (wallet) => allowances.get(wallet, () => allow(wallet))
 }

@@ -1,4 +1,5 @@
-import { changeLimitsRoute, type LimitsDeps, readLimitsRoute } from '#callers/keys/change-limits.ts'
+import type { KeyDeps } from '#callers/keys/authorise.ts'
+import { changeLimitsRoute, readLimitsRoute } from '#callers/keys/change-limits.ts'
 import { type GateDeps, gateRoute } from '#callers/keys/gate-route.ts'
 import { listRoute } from '#callers/keys/list-keys.ts'
 import {
@@ -14,11 +15,7 @@ import type { Route } from '#route/route.ts'
 import { type UsageDeps, usageRoute } from './usage/usage.ts'
 import { usageHistoryRoute } from './usage/usage-history.ts'
 
-export interface CallerRoutesDeps
-  extends LimitsDeps,
-    MessageDeps,
-    UsageDeps,
-    Omit<GateDeps, 'gate'> {}
+export interface CallerRoutesDeps extends KeyDeps, MessageDeps, UsageDeps, Omit<GateDeps, 'gate'> {}
 
 export function callerRoutes(deps: CallerRoutesDeps): readonly Route[] {
   const { gate } = deps

@@ -10,7 +10,7 @@ export interface JobDeps {
   readonly ecosystem: Ecosystem
   /** The accounts of the leader: a write fails once another process leads. */
   readonly stores: Pick<Stores, 'register' | 'accounts'>
-  readonly settings: Pick<Settings, 'settling' | 'signingKeys' | 'webhookPrivate'>
+  readonly settings: Pick<Settings, 'settling' | 'webhookPrivate'>
   readonly leader: Pick<Leader, 'leads'>
   readonly clock: Clock
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>

@@ -4,7 +4,7 @@ import { type SettlingFacts, settlingOf } from '../settling.ts'
 
 /** What decides which jobs an installation has. */
 export interface JobFacts extends SettlingFacts {
-  readonly settings: Pick<Settings, 'settling' | 'signingKeys'>
+  readonly settings: Pick<Settings, 'settling'>
 }
 
 /** What a leader does again and again. */

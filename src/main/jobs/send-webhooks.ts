@@ -11,18 +11,16 @@ import { LeadLostError } from '#operations/jobs/leader.ts'
 import type { KeyedCaller } from '#serving/webhooks/charge-event.ts'
 import { Delivery } from '#serving/webhooks/delivery.ts'
 import { POST_TIMEOUT_MS, resolveName } from '#serving/webhooks/post-event.ts'
-import { openSigningKeys } from '../open-signing-keys.ts'
 import type { JobDeps } from './job-deps.ts'
 
 /** What one process needs to send events; its runs do not wait for receivers. */
-export async function openSending(deps: JobDeps, signingKeys: string): Promise<Delivery> {
+export function openSending(deps: JobDeps): Delivery {
   const { ecosystem, stores, settings, clock, logger } = deps
   return new Delivery({
     ...stores,
     ecosystem,
     clock,
     pricePerCall: ecosystem.pricePerCall,
-    keys: await openSigningKeys(signingKeys),
     callersOf: openCallers(deps),
     allowPrivate: settings.webhookPrivate,
     resolve: resolveName,

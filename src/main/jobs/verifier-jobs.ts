@@ -1,5 +1,4 @@
 import { readIndexStatus } from '#chains/indexer/status.ts'
-import { closeSpendDays } from '#ledger/close-spend-days.ts'
 import type { OpenJob } from '#operations/jobs/run-jobs.ts'
 import { createAnomalyReport } from '../roles/report-mappings.ts'
 import type { JobDeps } from './job-deps.ts'
@@ -60,21 +59,10 @@ export const VERIFIER_JOBS: readonly ListedJob<VerifierDeps>[] = [
     everySeconds: 1,
     budgetSeconds: 30,
     whileFailing: 'events reach webhooks late',
-    isWanted: ({ settings }) => settings.signingKeys !== undefined,
-    async open(deps) {
-      const delivery = await openSending(deps, deps.settings.signingKeys ?? '')
+    open(deps) {
+      const delivery = openSending(deps)
       deps.onEnd(() => delivery.stop())
       return () => delivery.pass()
-    },
-  },
-  {
-    name: 'days',
-    everySeconds: 10,
-    budgetSeconds: 60,
-    whileFailing: 'statements of finished days are not ready',
-    open({ stores, clock }) {
-      const deps = { engine: stores.accounts, clock }
-      return (signal) => closeSpendDays(deps, signal)
     },
   },
   {

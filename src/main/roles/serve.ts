@@ -40,7 +40,6 @@ export interface ServeInput
   /** Shows RPC hosts, so it is for the metrics port only. */
   operatorReadiness(): Promise<Readiness>
   /** Public keys of signatures, as a key set (RFC 7517). */
-  readonly jwks?: object | undefined
   /** Undefined switches metrics off. */
   readonly metrics: Metrics | undefined
 }
@@ -73,7 +72,7 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
     routes,
     pages: [
       statusPage(input, input.facts.name),
-      ...documentPages({ clock, facts: input.facts, routes, jwks: input.jwks }),
+      ...documentPages({ clock, facts: input.facts, routes }),
       ...sitePages({ ...input, clock, routes, ...siteFactsOf(input.facts) }),
     ],
     clock,

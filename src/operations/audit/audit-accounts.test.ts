@@ -271,7 +271,7 @@ onBoth(
     const found = await auditTwice(engine, () => world.call(key, 1))
     const wrong = found.filter((each) => each.startsWith('a stored balance'))
     assert.deepEqual(wrong, [
-      `a stored balance is the sum of its postings less the spend not yet posted: ${account}: expected 4800, found 4807`,
+      `a stored balance is the sum of its postings less what its calls cost: ${account}: expected 4800, found 4807`,
     ])
   },
 )

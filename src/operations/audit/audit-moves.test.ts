@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { bucketAccount, keyAccount, REVENUE } from '#ledger/account.ts'
+import { bucketAccount, keyAccount } from '#ledger/account.ts'
 import { type Entry, post } from '#ledger/post.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
@@ -52,7 +52,7 @@ onBoth('the audit names money that moved to another wallet or without a cause', 
   const payer = `0x${'aa'.repeat(20)}`
   const thefts: Record<string, MoveInput> = {
     'move:x': { from: rich, to: keyAccount(stranger.publicId), microUsd: 1n },
-    'move:y': { from: REVENUE, to: rich, microUsd: 2n },
+    'move:y': { from: 'chain_in:8453', to: rich, microUsd: 2n },
     'move:z': { from: rich, to: keyAccount(old.publicId), microUsd: 3n },
     [`move:rotate:${old.publicId}`]: { from: rich, to: keyAccount(old.publicId), microUsd: 4n },
     'move:b': { from: rich, to: bucketAccount('192.0.2.1'), microUsd: 6n },

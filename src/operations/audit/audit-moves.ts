@@ -23,7 +23,7 @@ export const moveChecks: readonly Check[] = [
           on taken.account like 'key:%' and source.public_id = substr(taken.account, 5)
         left join keys as target
           on given.account like 'key:%' and target.public_id = substr(given.account, 5)
-      where entries.kind not in ('credit', 'reversal', 'calls', 'grant') and not (
+      where entries.kind not in ('credit', 'reversal') and not (
         entries.kind = 'move' and coalesce(taken.micro_usd < 0, 1 = 0)
         and not exists (
           select 1 from postings where postings.entry_id = entries.id and postings.line > 1)

@@ -5,7 +5,6 @@ const EXPOSED = [
   'X-RateLimit-Reset',
   'X-RateLimit-Tier',
   'X-RateLimit-Source',
-  'X-Balance-Low',
   'X-Request-Id',
   'X-Ignored-Parameters',
   'RateLimit-Policy',

@@ -26,9 +26,7 @@ export interface DocumentInput {
 const UNFINISHED_MS = 10_000
 
 /** OpenAPI, interactive docs, /llms.txt and error pages. */
-export function documentPages(
-  input: DocumentInput & { readonly clock: Clock; readonly jwks?: object | undefined },
-): readonly Page[] {
+export function documentPages(input: DocumentInput & { readonly clock: Clock }): readonly Page[] {
   const openapi = livePage(input, {
     path: '/openapi.json',
     contentType: 'application/json; charset=utf-8',
@@ -46,7 +44,6 @@ export function documentPages(
       },
     ),
     ...discoveryPages(input),
-    ...jwksPages(input.jwks),
     ...scalarPages(input.facts),
     staticPage({
       path: PLAIN_STYLE_PATH,
@@ -97,12 +94,6 @@ function discoveryPages({ facts, routes }: DocumentInput): readonly Page[] {
   })
   const contentType = 'application/json; charset=utf-8'
   return [staticPage({ path: '/.well-known/x402', contentType, text })]
-}
-
-function jwksPages(jwks: object | undefined): readonly Page[] {
-  if (jwks === undefined) return []
-  const contentType = 'application/jwk-set+json'
-  return [staticPage({ path: '/.well-known/jwks.json', contentType, text: JSON.stringify(jwks) })]
 }
 
 /** `live`: answers of now, instead of captured ones. */

@@ -21,9 +21,6 @@ const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   'X-RateLimit-Reset': count('Unix seconds of the next reset (00:00 UTC)'),
   'X-RateLimit-Tier': text("The caller's tier", { enum: tiers.map(({ name }) => name) }),
   'X-RateLimit-Source': text('What paid for the call', { enum: ['quota', 'prepaid'] }),
-  'X-Balance-Low': optional(
-    text('The prepaid balance is below what the owner of the key set', { const: 'true' }),
-  ),
   'RateLimit-Policy': text('IETF form of the quota', {
     pattern: '^"daily";q=[0-9]+;w=86400$',
     examples: ['"daily";q=2000;w=86400'],
@@ -74,14 +71,7 @@ const ofPayments: readonly string[] = ['PAYMENT-REQUIRED', ...paymentResponses]
 export const ANSWER_HEADERS = {
   free: everywhere,
   paid: [...everywhere, ...paymentResponses],
-  metered: [
-    ...everywhere,
-    'X-RateLimit-Source',
-    'X-Balance-Low',
-    'ETag',
-    'Link',
-    ...paymentResponses,
-  ],
+  metered: [...everywhere, 'X-RateLimit-Source', 'ETag', 'Link', ...paymentResponses],
   payment: [...everywhere, 'PAYMENT-REQUIRED', ...paymentResponses],
 }
 

@@ -1,4 +1,3 @@
-import { refuseUse } from '#callers/keys/limits.ts'
 import { refuseSpending } from '#callers/keys/spending-caps.ts'
 import type { Admission, Meter } from '#callers/metering/meter/admission.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
@@ -168,7 +167,7 @@ async function chargedByMinute(
   const identify = async () => {
     if (headers.authorization === undefined) return facts.caller
     const caller = await deps.identify(headers, facts.addressBucket)
-    return caller.kind === 'refusal' ? caller : (refuseByLimits(facts, caller) ?? caller)
+    return caller
   }
   const failed = (error: unknown) => reportFailure(deps, error, facts.requestId)
   return { ...outgoing, stream: chargeMinutes(deps, { facts, identify, failed, open }) }
@@ -203,7 +202,6 @@ function stamp(
 ): Outgoing {
   if (settledHeaders !== undefined) pushHeaders(outgoing.headers, settledHeaders)
   if (admission !== undefined) outgoing.headers.push('X-RateLimit-Source', admission.source)
-  if (admission?.isBalanceLow === true) outgoing.headers.push('X-Balance-Low', 'true')
   stampRateLimit(outgoing.headers, rateLimit, deps.clock())
   return outgoing
 }
@@ -216,7 +214,7 @@ async function identify(deps: PipelineDeps, exchange: Exchange): Promise<Refusal
   const caller = await deps.identify(incoming.headers, addressBucket)
   if (caller.kind === 'refusal') return caller
   exchange.caller = caller
-  return refuseByLimits(exchange, caller)
+  return undefined
 }
 
 /** A key may be revoked or restricted while its call waits or works. */
@@ -228,16 +226,6 @@ async function identifyAgain(deps: PipelineDeps, exchange: Exchange): Promise<Re
   const ageMs = Math.abs(deps.clock() - exchange.identifiedMs)
   if (ageMs <= IDENTITY_AGE_MAX_MS) return undefined
   return identify(deps, exchange)
-}
-
-/** Each minute of a stream asks again. */
-function refuseByLimits(
-  { route, addressBucket, incoming }: Exchange,
-  caller: Caller,
-): Refusal | undefined {
-  if (caller.kind !== 'keyed' || caller.limits === undefined) return undefined
-  const path = route.metered ? route.path : undefined
-  return refuseUse(caller.limits, { addressBucket, origin: incoming.headers.origin, path })
 }
 
 function parse(

@@ -1,6 +1,4 @@
 import { findKey, lockSuccessor } from '#callers/keys/key-store.ts'
-import { hasCap } from '#callers/keys/limits.ts'
-import { capLeft, readPaidCalls } from '#callers/keys/spending-caps.ts'
 import { decideBatch } from '#callers/metering/meter/decide-batch.ts'
 import { lockUsageDay } from '#callers/metering/meter/meter-statements.ts'
 import type { Caller } from '#domain/caller.ts'
@@ -50,11 +48,5 @@ export async function canPay(
   const day = startOfDay(unixNow(clock))
   const batch = { admits: [], readers: [caller], day, pricePerCall }
   const { rateLimits } = await decideBatch(connection, batch)
-  const [own] = rateLimits
-  if (own === undefined || own.remaining > 0) return own !== undefined
-  if (own.prepaidBalance < pricePerCall) return false
-  const { publicId, limits } = caller
-  if (!hasCap(limits)) return true
-  const paid = await readPaidCalls(connection, day, [{ publicId, limits }])
-  return (capLeft(limits ?? {}, day, paid.get(publicId))?.paidCalls ?? 1) > 0
+  return rateLimits[0] !== undefined && rateLimits[0].refused === undefined
 }

@@ -5,7 +5,6 @@ import { nextMidnight, startOfDay, unixNow } from '#lib/time.ts'
 import { WHOLE } from '#serving/stream/feed-rows.ts'
 import type { Engine } from '#store/engine.ts'
 import { type ChargeDeps, canPay, type KeyedCaller } from './charge-event.ts'
-import { lowBalanceEvent } from './low-balance.ts'
 import { recordDelivery, UNPAID_RETRY_MS } from './record-delivery.ts'
 import { type Position, type Scan, storedPosition } from './scan.ts'
 import { type SendDeps, sendEvent, type WebhookEvent } from './send-event.ts'
@@ -76,11 +75,9 @@ export async function deliverNext(
 }
 
 async function nextEvent(
-  { register, accounts }: DeliverDeps,
-  { webhook, caller, scan }: DeliverInput,
+  { register }: DeliverDeps,
+  { webhook, scan }: DeliverInput,
 ): Promise<Next | undefined> {
-  const low = await lowBalanceEvent(accounts, webhook, caller)
-  if (low !== undefined) return { event: low, isFree: true, changes: { isLowTold: true } }
   const found = await scan.find()
   if (found.kind === 'end' || found.kind === 'behind') return undefined
   if (found.kind === 'lost') {
@@ -88,7 +85,7 @@ async function nextEvent(
     if (end === undefined) return undefined
     const { id, cursor, finalUnix } = webhook
     const data = JSON.stringify({ ...WHOLE, sinceUnix: finalUnix })
-    const event = { id: `${id}-reset-${idOf(cursor ?? '')}`, type: 'feed.reset', data }
+    const event = { id: `${id}-reset-${idOf(cursor)}`, type: 'feed.reset', data }
     return { event, isFree: true, changes: { cursor: showCursor(end) } }
   }
   const { change, kind, json, cursor } = found.item
@@ -108,9 +105,7 @@ function idOf(cursor: string): string {
   return cursor.replaceAll('.', '-')
 }
 
-/** Events are those of the stream. */
 async function whyUnpaid(deps: DeliverDeps, caller: KeyedCaller): Promise<string | undefined> {
-  if (caller.limits?.endpoints?.includes('/api/stream') === false) return 'key_not_allowed'
   const isPaid = await deps.accounts.snapshot((reads) => canPay(reads, deps, caller))
   return isPaid ? undefined : 'payment_required'
 }

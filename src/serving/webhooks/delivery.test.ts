@@ -134,7 +134,7 @@ guarantee(
 )
 
 guarantee(
-  'a webhook ends with its key in whatever state it is, and a challenge does not keep it due',
+  'a webhook ends with its key in whatever state it is',
   async (world) => {
     const key = await world.callers.mint()
     const receiver = await world.receiver()
@@ -207,23 +207,26 @@ guarantee(
   onBoth,
 )
 
-guarantee('410 disables, and a new challenge goes on at the same event', async (world, feed) => {
-  const key = await world.callers.mint()
-  const receiver = await world.receiver()
-  const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
-  receiver.behave = (response) => response.writeHead(410).end()
-  await feed.burn()
-  await world.deliver()
-  const { state, reason } = await world.show(key, webhookId)
-  assert.deepEqual([state, reason], ['disabled', 'gone'])
-  receiver.behave = (response) => response.writeHead(204).end()
-  await world.call(key, 'challengeWebhook', { webhookId })
-  await world.deliver()
-  await feed.burn()
-  await world.deliver()
-  const ids = receiver.events.map(({ id }) => id)
-  assert.deepEqual([ids.length, new Set(ids).size], [3, 2])
-})
+guarantee(
+  '410 disables, and once enabled again it goes on at the same event',
+  async (world, feed) => {
+    const key = await world.callers.mint()
+    const receiver = await world.receiver()
+    const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
+    receiver.behave = (response) => response.writeHead(410).end()
+    await feed.burn()
+    await world.deliver()
+    const { state, reason } = await world.show(key, webhookId)
+    assert.deepEqual([state, reason], ['disabled', 'gone'])
+    receiver.behave = (response) => response.writeHead(204).end()
+    await world.call(key, 'enableWebhook', { webhookId })
+    await world.deliver()
+    await feed.burn()
+    await world.deliver()
+    const ids = receiver.events.map(({ id }) => id)
+    assert.deepEqual([ids.length, new Set(ids).size], [3, 2])
+  },
+)
 
 guarantee(
   'a reset of the feed is told, for free, and what follows it comes',
@@ -310,7 +313,7 @@ guarantee(
     const { state, reason, lastAnswer } = await world.show(key, webhookId)
     assert.deepEqual([state, reason, lastAnswer?.answer], ['disabled', 'failing', '302'])
     receiver.behave = (response) => response.writeHead(204).end()
-    await world.call(key, 'challengeWebhook', { webhookId })
+    await world.call(key, 'enableWebhook', { webhookId })
     await world.deliver()
     assert.equal(new Set(receiver.events.map(({ id }) => id)).size, 1)
     assert.deepEqual(await world.counted(key), { used: 1, paid: 0 })

@@ -6,13 +6,12 @@ import { readOtherParts } from '#chains/indexer/indexed-config/tables.ts'
 import { unixNow } from '#lib/time.ts'
 import { SharedPages } from '#serving/stream/shared-pages.ts'
 import type { Filter } from '#serving/stream/stream-parameters.ts'
-import { challengeWebhook } from './challenge.ts'
 import type { Callers } from './charge-event.ts'
 import { type DeliverDeps, deliverNext } from './deliver-next.ts'
 import { followKeys } from './follow-keys.ts'
 import { Scan, storedPosition } from './scan.ts'
 import { takeTurns } from './take-turns.ts'
-import { mayBeChallenged, type Webhook } from './webhook.ts'
+import type { Webhook } from './webhook.ts'
 import { readFilter } from './webhook-filter.ts'
 import { changeWebhook, dueWebhooks } from './webhook-store.ts'
 
@@ -37,10 +36,10 @@ const TURN_MS = 1_000
 /** How long a pass reads the feed; webhooks far behind take turns with the others. */
 const LOOK_MS = 500
 
-/** A due webhook, and what it waits for; none for a challenge. */
+/** A due webhook, and what it waits for. */
 interface Look {
   readonly webhook: Webhook
-  readonly scan: Scan | undefined
+  readonly scan: Scan
   readonly isReady: boolean
   /** There is more of the feed than one look reads. */
   readonly isBehind: boolean
@@ -120,15 +119,12 @@ export class Delivery {
     for (const webhook of due) {
       if (performance.now() - startedMs > LOOK_MS) break
       const { filter } = this.#filters.memo(webhook.filter)
-      if (mayBeChallenged(webhook))
-        looks.push({ webhook, scan: undefined, isReady: true, isBehind: false })
-      else if (filter === undefined) await this.#disable(webhook)
+      if (filter === undefined) await this.#disable(webhook)
       else {
         const scan = new Scan(this.#pages, filter, webhook)
         const { kind } = await scan.find()
-        const isLow = webhook.lowUnix !== null && !webhook.isLowTold
         const isBehind = kind === 'behind'
-        looks.push({ webhook, scan, isReady: isLow || !(isBehind || kind === 'end'), isBehind })
+        looks.push({ webhook, scan, isReady: !isBehind && kind !== 'end', isBehind })
       }
     }
     return looks
@@ -149,7 +145,7 @@ export class Delivery {
     for (let from = 0; from < looks.length; from += STORED_AT_ONCE)
       await accounts.write(async (connection) => {
         for (const { webhook, scan } of looks.slice(from, from + STORED_AT_ONCE)) {
-          const passed = scan?.at && storedPosition(scan.at)
+          const passed = scan.at && storedPosition(scan.at)
           await changeWebhook(connection, webhook, { ...passed, dueMs: clock() })
         }
       })
@@ -162,21 +158,18 @@ export class Delivery {
     this.#underWay.set(webhook.id, { webhook, done })
   }
 
-  async #serve(webhook: Webhook, scan: Scan | undefined, callers: Callers): Promise<void> {
+  async #serve(webhook: Webhook, scan: Scan, callers: Callers): Promise<void> {
     const caller = callers.get(webhook.publicId)
     if (caller === undefined) return
-    if (scan === undefined) await challengeWebhook(this.#deps, webhook)
-    else {
-      const startedMs = performance.now()
-      let own: Webhook | undefined = webhook
-      while (own !== undefined && performance.now() - startedMs <= TURN_MS)
-        own = await deliverNext(this.#deps, { webhook: own, caller, scan })
-    }
+    const startedMs = performance.now()
+    let own: Webhook | undefined = webhook
+    while (own !== undefined && performance.now() - startedMs <= TURN_MS)
+      own = await deliverNext(this.#deps, { webhook: own, caller, scan })
   }
 }
 
 /** Whether its progress is stored now. */
 function isWorth({ webhook, scan, isReady, isBehind }: Look, isTime: boolean): boolean {
-  if (isReady || scan?.at === undefined) return false
+  if (isReady || scan.at === undefined) return false
   return isBehind || (isTime && showCursor(scan.at.cursor) !== webhook.cursor)
 }

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { sql } from '#store/sql.ts'
-import { bodyOf } from '#test/callers/callers-harness.ts'
 import { testsOnFeed } from '#test/webhooks/tests-on-feed.ts'
-import { readStart } from './challenge.ts'
 
 const guarantee = testsOnFeed()
 
@@ -34,21 +32,6 @@ guarantee('a made-up place in a range is a cursor that is lost', async (world) =
     receiver.events.map(({ type }) => type),
     ['feed.reset'],
   )
-})
-
-guarantee('a challenge waits until there is a feed', async (world, feed) => {
-  const key = await world.callers.mint()
-  const receiver = await world.receiver()
-  const { url } = receiver
-  bodyOf(await world.call(key, 'registerWebhook', { body: { url, filter: {} } }))
-  const value = async (work: typeof readStart) =>
-    work === readStart ? undefined : feed.register.snapshot(work)
-  const register = Object.create(feed.register, { snapshot: { value } })
-  await world.deliver(world.deliverer({ register }))
-  const states = () => world.engine.read(sql`select state from webhooks`)
-  assert.deepEqual(await states(), [{ state: 'unverified' }])
-  await world.deliver(world.deliverer())
-  assert.deepEqual(await states(), [{ state: 'active' }])
 })
 
 guarantee('a cursor moves past what does not match, and is stored in bulk', async (world, feed) => {

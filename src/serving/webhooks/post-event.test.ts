@@ -13,9 +13,9 @@ const open: PostDeps = {
   timeoutMs: 60_000,
 }
 
-function post(url: string, deps: Partial<PostDeps> = {}, readsBody = true) {
+function post(url: string, deps: Partial<PostDeps> = {}) {
   const { signal } = new AbortController()
-  return postEvent({ ...open, ...deps }, { url, payload: '{}', headers: {}, readsBody, signal })
+  return postEvent({ ...open, ...deps }, { url, payload: '{}', headers: {}, signal })
 }
 
 async function withServer(answer: RequestListener, work: (port: number) => Promise<void>) {
@@ -122,7 +122,7 @@ test('a redirect is an answer, not a way', async () => {
   )
 })
 
-test('an endless body is cut, and costs neither memory nor the deadline', () =>
+test('an endless body is not read, and costs neither memory nor the deadline', () =>
   withServer(
     (_, response) => {
       const more = () => {
@@ -132,10 +132,8 @@ test('an endless body is cut, and costs neither memory nor the deadline', () =>
       more()
     },
     async (port) => {
-      const cut = await post(`http://a.example:${port}/`)
-      assert.ok(cut.kind === 'answered' && cut.body.length === 4_096)
-      const unread = await post(`http://a.example:${port}/`, {}, false)
-      assert.ok(unread.kind === 'answered' && unread.body === '')
+      const { kind } = await post(`http://a.example:${port}/`)
+      assert.equal(kind, 'answered')
     },
   ))
 

@@ -18,8 +18,6 @@ export interface PostInput {
   readonly url: string
   readonly payload: string
   readonly headers: Readonly<Record<string, string>>
-  /** Whether to read the body; else the answer ends with its status. */
-  readonly readsBody: boolean
   readonly signal: AbortSignal
 }
 
@@ -28,16 +26,11 @@ export type PostOutcome =
       readonly kind: 'answered'
       readonly status: number
       readonly retryAfterMs: number | undefined
-      /** The start of a 2xx body. */
-      readonly body: string
     }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** Covers all from the look-up of the name to the last byte read. */
+/** Covers all from the look-up of the name to the status. */
 export const POST_TIMEOUT_MS = 10_000
-
-/** Enough to echo a challenge. */
-const BODY_BYTES_MAX = 4_096
 
 /** Never rejects. The name is resolved once, and only what was checked is connected to. */
 export async function postEvent(deps: PostDeps, input: PostInput): Promise<PostOutcome> {
@@ -88,14 +81,9 @@ async function exchange(
   sending.end(input.payload)
   const response = await promise
   const status = response.statusCode ?? 0
-  const isGood = status >= 200 && status < 300
-  try {
-    const body = isGood && input.readsBody ? await readStart(response) : ''
-    const asked = status === 429 || status === 503 ? response.headers['retry-after'] : undefined
-    return { kind: 'answered', status, retryAfterMs: retryAfterMs(asked, Date.now()), body }
-  } finally {
-    sending.destroy()
-  }
+  sending.destroy()
+  const asked = status === 429 || status === 503 ? response.headers['retry-after'] : undefined
+  return { kind: 'answered', status, retryAfterMs: retryAfterMs(asked, Date.now()) }
 }
 
 function pinned(addresses: readonly string[]): LookupFunction {
@@ -105,22 +93,6 @@ function pinned(addresses: readonly string[]): LookupFunction {
     if (all === true) callback(null, list)
     else callback(null, first.address, first.family)
   }
-}
-
-/** A receiver that cuts its body off has still answered. */
-async function readStart(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let size = 0
-  try {
-    for await (const chunk of response) {
-      chunks.push(chunk)
-      size += chunk.length
-      if (size >= BODY_BYTES_MAX) break
-    }
-  } catch {
-    return ''
-  }
-  return Buffer.concat(chunks).subarray(0, BODY_BYTES_MAX).toString()
 }
 
 /** Codes only: texts of errors may show what an attacker asks about. */

@@ -35,7 +35,7 @@ export class Scan {
   at: Position | undefined
 
   constructor(pages: SharedPages, filter: Filter, { cursor, finalUnix }: Webhook) {
-    const parsed = parseCursor(cursor ?? '')
+    const parsed = parseCursor(cursor)
     this.#pages = pages
     this.#filter = filter
     this.at = parsed && { cursor: parsed, finalUnix }

@@ -1,11 +1,10 @@
 import { type Clock, toIso, unixNow } from '#lib/time.ts'
 import { type PostDeps, type PostOutcome, postEvent } from './post-event.ts'
 import type { Webhook } from './webhook.ts'
-import { type SecretKeys, signedHeaders } from './webhook-secret.ts'
+import { signedHeaders } from './webhook-secret.ts'
 
 export interface SendDeps extends PostDeps {
   readonly clock: Clock
-  readonly keys: SecretKeys
   /** Aborts what is being sent. */
   readonly signal: AbortSignal
 }
@@ -24,14 +23,14 @@ export interface WebhookEvent {
 export function sendEvent(
   deps: SendDeps,
   webhook: Webhook,
-  event: WebhookEvent & { readonly readsBody?: boolean },
+  event: WebhookEvent,
 ): Promise<PostOutcome> {
-  const { keys, clock, signal } = deps
-  const { id, type, data, readsBody = false } = event
-  const { id: webhookId, url } = webhook
+  const { clock, signal } = deps
+  const { id, type, data } = event
+  const { id: webhookId, url, secret } = webhook
   const unix = unixNow(clock)
   const facts = JSON.stringify({ type, timestamp: toIso(event.unix ?? unix), webhookId, url })
   const payload = `${facts.slice(0, -1)},"data":${data}}`
-  const headers = signedHeaders(keys, webhook, { id, unix, payload })
-  return postEvent(deps, { url, payload, headers, readsBody, signal })
+  const headers = signedHeaders(secret, { id, unix, payload })
+  return postEvent(deps, { url, payload, headers, signal })
 }

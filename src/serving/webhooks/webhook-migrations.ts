@@ -16,13 +16,10 @@ export const webhooksMigrations: readonly Migration[] = [
         daily_cap bigint,
         state text not null,
         reason text,
-        challenge text not null,
-        -- Where it is in the feed, and the newest final time that it was sent; null until it is active.
-        cursor text,
+        secret text not null,
+        -- Where it is in the feed, and the newest final time that it was sent.
+        cursor text not null,
         final_unix bigint,
-        -- Of its secret.
-        version bigint not null default 1,
-        rotated_unix bigint,
         -- Failed attempts in a row, and since when.
         attempts bigint not null default 0,
         failing_unix bigint,
@@ -33,8 +30,6 @@ export const webhooksMigrations: readonly Migration[] = [
         answer_unix bigint,
         cap_day bigint not null default 0,
         cap_calls bigint not null default 0,
-        low_unix bigint,
-        is_low_told smallint not null default 0,
         created_unix bigint not null
       );
       create index webhooks_by_key on webhooks (public_id, created_unix, id);

@@ -1,9 +1,7 @@
 import { Type } from 'typebox'
 import { mapOf, named } from '#lib/schema.ts'
-import type { SigningKeys } from '#lib/signing-keys.ts'
 import { toIso } from '#lib/time.ts'
 import { STATES, type Webhook } from './webhook.ts'
-import { secretOf } from './webhook-secret.ts'
 
 const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
   Type.Union([schema, Type.Null()])
@@ -17,19 +15,16 @@ export const WebhookRecord = named('Webhook', {
   filter: mapOf(Type.Union([Type.String(), Type.Number(), Type.Null()])),
   dailyCap: orNull(Type.Integer({ description: 'Paid events of a UTC day.' })),
   state: Type.Enum([...STATES], {
-    description:
-      '`unverified`: its URL has not answered the challenge; `unfunded`: quota and balance are empty; `failing`: the last attempt failed.',
+    description: '`unfunded`: quota and balance are empty; `failing`: the last attempt failed.',
   }),
   reason: Type.Union([Type.Null(), Type.String()], {
     description:
       'Why it is disabled (`gone` for 410, `failing` for a week) or ended (`key_revoked`, `key_expired`).',
   }),
   createdAt: Type.String(),
-  cursor: orNull(
-    Type.String({
-      description: 'The last event that was delivered or passed, as an id of the stream.',
-    }),
-  ),
+  cursor: Type.String({
+    description: 'The last event that was delivered or passed, as an id of the stream.',
+  }),
   finalUntil: orNull(
     Type.String({ description: 'All that is older was delivered and is final, on every chain.' }),
   ),
@@ -55,10 +50,6 @@ export const WebhookWithSecret = named('WebhookWithSecret', {
     description: 'Verifies signatures, as libraries of Standard Webhooks take it (`whsec_…`).',
   }),
 })
-
-export function withSecret(keys: Pick<SigningKeys, 'derive'>, webhook: Webhook) {
-  return { webhook: toWebhookRecord(webhook), secret: secretOf(keys, webhook) }
-}
 
 export function toWebhookRecord(webhook: Webhook) {
   const { answer, answerUnix, dueMs, state } = webhook

@@ -1,29 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
-import { AUTHORITY_REFUSALS } from '#callers/keys/authorise.ts'
-import { lockSuccessor, useMessage } from '#callers/keys/key-store.ts'
-import { checkSigned } from '#callers/keys/signed-message.ts'
+import { lockSuccessor } from '#callers/keys/key-store.ts'
 import { writeOrRefuse } from '#callers/keys/write-or-refuse.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { showCursor } from '#chains/indexer/feed/cursor.ts'
+import { readEnd } from '#chains/indexer/feed/read-feed.ts'
+import { finalOnAllChains } from '#chains/indexer/feed/write-feed.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
-import type { SigningKeys } from '#lib/signing-keys.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import { filterParameters } from '#serving/stream/stream-parameters.ts'
-import type { Engine } from '#store/engine.ts'
-import { newChallenge } from './challenge.ts'
+import type { Connection, Engine } from '#store/engine.ts'
 import type { KeyedCaller } from './charge-event.ts'
 import { keyOf, ownWebhook, ownWebhooks, webhookIdInPath } from './own-webhook.ts'
-import { mayBeChallenged, WEBHOOKS_PER_WALLET_MAX, type Webhook } from './webhook.ts'
+import { WEBHOOKS_PER_WALLET_MAX, type Webhook } from './webhook.ts'
 import { parseFilter } from './webhook-filter.ts'
-import {
-  OneWebhook,
-  toWebhookRecord,
-  WebhookRecord,
-  WebhookWithSecret,
-  withSecret,
-} from './webhook-record.ts'
+import { OneWebhook, toWebhookRecord, WebhookRecord, WebhookWithSecret } from './webhook-record.ts'
+import { newSecret } from './webhook-secret.ts'
 import {
   changeWebhook,
   countOfWallet,
@@ -37,7 +31,7 @@ export interface WebhooksDeps {
   readonly engine: Engine
   readonly ecosystem: Ecosystem
   readonly clock: Clock
-  readonly keys: SigningKeys
+  readonly register: Engine
   readonly allowPrivate: boolean
 }
 
@@ -47,10 +41,9 @@ export function webhookRoutes(deps: WebhooksDeps): readonly Route[] {
     registerRoute(deps),
     listRoute(deps),
     showRoute(deps),
-    challengeRoute(deps),
+    enableRoute(deps),
     deleteRoute(deps),
     rotateRoute(deps),
-    secretRoute(deps),
   ]
 }
 
@@ -97,19 +90,17 @@ function registerRoute(deps: WebhooksDeps): Route {
     operationId: 'registerWebhook',
     summary: 'Register a webhook',
     description:
-      'Events of /api/stream are sent to the URL, signed as Standard Webhooks (`v1`), once it has proven that it wants them: it gets one `webhook.challenge` at once, and must answer 2xx with `{"challenge": …}` of its data. Events come one after the other, in the order of the feed; each costs one call of the key, on its first 2xx. Twenty for each wallet. The secret is shown once.',
+      'Events of /api/stream are sent to the URL, signed as Standard Webhooks (`v1`). Events come one after the other, in the order of the feed; each costs one call of the key, on its first 2xx. Twenty for each wallet. The secret is shown once.',
     guard: 'webhook',
     parameters: {},
     body: registerBody(deps.ecosystem),
     answers: {
-      202: { description: 'Registered; the challenge follows.', schema: WebhookWithSecret },
+      201: { description: 'Registered; events from now on follow.', schema: WebhookWithSecret },
     },
-    refusals: ['webhook_limit_reached', 'key_not_allowed', 'key_revoked'],
+    refusals: ['webhook_limit_reached', 'key_revoked', 'data_not_ready'],
     async handle({ caller, body }) {
       const key = keyOf(caller)
       if (isRefusal(key)) return key
-      if (key.limits?.endpoints?.includes('/api/stream') === false)
-        return refuse('key_not_allowed', 'this key is limited to endpoints without /api/stream')
       const url = parseWebhookUrl(body.url, deps)
       if (typeof url === 'string')
         return refuse('invalid_body', `url ${url}`, {
@@ -118,16 +109,21 @@ function registerRoute(deps: WebhooksDeps): Route {
       const id = randomUUID()
       const filter = parseFilter(deps.ecosystem, body.filter ?? {})
       if (isRefusal(filter)) return filter
+      const start = await deps.register.snapshot(readStart)
+      if (start === undefined)
+        return refuse('data_not_ready', 'no block is indexed yet; register again in a moment')
+      const secret = newSecret()
       const webhook: Partial<Webhook> = {
+        ...start,
         id,
+        secret,
         url: url.href,
         description: body.description ?? null,
         filter: JSON.stringify(filter.effective),
-        challenge: newChallenge(),
         dailyCap: body.dailyCap ?? null,
         wallet: key.wallet,
         createdUnix: unixNow(deps.clock),
-        state: 'unverified',
+        state: 'active',
         dueMs: deps.clock(),
       }
       const made = await writeOrRefuse(deps.engine, async (connection) => {
@@ -141,7 +137,9 @@ function registerRoute(deps: WebhooksDeps): Route {
         await insertWebhook(connection, { ...webhook, publicId })
         return ownWebhook(connection, key, id)
       })
-      return isRefusal(made) ? made : answer(202, withSecret(deps.keys, made), NO_STORE)
+      return isRefusal(made)
+        ? made
+        : answer(201, { webhook: toWebhookRecord(made), secret }, NO_STORE)
     },
   })
 }
@@ -186,25 +184,27 @@ function showRoute(deps: WebhooksDeps): Route {
   })
 }
 
-function challengeRoute(deps: WebhooksDeps): Route {
+function enableRoute(deps: WebhooksDeps): Route {
   return defineRoute({
     ...FACTS,
     method: 'POST',
-    path: '/api/webhooks/{webhookId}/challenge',
-    operationId: 'challengeWebhook',
-    summary: 'Challenge a webhook again',
+    path: '/api/webhooks/{webhookId}/enable',
+    operationId: 'enableWebhook',
+    summary: 'Enable a webhook again',
     description:
-      'For a webhook that did not echo its challenge, was disabled or has ended. It goes on at its cursor; an active one stays as it is.',
+      'For a webhook that was disabled or has ended. It goes on at its cursor; an active one stays as it is.',
     guard: 'webhook',
     parameters: { webhookId: webhookIdInPath },
-    answers: { 202: { description: 'The challenge follows.', schema: OneWebhook } },
+    answers: { 200: { description: 'The webhook.', schema: OneWebhook } },
     refusals: ['webhook_not_found'],
     async handle({ caller, parameters: { webhookId } }) {
-      const changed = await change(deps, { key: keyOf(caller), webhookId }, (webhook) =>
-        mayBeChallenged(webhook) ? { challenge: newChallenge(), dueMs: deps.clock() } : {},
+      const changed = await change(deps, { key: keyOf(caller), webhookId }, ({ state }) =>
+        state === 'disabled' || state === 'ended'
+          ? { state: 'active', reason: null, attempts: 0, failingUnix: null, dueMs: deps.clock() }
+          : {},
       )
       if (isRefusal(changed)) return changed
-      return answer(202, { webhook: toWebhookRecord(changed) }, NO_STORE)
+      return answer(200, { webhook: toWebhookRecord(changed) }, NO_STORE)
     },
   })
 }
@@ -240,65 +240,28 @@ function rotateRoute(deps: WebhooksDeps): Route {
     path: '/api/webhooks/{webhookId}/rotate',
     operationId: 'rotateWebhookSecret',
     summary: 'Rotate the secret of a webhook',
-    description: 'Events are signed with both secrets for 24 hours. The new one is shown once.',
+    description: 'The new secret replaces the old one at once. It is shown once.',
     guard: 'webhook',
     parameters: { webhookId: webhookIdInPath },
     answers: { 200: { description: 'With the new secret.', schema: WebhookWithSecret } },
     refusals: ['webhook_not_found'],
     async handle({ caller, parameters: { webhookId } }) {
-      const rotatedUnix = unixNow(deps.clock)
-      const changed = await change(deps, { key: keyOf(caller), webhookId }, ({ version }) => ({
-        version: version + 1,
-        rotatedUnix,
-      }))
-      return isRefusal(changed) ? changed : answer(200, withSecret(deps.keys, changed), NO_STORE)
+      const secret = newSecret()
+      const changed = await change(deps, { key: keyOf(caller), webhookId }, () => ({ secret }))
+      return isRefusal(changed)
+        ? changed
+        : answer(200, { webhook: toWebhookRecord(changed), secret }, NO_STORE)
     },
   })
 }
 
-const ProofBody = Type.Object(
-  {
-    ownerAddress: Type.String(),
-    signature: Type.String(),
-    message: Type.String({
-      description: 'Of `GET /api/keys/message?action=webhook-secret`, for the key of the webhook.',
-    }),
-  },
-  { additionalProperties: false },
-)
-
-function secretRoute(deps: WebhooksDeps): Route {
-  return defineRoute({
-    ...FACTS,
-    method: 'POST',
-    path: '/api/webhooks/{webhookId}/secret',
-    operationId: 'showWebhookSecret',
-    summary: 'Show the secret of a webhook again',
-    description: 'The wallet that owns the key signs for it; the key alone does not show it.',
-    guard: 'webhook',
-    parameters: { webhookId: webhookIdInPath },
-    body: ProofBody,
-    answers: { 200: { description: 'With its secret.', schema: WebhookWithSecret } },
-    refusals: ['webhook_not_found', ...AUTHORITY_REFUSALS],
-    async handle({ caller, body, parameters: { webhookId } }) {
-      const key = keyOf(caller)
-      if (isRefusal(key)) return key
-      const action = 'webhook-secret'
-      const { clock, ecosystem, engine, keys } = deps
-      const about = { clock, serviceName: ecosystem.service.name }
-      const signed = checkSigned(about, body, { action, freshness: 'required' })
-      if (isRefusal(signed)) return signed
-      if (signed.values.key !== key.publicId)
-        return refuse('message_wrong_action', 'the message is for another key than the request')
-      if (signed.wallet !== key.wallet)
-        return refuse('not_key_owner', 'this key belongs to another wallet')
-      const own = await writeOrRefuse(engine, async (connection) => {
-        const used = await useMessage(connection, { action, signed, nowUnix: unixNow(clock) })
-        return used ?? ownWebhook(connection, key, webhookId)
-      })
-      return isRefusal(own) ? own : answer(200, withSecret(keys, own), NO_STORE)
-    },
-  })
+/** The end of the feed, and up to when all before it is final, if known; undefined without a feed. */
+async function readStart(
+  connection: Connection,
+): Promise<Pick<Webhook, 'cursor' | 'finalUnix'> | undefined> {
+  const end = await readEnd(connection)
+  if (end === undefined) return undefined
+  return { cursor: showCursor(end), finalUnix: (await finalOnAllChains(connection)) || null }
 }
 
 async function change(

@@ -15,7 +15,7 @@ onBoth('ended webhooks count until they are removed, disabled ones a month', asy
     engine.write((connection) =>
       insertWebhook(connection, {
         ...{ id, state, publicId: 'p', wallet: 'w', url: 'https://a.example', filter: '{}' },
-        ...{ challenge: '', createdUnix: 0, answerUnix: NOW_UNIX - days * DAY_SECONDS },
+        ...{ secret: '', cursor: '', createdUnix: 0, answerUnix: NOW_UNIX - days * DAY_SECONDS },
       }),
     )
   await insert('ended', 'ended', 2)

@@ -50,7 +50,7 @@ export async function lockWebhook(
   return row && webhooks.read(row)
 }
 
-/** Changes nothing and returns false unless its cursor, state and challenge are as they were read. */
+/** Changes nothing and returns false unless its cursor and state are as they were read. */
 export async function changeWebhook(
   connection: Connection,
   read: Webhook,
@@ -58,8 +58,7 @@ export async function changeWebhook(
 ): Promise<boolean> {
   const changed = await connection.run(sql`
     update webhooks set ${join(Object.entries(changes).map(([member, value]) => sql`${columnOf(member)} = ${stored(value)}`))}
-    where id = ${read.id} and coalesce(cursor, '') = ${read.cursor ?? ''}
-      and state = ${read.state} and challenge = ${read.challenge} returning id`)
+    where id = ${read.id} and cursor = ${read.cursor} and state = ${read.state} returning id`)
   return changed.length === 1
 }
 
@@ -99,16 +98,16 @@ export async function removeWebhook(connection: Connection, id: string): Promise
 /** Disabled ones are kept for 30 days. */
 const DISABLED_MORE_SECONDS = 29 * DAY_SECONDS
 
-/** They never answered their challenge, ended with their key, or were disabled and left so. */
+/** They ended with their key, or were disabled and left so. */
 export const RETAINED_WEBHOOKS: Retained = {
-  rows: 'webhooks that were never verified, are disabled or have ended',
+  rows: 'webhooks that are disabled or have ended',
   keepDays: 1,
   atOnce: { sqlite: 500, postgres: 500 },
   async deletePage(connection, { beforeUnix, limit }) {
     const deleted = await connection.run(sql`
       delete from webhooks where id in (
         select id from webhooks where created_unix < ${beforeUnix}
-          and state in ('unverified', 'ended', 'disabled')
+          and state in ('ended', 'disabled')
           and coalesce(answer_unix, created_unix)
             + case when state = 'disabled' then ${DISABLED_MORE_SECONDS} else 0 end < ${beforeUnix}
         limit ${limit}) returning id`)

@@ -2,7 +2,7 @@ import { DAY_SECONDS } from '#lib/time.ts'
 import type { Row } from '#store/engine.ts'
 import { codecOf, column, type RowOf } from '#store/row.ts'
 
-export const STATES = ['unverified', 'active', 'unfunded', 'failing', 'disabled', 'ended'] as const
+export const STATES = ['active', 'unfunded', 'failing', 'disabled', 'ended'] as const
 
 export type WebhookState = (typeof STATES)[number]
 
@@ -17,21 +17,15 @@ export const webhooks = codecOf({
   filter: column.text,
   state: (row: Row, name: string) => column.text(row, name) as WebhookState,
   reason: column.textOrNull,
-  challenge: column.text,
-  /** Null until its URL has answered a challenge. */
-  cursor: column.textOrNull,
+  cursor: column.text,
   /** Everything older was delivered and is final, on every chain. */
   finalUnix: column.integerOrNull,
-  /** The version of its secret. */
-  version: column.integer,
-  rotatedUnix: column.integerOrNull,
+  /** Signs its events; shown when it is made or rotated. */
+  secret: column.text,
   /** Paid events of a UTC day; null without a cap. */
   dailyCap: column.integerOrNull,
   capDay: column.integer,
   capCalls: column.integer,
-  /** Time when the balance fell below the limit; null while it is above. */
-  lowUnix: column.integerOrNull,
-  isLowTold: column.flag,
   /** Failed attempts in a row, and since when. */
   attempts: column.integer,
   failingUnix: column.integerOrNull,
@@ -50,8 +44,3 @@ export const WEBHOOKS_PER_WALLET_MAX = 20
 
 /** Failing without one delivery; then it is disabled. */
 export const FAILING_MAX_SECONDS = 7 * DAY_SECONDS
-
-/** It gets no events, and waits for a challenge. */
-export function mayBeChallenged({ state }: Webhook): boolean {
-  return state === 'unverified' || state === 'disabled' || state === 'ended'
-}

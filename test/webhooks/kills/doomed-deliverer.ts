@@ -2,7 +2,7 @@ import { openStore } from '#main/stores.ts'
 import { Delivery } from '#serving/webhooks/delivery.ts'
 import { localEcosystemAt } from '../../indexed-ecosystem.ts'
 import { makeMortalEngine } from '../../simulation/mortal-engine.ts'
-import { delivererDeps, hasWork, keysOf } from '../webhook-world.ts'
+import { delivererDeps, hasWork } from '../webhook-world.ts'
 
 /** What the parent wants, as JSON in the first argument. */
 export interface Doom {
@@ -10,7 +10,6 @@ export interface Doom {
   readonly registerFolder: string
   /** A PostgreSQL URL of the accounts instead. */
   readonly accountsUrl: string | undefined
-  readonly pem: string
   readonly nowMs: number
   /** SIGKILL at this statement, commit or send; never if 0. */
   readonly at: number
@@ -40,7 +39,6 @@ const deliverer = new Delivery(
     {
       accounts: mortal.engine,
       clock: () => doom.nowMs,
-      keys: keysOf(doom.pem),
       // A step before each send, too.
       resolve: async () => {
         await mortal.engine.read({ kind: 'sql', parts: ['select 1'], values: [] })

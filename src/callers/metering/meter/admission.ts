@@ -8,8 +8,6 @@ export type Admission =
       readonly kind: 'admitted'
       readonly source: 'quota' | 'prepaid'
       readonly rateLimit: RateLimitState
-      /** The balance is below the threshold that the key's owner set. */
-      readonly isBalanceLow?: true
     }
   | { readonly kind: 'exhausted'; readonly rateLimit: RateLimitState }
   | { readonly kind: 'limited'; readonly cap: ReachedCap; readonly rateLimit: RateLimitState }

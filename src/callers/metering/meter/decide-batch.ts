@@ -1,4 +1,3 @@
-import { hasCap } from '#callers/keys/limits.ts'
 import { type CapLeft, lockCaps, readCaps } from '#callers/keys/spending-caps.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
@@ -48,7 +47,7 @@ export async function decideBatch(connection: Connection, batch: Batch): Promise
   const taken =
     admits.length === 0 ? NOTHING_TAKEN : await takeUnits(connection, day, wantedOf(admits))
   const { keyUnits, beyondQuota } = shareUnits(admits, taken)
-  const asked = [...beyondQuota, ...readers, ...admits.filter(tellsLowBalance)]
+  const asked = [...beyondQuota, ...readers]
   const standing =
     asked.length === 0
       ? NOTHING_ASKED
@@ -96,7 +95,8 @@ function payableCalls(
 ): ReadonlyMap<string, number> {
   const calls = new Map<string, number>()
   for (const account of callers.map(accountOf)) {
-    const isCapped = (calls.get(account) ?? 0) >= (caps.get(account)?.paidCalls ?? Infinity)
+    const cost = BigInt((calls.get(account) ?? 0) + 1) * pricePerCall
+    const isCapped = cost > (caps.get(account)?.left ?? cost)
     if (!isCapped && (balances.get(account) ?? 0n) >= pricePerCall) countOne(calls, account)
   }
   return calls
@@ -105,12 +105,9 @@ function payableCalls(
 function cappedKeys(callers: readonly Caller[]): ReadonlySet<string> {
   const capped = new Set<string>()
   for (const caller of callers)
-    if (caller.kind === 'keyed' && hasCap(caller.limits)) capped.add(caller.publicId)
+    if (caller.kind === 'keyed' && caller.limits?.dailyCapMicroUsd !== undefined)
+      capped.add(caller.publicId)
   return capped
-}
-
-function tellsLowBalance(caller: Caller): boolean {
-  return caller.kind === 'keyed' && caller.limits?.lowBalanceMicroUsd !== undefined
 }
 
 function countOne(counts: Map<string, number>, name: string): number {
@@ -181,10 +178,11 @@ class Tally {
 
   #refused(caller: Caller, account: string): Admission {
     const rateLimit = this.#usage(caller)
-    const left = this.#outcome.caps.get(account)
-    const spent = this.#outcome.spent.get(account)?.calls ?? 0
-    if (left === undefined || left.paidCalls > spent) return { kind: 'exhausted', rateLimit }
-    return { kind: 'limited', cap: left.cap, rateLimit }
+    const capped = this.#outcome.caps.get(account)
+    const calls = (this.#outcome.spent.get(account)?.calls ?? 0) + 1
+    if (capped === undefined || capped.left >= BigInt(calls) * this.#batch.pricePerCall)
+      return { kind: 'exhausted', rateLimit }
+    return { kind: 'limited', cap: capped.cap, rateLimit }
   }
 
   rateLimit(caller: Caller): MeterState {
@@ -195,9 +193,11 @@ class Tally {
   }
 
   #refusal(caller: Caller, balance: MicroUsd): Refused | undefined {
-    const left = this.#outcome.capsShown.get(accountOf(caller))
-    if (left?.paidCalls === 0) return { kind: 'limited', cap: left.cap }
-    return balance < this.#batch.pricePerCall ? { kind: 'exhausted' } : undefined
+    const { pricePerCall } = this.#batch
+    const capped = this.#outcome.capsShown.get(accountOf(caller))
+    if (capped !== undefined && capped.left < pricePerCall)
+      return { kind: 'limited', cap: capped.cap }
+    return balance < pricePerCall ? { kind: 'exhausted' } : undefined
   }
 
   #balance(caller: Caller): MicroUsd {
@@ -220,10 +220,7 @@ class Tally {
   }
 
   #admitted(caller: Caller, source: 'quota' | 'prepaid'): Admission {
-    const low = caller.kind === 'keyed' ? caller.limits?.lowBalanceMicroUsd : undefined
-    const isLow = low !== undefined && this.#balance(caller) < low
-    const rateLimit = this.#usage(caller)
-    return { kind: 'admitted', source, rateLimit, ...(isLow && { isBalanceLow: true }) }
+    return { kind: 'admitted', source, rateLimit: this.#usage(caller) }
   }
 
   #bucket({ bucket }: Caller): BucketTally {

@@ -1,8 +1,7 @@
 import { Type } from 'typebox'
-import { type MicroUsd, toUsd } from '#domain/money.ts'
+import { toUsd } from '#domain/money.ts'
 import { named } from '#lib/schema.ts'
 import { toDate } from '#lib/time.ts'
-import { FORECAST_DAYS, type Forecast } from './forecast.ts'
 import type { Charged, HistoryDay } from './read-history.ts'
 
 const CHARGED = {
@@ -36,28 +35,12 @@ export const History = named('UsageHistory', {
   days: Type.Integer(),
   totals: named('UsageTotals', CHARGED),
   history: Type.Array(Day, { description: 'Without gaps, oldest first, today last.' }),
-  forecast: named('BalanceForecast', {
-    prepaidBalanceUsd: Type.Number({ description: 'Of the key (or address) that asks.' }),
-    spentUsd: Type.Number({
-      description: `What it spent in the last ${FORECAST_DAYS} UTC days, today included.`,
-    }),
-    spentPerDayUsd: Type.Number(),
-    daysLeft: Type.Union([Type.Number(), Type.Null()], {
-      description: 'Days until the balance is empty at that pace; null when nothing was spent.',
-    }),
-  }),
 })
 
 export const CsvRow = Type.Object({ ...DAY, ...KeyUse.properties, complete: Type.Boolean() })
 
-/** Oldest day first. */
-export interface Statement {
-  readonly history: readonly HistoryDay[]
-  readonly balance: MicroUsd
-  readonly forecast: Forecast
-}
-
-export function showHistory(identity: string, { history, balance, forecast }: Statement) {
+/** Takes the oldest day first. */
+export function showHistory(identity: string, history: readonly HistoryDay[]) {
   return {
     identity,
     days: history.length,
@@ -68,12 +51,6 @@ export function showHistory(identity: string, { history, balance, forecast }: St
       complete: day !== history.at(-1),
       keys: day.keys.map((key) => ({ publicId: key.publicId, ...showCharged(key) })),
     })),
-    forecast: {
-      prepaidBalanceUsd: toUsd(balance),
-      spentUsd: toUsd(forecast.spent),
-      spentPerDayUsd: toUsd(forecast.perDay),
-      daysLeft: forecast.daysLeft,
-    },
   }
 }
 

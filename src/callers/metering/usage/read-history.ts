@@ -4,7 +4,7 @@ import { keyAccount } from '#ledger/account.ts'
 import { lastDays } from '#lib/time.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
-import { join, type Sql, sql } from '#store/sql.ts'
+import { type Sql, sql } from '#store/sql.ts'
 import { accountOf } from '../meter/decide-batch.ts'
 
 export interface HistoryInput {
@@ -57,38 +57,6 @@ export async function readHistory(
     const money = keys.reduce((sum, each) => sum + each.spent, 0n)
     return { day, calls: used + paid, paid, spent: money, keys }
   })
-}
-
-const PREDECESSORS_MAX = 10
-
-export async function readSpent(
-  connection: Connection,
-  caller: Caller,
-  since: number,
-): Promise<MicroUsd> {
-  const accounts = [accountOf(caller)]
-  if (caller.kind === 'keyed')
-    for (const publicId of await readPredecessors(connection, caller))
-      accounts.push(keyAccount(publicId))
-  const [row] = await connection.run(sql`
-    select cast(coalesce(sum(micro_usd), 0) as bigint) as micro_usd from spend_days
-    where account in (${join(accounts)}) and day >= ${since}`)
-  return row === undefined ? 0n : column.amount(row, 'micro_usd')
-}
-
-async function readPredecessors(
-  connection: Connection,
-  caller: Extract<Caller, { kind: 'keyed' }>,
-): Promise<string[]> {
-  const found = await connection.run(sql`
-    with recursive past (public_id, depth) as (
-      select public_id, 0 from keys where public_id = ${caller.publicId}
-      union all
-      select keys.public_id, past.depth + 1 from past join keys on keys.successor = past.public_id
-      where keys.wallet = ${caller.wallet} and past.depth < ${PREDECESSORS_MAX}
-    )
-    select public_id from past where depth > 0`)
-  return found.map((row) => column.text(row, 'public_id'))
 }
 
 async function readCounted(connection: Connection, bucket: string, since: number) {

@@ -1,16 +1,13 @@
 import { Type } from 'typebox'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { readBalances } from '#ledger/balance.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
 import { type Parameter, parsed, parseInteger } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
-import { type Connection, type Engine, StoreError } from '#store/engine.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
 import { MeteringUnavailable } from '../meter/admission.ts'
-import { accountOf } from '../meter/decide-batch.ts'
-import { forecastRunOut, forecastSince } from './forecast.ts'
 import { CsvRow, History, showHistory, toCsvRows } from './history-record.ts'
-import { type HistoryInput, readHistory, readSpent } from './read-history.ts'
+import { type HistoryInput, readHistory } from './read-history.ts'
 
 const DAYS = { minimum: 1, maximum: 90 }
 
@@ -38,7 +35,7 @@ export function usageHistoryRoute(deps: HistoryDeps): Route {
     tag: 'Usage',
     summary: 'Your calls of the last days',
     description:
-      'A statement by UTC day: calls, paid calls and money spent of all keys of the wallet behind the key in the Authorization header, each key by itself too, and how long the balance of that key lasts at the pace of the last week. Without a key it covers the address you call from. As CSV there is one row for each day and key. Asking is free.',
+      'By UTC day: calls, paid calls and money spent of all keys of the wallet behind the key in the Authorization header, each key by itself too. Without a key it covers the address you call from. As CSV there is one row for each day and key. Asking is free.',
     metered: false,
     csv: true,
     parameters: { days: daysParameter, format: formatParameter },
@@ -48,11 +45,11 @@ export function usageHistoryRoute(deps: HistoryDeps): Route {
       const { caller } = input
       const { days, format } = input.parameters
       if (caller.kind === 'anonymous' && days > ANONYMOUS_DAYS_MAX) return refuseDays()
-      const statement = await readUsage(deps, { caller, days, nowUnix: unixNow(deps.clock) })
+      const history = await readUsage(deps, { caller, days, nowUnix: unixNow(deps.clock) })
       const headers = { 'Cache-Control': 'no-store' }
       if (!wantsCsv(input, format))
-        return answer(200, showHistory(caller.identity, statement), { headers })
-      const csv = toCsv(CsvRow, toCsvRows(statement.history))
+        return answer(200, showHistory(caller.identity, history), { headers })
+      const csv = toCsv(CsvRow, toCsvRows(history))
       return answer(200, csv, { contentType: CSV_TYPE, headers })
     },
   })
@@ -65,18 +62,9 @@ function refuseDays(): Refusal {
   })
 }
 
-/** Reads days, balance and pace in one snapshot, so that they agree. */
-async function readUsage(deps: HistoryDeps, input: HistoryInput) {
-  const { caller, nowUnix } = input
-  const account = accountOf(caller)
-  const read = async (connection: Connection) => {
-    const history = await readHistory(connection, input)
-    const balance = (await readBalances(connection, [account])).get(account) ?? 0n
-    const spent = await readSpent(connection, caller, forecastSince(nowUnix))
-    return { history, balance, forecast: forecastRunOut({ balance, spent, nowUnix }) }
-  }
+async function readUsage({ engine }: HistoryDeps, input: HistoryInput) {
   try {
-    return await deps.engine.snapshot(read)
+    return await engine.snapshot((connection) => readHistory(connection, input))
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
     throw new MeteringUnavailable('cannot read calls from the accounts store', { cause })

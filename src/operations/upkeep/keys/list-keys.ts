@@ -14,28 +14,16 @@ export interface ShownKey {
   readonly revokedAt: string | null
   readonly successor: string | null
   readonly balanceUsd: string
-  /** In all, of the balance and of what was spent. */
-  readonly grantedUsd: string
-  /** What the operator granted to its wallet, until it ends. */
-  readonly quota: {
-    readonly dailyQuota: number
-    readonly until: string
-    readonly reason: string
-  } | null
 }
 
 const LISTED = `(
   select keys.public_id, keys.wallet, keys.label, keys.created_unix, keys.revoked_unix,
-    keys.successor, coalesce(balances.micro_usd, 0) as balance, (
-      select cast(coalesce(sum(grants.micro_usd), 0) as bigint) from grants
-      where grants.public_id = keys.public_id) as granted,
-    quotas.daily_quota, quotas.until_unix, quotas.reason
-  from keys left join balances on balances.account = 'key:' || keys.public_id
-    left join granted_quotas as quotas on quotas.wallet = keys.wallet) as listed`
+    keys.successor, coalesce(balances.micro_usd, 0) as balance
+  from keys left join balances on balances.account = 'key:' || keys.public_id) as listed`
 
 export async function listAllKeys(
   engine: Engine,
-  { owner, nowUnix }: { readonly owner: Address | undefined; readonly nowUnix: number },
+  owner: Address | undefined,
 ): Promise<readonly ShownKey[]> {
   return engine.snapshot(async (connection) => {
     const state = { connection, dialect: engine.dialect }
@@ -45,12 +33,12 @@ export async function listAllKeys(
       key: { public_id: 'text' },
       ...(owner !== undefined && { where: sql`wallet = ${owner}` }),
     }))
-      keys.push(toShown(row, nowUnix))
+      keys.push(toShown(row))
     return keys
   })
 }
 
-function toShown(row: Row, nowUnix: number): ShownKey {
+function toShown(row: Row): ShownKey {
   const revokedUnix = column.integerOrNull(row, 'revoked_unix')
   return {
     publicId: column.text(row, 'public_id'),
@@ -60,24 +48,12 @@ function toShown(row: Row, nowUnix: number): ShownKey {
     revokedAt: revokedUnix === null ? null : toIso(revokedUnix),
     successor: column.textOrNull(row, 'successor'),
     balanceUsd: formatDecimal(column.amount(row, 'balance'), 6),
-    grantedUsd: formatDecimal(column.amount(row, 'granted'), 6),
-    quota: quotaOf(row, nowUnix),
   }
-}
-
-function quotaOf(row: Row, nowUnix: number): ShownKey['quota'] {
-  const untilUnix = column.integerOrNull(row, 'until_unix')
-  if (untilUnix === null || untilUnix <= nowUnix) return null
-  const [dailyQuota, reason] = [column.integer(row, 'daily_quota'), column.text(row, 'reason')]
-  return { dailyQuota, until: toIso(untilUnix), reason }
 }
 
 export function inWords(key: ShownKey): string {
   const state = key.revokedAt === null ? 'active' : `revoked ${key.revokedAt}`
   const next = key.successor === null ? '' : `, replaced by ${key.successor}`
   const label = key.label === null ? '' : ` "${key.label}"`
-  const { quota } = key
-  const calls =
-    quota === null ? '' : `, ${quota.dailyQuota} calls a day until ${quota.until} (${quota.reason})`
-  return `${key.publicId}  ${key.owner}  ${state}${next}  ${key.balanceUsd} USD${calls}${label}`
+  return `${key.publicId}  ${key.owner}  ${state}${next}  ${key.balanceUsd} USD${label}`
 }
