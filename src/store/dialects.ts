@@ -1,5 +1,5 @@
-import type { Dialect } from './dialect.ts'
-import type { Engine } from './engine.ts'
+import type { Dialect, StreamedTable } from './dialect.ts'
+import type { Connection, Engine, Row } from './engine.ts'
 import { postgresDialect } from './postgres/postgres-dialect.ts'
 import { sqliteDialect } from './sqlite/sqlite-dialect.ts'
 
@@ -10,4 +10,14 @@ const dialects: Readonly<Record<Engine['dialect'], Dialect>> = {
 
 export function dialectOf({ dialect }: Pick<Engine, 'dialect'>): Dialect {
   return dialects[dialect]
+}
+
+export interface StoreState {
+  readonly connection: Connection
+  readonly dialect: Engine['dialect']
+}
+
+/** Yields rows by key, texts in byte order, one page in memory. Call inside a snapshot only. */
+export function streamTable(state: StoreState, table: StreamedTable): AsyncIterable<Row> {
+  return dialectOf(state).streamTable(state.connection, table)
 }

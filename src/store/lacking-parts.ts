@@ -1,7 +1,6 @@
-import { dialectOf } from './dialects.ts'
+import { dialectOf, type StoreState } from './dialects.ts'
 import type { Migration, Row } from './engine.ts'
 import { column } from './row.ts'
-import type { StoreState } from './stream-table.ts'
 
 /** A table, constraint, index or trigger, in the words of the database. */
 interface SchemaPart {

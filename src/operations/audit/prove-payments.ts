@@ -6,9 +6,9 @@ import type { IndexStatus } from '#chains/indexer/status.ts'
 import { askContract } from '#chains/indexer/token-contract.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { formatDecimal } from '#lib/decimal.ts'
+import { type StoreState, streamTable } from '#store/dialects.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { type StoreState, streamTable } from '#store/stream-table.ts'
 import type { AuditDeps } from './audit-deps.ts'
 
 /**

@@ -1,4 +1,7 @@
+import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
+import type { Readiness } from '#serving/api/health-routes.ts'
 import type { GaugeReading } from '#serving/api/metrics.ts'
+import type { Engine } from '#store/engine.ts'
 import {
   anomalyGauge,
   endpointGauges,
@@ -7,10 +10,18 @@ import {
 } from './index-gauges.ts'
 import { type JobGaugeDeps, jobGauges } from './job-gauges.ts'
 import { ledgerGauges } from './ledger-gauges.ts'
-import { paymentGauges } from './payment-gauges.ts'
-import { type ProcessGaugeDeps, processGauges } from './process-gauges.ts'
 import { type SettlingGaugeDeps, settlingGauges } from './settling-gauges.ts'
-import { poolGauge, type WatchedStores } from './store-gauges.ts'
+
+interface WatchedStores {
+  readonly register: Engine
+  readonly accounts: Engine
+  readonly admissions?: Engine | undefined
+}
+
+interface ProcessGaugeDeps {
+  waitingCalls(): number
+  readiness(): Promise<Readiness>
+}
 
 export interface GaugeDeps extends IndexGaugeDeps, JobGaugeDeps, ProcessGaugeDeps {
   readonly stores: WatchedStores
@@ -30,5 +41,70 @@ export function gaugesOf(deps: GaugeDeps): readonly GaugeReading[] {
     anomalyGauge(deps),
     ...endpointGauges(deps),
     ...settlingGauges(deps.settling),
+  ]
+}
+
+function poolGauge({ stores }: { readonly stores: WatchedStores }): GaugeReading {
+  return {
+    name: 'sexton_database_waiting',
+    help: 'Statements that wait for a connection, by store',
+    async read() {
+      const { accounts, admissions, register } = stores
+      const pools = Object.entries({ accounts, admissions, register }).map(
+        ([store, engine]) => [store, engine?.pool?.()] as const,
+      )
+      return Object.fromEntries(
+        pools.flatMap(([store, pool]) => (pool === undefined ? [] : [[store, pool.waiting]])),
+      )
+    },
+  }
+}
+
+function processGauges(deps: ProcessGaugeDeps): readonly GaugeReading[] {
+  return [
+    {
+      name: 'sexton_ready',
+      help: '1 while /readyz answers 200',
+      read: async () => Number((await deps.readiness()).ready),
+    },
+    {
+      name: 'process_start_time_seconds',
+      help: 'Start of the process, in Unix seconds',
+      read: async () => performance.timeOrigin / 1_000,
+    },
+    {
+      name: 'process_resident_memory_bytes',
+      help: 'Resident memory',
+      read: async () => process.memoryUsage.rss(),
+    },
+    {
+      name: 'process_cpu_seconds_total',
+      help: 'Processor time of all threads',
+      type: 'counter',
+      read: async () => (process.cpuUsage().user + process.cpuUsage().system) / 1e6,
+    },
+    {
+      name: 'sexton_meter_waiting_calls',
+      help: 'Calls that wait for a decision of the meter',
+      read: async () => deps.waitingCalls(),
+    },
+  ]
+}
+
+function paymentGauges({
+  ecosystem,
+  stores,
+}: Pick<GaugeDeps, 'ecosystem' | 'stores'>): readonly GaugeReading[] {
+  const chain = ecosystem.payment?.chain
+  if (chain === undefined) return []
+  return [
+    {
+      name: 'sexton_deposits_unproven',
+      help: 'Deposits whose proof failed so far, by chain',
+      async read() {
+        const found = await stores.register.snapshot((reads) => readUnproven(reads, chain.id))
+        return { [chain.name]: found?.count ?? 0 }
+      },
+    },
   ]
 }

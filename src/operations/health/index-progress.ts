@@ -3,7 +3,6 @@ import type { ChainSource, EndpointStatus } from '#chains/chain/chain-source.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import type { ChainReport } from '#chains/indexer/run-chain.ts'
 import type { Clock } from '#lib/time.ts'
-import { RateMeter } from './rate-meter.ts'
 
 export interface IndexProgress {
   readonly chain: string
@@ -119,5 +118,31 @@ export function barOf(progress: IndexProgress) {
     done: history?.number ?? blockNumber,
     total: history?.to ?? headNumber,
     detail: words.join(', '),
+  }
+}
+
+/** Steady, yet shows a change. */
+const WINDOW_MS = 5_000
+
+class RateMeter {
+  readonly #clock: Clock
+  #samples: { readonly atMs: number; readonly count: number }[] = []
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  add(count: number): void {
+    const now = this.#clock()
+    // The clock may be set back.
+    this.#samples = this.#samples.filter(({ atMs }) => Math.abs(now - atMs) <= WINDOW_MS)
+    this.#samples.push({ atMs: now, count })
+  }
+
+  perSecond(): number {
+    const [first] = this.#samples
+    if (first === undefined) return 0
+    const seconds = Math.max(0.1, (this.#clock() - first.atMs) / 1_000)
+    return this.#samples.reduce((sum, { count }) => sum + count, 0) / seconds
   }
 }

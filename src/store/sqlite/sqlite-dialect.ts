@@ -1,7 +1,7 @@
-import type { Dialect } from '../dialect.ts'
-import { sql } from '../sql.ts'
-import { freshParts, schemaParts } from './schema-parts.ts'
-import { streamByKey } from './stream-by-key.ts'
+import { type Dialect, PAGE_ROWS, type StreamedTable } from '../dialect.ts'
+import type { Connection, Migration, Row } from '../engine.ts'
+import { empty, join, plain, type SqlValue, sql } from '../sql.ts'
+import { buildSchema, PARTS } from './built-schema.ts'
 
 export const sqliteDialect: Dialect = {
   textColumns: sql`
@@ -14,4 +14,39 @@ export const sqliteDialect: Dialect = {
   freshParts,
   inScratch: (engine, work) => engine.snapshot(work),
   streamTable: streamByKey,
+}
+
+function schemaParts(connection: Connection): Promise<readonly Row[]> {
+  return connection.run(plain(PARTS))
+}
+
+async function freshParts(
+  _: Connection,
+  migrations: readonly Migration[],
+): Promise<readonly Row[]> {
+  return buildSchema(migrations).parts
+}
+
+async function* streamByKey(
+  connection: Connection,
+  { table, key, where }: StreamedTable,
+): AsyncIterable<Row> {
+  const names = Object.keys(key)
+  let after: readonly SqlValue[] | undefined
+  for (;;) {
+    const behind =
+      after === undefined ? sql`1 = 1` : sql`(${plain(names.join(', '))}) > (${join(after)})`
+    const page = await connection.run(sql`
+      select * from ${plain(table)} where ${behind} ${where === undefined ? empty : sql`and (${where})`}
+      order by ${plain(names.join(', '))} limit ${PAGE_ROWS}`)
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE_ROWS) return
+    after = names.map((name) => toKey(last[name]))
+  }
+}
+
+function toKey(value: unknown): SqlValue {
+  if (typeof value === 'string' || typeof value === 'number') return value
+  throw new TypeError(`a key is a text or a number, not ${String(value)}`)
 }

@@ -2,9 +2,14 @@ import { type Address, showAddress } from '#domain/address.ts'
 import { ask, type ChainEntry, type ChainView, describeChain, SetupError } from './chain-view.ts'
 import { choosePool, type FoundPool } from './choose-pool.ts'
 import { listEvents } from './list-events.ts'
-import { type PaymentAsset, readPaymentAsset } from './payment-asset.ts'
 import type { QuotePrice } from './quote-prices.ts'
-import { findFirstBlock, readToken, type TokenFacts } from './token-facts.ts'
+import {
+  findFirstBlock,
+  type PaymentAsset,
+  readPaymentAsset,
+  readToken,
+  type TokenFacts,
+} from './token-facts.ts'
 
 export interface Findings {
   readonly entry: ChainEntry

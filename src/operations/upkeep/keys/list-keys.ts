@@ -1,10 +1,10 @@
 import { type Address, showAddress } from '#domain/address.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { toIso } from '#lib/time.ts'
+import { streamTable } from '#store/dialects.ts'
 import type { Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import { streamTable } from '#store/stream-table.ts'
 
 export interface ShownKey {
   readonly publicId: string

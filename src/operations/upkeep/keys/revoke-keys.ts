@@ -1,6 +1,6 @@
 import { findKey, markRevoked } from '#callers/keys/key-store.ts'
 import type { Connection } from '#store/engine.ts'
-import { UpkeepError } from '../upkeep-error.ts'
+import { UpkeepError } from '../report.ts'
 
 export interface Revoked {
   readonly revoked: readonly string[]
