@@ -161,11 +161,6 @@ export async function reverseCredit(
   return true
 }
 
-/** Returns the credit behind an entry of the journal. */
-export function creditOfEntry(entryId: string): string | undefined {
-  return /^(?:credit|reversal):(.+)$/.exec(entryId)?.[1]
-}
-
 function reversalId(creditId: string): string {
   return `reversal:${creditId}`
 }

@@ -46,12 +46,6 @@ export class GroupCommit<T> {
     return this.#waiting.length + this.#underWay
   }
 
-  takeWaiting(): readonly T[] {
-    const waiting = this.#waiting
-    this.#waiting = []
-    return waiting
-  }
-
   async #run(): Promise<void> {
     this.#isRunning = true
     while (this.#waiting.length > 0) {
