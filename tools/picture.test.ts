@@ -32,7 +32,7 @@ test('the picture shows in which store each layer has its tables', () => {
   const withTables = files
     .filter(({ withStrings }) => /^ *create table /m.test(withStrings))
     .map(({ path }) => layerOf(path))
-  // Both stores have its leases and migrations.
-  const drawn = [...Object.values(tablesOf).flat(), 'store']
+  // Both stores have leaders and migrations.
+  const drawn = [...Object.values(tablesOf).flat(), 'jobs', 'store']
   assert.deepEqual([...new Set(withTables)].sort(), drawn.toSorted())
 })

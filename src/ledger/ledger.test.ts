@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import { ConstraintError, type Engine } from '#store/engine.ts'
+import { firstSchema } from '#store/migrate.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
@@ -9,7 +10,7 @@ import { lockBalance, readBalances } from './balance.ts'
 import type { Difference } from './check.ts'
 import { ledgerChecks } from './ledger-checks.ts'
 import { ledgerGuards } from './ledger-guards.ts'
-import { ledgerMigrations } from './ledger-migrations.ts'
+import { ledgerTables } from './ledger-tables.ts'
 import { type Entry, post } from './post.ts'
 import { spendCalls } from './spend.ts'
 
@@ -19,7 +20,7 @@ const KEY = keyAccount('0a1b2c3d')
 const OTHER = keyAccount('ffffffff')
 const CHAIN_IN = chainInAccount(8453)
 
-const onBoth = eachEngine(startPostgres, ledgerMigrations)
+const onBoth = eachEngine(startPostgres, firstSchema('accounts', ledgerTables))
 
 function transfer(id: string, from: string, to: string, microUsd: bigint): Entry {
   const postings = [

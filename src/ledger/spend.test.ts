@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
+import { firstSchema } from '#store/migrate.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -9,7 +10,7 @@ import { eachEngine } from '#test/store/each-engine.ts'
 import { chainInAccount, keyAccount } from './account.ts'
 import { readBalances } from './balance.ts'
 import { ledgerChecks } from './ledger-checks.ts'
-import { ledgerMigrations } from './ledger-migrations.ts'
+import { ledgerTables } from './ledger-tables.ts'
 import { post } from './post.ts'
 import { spendCalls } from './spend.ts'
 
@@ -21,7 +22,7 @@ const ACCOUNTS = ['0a1b2c3d', '77777777', 'ffffffff'].map(keyAccount)
 const PRICES = [100n, 250n]
 const GIVEN = 100_000n
 
-const onBoth = eachEngine(startPostgres, ledgerMigrations)
+const onBoth = eachEngine(startPostgres, firstSchema('accounts', ledgerTables))
 
 interface Moment {
   readonly account: number

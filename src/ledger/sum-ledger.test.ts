@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
+import { firstSchema } from '#store/migrate.ts'
 import { rows, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
 import { chainInAccount, keyAccount } from './account.ts'
 import { ledgerGuards } from './ledger-guards.ts'
-import { ledgerMigrations } from './ledger-migrations.ts'
+import { ledgerTables } from './ledger-tables.ts'
 import { sumLedger } from './sum-ledger.ts'
 
-const onEachEngine = eachEngine(startPostgres, ledgerMigrations)
+const onEachEngine = eachEngine(startPostgres, firstSchema('accounts', ledgerTables))
 
 onEachEngine(
   'made money and negative balances are found on every page of the ledger',

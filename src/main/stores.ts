@@ -1,15 +1,16 @@
 import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
-import { callerMigrations } from '#callers/keys/caller-migrations.ts'
+import { callerTables } from '#callers/keys/caller-tables.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { ledgerTables } from '#ledger/ledger-tables.ts'
 import { recordRestore } from '#ledger/restored-since.ts'
 import { moduleFile } from '#lib/package-root.ts'
 import { systemClock, unixNow } from '#lib/time.ts'
-import { paymentsMigrations } from '#money/payments/payments-migrations.ts'
-import { x402Migrations } from '#money/x402/x402-migrations.ts'
-import { webhooksMigrations } from '#serving/webhooks/webhook-migrations.ts'
-import { type Engine, type Migration, type OnMigration, StoreError } from '#store/engine.ts'
+import { paymentsTables } from '#money/payments/payments-tables.ts'
+import { x402Tables } from '#money/x402/x402-tables.ts'
+import { webhookTables } from '#serving/webhooks/webhook-tables.ts'
+import { type Engine, type OnMigration, StoreError } from '#store/engine.ts'
+import { firstSchema } from '#store/migrate.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { revokeAgain } from './revoked-keys.ts'
@@ -39,13 +40,13 @@ const ADMISSION_CONNECTIONS = 2
 /** Entry file of the register's SQLite writer thread. */
 export const REGISTER_WRITER = moduleFile('main/writer-worker')
 
-export const accountsMigrations: readonly Migration[] = [
-  ...ledgerMigrations,
-  ...callerMigrations,
-  ...paymentsMigrations,
-  ...x402Migrations,
-  ...webhooksMigrations,
-]
+export const accountsMigrations = firstSchema('accounts', [
+  ...ledgerTables,
+  ...callerTables,
+  ...paymentsTables,
+  ...x402Tables,
+  webhookTables,
+])
 
 /** They delay the start. */
 export function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {

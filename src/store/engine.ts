@@ -75,13 +75,15 @@ export interface PoolFigures {
   readonly refused: number
 }
 
+/** Statements that make tables: portable, or one text per engine. */
+export type Tables = string | { readonly sqlite: string; readonly postgres: string }
+
 /** Released migrations never change. */
 export interface Migration {
   /** Ascending. */
   readonly id: number
   readonly name: string
-  /** Portable, or one text per engine. */
-  readonly sql: string | { readonly sqlite: string; readonly postgres: string }
+  readonly sql: Tables
 }
 
 /** Called before each migration of a used store; large tables take minutes. */

@@ -1,8 +1,21 @@
 import assert from 'node:assert/strict'
-import type { Connection, Migration, OnMigration } from './engine.ts'
+import type { Connection, Migration, OnMigration, Tables } from './engine.ts'
 import { StoreError } from './engine.ts'
 import { column } from './row.ts'
 import { sql } from './sql.ts'
+
+/** The first version of a store. */
+export function firstSchema(store: string, tables: readonly Tables[]): readonly Migration[] {
+  const join = (dialect: 'sqlite' | 'postgres') =>
+    tables.map((each) => (typeof each === 'string' ? each : each[dialect])).join(';\n')
+  return [
+    {
+      id: 1,
+      name: `first schema of the ${store}`,
+      sql: { sqlite: join('sqlite'), postgres: join('postgres') },
+    },
+  ]
+}
 
 export function assertInOrder(migrations: readonly Migration[]): void {
   for (const [index, migration] of migrations.entries()) {

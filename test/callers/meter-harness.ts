@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict'
-import { callerMigrations } from '#callers/keys/caller-migrations.ts'
+import { callerTables } from '#callers/keys/caller-tables.ts'
 import type { Admission, Meter } from '#callers/metering/meter/admission.ts'
 import { accountOf } from '#callers/metering/meter/decide-batch.ts'
 import { createMeter } from '#callers/metering/meter/meter.ts'
 import type { Caller } from '#domain/caller.ts'
 import { chainInAccount } from '#ledger/account.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { ledgerTables } from '#ledger/ledger-tables.ts'
 import { post } from '#ledger/post.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
+import { firstSchema } from '#store/migrate.ts'
 
 export const NOON = startOfDay(1_795_000_000) + DAY_SECONDS / 2
 export const PRICE = 100n
-export const MIGRATIONS = [...ledgerMigrations, ...callerMigrations]
+export const MIGRATIONS = firstSchema('accounts', [...ledgerTables, ...callerTables])
 
 export const anonymous = (bucket: string, dailyQuota = 5): Caller => ({
   kind: 'anonymous',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { callerMigrations } from '#callers/keys/caller-migrations.ts'
+import { callerTables } from '#callers/keys/caller-tables.ts'
 import type { WalletNode } from '#chains/chain/contract-signature.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
@@ -9,23 +9,28 @@ import { keyAccount } from '#ledger/account.ts'
 import { readBalances } from '#ledger/balance.ts'
 import type { Check } from '#ledger/check.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { ledgerTables } from '#ledger/ledger-tables.ts'
 import { spendCalls } from '#ledger/spend.ts'
 import { startOfDay } from '#lib/time.ts'
 import { ContractProofs } from '#money/payments/contract-proofs.ts'
 import { Notifier } from '#money/payments/notifier.ts'
 import { paymentsChecks } from '#money/payments/payments-checks.ts'
 import type { PaymentsDeps, VerifyPayerProof } from '#money/payments/payments-deps.ts'
-import { paymentsMigrations } from '#money/payments/payments-migrations.ts'
+import { paymentsTables } from '#money/payments/payments-tables.ts'
 import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
 import { createVerifier, type Settled } from '#money/payments/verifier.ts'
 import type { Outcome } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
+import { firstSchema } from '#store/migrate.ts'
 import { sql } from '#store/sql.ts'
 import { CHAIN_ID, FakeChain, hash, START_MS } from '#test/payments/fake-chain.ts'
 import type { EngineTest, OpenStore } from '#test/store/each-engine.ts'
 
-export const HARNESS_MIGRATIONS = [...ledgerMigrations, ...callerMigrations, ...paymentsMigrations]
+export const HARNESS_MIGRATIONS = firstSchema('accounts', [
+  ...ledgerTables,
+  ...callerTables,
+  ...paymentsTables,
+])
 export const CONFIRMATIONS = 10
 
 export const NO_GUARD = { refusal: () => undefined, failed: () => undefined }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { callerGuards } from '#callers/keys/caller-migrations.ts'
+import { callerGuards } from '#callers/keys/caller-tables.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { createRetention } from '#main/jobs/retention.ts'
 import { accountsMigrations } from '#main/stores.ts'

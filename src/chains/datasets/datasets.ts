@@ -2,17 +2,17 @@ import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { type AnyDataset, toAnyDataset } from '#chains/indexer/dataset.ts'
 import { makeEventDataset } from '#chains/indexer/events/event-dataset.ts'
 import { contractsDataset } from '#chains/indexer/found-contracts/dataset.ts'
-import { indexerMigrations } from '#chains/indexer/tables.ts'
+import { indexerTables } from '#chains/indexer/tables.ts'
 import { burnsDataset } from '#chains/kinds/burns/dataset.ts'
-import { unmintedMigration } from '#chains/kinds/burns/unminted.ts'
-import { leadersMigration } from '#chains/kinds/grave-digs/tables.ts'
+import { unmintedTables } from '#chains/kinds/burns/unminted.ts'
+import { graveDigTables } from '#chains/kinds/grave-digs/tables.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
-import type { Migration } from '#store/engine.ts'
-import { depositsDataset, depositsMigration } from './deposits/deposits.ts'
+import { firstSchema } from '#store/migrate.ts'
+import { depositsDataset, depositsTables } from './deposits/deposits.ts'
 import { holdersDataset } from './holders/dataset.ts'
-import { holdersMigration } from './holders/tables.ts'
+import { holdersTables } from './holders/tables.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
-import { pricesMigration } from './prices/tables.ts'
+import { pricesTables } from './prices/tables.ts'
 
 /** Listed in the order of application. */
 export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
@@ -40,11 +40,11 @@ function originsOf(ecosystem: Ecosystem) {
   }
 }
 
-export const registerMigrations: readonly Migration[] = [
-  ...indexerMigrations,
-  holdersMigration,
-  pricesMigration,
-  depositsMigration,
-  leadersMigration,
-  unmintedMigration,
-]
+export const registerMigrations = firstSchema('register', [
+  ...indexerTables,
+  holdersTables,
+  pricesTables,
+  depositsTables,
+  graveDigTables,
+  unmintedTables,
+])

@@ -1,17 +1,13 @@
-import type { Connection, Migration } from '#store/engine.ts'
+import type { Connection, Tables } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
 /** How often each chain was removed, so that older cached answers are not reused. */
-export const forgottenChainsMigration: Migration = {
-  id: 2020,
-  name: 'chains that were forgotten',
-  sql: `
+export const forgottenChainsTables: Tables = `
     create table forgotten_chains (
       chain_id bigint primary key,
       times bigint not null
-    )`,
-}
+    )`
 
 export async function readForgotten(connection: Connection): Promise<ReadonlySet<number>> {
   const found = await connection.run(sql`select chain_id from forgotten_chains`)

@@ -5,24 +5,20 @@ import {
   type Connection,
   ConstraintError,
   type Engine,
-  type Migration,
   StoreError,
+  type Tables,
 } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-export const stalledChainsMigration: Migration = {
-  id: 2040,
-  name: 'chains that cannot be read on',
-  sql: `
+export const stalledChainsTables: Tables = `
     create table stalled_chains (
       chain_id bigint not null,
       part text not null,
       reason text not null,
       detail text not null,
       primary key (chain_id, part)
-    )`,
-}
+    )`
 
 export const STALL_REASONS = [
   'deep_reorg',

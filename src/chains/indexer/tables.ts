@@ -1,23 +1,19 @@
-import { leadersMigration } from '#operations/jobs/leader.ts'
-import type { Migration } from '#store/engine.ts'
-import { notificationMigration } from '#store/notifications.ts'
-import { backfillsMigration } from './backfill/backfill-row.ts'
-import { matchedMappingsMigration } from './events/matched-mappings.ts'
-import { eventsMigration } from './events/tables.ts'
-import { feedMigration } from './feed/tables.ts'
-import { forgottenChainsMigration } from './forgotten-chains.ts'
-import { foundContractsMigration } from './found-contracts/table.ts'
-import { indexedConfigMigration } from './indexed-config/tables.ts'
-import { stalledChainsMigration } from './stalled-chains.ts'
-import { unknownFiguresMigration } from './unknown-figures.ts'
+import { leaderTables } from '#operations/jobs/leader.ts'
+import type { Tables } from '#store/engine.ts'
+import { notificationTrigger } from '#store/notifications.ts'
+import { backfillsTables } from './backfill/backfill-row.ts'
+import { matchedMappingsTables } from './events/matched-mappings.ts'
+import { eventsTables } from './events/tables.ts'
+import { feedTables } from './feed/tables.ts'
+import { forgottenChainsTables } from './forgotten-chains.ts'
+import { foundContractsTables } from './found-contracts/table.ts'
+import { indexedConfigTables } from './indexed-config/tables.ts'
+import { stalledChainsTables } from './stalled-chains.ts'
+import { unknownFiguresTables } from './unknown-figures.ts'
 
-/** Ids 2000 to 2099. */
-export const indexerMigrations: readonly Migration[] = [
-  leadersMigration(2000),
-  {
-    id: 2001,
-    name: 'positions, blocks and anomalies',
-    sql: `
+export const indexerTables: readonly Tables[] = [
+  leaderTables,
+  `
       create table positions (
         chain_id bigint primary key,
         number bigint not null,
@@ -49,22 +45,19 @@ export const indexerMigrations: readonly Migration[] = [
       );
       create index anomalies_newest on anomalies (kind, chain_id, block_number);
       create index anomalies_of_contract on anomalies (chain_id, dataset, contract)`,
-  },
-  eventsMigration,
-  backfillsMigration,
-  forgottenChainsMigration,
-  indexedConfigMigration,
-  stalledChainsMigration,
-  matchedMappingsMigration,
-  feedMigration,
-  notificationMigration({
-    id: 2085,
-    name: 'notifications of blocks',
+  eventsTables,
+  backfillsTables,
+  forgottenChainsTables,
+  indexedConfigTables,
+  stalledChainsTables,
+  matchedMappingsTables,
+  feedTables,
+  notificationTrigger({
     channel: 'sexton_blocks',
     after: 'insert or update or delete on positions',
     each: 'statement',
     payload: "''",
   }),
-  unknownFiguresMigration,
-  foundContractsMigration,
+  unknownFiguresTables,
+  foundContractsTables,
 ]

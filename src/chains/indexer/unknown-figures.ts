@@ -1,14 +1,11 @@
 import type { Address } from '#domain/address.ts'
 import { toStoredText } from '#lib/stored-text.ts'
-import type { Connection, Migration } from '#store/engine.ts'
+import type { Connection, Tables } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
 
 /** What a dataset cannot vouch for, by contract. */
-export const unknownFiguresMigration: Migration = {
-  id: 2090,
-  name: 'figures that are unknown',
-  sql: `
+export const unknownFiguresTables: Tables = `
     create table unknown_figures (
       chain_id bigint not null,
       dataset text not null,
@@ -16,8 +13,7 @@ export const unknownFiguresMigration: Migration = {
       reason text not null,
       detail text not null,
       primary key (chain_id, dataset, contract, reason)
-    )`,
-}
+    )`
 
 /** `unreadable`: some logs could not be decoded; `differs`: a stored balance is below zero, which no contract has. */
 export const UNKNOWN_REASONS = ['unreadable', 'differs'] as const

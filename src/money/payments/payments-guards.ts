@@ -1,22 +1,27 @@
 import type { Guard } from '#store/guard.ts'
 
-const STAY: Guard = {
-  table: 'claims',
-  name: 'claims_stay_with_money',
-  on: 'delete',
-  when: 'old.was_credited = 1',
-}
-
-const KEEP: Guard = {
-  table: 'claims',
-  name: 'claims_keep_who_they_are',
-  on: 'update',
-  columns: ['id', 'public_id', 'tx_hash', 'owner', 'created_unix'],
-  when: `new.id <> old.id or new.public_id <> old.public_id or new.tx_hash <> old.tx_hash
+export const paymentsGuards: readonly Guard[] = [
+  {
+    table: 'claims',
+    name: 'claims_stay_with_money',
+    on: 'delete',
+    when: 'old.was_credited = 1',
+  },
+  {
+    table: 'claims',
+    name: 'claims_keep_who_they_are',
+    on: 'update',
+    columns: ['id', 'public_id', 'tx_hash', 'owner', 'created_unix'],
+    when: `new.id <> old.id or new.public_id <> old.public_id or new.tx_hash <> old.tx_hash
     or new.owner <> old.owner or new.created_unix <> old.created_unix`,
-}
-
-const CREDITS: readonly Guard[] = [
+  },
+  {
+    table: 'claims',
+    name: 'claims_stay_credited',
+    on: 'update',
+    columns: ['was_credited'],
+    when: 'new.was_credited < old.was_credited',
+  },
   { table: 'credits', name: 'credits_stay', on: 'delete' },
   {
     table: 'credits',
@@ -46,28 +51,3 @@ const CREDITS: readonly Guard[] = [
     when: 'old.reversed_unix is not null',
   },
 ]
-
-/** The guards that 0.2.0 released. */
-export const firstPaymentsGuards: readonly Guard[] = [
-  STAY,
-  KEEP,
-  {
-    table: 'claims',
-    name: 'claims_go_back_by_a_reorg_only',
-    on: 'update',
-    columns: ['status', 'was_credited'],
-    when: `(old.status = 'verified' and new.status not in ('verified', 'reversed'))
-      or (new.status = 'reversed' and old.was_credited = 0) or new.was_credited < old.was_credited`,
-  },
-  ...CREDITS,
-]
-
-export const creditedClaimsGuard: Guard = {
-  table: 'claims',
-  name: 'claims_stay_credited',
-  on: 'update',
-  columns: ['was_credited'],
-  when: 'new.was_credited < old.was_credited',
-}
-
-export const paymentsGuards: readonly Guard[] = [STAY, KEEP, creditedClaimsGuard, ...CREDITS]

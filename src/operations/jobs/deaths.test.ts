@@ -4,15 +4,16 @@ import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '#store/engine.ts'
+import { firstSchema } from '#store/migrate.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
-import { leadersMigration } from './leader.ts'
+import { leaderTables } from './leader.ts'
 
-const MIGRATIONS = [
-  leadersMigration(1),
-  { id: 2, name: 'runs', sql: 'create table seen (process text, begins integer)' },
-]
+const MIGRATIONS = firstSchema('accounts', [
+  leaderTables,
+  'create table seen (process text, begins integer)',
+])
 
 /** The silence that ends a session, a poll of the standby, and a slow machine; 15 s are promised. */
 const FOLLOWED_MS = 15_000

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { firstSchema } from '#store/migrate.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
-import { fencedBy, Leader, LeadLostError, leadersMigration } from './leader.ts'
+import { fencedBy, Leader, LeadLostError, leaderTables } from './leader.ts'
 
 let server: TestPostgres
 before(async () => {
@@ -14,7 +15,7 @@ async function onStore(
   work: (open: () => Leader, engine: ReturnType<typeof openPostgres>) => Promise<void>,
 ) {
   const engine = openPostgres({ url: await server.createDatabase(), schema: 'accounts' })
-  await engine.migrate([leadersMigration(1)])
+  await engine.migrate(firstSchema('accounts', [leaderTables]))
   const leaders: Leader[] = []
   const open = () => {
     const leader = new Leader({ engine, name: 'index' })

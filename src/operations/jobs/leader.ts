@@ -2,21 +2,18 @@ import { sleep } from '#lib/sleep.ts'
 import {
   type Connection,
   type Engine,
-  type Migration,
   type SessionLock,
   StoreError,
+  type Tables,
 } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-export const leadersMigration = (id: number): Migration => ({
-  id,
-  name: 'leaders',
-  sql: `create table leaders (
+export const leaderTables: Tables = `
+  create table leaders (
     name text primary key,
     epoch bigint not null
-  )`,
-})
+  )`
 
 /** PostgreSQL frees the lock of a process that is silent for longer (`SILENT_HOLDER_MS`). */
 export const LEAD_MS = 10_000

@@ -3,9 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Leader, type LeadName, leadersMigration } from '#operations/jobs/leader.ts'
+import { Leader, type LeadName, leaderTables } from '#operations/jobs/leader.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { type Engine, type Migration, StoreError } from '../engine.ts'
+import { type Engine, StoreError } from '../engine.ts'
+import { firstSchema } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { openPostgres, type PostgresOptions } from './open-postgres.ts'
 
@@ -13,10 +14,10 @@ const server = await startPostgres()
 after(() => server.stop())
 
 const ROWS = 20
-const MIGRATIONS: readonly Migration[] = [
-  leadersMigration(1),
-  { id: 2, name: 'counters', sql: 'create table counters (id bigint primary key, used bigint)' },
-]
+const MIGRATIONS = firstSchema('accounts', [
+  leaderTables,
+  'create table counters (id bigint primary key, used bigint)',
+])
 
 const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
 

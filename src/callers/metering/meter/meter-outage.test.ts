@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { callerMigrations } from '#callers/keys/caller-migrations.ts'
+import { callerTables } from '#callers/keys/caller-tables.ts'
 import type { Caller } from '#domain/caller.ts'
 import { chainInAccount } from '#ledger/account.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
-import { ledgerMigrations } from '#ledger/ledger-migrations.ts'
+import { ledgerTables } from '#ledger/ledger-tables.ts'
 import { post } from '#ledger/post.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
+import { firstSchema } from '#store/migrate.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { callerChecks } from '../caller-checks.ts'
@@ -22,7 +23,10 @@ const CALLER: Caller = {
   dailyQuota: 3,
 }
 
-const onBoth = eachEngine(startPostgres, [...ledgerMigrations, ...callerMigrations])
+const onBoth = eachEngine(
+  startPostgres,
+  firstSchema('accounts', [...ledgerTables, ...callerTables]),
+)
 
 type Fault = 'none' | 'before' | 'after'
 

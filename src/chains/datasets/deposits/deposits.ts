@@ -8,15 +8,12 @@ import { type Log, placeOf } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { chunks } from '#lib/chunks.ts'
 import { toStored } from '#lib/stored-integer.ts'
-import type { Connection, Migration } from '#store/engine.ts'
+import type { Connection, Tables } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 
 export const DEPOSITS = 'deposits'
 
-export const depositsMigration: Migration = {
-  id: 2300,
-  name: 'deposits',
-  sql: `
+export const depositsTables: Tables = `
     create table deposits (
       chain_id bigint not null,
       block_number bigint not null,
@@ -33,8 +30,7 @@ export const depositsMigration: Migration = {
       primary key (chain_id, block_number, place)
     );
     create unique index deposits_of_tx on deposits (chain_id, tx_hash, position_in_tx);
-    create index unproven_deposits on deposits (chain_id, block_number) where proven = 0`,
-}
+    create index unproven_deposits on deposits (chain_id, block_number) where proven = 0`
 
 export interface DepositFact {
   readonly log: Log

@@ -1,4 +1,4 @@
-import type { Migration } from '#store/engine.ts'
+import type { Tables } from '#store/engine.ts'
 import { CLUSTERED } from '#store/migrate.ts'
 
 /**
@@ -12,10 +12,7 @@ import { CLUSTERED } from '#store/migrate.ts'
  * `holder_turns`: days on which holding began or ceased.
  * `holder_buckets`: holders gained and lost over all chains.
  */
-export const holdersMigration: Migration = {
-  id: 2100,
-  name: 'holders',
-  sql: `
+export const holdersTables: Tables = `
     create table balances (
       token text not null,
       address text not null,
@@ -89,8 +86,7 @@ export const holdersMigration: Migration = {
       gained bigint not null,
       lost bigint not null,
       primary key (token, grain, bucket_unix)
-    ) ${CLUSTERED}`,
-}
+    ) ${CLUSTERED}`
 
 export const HOLDER_SPANS_KEY = {
   token: 'text',

@@ -1,4 +1,4 @@
-import type { Migration } from '#store/engine.ts'
+import type { Tables } from '#store/engine.ts'
 import { CLUSTERED } from '#store/migrate.ts'
 
 /**
@@ -7,10 +7,7 @@ import { CLUSTERED } from '#store/migrate.ts'
  * `price_days`: the last point of each UTC day.
  * `price_hours`: the last point of each hour, and the highest and lowest with their liquidity, for 91 days.
  */
-export const pricesMigration: Migration = {
-  id: 2200,
-  name: 'prices',
-  sql: `
+export const pricesTables: Tables = `
     create table price_points (
       symbol text not null,
       chain_id bigint not null,
@@ -45,5 +42,4 @@ export const pricesMigration: Migration = {
       low text,
       low_liquidity text,
       primary key (symbol, hour_unix)
-    ) ${CLUSTERED}`,
-}
+    ) ${CLUSTERED}`

@@ -1,12 +1,9 @@
 import type { Position } from '#chains/chain/chain-event.ts'
-import type { Connection, Migration, Row } from '#store/engine.ts'
+import type { Connection, Row, Tables } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-export const backfillsMigration: Migration = {
-  id: 2010,
-  name: 'backfills',
-  sql: `
+export const backfillsTables: Tables = `
     create table backfills (
       chain_id bigint primary key,
       floor_number bigint not null,
@@ -18,8 +15,7 @@ export const backfillsMigration: Migration = {
       folded_hash text not null,
       folded_unix bigint not null,
       datasets text
-    )`,
-}
+    )`
 
 /**
  * Older history is incomplete. Stored are the newest days from `newestFrom` up to the position, and

@@ -1,19 +1,15 @@
 import type { EventSource } from '#chains/ecosystem/ecosystem.ts'
-import type { Connection, Migration } from '#store/engine.ts'
+import type { Connection, Tables } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
 
-export const matchedMappingsMigration: Migration = {
-  id: 2050,
-  name: 'mappings that matched a log',
-  sql: `
+export const matchedMappingsTables: Tables = `
     create table matched_mappings (
       chain_id bigint not null,
       dataset text not null,
       mapping text not null,
       primary key (chain_id, dataset, mapping)
-    )`,
-}
+    )`
 
 /** The name does not depend on the mapping's place in the file. */
 export function mappingKey({ address, topic0, where, whereNot }: EventSource): string {

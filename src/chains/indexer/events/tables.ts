@@ -1,14 +1,11 @@
-import type { Migration } from '#store/engine.ts'
+import type { Tables } from '#store/engine.ts'
 import { CLUSTERED } from '#store/migrate.ts'
 
 /**
  * `amount` in base units, `usd` in micro-dollars at the event's time. Padded text, since both may
  * exceed 64 bits.
  */
-export const eventsMigration: Migration = {
-  id: 2002,
-  name: 'events',
-  sql: `
+export const eventsTables: Tables = `
     create table events (
       dataset text not null,
       chain_id bigint not null,
@@ -68,5 +65,4 @@ export const eventsMigration: Migration = {
     create table event_account_counts (
       dataset text primary key,
       accounts bigint not null
-    )`,
-}
+    )`

@@ -1,14 +1,11 @@
-import type { Migration } from '#store/engine.ts'
+import type { Tables } from '#store/engine.ts'
 
 /**
  * `feed` has one row: changes from `pruned` to `last` are in `changes`. `feed_gaps` lists chains whose
  * commits are not written there at the moment. `detail` of a price is the price, of `finalized` the
  * block before, of `reset` the first block.
  */
-export const feedMigration: Migration = {
-  id: 2070,
-  name: 'the feed of changes',
-  sql: `
+export const feedTables: Tables = `
     create table feed (
       name text primary key,
       epoch text not null,
@@ -39,5 +36,4 @@ export const feedMigration: Migration = {
       written_unix bigint not null
     );
     create index changes_final on changes (sequence) where final = 1;
-    create index changes_at on changes (dataset, chain_id, block_number, place, token)`,
-}
+    create index changes_at on changes (dataset, chain_id, block_number, place, token)`

@@ -1,15 +1,12 @@
 import type { FoundContracts } from '#chains/ecosystem/found-contracts.ts'
 import type { Address } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
-import type { Connection, Migration } from '#store/engine.ts'
+import type { Connection, Tables } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { inNames, ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 
 /** `read_number`: up to which block the factory's events are read, wherever the position is. */
-export const foundContractsMigration: Migration = {
-  id: 2097,
-  name: 'contracts that are found while reading',
-  sql: `
+export const foundContractsTables: Tables = `
     create table found_contracts (
       chain_id bigint not null,
       origin text not null,
@@ -22,8 +19,7 @@ export const foundContractsMigration: Migration = {
       origin text not null,
       read_number bigint not null,
       primary key (chain_id, origin)
-    )`,
-}
+    )`
 
 export interface FoundContract {
   readonly found: FoundContracts

@@ -1,4 +1,4 @@
-import type { Connection, Migration } from '#store/engine.ts'
+import type { Connection, Tables } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { rows, sql } from '#store/sql.ts'
 import {
@@ -10,10 +10,7 @@ import {
 } from './file-part.ts'
 
 /** The file that shaped the register, and all earlier ones in order. */
-export const indexedConfigMigration: Migration = {
-  id: 2030,
-  name: 'the file that the register was built from',
-  sql: `
+export const indexedConfigTables: Tables = `
     create table file_parts (
       chain_id bigint not null,
       name text not null,
@@ -23,8 +20,7 @@ export const indexedConfigMigration: Migration = {
     create table file_adoptions (
       sequence bigint primary key,
       digest text not null
-    )`,
-}
+    )`
 
 const NO_CHAIN = 0
 

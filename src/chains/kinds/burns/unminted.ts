@@ -4,15 +4,12 @@ import { type Contribution, NOTHING, TOTAL } from '#chains/indexer/events/event.
 import { foldEvents } from '#chains/indexer/events/fold-events.ts'
 import { chunks } from '#lib/chunks.ts'
 import { toStored } from '#lib/stored-integer.ts'
-import type { Connection, Migration, Row } from '#store/engine.ts'
+import type { Connection, Row, Tables } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 
 /** What was minted but is not new, per block; summed in `event_buckets`. */
-export const unmintedMigration: Migration = {
-  id: 2500,
-  name: 'mints that are not new',
-  sql: `
+export const unmintedTables: Tables = `
     create table unminted (
       chain_id bigint not null,
       block_number bigint not null,
@@ -20,8 +17,7 @@ export const unmintedMigration: Migration = {
       timestamp_unix bigint not null,
       amount text not null,
       primary key (chain_id, block_number, token)
-    )`,
-}
+    )`
 
 const UNMINTED = 'unminted'
 const INTO = { dataset: UNMINTED, keepHours: false, byAccount: false } as const

@@ -1,13 +1,9 @@
-import type { Migration } from '#store/engine.ts'
+import type { Tables } from '#store/engine.ts'
 import { guardsSql } from '#store/guard.ts'
 import { ledgerGuards } from './ledger-guards.ts'
 
-/** Ids 1100 to 1199 of the accounts store. */
-export const ledgerMigrations: readonly Migration[] = [
-  {
-    id: 1100,
-    name: 'ledger',
-    sql: `
+export const ledgerTables: readonly Tables[] = [
+  `
       create table balances (
         account text primary key,
         prepaid smallint not null check (prepaid in (0, 1)),
@@ -41,11 +37,6 @@ export const ledgerMigrations: readonly Migration[] = [
         check (micro_usd = calls * price_micro_usd)
       );
       create index spend_days_by_account on spend_days (account, day)`,
-  },
-  { id: 1101, name: 'guards of the ledger', sql: guardsSql(ledgerGuards) },
-  {
-    id: 1102,
-    name: 'restores',
-    sql: 'create table restores (restored_unix bigint)',
-  },
+  guardsSql(ledgerGuards),
+  'create table restores (restored_unix bigint)',
 ]

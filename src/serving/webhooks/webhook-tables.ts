@@ -1,11 +1,6 @@
-import type { Migration } from '#store/engine.ts'
+import type { Tables } from '#store/engine.ts'
 
-/** Ids 1500 to 1599 of the accounts store. */
-export const webhooksMigrations: readonly Migration[] = [
-  {
-    id: 1500,
-    name: 'webhooks',
-    sql: `
+export const webhookTables: Tables = `
       create table webhooks (
         id text primary key,
         public_id text not null,
@@ -34,6 +29,4 @@ export const webhooksMigrations: readonly Migration[] = [
       );
       create index webhooks_by_key on webhooks (public_id, created_unix, id);
       create index webhooks_by_wallet on webhooks (wallet);
-      create index webhooks_due on webhooks (due_ms, id) where due_ms is not null`,
-  },
-]
+      create index webhooks_due on webhooks (due_ms, id) where due_ms is not null`

@@ -1,6 +1,6 @@
-import type { Migration } from '#store/engine.ts'
+import type { Tables } from '#store/engine.ts'
 import { appendOnly, type Guard, guardsSql } from '#store/guard.ts'
-import { notificationMigration } from '#store/notifications.ts'
+import { notificationTrigger } from '#store/notifications.ts'
 
 export const callerGuards: readonly Guard[] = [
   { table: 'keys', name: 'keys_stay', on: 'delete' },
@@ -37,12 +37,8 @@ export const callerGuards: readonly Guard[] = [
   },
 ]
 
-/** Ids 1200 to 1299 of the accounts store. */
-export const callerMigrations: readonly Migration[] = [
-  {
-    id: 1200,
-    name: 'keys',
-    sql: `
+export const callerTables: readonly Tables[] = [
+  `
       create table wallets (
         wallet text primary key,
         active_keys bigint not null check (active_keys >= 0),
@@ -57,7 +53,8 @@ export const callerMigrations: readonly Migration[] = [
         created_unix bigint not null,
         revoked_unix bigint,
         successor text references keys (public_id) deferrable initially deferred,
-        is_first smallint not null default 0
+        is_first smallint not null default 0,
+        limits text
       );
       create index keys_by_wallet on keys (wallet, created_unix, public_id);
       create unique index keys_first on keys (wallet) where is_first = 1;
@@ -68,11 +65,7 @@ export const callerMigrations: readonly Migration[] = [
         action text not null,
         used_unix bigint not null
       )`,
-  },
-  {
-    id: 1201,
-    name: 'usage by day',
-    sql: `
+  `
       create table usage_days (
         day bigint not null,
         bucket text not null,
@@ -92,12 +85,8 @@ export const callerMigrations: readonly Migration[] = [
         primary key (day, public_id)
       );
       create index key_days_by_key on key_days (public_id, day)`,
-  },
-  { id: 1202, name: 'guards of keys and usage', sql: guardsSql(callerGuards) },
-  { id: 1203, name: 'limits of keys', sql: 'alter table keys add column limits text' },
-  notificationMigration({
-    id: 1204,
-    name: 'notifications of changed keys',
+  guardsSql(callerGuards),
+  notificationTrigger({
     channel: 'sexton_keys',
     after: 'update of revoked_unix, limits on keys',
     each: 'row',

@@ -1,0 +1,53 @@
+import type { Tables } from '#store/engine.ts'
+import { guardsSql } from '#store/guard.ts'
+import { x402Guards } from './x402-guards.ts'
+
+export const x402Tables: readonly Tables[] = [
+  `
+    create table x402_intents (
+      id text primary key,
+      chain_id bigint not null,
+      asset text not null,
+      payer text not null,
+      nonce text not null,
+      pay_to text not null,
+      micro_usd bigint not null check (micro_usd > 0),
+      valid_after text not null,
+      valid_before text not null,
+      signature text not null,
+      scheme text not null default 'exact',
+      payee_kind text not null check (payee_kind in ('key', 'bucket')),
+      payee text not null,
+      payee_wallet text,
+      payee_own bigint not null default 1,
+      status text not null,
+      reason text,
+      created_unix bigint not null,
+      from_block bigint not null,
+      tx_hash text,
+      look_unix bigint,
+      reverted_unix bigint,
+      served bigint not null default 0,
+      credit_id text unique references credits (id),
+      unique (chain_id, asset, payer, nonce)
+    );
+    create index x402_intents_open on x402_intents (created_unix, id)
+      where status in ('reserved', 'submitted');
+    create index x402_intents_abandoned on x402_intents (created_unix, id)
+      where status = 'abandoned';
+    create index x402_intents_by_tx on x402_intents (tx_hash) where tx_hash is not null;
+    create index x402_intents_to_look_at on x402_intents (look_unix, id)
+      where look_unix is not null;
+    create index x402_intents_reverted on x402_intents (payer, reverted_unix)
+      where reverted_unix is not null;
+    create table x402_gas (
+      day bigint primary key,
+      gwei bigint not null
+    );
+    create table x402_facilitator (
+      id bigint primary key check (id = 1),
+      wallet text,
+      ready_until_ms bigint not null
+    )`,
+  guardsSql(x402Guards),
+]
