@@ -72,7 +72,6 @@ const oddLogs: NodeStep = (node, _chain, chance) =>
       { shuffledLogs: true },
       { timestamps: 'missing' },
       { timestamps: 'zero' },
-      { timestamps: 'wrong' },
     ]),
   )
 

@@ -80,5 +80,4 @@ export interface ChainSource {
   history(request: HistoryRequest): AsyncIterable<HistoryPart>
   distrust(host: string, reason: string): void
   endpoints(): readonly EndpointStatus[]
-  each(): readonly { readonly host: string; readonly source: ChainSource }[]
 }

@@ -2,7 +2,7 @@ import type { ChainSource } from './chain-source.ts'
 import { askInTurn } from './endpoints/ask-in-turn.ts'
 import { Endpoint, type EndpointEvent } from './endpoints/endpoint.ts'
 import { EndpointError } from './endpoints/endpoint-error.ts'
-import { type Choice, EndpointPool } from './endpoints/endpoint-pool.ts'
+import { EndpointPool } from './endpoints/endpoint-pool.ts'
 import { streamHistory } from './endpoints/history-stream.ts'
 import { type LogsFetcher, openLogsFetcher } from './endpoints/logs-fetcher.ts'
 import { systemTiming, type Timing } from './endpoints/timing.ts'
@@ -25,58 +25,47 @@ export function openRpcSource(options: RpcOptions): ChainSource {
   const all = options.urls.map((url) => new Endpoint(deps, url))
   const pool = new EndpointPool(timing, chainId, all)
   const [preferred] = all
-  const shared = { chainId, fetcher, preferred }
-  const single = new Map(
-    all.map((endpoint) => [
-      endpoint,
-      makeSource({ ...shared, choice: pool.only(endpoint), all: [endpoint] }),
-    ]),
-  )
-  return {
-    ...makeSource({ ...shared, choice: pool, all }),
-    each: () => [...single].map(([{ host }, source]) => ({ host, source })),
-  }
+  return makeSource({ chainId, fetcher, preferred, pool, all })
 }
 
 interface SourceParts {
   readonly chainId: number
   readonly fetcher: LogsFetcher
   readonly preferred: Endpoint | undefined
-  readonly choice: Choice
+  readonly pool: EndpointPool
   readonly all: readonly Endpoint[]
 }
 
 function makeSource(parts: SourceParts): ChainSource {
-  const { chainId, choice, all, preferred } = parts
+  const { chainId, pool, all, preferred } = parts
   const source: ChainSource = {
     chainId,
     askChainId: () => askChainId(parts),
-    header: (block) => askInTurn(choice, (calls) => calls.header(block)),
+    header: (block) => askInTurn(pool, (calls) => calls.header(block)),
     logsInRange: (filter, from, to) =>
-      askInTurn(choice, (calls) => calls.logsInRange(filter, from, to)),
-    logsInBlock: (filter, hash) => askInTurn(choice, (calls) => calls.logsInBlock(filter, hash)),
+      askInTurn(pool, (calls) => calls.logsInRange(filter, from, to)),
+    logsInBlock: (filter, hash) => askInTurn(pool, (calls) => calls.logsInBlock(filter, hash)),
     receiptLogs: (hash) =>
-      askInTurn(choice, (calls) => calls.receiptLogs(hash)).catch(undefinedWithoutMethod),
+      askInTurn(pool, (calls) => calls.receiptLogs(hash)).catch(undefinedWithoutMethod),
     provenBlock: (ref, wants) =>
-      askInTurn(choice, (calls, host) =>
+      askInTurn(pool, (calls, host) =>
         calls.provenBlock(ref, wants).catch((error) => named(host, error)),
       ),
-    code: (address) => askInTurn(choice, (calls) => calls.code(address)),
-    call: (to, data, block) => askInTurn(choice, (calls) => calls.call(to, data, block)),
+    code: (address) => askInTurn(pool, (calls) => calls.code(address)),
+    call: (to, data, block) => askInTurn(pool, (calls) => calls.call(to, data, block)),
     history: (request) => streamHistory(parts, request),
     distrust(host, reason) {
       const lie = new RpcError(reason, { lie: true })
       for (const endpoint of all) if (endpoint.host === host) endpoint.blame(lie)
     },
     endpoints: () => all.map((endpoint) => endpoint.status(endpoint === preferred)),
-    each: () => all.map(({ host }) => ({ host, source })),
   }
   return source
 }
 
-async function askChainId({ choice, all }: SourceParts): Promise<number> {
+async function askChainId({ pool, all }: SourceParts): Promise<number> {
   try {
-    return await askInTurn(choice, (calls) => calls.askChainId())
+    return await askInTurn(pool, (calls) => calls.askChainId())
   } catch (error) {
     const stranger = all.find(({ health }) => health.state === 'wrong-chain')
     if (stranger === undefined) throw error

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { ZERO_ADDRESS } from '#domain/address.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
@@ -23,8 +22,8 @@ after(async () => {
 })
 
 const explain = (urls: readonly (string | undefined)[], holder: `0x${string}`, onChain: bigint) => {
-  const source = openRpcSource({ chainId: 1, urls: urls.filter((url) => url !== undefined) })
-  return explainDifference(source, { contract: grave, holder, onChain }, { from: 0, to: 20 })
+  const asked = { id: 1, rpcUrls: urls.filter((url) => url !== undefined) }
+  return explainDifference(asked, { contract: grave, holder, onChain }, { from: 0, to: 20 })
 }
 const hostOf = (url = '') => new URL(url).host
 

@@ -1,4 +1,6 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
+import { openRpcSource } from '#chains/chain/rpc-source.ts'
+import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import { type Address, type Hash, ZERO_ADDRESS } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 
@@ -12,15 +14,16 @@ export interface Difference {
 
 /** Sums the transfers of each endpoint, to tell a node that lacks some from a token at fault. */
 export async function explainDifference(
-  source: Pick<ChainSource, 'each'>,
+  { id: chainId, rpcUrls }: Pick<Chain, 'id' | 'rpcUrls'>,
   difference: Difference,
   range: { readonly from: number; readonly to: number },
 ): Promise<string> {
   const sums = await Promise.all(
-    source.each().map(async ({ host, source: one }) => ({
-      host,
-      sum: await sumTransfers(one, difference, range).catch(() => undefined),
-    })),
+    rpcUrls.map(async (url) => {
+      const source = openRpcSource({ chainId, urls: [url] })
+      const sum = await sumTransfers(source, difference, range).catch(() => undefined)
+      return { host: new URL(url).host, sum }
+    }),
   )
   const hostsOf = (those: typeof sums) => those.map(({ host }) => host).join(', ')
   const answering = sums.filter(({ sum }) => sum !== undefined)

@@ -53,7 +53,7 @@ async function proveSupply(
   const { blockNumber } = chain
   const onChain = await askSupply(source, contract, { stored: total, blockNumber })
   if (onChain !== total)
-    return describe(deps, place, { contract, holder: ZERO_ADDRESS, onChain, stored: total })
+    return describe(place, { contract, holder: ZERO_ADDRESS, onChain, stored: total })
   if (circulatingOf(supply) < 0n)
     return `${token.symbol} on ${chain.chain.name}: circulating supply is negative`
   return undefined
@@ -74,7 +74,7 @@ async function proveHolders(
   for await (const part of pagesOf(stored, place)) {
     const differences = await Promise.all(part.map((row) => proveHolder(deps, place, row)))
     const first = differences.find((each) => each !== undefined)
-    if (first !== undefined) return describe(deps, place, first)
+    if (first !== undefined) return describe(place, first)
     done += part.length
     deps.onProgress({ task, done, total })
   }
@@ -119,14 +119,10 @@ interface Unequal extends Difference {
   readonly stored: bigint
 }
 
-async function describe(
-  deps: Pick<AuditDeps, 'sourceOf'>,
-  { token, chain }: Place,
-  unequal: Unequal,
-): Promise<string> {
+async function describe({ token, chain }: Place, unequal: Unequal): Promise<string> {
   const { holder, onChain, stored } = unequal
   const what = holder === ZERO_ADDRESS ? 'totalSupply()' : `balanceOf(${showAddress(holder)})`
   const range = { from: chain.chain.startBlock, to: chain.blockNumber }
-  const cause = await explainDifference(deps.sourceOf(chain.chain), unequal, range)
+  const cause = await explainDifference(chain.chain, unequal, range)
   return `${token.symbol} on ${chain.chain.name}: ${what} is ${onChain}, the register has ${stored}: ${cause}`
 }

@@ -1,18 +1,18 @@
 import { RpcError } from '../rpc-error.ts'
 import type { CallSource } from './call-source.ts'
 import { EndpointError } from './endpoint-error.ts'
-import type { Choice } from './endpoint-pool.ts'
+import type { EndpointPool } from './endpoint-pool.ts'
 
 /** There is a back-off between rounds. */
 const ROUNDS_MAX = 3
 
 export async function askInTurn<T>(
-  choice: Choice,
+  pool: EndpointPool,
   work: (source: CallSource, host: string) => Promise<T>,
 ): Promise<T> {
   for (let round = 1; ; round += 1) {
     const failures: RpcError[] = []
-    for (const endpoint of await choice.inOrder()) {
+    for (const endpoint of await pool.inOrder()) {
       try {
         return await work(endpoint.calls, endpoint.host)
       } catch (error) {

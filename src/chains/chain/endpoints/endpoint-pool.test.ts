@@ -289,18 +289,6 @@ test('a failed answer of one endpoint is asked of the next', async () => {
   assert.equal(source.endpoints()[0]?.failed, 1)
 })
 
-test('each endpoint can be asked by itself', async () => {
-  const { source, nodes } = await world([{}, { head: 990 }])
-  const heads = await Promise.all(
-    source.each().map(async (each) => [each.host, (await each.source.header('latest'))?.number]),
-  )
-  assert.deepEqual(heads, [
-    [nodes[0]?.host, 1_000],
-    [nodes[1]?.host, 990],
-  ])
-  assert.equal(source.endpoints()[1]?.headNumber, 990)
-})
-
 test('endpoints that are not in use are not probed', async () => {
   const { source, nodes, advance } = await world([{}, {}])
   const settle = () => new Promise((resolve) => setTimeout(resolve, 100))

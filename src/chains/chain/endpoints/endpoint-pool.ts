@@ -4,15 +4,6 @@ import type { Endpoint } from './endpoint.ts'
 import { probeRound } from './probe-round.ts'
 import type { Timing } from './timing.ts'
 
-export interface Choice {
-  readonly timing: Timing
-  /** Throws RpcError if none is usable. */
-  inOrder(): Promise<readonly Endpoint[]>
-  /** One in `avoid` only as a last resort; undefined if none is known to have the block. */
-  forHistory(to: number, avoid: ReadonlySet<Endpoint>): Endpoint | undefined
-  refresh(): Promise<void>
-}
-
 const PROBE_EVERY_MS = 15_000
 
 const FIRST_ROUND_MS = 500
@@ -24,7 +15,7 @@ const SHORT_PAUSE_MS = 1_000
 /** States to use if no endpoint is well; one on another chain or branch is never used. */
 const LAST_RESORTS: readonly EndpointState[] = ['lagging', 'lying']
 
-export class EndpointPool implements Choice {
+export class EndpointPool {
   readonly timing: Timing
   readonly #chainId: number
   readonly #all: readonly Endpoint[]
@@ -39,6 +30,7 @@ export class EndpointPool implements Choice {
     this.#all = endpoints
   }
 
+  /** Throws RpcError if none is usable. */
   async inOrder(): Promise<readonly Endpoint[]> {
     await this.#ready()
     if (!this.#all.some(({ health }) => health.isUsable)) await this.refresh()
@@ -47,6 +39,7 @@ export class EndpointPool implements Choice {
     return order
   }
 
+  /** One in `avoid` only as a last resort; undefined if none is known to have the block. */
   forHistory(to: number, avoid: ReadonlySet<Endpoint>): Endpoint | undefined {
     this.#probeWhenDue()
     const order = this.#order().filter(({ health }) => (health.headNumber ?? -1) >= to)
@@ -57,22 +50,6 @@ export class EndpointPool implements Choice {
   async refresh(): Promise<void> {
     await this.#round
     await this.#startRound(this.#all, false)
-  }
-
-  only(endpoint: Endpoint): Choice {
-    const { health } = endpoint
-    return {
-      timing: this.timing,
-      inOrder: async () => {
-        await this.#ready()
-        if (!health.isOfChain) await this.refresh()
-        if (!health.isOfChain) throw nobody([endpoint])
-        return [endpoint]
-      },
-      forHistory: (to) =>
-        health.isOfChain && (health.headNumber ?? -1) >= to ? endpoint : undefined,
-      refresh: () => this.refresh(),
-    }
   }
 
   async #ready(): Promise<void> {

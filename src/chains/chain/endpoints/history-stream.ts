@@ -4,7 +4,7 @@ import type { LogColumns } from '../columns/log-columns.ts'
 import { RpcError } from '../rpc-error.ts'
 import type { Endpoint } from './endpoint.ts'
 import { EndpointError } from './endpoint-error.ts'
-import type { Choice } from './endpoint-pool.ts'
+import type { EndpointPool } from './endpoint-pool.ts'
 import type { LogsFetcher } from './logs-fetcher.ts'
 import { type QueuedRange, RangeQueue } from './range-queue.ts'
 import { RangeSizer } from './range-sizer.ts'
@@ -20,7 +20,7 @@ const AHEAD_BYTES_MAX = 24_000_000
 const TRIES_MAX = 10
 
 export interface StreamDeps {
-  readonly choice: Choice
+  readonly pool: EndpointPool
   readonly fetcher: LogsFetcher
 }
 
@@ -30,7 +30,7 @@ export async function* streamHistory(
 ): AsyncGenerator<HistoryPart> {
   const stream = new HistoryStream(deps, request)
   try {
-    await deps.choice.inOrder()
+    await deps.pool.inOrder()
     for (;;) {
       const part = await stream.next()
       if (part === undefined) return
@@ -97,7 +97,7 @@ class HistoryStream {
       }
       const size = this.#sizer.blocks()
       const to = Math.min(wanted.to, wanted.from + size - 1)
-      const endpoint = this.#deps.choice.forHistory(to, wanted.avoid)
+      const endpoint = this.#deps.pool.forHistory(to, wanted.avoid)
       if (endpoint === undefined) this.#findEndpoint(to)
       if (endpoint === undefined || !this.#hasRoom(endpoint)) return
       const piece = this.#queue.take(Math.min(size, endpoint.rangeMax ?? size))
@@ -129,10 +129,10 @@ class HistoryStream {
   }
 
   async #lookFurther(to: number): Promise<void> {
-    const { choice } = this.#deps
-    await choice.refresh()
-    await choice.inOrder()
-    if (choice.forHistory(to, new Set()) === undefined)
+    const { pool } = this.#deps
+    await pool.refresh()
+    await pool.inOrder()
+    if (pool.forHistory(to, new Set()) === undefined)
       throw new RpcError(`no endpoint knows block ${to}`)
   }
 
