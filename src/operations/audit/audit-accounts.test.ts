@@ -223,7 +223,7 @@ for (const [index, hide] of HIDING_PLACES.entries())
     await engine.write((tx) => tx.run(hide(world.secret)))
     const found = await world.audit()
     assert.equal(found.length, 1, found.join('\n'))
-    assert.match(found[0] ?? '', /^no row holds a secret: (keys\.label|key_days\.)/)
+    assert.match(found[0] ?? '', /^no row holds the secret of a key: (keys\.label|key_days\.)/)
     assert.ok(!found[0]?.includes(world.secret), 'the secret itself is not told')
   })
 

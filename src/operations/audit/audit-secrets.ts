@@ -6,13 +6,13 @@ import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 
 /**
- * Searches for the shape of a secret, whatever its prefix. The database searches, so that no value
+ * Searches for the shape of a key's secret, whatever its prefix. The database searches, so that no value
  * is read or shown.
  */
 export function secretCheck(dialect: Engine['dialect']): Check {
   const of = dialectOf({ dialect })
   return {
-    name: 'no row holds a secret',
+    name: 'no row holds the secret of a key',
     async run(connection) {
       const differences = []
       for (const place of await textColumns(connection, of)) {
