@@ -36,7 +36,7 @@ export async function findUnpackedProgram({ package: name, path }: UnpackedProgr
 }
 
 /** Folder of a package's files. */
-export async function unpackOnce(name: string): Promise<string> {
+async function unpackOnce(name: string): Promise<string> {
   const folder = join(UNPACKED, name)
   if (existsSync(folder)) return folder
   process.stderr.write(`Unpacking ${name} for the tests (apt-get download, once)...\n`)

@@ -4,7 +4,6 @@ import { findDeployPrograms } from '#test/deploy/programs.ts'
 import { findSystemdAnalyze } from '#test/deploy/systemd-analyze.ts'
 import { findFaketime } from '#test/faketime.ts'
 import { installNodes } from '#test/node-programs.ts'
-import { findPgbouncer } from '#test/pgbouncer.ts'
 import { findPostgres } from '#test/postgres.ts'
 import { findStrace } from '#test/strace.ts'
 
@@ -25,7 +24,6 @@ const needs: readonly Need[] = [
   { module: 'test/faketime.ts', find: () => findFaketime() },
   { module: 'test/strace.ts', find: () => findStrace() },
   { module: 'test/deploy/programs.ts', find: findDeployPrograms },
-  { module: 'test/pgbouncer.ts', find: findPgbouncer },
   { module: 'test/deploy/systemd-analyze.ts', find: findSystemdAnalyze },
 ]
 

@@ -5,6 +5,7 @@ import { describeEngine } from '#test/store/conformance.ts'
 import { LockTimeoutError, type Migration } from '../engine.ts'
 import { sql } from '../sql.ts'
 import { openPostgres } from './open-postgres.ts'
+import { PostgresConnection } from './postgres-connection.ts'
 
 const postgres = await startPostgres()
 after(() => postgres.stop())
@@ -89,5 +90,17 @@ test('PostgreSQL: the server shows which command a session is of', async () => {
     assert.equal(row?.application_name, applicationName)
   } finally {
     await engine.close()
+  }
+})
+
+test('PostgreSQL: a session that a pooler lends with settings of another client is refused in a line', async () => {
+  const url = await postgres.createDatabase()
+  const session = 'set search_path = accounts'
+  const connection = new PostgresConnection({ url, session, names: new Map(), silenceMaxMs: 0 })
+  await connection.open()
+  try {
+    await assert.rejects(connection.startSession(), /lends connections by transaction; .*[^\n]$/)
+  } finally {
+    await connection.close()
   }
 })
