@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freePort } from '#lib/free-port.ts'
-import { localFile } from '#main/roles/local-chains.ts'
+import { localFile } from '#main/start/local-chains.ts'
 import { nodeEnvironment } from './node-environment.ts'
 import { eventually } from './world.ts'
 

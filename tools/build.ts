@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '..')
 /** Where each thread begins, and what others import, below `src/`. */
 const ENTRIES = [
   'chains/ecosystem/define-ecosystem.ts',
-  'main/roles/index-worker.ts',
+  'main/start/index-worker.ts',
   'chains/chain/endpoints/logs-worker.ts',
   'main/writer-worker.ts',
   'serving/site/cards/png-worker.ts',

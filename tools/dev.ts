@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { localFilePath, planLocalChains } from '#main/roles/local-chains.ts'
-import { lockFolder } from '#main/roles/lock-folder.ts'
+import { localFilePath, planLocalChains } from '#main/start/local-chains.ts'
+import { lockFolder } from '#main/start/lock-folder.ts'
 
 /** Apart from the data of `npm start`, which may run at the same time on another port. */
 const DATA_FOLDER = '.sexton/dev'

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { before, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { localFile } from '#main/roles/local-chains.ts'
+import { localFile } from '#main/start/local-chains.ts'
 import { copySharedHistory } from '#test/start-own-devnet.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { copyProject } from './project-copy.ts'

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
-import { chosenEcosystem, type RoleContext } from './role-context.ts'
+import { type CommandContext, chosenEcosystem } from './command-context.ts'
 import type { Settings } from './settings.ts'
 import { openStores, reportMigrations, type Stores } from './stores.ts'
 
-/** What every role is composed of; each takes the part that it needs. */
+/** What a process is composed of. */
 export interface Service {
   readonly settings: Settings
   readonly ecosystem: Ecosystem
@@ -14,7 +14,7 @@ export interface Service {
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
 }
 
-export async function openService({ settings, clock, logger }: RoleContext): Promise<Service> {
+export async function openService({ settings, clock, logger }: CommandContext): Promise<Service> {
   const ecosystem = await chosenEcosystem(settings)
   const stores = await openStores(settings, reportMigrations(logger))
   return { settings, ecosystem, stores, clock, logger }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PAYMENT } from '#money/x402/settling/settling-harness.ts'
+import { PAYMENT } from '#test/x402/settling-harness.ts'
 import { readSettings } from './settings.ts'
 import { settlingOf } from './settling.ts'
 

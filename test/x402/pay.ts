@@ -6,11 +6,11 @@ import type { PrivateKeyAccount } from 'viem/accounts'
 import { transfer } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
-import { PAYMENT } from '#money/x402/settling/settling-harness.ts'
 import { eitherEngine } from '../long-version.ts'
 import { eventually } from '../world.ts'
 import { deployWallet, undeployedWallet, type WalletSigner } from './contract-wallet.ts'
 import { newVisitor, OFFER, type Seen, signAt, signPayment, toHeader } from './raw-payment.ts'
+import { PAYMENT } from './settling-harness.ts'
 import { sharedWorld } from './shared-world.ts'
 import {
   fundWallet,

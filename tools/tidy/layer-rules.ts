@@ -25,20 +25,6 @@ export function siblingBreaches(files: readonly SourceFile[]): Breach[] {
     )
 }
 
-/** What only sets tests up (`*-harness.ts`, beside the code) is no part of what is served. */
-export function harnessBreaches(files: readonly SourceFile[]): Breach[] {
-  return files
-    .filter((file) => file.path.startsWith('src/') && !isTest(file) && !isHarness(file.path))
-    .flatMap((file) =>
-      file.imports.flatMap(({ specifier, line }) => {
-        if (!isHarness(targetOf(file, specifier))) return []
-        const rule = `a set-up of tests is imported: '${specifier}'`
-        const mend = 'only tests and other set-ups import it: move what the service needs out of it'
-        return [{ path: file.path, line, rule, mend }]
-      }),
-    )
-}
-
 /** Imports are `#layer/file.ts` across layers and end in the file's real ending. */
 export function importFormBreaches(files: readonly SourceFile[]): Breach[] {
   return files.flatMap((file) =>
@@ -80,10 +66,6 @@ function unlistedImport(file: SourceFile, { specifier, line }: Import): Breach[]
 
 function targetOf(file: SourceFile, specifier: string): string {
   return resolveImport(file.path, specifier) ?? ''
-}
-
-function isHarness(path: string): boolean {
-  return path.endsWith('-harness.ts')
 }
 
 function datasetOf(path: string): string | undefined {

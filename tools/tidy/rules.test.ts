@@ -4,12 +4,7 @@ import { describeBreaches } from './breach.ts'
 import { budget, budgetBreaches } from './budget.ts'
 import { circleBreaches } from './circle-rule.ts'
 import { allowedImports, house, mayImport, wings } from './house.ts'
-import {
-  harnessBreaches,
-  importFormBreaches,
-  layerBreaches,
-  siblingBreaches,
-} from './layer-rules.ts'
+import { importFormBreaches, layerBreaches, siblingBreaches } from './layer-rules.ts'
 import { nameBreaches } from './name-rules.ts'
 import { fileSizeBreaches } from './size-rules.ts'
 import { sourceFile } from './source-file.ts'
@@ -61,15 +56,6 @@ test('source files import no tests, tools or local chains, but for the command l
 
 test('a test may import any layer', () => {
   assert.equal(layersOf('src/lib/time.test.ts', '#main/compose.ts').length, 0)
-})
-
-test('a set-up of tests is imported by tests and other set-ups only', () => {
-  const told = (path: string) =>
-    harnessBreaches([importing(path, '#test/callers/callers-harness.ts')])
-  assert.equal(told('src/callers/keys/mint.ts').length, 1)
-  assert.equal(told('src/callers/keys/mint.test.ts').length, 0)
-  assert.equal(told('test/callers/meter-harness.ts').length, 0)
-  assert.equal(told('test/money/money-world.ts').length, 0)
 })
 
 test('every layer in the table names layers of the table', () => {

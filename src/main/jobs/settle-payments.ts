@@ -12,8 +12,8 @@ import { PaymentSender } from '#money/x402/settling/send-payments.ts'
 import { openSettlingRpc } from '#money/x402/settling/settling-rpc.ts'
 import type { OpenJob } from '#operations/jobs/run-jobs.ts'
 import { openFacilitator } from '../open-facilitator.ts'
-import { blockHashes } from '../roles/block-hashes.ts'
-import { reportDeposit } from '../roles/report-index.ts'
+import { blockHashes } from '../start/block-hashes.ts'
+import { reportDeposit } from '../start/report-index.ts'
 import type { JobDeps } from './job-deps.ts'
 
 /** Credits prepayments, and takes back what a reorg took. */

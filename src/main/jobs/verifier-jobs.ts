@@ -1,6 +1,6 @@
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import type { OpenJob } from '#operations/jobs/run-jobs.ts'
-import { createAnomalyReport } from '../roles/report-mappings.ts'
+import { createAnomalyReport } from '../start/report-mappings.ts'
 import type { JobDeps } from './job-deps.ts'
 import { isPaid, isSettled, type ListedJob, openAll, wantedOf } from './listed-job.ts'
 import { createRetention } from './retention.ts'

@@ -3,11 +3,11 @@ import type { Deposit } from '#domain/deposit.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import { settlingHarness } from '#test/x402/settling-harness.ts'
+import { depositOf, NOON_UNIX, word } from '#test/x402/x402-harness.ts'
 import { depositCheck } from './deposit-check.ts'
 import { creditPayment } from './settling/credit-payment.ts'
 import { insertPayment, setPaymentStatus } from './settling/payment-store.ts'
-import { settlingHarness } from './settling/settling-harness.ts'
-import { depositOf, NOON_UNIX, word } from './x402-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 

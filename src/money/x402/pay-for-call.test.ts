@@ -13,11 +13,11 @@ import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openCutConnection } from '#test/cut-connection.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
+import { type SettlingHarness, settlingHarness } from '#test/x402/settling-harness.ts'
+import { ASSET, CALLER, PAY_TO } from '#test/x402/x402-harness.ts'
 import { toBase64 } from './offers/offer.ts'
 import { CallPayments } from './pay-for-call.ts'
 import { PaymentReceiver } from './payment-receiver.ts'
-import { type SettlingHarness, settlingHarness } from './settling/settling-harness.ts'
-import { ASSET, CALLER, PAY_TO } from './x402-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 

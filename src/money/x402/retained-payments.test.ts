@@ -6,10 +6,10 @@ import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import { newPayment } from '#test/x402/x402-harness.ts'
 import { RETAINED_PAYMENTS } from './retained-payments.ts'
 import { insertPayment, setPaymentStatus } from './settling/payment-store.ts'
 import type { PaymentStatus } from './settling/x402-payment.ts'
-import { newPayment } from './x402-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const NOW_UNIX = 1_800_000_000

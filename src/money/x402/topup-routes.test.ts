@@ -11,12 +11,7 @@ import type { Outcome } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import type { PaymentPayload } from './offers/payment-payload.ts'
-import { PaymentReceiver, type Received } from './payment-receiver.ts'
-import type { SettleOutcome } from './settling/settle-payment.ts'
-import { settlingHarness } from './settling/settling-harness.ts'
-import type { PaymentStatus } from './settling/x402-payment.ts'
-import { topupRoutes } from './topup-routes.ts'
+import { settlingHarness } from '#test/x402/settling-harness.ts'
 import {
   CALLER,
   depositOf,
@@ -27,7 +22,12 @@ import {
   SIGNATURE,
   storePayment,
   word,
-} from './x402-harness.ts'
+} from '#test/x402/x402-harness.ts'
+import type { PaymentPayload } from './offers/payment-payload.ts'
+import { PaymentReceiver, type Received } from './payment-receiver.ts'
+import type { SettleOutcome } from './settling/settle-payment.ts'
+import type { PaymentStatus } from './settling/x402-payment.ts'
+import { topupRoutes } from './topup-routes.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 

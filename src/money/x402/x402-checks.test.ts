@@ -7,10 +7,10 @@ import type { Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
+import { brokenPromises, depositOf, NOON_UNIX, newPayment, word } from '#test/x402/x402-harness.ts'
 import { creditPayment, endPayment } from './settling/credit-payment.ts'
 import { insertPayment, setPaymentStatus } from './settling/payment-store.ts'
 import { x402Guards } from './x402-guards.ts'
-import { brokenPromises, depositOf, NOON_UNIX, newPayment, word } from './x402-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { toIso, unixNow } from '#lib/time.ts'
-import type { RoleContext } from '#main/role-context.ts'
+import type { CommandContext } from '#main/command-context.ts'
 import { SettingsError } from '#main/settings-error.ts'
 import { storeFile } from '#main/store-file.ts'
 import type { Report } from '#operations/upkeep/report.ts'
@@ -12,7 +12,7 @@ const ALL_PAGES = 2 ** 31 - 1
 
 /** Copies embedded accounts, as they are at one moment, into a new file of the folder. */
 export async function runBackup(
-  { settings, clock }: Pick<RoleContext, 'settings' | 'clock'>,
+  { settings, clock }: Pick<CommandContext, 'settings' | 'clock'>,
   report: Report,
   folder: string,
 ): Promise<void> {

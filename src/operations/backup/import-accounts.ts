@@ -1,6 +1,6 @@
 import { existsSync, renameSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import type { RoleContext } from '#main/role-context.ts'
+import type { CommandContext } from '#main/command-context.ts'
 import { SettingsError } from '#main/settings-error.ts'
 import { storeFile } from '#main/store-file.ts'
 import { accountsMigrations, migrateStore, openStore } from '#main/stores.ts'
@@ -16,7 +16,7 @@ type Counts = Readonly<Record<string, number>>
 
 /** Copies embedded accounts into the empty PostgreSQL of the settings, in one transaction. */
 export async function runImport(
-  { settings }: Pick<RoleContext, 'settings'>,
+  { settings }: Pick<CommandContext, 'settings'>,
   report: Report,
   folder: string,
 ): Promise<void> {

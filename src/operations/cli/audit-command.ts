@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { countOf } from '#lib/count-of.ts'
-import type { ExitCode, RoleContext } from '#main/role-context.ts'
-import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
+import type { CommandContext, ExitCode } from '#main/command-context.ts'
+import { runOnStores, type StoreOptions, storeCommand } from './run-on-stores.ts'
 
 const EXAMPLES = `
 Recomputes the register from the chains and checks every invariant of the accounts. It changes nothing
@@ -14,10 +14,10 @@ Examples:
 `
 
 export function auditCommand(process: NodeJS.Process): Command {
-  return roleCommand('audit')
+  return storeCommand('audit')
     .description('recompute the register from the chains and check the ledger')
     .addHelpText('after', EXAMPLES)
-    .action((options: RoleOptions) => runRole(process, runAudit, options))
+    .action((options: StoreOptions) => runOnStores(process, runAudit, options))
 }
 
 class AuditError extends Error {
@@ -25,12 +25,12 @@ class AuditError extends Error {
 }
 
 /** Writes nothing; exits with 1 when anything differs. */
-async function runAudit(context: RoleContext): Promise<ExitCode> {
+async function runAudit(context: CommandContext): Promise<ExitCode> {
   // Lazy: help need not load the service.
   const [{ auditAll }, { StoreError }, { chosenEcosystem }] = await Promise.all([
     import('#operations/audit/audit.ts'),
     import('#store/engine.ts'),
-    import('#main/role-context.ts'),
+    import('#main/command-context.ts'),
   ])
   const { progress, show } = context
   const differences = await auditAll({

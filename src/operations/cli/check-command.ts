@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import type { Problem } from '#chains/ecosystem/problem.ts'
-import { chosenEcosystem, type ExitCode, type RoleContext } from '#main/role-context.ts'
-import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
+import { type CommandContext, chosenEcosystem, type ExitCode } from '#main/command-context.ts'
+import { runOnStores, type StoreOptions, storeCommand } from './run-on-stores.ts'
 
-interface Options extends RoleOptions {
+interface Options extends StoreOptions {
   readonly offline: boolean
   readonly json: boolean
   readonly listing: boolean
@@ -21,7 +21,7 @@ Examples:
 `
 
 export function checkCommand(process: NodeJS.Process): Command {
-  return roleCommand('check')
+  return storeCommand('check')
     .description('check the ecosystem file, alone and against the chains, endpoints and PostgreSQL')
     .option('--offline', 'the file alone', false)
     .addOption(
@@ -32,7 +32,7 @@ export function checkCommand(process: NodeJS.Process): Command {
     .option('--json', 'print one JSON object', false)
     .addHelpText('after', EXAMPLES)
     .action((options: Options) =>
-      runRole(
+      runOnStores(
         process,
         (context) => (options.listing ? showListing(context) : runCheck(context, options)),
         options,
@@ -40,7 +40,7 @@ export function checkCommand(process: NodeJS.Process): Command {
     )
 }
 
-async function showListing(context: RoleContext): Promise<ExitCode> {
+async function showListing(context: CommandContext): Promise<ExitCode> {
   const [{ listingOf }, { settlingOf }, ecosystem] = await Promise.all([
     import('#main/listing.ts'),
     import('#main/settling.ts'),
@@ -61,13 +61,13 @@ async function showListing(context: RoleContext): Promise<ExitCode> {
 }
 
 async function runCheck(
-  { settings, clock, progress, process, show }: RoleContext,
+  { settings, clock, progress, process, show }: CommandContext,
   { offline, json }: Options,
 ): Promise<ExitCode> {
   const [{ checkDatabase }, { checkFile }, { localFilePath }] = await Promise.all([
     import('#operations/setup/check-database.ts'),
     import('#operations/setup/check-file.ts'),
-    import('#main/roles/local-chains.ts'),
+    import('#main/start/local-chains.ts'),
   ])
   const file = settings.ecosystemFile ?? localFilePath(settings.dataFolder)
   const onProgress = progress.update

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import { MultiBar, Presets, type SingleBar } from 'cli-progress'
 import type { Clock } from '#lib/time.ts'
-import type { ProgressBoard } from '#main/role-context.ts'
+import type { ProgressBoard } from '#main/command-context.ts'
 
 const LINE_EVERY_MS = 5_000
 

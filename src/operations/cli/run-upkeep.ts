@@ -1,16 +1,16 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { ExitCode, RoleContext } from '#main/role-context.ts'
+import type { CommandContext, ExitCode } from '#main/command-context.ts'
 import type { Reading } from '#main/variable.ts'
 import type { Report } from '#operations/upkeep/report.ts'
 import { describeFailure } from './describe-failure.ts'
-import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
+import { runOnStores, type StoreOptions, storeCommand } from './run-on-stores.ts'
 
-export interface UpkeepOptions extends RoleOptions {
+export interface UpkeepOptions extends StoreOptions {
   readonly json?: boolean
 }
 
 export function upkeepCommand(name: string): Command {
-  return roleCommand(name).option('--json', 'print one JSON object on stdout, all else on stderr')
+  return storeCommand(name).option('--json', 'print one JSON object on stdout, all else on stderr')
 }
 
 export function parsed<T>(parse: (text: string) => Reading<T>): (text: string) => T {
@@ -24,7 +24,7 @@ export function parsed<T>(parse: (text: string) => Reading<T>): (text: string) =
 export async function runUpkeep(
   process: NodeJS.Process,
   { json = false, ...options }: UpkeepOptions,
-  work: (context: RoleContext, report: Report) => Promise<void>,
+  work: (context: CommandContext, report: Report) => Promise<void>,
 ): Promise<void> {
   let exitCode: ExitCode = 0
   const done: Report['done'] = (result, code = 0) => {
@@ -33,11 +33,11 @@ export async function runUpkeep(
   }
   const say = (text: string) => void process.stderr.write(`${text}\n`)
   try {
-    const role = async (context: RoleContext) => {
+    const run = async (context: CommandContext) => {
       await work(context, { say: json ? say : context.show, done })
       return exitCode
     }
-    await runRole(process, role, options)
+    await runOnStores(process, run, options)
   } catch (error) {
     done({ error: describeFailure(error).text })
     throw error

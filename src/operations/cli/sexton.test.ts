@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { localFile } from '#main/roles/local-chains.ts'
+import { localFile } from '#main/start/local-chains.ts'
 import { nodeEnvironment } from '#test/node-environment.ts'
 import { runProgram } from './sexton.ts'
 

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
-import type { ExitCode, RoleContext } from '#main/role-context.ts'
-import { runApi } from '#main/roles/run-api.ts'
-import { runStart } from '#main/roles/run-start.ts'
+import type { CommandContext, ExitCode } from '#main/command-context.ts'
 import { SettingsError } from '#main/settings-error.ts'
-import { type RoleOptions, roleCommand, runRole } from './run-role.ts'
+import { runApi } from '#main/start/run-api.ts'
+import { runStart } from '#main/start/run-start.ts'
+import { runOnStores, type StoreOptions, storeCommand } from './run-on-stores.ts'
 
-interface Options extends RoleOptions {
+interface Options extends StoreOptions {
   readonly port?: string
   readonly host?: string
   readonly apiOnly?: true
@@ -29,7 +29,7 @@ ends. SIGTERM finishes requests in flight, then exits.
 `
 
 export function startCommand(process: NodeJS.Process): Command {
-  return roleCommand('start')
+  return storeCommand('start')
     .description('run everything in one process; with no ecosystem file, on local chains')
     .option('-p, --port <port>', 'port of the API (PORT, default 4020)')
     .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
@@ -38,13 +38,13 @@ export function startCommand(process: NodeJS.Process): Command {
     .addHelpText('after', EXAMPLES)
     .action((options: Options) => {
       const given = { PORT: options.port, HOST: options.host }
-      if (options.apiOnly) return runRole(process, runApi, options, given)
-      if (!options.settle) return runRole(process, runStart, options, given)
+      if (options.apiOnly) return runOnStores(process, runApi, options, given)
+      if (!options.settle) return runOnStores(process, runStart, options, given)
       if (process.env.SEXTON_SETTLING_KEY_FILE)
         throw new SettingsError(
           '--settle: SEXTON_SETTLING_KEY_FILE names another wallet; keep one of them',
         )
-      return runRole(process, runSettling, options, {
+      return runOnStores(process, runSettling, options, {
         ...given,
         SEXTON_SETTLING_KEY_FILE: RELAYER_FILE,
       })
@@ -55,7 +55,7 @@ export function startCommand(process: NodeJS.Process): Command {
 const RELAYER_FILE = 'relayer.key'
 
 /** Anyone can send as the relayer: its key is public, and its wallet has ether on the local chains only. */
-async function runSettling(context: RoleContext): Promise<ExitCode> {
+async function runSettling(context: CommandContext): Promise<ExitCode> {
   const { ecosystemFile, dataFolder, settling } = context.settings
   if (ecosystemFile !== undefined)
     throw new SettingsError(

@@ -7,8 +7,8 @@ import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { systemClock } from '#lib/time.ts'
 import { compose } from '#main/compose.ts'
-import { type Served, serve } from '#main/roles/serve.ts'
 import { readSettings } from '#main/settings.ts'
+import { type Served, serve } from '#main/start/serve.ts'
 import { openStores, type Stores } from '#main/stores.ts'
 
 const logger = { debug() {}, info() {}, warn() {}, error: assert.fail }

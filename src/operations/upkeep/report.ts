@@ -1,4 +1,4 @@
-import type { ExitCode } from '#main/role-context.ts'
+import type { ExitCode } from '#main/command-context.ts'
 
 export interface Report {
   say(text: string): void

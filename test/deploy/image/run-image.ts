@@ -6,7 +6,7 @@ import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { freePort } from '#lib/free-port.ts'
-import { localFile } from '#main/roles/local-chains.ts'
+import { localFile } from '#main/start/local-chains.ts'
 import { eventually } from '#test/world.ts'
 import { type BuiltImage, buildImage } from './build-image.ts'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { localFile } from '#main/roles/local-chains.ts'
+import { localFile } from '#main/start/local-chains.ts'
 import type { IndexPlace } from './index-process.ts'
 import { type ServedHistory, serveHistory } from './served-history.ts'
 

@@ -3,7 +3,7 @@ import type { BlockHeader } from '#domain/chain.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { PAYMENT } from '../settling/settling-harness.ts'
+import { PAYMENT } from '#test/x402/settling-harness.ts'
 import { createPublisher } from './publish-readiness.ts'
 import { createReadiness, READY_MS, readPublished } from './readiness.ts'
 

@@ -6,8 +6,8 @@ import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import { ASSET, CHAIN_ID, NOON_UNIX, word } from '#test/x402/x402-harness.ts'
 import { gasOfDay } from '../settling/gas-days.ts'
-import { ASSET, CHAIN_ID, NOON_UNIX, word } from '../x402-harness.ts'
 import { SettlingWallet } from './settling-wallet.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)

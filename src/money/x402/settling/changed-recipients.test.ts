@@ -3,8 +3,8 @@ import type { Address } from '#domain/address.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import { settlingHarness } from '#test/x402/settling-harness.ts'
 import { finishPayments } from './finish-payments.ts'
-import { settlingHarness } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 

@@ -2,8 +2,13 @@ import assert from 'node:assert/strict'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import {
+  CONFIRMATIONS,
+  pass,
+  type SettlingHarness,
+  settlingHarness,
+} from '#test/x402/settling-harness.ts'
 import type { Authorization } from '../schemes/scheme.ts'
-import { CONFIRMATIONS, pass, type SettlingHarness, settlingHarness } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 

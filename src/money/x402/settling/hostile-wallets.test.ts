@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import { CONFIRMATIONS, pass, settlingHarness } from '#test/x402/settling-harness.ts'
 import { PaymentSender } from './send-payments.ts'
-import { CONFIRMATIONS, pass, settlingHarness } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const DEEP = 60

@@ -3,8 +3,8 @@ import { DAY_SECONDS } from '#lib/time.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import { CONFIRMATIONS, pass, settlingHarness, untilSent } from '#test/x402/settling-harness.ts'
 import { finishPayments } from './finish-payments.ts'
-import { CONFIRMATIONS, pass, settlingHarness, untilSent } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 

@@ -4,9 +4,9 @@ import type { Caller } from '#domain/caller.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import { settlingHarness } from '#test/x402/settling-harness.ts'
 import { openPaymentOfCaller } from '../pay-for-call.ts'
 import { reservePayment } from './reserve-payment.ts'
-import { settlingHarness } from './settling-harness.ts'
 import type { Payee } from './x402-payment.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)

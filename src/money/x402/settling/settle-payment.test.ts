@@ -5,13 +5,13 @@ import { accountsMigrations } from '#main/stores.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import { inputOf, payer, settlingHarness, untilSent } from '#test/x402/settling-harness.ts'
+import { word } from '#test/x402/x402-harness.ts'
 import { toBase64 } from '../offers/offer.ts'
 import { PaymentReceiver } from '../payment-receiver.ts'
 import { exact } from '../schemes/exact/exact.ts'
-import { word } from '../x402-harness.ts'
 import { insertPayment } from './payment-store.ts'
 import { joinPayment } from './settle-payment.ts'
-import { inputOf, payer, settlingHarness, untilSent } from './settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const PENDING = { kind: 'pending', transaction: null } as const

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { pass, settlingHarness, untilSent } from './settling-harness.ts'
+import { pass, settlingHarness, untilSent } from '#test/x402/settling-harness.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 

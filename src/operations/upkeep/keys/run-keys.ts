@@ -2,15 +2,15 @@ import type { Address } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
 import { countOf } from '#lib/count-of.ts'
 import { unixNow } from '#lib/time.ts'
+import type { CommandContext } from '#main/command-context.ts'
 import { noteRevokedKeys } from '#main/revoked-keys.ts'
-import type { RoleContext } from '#main/role-context.ts'
 import { SettingsError } from '#main/settings-error.ts'
 import { onAccounts } from '../open-accounts.ts'
 import type { Report } from '../report.ts'
 import { inWords, listAllKeys } from './list-keys.ts'
 import { revokeKeys } from './revoke-keys.ts'
 
-type Context = Pick<RoleContext, 'settings' | 'clock'>
+type Context = Pick<CommandContext, 'settings' | 'clock'>
 
 export function runList(
   context: Context,

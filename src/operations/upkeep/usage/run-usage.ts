@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { countOf } from '#lib/count-of.ts'
 import { lastDays, unixNow } from '#lib/time.ts'
-import type { RoleContext } from '#main/role-context.ts'
+import type { CommandContext } from '#main/command-context.ts'
 import { onAccounts } from '../open-accounts.ts'
 import type { Report } from '../report.ts'
 import { type Owners, type OwnerUsage, readUsage } from './read-usage.ts'
@@ -14,7 +14,7 @@ export interface UsageOptions {
 }
 
 export function runUsage(
-  { settings, clock }: Pick<RoleContext, 'settings' | 'clock'>,
+  { settings, clock }: Pick<CommandContext, 'settings' | 'clock'>,
   report: Report,
   { by, days, csv }: UsageOptions,
 ): Promise<void> {

@@ -1,12 +1,19 @@
 import type { Address } from '#domain/address.ts'
 import { sleep } from '#lib/sleep.ts'
+import type { Facilitator } from '#money/x402/facilitators/facilitator.ts'
+import type { PaymentPayload } from '#money/x402/offers/payment-payload.ts'
+import { exact } from '#money/x402/schemes/exact/exact.ts'
+import type { Authorization } from '#money/x402/schemes/scheme.ts'
+import { creditPayment } from '#money/x402/settling/credit-payment.ts'
+import { finishPayments, sendReserved } from '#money/x402/settling/finish-payments.ts'
+import { insertPayment, openPayments } from '#money/x402/settling/payment-store.ts'
+import { PaymentSender } from '#money/x402/settling/send-payments.ts'
+import { type SettleOutcome, settlePayment } from '#money/x402/settling/settle-payment.ts'
+import type { X402Payment } from '#money/x402/settling/x402-payment.ts'
+import type { X402Deps } from '#money/x402/x402-deps.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import type { Facilitator } from '../facilitators/facilitator.ts'
-import type { PaymentPayload } from '../offers/payment-payload.ts'
-import { exact } from '../schemes/exact/exact.ts'
-import type { Authorization } from '../schemes/scheme.ts'
-import type { X402Deps } from '../x402-deps.ts'
+import { ScriptedChain } from './scripted-chain.ts'
 import {
   ASSET,
   brokenPromises,
@@ -16,14 +23,7 @@ import {
   PAY_TO,
   SIGNATURE,
   word,
-} from '../x402-harness.ts'
-import { creditPayment } from './credit-payment.ts'
-import { finishPayments, sendReserved } from './finish-payments.ts'
-import { insertPayment, openPayments } from './payment-store.ts'
-import { ScriptedChain } from './scripted-chain.ts'
-import { PaymentSender } from './send-payments.ts'
-import { type SettleOutcome, settlePayment } from './settle-payment.ts'
-import type { X402Payment } from './x402-payment.ts'
+} from './x402-harness.ts'
 
 export const CONFIRMATIONS = 3
 

@@ -3,20 +3,20 @@ import { type JobRuns, runJobs } from '#operations/jobs/run-jobs.ts'
 import type { JobDeps } from '../jobs/job-deps.ts'
 import { openVerifierJobs } from '../jobs/verifier-jobs.ts'
 
-export interface VerifyRole extends Omit<JobDeps, 'leader' | 'onEnd'> {
+export interface LeadJobsInput extends Omit<JobDeps, 'leader' | 'onEnd'> {
   /** Filled while this process leads. */
   readonly runs: JobRuns
 }
 
 /** Runs the list of jobs while this process leads, until the signal aborts. */
-export async function runVerifyRole(role: VerifyRole, signal: AbortSignal): Promise<void> {
-  const { stores, logger, runs } = role
+export async function leadJobs(input: LeadJobsInput, signal: AbortSignal): Promise<void> {
+  const { stores, logger, runs } = input
   const { accounts: engine } = stores
   const leader = new Leader({ engine, name: 'verifier' })
   const ends: (() => Promise<void>)[] = []
   const fenced = { ...stores, accounts: fencedBy(leader, engine) }
   const jobs = await openVerifierJobs({
-    ...role,
+    ...input,
     stores: fenced,
     leader,
     onEnd: (end) => ends.push(end),

@@ -17,7 +17,7 @@ export function startIndexThread(
   const stopping = new AbortController()
   const ended = after.then(async () => {
     if (stopping.signal.aborted) return
-    const worker = new Worker(moduleFile('main/roles/index-worker'), { workerData: work })
+    const worker = new Worker(moduleFile('main/start/index-worker'), { workerData: work })
     worker.on('message', onNews)
     stopping.signal.addEventListener('abort', () => worker.postMessage('stop'))
     await exitOf(worker)

@@ -2,31 +2,31 @@ import { existsSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { Command } from 'commander'
 import { systemClock } from '#lib/time.ts'
+import type { CommandContext, ExitCode } from '#main/command-context.ts'
 import { openLogger } from '#main/logger.ts'
-import type { ExitCode, RoleContext } from '#main/role-context.ts'
 import { readSettings } from '#main/settings.ts'
 import { createProgress } from './progress.ts'
 
 type Overrides = Readonly<Record<string, string | undefined>>
 
 /** Options of every command. */
-export interface RoleOptions {
+export interface StoreOptions {
   readonly ecosystem?: string
   readonly data?: string
 }
 
 const CONFIG_FILES = ['sexton.config.ts', 'sexton.config.js', 'sexton.config.json']
 
-export function roleCommand(name: string): Command {
+export function storeCommand(name: string): Command {
   return new Command(name)
     .option('-e, --ecosystem <file>', 'ecosystem file (SEXTON_ECOSYSTEM, or ./sexton.config.ts)')
     .option('-d, --data <folder>', 'folder of the databases (SEXTON_DATA, default .sexton)')
 }
 
-export async function runRole(
+export async function runOnStores(
   process: NodeJS.Process,
-  role: (context: RoleContext) => Promise<ExitCode>,
-  { ecosystem, data }: RoleOptions,
+  work: (context: CommandContext) => Promise<ExitCode>,
+  { ecosystem, data }: StoreOptions,
   more: Overrides = {},
 ): Promise<void> {
   const file = ecosystem ?? process.env.SEXTON_ECOSYSTEM ?? CONFIG_FILES.find(existsSync)
@@ -58,7 +58,7 @@ export async function runRole(
       if (settings.log.format === 'json') stderr.write(`${text}\n`)
       else show(text)
     }
-    process.exitCode = await role({
+    process.exitCode = await work({
       settings,
       logger,
       clock: systemClock,

@@ -2,10 +2,10 @@ import type { Logger } from 'pino'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { loadEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
-import { localFilePath } from './roles/local-chains.ts'
 import type { Settings } from './settings.ts'
+import { localFilePath } from './start/local-chains.ts'
 
-export interface RoleContext {
+export interface CommandContext {
   readonly settings: Settings
   readonly logger: Logger
   readonly clock: Clock

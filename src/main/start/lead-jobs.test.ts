@@ -8,22 +8,22 @@ import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { readSettings } from '../settings.ts'
 import { accountsMigrations } from '../stores.ts'
-import { runVerifyRole } from './verify-role.ts'
+import { leadJobs } from './lead-jobs.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const onPostgres = eachEngine(startPostgres, accountsMigrations, ['postgres'])
 
 const NOON_MS = Date.UTC(2026, 10, 21, 12)
 
-/** A role as a process has it, on a register without blocks. */
-function startRole(
+/** Jobs as a process runs them, on a register without blocks. */
+function startJobs(
   stores: { readonly register: Engine; readonly accounts: Engine },
   { clock = Date.now, error = () => undefined }: RoleChoice = {},
 ) {
   const stopping = new AbortController()
   const silent = () => undefined
   const runs: JobRuns = new Map()
-  const role = {
+  const jobs = {
     ecosystem: localEcosystemAt({}),
     stores,
     clock,
@@ -32,7 +32,7 @@ function startRole(
     onChange: silent,
     runs,
   }
-  const ended = runVerifyRole(role, stopping.signal)
+  const ended = leadJobs(jobs, stopping.signal)
   return {
     leads: () => runs.size > 0,
     async stop() {
@@ -52,13 +52,13 @@ onBoth('a job that always fails keeps no other waiting, and says so by name', as
   // A register without tables.
   await onSqlite([], async ({ engine: register }) => {
     const failed: string[] = []
-    const role = startRole(
+    const jobs = startJobs(
       { register, accounts: engine },
       { clock: () => NOON_MS, error: ({ job }) => failed.push(job) },
     )
     while (failed.length < 5) await sleep(20)
     await sleep(1_500)
-    await role.stop()
+    await jobs.stop()
     assert.deepEqual(
       failed.sort(),
       ['deposits', 'mappings', 'payments', 'retention', 'webhooks'],
@@ -72,9 +72,9 @@ onPostgres(
   async (store) => {
     const { engine: accounts } = store
     await onSqlite(registerMigrations, async ({ engine: register }) => {
-      const first = startRole({ register, accounts })
+      const first = startJobs({ register, accounts })
       while (!first.leads()) await sleep(20)
-      const second = startRole({ register, accounts })
+      const second = startJobs({ register, accounts })
       await sleep(2_000)
       assert.ok(!second.leads())
       await first.stop()

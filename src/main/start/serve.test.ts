@@ -11,7 +11,7 @@ import { harnessParts, NOON_MS } from '#test/http/pipeline-harness.ts'
 import { serviceFactsOf } from '../service-facts-of.ts'
 import { type Served, serve, warnAboutAddress } from './serve.ts'
 
-describe('the API role', () => {
+describe('the API', () => {
   const parts = harnessParts()
   const ecosystem = parseEcosystem('local', localEcosystem)
   const facts = serviceFactsOf(ecosystem, { version: '0.0.0', nowUnix: NOON_MS / 1000 })

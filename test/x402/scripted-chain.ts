@@ -6,10 +6,14 @@ import { NodeRefusal } from '#chains/chain/node-refusal.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockRef } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
-import { exact } from '../schemes/exact/exact.ts'
-import type { Authorization } from '../schemes/scheme.ts'
-import { toTopic } from './read-settlement.ts'
-import { type LogQuery, NodeUnreachable, type SettlingRpc } from './settling-rpc.ts'
+import { exact } from '#money/x402/schemes/exact/exact.ts'
+import type { Authorization } from '#money/x402/schemes/scheme.ts'
+import { toTopic } from '#money/x402/settling/read-settlement.ts'
+import {
+  type LogQuery,
+  NodeUnreachable,
+  type SettlingRpc,
+} from '#money/x402/settling/settling-rpc.ts'
 
 export interface Act {
   readonly kind: 'use' | 'cancel' | 'transfer'

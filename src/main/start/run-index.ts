@@ -19,7 +19,7 @@ import type { Engine } from '#store/engine.ts'
 import { reportLead, reportOutdated, reportReindex } from './report-index.ts'
 import { reportUnmatched } from './report-mappings.ts'
 
-export interface IndexRole {
+export interface IndexInput {
   readonly ecosystem: Ecosystem
   readonly register: Engine
   readonly clock: Clock
@@ -30,8 +30,8 @@ export interface IndexRole {
 }
 
 /** Checks the ecosystem file against the chains first. */
-export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promise<void> {
-  const { ecosystem, register, logger } = role
+export async function runIndex(input: IndexInput, signal: AbortSignal): Promise<void> {
+  const { ecosystem, register, logger } = input
   for (const { message } of mappingWarnings(ecosystem)) logger.warn(message)
   const sources = openSources(ecosystem, logger)
   const sourceOf = (chain: Chain): ChainSource => {
@@ -47,7 +47,7 @@ export async function runIndexRole(role: IndexRole, signal: AbortSignal): Promis
   for (const [chain, reason] of unproven)
     logger.warn({ chain, reason }, 'startBlock not checked: no node has the state before it')
   const leader = new Leader({ engine: register, name: 'index' })
-  await runIndexer(indexerDeps(role, { sourceOf, leader }), signal)
+  await runIndexer(indexerDeps(input, { sourceOf, leader }), signal)
 }
 
 interface Indexing {
@@ -55,36 +55,36 @@ interface Indexing {
   readonly leader: Leader
 }
 
-function indexerDeps(role: IndexRole, indexing: Indexing): IndexerDeps {
+function indexerDeps(input: IndexInput, indexing: Indexing): IndexerDeps {
   const { sourceOf, leader } = indexing
-  const { ecosystem, logger } = role
+  const { ecosystem, logger } = input
   const logLead = reportLead(logger)
   return {
-    ...role,
+    ...input,
     leader,
     datasets: allDatasets(ecosystem),
     file: filePartsOf(ecosystem),
     prices: makeDollarPrices(ecosystem.tokens),
-    onConfigApplied: (changes) => reportReindex(role, changes),
+    onConfigApplied: (changes) => reportReindex(input, changes),
     onOutdated: reportOutdated(logger),
     onConfigFailed: (err) => logger.error({ err }, 'could not apply the ecosystem file; retrying'),
     sourceOf,
-    reportOf: (chain) => reportOn(role, chain, sourceOf(chain)),
+    reportOf: (chain) => reportOn(input, chain, sourceOf(chain)),
     onLead(leads) {
       logLead(leads)
-      role.onLead(leads)
+      input.onLead(leads)
     },
   }
 }
 
 /** Reports mappings that matched nothing, too, once history is complete. */
-function reportOn(role: IndexRole, chain: Chain, source: ChainSource): ChainReport {
+function reportOn(input: IndexInput, chain: Chain, source: ChainSource): ChainReport {
   return makeChainReport({
-    ...role,
+    ...input,
     chain,
     source,
     // Only a warning is lost.
-    onComplete: () => void reportUnmatched(role, { chain, source }).catch(() => undefined),
+    onComplete: () => void reportUnmatched(input, { chain, source }).catch(() => undefined),
   })
 }
 

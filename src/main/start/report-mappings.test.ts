@@ -13,7 +13,7 @@ import { grave, graveyard, holder } from '#test/local-addresses.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { eventually } from '#test/world.ts'
-import { runIndexRole } from './index-role.ts'
+import { runIndex } from './run-index.ts'
 
 const both = eachEngine(startPostgres, registerMigrations)
 
@@ -59,7 +59,7 @@ async function warningsOf(
     },
   })
   const stop = new AbortController()
-  const running = runIndexRole(
+  const running = runIndex(
     {
       ecosystem,
       register: engine,

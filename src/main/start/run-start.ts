@@ -1,10 +1,10 @@
 import { barOf } from '#operations/health/index-progress.ts'
-import type { ExitCode, RoleContext } from '../role-context.ts'
+import type { CommandContext, ExitCode } from '../command-context.ts'
 import { start, untilIndexed } from './start.ts'
 import { untilStopped } from './until-stopped.ts'
 
 /** `sexton start`. Rejects when the start or, later, the index fails. */
-export async function runStart(context: RoleContext): Promise<ExitCode> {
+export async function runStart(context: CommandContext): Promise<ExitCode> {
   const { progress } = context
   const starting = start({
     ...context,

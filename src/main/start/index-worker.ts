@@ -7,7 +7,7 @@ import type { IndexProgress } from '#operations/health/index-progress.ts'
 import { openLogger } from '../logger.ts'
 import type { Settings } from '../settings.ts'
 import { migrateStore, openStore } from '../stores.ts'
-import { runIndexRole } from './index-role.ts'
+import { runIndex } from './run-index.ts'
 
 /** Given as `workerData`. */
 export interface IndexWork {
@@ -30,7 +30,7 @@ const register = await openStore(settings.dataFolder, 'register', settings.datab
 })
 try {
   await migrateStore(register, 'register')
-  await runIndexRole(
+  await runIndex(
     {
       ecosystem: resolveAgain(file),
       register,

@@ -13,8 +13,8 @@ import type { Settings } from '../settings.ts'
 import { openStores, reportMigrations } from '../stores.ts'
 import { type IndexThread, startIndexThread } from './index-thread.ts'
 import type { FromIndexWorker } from './index-worker.ts'
+import { leadJobs } from './lead-jobs.ts'
 import { type Served, serve } from './serve.ts'
-import { runVerifyRole } from './verify-role.ts'
 
 export interface ServiceInput {
   readonly settings: Settings
@@ -64,7 +64,7 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
   const work = { settings: { dataFolder, database, log }, file: ecosystem.file }
   const index = startIndexThread(work, onNews, input.beforeIndex?.())
   const ending = new AbortController()
-  const verifying = runVerifyRole(
+  const verifying = leadJobs(
     { ...service, runs: leading.jobs, onChange: composed.onPaymentsSettled },
     ending.signal,
   )

@@ -1,11 +1,11 @@
+import type { CommandContext, ExitCode } from '../command-context.ts'
 import { compose } from '../compose.ts'
-import type { ExitCode, RoleContext } from '../role-context.ts'
 import { openService } from '../service.ts'
 import { serve } from './serve.ts'
 import { untilStopped } from './until-stopped.ts'
 
 /** `sexton start --api-only`: this process never leads. */
-export async function runApi(context: RoleContext): Promise<ExitCode> {
+export async function runApi(context: CommandContext): Promise<ExitCode> {
   const service = await openService(context)
   try {
     const served = await serve(service, await compose(service))
