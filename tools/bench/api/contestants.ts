@@ -6,9 +6,9 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { findDebianProgram } from '#test/debian-program.ts'
 import type { TestPostgres } from '#test/postgres.ts'
-import { seedAccounts } from '#test/upkeep/seed-accounts.ts'
 import { withClient } from '#test/with-client.ts'
 import { type BenchProcess, startProcess } from '../bench-process.ts'
+import { seedAccounts } from '../seed-accounts.ts'
 import { makeRegister, type SextonPlace, startSexton, untilServed } from '../start-sexton.ts'
 
 /** What can be measured, in the order of a round: those that are compared stand side by side. */

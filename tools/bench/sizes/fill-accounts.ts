@@ -1,7 +1,7 @@
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import { type SeededKey, seedAccounts } from '#test/upkeep/seed-accounts.ts'
+import { type SeededKey, seedAccounts } from '../seed-accounts.ts'
 
 export interface AccountsSize {
   readonly keys: number
