@@ -41,8 +41,11 @@ export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promis
     if (isLeading || !isElected) deps.onLead?.(isLeading)
     if (isLeading) {
       await lead(deps, leader, signal)
+      if (!signal.aborted) deps.onLead?.(false)
       turn.hasWaited = true
-    } else await sleep(STANDBY_MS, signal)
+    }
+    // After a lost lead too: two on one store would take it from each other without pause.
+    await sleep(STANDBY_MS, signal)
   }
 }
 
