@@ -2,7 +2,6 @@ import { findChromium } from '#test/chromium.ts'
 import { MissingProgram } from '#test/debian-program.ts'
 import { findDeployPrograms } from '#test/deploy/programs.ts'
 import { findSystemdAnalyze } from '#test/deploy/systemd-analyze.ts'
-import { findFaketime } from '#test/faketime.ts'
 import { installNodes } from '#test/node-programs.ts'
 import { findPostgres } from '#test/postgres.ts'
 import { findStrace } from '#test/strace.ts'
@@ -21,7 +20,6 @@ const needs: readonly Need[] = [
   { module: 'test/node-programs.ts', find: installNodes },
   { module: postgresModule, find: findPostgres },
   { module: 'test/chromium.ts', find: () => findChromium(process.env) },
-  { module: 'test/faketime.ts', find: () => findFaketime() },
   { module: 'test/strace.ts', find: () => findStrace() },
   { module: 'test/deploy/programs.ts', find: findDeployPrograms },
   { module: 'test/deploy/systemd-analyze.ts', find: findSystemdAnalyze },

@@ -11,10 +11,6 @@ import { type KeyStory, liveStory } from './key-story.ts'
 
 const MICRO_USD = 1_000_000n
 const PAID_ALREADY = { anonymous: 100, free: 1, premium: 1 }
-const preload = join(import.meta.dirname, '../world/later-clock.ts')
-
-/** Leases of a killed role are over after ten seconds. */
-const LATER = { nodeFlags: ['--import', preload], environment: { CLOCK_AHEAD_MS: '60000' } }
 
 /** Makes chains, an owner with one key, and a payment that nobody claimed, all of it indexed. */
 export async function prepareAccountsKills(strace: string): Promise<KillStage> {
@@ -64,7 +60,7 @@ async function stageIn(world: AccountsWorld, strace: string): Promise<KillStage>
     return result
   }
   const restart = async (dataFolder: string, story: KeyStory): Promise<readonly string[]> => {
-    const service = await world.start('start', { ...LATER, dataFolder })
+    const service = await world.start('start', { dataFolder })
     await service.ready()
     const accounts = await openStore(dataFolder, 'accounts', { kind: 'sqlite' })
     const broken = await checkStory({ url: service.url, story, accounts, microUsd: MICRO_USD })

@@ -10,7 +10,7 @@ export interface RangePlace {
 export interface Cursor {
   readonly epoch: string
   readonly sequence: number
-  /** Digest of the change, since sequences repeat after a lost commit; cursors of 0.2.0 have none. */
+  /** Digest of the change, since sequences repeat after a lost commit; empty before the first change. */
   readonly hash: string
   readonly within?: RangePlace
 }
