@@ -2,14 +2,14 @@ import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
 
-export interface Difference {
+export interface LedgerDifference {
   readonly subject: string
   readonly detail: string
 }
 
 export interface Check {
   readonly name: string
-  run(connection: Connection): Promise<Difference[]>
+  run(connection: Connection): Promise<LedgerDifference[]>
 }
 
 export const DIFFERENCES_MAX = 100

@@ -7,7 +7,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
 import { bucketAccount, chainInAccount, keyAccount, receivableAccount } from './account.ts'
 import { lockBalance, readBalances } from './balance.ts'
-import type { Difference } from './check.ts'
+import type { LedgerDifference } from './check.ts'
 import { ledgerChecks } from './ledger-checks.ts'
 import { ledgerGuards } from './ledger-guards.ts'
 import { ledgerTables } from './ledger-tables.ts'
@@ -41,7 +41,7 @@ const spend = (engine: Engine, calls: number, account = KEY) =>
 const balanceOf = (engine: Engine, account: string) =>
   engine.snapshot(async (reads) => (await readBalances(reads, [account])).get(account))
 
-async function audit(engine: Engine): Promise<(Difference & { check: string })[]> {
+async function audit(engine: Engine): Promise<(LedgerDifference & { check: string })[]> {
   const found = []
   for (const check of ledgerChecks)
     for (const difference of await engine.snapshot(check.run))

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import type { KeyChange } from '#callers/keys/authorise.ts'
 import { callerTables } from '#callers/keys/caller-tables.ts'
-import type { ShareHeld } from '#callers/keys/gate-route.ts'
+import type { GateShare } from '#callers/keys/gate-route.ts'
 import { type Action, buildMessage, type MessageValues } from '#callers/keys/message.ts'
-import type { Holdings } from '#callers/keys/mint.ts'
+import type { GateHoldings } from '#callers/keys/mint.ts'
 import { callerChecks } from '#callers/metering/caller-checks.ts'
 import { type CallerRoutesDeps, callerRoutes } from '#callers/metering/caller-routes.ts'
 import {
@@ -46,8 +46,8 @@ export interface Harness {
   index: 'live' | 'behind' | 'broken'
   /** How often the index was asked for a tier. */
   judged: number
-  holdings: Holdings
-  shares: readonly ShareHeld[] | undefined
+  holdings: GateHoldings
+  shares: readonly GateShare[] | undefined
   readonly changes: KeyChange[]
   /** Public ids to draw next; random ones when empty. */
   readonly draws: string[]

@@ -3,7 +3,7 @@ import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { listEvents } from '#chains/indexer/events/list-events.ts'
 import type { FeedEvent } from '#chains/indexer/feed/changes.ts'
-import type { Cursor } from '#chains/indexer/feed/cursor.ts'
+import type { FeedCursor } from '#chains/indexer/feed/cursor.ts'
 import { type FeedChange, readEnd, readPage } from '#chains/indexer/feed/read-feed.ts'
 import { PRICES_OF_FEED } from '#chains/indexer/feed/read-range.ts'
 import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
@@ -23,7 +23,7 @@ interface Known {
 export class FeedClient {
   readonly #ecosystem: Ecosystem
   readonly #onlyFinal: boolean
-  #cursor: Cursor | undefined
+  #cursor: FeedCursor | undefined
   #known: Known | undefined
   /** How often each kind of change was applied, and `reset`. */
   readonly seen = new Map<string, number>()

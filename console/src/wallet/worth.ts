@@ -1,4 +1,4 @@
-import type { Balance, Held } from '#serving/site/wallet/shapes.ts'
+import type { Balance, WalletHolding } from '#serving/site/wallet/shapes.ts'
 import { sumOf } from '../parts/units.ts'
 
 /** Dollars are in whole cents, cut before they are added; null where something is not known. */
@@ -14,14 +14,14 @@ export interface Line {
 }
 
 export interface TokenLines {
-  readonly held: Held
+  readonly held: WalletHolding
   readonly sum: Line
   readonly chains: readonly Line[]
   /** Chains that the sum leaves out. */
   readonly missing: readonly string[]
 }
 
-export function linesOf(held: Held): TokenLines {
+export function linesOf(held: WalletHolding): TokenLines {
   const chains = held.chains.map(({ chain, own }) => lineOf(held, chain, own))
   const known = chains.filter(({ amount }) => amount !== null)
   const sum = {
@@ -43,7 +43,11 @@ export function addUp(values: readonly (number | null)[]): number | null {
   return values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
 }
 
-function lineOf({ priceUsd, change24hPct, inAll }: Held, name: string, own: Balance | null): Line {
+function lineOf(
+  { priceUsd, change24hPct, inAll }: WalletHolding,
+  name: string,
+  own: Balance | null,
+): Line {
   if (own === null) {
     const none = { cents: null, changeCents: null, movedCents: null, sharePct: null }
     return { name, amount: null, change: null, ...none }

@@ -9,7 +9,7 @@ import type { MintGate } from './mint.ts'
 import { walletInQuery } from './parameters.ts'
 
 /** What a wallet holds of what a tier asks for, in token units. */
-export interface ShareHeld {
+export interface GateShare {
   readonly tier: Tier
   readonly symbol: string
   readonly held: string
@@ -21,7 +21,7 @@ export interface GateDeps {
   readonly gate: NonNullable<MintGate>
   readonly quotas: Quotas
   /** Shares for each tier that asks for one; undefined while the index is not up to date. */
-  shares(wallet: Address): Promise<readonly ShareHeld[] | undefined>
+  shares(wallet: Address): Promise<readonly GateShare[] | undefined>
 }
 
 const Held = named('GateToken', {

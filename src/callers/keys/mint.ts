@@ -37,7 +37,7 @@ const MintBody = Type.Object(
   { additionalProperties: false },
 )
 
-export type Holdings =
+export type GateHoldings =
   | {
       readonly kind: 'ready'
       readonly heldUsd: MicroUsd
@@ -50,7 +50,7 @@ export type MintGate =
   | {
       /** Inclusive. */
       readonly minimum: MicroUsd
-      readonly holdings: (wallet: Address) => Promise<Holdings>
+      readonly holdings: (wallet: Address) => Promise<GateHoldings>
     }
   | 'open'
   | null

@@ -65,7 +65,7 @@ class TokenBuckets {
   }
 }
 
-export type Guard = (
+export type CallGuard = (
   addressBucket: string,
   kind: Exclude<GuardKind, 'general'> | undefined,
 ) => Refusal | undefined
@@ -77,7 +77,7 @@ export interface GuardDeps {
 }
 
 /** Counts in this process only. */
-export function createGuard(deps: GuardDeps): Guard {
+export function createGuard(deps: GuardDeps): CallGuard {
   // A cache per kind, so that a flood of one kind cannot evict the others. Lazy, because each
   // allocates all its room.
   const remembered = new Map<GuardKind, TokenBuckets>()

@@ -1,7 +1,7 @@
 import type { MicroUsd } from '#domain/money.ts'
 import type { FailureGuard } from '#domain/refusal.ts'
 import type { Engine } from '#store/engine.ts'
-import { createFailureGuard, createGuard, type Guard, type GuardLimits } from './abuse-guard.ts'
+import { type CallGuard, createFailureGuard, createGuard, type GuardLimits } from './abuse-guard.ts'
 import { type Callers, type CallersDeps, createCallers } from './callers.ts'
 import {
   type AddressBucket,
@@ -25,7 +25,7 @@ export interface Metering {
   readonly identify: Callers['identify']
   readonly anonymous: Callers['anonymous']
   readonly addressBucket: AddressBucket
-  readonly guard: Guard
+  readonly guard: CallGuard
   /** Limits signatures that do not match their wallet. */
   readonly recoveries: FailureGuard
   /** Limits payments that match an offer but cannot be settled. */

@@ -13,7 +13,7 @@ import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
 import { JSON_TYPE } from '#serving/http/accept.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import type { AnswerCache } from './answer-cache.ts'
-import { buildMeta, metaSchema, type Page, pageSchema, revisionAt } from './meta.ts'
+import { buildMeta, metaSchema, type PageMeta, pageSchema, revisionAt } from './meta.ts'
 import { notReadYet } from './reindexing.ts'
 
 /** SQLite reads one at a time; a pool has eight connections. */
@@ -27,7 +27,7 @@ export interface DataDeps {
   readonly answers: AnswerCache
 }
 
-export interface Query<Values> {
+export interface DataQuery<Values> {
   readonly connection: Connection
   readonly status: IndexStatus
   readonly parameters: Values
@@ -36,14 +36,14 @@ export interface Query<Values> {
 export interface DataResult {
   readonly data: unknown
   readonly totals?: unknown
-  readonly page?: Page
+  readonly page?: PageMeta
   /** Overrides `meta.query` for parameters that only the query resolves. */
   readonly query?: Readonly<Record<string, Effective>>
 }
 
 interface Reader<Values> {
   datasets(parameters: Values): readonly string[]
-  read(query: Query<Values>): Promise<DataResult | Refusal>
+  read(query: DataQuery<Values>): Promise<DataResult | Refusal>
 }
 
 export interface CsvForm {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Finality, readFinality, stillHolds } from '#chains/indexer/finality.ts'
+import { type ChainFinality, readFinality, stillHolds } from '#chains/indexer/finality.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
@@ -24,7 +24,7 @@ export interface WantedDays {
 /** Days as one state of the register shows them. */
 interface CachedDays<Day> {
   readonly revision: string
-  readonly finality: Finality
+  readonly finality: ChainFinality
   readonly firstUnix: number | undefined
   readonly fromUnix: number
   readonly days: readonly Day[]
@@ -79,7 +79,7 @@ function lengthOf({ period, status }: WantedDays, firstUnix: number | undefined)
 }
 
 /** The days that are still valid. */
-function lastingOf<Day>({ finality, ...known }: CachedDays<Day>, now: Finality) {
+function lastingOf<Day>({ finality, ...known }: CachedDays<Day>, now: ChainFinality) {
   if (!stillHolds(finality, now)) return undefined
   const untilUnix = startOfDay(finality.untilUnix)
   const count = Math.max(0, (untilUnix - known.fromUnix) / DAY_SECONDS)

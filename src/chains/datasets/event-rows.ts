@@ -15,12 +15,12 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { toIso } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import type { Page } from './meta.ts'
+import type { PageMeta } from './meta.ts'
 import {
-  type Cursor,
   chainParameter,
   cursorParameter,
   encodeCursor,
+  type ListCursor,
   limitParameter,
   timeParameter,
   tokenParameter,
@@ -71,7 +71,7 @@ export interface ListValues {
   readonly token: PricedToken | undefined
   readonly from: number | undefined
   readonly to: number | undefined
-  readonly cursor: Cursor | undefined
+  readonly cursor: ListCursor | undefined
 }
 
 interface List {
@@ -99,7 +99,7 @@ export const OTHER_FILTERS = refuse(
 export async function readEventPage(
   connection: Connection,
   input: List & { readonly status: IndexStatus },
-): Promise<{ readonly events: readonly ListedEvent[]; readonly page: Page }> {
+): Promise<{ readonly events: readonly ListedEvent[]; readonly page: PageMeta }> {
   const { limit, chain, token, from, to, cursor } = input.values
   const { dataset, account, kind } = input
   const { events, next } = await listEvents(connection, {

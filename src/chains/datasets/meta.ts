@@ -86,7 +86,7 @@ export const pageSchema = named('Page', {
   nextCursor: Type.Union([Type.String(), Type.Null()]),
 })
 
-export type Page = Static<typeof pageSchema>
+export type PageMeta = Static<typeof pageSchema>
 
 export interface MetaInput {
   readonly notConfigured: readonly OptionalPart[]

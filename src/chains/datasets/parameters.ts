@@ -139,12 +139,12 @@ function parseTime(raw: string): Parsed<number> {
 }
 
 /** The last row of a page and its filters. */
-export interface Cursor {
+export interface ListCursor {
   readonly filters: string
   readonly after: EventKey
 }
 
-export const cursorParameter: Parameter<Cursor | undefined> = {
+export const cursorParameter: Parameter<ListCursor | undefined> = {
   in: 'query',
   description: 'Continues after a page: its `meta.page.nextCursor`, with the same filters.',
   schema: Type.String({ pattern: '^[A-Za-z0-9_-]{1,200}$' }),
@@ -161,13 +161,13 @@ export const INVALID_CURSOR = {
   reason: 'is not a cursor of this service',
 } as const
 
-export function encodeCursor(cursor: Cursor): string {
+export function encodeCursor(cursor: ListCursor): string {
   const { timestamp, chainId, blockNumber, place } = cursor.after
   const text = [cursor.filters, timestamp, chainId, blockNumber, place].join('.')
   return Buffer.from(text).toString('base64url')
 }
 
-function decodeCursor(raw: string): Cursor | undefined {
+function decodeCursor(raw: string): ListCursor | undefined {
   const text = Buffer.from(raw, 'base64url').toString('latin1')
   const match = /^([0-9a-f]{16})\.([0-9]{1,11})\.([0-9]{1,15})\.([0-9]{1,15})\.([0-9]{1,16})$/.exec(
     text,

@@ -10,7 +10,7 @@ import { onSqlite } from '#test/store/each-engine.ts'
 import { registerMigrations } from './datasets.ts'
 import { openingSince } from './holders/fold-hours.ts'
 import { firstSupplyDay, readSupplyDays, readTotalSupply } from './holders/queries.ts'
-import { type Holding, rankOf, readLargest, type Scope } from './holders/ranking/queries.ts'
+import { type RankedHolding, rankOf, readLargest, type Scope } from './holders/ranking/queries.ts'
 import { lastPoint } from './prices/queries.ts'
 
 const list = (filters: Partial<EventQuery>) => (connection: Connection) =>
@@ -105,7 +105,7 @@ const LOOKUPS_OF_ACCOUNTS: Lookups = [
 const onBase = { token: 'GRAVE', chainIds: [8453] }
 const onBoth = { token: 'GRAVE', chainIds: [1, 8453] }
 const own = { address: '0x01', balance: 5n } as const
-const largest = (scope: Scope, more: { readonly after?: Holding } = {}) => {
+const largest = (scope: Scope, more: { readonly after?: RankedHolding } = {}) => {
   const asked = { limit: 20, after: more.after }
   return (connection: Connection) => readLargest(connection, scope, asked)
 }

@@ -6,7 +6,7 @@ export type {
   DividendRow,
   EventValue,
   GraveDigRow,
-  MappedEvent,
+  ModuleEvent,
 } from './module-types.ts'
 
 /** Gives an ecosystem file its types: `export default defineEcosystem({ ... })`. */

@@ -7,7 +7,7 @@ import { ROWS_MAX } from '#domain/chain.ts'
 import { isObject } from '#lib/json.ts'
 import type { EmittedEvent } from './emitted-event.ts'
 import { DecodeError, type EventArguments } from './event-arguments.ts'
-import type { MappedEvent } from './module-types.ts'
+import type { ModuleEvent } from './module-types.ts'
 
 /** The operator's module, with what it exports of `rows` and `keep`. */
 export interface CodeModule {
@@ -15,8 +15,8 @@ export interface CodeModule {
   readonly file: string
   /** SHA-256 of the file's bytes, in hex. */
   readonly digest: string
-  readonly rows?: (event: MappedEvent) => unknown
-  readonly keep?: (event: MappedEvent) => unknown
+  readonly rows?: (event: ModuleEvent) => unknown
+  readonly keep?: (event: ModuleEvent) => unknown
 }
 
 /** A value that the module's rows have, in place of an argument of the event. */
@@ -48,12 +48,12 @@ export function loadModule(path: string): CodeModule {
   }
 }
 
-function isFunction(value: unknown): value is (event: MappedEvent) => unknown {
+function isFunction(value: unknown): value is (event: ModuleEvent) => unknown {
   return typeof value === 'function'
 }
 
 /** Returns the arguments of each row. Throws DecodeError if the module throws, or a row is wrong. */
-export function runCode(code: MappingCode, event: MappedEvent): readonly EventArguments[] {
+export function runCode(code: MappingCode, event: ModuleEvent): readonly EventArguments[] {
   try {
     return readRows(code, event)
   } catch (error) {
@@ -67,7 +67,7 @@ const REASON_MAX = 300
 
 function readRows(
   { rows, keep, members }: MappingCode,
-  event: MappedEvent,
+  event: ModuleEvent,
 ): readonly EventArguments[] {
   if (rows === undefined) {
     const kept = keep?.(event)

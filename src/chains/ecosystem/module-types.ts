@@ -11,7 +11,7 @@ export type EventValue =
 type EventValues = Readonly<Record<string, EventValue>>
 
 /** A log of the mapping's event. `Args` are its arguments, such as `{ digger: string; amount: bigint }`. */
-export interface MappedEvent<Args = EventValues> {
+export interface ModuleEvent<Args = EventValues> {
   readonly args: Args
   /** `time` in Unix seconds. */
   readonly block: { readonly number: number; readonly time: number; readonly hash: string }
@@ -20,7 +20,7 @@ export interface MappedEvent<Args = EventValues> {
   readonly emitter: string
   readonly logIndex: number
   /** The logs of the same transaction that the mapping lists in `with`, in their order. */
-  readonly logs?: readonly (Omit<MappedEvent, 'logs'> & { readonly name: string })[]
+  readonly logs?: readonly (Omit<ModuleEvent, 'logs'> & { readonly name: string })[]
 }
 
 /** Amounts are in base units. */

@@ -3,7 +3,7 @@ import { oldestBlock } from './positions.ts'
 import type { ChainStatus, IndexStatus } from './status.ts'
 
 /** Final unless a chain is forgotten. */
-export interface Finality {
+export interface ChainFinality {
   readonly untilUnix: number
   readonly chains: readonly FinalChain[]
 }
@@ -18,7 +18,10 @@ interface FinalChain extends Pick<ChainStatus, 'timesForgotten'> {
  * After the backfill, facts change only above the anchors. Dollar values may wait for every chain's
  * prices up to their moment.
  */
-export async function readFinality(connection: Connection, status: IndexStatus): Promise<Finality> {
+export async function readFinality(
+  connection: Connection,
+  status: IndexStatus,
+): Promise<ChainFinality> {
   const chains: FinalChain[] = []
   let untilUnix = Number.POSITIVE_INFINITY
   for (const { chain, backfill, timesForgotten } of status.chains) {
@@ -32,7 +35,7 @@ export async function readFinality(connection: Connection, status: IndexStatus):
   return { untilUnix, chains }
 }
 
-export function stillHolds(finality: Finality, now: Finality): boolean {
+export function stillHolds(finality: ChainFinality, now: ChainFinality): boolean {
   // A state from before the backfill ended has the same anchors.
   if (now.untilUnix < finality.untilUnix) return false
   if (now.chains.length !== finality.chains.length) return false

@@ -7,7 +7,7 @@ import type { Hash } from '#domain/address.ts'
 import { askFilter, compilePriceDecoder, topicsOf } from './price-logs.ts'
 import { walkLogs } from './walk-logs.ts'
 
-export type Found =
+export type FoundReading =
   | {
       readonly kind: 'read'
       readonly block: number
@@ -39,7 +39,7 @@ const FIRST_BLOCKS = 100
 export async function findReading(
   chain: Pick<ChainSource, 'logsInRange' | 'call'>,
   { price, pair, head }: { readonly price: ContractPrice; readonly pair: PricePair; head: number },
-): Promise<Found> {
+): Promise<FoundReading> {
   const { addresses, topics } = await askFilter(chain, price, pair)
   const anyKind = [...new Set([...topicsOf(price), ...kindByTopic.keys()])]
   const filter = { addresses, topics: topics.with(0, anyKind) }
@@ -88,9 +88,9 @@ function readNewest(
   logs: readonly SourceLog[],
   price: ContractPrice,
   pair: PricePair,
-): Found | undefined {
+): FoundReading | undefined {
   const decode = compilePriceDecoder(price)
-  let unreadable: Found | undefined
+  let unreadable: FoundReading | undefined
   for (const log of logs.toReversed()) {
     const { blockNumber: block } = log
     try {

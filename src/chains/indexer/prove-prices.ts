@@ -9,7 +9,7 @@ import {
 import type { Problem } from '#chains/ecosystem/problem.ts'
 import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
 import { showAddress } from '#domain/address.ts'
-import { type Found, findReading, REQUESTS_MAX } from './find-reading.ts'
+import { type FoundReading, findReading, REQUESTS_MAX } from './find-reading.ts'
 import { countTopics } from './name-of-topic.ts'
 import { askOf, nameOfEvents } from './price-logs.ts'
 import { ProofError } from './proof-error.ts'
@@ -80,7 +80,7 @@ function placeOf({ address, chain }: ContractPrice): string {
 
 function describeSearch(
   price: ContractPrice,
-  { from, head, reason }: Extract<Found, { kind: 'unknown' }> & { readonly head: number },
+  { from, head, reason }: Extract<FoundReading, { kind: 'unknown' }> & { readonly head: number },
 ): string {
   const searched = from > head ? 'no block' : `blocks ${from} to ${head}`
   return `${nameOfEvents(price)} was not found at ${showAddress(price.address)} on ${price.chain.name}: only ${searched} could be searched (${reason}); check that the contract emits it, for without events there is no price`
@@ -89,7 +89,7 @@ function describeSearch(
 async function describeMisfit(
   source: ChainSource,
   price: ContractPrice,
-  { found, head }: { readonly found: Found; readonly head: number },
+  { found, head }: { readonly found: FoundReading; readonly head: number },
 ): Promise<string> {
   const { chain, kind } = price
   const place = placeOf(price)

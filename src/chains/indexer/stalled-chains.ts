@@ -1,6 +1,6 @@
 import { DeepReorgError, UnlinkedBlocksError } from '#chains/chain/follow.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
-import type { Holding } from '#operations/jobs/leader.ts'
+import type { Fence } from '#operations/jobs/leader.ts'
 import {
   type Connection,
   ConstraintError,
@@ -59,7 +59,7 @@ const FAILURES_UNTIL_REPORTED = 2
 
 interface StallNoteDeps {
   readonly engine: Engine
-  readonly leader: Holding
+  readonly leader: Fence
 }
 
 export class StallNote {

@@ -3,7 +3,7 @@ import { allEnded } from '#lib/all-ended.ts'
 import { chunks } from '#lib/chunks.ts'
 import { toStoredText } from '#lib/stored-text.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
-import type { Holding } from '#operations/jobs/leader.ts'
+import type { Fence } from '#operations/jobs/leader.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 import type { AnyDataset, Change, Staged } from './dataset.ts'
@@ -17,7 +17,7 @@ import { noteUnknown } from './unknown-figures.ts'
 export interface CommitDeps {
   readonly engine: Engine
   readonly clock: Clock
-  readonly leader: Holding
+  readonly leader: Fence
   readonly datasets: readonly AnyDataset[]
   readonly prices: PriceBook
   readonly tokens: readonly string[]

@@ -12,7 +12,7 @@ export interface Walk {
 }
 
 /** The result of one request. */
-export interface Step {
+export interface WalkStep {
   /** Ascending; empty if the node refused the range. */
   readonly logs: readonly SourceLog[]
   /** The blocks not read yet, both ends included. */
@@ -23,7 +23,7 @@ export interface Step {
 export async function* walkLogs(
   source: Pick<ChainSource, 'logsInRange'>,
   { filter, newestFirst, blocks, ...whole }: Walk,
-): AsyncGenerator<Step> {
+): AsyncGenerator<WalkStep> {
   let left = { from: whole.from, to: whole.to }
   let size = blocks
   let sizeMax = Number.POSITIVE_INFINITY

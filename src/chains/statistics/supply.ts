@@ -2,9 +2,9 @@ import { Type } from 'typebox'
 import type { DataDeps } from '#chains/datasets/data-route.ts'
 import { circulatingOf, readTotalSupply, totalSupplyOf } from '#chains/datasets/holders/queries.ts'
 import {
-  type Asked,
   chainsOf,
   refuseElsewhere,
+  type ScopeQuery,
   scopeParameters,
   whyUnknown,
 } from '#chains/datasets/holders/scope.ts'
@@ -76,7 +76,7 @@ const shape = Type.Object({
   meta: metaSchema,
 })
 
-interface Wanted extends Asked {
+interface Wanted extends ScopeQuery {
   readonly figure: FigureName
   readonly type: string
   readonly query: Readonly<Record<string, Effective>>

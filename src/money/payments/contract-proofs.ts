@@ -19,7 +19,7 @@ const ASKINGS_PER_MINUTE = 20
 const WAIT_MS = 3_000
 const FIRST_WAIT_MS = 1_500
 
-export interface Asked {
+export interface ProofRequest {
   readonly payerAddress: Address
   readonly message: string
   readonly signature: `0x${string}`
@@ -48,7 +48,10 @@ export class ContractProofs {
   }
 
   /** The answer on which the nodes agree. Their word decides which key the money goes to. */
-  async ask(asked: Asked, { addressBucket, signal }: Asker): Promise<WalletAnswer | Refusal> {
+  async ask(
+    asked: ProofRequest,
+    { addressBucket, signal }: Asker,
+  ): Promise<WalletAnswer | Refusal> {
     const limited = this.#guard.refusal(addressBucket)
     if (limited !== undefined) return limited
     const nowMs = this.#clock()
@@ -71,7 +74,7 @@ export class ContractProofs {
 /** Without a contract at the first node, one more is asked: the first may be a block behind. */
 async function hear(
   [first, ...others]: readonly WalletNode[],
-  { payerAddress: wallet, message, signature }: Asked,
+  { payerAddress: wallet, message, signature }: ProofRequest,
   signal: AbortSignal,
 ): Promise<readonly Voice[]> {
   if (first === undefined) return []

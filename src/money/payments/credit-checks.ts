@@ -2,7 +2,7 @@ import { findKey } from '#callers/keys/key-store.ts'
 import type { Address } from '#domain/address.ts'
 import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
 import { keyAccount, keyOfAccount, receivableAccount } from '#ledger/account.ts'
-import { type Check, DIFFERENCES_MAX, type Difference } from '#ledger/check.ts'
+import { type Check, DIFFERENCES_MAX, type LedgerDifference } from '#ledger/check.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
@@ -52,11 +52,14 @@ interface Page {
   readonly chosen: Sql
 }
 
-function pagedCheck(name: string, check: (page: Page) => Promise<readonly Difference[]>): Check {
+function pagedCheck(
+  name: string,
+  check: (page: Page) => Promise<readonly LedgerDifference[]>,
+): Check {
   return {
     name,
     async run(connection) {
-      const differences: Difference[] = []
+      const differences: LedgerDifference[] = []
       for await (const chosen of creditPages(connection)) {
         differences.push(...(await check({ connection, chosen })))
         if (differences.length >= DIFFERENCES_MAX) break
@@ -118,7 +121,7 @@ async function checkCanonical(
   { connection, chosen }: Page,
   { deposits, chainId, blockHash }: CreditCheckDeps,
   { pending, uncovered }: Unjudged,
-): Promise<Difference[]> {
+): Promise<LedgerDifference[]> {
   const live = await readCredits(connection, sql`${chosen} and reversed_unix is null`)
   const txHashes = [...new Set(live.map((credit) => credit.txHash))]
   const known = await deposits.canonical({ txHashes })
@@ -128,7 +131,7 @@ async function checkCanonical(
   const free = known?.deposits.filter((deposit) => !credited.has(logName(deposit))) ?? []
   // Logs identify deposits here: positions count covered transfers only, so editing `payTo` shifts them.
   const byLog = new Map(known?.deposits.map((deposit) => [logName(deposit), deposit]))
-  const found: Difference[] = []
+  const found: LedgerDifference[] = []
   for (const credit of live) {
     const deposit = byLog.get(logName(credit))
     const isElsewhere = credit.chainId !== chainId
@@ -155,7 +158,7 @@ function isInReach(credit: Credit, known: CanonicalDeposits): boolean {
   return credit.blockNumber >= known.completeFromBlock && credit.blockNumber <= known.head.number
 }
 
-function compare(credit: Credit, deposit: Deposit | undefined): readonly Difference[] {
+function compare(credit: Credit, deposit: Deposit | undefined): readonly LedgerDifference[] {
   const subject = credit.id
   const name = logName(credit)
   if (deposit === undefined)
@@ -197,7 +200,10 @@ interface PayersDeps extends Pick<CreditCheckDeps, 'verifyPayerProof'> {
   readonly byContract: string[]
 }
 
-async function checkPayers({ connection, chosen }: Page, deps: PayersDeps): Promise<Difference[]> {
+async function checkPayers(
+  { connection, chosen }: Page,
+  deps: PayersDeps,
+): Promise<LedgerDifference[]> {
   const paid = await connection.run(sql`
     select credits.id, credits.chain_id, credits.tx_hash, credits.payer_address, claims.public_id,
       claim_proofs.message, claim_proofs.signature, claim_proofs.by_contract
@@ -205,7 +211,7 @@ async function checkPayers({ connection, chosen }: Page, deps: PayersDeps): Prom
       left join claim_proofs on claim_proofs.claim_id = claims.id
         and claim_proofs.payer_address = credits.payer_address
     where ${chosen} order by credits.id`)
-  const differences: Difference[] = []
+  const differences: LedgerDifference[] = []
   for (const row of paid)
     if (!(await isPaidRightly(connection, deps, row)))
       differences.push({
@@ -240,13 +246,13 @@ async function isPaidRightly(connection: Connection, deps: PayersDeps, row: Row)
 async function checkAccounts(
   { connection, chosen }: Page,
   walletOf: WalletOf,
-): Promise<Difference[]> {
+): Promise<LedgerDifference[]> {
   const found = await connection.run(sql`
     select credits.id, credits.account, credits.owner, credits.tx_hash,
       claims.public_id, claims.tx_hash as claimed_tx
     from credits join claims on claims.id = credits.claim_id
     where ${chosen} order by credits.id`)
-  const differences: Difference[] = []
+  const differences: LedgerDifference[] = []
   for (const row of found) {
     const account = column.text(row, 'account')
     const wallet = await walletOf(connection, column.text(row, 'public_id'))
@@ -266,14 +272,17 @@ async function checkAccounts(
 }
 
 /** A deposit credited again returns to the keys that its reversal debited. */
-async function checkMoved({ connection, chosen }: Page, walletOf: WalletOf): Promise<Difference[]> {
+async function checkMoved(
+  { connection, chosen }: Page,
+  walletOf: WalletOf,
+): Promise<LedgerDifference[]> {
   const found = await connection.run(sql`
     select distinct credits.owner, postings.account, postings.entry_id
     from credits join postings
       on postings.entry_id in ('credit:' || credits.id, 'reversal:' || credits.id)
         and postings.account not like 'chain_in:%' and postings.account <> credits.account
     where ${chosen} order by postings.entry_id, postings.account`)
-  const differences: Difference[] = []
+  const differences: LedgerDifference[] = []
   for (const row of found) {
     const [owner, account] = [column.text(row, 'owner'), column.text(row, 'account')]
     const publicId = keyOfAccount(account)

@@ -3,7 +3,7 @@ import { chunks } from '#lib/chunks.ts'
 import { reopenClaim } from './claim-store.ts'
 import { type Credit, reverseCredit, settleCredits } from './credit.ts'
 import { logName } from './suspense.ts'
-import { attempt, type Pass } from './verifier-deps.ts'
+import { attempt, type VerifierPass } from './verifier-deps.ts'
 
 /** Over an hour on Base, where blocks are final after 20 minutes. */
 export const WATCH_BLOCKS = 2_000
@@ -12,7 +12,7 @@ const SETTLED_MAX = 500
 
 /** Reverses credits that are missing from `known` if their block left the chain. */
 export async function reverseLost(
-  pass: Pass,
+  pass: VerifierPass,
   { credits, known }: { readonly credits: readonly Credit[]; readonly known: CanonicalDeposits },
 ): Promise<number> {
   const { completeFromBlock, head } = known
@@ -45,7 +45,7 @@ const LOOK_AGAIN_MS = 60_000
 
 /** Stops at the first unknown block: unreachable nodes time out slowly. */
 async function judgeMissing(
-  { deps, lookedAtMs }: Pass,
+  { deps, lookedAtMs }: VerifierPass,
   missing: readonly Credit[],
 ): Promise<{ readonly lost: readonly Credit[]; readonly standing: ReadonlySet<Credit> }> {
   const nowMs = deps.clock()
@@ -69,12 +69,12 @@ async function judgeMissing(
 }
 
 /** Puts unchecked credits first, then the newest, which are likely within the index's window. */
-function inOrder(credits: readonly Credit[], lookedAtMs: Pass['lookedAtMs']): Credit[] {
+function inOrder(credits: readonly Credit[], lookedAtMs: VerifierPass['lookedAtMs']): Credit[] {
   const lookedAt = ({ id }: Credit) => lookedAtMs.get(id) ?? 0
   return credits.toSorted((a, b) => lookedAt(a) - lookedAt(b) || b.blockNumber - a.blockNumber)
 }
 
-async function reverse(pass: Pass, credit: Credit): Promise<void> {
+async function reverse(pass: VerifierPass, credit: Credit): Promise<void> {
   const { nowUnix } = pass
   await pass.deps.engine.write(async (connection) => {
     if (!(await reverseCredit(connection, { credit, nowUnix }))) return

@@ -19,7 +19,7 @@ export interface VerifierDeps {
   readonly onChange: () => void
 }
 
-export interface Pass {
+export interface VerifierPass {
   readonly deps: VerifierDeps
   readonly nowUnix: number
   readonly failures: unknown[]
@@ -28,7 +28,10 @@ export interface Pass {
 }
 
 /** A failure does not stop the others; a lost lead does. */
-export async function attempt<T>(pass: Pass, work: () => Promise<T>): Promise<T | undefined> {
+export async function attempt<T>(
+  pass: VerifierPass,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {

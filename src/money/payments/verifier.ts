@@ -20,7 +20,7 @@ import {
 import { type Credit, creditDeposit, liveCreditsOf, unsettledCredits } from './credit.ts'
 import { isOf, judgeClaim } from './judge-claim.ts'
 import { reverseLost, WATCH_BLOCKS } from './reverse-lost.ts'
-import { attempt, type Pass, type VerifierDeps } from './verifier-deps.ts'
+import { attempt, type VerifierDeps, type VerifierPass } from './verifier-deps.ts'
 
 /** How many prepayments a pass credited, and how many credits it reversed. */
 export interface Settled {
@@ -51,7 +51,7 @@ export function createVerifier(deps: VerifierDeps): () => Promise<Settled> {
  * The newest claims, those that a reorg took the credit of, and in turns those that were never credited:
  * history may show a deposit late.
  */
-async function chooseClaims({ deps, nowUnix }: Pass, after: ClaimPlace) {
+async function chooseClaims({ deps, nowUnix }: VerifierPass, after: ClaimPlace) {
   const reads = { run: deps.engine.read }
   const limit = CLAIMS_PER_PASS_MAX
   const newest = await newestClaims(reads, { nowUnix, limit })
@@ -61,7 +61,7 @@ async function chooseClaims({ deps, nowUnix }: Pass, after: ClaimPlace) {
   return { claims: [...newest, ...reversed, ...others], next }
 }
 
-async function verifyPass(pass: Pass, claims: readonly Claim[]): Promise<Settled> {
+async function verifyPass(pass: VerifierPass, claims: readonly Claim[]): Promise<Settled> {
   const { deps } = pass
   const index = await deps.deposits.canonical({ txHashes: [] })
   if (index === undefined) return NOTHING
@@ -85,7 +85,7 @@ async function verifyPass(pass: Pass, claims: readonly Claim[]): Promise<Settled
 }
 
 /** Asks by transaction, because there may be many deposits since. */
-async function reverseOld(pass: Pass, credits: readonly Credit[]): Promise<number> {
+async function reverseOld(pass: VerifierPass, credits: readonly Credit[]): Promise<number> {
   if (credits.length === 0) return 0
   const txHashes = [...new Set(credits.map((credit) => credit.txHash))]
   const known = await pass.deps.deposits.canonical({ txHashes })
@@ -93,7 +93,7 @@ async function reverseOld(pass: Pass, credits: readonly Credit[]): Promise<numbe
 }
 
 /** All claims of a transaction are judged together. */
-async function creditClaimed(pass: Pass, known: CanonicalDeposits): Promise<number> {
+async function creditClaimed(pass: VerifierPass, known: CanonicalDeposits): Promise<number> {
   const reads = { run: pass.deps.engine.read }
   const depositsOf = Map.groupBy(known.deposits, (deposit) => deposit.txHash)
   let credited = 0
@@ -114,7 +114,7 @@ function isUncredited(deposits: readonly Deposit[], live: readonly Credit[]): bo
 }
 
 async function judgeAll(
-  pass: Pass,
+  pass: VerifierPass,
   claims: readonly Claim[],
   {
     depositsOf,
@@ -144,7 +144,7 @@ interface Case {
   readonly headNumber: number
 }
 
-async function judgeOne(pass: Pass, { claim, ...found }: Case): Promise<boolean> {
+async function judgeOne(pass: VerifierPass, { claim, ...found }: Case): Promise<boolean> {
   const { deps } = pass
   const evidence = { ...found, requiredConfirmations: deps.confirmations }
   // Waiting for a block needs no transaction.
@@ -183,7 +183,7 @@ function rankOf({ claim, deposits, provenPayers }: Case): number {
 
 /** A rotated key is credited through its successor. */
 async function credit(
-  pass: Pass,
+  pass: VerifierPass,
   connection: Connection,
   { claim, deposits }: { readonly claim: Claim; readonly deposits: readonly Deposit[] },
 ): Promise<boolean> {

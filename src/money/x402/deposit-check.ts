@@ -1,5 +1,5 @@
 import type { Deposit } from '#domain/deposit.ts'
-import { type Check, DIFFERENCES_MAX, type Difference } from '#ledger/check.ts'
+import { type Check, DIFFERENCES_MAX, type LedgerDifference } from '#ledger/check.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { liveCreditsOf } from '#money/payments/credit.ts'
 import type { DepositIndex } from '#money/payments/deposit.ts'
@@ -27,7 +27,7 @@ export function depositCheck(deps: {
     name: 'no abandoned x402 payment has moved money without a credit',
     async run(connection) {
       const payments = await givenUp(connection, unixNow(deps.clock))
-      const found: Difference[] = []
+      const found: LedgerDifference[] = []
       if (payments.length === 0) return found
       for await (const page of depositPages(deps.deposits)) {
         const pairs = page.flatMap((deposit) => {

@@ -3,7 +3,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import type { FailureGuard } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
-import type { Readiness } from './facilitators/readiness.ts'
+import type { FacilitatorReadiness } from './facilitators/readiness.ts'
 import type { SettlingRpc } from './settling/settling-rpc.ts'
 
 export interface CreditDeps {
@@ -16,7 +16,7 @@ export interface CreditDeps {
 
 /** What a process that takes payments needs; the leader settles them. */
 export interface X402Deps extends CreditDeps {
-  readonly readiness: Readiness
+  readonly readiness: FacilitatorReadiness
   readonly pricePerCall: MicroUsd
   readonly amounts: readonly MicroUsd[]
   readonly publicBaseUrl: string

@@ -3,7 +3,7 @@ import { callerChecks } from '#callers/metering/caller-checks.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import type { Check, Difference } from '#ledger/check.ts'
+import type { Check, LedgerDifference } from '#ledger/check.ts'
 import { ledgerChecks } from '#ledger/ledger-checks.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import type { Clock } from '#lib/time.ts'
@@ -78,7 +78,7 @@ export async function auditAccounts(deps: AccountsAuditDeps): Promise<readonly s
     .map((each) => `${nameOf(each)}: ${each.detail}`)
 }
 
-interface Found extends Difference {
+interface Found extends LedgerDifference {
   readonly check: string
 }
 

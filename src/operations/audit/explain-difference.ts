@@ -5,7 +5,7 @@ import { type Address, type Hash, ZERO_ADDRESS } from '#domain/address.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 
 /** A figure of a token's contract that the register does not have. */
-export interface Difference {
+export interface FigureDifference {
   readonly contract: Address
   /** The zero address stands for the supply. */
   readonly holder: Address
@@ -15,7 +15,7 @@ export interface Difference {
 /** Sums the transfers of each endpoint, to tell a node that lacks some from a token at fault. */
 export async function explainDifference(
   { id: chainId, rpcUrls }: Pick<Chain, 'id' | 'rpcUrls'>,
-  difference: Difference,
+  difference: FigureDifference,
   range: { readonly from: number; readonly to: number },
 ): Promise<string> {
   const sums = await Promise.all(
@@ -37,7 +37,7 @@ export async function explainDifference(
 
 async function sumTransfers(
   source: Pick<ChainSource, 'history'>,
-  { contract, holder }: Difference,
+  { contract, holder }: FigureDifference,
   range: { readonly from: number; readonly to: number },
 ): Promise<bigint> {
   const topic: Hash = `0x${holder.slice(2).padStart(64, '0')}`

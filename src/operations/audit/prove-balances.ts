@@ -9,7 +9,7 @@ import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import type { AuditDeps } from './audit-deps.ts'
-import { type Difference, explainDifference } from './explain-difference.ts'
+import { explainDifference, type FigureDifference } from './explain-difference.ts'
 
 /** The calls of one batch. */
 const CALLS_AT_ONCE = 200
@@ -115,7 +115,7 @@ async function proveHolder(
   return onChain === stored ? undefined : { contract, holder, onChain, stored }
 }
 
-interface Unequal extends Difference {
+interface Unequal extends FigureDifference {
   readonly stored: bigint
 }
 

@@ -1,5 +1,5 @@
 import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
-import { type Readiness, readPublished } from '#money/x402/facilitators/readiness.ts'
+import { type FacilitatorReadiness, readPublished } from '#money/x402/facilitators/readiness.ts'
 import { gasOfDay } from '#money/x402/settling/gas-days.ts'
 import { countOpenPayments } from '#money/x402/settling/payment-store.ts'
 import type { SettlingRpc } from '#money/x402/settling/settling-rpc.ts'
@@ -10,7 +10,7 @@ export interface SettlingGaugeDeps {
   readonly engine: Pick<Engine, 'read'>
   readonly clock: Clock
   readonly rpc: Pick<SettlingRpc, 'balance'>
-  readonly readiness: Readiness
+  readonly readiness: FacilitatorReadiness
   /** Undefined where another service settles. */
   readonly gasPerDayGwei: bigint | undefined
   readonly outcomes: Readonly<Record<string, number>>

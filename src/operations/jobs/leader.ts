@@ -28,7 +28,7 @@ const LOCK_KEYS = { index: 5_398_018, verifier: 5_398_019 } as const
 export type LeadName = keyof typeof LOCK_KEYS
 
 /** What a transaction of a leader needs. */
-export type Holding = Pick<Leader, 'hold'>
+export type Fence = Pick<Leader, 'hold'>
 
 /**
  * Elects one process by an advisory lock of PostgreSQL; any number stand by. Each new leader counts up an
@@ -127,7 +127,7 @@ export class Leader {
 }
 
 /** The engine for jobs of the leader: every write fails once another process leads. */
-export function fencedBy(leader: Holding, engine: Engine): Engine {
+export function fencedBy(leader: Fence, engine: Engine): Engine {
   const fence =
     <T>(work: (connection: Connection) => Promise<T>) =>
     async (connection: Connection): Promise<T> => {

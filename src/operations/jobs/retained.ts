@@ -9,10 +9,10 @@ export interface Retained {
   readonly keepDays: number
   /** Most rows of a transaction. */
   readonly atOnce: Readonly<Record<Engine['dialect'], number>>
-  deletePage(connection: Connection, page: Page): Promise<Pruned>
+  deletePage(connection: Connection, page: RetainedPage): Promise<Pruned>
 }
 
-export interface Page {
+export interface RetainedPage {
   /** Unix seconds. */
   readonly beforeUnix: number
   readonly limit: number

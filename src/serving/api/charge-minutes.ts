@@ -12,7 +12,7 @@ export interface StreamEnd {
   readonly offer?: unknown
 }
 
-export interface ChargeDeps {
+export interface MinuteChargeDeps {
   readonly clock: Clock
   readonly meter: Pick<Meter, 'admit'>
   paymentRequired(
@@ -42,7 +42,7 @@ const RETRY_MS = { soon: 1_000, later: 10_000 }
  * is its last event. The source must yield within a second or so, if only empty text.
  */
 export function chargeMinutes(
-  deps: ChargeDeps,
+  deps: MinuteChargeDeps,
   call: ChargedCall & { readonly open: OpenStream },
 ): OpenStream {
   return async function* stream(signal) {
@@ -74,7 +74,7 @@ export function chargeMinutes(
 }
 
 async function chargeMinute(
-  deps: ChargeDeps,
+  deps: MinuteChargeDeps,
   { facts, identify }: ChargedCall,
 ): Promise<StreamEnd | undefined> {
   try {

@@ -1,7 +1,7 @@
 import type { Refusal } from '#domain/refusal.ts'
 import type { Route } from '#route/route.ts'
 import type { ConnectionLimits } from '#serving/http/connections.ts'
-import type { Answered, Endpoint } from '#serving/http/exchange.ts'
+import type { Answered, HttpEndpoint } from '#serving/http/exchange.ts'
 import { createServer, type HttpServer } from '#serving/http/server.ts'
 import type { UnsentLimits } from '#serving/http/unsent-bytes.ts'
 import { CallLimiter } from './call-limiter.ts'
@@ -55,14 +55,14 @@ export function createApi(given: ApiDeps): HttpServer {
   })
 }
 
-function pageEndpoint(deps: PipelineDeps, page: Page): Endpoint {
+function pageEndpoint(deps: PipelineDeps, page: Page): HttpEndpoint {
   return { method: 'GET', path: page.path, respond: (incoming) => answerPage(deps, page, incoming) }
 }
 
 function mcpEndpoint(
   deps: PipelineDeps & Pick<ApiDeps, 'routes' | 'pages'>,
   facts: McpFacts,
-): Endpoint {
+): HttpEndpoint {
   const path = '/mcp'
   const page: Page = {
     path,
@@ -74,7 +74,8 @@ function mcpEndpoint(
 function unconfiguredEndpoint(
   deps: PipelineDeps,
   { method, path, refusal }: UnconfiguredRoute,
-): Endpoint {
-  const respond: Endpoint['respond'] = (incoming) => deny(deps, incoming, { refusal, headers: [] })
+): HttpEndpoint {
+  const respond: HttpEndpoint['respond'] = (incoming) =>
+    deny(deps, incoming, { refusal, headers: [] })
   return { method, path, respond }
 }

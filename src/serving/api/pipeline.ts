@@ -4,7 +4,7 @@ import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { PaymentRequired, Prepared, RequestFacts, Route } from '#route/route.ts'
 import { matchesEtag } from '#serving/http/etag.ts'
-import type { Endpoint, Incoming, Outgoing } from '#serving/http/exchange.ts'
+import type { HttpEndpoint, Incoming, Outgoing } from '#serving/http/exchange.ts'
 import type { AdmissionSource } from './call-counts.ts'
 import { acquireSlot, type CallLimiter, releaseSlot } from './call-limiter.ts'
 import type { CallPayment, ProvenPayment, UnsettledPayment } from './call-payment.ts'
@@ -12,13 +12,13 @@ import { chargeMinutes } from './charge-minutes.ts'
 import { CUT, type FailureDeps, failure, reportFailure } from './failure.ts'
 import { type RateLimitDeps, rateLimitAfterRefusal, rateLimitOf } from './rate-limit-state.ts'
 import {
-  type Asked,
   type Ending,
   etagAt,
   pushHeaders,
   SECRET,
   stampRateLimit,
   toWire,
+  type WireRequest,
 } from './wire.ts'
 
 export interface PipelineDeps extends RateLimitDeps, FailureDeps {
@@ -49,7 +49,7 @@ export interface PipelineDeps extends RateLimitDeps, FailureDeps {
   observeAdmission?(source: AdmissionSource): void
 }
 
-class Exchange implements RequestFacts, Asked {
+class Exchange implements RequestFacts, WireRequest {
   readonly route: Route
   readonly incoming: Incoming
   readonly addressBucket: string
@@ -122,7 +122,7 @@ export const STEPS: readonly Step[] = [
 ]
 
 /** Rejects only when writing the refusal itself fails. */
-export function routeEndpoint(deps: PipelineDeps, route: Route): Endpoint {
+export function routeEndpoint(deps: PipelineDeps, route: Route): HttpEndpoint {
   const { method, path } = route
   return { method, path, respond: (incoming) => answer(deps, route, incoming) }
 }

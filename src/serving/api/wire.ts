@@ -8,7 +8,7 @@ import { JSON_TYPE } from '#serving/http/accept.ts'
 import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
 import { toProblem } from '#serving/http/problem.ts'
 
-export interface Asked {
+export interface WireRequest {
   readonly route: Route
   readonly incoming: Incoming
   readonly prepared: Prepared | undefined
@@ -31,7 +31,7 @@ const CACHED = 'private, max-age=2'
 /** Throws when a body cannot be serialized. */
 export function toWire(
   deps: { readonly publicBaseUrl: string },
-  asked: Asked,
+  asked: WireRequest,
   ending: Ending,
 ): Outgoing {
   const outgoing = wireOf(deps, asked, ending)
@@ -40,7 +40,11 @@ export function toWire(
   return outgoing
 }
 
-function wireOf(deps: { readonly publicBaseUrl: string }, asked: Asked, ending: Ending): Outgoing {
+function wireOf(
+  deps: { readonly publicBaseUrl: string },
+  asked: WireRequest,
+  ending: Ending,
+): Outgoing {
   if (ending.kind === 'refusal') return refusalWire(deps, asked, ending)
   if (ending.kind === 'not-modified')
     return { status: 304, headers: ['ETag', ending.etag, 'Cache-Control', CACHED], body: '' }
@@ -53,14 +57,14 @@ function wireOf(deps: { readonly publicBaseUrl: string }, asked: Asked, ending: 
 
 function refusalWire(
   { publicBaseUrl }: { readonly publicBaseUrl: string },
-  { requestId, incoming }: Asked,
+  { requestId, incoming }: WireRequest,
   refusal: Refusal,
 ): Outgoing {
   const { accept } = incoming.headers
   return toProblem({ publicBaseUrl }, { refusal, requestId, accept })
 }
 
-function answerWire(asked: Asked, answer: Answer): Outgoing {
+function answerWire(asked: WireRequest, answer: Answer): Outgoing {
   const { route } = asked
   const sentAsIs = answer.contentType !== undefined && typeof answer.body === 'string'
   const body = sentAsIs ? String(answer.body) : JSON.stringify(answer.body)
@@ -84,7 +88,7 @@ function streamWire({ contentType, open: stream }: StreamAnswer): Outgoing {
 const etags = new WeakMap<Answer, string>()
 
 /** Cached answers are shared objects, so hash each only once. */
-function etagOf(asked: Asked, answer: Answer, revision: string): string {
+function etagOf(asked: WireRequest, answer: Answer, revision: string): string {
   const known = etags.get(answer)
   if (known !== undefined) return known
   const etag = etagAt(asked, revision)
@@ -96,14 +100,14 @@ function etagOf(asked: Asked, answer: Answer, revision: string): string {
  * Returns a weak entity tag (RFC 9110, 8.8.3) of the request at this revision. Equal tags mean equal
  * content, so nothing per caller may enter the body.
  */
-export function etagAt(asked: Asked, revision: string): string {
+export function etagAt(asked: WireRequest, revision: string): string {
   const { operationId } = asked.route
   const effective = asked.prepared?.effective ?? {}
   const text = JSON.stringify([operationId, revision, effective, mediaTypeOf(asked)])
   return `W/"${hash('sha256', text, 'base64url').slice(0, 22)}"`
 }
 
-function mediaTypeOf({ route, incoming }: Asked): string {
+function mediaTypeOf({ route, incoming }: WireRequest): string {
   if (route.csv !== true) return 'json'
   const format = incoming.query.get('format')?.[0]
   return wantsCsv(incoming, format === 'csv' || format === 'json' ? format : undefined)
@@ -165,7 +169,7 @@ const IGNORED_LENGTH_MAX = 40
  * Query parameters that the route does not have, percent-encoded. Every route takes `format=json`
  * unless it answers plain text.
  */
-function ignoredParameters({ route, incoming: { query } }: Asked): string {
+function ignoredParameters({ route, incoming: { query } }: WireRequest): string {
   if (query.size === 0) return ''
   const { parameters, plain } = route
   const isKnown = (name: string) =>

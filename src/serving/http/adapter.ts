@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Connections } from './connections.ts'
-import type { Answered, Endpoint, Incoming, Outgoing } from './exchange.ts'
+import type { Answered, HttpEndpoint, Incoming, Outgoing } from './exchange.ts'
 import { indexPaths, type PathIndex } from './path-index.ts'
 import {
   checkFraming,
@@ -16,7 +16,7 @@ import { sendAnswer, sendStream, sentBytes } from './send-answer.ts'
 import type { UnsentBytes } from './unsent-bytes.ts'
 
 export interface HttpAdapterDeps {
-  readonly endpoints: readonly Endpoint[]
+  readonly endpoints: readonly HttpEndpoint[]
   /** Names and values in turn. */
   readonly constantHeaders: readonly string[]
   /** Returns the wire form of refusals without an endpoint. */
@@ -105,7 +105,7 @@ export class HttpAdapter {
   }
 
   async answer(
-    endpoint: Endpoint,
+    endpoint: HttpEndpoint,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {

@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { isFull, type Line, RequestLine } from './request-line.ts'
+import { isFull, RequestLine, type SharedLine } from './request-line.ts'
 
 /** Longer than clients pause, short enough to free idle sockets. */
 const IDLE_SECONDS = 10
@@ -56,7 +56,7 @@ export class Connections {
   readonly #held = new Map<string, number>()
   readonly #open = new WeakMap<Duplex, ClientConnection>()
   readonly #sockets = new Set<Socket>()
-  readonly #line: Line = { waiting: 0 }
+  readonly #line: SharedLine = { waiting: 0 }
   #closingMs: number | undefined
 
   constructor(deps: ConnectionsDeps) {
@@ -165,7 +165,7 @@ export class ClientConnection {
   #answering: ServerResponse | undefined
 
   readonly #socket: Duplex
-  readonly #line: Line
+  readonly #line: SharedLine
   /** Made by the first pipelined request. */
   #requests: RequestLine | undefined
   #before: ServerResponse | undefined
@@ -173,7 +173,7 @@ export class ClientConnection {
 
   constructor(
     socket: Duplex,
-    { requestsMax, line }: { readonly requestsMax: number; readonly line: Line },
+    { requestsMax, line }: { readonly requestsMax: number; readonly line: SharedLine },
   ) {
     this.#socket = socket
     this.#requestsMax = requestsMax

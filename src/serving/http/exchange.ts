@@ -35,7 +35,7 @@ export interface Answered {
   readonly durationMs: number
 }
 
-export interface Endpoint {
+export interface HttpEndpoint {
   readonly method: 'GET' | 'POST'
   /** OpenAPI form: `/api/dividends/{address}`. GET also answers HEAD. */
   readonly path: string

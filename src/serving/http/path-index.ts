@@ -1,11 +1,11 @@
-import type { Endpoint } from './exchange.ts'
+import type { HttpEndpoint } from './exchange.ts'
 
 export interface PathIndex {
   /** Undefined for an unknown path. */
   allow(path: string): string | undefined
 }
 
-export function indexPaths(endpoints: readonly Pick<Endpoint, 'method' | 'path'>[]): PathIndex {
+export function indexPaths(endpoints: readonly Pick<HttpEndpoint, 'method' | 'path'>[]): PathIndex {
   const methods = new Map<string, Set<string>>()
   for (const { method, path } of endpoints) {
     const own = methods.get(path) ?? new Set(['OPTIONS'])

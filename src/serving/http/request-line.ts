@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 /** All connections share it, since a waiting request costs some kilobytes. */
-export interface Line {
+export interface SharedLine {
   waiting: number
 }
 
 /** Whether a connection with `own` waiting requests may have no more. */
-export function isFull(line: Line, own: number): boolean {
+export function isFull(line: SharedLine, own: number): boolean {
   return own >= PER_CONNECTION_MAX || line.waiting >= WAITING_MAX
 }
 
@@ -28,12 +28,12 @@ interface Waiting {
  */
 export class RequestLine {
   readonly #socket: Duplex
-  readonly #line: Line
+  readonly #line: SharedLine
   #current: ServerResponse
   #waiting: Waiting[] = []
 
   /** `current` is the answer that is not sent yet. */
-  constructor(socket: Duplex, line: Line, current: ServerResponse) {
+  constructor(socket: Duplex, line: SharedLine, current: ServerResponse) {
     this.#socket = socket
     this.#line = line
     this.#current = current

@@ -59,9 +59,9 @@ export function isCanonical(path: string): boolean {
   return path.startsWith('/')
 }
 
-export type Query = ReadonlyMap<string, readonly string[]>
+export type HttpQuery = ReadonlyMap<string, readonly string[]>
 
-export const NO_QUERY: Query = new Map()
+export const NO_QUERY: HttpQuery = new Map()
 
 const NO_PATH: Readonly<Record<string, string>> = Object.freeze({})
 
@@ -116,7 +116,7 @@ function isTexts(value: unknown): value is Readonly<Record<string, string>> {
 }
 
 /** A Map makes `__proto__` harmless (WHATWG URL). Node's header limit bounds the length. */
-export function parseQuery(text: string): Query {
+export function parseQuery(text: string): HttpQuery {
   if (text === '') return NO_QUERY
   const query = new Map<string, string[]>()
   for (const [name, value] of new URLSearchParams(text)) {

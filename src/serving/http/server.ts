@@ -2,10 +2,10 @@ import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import { HttpAdapter, type HttpAdapterDeps, PATH_PARAMETER_MAX } from './adapter.ts'
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from './connections.ts'
-import type { Endpoint } from './exchange.ts'
+import type { HttpEndpoint } from './exchange.ts'
 import { readJsonBodies } from './json-body.ts'
 import { SocketRefuser } from './refuse-socket.ts'
-import { BODY_BYTES_MAX, parseQuery, type Query } from './request.ts'
+import { BODY_BYTES_MAX, type HttpQuery, parseQuery } from './request.ts'
 import { UNSENT_LIMITS, UnsentBytes, type UnsentLimits } from './unsent-bytes.ts'
 
 export interface ServerDeps extends HttpAdapterDeps {
@@ -92,7 +92,7 @@ function openFastify(
     genReqId: deps.newRequestId,
     routerOptions: {
       // Read only by `ServerIncoming`, as a Map.
-      querystringParser: parseQuery as (text: string) => Query & Record<string, never>,
+      querystringParser: parseQuery as (text: string) => HttpQuery & Record<string, never>,
       maxParamLength: PATH_PARAMETER_MAX,
     },
     frameworkErrors: (_error, request, reply) => void adapter.misread(request, reply),
@@ -104,7 +104,7 @@ function noCompiler(): never {
   throw new Error('no route gives Fastify a schema')
 }
 
-function addEndpoint(app: FastifyInstance, adapter: HttpAdapter, endpoint: Endpoint): void {
+function addEndpoint(app: FastifyInstance, adapter: HttpAdapter, endpoint: HttpEndpoint): void {
   app.route({
     method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
     url: endpoint.path.replace(/\{([^}]+)\}/g, ':$1'),

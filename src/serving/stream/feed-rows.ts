@@ -2,7 +2,7 @@ import { placeMembers } from '#chains/datasets/event-rows.ts'
 import { toListRow } from '#chains/datasets/list-route.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { FeedEvent } from '#chains/indexer/feed/changes.ts'
-import { type Cursor, showCursor } from '#chains/indexer/feed/cursor.ts'
+import { type FeedCursor, showCursor } from '#chains/indexer/feed/cursor.ts'
 import { type FeedChange, type PageInput, readPage } from '#chains/indexer/feed/read-feed.ts'
 import { PRICES_OF_FEED } from '#chains/indexer/feed/read-range.ts'
 import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
@@ -58,12 +58,12 @@ export interface Shown {
 
 export interface ShownItem extends Shown {
   /** The cursor after this event. */
-  readonly cursor: Cursor
+  readonly cursor: FeedCursor
 }
 
 interface Page {
   readonly items: readonly ShownItem[]
-  readonly next: Cursor
+  readonly next: FeedCursor
   /** Server-sent events of all items; made once, since most readers of a page have no filter. */
   readonly whole: () => Buffer | ''
 }
@@ -97,7 +97,7 @@ export async function readShown(
   return makePage(items, page.next)
 }
 
-function makePage(items: readonly ShownItem[], next: Cursor): Page {
+function makePage(items: readonly ShownItem[], next: FeedCursor): Page {
   const whole = once((): Buffer | '' => {
     const text = eventsText(items)
     return text === '' ? '' : Buffer.from(text)
@@ -157,7 +157,7 @@ export function eventText(event: string, json: string): string {
 }
 
 /** Ends the event. Without data it only moves the client's cursor. */
-export function withId(text: string, cursor: Cursor): string {
+export function withId(text: string, cursor: FeedCursor): string {
   return `${text}id: ${showCursor(cursor)}\n\n`
 }
 

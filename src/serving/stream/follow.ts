@@ -1,4 +1,4 @@
-import { type Cursor, showCursor } from '#chains/indexer/feed/cursor.ts'
+import { type FeedCursor, showCursor } from '#chains/indexer/feed/cursor.ts'
 import { readEnd } from '#chains/indexer/feed/read-feed.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
@@ -25,7 +25,7 @@ interface FollowDeps {
  */
 export async function* follow(
   { hub, register, clock }: FollowDeps,
-  input: { readonly after: Cursor | undefined; readonly filter: Filter; readonly seat: Seat },
+  input: { readonly after: FeedCursor | undefined; readonly filter: Filter; readonly seat: Seat },
   signal: AbortSignal,
 ): AsyncGenerator<string | Buffer> {
   const { after, filter, seat } = input
@@ -66,6 +66,6 @@ export async function* follow(
   }
 }
 
-async function endOf(register: Engine): Promise<Cursor> {
+async function endOf(register: Engine): Promise<FeedCursor> {
   return (await register.snapshot(readEnd)) ?? { epoch: '0'.repeat(12), sequence: 0, hash: '' }
 }

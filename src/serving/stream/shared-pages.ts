@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { type Cursor, showCursor } from '#chains/indexer/feed/cursor.ts'
+import { type FeedCursor, showCursor } from '#chains/indexer/feed/cursor.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Engine } from '#store/engine.ts'
 import { readShown, type ShownDeps, type ShownPage } from './feed-rows.ts'
@@ -35,7 +35,7 @@ export class SharedPages {
   }
 
   /** What comes after the cursor. One reader after the other, with turns for other requests. */
-  page(cursor: Cursor, finality: Filter['finality']): Promise<ShownPage> {
+  page(cursor: FeedCursor, finality: Filter['finality']): Promise<ShownPage> {
     const page = this.#turn.then(async () => {
       if (this.#workedMs > TURN_MS) {
         await sleep(this.#workedMs)
@@ -58,7 +58,7 @@ export class SharedPages {
     this.#workedMs += performance.now() - startedMs
   }
 
-  #shared(cursor: Cursor, finality: Filter['finality']): Promise<ShownPage> {
+  #shared(cursor: FeedCursor, finality: Filter['finality']): Promise<ShownPage> {
     const key = `${finality} ${showCursor(cursor)}`
     const known = this.#pages.get(key)
     if (known !== undefined) return known

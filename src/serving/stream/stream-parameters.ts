@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { chainParameter, tokenParameter, walletParameter } from '#chains/datasets/parameters.ts'
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import { CURSOR_PATTERN, type Cursor, parseCursor } from '#chains/indexer/feed/cursor.ts'
+import { CURSOR_PATTERN, type FeedCursor, parseCursor } from '#chains/indexer/feed/cursor.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import type { Address } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
@@ -98,7 +98,7 @@ export function filterParameters(ecosystem: Ecosystem) {
 
 const NO_CURSOR = 'is not an event id of this service'
 
-export const eventIdParameter: Parameter<Cursor | undefined> = {
+export const eventIdParameter: Parameter<FeedCursor | undefined> = {
   in: 'query',
   description:
     'Continues after the event with this id. The header `Last-Event-ID` wins, then `lastEventId`, then `cursor`.',
@@ -113,7 +113,7 @@ export const eventIdParameter: Parameter<Cursor | undefined> = {
 }
 
 /** A browser repeats the URL of its first request, so the header is newer. */
-export function lastEventIdOf(headers: RequestHeaders): Cursor | Refusal | undefined {
+export function lastEventIdOf(headers: RequestHeaders): FeedCursor | Refusal | undefined {
   const raw = headers['last-event-id']
   if (raw === undefined || raw === '') return undefined
   const name = 'Last-Event-ID'

@@ -9,9 +9,9 @@ import type { Connection } from '#store/engine.ts'
 export type KeyedCaller = Caller & { readonly kind: 'keyed' }
 
 /** The caller of each key; absent once the key has ended. */
-export type Callers = ReadonlyMap<string, KeyedCaller>
+export type WebhookCallers = ReadonlyMap<string, KeyedCaller>
 
-export interface ChargeDeps {
+export interface EventChargeDeps {
   readonly clock: Clock
   readonly pricePerCall: MicroUsd
 }
@@ -19,7 +19,7 @@ export interface ChargeDeps {
 /** Whether a call was paid, by quota or balance. */
 export async function chargeEvent(
   connection: Connection,
-  { clock, pricePerCall }: ChargeDeps,
+  { clock, pricePerCall }: EventChargeDeps,
   caller: KeyedCaller,
 ): Promise<boolean> {
   const day = startOfDay(unixNow(clock))
@@ -42,7 +42,7 @@ async function newestPayer(connection: Connection, caller: KeyedCaller): Promise
 /** Whether a call would be paid now. */
 export async function canPay(
   connection: Connection,
-  { clock, pricePerCall }: ChargeDeps,
+  { clock, pricePerCall }: EventChargeDeps,
   caller: KeyedCaller,
 ): Promise<boolean> {
   const day = startOfDay(unixNow(clock))

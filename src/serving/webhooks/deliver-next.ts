@@ -4,14 +4,14 @@ import { readEnd } from '#chains/indexer/feed/read-feed.ts'
 import { nextMidnight, startOfDay, unixNow } from '#lib/time.ts'
 import { WHOLE } from '#serving/stream/feed-rows.ts'
 import type { Engine } from '#store/engine.ts'
-import { type ChargeDeps, canPay, type KeyedCaller } from './charge-event.ts'
+import { canPay, type EventChargeDeps, type KeyedCaller } from './charge-event.ts'
 import { recordDelivery, UNPAID_RETRY_MS } from './record-delivery.ts'
-import { type Position, type Scan, storedPosition } from './scan.ts'
-import { type SendDeps, sendEvent, type WebhookEvent } from './send-event.ts'
+import { type FeedPosition, type FeedScan, storedPosition } from './scan.ts'
+import { type EventSendDeps, sendEvent, type WebhookEvent } from './send-event.ts'
 import { FAILING_MAX_SECONDS, type Webhook } from './webhook.ts'
 import { changeWebhook } from './webhook-store.ts'
 
-export interface DeliverDeps extends SendDeps, ChargeDeps {
+export interface DeliverDeps extends EventSendDeps, EventChargeDeps {
   readonly register: Engine
   readonly accounts: Engine
   readonly ecosystem: Ecosystem
@@ -21,7 +21,7 @@ export interface DeliverDeps extends SendDeps, ChargeDeps {
 interface DeliverInput {
   readonly webhook: Webhook
   readonly caller: KeyedCaller
-  readonly scan: Scan
+  readonly scan: FeedScan
 }
 
 interface Next {
@@ -29,7 +29,7 @@ interface Next {
   readonly isFree: boolean
   readonly changes: Partial<Webhook>
   /** Position where the scan goes on; without it the webhook is read again. */
-  readonly after?: Position
+  readonly after?: FeedPosition
 }
 
 /** Returns the webhook as it is after a delivery; undefined once there is nothing to go on with. */

@@ -6,10 +6,10 @@ import { readOtherParts } from '#chains/indexer/indexed-config/tables.ts'
 import { unixNow } from '#lib/time.ts'
 import { SharedPages } from '#serving/stream/shared-pages.ts'
 import type { Filter } from '#serving/stream/stream-parameters.ts'
-import type { Callers } from './charge-event.ts'
+import type { WebhookCallers } from './charge-event.ts'
 import { type DeliverDeps, deliverNext } from './deliver-next.ts'
 import { followKeys } from './follow-keys.ts'
-import { Scan, storedPosition } from './scan.ts'
+import { FeedScan, storedPosition } from './scan.ts'
 import { takeTurns } from './take-turns.ts'
 import type { Webhook } from './webhook.ts'
 import { readFilter } from './webhook-filter.ts'
@@ -17,7 +17,7 @@ import { changeWebhook, dueWebhooks } from './webhook-store.ts'
 
 export interface DeliveryDeps extends Omit<DeliverDeps, 'signal'> {
   /** Returns who pays for each key: its newest rotation. */
-  callersOf(publicIds: readonly string[]): Promise<Callers>
+  callersOf(publicIds: readonly string[]): Promise<WebhookCallers>
   report(error: unknown): void
 }
 
@@ -39,7 +39,7 @@ const LOOK_MS = 500
 /** A due webhook, and what it waits for. */
 interface Look {
   readonly webhook: Webhook
-  readonly scan: Scan
+  readonly scan: FeedScan
   readonly isReady: boolean
   /** There is more of the feed than one look reads. */
   readonly isBehind: boolean
@@ -121,7 +121,7 @@ export class Delivery {
       const { filter } = this.#filters.memo(webhook.filter)
       if (filter === undefined) await this.#disable(webhook)
       else {
-        const scan = new Scan(this.#pages, filter, webhook)
+        const scan = new FeedScan(this.#pages, filter, webhook)
         const { kind } = await scan.find()
         const isBehind = kind === 'behind'
         looks.push({ webhook, scan, isReady: !isBehind && kind !== 'end', isBehind })
@@ -151,14 +151,14 @@ export class Delivery {
       })
   }
 
-  #start({ webhook, scan }: Look, callers: Callers): void {
+  #start({ webhook, scan }: Look, callers: WebhookCallers): void {
     const done = this.#serve(webhook, scan, callers)
       .catch((error: unknown) => this.#deps.report(error))
       .finally(() => this.#underWay.delete(webhook.id))
     this.#underWay.set(webhook.id, { webhook, done })
   }
 
-  async #serve(webhook: Webhook, scan: Scan, callers: Callers): Promise<void> {
+  async #serve(webhook: Webhook, scan: FeedScan, callers: WebhookCallers): Promise<void> {
     const caller = callers.get(webhook.publicId)
     if (caller === undefined) return
     const startedMs = performance.now()

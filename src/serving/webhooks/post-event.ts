@@ -21,7 +21,7 @@ export interface PostInput {
   readonly signal: AbortSignal
 }
 
-export type PostOutcome =
+export type PostResult =
   | {
       readonly kind: 'answered'
       readonly status: number
@@ -33,7 +33,7 @@ export type PostOutcome =
 export const POST_TIMEOUT_MS = 10_000
 
 /** Never rejects. The name is resolved once, and only what was checked is connected to. */
-export async function postEvent(deps: PostDeps, input: PostInput): Promise<PostOutcome> {
+export async function postEvent(deps: PostDeps, input: PostInput): Promise<PostResult> {
   const url = new URL(input.url)
   const deadline = AbortSignal.timeout(deps.timeoutMs)
   const signal = AbortSignal.any([deadline, input.signal])
@@ -61,7 +61,7 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
 async function exchange(
   url: URL,
   { addresses, ...input }: PostInput & { readonly addresses: readonly string[] },
-): Promise<PostOutcome> {
+): Promise<PostResult> {
   const options: RequestOptions = {
     method: 'POST',
     agent: false,

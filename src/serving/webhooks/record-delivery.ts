@@ -2,7 +2,7 @@ import { writeOrRefuse } from '#callers/keys/write-or-refuse.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
-import { type ChargeDeps, chargeEvent, type KeyedCaller } from './charge-event.ts'
+import { chargeEvent, type EventChargeDeps, type KeyedCaller } from './charge-event.ts'
 import type { Webhook } from './webhook.ts'
 import { changeWebhook, lockWebhook, markUnfunded } from './webhook-store.ts'
 
@@ -23,7 +23,7 @@ export const UNPAID_RETRY_MS = 60_000
  * moved since, or the call cannot be paid, nothing changes. Returns the webhook after a move.
  */
 export async function recordDelivery(
-  { accounts, ...deps }: ChargeDeps & { readonly accounts: Engine },
+  { accounts, ...deps }: EventChargeDeps & { readonly accounts: Engine },
   delivered: Delivered,
 ): Promise<Webhook | undefined> {
   const moved = await writeOrRefuse(accounts, (connection) => move(connection, deps, delivered))
@@ -36,7 +36,7 @@ export async function recordDelivery(
 
 async function move(
   connection: Connection,
-  deps: ChargeDeps,
+  deps: EventChargeDeps,
   { webhook, caller, changes }: Delivered,
 ): Promise<Webhook | Refusal | undefined> {
   const nowUnix = unixNow(deps.clock)

@@ -1,21 +1,21 @@
-import { type Cursor, parseCursor, showCursor } from '#chains/indexer/feed/cursor.ts'
+import { type FeedCursor, parseCursor, showCursor } from '#chains/indexer/feed/cursor.ts'
 import { matches, type ShownItem } from '#serving/stream/feed-rows.ts'
 import type { SharedPages } from '#serving/stream/shared-pages.ts'
 import type { Filter } from '#serving/stream/stream-parameters.ts'
 import type { Webhook } from './webhook.ts'
 
 /** How far a webhook has come, and up to when all of that is final. */
-export interface Position {
-  readonly cursor: Cursor
+export interface FeedPosition {
+  readonly cursor: FeedCursor
   readonly finalUnix: number | null
 }
 
-export function storedPosition({ cursor, finalUnix }: Position): Partial<Webhook> {
+export function storedPosition({ cursor, finalUnix }: FeedPosition): Partial<Webhook> {
   return { cursor: showCursor(cursor), finalUnix }
 }
 
-export type Found =
-  | { readonly kind: 'change'; readonly item: ShownItem; readonly after: Position }
+export type FoundEvents =
+  | { readonly kind: 'change'; readonly item: ShownItem; readonly after: FeedPosition }
   /** The feed no longer holds the cursor. */
   | { readonly kind: 'lost' }
   /** None so far in one look; there is more to read. */
@@ -27,12 +27,12 @@ export type Found =
 const PAGES_MAX = 20
 
 /** Reads the feed for one webhook. */
-export class Scan {
+export class FeedScan {
   readonly #pages: SharedPages
   readonly #filter: Filter
   #items: readonly ShownItem[] = []
   /** The position before the last change found; undefined if the cursor belongs to another feed. */
-  at: Position | undefined
+  at: FeedPosition | undefined
 
   constructor(pages: SharedPages, filter: Filter, { cursor, finalUnix }: Webhook) {
     const parsed = parseCursor(cursor)
@@ -42,7 +42,7 @@ export class Scan {
   }
 
   /** The next change that matches, again until `pass` is called. */
-  async find(): Promise<Found> {
+  async find(): Promise<FoundEvents> {
     for (let page = 0; page <= PAGES_MAX && this.at !== undefined; page += 1) {
       for (const [index, item] of this.#items.entries()) {
         // `finalized` itself is left out: rows say how final they are.
@@ -64,13 +64,13 @@ export class Scan {
   }
 
   /** Goes on after the change that was found. */
-  pass(after: Position): void {
+  pass(after: FeedPosition): void {
     this.#items = this.#items.slice(1)
     this.at = after
   }
 }
 
-function passed({ finalUnix }: Position, { change, cursor }: ShownItem): Position {
+function passed({ finalUnix }: FeedPosition, { change, cursor }: ShownItem): FeedPosition {
   const { op, event } = change
   const isLater = op === 'finalized' && event.timestamp > (finalUnix ?? 0)
   return { cursor, finalUnix: isLater ? event.timestamp : finalUnix }

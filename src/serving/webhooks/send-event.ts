@@ -1,9 +1,9 @@
 import { type Clock, toIso, unixNow } from '#lib/time.ts'
-import { type PostDeps, type PostOutcome, postEvent } from './post-event.ts'
+import { type PostDeps, type PostResult, postEvent } from './post-event.ts'
 import type { Webhook } from './webhook.ts'
 import { signedHeaders } from './webhook-secret.ts'
 
-export interface SendDeps extends PostDeps {
+export interface EventSendDeps extends PostDeps {
   readonly clock: Clock
   /** Aborts what is being sent. */
   readonly signal: AbortSignal
@@ -21,10 +21,10 @@ export interface WebhookEvent {
 
 /** The body names the webhook and its URL, so that it cannot pass for another's. */
 export function sendEvent(
-  deps: SendDeps,
+  deps: EventSendDeps,
   webhook: Webhook,
   event: WebhookEvent,
-): Promise<PostOutcome> {
+): Promise<PostResult> {
   const { clock, signal } = deps
   const { id, type, data } = event
   const { id: webhookId, url, secret } = webhook

@@ -6,7 +6,7 @@ import { Health } from './health.ts'
 import { type HttpAnswer, openPost, type Post } from './http-post.ts'
 import { JsonRpc, type RpcCall } from './json-rpc.ts'
 import type { FetchedLogs, LogsFetcher, LogsRequest } from './logs-fetcher.ts'
-import { type Pass, RateLimiter } from './rate-limiter.ts'
+import { RateLimiter, type RateLimitPass } from './rate-limiter.ts'
 import { secretsOf, withoutSecrets } from './secrets.ts'
 import type { Timing } from './timing.ts'
 
@@ -169,7 +169,7 @@ export class Endpoint {
     }
   }
 
-  #count(pass: Pass, error: unknown): void {
+  #count(pass: RateLimitPass, error: unknown): void {
     if (error instanceof RpcError && !(error instanceof EndpointError)) this.blame(error)
     if (!(error instanceof EndpointError) || error.kind === 'aborted') return
     const isRefusal = error.kind === 'too-fast' || error.kind === 'too-large'

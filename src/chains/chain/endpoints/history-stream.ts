@@ -19,13 +19,13 @@ const AHEAD_BYTES_MAX = 24_000_000
 /** There is a back-off between tries. */
 const TRIES_MAX = 10
 
-export interface StreamDeps {
+export interface HistoryStreamDeps {
   readonly pool: EndpointPool
   readonly fetcher: LogsFetcher
 }
 
 export async function* streamHistory(
-  deps: StreamDeps,
+  deps: HistoryStreamDeps,
   request: HistoryRequest,
 ): AsyncGenerator<HistoryPart> {
   const stream = new HistoryStream(deps, request)
@@ -42,7 +42,7 @@ export async function* streamHistory(
 }
 
 class HistoryStream {
-  readonly #deps: StreamDeps
+  readonly #deps: HistoryStreamDeps
   readonly #request: HistoryRequest
   readonly #queue: RangeQueue
   readonly #sizer = new RangeSizer()
@@ -53,7 +53,7 @@ class HistoryStream {
   #wake = () => {}
   #inUse: LogColumns | undefined
 
-  constructor(deps: StreamDeps, request: HistoryRequest) {
+  constructor(deps: HistoryStreamDeps, request: HistoryRequest) {
     this.#deps = deps
     this.#request = request
     this.#queue = new RangeQueue(request.from, request.to)

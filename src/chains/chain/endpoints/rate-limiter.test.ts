@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Pass, RateLimiter } from './rate-limiter.ts'
+import { RateLimiter, type RateLimitPass } from './rate-limiter.ts'
 import type { Timing } from './timing.ts'
 
 const refusal = { kind: 'too-fast', retryAfterMs: undefined } as const
@@ -24,7 +24,7 @@ function handTiming(): Timing & { move(ms: number): Promise<void> } {
   }
 }
 
-async function enterAll(limiter: RateLimiter, count: number): Promise<Pass[]> {
+async function enterAll(limiter: RateLimiter, count: number): Promise<RateLimitPass[]> {
   return Promise.all(Array.from({ length: count }, () => limiter.enter(false)))
 }
 

@@ -1,7 +1,7 @@
 import { EndpointError, type FailureKind } from './endpoint-error.ts'
 import type { Timing } from './timing.ts'
 
-export interface Pass {
+export interface RateLimitPass {
   readonly urgent: boolean
   readonly slowdowns: number
 }
@@ -24,7 +24,7 @@ const URGENT_PATIENCE_MS = 10_000
 
 interface WaitingTurn {
   readonly urgent: boolean
-  readonly resolve: (pass: Pass) => void
+  readonly resolve: (pass: RateLimitPass) => void
   readonly reject: (error: EndpointError) => void
 }
 
@@ -60,7 +60,7 @@ export class RateLimiter {
     return this.#pausedAt(this.#timing.clock())
   }
 
-  async enter(urgent: boolean, signal?: AbortSignal): Promise<Pass> {
+  async enter(urgent: boolean, signal?: AbortSignal): Promise<RateLimitPass> {
     // Read the clock once: if the pause ended between two reads, nothing would wake the queue.
     const nowMs = this.#timing.clock()
     if (urgent && this.#pausedAt(nowMs) > URGENT_PATIENCE_MS) throw this.#tooLong()
@@ -87,7 +87,7 @@ export class RateLimiter {
     })
   }
 
-  leave(pass: Pass): void {
+  leave(pass: RateLimitPass): void {
     this.#inFlight[pass.urgent ? 'urgent' : 'other'] -= 1
     this.#admit()
   }
@@ -101,7 +101,7 @@ export class RateLimiter {
   }
 
   /** Earlier requests do not halve the limit again. */
-  slowDown(pass: Pass, why: SlowdownReason): void {
+  slowDown(pass: RateLimitPass, why: SlowdownReason): void {
     const pauseMs = why.retryAfterMs ?? this.#backoffMs(why.kind)
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#timing.clock() + pauseMs)
     this.#cleanInRow = 0
@@ -143,7 +143,7 @@ export class RateLimiter {
     return this.inFlight < this.#limit && !this.#waiting.some((each) => each.urgent)
   }
 
-  #start(urgent: boolean): Pass {
+  #start(urgent: boolean): RateLimitPass {
     this.#inFlight[urgent ? 'urgent' : 'other'] += 1
     return { urgent, slowdowns: this.#slowdowns }
   }

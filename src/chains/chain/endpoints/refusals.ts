@@ -8,7 +8,7 @@ export interface RefusalWords {
   readonly blocksAsked?: number | undefined
 }
 
-export interface Refusal {
+export interface NodeRefusal {
   readonly kind: FailureKind
   readonly blocksMax?: number
   readonly blocksThatFit?: number
@@ -74,7 +74,7 @@ const SUGGESTED = [
   /with the range (\d+)\s*-\s*(\d+)/i,
 ]
 
-export function readRefusal(words: RefusalWords): Refusal {
+export function readRefusal(words: RefusalWords): NodeRefusal {
   const { method, message, code, status } = words
   if (status === 429) return { kind: 'too-fast' }
   if (NO_ACCESS.includes(status)) return { kind: 'unreachable' }
@@ -87,7 +87,7 @@ export function readRefusal(words: RefusalWords): Refusal {
   return { kind: status >= 500 ? 'unreachable' : 'refused' }
 }
 
-function readLogsRefusal(words: RefusalWords): Refusal {
+function readLogsRefusal(words: RefusalWords): NodeRefusal {
   const { message, code, status, blocksAsked } = words
   const blocksThatFit = suggestion(message, blocksAsked)
   const blocksMax = RESULT_CAP.test(message) ? undefined : blockCap(message, blocksAsked)

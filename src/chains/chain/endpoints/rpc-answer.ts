@@ -4,13 +4,13 @@ import { EndpointError } from './endpoint-error.ts'
 import type { HttpAnswer } from './http-post.ts'
 import { readRefusal } from './refusals.ts'
 
-export interface Asked {
+export interface SentRequest {
   readonly id: number
   readonly method: string
   readonly blocksAsked?: number
 }
 
-export function readAnswer(answer: HttpAnswer, asked: Asked): unknown {
+export function readAnswer(answer: HttpAnswer, asked: SentRequest): unknown {
   return resultOf(parse(answer, asked), { answer, asked })
 }
 
@@ -19,7 +19,7 @@ export type BatchAnswer =
   | { readonly batchSizeMax: number }
 
 /** Matches answers to calls by id (JSON-RPC 2.0, 6). */
-export function readAnswers(answer: HttpAnswer, asked: readonly Asked[]): BatchAnswer {
+export function readAnswers(answer: HttpAnswer, asked: readonly SentRequest[]): BatchAnswer {
   const [first] = asked
   const method = first?.method ?? 'batch'
   const status = answer.status
@@ -41,13 +41,13 @@ export function readAnswers(answer: HttpAnswer, asked: readonly Asked[]): BatchA
 }
 
 /** A refusal may lack the id (JSON-RPC 2.0, 5). */
-function findById(answers: readonly unknown[]): (asked: Asked) => unknown {
+function findById(answers: readonly unknown[]): (asked: SentRequest) => unknown {
   const byId = new Map(answers.map((each) => [isObject(each) ? each.id : undefined, each]))
   return ({ id }) => byId.get(id) ?? byId.get(null)
 }
 
 /** Reads around the list, which may be megabytes, without parsing it. */
-export function readEnvelope(answer: HttpAnswer, asked: Asked): void {
+export function readEnvelope(answer: HttpAnswer, asked: SentRequest): void {
   const value = frameOf(answer.body) ?? parse(answer, asked)
   requireList(resultOf(value, { answer, asked }))
 }
@@ -57,11 +57,11 @@ export function readEnvelope(answer: HttpAnswer, asked: Asked): void {
  */
 export function readEnvelopes(
   answer: HttpAnswer,
-  asked: { readonly logs: Asked; readonly block: Asked },
+  asked: { readonly logs: SentRequest; readonly block: SentRequest },
 ): unknown {
   const value = frameOf(answer.body) ?? parse(answer, asked.logs)
   const answerTo = Array.isArray(value) ? findById(value) : () => value
-  const resultFor = (each: Asked) => resultOf(answerTo(each), { answer, asked: each })
+  const resultFor = (each: SentRequest) => resultOf(answerTo(each), { answer, asked: each })
   requireList(resultFor(asked.logs))
   try {
     return resultFor(asked.block)
@@ -92,7 +92,7 @@ function frameOf(body: Buffer): unknown {
   }
 }
 
-function parse(answer: HttpAnswer, asked: Asked): unknown {
+function parse(answer: HttpAnswer, asked: SentRequest): unknown {
   const text = answer.body.toString('utf8')
   try {
     return JSON.parse(text)
@@ -103,7 +103,7 @@ function parse(answer: HttpAnswer, asked: Asked): unknown {
 
 function notJson(
   answer: HttpAnswer,
-  input: { readonly asked: Asked; readonly text: string; readonly cause: unknown },
+  input: { readonly asked: SentRequest; readonly text: string; readonly cause: unknown },
 ): EndpointError {
   const { asked, text, cause } = input
   const start = text.trimStart().slice(0, 1)
@@ -117,7 +117,7 @@ function notJson(
 
 function resultOf(
   value: unknown,
-  context: { readonly answer: HttpAnswer; readonly asked: Asked },
+  context: { readonly answer: HttpAnswer; readonly asked: SentRequest },
 ): unknown {
   const { answer, asked } = context
   const error = isObject(value) ? value.error : undefined
@@ -134,7 +134,7 @@ function resultOf(
 
 function refusalOf(
   words: { readonly message: string; readonly code: number | undefined },
-  context: { readonly answer: HttpAnswer; readonly asked: Asked },
+  context: { readonly answer: HttpAnswer; readonly asked: SentRequest },
 ): EndpointError {
   const { method, blocksAsked } = context.asked
   const { status, retryAfterMs } = context.answer

@@ -10,9 +10,9 @@ import { inKeys } from '#store/typed-values.ts'
 import { hourKey, type Movement, movesAny, type OpenedHour, type Step } from './movement.ts'
 
 /** Keyed by `token|address`; those of zero are absent. */
-export type Balances = ReadonlyMap<string, Held>
+export type Balances = ReadonlyMap<string, HeldBalance>
 
-export interface Held {
+export interface HeldBalance {
   readonly balance: bigint
   /** The UTC day of the last transfer of more than zero, since history may be dated by the day. */
   readonly lastUnix: number
@@ -28,7 +28,7 @@ export async function readBalances(
   change: Change,
   movements: readonly Movement[],
 ): Promise<Balances> {
-  const balances = new Map<string, Held>()
+  const balances = new Map<string, HeldBalance>()
   for (const part of chunks(movements, ROWS_PER_STATEMENT)) {
     const found = await change.connection.run(sql`
       select token, address, balance, last_unix from balances
@@ -105,7 +105,7 @@ async function deleteBalances(change: Change, emptied: readonly Movement[]): Pro
 
 async function writeBalances(
   change: Change,
-  kept: readonly (Movement & Held & { readonly sinceUnix: number | null })[],
+  kept: readonly (Movement & HeldBalance & { readonly sinceUnix: number | null })[],
 ): Promise<void> {
   if (kept.length === 0) return
   const list = kept.map(({ token, address, balance, sinceUnix, lastUnix }) => [
@@ -163,7 +163,7 @@ export async function storeDeltas(
 /** Returns each step's last move before it; the zero address has no balance. */
 function lastMovesBefore(
   { address, steps }: Movement,
-  before: Held | undefined,
+  before: HeldBalance | undefined,
 ): readonly (number | null)[] {
   if (address === ZERO_ADDRESS) return []
   let { balance, lastUnix } = before ?? { balance: 0n, lastUnix: 0 }

@@ -9,7 +9,7 @@ import { isWhole } from '../reindexing.ts'
 import { areHoldersKnown } from '../unknown.ts'
 
 /** A token on all of its chains, or on one of them. */
-export interface Asked {
+export interface ScopeQuery {
   readonly token: PricedToken
   readonly chain: Chain | undefined
 }
@@ -22,7 +22,7 @@ export function scopeParameters(ecosystem: Ecosystem) {
   }
 }
 
-export function refuseElsewhere({ token, chain }: Asked): Refusal | undefined {
+export function refuseElsewhere({ token, chain }: ScopeQuery): Refusal | undefined {
   const allowed = [...token.addresses.keys(), 'all']
   if (chain === undefined || allowed.includes(chain.name)) return undefined
   const reason = `is not a chain of ${token.symbol}`
@@ -31,19 +31,26 @@ export function refuseElsewhere({ token, chain }: Asked): Refusal | undefined {
 }
 
 /** Names of the chains asked for. */
-export function placesOf({ token, chain }: Asked): readonly string[] {
+export function placesOf({ token, chain }: ScopeQuery): readonly string[] {
   return [...token.addresses.keys()].filter((name) => (chain?.name ?? name) === name)
 }
 
 /** Returns those of the chains asked for that have been read. */
-export function chainsOf({ chains }: IndexStatus, { token, chain }: Asked): readonly ChainStatus[] {
+export function chainsOf(
+  { chains }: IndexStatus,
+  { token, chain }: ScopeQuery,
+): readonly ChainStatus[] {
   return chains.filter(
     ({ chain: own }) => token.addresses.has(own.name) && (chain ?? own).id === own.id,
   )
 }
 
 /** Says why balances are not known: half a history gives some that nobody ever had. */
-export function whyUnknown(file: FileParts, status: IndexStatus, asked: Asked): string | undefined {
+export function whyUnknown(
+  file: FileParts,
+  status: IndexStatus,
+  asked: ScopeQuery,
+): string | undefined {
   const { token, chain } = asked
   if (!isWhole(status, file, [HOLDERS])) return 'Transfers are being read again.'
   const missing =

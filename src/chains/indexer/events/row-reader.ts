@@ -1,7 +1,7 @@
 import { DecodeError, type EventArguments } from '#chains/ecosystem/event-arguments.ts'
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
 import { type MappingCode, runCode } from '#chains/ecosystem/mapping-code.ts'
-import type { EventValue, MappedEvent } from '#chains/ecosystem/module-types.ts'
+import type { EventValue, ModuleEvent } from '#chains/ecosystem/module-types.ts'
 import { type Log, placeOf } from '#domain/chain.ts'
 import { keyOfLog, keyOfSource, makeEventReader, readArguments } from '../decode-event.ts'
 
@@ -42,9 +42,9 @@ export function transactionOf({ blockHash, txHash }: Log): string {
   return `${blockHash} ${txHash}`
 }
 
-function eventOf(log: Log, args: EventArguments): MappedEvent {
+function eventOf(log: Log, args: EventArguments): ModuleEvent {
   return {
-    args: toValue(args) as MappedEvent['args'],
+    args: toValue(args) as ModuleEvent['args'],
     block: { number: log.blockNumber, time: log.timestamp, hash: log.blockHash },
     transactionHash: log.txHash,
     emitter: log.address,
@@ -61,7 +61,7 @@ function toValue(value: unknown): EventValue {
 }
 
 /** The logs that the mapping lists in `with`, in their order. */
-function logsBeside({ companions }: MappingCode, logs: readonly Log[]): Pick<MappedEvent, 'logs'> {
+function logsBeside({ companions }: MappingCode, logs: readonly Log[]): Pick<ModuleEvent, 'logs'> {
   if (companions.length === 0) return {}
   const byKey = new Map(companions.map((each) => [keyOfSource(each), each]))
   const ordered = logs.toSorted((a, b) => placeOf(a) - placeOf(b))

@@ -7,7 +7,7 @@ export interface RangePlace {
 }
 
 /** A reader's place: after the change with this sequence, or within it. */
-export interface Cursor {
+export interface FeedCursor {
   readonly epoch: string
   readonly sequence: number
   /** Digest of the change, since sequences repeat after a lost commit; empty before the first change. */
@@ -21,12 +21,12 @@ const CURSOR =
 
 export const CURSOR_PATTERN = CURSOR.source
 
-export function showCursor({ epoch, sequence, hash, within }: Cursor): string {
+export function showCursor({ epoch, sequence, hash, within }: FeedCursor): string {
   const place = within === undefined ? [] : [`${within.blockNumber}-${within.place}-${within.nth}`]
   return [epoch, sequence, ...(hash === '' ? [] : [hash]), ...place].join('.')
 }
 
-export function parseCursor(text: string): Cursor | undefined {
+export function parseCursor(text: string): FeedCursor | undefined {
   const match = CURSOR.exec(text)
   if (match === null) return undefined
   const [, epoch = '', sequence, hash = '', blockNumber, place, nth] = match

@@ -10,7 +10,7 @@ import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import type { EventFact } from '../events/event.ts'
 import { type CommitDeps, type Feeding, transact } from '../transaction.ts'
 import { Changes } from './changes.ts'
-import type { Cursor } from './cursor.ts'
+import type { FeedCursor } from './cursor.ts'
 import { type FeedItem, readEnd, readPage } from './read-feed.ts'
 
 const COMMITS = 40
@@ -162,23 +162,23 @@ async function readUntil(engine: Engine, count: number): Promise<readonly FeedIt
   return read
 }
 
-async function startOf(engine: Engine): Promise<Cursor | undefined> {
+async function startOf(engine: Engine): Promise<FeedCursor | undefined> {
   const end = await engine.snapshot(readEnd)
   return end && { ...end, sequence: 1, hash: '' }
 }
 
-async function endOf(engine: Engine): Promise<Cursor> {
+async function endOf(engine: Engine): Promise<FeedCursor> {
   const end = await engine.snapshot(readEnd)
   assert.ok(end !== undefined)
   return end
 }
 
-function pageAfter(engine: Engine, cursor: Cursor) {
+function pageAfter(engine: Engine, cursor: FeedCursor) {
   const input = { cursor, finality: 'latest', datasets: ['burns'], limit: 1_000 } as const
   return engine.snapshot((reads) => readPage(reads, input))
 }
 
-async function readAfter(engine: Engine, cursor: Cursor): Promise<readonly FeedItem[]> {
+async function readAfter(engine: Engine, cursor: FeedCursor): Promise<readonly FeedItem[]> {
   const page = await pageAfter(engine, cursor)
   assert.ok(typeof page === 'object', String(page))
   return page.items

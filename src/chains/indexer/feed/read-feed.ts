@@ -4,7 +4,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { LIST_COLUMNS, toListed } from '../events/list-events.ts'
 import { type FeedEvent, toFeedEvent } from './changes.ts'
-import type { Cursor } from './cursor.ts'
+import type { FeedCursor } from './cursor.ts'
 import { readRange } from './read-range.ts'
 
 export type Op = 'add' | 'update' | 'retract' | 'finalized' | 'reset'
@@ -38,7 +38,7 @@ export async function readFeedState(connection: Connection): Promise<FeedState |
 }
 
 /** The cursor of a reader who wants only what comes next. */
-export async function readEnd(connection: Connection): Promise<Cursor | undefined> {
+export async function readEnd(connection: Connection): Promise<FeedCursor | undefined> {
   const state = await readFeedState(connection)
   if (state === undefined) return undefined
   const [row] = await connection.run(selectChange(state.last))
@@ -48,17 +48,17 @@ export async function readEnd(connection: Connection): Promise<Cursor | undefine
 export interface FeedItem {
   readonly change: FeedChange
   /** The cursor after this change. */
-  readonly cursor: Cursor
+  readonly cursor: FeedCursor
 }
 
 export interface FeedPage {
   readonly items: readonly FeedItem[]
   /** The cursor after all changes that were looked at. */
-  readonly next: Cursor
+  readonly next: FeedCursor
 }
 
 export interface PageInput {
-  readonly cursor: Cursor
+  readonly cursor: FeedCursor
   readonly finality: 'latest' | 'finalized'
   /** Datasets with events, for readers of final ones. */
   readonly datasets: readonly string[]
@@ -100,7 +100,7 @@ export async function readPage(
   return { items, next: cursorAt(state.epoch, end) }
 }
 
-function isAt(cursor: Cursor, row: Row): boolean {
+function isAt(cursor: FeedCursor, row: Row): boolean {
   if (column.integer(row, 'sequence') !== cursor.sequence) return false
   return cursor.hash === '' || cursor.hash === hashOf(row)
 }
@@ -153,7 +153,7 @@ function toItem(epoch: string, row: Row): FeedItem {
   return { change, cursor: cursorAt(epoch, row) }
 }
 
-function cursorAt(epoch: string, row: Row): Cursor {
+function cursorAt(epoch: string, row: Row): FeedCursor {
   return { epoch, sequence: column.integer(row, 'sequence'), hash: hashOf(row) }
 }
 

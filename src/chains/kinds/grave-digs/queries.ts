@@ -3,7 +3,7 @@ import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-export interface Leader {
+export interface RankedDigger {
   readonly address: Address
   readonly amount: bigint
   readonly digs: number
@@ -15,7 +15,7 @@ export interface Leader {
 export async function readLeaderboard(
   connection: Connection,
   input: { readonly token: string; readonly limit: number },
-): Promise<readonly Leader[]> {
+): Promise<readonly RankedDigger[]> {
   const found = await connection.run(sql`
     select account, amount, events, first_unix, last_unix from event_account_sums
     where dataset = 'grave-digs' and token = ${input.token}

@@ -6,7 +6,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
 /** Whether payments are offered: as the leader last wrote it. */
-export interface Readiness {
+export interface FacilitatorReadiness {
   isReady(): Promise<boolean>
 }
 
@@ -25,7 +25,7 @@ export interface Published {
 export function createReadiness(deps: {
   readonly engine: Pick<Engine, 'read'>
   readonly clock: Clock
-}): Readiness {
+}): FacilitatorReadiness {
   let known: { readonly atMs: number; readonly value: Promise<boolean> } | undefined
   const look = async () =>
     ((await readPublished({ run: deps.engine.read }))?.readyUntilMs ?? 0) > deps.clock()

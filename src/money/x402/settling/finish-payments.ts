@@ -11,7 +11,12 @@ import {
   setReverted,
 } from './payment-store.ts'
 import { readSettlement } from './read-settlement.ts'
-import { isOver, MARGIN_SECONDS, reconcilePayment, type Verdict } from './reconcile-payment.ts'
+import {
+  isOver,
+  MARGIN_SECONDS,
+  type ReconcileVerdict,
+  reconcilePayment,
+} from './reconcile-payment.ts'
 import { type PaymentSender, REQUEST_SECONDS, type SendDeps } from './send-payments.ts'
 import type { X402Payment } from './x402-payment.ts'
 
@@ -102,7 +107,7 @@ async function costUsGas(deps: Deps, payment: X402Payment): Promise<boolean> {
 async function credit(
   deps: Deps,
   payment: X402Payment,
-  paid: Extract<Verdict, { kind: 'paid' }>,
+  paid: Extract<ReconcileVerdict, { kind: 'paid' }>,
 ): Promise<boolean> {
   // Its request credits it, with the call.
   const isWaited = payment.status === 'submitted' && !payment.isServed
@@ -118,7 +123,7 @@ interface End {
   readonly reason: PaymentFault
 }
 
-function endOf(payment: X402Payment, verdict: Verdict): End | undefined {
+function endOf(payment: X402Payment, verdict: ReconcileVerdict): End | undefined {
   // Never submitted, so never sent by us.
   if (payment.status === 'reserved') return { to: 'abandoned', reason: 'settlement_unavailable' }
   if (payment.status !== 'submitted') return undefined

@@ -3,7 +3,7 @@ import type { CreditDeps } from '../x402-deps.ts'
 import { findUse, isUsed, readSettlement, type Settlement } from './read-settlement.ts'
 import type { X402Payment } from './x402-payment.ts'
 
-export type Verdict =
+export type ReconcileVerdict =
   | Extract<Settlement, { kind: 'paid' }>
   /** The authorization is cancelled, or used without a deposit for us. Final only if deep. */
   | { readonly kind: 'spent'; readonly isDeep: boolean }
@@ -28,7 +28,10 @@ type Deps = Pick<CreditDeps, 'rpc' | 'payment'> & {
  * Looks at the named transaction first, then at any other. Ending without money needs a deep block: a lagging
  * node must not end a payment that succeeds.
  */
-export async function reconcilePayment(deps: Deps, payment: X402Payment): Promise<Verdict> {
+export async function reconcilePayment(
+  deps: Deps,
+  payment: X402Payment,
+): Promise<ReconcileVerdict> {
   let unpaidAt: number | undefined
   if (payment.txHash !== null) {
     const settlement = await readSettlement(deps, payment, payment.txHash)
@@ -60,7 +63,7 @@ async function findOther(
   deps: Deps,
   payment: X402Payment,
   headNumber: number,
-): Promise<Verdict | undefined> {
+): Promise<ReconcileVerdict | undefined> {
   const use = await findUse(deps, payment, headNumber)
   if (use === undefined) return undefined
   const deepNumber = headNumber - deps.payment.confirmations
@@ -71,6 +74,6 @@ async function findOther(
   return settlement.kind === 'paid' ? settlement : undefined
 }
 
-export function isOver(verdict: Verdict): boolean {
+export function isOver(verdict: ReconcileVerdict): boolean {
   return verdict.kind === 'expired' || (verdict.kind === 'spent' && verdict.isDeep)
 }

@@ -7,7 +7,7 @@ import type { X402Deps } from '../x402-deps.ts'
 import { endPayment } from './credit-payment.ts'
 import { findPayment, paymentById } from './payment-store.ts'
 import { readSettlement, type Settlement } from './read-settlement.ts'
-import { reconcilePayment, type Verdict } from './reconcile-payment.ts'
+import { type ReconcileVerdict, reconcilePayment } from './reconcile-payment.ts'
 import { reservePayment } from './reserve-payment.ts'
 import { type Payee, samePayee, sameSigned, type X402Payment } from './x402-payment.ts'
 
@@ -136,7 +136,7 @@ class Watch {
     return payment.txHash === null ? undefined : readSettlement(this.#deps, payment, payment.txHash)
   }
 
-  #any(payment: X402Payment): Promise<Verdict> {
+  #any(payment: X402Payment): Promise<ReconcileVerdict> {
     this.#nextMs = performance.now() + LOOK_MS
     return reconcilePayment(this.#deps, payment)
   }

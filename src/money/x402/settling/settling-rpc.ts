@@ -19,7 +19,7 @@ export interface Receipt {
   readonly logs: readonly SourceLog[]
 }
 
-export interface Transaction {
+export interface RpcTransaction {
   readonly from: Address
   readonly isSealed: boolean
 }
@@ -54,7 +54,7 @@ export interface SettlingRpc {
   send(raw: `0x${string}`): Promise<void>
   receipt(txHash: Hash): Promise<Receipt | undefined>
   /** Finds sealed ones, and those in the node's mempool. */
-  transaction(txHash: Hash): Promise<Transaction | undefined>
+  transaction(txHash: Hash): Promise<RpcTransaction | undefined>
   header(blockNumber: number | 'latest'): Promise<BlockHeader | undefined>
   logs(query: LogQuery): Promise<readonly SourceLog[]>
   /** Throws EndpointError `unproven`. */
@@ -183,7 +183,7 @@ function toBlock(block: number | 'latest' = 'latest'): string {
   return block === 'latest' ? block : `0x${block.toString(16)}`
 }
 
-function parseTransaction(value: unknown): Transaction | undefined {
+function parseTransaction(value: unknown): RpcTransaction | undefined {
   if (value === null) return undefined
   return {
     from: parseBytes(member(value, 'from')),

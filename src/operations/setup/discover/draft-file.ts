@@ -8,13 +8,13 @@ import type { TokenFacts } from './token-facts.ts'
 export interface Draft {
   readonly file: EcosystemFile
   readonly notes: ReadonlyMap<string, string>
-  readonly questions: readonly Question[]
+  readonly questions: readonly DraftQuestion[]
   /** What no part of the file says. */
   readonly remarks: readonly string[]
 }
 
 /** An entry that only the operator can decide on. */
-export interface Question {
+export interface DraftQuestion {
   /** The field, or the list that it would be an entry of, such as `burns`. */
   readonly path: string
   readonly text: string
@@ -92,7 +92,7 @@ function burnEntry({ entry, token }: Findings, { symbolOf }: Tokens): BurnEntry 
   }
 }
 
-function askAboutShares(each: Findings, tokens: Tokens): Question {
+function askAboutShares(each: Findings, tokens: Tokens): DraftQuestion {
   const text = `${each.token.symbol} is a share of a vault (ERC-4626): a share burns whenever its holder takes the asset out. If these are burns all the same, leave "where" out:`
   const entry = { ...burnEntry(each, tokens), where: { to: { not: ZERO_ADDRESS } } }
   return { path: 'burns', text, entry }
@@ -196,7 +196,10 @@ const AVERAGE_PRICE_MINUTES = 30
 const GATE_DEPTH_BLOCKS = 10
 
 /** The operator decides who may mint: a pool's average over half an hour is a price that one trade cannot move. */
-function askAboutGate(found: readonly Findings[], { tokens: [primary] }: EcosystemFile): Question {
+function askAboutGate(
+  found: readonly Findings[],
+  { tokens: [primary] }: EcosystemFile,
+): DraftQuestion {
   const [price] = [primary?.price ?? []].flat()
   if (price === undefined || !('chain' in price)) {
     const text = `left out, so no keys are minted: ${primary?.symbol} has no price that a holding could be measured by. To let any wallet mint a key:`

@@ -1,6 +1,6 @@
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import type { PriceFile } from '#chains/ecosystem/price-kinds.ts'
-import { type Found, findReading } from '#chains/indexer/find-reading.ts'
+import { type FoundReading, findReading } from '#chains/indexer/find-reading.ts'
 import type { ChainView } from './chain-view.ts'
 import type { TokenFacts } from './token-facts.ts'
 
@@ -12,7 +12,7 @@ export interface Candidate {
   readonly firstBlock: number
 }
 
-export type Newest = Extract<Found, { kind: 'read' }>
+export type Newest = Extract<FoundReading, { kind: 'read' }>
 
 /** The newest event of a possible source, as the index would read it; undefined if none was read. */
 export async function readNewest(

@@ -5,10 +5,10 @@ import { CARD_COLORS } from '../theme.ts'
 export interface Card {
   /** SVG without text. */
   readonly shapes: string
-  readonly lines: readonly Line[]
+  readonly lines: readonly CardLine[]
 }
 
-export interface Line {
+export interface CardLine {
   readonly x: number
   readonly y: number
   /** Pixels; smaller where the line would be too wide. */
@@ -34,7 +34,12 @@ const LEFT = 196
 
 export function drawCard({ title, figure, facts, unix }: FigureCard): Card {
   const { paper, ink, faint } = CARD_COLORS
-  const line = (y: number, size: number, runs: Line['runs']): Line => ({ x: LEFT, y, size, runs })
+  const line = (y: number, size: number, runs: CardLine['runs']): CardLine => ({
+    x: LEFT,
+    y,
+    size,
+    runs,
+  })
   const sentence = facts.flatMap(([value, what], index) => [
     { text: value, fill: ink, isBold: true },
     { text: ` ${what}${index < facts.length - 1 ? ', ' : ''}`, fill: faint },

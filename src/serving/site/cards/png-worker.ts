@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { parentPort } from 'node:worker_threads'
 import { renderAsync } from '@resvg/resvg-js'
 import { type Font, openSync } from 'fontkit'
-import type { Card, Line } from './draw-card.ts'
+import type { Card, CardLine } from './draw-card.ts'
 
 const WIDTH_MAX = 944
 /** Lining figures of one width, as on the page. */
@@ -23,7 +23,7 @@ parentPort?.on('message', async ({ shapes, lines }: Card) => {
 })
 
 /** Letters as outlines: what draws the picture knows neither the typeface nor its figures. */
-function pathsOf({ x, y, size, runs }: Line): string {
+function pathsOf({ x, y, size, runs }: CardLine): string {
   const set = runs.map(({ text, fill, isBold }) => {
     const font = isBold === true ? bold : regular
     if (font === undefined) throw new Error('the typeface is missing')

@@ -7,7 +7,7 @@ export interface WalletFigures {
   readonly address: string
   /** Such as `As of block base 1,234`. */
   readonly source: string
-  readonly held: readonly Held[]
+  readonly held: readonly WalletHolding[]
   readonly claims: Claims['summary'] | null
   /** What the wallet did, by the noun of the events. */
   readonly done: Readonly<Record<string, Done | null>>
@@ -18,7 +18,7 @@ export interface WalletFigures {
 }
 
 /** A token that the wallet may hold. */
-export interface Held {
+export interface WalletHolding {
   readonly token: string
   readonly priceUsd: number | null
   readonly change24hPct: number | null
@@ -99,7 +99,7 @@ export interface Gate {
   }[]
 }
 
-export interface Service {
+export interface PageService {
   readonly notConfigured: readonly string[]
   readonly tokens: readonly {
     readonly symbol: string
@@ -116,7 +116,7 @@ export interface Stats {
   readonly tokens: readonly { readonly symbol: string; readonly holderCount: number | null }[]
 }
 
-export type Card = Pick<EventCard, 'noun' | 'list'>
+export type WalletCard = Pick<EventCard, 'noun' | 'list'>
 
 /** What a page carries of its wallet. */
 export interface WalletShown {

@@ -7,15 +7,15 @@ import { type Meta, sourceOf } from '../chart/charts.ts'
 import { NEWEST_ROWS, type NewestRow, newestOf } from '../newest.ts'
 import { SNAPSHOT_DAYS } from '../series.ts'
 import type {
-  Card,
   Claims,
   Digger,
   Done,
   Gate,
-  Held,
-  Service,
+  PageService,
   Stats,
+  WalletCard,
   WalletFigures,
+  WalletHolding,
 } from './shapes.ts'
 
 /** Rows that sums of a wallet's events are made of: as many as a list gives at once. */
@@ -27,7 +27,7 @@ export async function walletFigures(
   { wallet, nowUnix }: { readonly wallet: Address; readonly nowUnix: number },
 ): Promise<WalletFigures> {
   const address = showAddress(wallet)
-  const service = (await ask('getMeta')) as Service
+  const service = (await ask('getMeta')) as PageService
   const { data: stats, meta } = (await ask('getStats')) as {
     readonly data: Stats
     readonly meta: Meta
@@ -83,8 +83,12 @@ interface Own {
 
 async function heldOf(
   ask: Ask,
-  { token, stats, address }: { token: Service['tokens'][number]; stats: Stats; address: string },
-): Promise<Held> {
+  {
+    token,
+    stats,
+    address,
+  }: { token: PageService['tokens'][number]; stats: Stats; address: string },
+): Promise<WalletHolding> {
   const { symbol } = token
   const own = async (chain: string) => {
     const body = await known<{ data: Own }>(ask('getHolder', { token: symbol, chain }, { address }))
@@ -127,7 +131,7 @@ async function eventsOf(
     service,
     address,
     nowUnix,
-  }: { card: Card; service: Service; address: string; nowUnix: number },
+  }: { card: WalletCard; service: PageService; address: string; nowUnix: number },
 ) {
   const { noun, list } = card
   const body = await known<List>(ask(list.operationId, { limit: String(ROWS_MAX), address }))
@@ -135,7 +139,7 @@ async function eventsOf(
   return { noun, done, rows: (body?.data ?? []).map((row) => ({ entry: noun, ...row })) }
 }
 
-function doneOf({ data, meta }: List, service: Service, nowUnix: number): Done {
+function doneOf({ data, meta }: List, service: PageService, nowUnix: number): Done {
   // A wallet that is named when money is put into a pot has not been paid.
   const rows = data.filter(({ kind }) => kind !== 'distribution')
   const tokens = [...Map.groupBy(rows, ({ token }) => token)].map(([token, own]) => {

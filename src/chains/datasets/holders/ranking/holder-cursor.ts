@@ -2,13 +2,13 @@ import { Type } from 'typebox'
 import { parseAddress } from '#domain/address.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { INVALID_CURSOR } from '../../parameters.ts'
-import type { Holding } from './queries.ts'
+import type { RankedHolding } from './queries.ts'
 
 /** The last row of a page, how many it and those before ranked, and the filters. */
 export interface HolderCursor {
   readonly filters: string
   readonly ranked: number
-  readonly after: Holding
+  readonly after: RankedHolding
 }
 
 export const holderCursorParameter: Parameter<HolderCursor | undefined> = {

@@ -6,7 +6,7 @@ import { type DataDeps, dataRoute } from '../../data-route.ts'
 import { HOLDERS } from '../../dataset-names.ts'
 import { hashOf, OTHER_FILTERS } from '../../event-rows.ts'
 import { limitParameter } from '../../parameters.ts'
-import { type Asked, refuseElsewhere, scopeParameters } from '../scope.ts'
+import { refuseElsewhere, type ScopeQuery, scopeParameters } from '../scope.ts'
 import { encodeCursor, holderCursorParameter } from './holder-cursor.ts'
 import { readLargest, readSeen } from './queries.ts'
 import { holderProperties, leftOutOf, openRanking, showHolder } from './show-holder.ts'
@@ -70,6 +70,6 @@ export function holdersRoute(deps: DataDeps): Route {
   })
 }
 
-function filtersOf({ token, chain }: Asked): string {
+function filtersOf({ token, chain }: ScopeQuery): string {
   return hashOf([HOLDERS, token.symbol, chain?.name])
 }

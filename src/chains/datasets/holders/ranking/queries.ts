@@ -12,7 +12,7 @@ export interface Scope {
   readonly chainIds: readonly number[]
 }
 
-export interface Holding {
+export interface RankedHolding {
   readonly address: Address
   readonly balance: bigint
 }
@@ -29,8 +29,8 @@ function source({ token, chainIds }: Scope): Sql {
 export async function readLargest(
   connection: Connection,
   scope: Scope,
-  { limit, after }: { readonly limit: number; readonly after: Holding | undefined },
-): Promise<readonly Holding[]> {
+  { limit, after }: { readonly limit: number; readonly after: RankedHolding | undefined },
+): Promise<readonly RankedHolding[]> {
   const found = await connection.run(sql`
     select address, balance from ${source(scope)} and balance >= ${LEAST}
       ${after === undefined ? empty : sql`and (balance, address) < (${toStored(after.balance)}, ${after.address})`}
@@ -68,7 +68,7 @@ export const RANKED_MAX = 10_000
 export async function rankOf(
   connection: Connection,
   scope: Scope,
-  { own, leftOut }: { readonly own: Holding; readonly leftOut: readonly Address[] },
+  { own, leftOut }: { readonly own: RankedHolding; readonly leftOut: readonly Address[] },
 ): Promise<number | null> {
   // Counts enough that taking off those left out leaves all ranks that are shown.
   const [row] = await connection.run(sql`

@@ -8,8 +8,8 @@ import type { Connection } from '#store/engine.ts'
 import type { DataDeps } from '../../data-route.ts'
 import { addressText, amounts, amountText, rawText, unixTime } from '../../wire.ts'
 import { readTotalSupply, totalSupplyOf } from '../queries.ts'
-import { type Asked, chainsOf, placesOf, whyUnknown } from '../scope.ts'
-import type { Holding, Scope, Seen } from './queries.ts'
+import { chainsOf, placesOf, type ScopeQuery, whyUnknown } from '../scope.ts'
+import type { RankedHolding, Scope, Seen } from './queries.ts'
 
 export const holderProperties = {
   address: addressText,
@@ -40,7 +40,7 @@ export interface Ranking {
 export async function openRanking(
   connection: Connection,
   deps: Pick<DataDeps, 'file'>,
-  { status, asked }: { readonly status: IndexStatus; readonly asked: Asked },
+  { status, asked }: { readonly status: IndexStatus; readonly asked: ScopeQuery },
 ): Promise<Ranking | Refusal> {
   const unknown = whyUnknown(deps.file, status, asked)
   if (unknown !== undefined) return refuse('data_not_ready', unknown)
@@ -59,7 +59,7 @@ export function leftOutOf({ burnAddresses, nonCirculating }: Ecosystem): readonl
 }
 
 export function showHolder(
-  { address, balance }: Holding,
+  { address, balance }: RankedHolding,
   {
     token,
     supply,
