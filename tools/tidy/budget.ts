@@ -9,18 +9,18 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  callers: 4615,
-  chains: 27595,
-  domain: 465,
-  ledger: 784,
-  lib: 538,
-  main: 3457,
-  money: 8287,
-  operations: 9486,
-  route: 430,
-  serving: 9675,
-  store: 2887,
-  tests: 65352,
+  callers: 3843,
+  chains: 24136,
+  domain: 446,
+  ledger: 523,
+  lib: 390,
+  main: 2709,
+  money: 6234,
+  operations: 5170,
+  route: 421,
+  serving: 9015,
+  store: 2510,
+  tests: 55597,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
