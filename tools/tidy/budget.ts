@@ -10,17 +10,17 @@ import { isTest, type SourceFile } from './source-file.ts'
  */
 export const budget: Readonly<Record<string, number>> = {
   callers: 3843,
-  chains: 24136,
+  chains: 24082,
   domain: 446,
   ledger: 523,
   lib: 390,
-  main: 2709,
-  money: 6234,
-  operations: 5170,
+  main: 2661,
+  money: 6238,
+  operations: 5168,
   route: 421,
   serving: 9015,
   store: 2510,
-  tests: 55597,
+  tests: 55579,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -1,9 +1,10 @@
 import type { Position } from '#chains/chain/chain-event.ts'
 import { sql } from '#store/sql.ts'
 import { endBackfill } from './backfill/backfill-row.ts'
+import { noteForgotten } from './chain-notes.ts'
 import type { AnyDataset } from './dataset.ts'
-import { noteForgotten } from './forgotten-chains.ts'
 import { forgetPosition } from './positions.ts'
+import { forgetStalls } from './stalled-chains.ts'
 import type { Transaction } from './transaction.ts'
 import { forgetUnknown } from './unknown-figures.ts'
 
@@ -15,7 +16,7 @@ export async function removeChain(
   await removeDatasets(change, datasets)
   await endBackfill(connection, chainId)
   await forgetPosition(connection, chainId)
-  await connection.run(sql`delete from stalled_chains where chain_id = ${chainId}`)
+  await forgetStalls(connection, chainId)
 }
 
 export async function removeDatasets(

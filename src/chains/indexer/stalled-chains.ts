@@ -1,24 +1,9 @@
 import { DeepReorgError, UnlinkedBlocksError } from '#chains/chain/follow.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import type { Fence } from '#operations/jobs/leader.ts'
-import {
-  type Connection,
-  ConstraintError,
-  type Engine,
-  StoreError,
-  type Tables,
-} from '#store/engine.ts'
+import { type Connection, ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-
-export const stalledChainsTables: Tables = `
-    create table stalled_chains (
-      chain_id bigint not null,
-      part text not null,
-      reason text not null,
-      detail text not null,
-      primary key (chain_id, part)
-    )`
 
 export const STALL_REASONS = [
   'deep_reorg',
@@ -45,7 +30,9 @@ export type StallPart = 'head' | 'history'
 /** The head's stall wins. */
 export async function readStalls(reads: Connection): Promise<ReadonlyMap<number, Stall>> {
   const rows = await reads.run(sql`
-    select chain_id, reason, detail from stalled_chains order by chain_id, part desc`)
+    select chain_id, coalesce(head_stall, history_stall) as reason,
+      coalesce(head_stall_detail, history_stall_detail) as detail
+    from chain_notes where head_stall is not null or history_stall is not null`)
   return new Map(
     rows.map((row) => {
       const reason = STALL_REASONS.find((each) => each === row.reason) ?? 'unusable_data'
@@ -53,6 +40,19 @@ export async function readStalls(reads: Connection): Promise<ReadonlyMap<number,
     }),
   )
 }
+
+export async function forgetStalls(connection: Connection, chainId: number): Promise<void> {
+  await connection.run(sql`
+    update chain_notes set head_stall = null, head_stall_detail = null,
+      history_stall = null, history_stall_detail = null
+    where chain_id = ${chainId}`)
+}
+
+/** The columns of a part: why it stalls, and the detail. */
+const COLUMNS = {
+  head: [sql`head_stall`, sql`head_stall_detail`],
+  history: [sql`history_stall`, sql`history_stall_detail`],
+} as const
 
 /** One may be a head that moved between calls. */
 const FAILURES_UNTIL_REPORTED = 2
@@ -80,9 +80,9 @@ export class StallNote {
     if (this.#noted === null) return
     await this.#unlessStoreFails(async () => {
       if (this.#noted === undefined && !(await this.#isNoted())) return this.#know(null)
-      await this.#write(
-        sql`delete from stalled_chains where chain_id = ${this.#chainId} and part = ${this.#part}`,
-      )
+      const [reason, detail] = COLUMNS[this.#part]
+      await this.#write(sql`
+        update chain_notes set ${reason} = null, ${detail} = null where chain_id = ${this.#chainId}`)
       this.#know(null)
     })
   }
@@ -92,15 +92,16 @@ export class StallNote {
     if (stall === undefined) return
     this.#failuresInRow += 1
     const { reason, detail } = stall
+    const [reasonColumn, detailColumn] = COLUMNS[this.#part]
     if (reason !== 'deep_reorg' && this.#failuresInRow < FAILURES_UNTIL_REPORTED) return
     // Details vary between attempts.
     if (this.#noted === reason) return
     await this.#unlessStoreFails(async () => {
       await this.#write(sql`
-        insert into stalled_chains (chain_id, part, reason, detail)
-        values (${this.#chainId}, ${this.#part}, ${reason}, ${detail})
-        on conflict (chain_id, part) do update set
-          reason = excluded.reason, detail = excluded.detail`)
+        insert into chain_notes (chain_id, ${reasonColumn}, ${detailColumn})
+        values (${this.#chainId}, ${reason}, ${detail})
+        on conflict (chain_id) do update set
+          ${reasonColumn} = excluded.${reasonColumn}, ${detailColumn} = excluded.${detailColumn}`)
       this.#know(reason)
     })
   }
@@ -112,7 +113,8 @@ export class StallNote {
   async #isNoted(): Promise<boolean> {
     const rows = await this.#deps.engine.snapshot((reads) =>
       reads.run(sql`
-        select 1 from stalled_chains where chain_id = ${this.#chainId} and part = ${this.#part}`),
+        select 1 from chain_notes
+        where chain_id = ${this.#chainId} and ${COLUMNS[this.#part][0]} is not null`),
     )
     return rows.length > 0
   }

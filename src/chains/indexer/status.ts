@@ -6,7 +6,7 @@ import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { type Backfill, readBackfills } from './backfill/backfill-row.ts'
-import { readForgotten } from './forgotten-chains.ts'
+import { readForgotten } from './chain-notes.ts'
 import type { FileParts, PartChange } from './indexed-config/file-part.ts'
 import { partsThatDiffer, readIndexedConfig } from './indexed-config/tables.ts'
 import { readStalls, type Stall } from './stalled-chains.ts'
@@ -44,8 +44,8 @@ export async function readIndexStatus(
   const [found, backfills, stalls, indexed, unknown] = await allEnded([
     connection.run(sql`
       select positions.chain_id, number, hash, timestamp_unix,
-        head_number, safe_number, finalized_number, coalesce(times, 0) as times_forgotten
-      from positions left join forgotten_chains on forgotten_chains.chain_id = positions.chain_id`),
+        head_number, safe_number, finalized_number, coalesce(removals, 0) as times_forgotten
+      from positions left join chain_notes on chain_notes.chain_id = positions.chain_id`),
     readBackfills(connection),
     readStalls(connection),
     readIndexedConfig(connection),

@@ -2,13 +2,11 @@ import { leaderTables } from '#operations/jobs/leader.ts'
 import type { Tables } from '#store/engine.ts'
 import { notificationTrigger } from '#store/notifications.ts'
 import { backfillsTables } from './backfill/backfill-row.ts'
-import { matchedMappingsTables } from './events/matched-mappings.ts'
+import { chainNotesTables } from './chain-notes.ts'
 import { eventsTables } from './events/tables.ts'
 import { feedTables } from './feed/tables.ts'
-import { forgottenChainsTables } from './forgotten-chains.ts'
 import { foundContractsTables } from './found-contracts/table.ts'
 import { indexedConfigTables } from './indexed-config/tables.ts'
-import { stalledChainsTables } from './stalled-chains.ts'
 import { unknownFiguresTables } from './unknown-figures.ts'
 
 export const indexerTables: readonly Tables[] = [
@@ -47,10 +45,8 @@ export const indexerTables: readonly Tables[] = [
       create index anomalies_of_contract on anomalies (chain_id, dataset, contract)`,
   eventsTables,
   backfillsTables,
-  forgottenChainsTables,
+  chainNotesTables,
   indexedConfigTables,
-  stalledChainsTables,
-  matchedMappingsTables,
   feedTables,
   notificationTrigger({
     channel: 'sexton_blocks',

@@ -35,12 +35,10 @@ const unmatched = {
   event: 'event Burned(address indexed from, uint256 amount)',
   amount: 'amount',
 }
-const silent = { ...unmatched, address: addresses.base.crypt }
 
 interface Line {
   readonly msg: string
   readonly mapping?: string
-  readonly emitted?: unknown
 }
 
 /** Runs an index of the chain on the register; returns its warnings about mappings. */
@@ -79,22 +77,6 @@ async function warningsOf(
   }
   return lines.filter(({ mapping }) => mapping !== undefined)
 }
-
-both(
-  'a mapping that matched no log is reported once, with what its contract emits',
-  async ({ engine }) => {
-    const warnings = await warningsOf(engine, [matched, unmatched, silent], (lines) =>
-      lines.some(({ mapping }) => mapping === 'burns[2]'),
-    )
-    assert.deepEqual(
-      warnings.map(({ mapping, emitted, msg }) => [mapping, emitted, msg.slice(0, 22)]),
-      [
-        ['burns[1]', { 'Transfer(address,address,uint256)': 2 }, 'mapping matched no log'],
-        ['burns[2]', 'nothing in the last 105 blocks', 'mapping matched no log'],
-      ],
-    )
-  },
-)
 
 both('the start warns if a burn could be counted twice', async ({ engine }) => {
   const lines: Line[] = []

@@ -17,7 +17,6 @@ import { type IndexProgress, makeChainReport } from '#operations/health/index-pr
 import { Leader } from '#operations/jobs/leader.ts'
 import type { Engine } from '#store/engine.ts'
 import { reportLead, reportOutdated, reportReindex } from './report-index.ts'
-import { reportUnmatched } from './report-mappings.ts'
 
 export interface IndexInput {
   readonly ecosystem: Ecosystem
@@ -77,14 +76,11 @@ function indexerDeps(input: IndexInput, indexing: Indexing): IndexerDeps {
   }
 }
 
-/** Reports mappings that matched nothing, too, once history is complete. */
 function reportOn(input: IndexInput, chain: Chain, source: ChainSource): ChainReport {
   return makeChainReport({
     ...input,
     chain,
     source,
-    // Only a warning is lost.
-    onComplete: () => void reportUnmatched(input, { chain, source }).catch(() => undefined),
   })
 }
 

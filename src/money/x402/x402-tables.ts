@@ -40,14 +40,13 @@ export const x402Tables: readonly Tables[] = [
       where look_unix is not null;
     create index x402_intents_reverted on x402_intents (payer, reverted_unix)
       where reverted_unix is not null;
-    create table x402_gas (
-      day bigint primary key,
-      gwei bigint not null
-    );
     create table x402_facilitator (
       id bigint primary key check (id = 1),
       wallet text,
-      ready_until_ms bigint not null
+      ready_until_ms bigint not null default 0,
+      -- The most that transactions of the newest day may have cost.
+      gas_day bigint not null default 0,
+      gas_gwei bigint not null default 0
     )`,
   guardsSql(x402Guards),
 ]

@@ -30,7 +30,6 @@ interface ChainReportDeps {
   readonly logger: Logger
   readonly clock: Clock
   onProgress(progress: IndexProgress): void
-  onComplete(): void
 }
 
 export function makeChainReport(deps: ChainReportDeps): ChainReport {
@@ -86,7 +85,6 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
       if (progress.history === null) return
       logger.info({ chain: chain.name, logs: progress.logs }, 'history complete')
       report({ history: null })
-      deps.onComplete()
     },
     failure(error) {
       if (clock() - loggedAtMs >= FAILURE_LOG_MS) {

@@ -6,7 +6,6 @@ import type { JsonMembers } from '#lib/json.ts'
 import type { Dataset } from '../dataset.ts'
 import { selectorsOf } from '../decode-event.ts'
 import type { EventFact } from './event.ts'
-import { forgetMatched, noteMatched } from './matched-mappings.ts'
 import { type MappedRow, makeRowReader, makeWaiting, transactionOf } from './row-reader.ts'
 import { forgetEvents, revertEvents, storeEvents } from './store-events.ts'
 
@@ -19,12 +18,10 @@ export function makeEventDataset(input: {
 }): Dataset<EventFact> {
   const readRows = makeRowReader(input.sources)
   const isWaiting = makeWaiting(input.sources)
-  const matched = new Set<EventSource>()
   // One event, even if two mappings match.
   const toFacts = (log: Log, [first, ...others]: readonly MappedRow[]) => {
     if (first === undefined) return []
     const { source } = first
-    matched.add(source)
     return (
       [first, ...others.filter((each) => each.source === source)]
         .map(({ args, row }) => ({ ...source.read(args), log: logPlaceOf(log, row) }))
@@ -53,16 +50,9 @@ export function makeEventDataset(input: {
         },
       },
     }),
-    async apply(change, facts) {
-      const ofChain = [...matched].filter(({ chain }) => chain.id === change.chainId)
-      await noteMatched(change.connection, input.name, ofChain)
-      await storeEvents(change, input, facts)
-    },
+    apply: (change, facts) => storeEvents(change, input, facts),
     revert: (change, ancestor) => revertEvents(change, input, ancestor),
-    async forget(change) {
-      await forgetMatched(change.connection, input.name, change.chainId)
-      await forgetEvents(change, input)
-    },
+    forget: (change) => forgetEvents(change, input),
   }
 }
 

@@ -1,8 +1,7 @@
 import type { Tables } from '#store/engine.ts'
 
 /**
- * `feed` has one row: changes from `pruned` to `last` are in `changes`. `feed_gaps` lists chains whose
- * commits are not written there at the moment. `detail` of a price is the price, of `finalized` the
+ * `feed` has one row: changes from `pruned` to `last` are in `changes`. `detail` of a price is the price, of `finalized` the
  * block before, of `reset` the first block.
  */
 export const feedTables: Tables = `
@@ -11,10 +10,6 @@ export const feedTables: Tables = `
       epoch text not null,
       last bigint not null,
       pruned bigint not null
-    );
-    create table feed_gaps (
-      chain_id bigint primary key,
-      from_number bigint not null
     );
     create table changes (
       sequence bigint primary key,

@@ -26,8 +26,9 @@ export async function openGap(
   { chainId, from }: { readonly chainId: number; readonly from: number },
 ): Promise<void> {
   await connection.run(sql`
-    insert into feed_gaps (chain_id, from_number) values (${chainId}, ${from})
-    on conflict (chain_id) do nothing`)
+    insert into chain_notes (chain_id, feed_gap_from) values (${chainId}, ${from})
+    on conflict (chain_id) do update set
+      feed_gap_from = coalesce(chain_notes.feed_gap_from, excluded.feed_gap_from)`)
 }
 
 /** Resets every chain, because rows changed without a commit, and values on other chains with them. */
@@ -35,7 +36,8 @@ export async function resetAll(connection: Connection, nowUnix: number): Promise
   const state = await readFeedState(connection)
   if (state === undefined) return
   const found = await connection.run(sql`
-    select chain_id from positions union select chain_id from forgotten_chains order by chain_id`)
+    select chain_id from positions
+    union select chain_id from chain_notes where removals > 0 order by chain_id`)
   const list = found.map((row) => resetOf(column.integer(row, 'chain_id'), { from: 0, to: -1 }))
   await append(connection, state, { list, nowUnix, finalized: new Map() })
 }
@@ -106,8 +108,12 @@ function newEpoch(): string {
 
 async function closeGap(connection: Connection, chainId: number): Promise<number | undefined> {
   const [row] = await connection.run(sql`
-    delete from feed_gaps where chain_id = ${chainId} returning from_number`)
-  return row && column.integer(row, 'from_number')
+    select feed_gap_from from chain_notes
+    where chain_id = ${chainId} and feed_gap_from is not null`)
+  if (row === undefined) return undefined
+  await connection.run(sql`
+    update chain_notes set feed_gap_from = null where chain_id = ${chainId}`)
+  return column.integer(row, 'feed_gap_from')
 }
 
 async function append(

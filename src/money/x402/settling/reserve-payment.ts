@@ -1,7 +1,7 @@
-import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import type { Reads } from '#money/payments/reads.ts'
 import type { Connection } from '#store/engine.ts'
-import { lockGasDay } from './gas-days.ts'
+import { lockReservations } from './gas-days.ts'
 import {
   countOpenBefore,
   findPayment,
@@ -29,7 +29,7 @@ export async function reservePayment(
 ): Promise<'reserved' | 'used' | 'busy' | 'waits'> {
   const { chainId, asset, authorization, createdUnix } = payment
   // Serialises reservations across replicas.
-  await lockGasDay(connection, startOfDay(createdUnix))
+  await lockReservations(connection)
   const { from, nonce } = authorization
   if ((await findPayment(connection, { chainId, asset, from, nonce })) !== undefined) return 'used'
   const sinceUnix = createdUnix - DAY_SECONDS
