@@ -3,7 +3,6 @@ import type { Route } from '#route/route.ts'
 import type { ConnectionLimits } from '#serving/http/connections.ts'
 import type { Answered, HttpEndpoint } from '#serving/http/exchange.ts'
 import { createServer, type HttpServer } from '#serving/http/server.ts'
-import type { UnsentLimits } from '#serving/http/unsent-bytes.ts'
 import { CallLimiter } from './call-limiter.ts'
 import { CONSTANT_HEADERS } from './constant-headers.ts'
 import { answerMcp } from './mcp/answer-mcp.ts'
@@ -19,7 +18,7 @@ export interface ApiDeps extends Omit<PipelineDeps, 'limiter'> {
   /** Whether the peer is a trusted proxy, whose connections carry many clients. */
   isProxy?(socketAddress: string): boolean
   readonly connectionLimits?: Partial<ConnectionLimits>
-  readonly unsentLimits?: Partial<UnsentLimits>
+  readonly streamUnreadMs?: number
   readonly mcp?: McpFacts
   newRequestId(): string
   observe?(path: string | undefined, status: number, durationMs: number): void
@@ -49,7 +48,7 @@ export function createApi(given: ApiDeps): HttpServer {
     newRequestId: deps.newRequestId,
     report: deps.report,
     ...(deps.connectionLimits === undefined ? {} : { connectionLimits: deps.connectionLimits }),
-    ...(deps.unsentLimits === undefined ? {} : { unsentLimits: deps.unsentLimits }),
+    ...(deps.streamUnreadMs === undefined ? {} : { streamUnreadMs: deps.streamUnreadMs }),
     ...(deps.observe === undefined ? {} : { observe: deps.observe }),
     ...(deps.record === undefined ? {} : { record: deps.record }),
   })

@@ -13,7 +13,6 @@ import {
   tooLarge,
 } from './request.ts'
 import { sendAnswer, sendStream, sentBytes } from './send-answer.ts'
-import type { UnsentBytes } from './unsent-bytes.ts'
 
 export interface HttpAdapterDeps {
   readonly endpoints: readonly HttpEndpoint[]
@@ -29,7 +28,11 @@ export interface HttpAdapterDeps {
   observe?(path: string | undefined, status: number, durationMs: number): void
   /** Every answer, also to malformed requests. */
   record?(answered: Answered): void
+  readonly streamUnreadMs?: number
 }
+
+/** A stream's client that does not read for this long is cut off; its last event id is its cursor. */
+const STREAM_UNREAD_MS = 30_000
 
 /** Exceeds our own limits, so that our parsers explain wrong lengths. */
 export const PATH_PARAMETER_MAX = 512
@@ -39,14 +42,12 @@ export class HttpAdapter {
   readonly #deps: HttpAdapterDeps
   readonly #paths: PathIndex
   readonly #connections: Connections
-  readonly #unsent: UnsentBytes
   #isDraining = false
 
-  constructor(deps: HttpAdapterDeps, connections: Connections, unsent: UnsentBytes) {
+  constructor(deps: HttpAdapterDeps, connections: Connections) {
     this.#deps = deps
     this.#paths = indexPaths(deps.endpoints)
     this.#connections = connections
-    this.#unsent = unsent
   }
 
   drain(): void {
@@ -180,8 +181,6 @@ export class HttpAdapter {
     const { stream } = outgoing
     if (stream !== undefined) this.#stream(reply, incoming, { ...outgoing, stream })
     else sendAnswer(reply, outgoing, { requestId, constant, close })
-    if (stream === undefined && reply.raw.writableLength > 0)
-      this.#unsent.hold(reply.raw, outgoing.body)
     try {
       const durationMs = performance.now() - startedMs
       observe?.(path, outgoing.status, durationMs)
@@ -205,7 +204,7 @@ export class HttpAdapter {
   ): void {
     const { constantHeaders: constant, report } = this.#deps
     this.#connections.of(reply.raw.req.socket).stream()
-    const { unreadMs } = this.#unsent
+    const unreadMs = this.#deps.streamUnreadMs ?? STREAM_UNREAD_MS
     sendStream(reply, outgoing, { requestId, constant, close: true, signal, unreadMs }).catch(
       (error: unknown) => {
         report(error, requestId)

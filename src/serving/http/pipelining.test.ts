@@ -150,13 +150,10 @@ test('G3: a socket is not idle while a request of it is being answered', async (
   await line.closed
 })
 
-/** For answers that are longer than any of the API. */
-const ROOMY = { total: 100_000_000 }
-
 /** Has a request answered with more than a socket holds at once, and reads nothing of it. */
 async function askForMuch(context: TestContext) {
   context.mock.timers.enable({ apis: ['setInterval'] })
-  const { world, open } = await startLines(context, { unsentLimits: ROOMY })
+  const { world, open } = await startLines(context)
   const line = open()
   await line.ask(THING)
   await line.ask(THING)

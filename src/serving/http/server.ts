@@ -6,13 +6,11 @@ import type { HttpEndpoint } from './exchange.ts'
 import { readJsonBodies } from './json-body.ts'
 import { SocketRefuser } from './refuse-socket.ts'
 import { BODY_BYTES_MAX, type HttpQuery, parseQuery } from './request.ts'
-import { UNSENT_LIMITS, UnsentBytes, type UnsentLimits } from './unsent-bytes.ts'
 
 export interface ServerDeps extends HttpAdapterDeps {
   /** Undefined for a trusted proxy, which carries many clients. */
   socketOwner(socketAddress: string): string | undefined
   readonly connectionLimits?: Partial<ConnectionLimits>
-  readonly unsentLimits?: Partial<UnsentLimits>
 }
 
 export interface HttpServer {
@@ -38,8 +36,7 @@ export function createServer(deps: ServerDeps): HttpServer {
     limits: { ...CONNECTION_LIMITS, ...deps.connectionLimits },
     ownerOf: deps.socketOwner,
   })
-  const unsent = new UnsentBytes({ ...UNSENT_LIMITS, ...deps.unsentLimits }, deps.socketOwner)
-  const adapter = new HttpAdapter(deps, connections, unsent)
+  const adapter = new HttpAdapter(deps, connections)
   const sockets = new SocketRefuser({ ...deps, connections })
   const app = openFastify(deps, adapter, sockets)
   readJsonBodies(app)
