@@ -1,10 +1,7 @@
-import { Argument, Command, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { prepareAccountsKills } from './accounts/kills/accounts-kills.ts'
 import { readNumber } from './program-options.ts'
-import { prepareRegisterKills } from './simulation/kills/register-kills.ts'
 import { findStrace, type WriteCall, writeCalls } from './strace.ts'
-
-const stages = { accounts: prepareAccountsKills, register: prepareRegisterKills }
 
 interface Options {
   readonly every: number
@@ -14,9 +11,8 @@ interface Options {
 
 const program = new Command('node test/kill-at-every-write.ts')
   .description(
-    'Kills a process with SIGKILL at one write of a store after another and starts it again. accounts: a service, while a key is minted, paid for, used, rotated and revoked; all that it had acknowledged must be there, and the audit is clean. register: an index, during a small backfill; the register must equal that of an uninterrupted run. Ends with 1 when a promise was broken.',
+    'Kills a service with SIGKILL at one write of the accounts after another and starts it again, while a key is minted, paid for, used, rotated and revoked. All that it had acknowledged must be there, and the audit is clean. Ends with 1 when a promise was broken.',
   )
-  .addArgument(new Argument('<store>').choices(Object.keys(stages)))
   .option('--every <count>', 'kills at every so many writes only', readNumber, 1)
   .option('--from <write>', 'the first of them', readNumber, 1)
   .addOption(new Option('--call <call>', 'writes by this system call only').choices(writeCalls))
@@ -26,7 +22,7 @@ const values = program.opts<Options>()
 process.on('SIGTERM', () => process.exit(1))
 process.on('SIGINT', () => process.exit(1))
 
-const stage = await stages[program.args[0] as keyof typeof stages](await findStrace())
+const stage = await prepareAccountsKills(await findStrace())
 try {
   const totals = await stage.count(writeCalls)
   let isGood = true
