@@ -62,48 +62,6 @@ test('a reader that does not read is cut off, and its cursor brings the rest', a
   }
 })
 
-test('of 5,000 final events none is missing and none comes twice over 50 cut connections', async () => {
-  const busy = await startStreamWorld()
-  try {
-    const { secret, publicId } = await busy.callers.mint()
-    await busy.callers.fund(publicId, 1_000_000n)
-    const query = '?kind=burn&finality=finalized'
-    const url = `${busy.origin}/api/stream${query}`
-    const headers = { authorization: `Bearer ${secret}` }
-    const start = busy.base.chain.head.number
-    const writing = (async () => {
-      for (let block = 0; block < 50; block += 1) await busy.burn(100)
-      busy.base.chain = busy.base.chain.addEmpty(10)
-      await busy.catchUp()
-    })()
-    const rows: string[] = []
-    for (let cut = 0, lastEventId = await cursorOf(url, headers); rows.length < 5_000; cut += 1) {
-      const until = rows.length + (cut < 50 ? 1 + ((cut * 37) % 150) : 5_000)
-      const stop = new AbortController()
-      const options = { headers, lastEventId, signal: stop.signal }
-      for await (const { event, id, data } of readStream(url, options)) {
-        lastEventId = id
-        const row = data.row as { id: string; blockNumber: number } | undefined
-        if (row !== undefined && row.blockNumber > start) rows.push(row.id)
-        assert.notEqual(event, 'reset')
-        if (rows.length >= Math.min(until, 5_000)) break
-      }
-      stop.abort()
-    }
-    await writing
-    assert.equal(rows.length, 5_000)
-    assert.equal(new Set(rows).size, 5_000)
-  } finally {
-    await busy.end()
-  }
-})
-
-/** Taken before there is anything to miss. */
-async function cursorOf(url: string, headers: Record<string, string>): Promise<string> {
-  for await (const { id } of readStream(url, { headers })) return id
-  throw new Error('the stream was empty')
-}
-
 const BLOCKS = 3
 const BURNS = 4_000
 

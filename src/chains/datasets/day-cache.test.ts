@@ -2,23 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
-import { forgetPosition, storeBlocks } from '#chains/indexer/positions.ts'
-import type { ChainStatus, IndexStatus } from '#chains/indexer/status.ts'
 import { METRICS } from '#chains/statistics/metrics.ts'
 import type { ChainName } from '#devnet/addresses.ts'
-import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { type LivelyBlock, live, livelyBlocks } from '#test/chain-builder/random-life.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
-import { forgetChain } from '#test/forget-chain.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
 import { advanceAll, commitDepsOf, type SteppedIndex, stepIndex } from '#test/stepped-index.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { registerMigrations } from './datasets.ts'
-import { DayCache } from './day-cache.ts'
 
 /** One in every run of the tests; `RANDOM_RUNS=500` for a long search. A failure tells its seed. */
 const runs = Number(process.env.RANDOM_RUNS ?? 1)
@@ -39,23 +35,6 @@ test('days are shown as they are while blocks come and go and older history is r
     const after = await readDigs(world)
     assert.equal(before.slice(-8).join(''), '22222222')
     assert.equal(after.slice(-8).join(''), '23333333')
-  }))
-
-test('days of a chain that was read anew to the same block are read anew', () =>
-  inWorld(async (world) => {
-    const { chain, node } = world.base
-    const { deps } = world.index
-    node.chain = live(node.chain, 'base', daysOf(40, 1)).addEmpty(70)
-    node.faults.prunedBelow = 30
-    await advanceAll(world.index, [chain])
-    await compare(world)
-    const before = await readDigs(world)
-    node.faults.prunedBelow = 0
-    await forgetChain(deps, chain.id)
-    // Nobody asks meanwhile.
-    await advanceAll(stepIndex(deps), [chain])
-    await compare(world)
-    assert.ok((await readDigs(world)).length > before.length)
   }))
 
 const chainName = fc.constantFrom<'base' | 'ethereum'>('base', 'ethereum')
@@ -85,74 +64,6 @@ test('days are shown as they are in whatever order two chains live and are read'
     { numRuns: runs },
   )
 })
-
-test('only days that may have changed are read again, and none while the index stands', () =>
-  onSqlite(registerMigrations, async ({ engine }) => {
-    const noon = startOfDay(GENESIS_UNIX) + DAY_SECONDS / 2
-    const noonOf = (day: number) => noon + day * DAY_SECONDS
-    const cache = new DayCache<number>()
-    const read: number[][] = []
-    /** In a state of the register whose newest block is of a day, and whose oldest of two days before. */
-    const ask = async (
-      period: number | 'all',
-      today: number,
-      backfill: ChainStatus['backfill'] = null,
-    ) => {
-      await engine.write(async (connection) => {
-        await forgetPosition(connection, 8453)
-        const hash = `0x${today}` as const
-        const header = { number: 100 + today, hash, parentHash: hash, logsBloom: hash } as const
-        await storeBlocks(connection, 8453, [{ ...header, timestamp: noonOf(today - 2) }])
-      })
-      const status = statusAt(noonOf(today), backfill)
-      return engine.snapshot((connection) =>
-        cache.last(
-          { series: 'a series', period, connection, status },
-          {
-            firstUnix: async () => noon,
-            async read(days) {
-              read.push(days.map(({ dateUnix }) => (dateUnix - startOfDay(noon)) / DAY_SECONDS))
-              return read.at(-1) ?? []
-            },
-          },
-        ),
-      )
-    }
-    assert.deepEqual(await ask(2, 4), [3, 4])
-    assert.deepEqual(read.splice(0), [[0, 1, 2, 3, 4]])
-    assert.deepEqual(await ask('all', 4), [0, 1, 2, 3, 4])
-    assert.deepEqual(read.splice(0), [])
-    assert.deepEqual(await ask('all', 5), [0, 1, 2, 3, 4, 5])
-    assert.deepEqual(read.splice(0), [[2, 3, 4, 5]])
-    assert.deepEqual(await ask(7, 5), [-1, 0, 1, 2, 3, 4, 5])
-    assert.deepEqual(read.splice(0), [[-1, 0, 1, 2, 3, 4, 5]])
-    // A copy of the database that lags behind knows less than was final.
-    assert.deepEqual(await ask(2, 2), [1, 2])
-    assert.deepEqual(read.splice(0), [[0, 1, 2]])
-    // So does one that stands at the same blocks, before the last of the older history was stored.
-    assert.deepEqual(await ask(2, 6), [5, 6])
-    read.splice(0)
-    const noBlock = { number: -1, hash: '0x', timestamp: -1 } as const
-    const newestFrom = { number: 50, timestamp: noon }
-    const older = { newestFrom, read: noBlock, folded: noBlock, datasets: null }
-    assert.deepEqual(await ask(2, 6, older), [5, 6])
-    assert.deepEqual(read.splice(0), [[0, 1, 2, 3, 4, 5, 6]])
-  }))
-
-function statusAt(asOfUnix: number, backfill: ChainStatus['backfill']): IndexStatus {
-  const [chain] = localEcosystemAt({}).chains
-  assert.ok(chain !== undefined)
-  const numbers = { blockNumber: 0, headNumber: 0, safeNumber: 0, finalizedNumber: 0 }
-  const status = { chain, blockHash: '0x', blockTimeUnix: asOfUnix, backfill }
-  return {
-    chains: [{ ...status, ...numbers, stall: null, timesForgotten: 0 }],
-    unread: [],
-    otherParts: [],
-    unknown: [],
-    asOfUnix,
-    revision: `${asOfUnix} ${backfill?.read.number}`,
-  }
-}
 
 interface Followed {
   readonly chain: Chain

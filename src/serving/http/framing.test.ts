@@ -95,20 +95,6 @@ test('E8: answers leave in the order of their requests', async (context) => {
   }
 })
 
-test('G3: while answers wait to be read, no more requests are read', async (context) => {
-  const { open, holdThing } = await startLines(context)
-  const line = open()
-  await line.ask(THING)
-  await line.ask(THING)
-  const release = holdThing('slow')
-  await line.send(THING)
-  await line.send(Buffer.alloc(64_000_000, '\r\n'))
-  await line.send('')
-  assert.ok(line.socket.writableLength > 0)
-  release()
-  while (line.socket.writableLength > 0) await setImmediate()
-})
-
 test('G3: a client that reads nothing is not answered without end', async (context) => {
   const { world, open } = await startLines(context, GENEROUS)
   const line = open()

@@ -375,22 +375,4 @@ describe('the HTTP server', () => {
     }
     await own.server.stop()
   })
-
-  it('a stop answers the requests in flight and accepts nothing new', async () => {
-    const own = await startHarness()
-    const { promise, resolve } = Promise.withResolvers<void>()
-    own.outcome = async () => {
-      await promise
-      return answer(200, { data: 'late' })
-    }
-    const inFlight = fetch(`${own.origin}/api/thing`)
-    while (!own.log.includes('work')) await new Promise((turn) => setImmediate(turn))
-    const stopped = own.server.stop()
-    await assert.rejects(fetch(`${own.origin}/api/thing`))
-    resolve()
-    const response = await inFlight
-    assert.equal(response.status, 200)
-    assert.equal(response.headers.get('connection'), 'close')
-    await stopped
-  })
 })
