@@ -60,7 +60,7 @@ describe('the programs that the files of deploy/ are for accept them', () => {
   it('nginx: its configuration', async () => {
     const certificate = await makeCertificate(folder)
     const file = join(folder, 'nginx.conf')
-    await writeFile(file, await nginxConfiguration({ folder, certificate }))
+    await writeFile(file, await nginxConfiguration(folder, certificate))
     const { stderr } = await run(programs.nginx, ['-t', '-p', folder, '-c', file])
     assert.match(stderr, /test is successful/)
   })

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 const FOLDER = join(import.meta.dirname, '../../deploy')
 
-export interface Certificate {
+interface Certificate {
   readonly certificate: string
   readonly key: string
 }
@@ -21,22 +21,13 @@ export async function makeCertificate(folder: string): Promise<Certificate> {
   return place
 }
 
-interface ProxyPlaces {
-  readonly folder: string
-  readonly certificate: Certificate
-  /** 443 unless given. */
-  readonly port?: number
-  /** Those of the file unless given. */
-  readonly upstreams?: readonly [number, number]
-}
-
 /** `deploy/nginx.conf` within a main configuration, with places of this machine. */
-export async function nginxConfiguration(places: ProxyPlaces): Promise<string> {
-  const { folder, certificate, port = 443, upstreams = [4020, 4030] } = places
+export async function nginxConfiguration(
+  folder: string,
+  certificate: Certificate,
+): Promise<string> {
   const site = (await readFile(join(FOLDER, 'nginx.conf'), 'utf8'))
-    .replace('listen 443 ', `listen 127.0.0.1:${port} `)
-    .replace('127.0.0.1:4020', `127.0.0.1:${upstreams[0]}`)
-    .replace('127.0.0.1:4030', `127.0.0.1:${upstreams[1]}`)
+    .replace('listen 443 ', 'listen 127.0.0.1:443 ')
     .replace('/etc/ssl/sexton/fullchain.pem', certificate.certificate)
     .replace('/etc/ssl/sexton/privkey.pem', certificate.key)
   return nginxMain(folder, `access_log off;\n${site}`)
@@ -54,18 +45,4 @@ ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join('\n')}
 ${http}
 }
 `
-}
-
-/** `deploy/Caddyfile` on this machine only, without its administration and with a given certificate. */
-export async function caddyConfiguration({
-  certificate,
-  port = 443,
-}: ProxyPlaces): Promise<string> {
-  const site = await readFile(join(FOLDER, 'Caddyfile'), 'utf8')
-  const address = '{$SEXTON_DOMAIN:localhost} {\n'
-  const bound = `https://localhost:${port} {
-	bind 127.0.0.1
-	tls ${certificate.certificate} ${certificate.key}
-`
-  return `{\n\tadmin off\n\tauto_https off\n}\n${site.replace(address, bound)}`
 }

@@ -21,7 +21,6 @@ const programs = [
   '--test tools/dev-restarts.ts',
   '--test test/false-payments.test.ts test/unproven-payments.test.ts',
   '--test test/deploy/image/run-image.ts',
-  '--test test/deploy/rolling-restart.ts',
   '--test test/feed/feed.test.ts test/feed/stream-property.test.ts',
   '--test test/webhooks/deaths.test.ts',
   'test/file-pairs/main.ts --pairs 300',

@@ -102,28 +102,6 @@ test('a cap of blocks is remembered: it is refused once', async () => {
   assert.deepEqual([status?.rangeMax, status?.refused], [100, 1])
 })
 
-test('a history that nothing is known of begins with few requests, though its ranges are capped', async () => {
-  Object.assign(chain, { head: 40_000 })
-  const source = open(node)
-  refuseLong(1_000, () => {
-    throw new Refusal('eth_getLogs is limited to a 1000 range')
-  })
-  await readAll(source)
-  let inFlight = 0
-  script.intercept = (request) => {
-    if (!request.calls.some(isLogs)) return false
-    inFlight += 1
-    return true
-  }
-  const stop = new AbortController()
-  const reading = readAll(source, { signal: stop.signal })
-  reading.catch(() => undefined)
-  await new Promise((resolve) => setTimeout(resolve, 100))
-  assert.ok(inFlight >= 1 && inFlight <= 3, `${inFlight} in flight`)
-  stop.abort(new Error('seen'))
-  await assert.rejects(reading, /seen/)
-})
-
 test('the range that a node says would fit is the next one', async () => {
   refuseLong(100, (call) => {
     const { from } = rangeOf(call)
@@ -261,30 +239,6 @@ test('large answers that nobody takes stay below 25 MB', async () => {
   const asked = rangesAsked(node).length
   assert.ok(asked > 1 && asked <= 5, `${asked} requests`)
   await iterator.return?.(undefined)
-})
-
-test('it is told as soon as nothing is left to be asked for, while answers are still under way', async () => {
-  Object.assign(chain, { head: 999 })
-  const hold = Promise.withResolvers<void>()
-  refuseLong(100, () => {
-    throw new Refusal('eth_getLogs is limited to a 100 range')
-  })
-  script.intercept = (request) => {
-    if (!request.calls.some((call) => isLogs(call) && rangeOf(call).to === chain.head)) return false
-    void hold.promise.then(() => request.outgoing.end(requestText(script, request)))
-    return true
-  }
-  let received = 0
-  let told: number | undefined
-  const onAllAsked = () => {
-    told ??= received
-    hold.resolve()
-  }
-  for await (const part of open(node).history({ filter, from: 0, to: chain.head, onAllAsked })) {
-    assert.ok(told !== undefined || part.to < chain.head)
-    received += 1
-  }
-  assert.ok(told !== undefined && told < received, `${told} of ${received}`)
 })
 
 test('leaving early ends the requests under way', async () => {
