@@ -24,6 +24,13 @@ export const ledgerGuards: readonly Guard[] = [
     when: 'exists (select 1 from journal_entries where id = new.entry_id)',
     quietly: true,
   },
+  { table: 'restores', name: 'restores_stay', on: 'delete' },
+  {
+    table: 'restores',
+    name: 'restores_keep_their_time',
+    on: 'update',
+    when: 'old.restored_unix is not null',
+  },
   { table: 'balances', name: 'balances_stay', on: 'delete' },
   {
     table: 'balances',

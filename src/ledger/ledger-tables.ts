@@ -37,6 +37,6 @@ export const ledgerTables: readonly Tables[] = [
         check (micro_usd = calls * price_micro_usd)
       );
       create index spend_days_by_account on spend_days (account, day)`,
-  guardsSql(ledgerGuards),
   'create table restores (restored_unix bigint)',
+  guardsSql(ledgerGuards),
 ]

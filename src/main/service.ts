@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import type { Clock } from '#lib/time.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
 import { type CommandContext, chosenEcosystem } from './command-context.ts'
 import type { Settings } from './settings.ts'
-import { openStores, reportMigrations, type Stores } from './stores.ts'
+import { noteRestore, openStores, reportMigrations, type Stores } from './stores.ts'
 
 /** What a process is composed of. */
 export interface Service {
@@ -17,5 +17,6 @@ export interface Service {
 export async function openService({ settings, clock, logger }: CommandContext): Promise<Service> {
   const ecosystem = await chosenEcosystem(settings)
   const stores = await openStores(settings, reportMigrations(logger))
+  await noteRestore(settings, stores.accounts, unixNow(clock))
   return { settings, ecosystem, stores, clock, logger }
 }

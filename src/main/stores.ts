@@ -5,7 +5,6 @@ import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { ledgerTables } from '#ledger/ledger-tables.ts'
 import { recordRestore } from '#ledger/restored-since.ts'
 import { moduleFile } from '#lib/package-root.ts'
-import { systemClock, unixNow } from '#lib/time.ts'
 import { paymentsTables } from '#money/payments/payments-tables.ts'
 import { x402Tables } from '#money/x402/x402-tables.ts'
 import { webhookTables } from '#serving/webhooks/webhook-tables.ts'
@@ -34,7 +33,7 @@ export interface Stores {
  */
 const ACCOUNTS_LOCK_TIMEOUT_MS = 2_000
 
-/** A batch of calls, and what undoes one of unknown outcome. */
+/** A batch of calls, and one to spare while a connection is lost. */
 const ADMISSION_CONNECTIONS = 2
 
 /** Entry file of the register's SQLite writer thread. */
@@ -85,15 +84,21 @@ export async function openStores(
   try {
     await migrateStore(accounts, 'accounts', onMigration)
     await migrateStore(register, 'register', onMigration)
-    const nowUnix = unixNow(systemClock)
-    await accounts.write((tx) => recordRestore(tx, nowUnix))
-    if (settings.database.kind === 'sqlite')
-      await revokeAgain(settings.dataFolder, accounts, nowUnix)
     return { register, accounts, admissions, close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+/** Before anything is served: what was revoked stays so in accounts that were put back, and older messages are refused. */
+export async function noteRestore(
+  { dataFolder, database }: Pick<Settings, 'dataFolder' | 'database'>,
+  accounts: Engine,
+  nowUnix: number,
+): Promise<void> {
+  await accounts.write((tx) => recordRestore(tx, nowUnix))
+  if (database.kind === 'sqlite') await revokeAgain(dataFolder, accounts, nowUnix)
 }
 
 /** Nothing else can keep calls waiting for a connection. */

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { isRefusal } from '#domain/refusal.ts'
-import { readRevokedKeys, watchKeys } from '#main/revoked-keys.ts'
+import { noteRevokedKeys, readRevokedKeys, watchKeys } from '#main/revoked-keys.ts'
 import { readSettings } from '#main/settings.ts'
-import { migrateStore, openStore, openStores } from '#main/stores.ts'
+import { migrateStore, noteRestore, openStore, openStores } from '#main/stores.ts'
 import { runBackup } from '#operations/backup/back-up.ts'
 import { runImport } from '#operations/backup/import-accounts.ts'
 import type { Engine } from '#store/engine.ts'
@@ -49,7 +49,11 @@ async function liveIn(folder: string) {
 
 /** As a start opens the accounts. */
 async function onStarted<T>(folder: string, work: (accounts: Engine) => Promise<T>): Promise<T> {
-  const { accounts, close } = await openStores(settingsOf({ SEXTON_DATA: folder }))
+  const settings = settingsOf({ SEXTON_DATA: folder })
+  // The audit opens the stores too, and leaves the mark of a backup to the start.
+  await (await openStores(settings)).close()
+  const { accounts, close } = await openStores(settings)
+  await noteRestore(settings, accounts, Math.floor(Date.now() / 1_000))
   return work(accounts).finally(close)
 }
 
@@ -187,17 +191,18 @@ test('accounts are imported into an empty PostgreSQL once, audited, and the old 
   const postgres = await startPostgres()
   context.after(() => postgres.stop())
   const folder = newFolder()
-  const { engine, world, key } = await liveIn(folder)
+  const { engine, world, key, doomed } = await liveIn(folder)
   const url = await postgres.createDatabase()
   const settings = settingsOf({ SEXTON_DATABASE_URL: url })
   const said: string[] = []
   const report = { ...silent, say: (text: string) => void said.push(text) }
   await assert.rejects(
-    runImport({ settings }, report, folder),
+    runImport({ settings, clock: Date.now }, report, folder),
     /in use by another process; stop it/,
   )
   await engine.close()
-  await runImport({ settings }, report, folder)
+  noteRevokedKeys(folder, [doomed.publicId])
+  await runImport({ settings, clock: Date.now }, report, folder)
   assert.ok(said.includes('keys: 4 rows'), said.join('\n'))
   assert.deepEqual(
     readdirSync(folder).filter((name) => name.startsWith('accounts')),
@@ -206,13 +211,14 @@ test('accounts are imported into an empty PostgreSQL once, audited, and the old 
   const accounts = await openStore('', 'accounts', settings.database)
   const later = createMoneyWorld(accounts, world)
   assert.equal(await balanceOf(accounts, key), 4_500)
+  assert.equal(await isAccepted(later, doomed), false, 'it was revoked after the backup')
   await later.call(key, 3)
   assert.deepEqual(await later.audit(), [])
   await accounts.close()
   const other = newFolder()
   await (await liveIn(other)).engine.close()
   await assert.rejects(
-    runImport({ settings }, report, other),
+    runImport({ settings, clock: Date.now }, report, other),
     /has rows in ".*"; name an empty one/,
   )
 })
@@ -229,6 +235,9 @@ test('accounts that fail their audit are not imported', async (context) => {
   await engine.close()
   const settings = settingsOf({ SEXTON_DATABASE_URL: await postgres.createDatabase() })
   const accounts = readFileSync(join(folder, 'accounts.sqlite'))
-  await assert.rejects(runImport({ settings }, silent, folder), /nothing was imported.*audit/)
+  await assert.rejects(
+    runImport({ settings, clock: Date.now }, silent, folder),
+    /nothing was imported.*audit/,
+  )
   assert.deepEqual(readFileSync(join(folder, 'accounts.sqlite')), accounts)
 })

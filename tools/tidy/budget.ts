@@ -12,15 +12,15 @@ export const budget: Readonly<Record<string, number>> = {
   callers: 3843,
   chains: 24082,
   domain: 446,
-  ledger: 523,
+  ledger: 530,
   lib: 390,
-  main: 2661,
+  main: 2674,
   money: 6238,
-  operations: 5168,
+  operations: 5177,
   route: 421,
-  serving: 9015,
+  serving: 8935,
   store: 2510,
-  tests: 55579,
+  tests: 53786,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { openRpcSource } from '#chains/chain/rpc-source.ts'
-import { DepositProver } from '#chains/datasets/deposits/proof/prove-deposits.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
@@ -10,10 +8,8 @@ import { finishPayments, sendReserved } from '#money/x402/settling/finish-paymen
 import { settlesPayment } from '#money/x402/settling/payment-store.ts'
 import { PaymentSender } from '#money/x402/settling/send-payments.ts'
 import { openSettlingRpc } from '#money/x402/settling/settling-rpc.ts'
-import type { OpenJob } from '#operations/jobs/run-jobs.ts'
 import { openFacilitator } from '../open-facilitator.ts'
 import { blockHashes } from '../start/block-hashes.ts'
-import { reportDeposit } from '../start/report-index.ts'
 import type { JobDeps } from './job-deps.ts'
 
 /** Credits prepayments, and takes back what a reorg took. */
@@ -36,24 +32,6 @@ export function openVerifying(deps: JobDeps): () => Promise<void> {
     const { credited, reversed } = await verify()
     if (credited + reversed > 0) logger.info({ credited, reversed }, 'prepayments were settled')
   }
-}
-
-/** Proves the blocks of deposits, which are credited only then. */
-export function openProving(deps: JobDeps): OpenJob['run'] {
-  const payment = paymentOf(deps)
-  const { ecosystem, stores, clock, logger } = deps
-  const { id: chainId, rpcUrls: urls } = payment.chain
-  const source = openRpcSource({ chainId, urls })
-  const file = filePartsOf(ecosystem)
-  const prover = new DepositProver({
-    register: stores.register,
-    payment,
-    clock,
-    source,
-    file,
-    report: (news) => reportDeposit(logger, payment.chain, news),
-  })
-  return (signal) => prover.proveStored(signal)
 }
 
 /** 64 payments may fail for one reason. */

@@ -5,7 +5,7 @@ import type { JobDeps } from './job-deps.ts'
 import { isPaid, isSettled, type ListedJob, openAll, wantedOf } from './listed-job.ts'
 import { createRetention } from './retention.ts'
 import { openSending } from './send-webhooks.ts'
-import { openProving, openSettling, openVerifying, type SettlingJobs } from './settle-payments.ts'
+import { openSettling, openVerifying, type SettlingJobs } from './settle-payments.ts'
 
 interface VerifierDeps extends JobDeps {
   /** The jobs of payments that share a facilitator. */
@@ -21,14 +21,6 @@ export const VERIFIER_JOBS: readonly ListedJob<VerifierDeps>[] = [
     whileFailing: 'prepayments stay pending',
     isWanted: isPaid,
     open: openVerifying,
-  },
-  {
-    name: 'deposits',
-    everySeconds: 0.5,
-    budgetSeconds: 60,
-    whileFailing: 'deposits wait for their proof, and so for their credit',
-    isWanted: isPaid,
-    open: openProving,
   },
   {
     name: 'x402-send',

@@ -4,6 +4,7 @@ import type { EndpointEvent } from '#chains/chain/endpoints/endpoint.ts'
 import { openLogsThread } from '#chains/chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { allDatasets } from '#chains/datasets/datasets.ts'
+import { DepositProver } from '#chains/datasets/deposits/proof/prove-deposits.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
@@ -14,9 +15,10 @@ import { type IndexerDeps, runIndexer } from '#chains/indexer/run-indexer.ts'
 import { mappingWarnings } from '#chains/kinds/kinds.ts'
 import type { Clock } from '#lib/time.ts'
 import { type IndexProgress, makeChainReport } from '#operations/health/index-progress.ts'
-import { Leader } from '#operations/jobs/leader.ts'
+import { fencedBy, Leader } from '#operations/jobs/leader.ts'
+import { type OpenJob, runJobs } from '#operations/jobs/run-jobs.ts'
 import type { Engine } from '#store/engine.ts'
-import { reportLead, reportOutdated, reportReindex } from './report-index.ts'
+import { reportDeposit, reportLead, reportOutdated, reportReindex } from './report-index.ts'
 
 export interface IndexInput {
   readonly ecosystem: Ecosystem
@@ -46,16 +48,49 @@ export async function runIndex(input: IndexInput, signal: AbortSignal): Promise<
   for (const [chain, reason] of unproven)
     logger.warn({ chain, reason }, 'startBlock not checked: no node has the state before it')
   const leader = new Leader({ engine: register, name: 'index' })
-  await runIndexer(indexerDeps(input, { sourceOf, leader }), signal)
+  const turn = { leads: false }
+  const proving = proveDeposits(input, { sourceOf, leader })
+  await Promise.all([
+    runIndexer(indexerDeps(input, { sourceOf, leader, turn }), signal),
+    runJobs(proving, { leader: turn, logger, runs: new Map() }, signal),
+  ])
+}
+
+/** Deposits are credited once their block is proven. On this thread, since the proof waits for commits of the index. */
+function proveDeposits(
+  { ecosystem, register, clock, logger }: IndexInput,
+  { sourceOf, leader }: Pick<Indexing, 'sourceOf' | 'leader'>,
+): readonly OpenJob[] {
+  const { payment } = ecosystem
+  if (payment === null) return []
+  const prover = new DepositProver({
+    register: fencedBy(leader, register),
+    payment,
+    clock,
+    source: sourceOf(payment.chain),
+    file: filePartsOf(ecosystem),
+    report: (news) => reportDeposit(logger, payment.chain, news),
+  })
+  return [
+    {
+      name: 'deposits',
+      everySeconds: 0.5,
+      budgetSeconds: 60,
+      whileFailing: 'deposits wait for their proof, and so for their credit',
+      run: (signal) => prover.proveStored(signal),
+    },
+  ]
 }
 
 interface Indexing {
   sourceOf(chain: Chain): ChainSource
   readonly leader: Leader
+  /** Whether it leads, and has applied its file. */
+  readonly turn: { leads: boolean }
 }
 
 function indexerDeps(input: IndexInput, indexing: Indexing): IndexerDeps {
-  const { sourceOf, leader } = indexing
+  const { sourceOf, leader, turn } = indexing
   const { ecosystem, logger } = input
   const logLead = reportLead(logger)
   return {
@@ -70,6 +105,7 @@ function indexerDeps(input: IndexInput, indexing: Indexing): IndexerDeps {
     sourceOf,
     reportOf: (chain) => reportOn(input, chain, sourceOf(chain)),
     onLead(leads) {
+      turn.leads = leads
       logLead(leads)
       input.onLead(leads)
     },

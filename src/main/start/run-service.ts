@@ -3,14 +3,14 @@ import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { isUnusable, readStalls } from '#chains/indexer/stalled-chains.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
-import type { Clock } from '#lib/time.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
 import type { Leading } from '#operations/health/job-gauges.ts'
 import type { Connection } from '#store/engine.ts'
 import { compose } from '../compose.ts'
 import type { Service } from '../service.ts'
 import type { Settings } from '../settings.ts'
-import { openStores, reportMigrations } from '../stores.ts'
+import { noteRestore, openStores, reportMigrations } from '../stores.ts'
 import { type IndexThread, startIndexThread } from './index-thread.ts'
 import type { FromIndexWorker } from './index-worker.ts'
 import { leadJobs } from './lead-jobs.ts'
@@ -41,6 +41,7 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
   const { settings, logger, clock } = input
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
   const stores = await openStores(settings, reportMigrations(logger))
+  await noteRestore(settings, stores.accounts, unixNow(clock))
   const service: Service = { settings, ecosystem, stores, clock, logger }
   const progress = new Map<string, IndexProgress>()
   const leading: Leading = { index: false, jobs: new Map() }

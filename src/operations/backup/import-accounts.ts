@@ -1,6 +1,8 @@
 import { existsSync, renameSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { unixNow } from '#lib/time.ts'
 import type { CommandContext } from '#main/command-context.ts'
+import { revokeAgain } from '#main/revoked-keys.ts'
 import { SettingsError } from '#main/settings-error.ts'
 import { storeFile } from '#main/store-file.ts'
 import { accountsMigrations, migrateStore, openStore } from '#main/stores.ts'
@@ -16,7 +18,7 @@ type Counts = Readonly<Record<string, number>>
 
 /** Copies embedded accounts into the empty PostgreSQL of the settings, in one transaction. */
 export async function runImport(
-  { settings }: Pick<CommandContext, 'settings'>,
+  { settings, clock }: Pick<CommandContext, 'settings' | 'clock'>,
   report: Report,
   folder: string,
 ): Promise<void> {
@@ -25,7 +27,12 @@ export async function runImport(
     throw new SettingsError('SEXTON_DATABASE_URL: name the empty PostgreSQL to import into')
   if (!existsSync(file)) throw new SettingsError(`--from: no such file: ${file}`)
   const old = await openStore(folder, 'accounts', { kind: 'sqlite' })
-  await migrateStore(old, 'accounts').finally(() => old.close())
+  try {
+    await migrateStore(old, 'accounts')
+    await revokeAgain(folder, old, unixNow(clock))
+  } finally {
+    await old.close()
+  }
   const target = await openStore('', 'accounts', settings.database)
   const source = new DatabaseSync(file)
   let counts: Counts

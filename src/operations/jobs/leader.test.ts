@@ -68,3 +68,19 @@ test('a leader whose connection the server ended leads no more, and may lead aga
     assert.ok(!leader.leads)
     assert.ok(await leader.take())
   }))
+
+test('a leader that meets a newer epoch gives its lock back, and may lead again', () =>
+  onStore(async (open, engine) => {
+    const leader = open()
+    assert.ok(await leader.take())
+    await engine.write((tx) =>
+      tx.run({ kind: 'sql', parts: ['update leaders set epoch = epoch + 1'], values: [] }),
+    )
+    await assert.rejects(
+      engine.write((tx) => leader.hold(tx)),
+      LeadLostError,
+    )
+    await assert.rejects(leader.renew(new AbortController().signal), LeadLostError)
+    assert.ok(await leader.take())
+    await engine.write((tx) => leader.hold(tx))
+  }))

@@ -72,6 +72,8 @@ export class Leader {
     for (;;) {
       await sleep(KEEP_EVERY_MS, signal)
       if (signal.aborted) return
+      // A write may have met a newer epoch; without the lock, nobody would lead.
+      if (this.#epoch === undefined) throw new LeadLostError(this.#name)
       const atMs = performance.now()
       if (this.#lock !== undefined) {
         await this.#lock.keep().catch((cause: unknown) => {
