@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { refuse } from '#domain/refusal.ts'
-import { answer, defineRoute } from '#route/route.ts'
+import { answer } from '#route/route.ts'
 import type { Incoming } from '#serving/http/exchange.ts'
 import {
   GOOD_KEY,
@@ -358,36 +357,5 @@ describe('the pipeline', () => {
     }
     assert.equal(reads, 0)
     await flooded.server.stop()
-  })
-
-  it('E10: a caller who half-closes is told to the work, may still read, and is charged', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const waiting = await startHarness({
-      routes: [
-        defineRoute({
-          method: 'GET',
-          path: '/api/wait',
-          operationId: 'wait',
-          tag: 'Test',
-          summary: 'Waits',
-          description: 'Waits until nobody waits any more',
-          metered: true,
-          parameters: {},
-          answers: {},
-          refusals: [],
-          async handle({ signal }) {
-            abort.abort()
-            await once(signal, 'abort')
-            resolve()
-            return answer(200, {})
-          },
-        }),
-      ],
-    })
-    const abort = new AbortController()
-    await assert.rejects(fetch(`${waiting.origin}/api/wait`, { signal: abort.signal }))
-    await promise
-    await waiting.server.stop()
-    assert.equal(waiting.counts.get('127.0.0.1'), 1)
   })
 })

@@ -7,9 +7,6 @@ import { GENEROUS, get, KEYED, startLines, THING } from '#test/http/lines-harnes
 
 test('G7: the bytes of a request are a request only between two requests', async (context) => {
   const { world, open, anonymous } = await startLines(context)
-  const { ask } = open()
-  await ask(THING)
-  await ask(THING)
   const inBody = `POST /api/echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${THING.length}\r\n\r\n`
   const inChunk = `POST /api/echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${THING.length.toString(16)}\r\n`
   const inUnread = `POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: ${THING.length}\r\n\r\n`
@@ -39,36 +36,6 @@ test('G7: the bytes of a request are a request only between two requests', async
     assert.deepEqual(line.statuses(), statuses, before)
     const charged = statuses.filter((status) => status === 200).length
     assert.equal(anonymous(), charged, before)
-  }
-})
-
-test('G7: no piece of a request is taken for a whole one, however it is cut', async (context) => {
-  const { open } = await startLines(context, GENEROUS)
-  const { ask } = open()
-  await ask(THING)
-  await ask(THING)
-  // GGET is no method, GET GET no path.
-  const statusOfRest = (kept: number) => [200, 405, 405, 405, 400, 400][kept]
-  for (let kept = 0; kept < 6; kept += 1) {
-    const line = open()
-    await line.ask(THING)
-    await line.send(THING.slice(0, -1))
-    await line.send(`\n${THING.slice(0, kept)}`)
-    await line.send(THING)
-    assert.deepEqual(line.statuses(), [200, 200, statusOfRest(kept)])
-    // Twice, so that a rest that was kept as a request would be one.
-    for (let time = 0; time < 2; time += 1) {
-      const whole = open()
-      await whole.ask(THING)
-      await whole.send(THING.slice(0, -1))
-      await whole.send(`\n${THING.slice(0, kept)}`)
-      await whole.send(THING.slice(kept))
-      assert.deepEqual(whole.statuses(), [200, 200, 200], `${kept}`)
-    }
-    const rest = open()
-    await rest.ask(THING)
-    await rest.send(THING.slice(kept))
-    assert.equal(rest.statuses()[1], kept === 0 ? 200 : 405)
   }
 })
 

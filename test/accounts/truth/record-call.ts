@@ -5,10 +5,7 @@ import { headerOf, numberOf, type RawAnswer, type RawLine } from './raw-line.ts'
 /** Sends calls and writes down what was sent and what came back. */
 export interface Recorder {
   readonly journal: Journal
-  /** The callers' clock, or the latest that the service's own may show where that one is moved. */
   readonly clock: () => number
-  /** The earliest that the service's clock may show, where it is moved. */
-  readonly sentClock?: () => number
   /** Counts calls from 1. */
   nextCall(): number
   /** Told of every failure: an answer of 5xx, or a line that ended. */
@@ -26,19 +23,17 @@ export interface RecordedCall {
 
 /** Makes one call; gives its answer, or undefined when the line ended before it. */
 export async function recordCall(
-  { journal, clock, sentClock = clock, nextCall, failed, took }: Recorder,
+  { journal, clock, nextCall, failed, took }: Recorder,
   line: RawLine,
   { caller, kind, request, isHead }: RecordedCall,
 ): Promise<RawAnswer | undefined> {
   const call = nextCall()
-  const sentMs = sentClock()
-  const latestMs = clock()
+  const sentMs = clock()
   journal.add({ type: 'sent', call, caller, kind, atMs: sentMs })
   const named = request.replace('\r\n', `\r\nX-Call: ${call}\r\n`)
   const started = performance.now()
   const answer = await line.ask(named, { isHead })
-  // A clock that was set back meanwhile may have been read before or after that.
-  const atMs = Math.max(latestMs, clock())
+  const atMs = clock()
   if (answer === undefined || PROXY_STATUSES.includes(answer.status)) {
     failed?.(answer === undefined ? 'connection ended' : `${answer.status} of the proxy`)
     journal.add({ type: 'lost', call, caller, kind, atMs })
@@ -57,7 +52,7 @@ export async function recordCall(
     limit: numberOf(head, 'x-ratelimit-limit'),
     remaining: numberOf(head, 'x-ratelimit-remaining'),
     resetUnix: numberOf(head, 'x-ratelimit-reset'),
-    sentMs: Math.min(sentMs, sentClock()),
+    sentMs,
     atMs,
   })
   return answer
