@@ -64,6 +64,7 @@ const text = JSON.stringify({ names, requests, answers, problems: sorted }, null
   .replaceAll(bare.file.service.publicBaseUrl, names.publicBaseUrl)
   // Scanners of secrets take others for real.
   .replaceAll(/(_[0-9a-f]{8}_)[0-9a-f]{32}/g, `$1${'0'.repeat(32)}`)
+  .replaceAll(/whsec_[A-Za-z0-9+/=]+/g, `whsec_${Buffer.alloc(32).toString('base64')}`)
 await writeFile(FILE, `${text}\n`)
 process.stdout.write(
   `${Object.keys(answers).length} operations, ${Object.keys(problems).length} problems in ${FILE}\n`,
@@ -106,6 +107,7 @@ async function captureKeys(own: X402World): Promise<void> {
   await post('labelKey', `${own1}/label`, label)
   await api.get('/api/stats', bearer)
   await capturePayments(own, { publicId: key.publicId, bearer })
+  await captureWebhooks(own, bearer)
   await captureLimits(own, { publicId: key.publicId, bearer })
   keep('listKeys', await api.get('/api/keys', bearer))
   keep('getUsage', await api.get('/api/usage', bearer))
@@ -131,6 +133,24 @@ async function captureKeys(own: X402World): Promise<void> {
   const { header } = await signPayment(holder)
   keep('', await api.get('/api/sessions/topup?usd=0.1', { 'PAYMENT-SIGNATURE': header }))
   while (problems.rate_limited === undefined) keep('', await api.get('/api/sessions/topup'))
+}
+
+async function captureWebhooks(
+  { api }: X402World,
+  bearer: { readonly Authorization: string },
+): Promise<void> {
+  const path = '/api/webhooks'
+  const body = { url: 'https://hooks.example.com/sexton', filter: { kind: 'burn' } }
+  const { webhook } = keep('registerWebhook', await api.post(path, body, bearer), body)
+  const own = `${path}/${webhook.id}`
+  keep('listWebhooks', await api.get(path, bearer))
+  keep('getWebhook', await api.get(own, bearer))
+  keep('enableWebhook', await api.post(`${own}/enable`, {}, bearer))
+  keep('rotateWebhookSecret', await api.post(`${own}/rotate`, {}, bearer))
+  keep('deleteWebhook', await api.post(`${own}/delete`, {}, bearer))
+  keep('', await api.get(own, bearer))
+  for (let count = 0; problems.webhook_limit_reached === undefined; count += 1)
+    keep('', await api.post(path, { ...body, url: `${body.url}/${count}` }, bearer))
 }
 
 async function captureLimits(
@@ -177,17 +197,17 @@ async function capturePayments(
 
 /** A service without payments, then one whose index and stores fail under it. */
 async function captureOutages({ api, devnet, settings }: World): Promise<void> {
-  await api.get('/api/stats')
-  keep('', await api.get('/api/stats'))
-  keep('', await api.post('/api/sessions/prepay', {}))
-  await sleep(2 * STALE_SECONDS * 1_000)
-  keep('', await api.get(`/api/keys/gate?address=${devnet.wallets.holder.address}`))
   const open = (store: string) => new DatabaseSync(join(settings.dataFolder, `${store}.sqlite`))
   const accountsStore = open('accounts')
   accountsStore.exec('begin immediate')
   keep('', await api.get('/api/burns/total'))
   accountsStore.exec('rollback')
   accountsStore.close()
+  await api.get('/api/stats')
+  keep('', await api.get('/api/stats'))
+  keep('', await api.post('/api/sessions/prepay', {}))
+  await sleep(2 * STALE_SECONDS * 1_000)
+  keep('', await api.get(`/api/keys/gate?address=${devnet.wallets.holder.address}`))
   const register = open('register')
   register.exec('drop table positions')
   register.close()
