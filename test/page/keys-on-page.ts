@@ -265,9 +265,10 @@ describe('keys on the page', () => {
       await new Promise((resolve) => setTimeout(resolve, 500))
       await route.continue()
     })
+    const request = page.waitForRequest('**/api/keys')
     const answer = page.waitForResponse('**/api/keys')
     await page.getByRole('button', { name: 'Sign to list your keys' }).click()
-    await page.waitForRequest('**/api/keys')
+    await request
     await changeAccounts(page, [accounts.operator])
     await answer
     await page.getByText(`Connected: ${accounts.operator}`).waitFor()
