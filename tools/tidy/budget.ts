@@ -20,7 +20,7 @@ export const budget: Readonly<Record<string, number>> = {
   route: 421,
   serving: 8935,
   store: 2510,
-  tests: 53786,
+  tests: 53717,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
