@@ -18,8 +18,7 @@ import { CallCounts } from '#serving/api/call-counts.ts'
 import type { Readiness } from '#serving/api/health-routes.ts'
 import { createMetrics } from '#serving/api/metrics.ts'
 import { FeedHub } from '#serving/stream/feed-hub.ts'
-import { wantedOf } from './jobs/listed-job.ts'
-import { VERIFIER_JOBS } from './jobs/verifier-jobs.ts'
+import { wantedJobs } from './jobs/verifier-jobs.ts'
 import { openMetering } from './open-metering.ts'
 import { openMoney } from './open-money.ts'
 import { routesOf } from './routes.ts'
@@ -66,7 +65,7 @@ export async function compose(
     ...data,
     clock,
     indexing,
-    jobs: wantedOf(VERIFIER_JOBS, service),
+    jobs: wantedJobs(service),
     leading,
     recentStatus: async () => (await data.answers.state())?.status,
     accountsState: watchAccounts({

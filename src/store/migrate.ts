@@ -35,7 +35,7 @@ export async function appliedIds(
     const id = column.integer(row, 'id')
     if (known.get(id) !== column.text(row, 'name'))
       throw new StoreError(
-        `this database has migration ${id} "${row.name}", which this version does not know: start a version that does`,
+        `this database has migration ${id} "${row.name}", which this version does not know: start a version that does, or remove it if it is a register, which is read again`,
       )
   }
   return new Set(applied.map((row) => column.integer(row, 'id')))

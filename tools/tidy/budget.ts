@@ -9,16 +9,16 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  callers: 3843,
+  callers: 3842,
   chains: 24082,
   domain: 446,
   ledger: 530,
   lib: 390,
-  main: 2674,
-  money: 6238,
-  operations: 5177,
+  main: 2665,
+  money: 6236,
+  operations: 5170,
   route: 421,
-  serving: 8935,
+  serving: 8934,
   store: 2510,
   tests: 53717,
 }

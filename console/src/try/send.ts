@@ -12,7 +12,7 @@ export interface Sent {
   readonly paidBy: 'quota' | 'prepaid' | null
 }
 
-const SHOWN = /^(x-ratelimit-|x-balance-low|retry-after|payment-|www-authenticate|x-request-id)/
+const SHOWN = /^(x-ratelimit-|retry-after|payment-|www-authenticate|x-request-id)/
 
 /** Sends any GET with the person's key; a refusal is an answer too, shown as it came. */
 export async function send(target: string): Promise<Sent> {

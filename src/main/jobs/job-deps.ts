@@ -5,7 +5,7 @@ import type { Leader } from '#operations/jobs/leader.ts'
 import type { Settings } from '../settings.ts'
 import type { Stores } from '../stores.ts'
 
-/** What the jobs of the verifier's lead work with. */
+/** What the jobs work with. */
 export interface JobDeps {
   readonly ecosystem: Ecosystem
   /** The accounts of the leader: a write fails once another process leads. */

@@ -1,19 +1,34 @@
 import { readIndexStatus } from '#chains/indexer/status.ts'
-import type { OpenJob } from '#operations/jobs/run-jobs.ts'
+import type { Job, OpenJob } from '#operations/jobs/run-jobs.ts'
+import type { Settings } from '../settings.ts'
+import { type SettlingFacts, settlingOf } from '../settling.ts'
 import { createAnomalyReport } from '../start/report-mappings.ts'
 import type { JobDeps } from './job-deps.ts'
-import { isPaid, isSettled, type ListedJob, openAll, wantedOf } from './listed-job.ts'
 import { createRetention } from './retention.ts'
 import { openSending } from './send-webhooks.ts'
 import { openSettling, openVerifying, type SettlingJobs } from './settle-payments.ts'
+
+/** What decides which jobs an installation has. */
+interface JobFacts extends SettlingFacts {
+  readonly settings: Pick<Settings, 'settling'>
+}
 
 interface VerifierDeps extends JobDeps {
   /** The jobs of payments that share a facilitator. */
   settling(): Promise<SettlingJobs>
 }
 
-/** All that the leading verifier does again and again. */
-export const VERIFIER_JOBS: readonly ListedJob<VerifierDeps>[] = [
+interface VerifierJob extends Job {
+  readonly isWanted?: (facts: JobFacts) => boolean
+  open(deps: VerifierDeps): OpenJob['run'] | Promise<OpenJob['run']>
+}
+
+const isPaid = ({ ecosystem }: JobFacts) => ecosystem.payment !== null
+
+const isSettled = (facts: JobFacts) => settlingOf(facts) !== undefined
+
+/** All that the leader of the jobs does again and again. */
+const VERIFIER_JOBS: readonly VerifierJob[] = [
   {
     name: 'payments',
     everySeconds: 1,
@@ -81,11 +96,18 @@ export const VERIFIER_JOBS: readonly ListedJob<VerifierDeps>[] = [
   },
 ]
 
+/** Those that this installation has. */
+export function wantedJobs(facts: JobFacts): readonly VerifierJob[] {
+  return VERIFIER_JOBS.filter(({ isWanted }) => isWanted?.(facts) ?? true)
+}
+
 export function openVerifierJobs(deps: JobDeps): Promise<readonly OpenJob[]> {
   let opened: Promise<SettlingJobs> | undefined
   const settling = () => {
     opened ??= openSettling(deps)
     return opened
   }
-  return openAll(wantedOf(VERIFIER_JOBS, deps), { ...deps, settling })
+  return Promise.all(
+    wantedJobs(deps).map(async (job) => ({ ...job, run: await job.open({ ...deps, settling }) })),
+  )
 }

@@ -39,7 +39,6 @@ export interface ServeInput
   readonly routes: readonly Route[]
   /** Shows RPC hosts, so it is for the metrics port only. */
   operatorReadiness(): Promise<Readiness>
-  /** Public keys of signatures, as a key set (RFC 7517). */
   /** Undefined switches metrics off. */
   readonly metrics: Metrics | undefined
 }

@@ -5,7 +5,6 @@ import { join, sql } from '#store/sql.ts'
 
 /** Claims without money, since anyone may post any hash; others stay for the audit. */
 export const RETAINED_CLAIMS: Retained = {
-  rows: 'prepayments without money',
   // Covers questions about last month.
   keepDays: 35,
   atOnce: { sqlite: 500, postgres: 500 },

@@ -3,7 +3,6 @@ import { sql } from '#store/sql.ts'
 
 /** Drops payments that sent nothing a day after expiry, because anyone may sign some that fail. */
 export const RETAINED_PAYMENTS: Retained = {
-  rows: 'x402 payments that sent nothing',
   // Shown again within a day, it is answered "already used".
   keepDays: 1,
   atOnce: { sqlite: 500, postgres: 500 },

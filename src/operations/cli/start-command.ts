@@ -17,7 +17,7 @@ interface Options extends StoreOptions {
 
 const EXAMPLES = `
 Examples:
-  sexton start                          local chains with history, index, API and verifier
+  sexton start                          local chains with history, index and API
   sexton start --port 8080              the same on another port
   sexton start --settle                 the same, and x402 payments are settled
   sexton start --ecosystem my.json      your chains instead of the local ones
@@ -30,7 +30,7 @@ ends. SIGTERM finishes requests in flight, then exits.
 
 export function startCommand(process: NodeJS.Process): Command {
   return storeCommand('start')
-    .description('run everything in one process; with no ecosystem file, on local chains')
+    .description('run everything; with no ecosystem file, on local chains')
     .option('-p, --port <port>', 'port of the API (PORT, default 4020)')
     .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
     .option('--api-only', 'answer requests only: never index, verify or settle')

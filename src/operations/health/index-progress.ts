@@ -13,8 +13,6 @@ export interface IndexProgress {
   /** Logs since the start; their recent rate follows. */
   readonly logs: number
   readonly logsPerSecond: number
-  readonly reorgs: number
-  readonly failures: number
   readonly problem: string | null
   readonly endpoints: readonly EndpointStatus[]
 }
@@ -43,8 +41,6 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
     history: null,
     logs: 0,
     logsPerSecond: 0,
-    reorgs: 0,
-    failures: 0,
     problem: null,
     endpoints: [],
   }
@@ -72,7 +68,6 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
         blockNumber: position?.number ?? 0,
         headNumber: event.tip.head.number,
         finalizedNumber: event.tip.finalized,
-        reorgs: progress.reorgs + Number(event.kind === 'reorg'),
         problem: null,
       }
       report(reached, logs)
@@ -94,7 +89,7 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
           'could not read the chain; retrying',
         )
       }
-      report({ failures: progress.failures + 1, problem: error.message })
+      report({ problem: error.message })
     },
   }
 }

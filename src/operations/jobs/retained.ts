@@ -4,8 +4,6 @@ import type { Connection, Engine } from '#store/engine.ts'
 
 /** Rows that are deleted once they are old. */
 export interface Retained {
-  /** The operator's name for these rows. */
-  readonly rows: string
   readonly keepDays: number
   /** Most rows of a transaction. */
   readonly atOnce: Readonly<Record<Engine['dialect'], number>>

@@ -100,7 +100,6 @@ const DISABLED_MORE_SECONDS = 29 * DAY_SECONDS
 
 /** They ended with their key, or were disabled and left so. */
 export const RETAINED_WEBHOOKS: Retained = {
-  rows: 'webhooks that are disabled or have ended',
   keepDays: 1,
   atOnce: { sqlite: 500, postgres: 500 },
   async deletePage(connection, { beforeUnix, limit }) {

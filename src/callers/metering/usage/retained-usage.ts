@@ -13,17 +13,17 @@ const KEEP_WALLET_DAYS = 100
 
 /** Counters of calls, but not of days with paid calls, which the audit needs. A key's usage goes after its wallet's. */
 export const RETAINED_USAGE: readonly Retained[] = [
-  ofDays('free calls of addresses', KEEP_ADDRESS_DAYS, {
+  ofDays(KEEP_ADDRESS_DAYS, {
     table: sql`usage_days`,
     key: sql`bucket`,
     isOver: sql`paid = 0 and bucket not like 'wallet:%'`,
   }),
-  ofDays('free calls of wallets', KEEP_WALLET_DAYS, {
+  ofDays(KEEP_WALLET_DAYS, {
     table: sql`usage_days`,
     key: sql`bucket`,
     isOver: sql`paid = 0`,
   }),
-  ofDays('free calls of keys', KEEP_WALLET_DAYS, {
+  ofDays(KEEP_WALLET_DAYS, {
     table: sql`key_days`,
     key: sql`public_id`,
     isOver: sql`not exists (
@@ -40,9 +40,8 @@ interface Days {
   readonly isOver: Sql
 }
 
-function ofDays(rows: string, keepDays: number, { table, key, isOver }: Days): Retained {
+function ofDays(keepDays: number, { table, key, isOver }: Days): Retained {
   return {
-    rows,
     keepDays,
     atOnce: ROWS_PER_PAGE,
     async deletePage(connection, { beforeUnix, limit, place }) {

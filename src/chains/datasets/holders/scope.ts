@@ -59,5 +59,5 @@ export function whyUnknown(
     ) ?? chainsOf(status, asked).find(isIncomplete)?.chain
   if (missing !== undefined) return `The history of ${missing.name} is still being read.`
   if (areHoldersKnown(status, token, chain?.id)) return undefined
-  return `The balances of ${token.symbol} are unknown: its transfers do not explain what its contract says.`
+  return `The balances of ${token.symbol} are unknown: its transfers add up to a balance below zero.`
 }
