@@ -18,7 +18,7 @@ export const budget: Readonly<Record<string, number>> = {
   money: 6236,
   operations: 5170,
   route: 421,
-  serving: 8934,
+  serving: 8925,
   store: 2510,
   tests: 53717,
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseAddress, showAddress } from '#domain/address.ts'
 import type { PageColors } from '#domain/page-settings.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
@@ -11,7 +12,6 @@ import { assetPage, CONSOLE_FOLDER } from './assets.ts'
 import { cardPage } from './cards/card-page.ts'
 import { dollars, percent, short } from './chart/format.ts'
 import { chartPages } from './chart-pages.ts'
-import { loadFirstView } from './first-view.ts'
 import { fillShell, type Head, MARK } from './shell.ts'
 import { type Snapshot, sharedSnapshot } from './snapshot.ts'
 import { themeSheet } from './theme.ts'
@@ -201,9 +201,11 @@ function shellPage({ path, folder, snapshot, headOf, more }: ShellInput): Page {
 
 async function readTemplate(folder: string, path: string) {
   const template = await readFile(join(folder, 'index.html'), 'utf8')
-  const draw = await loadFirstView(folder)
+  // Built from `console/src/first-view.tsx`: the HTML that is seen before scripts arrive.
+  const { drawFirstView } = await import(pathToFileURL(join(folder, 'first-view.js')).href)
   const [, first = ''] = path.split('/')
-  return (head: Head, data: object) => fillShell(template, { head, data, view: draw(data, first) })
+  return (head: Head, data: object) =>
+    fillShell(template, { head, data, view: drawFirstView(data, first) })
 }
 
 function snapshotPage(snapshot: () => Promise<Snapshot>): Page {
