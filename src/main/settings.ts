@@ -93,7 +93,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
     'seconds to answer on, not ready, after SIGTERM, until proxies have noticed (default 0)',
   SEXTON_GUARD_PER_MINUTE:
     'requests per minute per address, after a burst of twice as many (default 3000)',
-  SEXTON_GUARD_MINT_PER_MINUTE: 'key requests and wrong signatures, likewise (default 15)',
+  SEXTON_GUARD_MINT_PER_MINUTE: 'key requests and wrong signatures, likewise (default 10)',
   SEXTON_GUARD_CLAIM_PER_MINUTE:
     'claims, top-ups, failed payments and, apart, gate reads, likewise (default 30)',
   SEXTON_WEBHOOK_PRIVATE:
@@ -156,7 +156,7 @@ export function readSettings(
     log: readLog(read, terminal.isTty && environment.NODE_ENV !== 'production'),
     guard: {
       general: guard('', 3_000),
-      mint: guard('MINT_', 15),
+      mint: guard('MINT_', 10),
       claim: guard('CLAIM_', 30),
     },
     settling: readSettling(read),

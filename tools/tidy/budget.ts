@@ -9,7 +9,7 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  callers: 3842,
+  callers: 3838,
   chains: 24082,
   domain: 446,
   ledger: 530,
@@ -20,7 +20,7 @@ export const budget: Readonly<Record<string, number>> = {
   route: 421,
   serving: 8925,
   store: 2510,
-  tests: 53717,
+  tests: 53712,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

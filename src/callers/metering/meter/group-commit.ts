@@ -8,11 +8,8 @@ export interface GroupCommitDeps<T> {
   readonly onCommit?: ((seconds: number) => void) | undefined
 }
 
-/** Larger batches cost more than a second commit. */
-const BATCH_MAX = 256
-
-/** Bounds what is decided before it is on disk. */
-const AHEAD_MAX = 4 * BATCH_MAX
+/** Requests decided and not yet on disk: what a commit of unknown outcome may leave charged. */
+const UNDER_WAY_MAX = 256
 
 /** More cannot be served within a request's time; includes requests waiting for the disk. */
 const WAITING_MAX = 20_000
@@ -51,8 +48,7 @@ export class GroupCommit<T> {
     while (this.#waiting.length > 0) {
       await this.#untilEnough()
       await new Promise((resolve) => setImmediate(resolve))
-      const batch = this.#waiting.slice(0, BATCH_MAX)
-      this.#waiting = this.#waiting.slice(batch.length)
+      const batch = this.#waiting.splice(0, UNDER_WAY_MAX - this.#underWay)
       await this.#untilCommitted(batch)
     }
     this.#isRunning = false
@@ -60,7 +56,7 @@ export class GroupCommit<T> {
 
   #isEnough(): boolean {
     if (this.#syncing === undefined) return true
-    return this.#underWay < AHEAD_MAX && this.#waiting.length >= this.#syncing.enough
+    return this.#underWay < UNDER_WAY_MAX && this.#waiting.length >= this.#syncing.enough
   }
 
   async #untilEnough(): Promise<void> {
