@@ -1,10 +1,10 @@
+import type { Readiness } from '#api/health-routes.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import { systemClock } from '#lib/time.ts'
 import { readReadiness } from '#operations/health/read-readiness.ts'
-import type { Readiness } from '#serving/api/health-routes.ts'
 import type { Engine } from '#store/engine.ts'
 
 /** The readiness of a process that shares the register; its accounts are in the same store. */

@@ -1,8 +1,8 @@
+import type { Readiness } from '#api/health-routes.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import type { LocalFile } from '#chains/ecosystem/ecosystems/local.ts'
 import { type ChainName, chainIds } from '#devnet/addresses.ts'
-import type { Readiness } from '#serving/api/health-routes.ts'
 import type { Engine } from '#store/engine.ts'
 import {
   type BlockPlan,

@@ -13,9 +13,9 @@ import { fundWallet, passBlocks, startX402World, type X402World } from '#test/x4
 
 /**
  * Lives through keys, payments and refusals on real chains and writes every body into
- * `src/serving/api/examples.json`: node tools/capture-examples.ts
+ * `src/api/examples.json`: node tools/capture-examples.ts
  */
-const FILE = join(import.meta.dirname, '../src/serving/api/examples.json')
+const FILE = join(import.meta.dirname, '../src/api/examples.json')
 
 /** The chains of the second service stand still, so that its gate closes soon. */
 const STALE_SECONDS = 5

@@ -46,7 +46,7 @@ test('npm run dev restarts the service after a change, and keeps the local chain
   await untilReady(1)
   const before = await nodes()
   const changedAtMs = performance.now()
-  await utimes(join(root, 'src/serving/api/pipeline.ts'), new Date(), new Date())
+  await utimes(join(root, 'src/api/pipeline.ts'), new Date(), new Date())
   await untilReady(2)
   const tookMs = performance.now() - changedAtMs
   assert.ok(tookMs < RESTART_MS_MAX, `${tookMs} ms`)

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { type Breach, describeBreaches } from './tidy/breach.ts'
 import { budgetBreaches } from './tidy/budget.ts'
 import { circleBreaches } from './tidy/circle-rule.ts'
-import { importFormBreaches, layerBreaches, siblingBreaches } from './tidy/layer-rules.ts'
+import { importFormBreaches, layerBreaches } from './tidy/layer-rules.ts'
 import { linkBreaches } from './tidy/link-rules.ts'
 import { nameBreaches } from './tidy/name-rules.ts'
 import { readTexts, readTree } from './tidy/read-tree.ts'
@@ -22,9 +22,8 @@ function holds(guarantee: string, breaches: readonly Breach[]): void {
   })
 }
 
-holds('a layer imports only the layers listed for it', layerBreaches(files))
-holds('datasets never import each other', siblingBreaches(files))
-holds('imports name their layer and their ending', importFormBreaches(files))
+holds('a room imports only rooms listed above it', layerBreaches(files))
+holds('imports name their room and their ending', importFormBreaches(files))
 holds('no imports run in a circle', circleBreaches(files))
 holds('no file is over 600 lines', fileSizeBreaches(byHand))
 holds('no folder has more lines than its budget', budgetBreaches(files))

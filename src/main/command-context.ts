@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { loadEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import type { Settings } from '#config.ts'
 import type { Clock } from '#lib/time.ts'
-import type { Settings } from './settings.ts'
 import { localFilePath } from './start/local-chains.ts'
 
 export interface CommandContext {

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import { type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
-import type { Settings } from './settings.ts'
+import type { Settings } from '#config.ts'
 
 /** Redacts the final bytes, so that no field, message or stack trace leaks a secret. */
 export function openLogger(settings: Settings['log'], output: Writable): Logger {

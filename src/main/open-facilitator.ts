@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { SettingsError } from '#config.ts'
 import { parseHash } from '#domain/address.ts'
 import {
   type EmbeddedDeps,
@@ -9,7 +10,6 @@ import type { Facilitator } from '#money/x402/facilitators/facilitator.ts'
 import { httpFacilitator } from '#money/x402/facilitators/http-facilitator.ts'
 import { listingOf } from './listing.ts'
 import { OFFERS } from './offered-amounts.ts'
-import { SettingsError } from './settings-error.ts'
 import { type SettlingFacts, settlingOf } from './settling.ts'
 
 type Deps = SettlingFacts &

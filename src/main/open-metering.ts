@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { batchLoader } from '#callers/metering/batch-loader.ts'
-import type { CallerRoutesDeps } from '#callers/metering/caller-routes.ts'
+import { batchLoader } from '#accounts/metering/batch-loader.ts'
+import type { CallerRoutesDeps } from '#accounts/metering/caller-routes.ts'
 import {
   type CreateMeteringDeps,
   createMetering,
   type Metering,
-} from '#callers/metering/create-metering.ts'
+} from '#accounts/metering/create-metering.ts'
+import type { CallCounts } from '#api/call-counts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import {
   type HoldingsDeps,
@@ -13,11 +14,10 @@ import {
   readShares,
   readTiers,
 } from '#chains/statistics/holdings.ts'
+import type { GuardSetting } from '#config.ts'
 import type { Address } from '#domain/address.ts'
-import type { CallCounts } from '#serving/api/call-counts.ts'
 import { watchKeys } from './revoked-keys.ts'
 import type { Service } from './service.ts'
-import type { GuardSetting } from './settings.ts'
 
 /** Who calls and what is charged, with what the routes of keys and usage need. */
 export type OpenMetering = Metering & CallerRoutesDeps

@@ -1,12 +1,12 @@
 import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { KeyChange } from '#callers/keys/authorise.ts'
-import { markRevoked } from '#callers/keys/key-store.ts'
+import type { KeyChange } from '#accounts/keys/authorise.ts'
+import { markRevoked } from '#accounts/keys/key-store.ts'
+import type { Settings } from '#config.ts'
 import type { Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
-import type { Settings } from './settings.ts'
 
 /** A public id per line, beside embedded accounts: older accounts put back must not revive these keys. */
 const FILE = 'revoked-keys.txt'

@@ -1,4 +1,4 @@
-import { type CallerRoutesDeps, callerRoutes } from '#callers/metering/caller-routes.ts'
+import { type CallerRoutesDeps, callerRoutes } from '#accounts/metering/caller-routes.ts'
 import type { DataDeps } from '#chains/datasets/data-route.ts'
 import { holderRoute } from '#chains/datasets/holders/ranking/holder-route.ts'
 import { holdersRoute } from '#chains/datasets/holders/ranking/holders-route.ts'

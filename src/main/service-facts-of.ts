@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { describeGate } from '#api/describe-service.ts'
+import type { ServiceFacts } from '#api/service-facts.ts'
 import { type Ecosystem, notConfigured, type Payment } from '#chains/ecosystem/ecosystem.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import { showAddress } from '#domain/address.ts'
@@ -6,8 +8,6 @@ import { toUsd } from '#domain/money.ts'
 import { tiers } from '#domain/tier.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { toDate } from '#lib/time.ts'
-import { describeGate } from '#serving/api/describe-service.ts'
-import type { ServiceFacts } from '#serving/api/service-facts.ts'
 
 export function serviceFactsOf(
   ecosystem: Ecosystem,

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { Settings } from '#config.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { type CommandContext, chosenEcosystem } from './command-context.ts'
-import type { Settings } from './settings.ts'
 import { noteRestore, openStores, reportMigrations, type Stores } from './stores.ts'
 
 /** What a process is composed of. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readSettings } from '#config.ts'
 import { PAYMENT } from '#test/x402/settling-harness.ts'
-import { readSettings } from './settings.ts'
 import { settlingOf } from './settling.ts'
 
 const URL = 'https://facilitator.example'

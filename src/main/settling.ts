@@ -1,6 +1,6 @@
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import type { Settings } from './settings.ts'
-import { SettingsError } from './settings-error.ts'
+import type { Settings } from '#config.ts'
+import { SettingsError } from '#config.ts'
 
 /** Who settles x402 payments. */
 export type Settling =

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { readSettings } from '#config.ts'
 import { sql } from '#store/sql.ts'
-import { readSettings } from './settings.ts'
 import { openStores } from './stores.ts'
 
 test('accounts that are gone beside a register that served are not begun anew unless asked for', async (context) => {

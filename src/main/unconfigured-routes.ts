@@ -1,6 +1,6 @@
+import type { UnconfiguredRoute } from '#api/create-api.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { refuse } from '#domain/refusal.ts'
-import type { UnconfiguredRoute } from '#serving/api/create-api.ts'
 
 export function unconfiguredRoutes(
   { payment, gate }: Pick<Ecosystem, 'payment' | 'gate'>,

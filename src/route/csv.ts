@@ -1,6 +1,6 @@
 import { stringify } from 'csv-stringify/sync'
 import { type TObject, Type } from 'typebox'
-import { JSON_TYPE, preferredType } from '#serving/http/accept.ts'
+import { JSON_TYPE, preferredType } from '#api/http/accept.ts'
 import { type Parameter, parsed } from './parameter.ts'
 import type { RequestFacts } from './route.ts'
 

@@ -1,8 +1,8 @@
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
+import { BROKEN_BODY } from '#api/http/json-body.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { type Refusal, type RefusalCode, type RefusalDetail, refuse } from '#domain/refusal.ts'
-import { BROKEN_BODY } from '#serving/http/json-body.ts'
 import type { Effective, Parameter, Parameters, Parsed, ValuesOf } from './parameter.ts'
 
 /** Lower-case names. */

@@ -6,7 +6,7 @@ import { Ajv2019 } from 'ajv/dist/2019.js'
 import { DockerfileParser } from 'dockerfile-ast'
 import { validate } from 'dockerfile-utils'
 import { parse } from 'yaml'
-import { VARIABLES } from '#main/settings.ts'
+import { VARIABLES } from '#config.ts'
 
 const FOLDER = join(import.meta.dirname, '../../deploy')
 const read = (path: string) => readFileSync(join(FOLDER, path), 'utf8')

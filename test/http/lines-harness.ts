@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
+import type { ApiDeps } from '#api/create-api.ts'
 import { answer } from '#route/route.ts'
-import type { ApiDeps } from '#serving/api/create-api.ts'
 import { GOOD_KEY, startHarness } from '#test/http/pipeline-harness.ts'
 
 export const get = (target = '/api/thing', more = '') =>

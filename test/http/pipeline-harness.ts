@@ -5,7 +5,9 @@ import {
   type Meter,
   MeteringUnavailable,
   type MeterState,
-} from '#callers/metering/meter/admission.ts'
+} from '#accounts/metering/meter/admission.ts'
+import { type ApiDeps, createApi } from '#api/create-api.ts'
+import type { HttpServer } from '#api/http/server.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { nextMidnight } from '#lib/time.ts'
@@ -17,8 +19,6 @@ import {
   type PaymentRequired,
   type Route,
 } from '#route/route.ts'
-import { type ApiDeps, createApi } from '#serving/api/create-api.ts'
-import type { HttpServer } from '#serving/http/server.ts'
 
 /** 2026-11-21T12:00:00Z */
 export const NOON_MS = 1_795_262_400_000

@@ -1,7 +1,7 @@
+import type { Check } from '#accounts/ledger/check.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { Deposit } from '#domain/deposit.ts'
-import type { Check } from '#ledger/check.ts'
 import type { Authorization } from '#money/x402/schemes/scheme.ts'
 import type { PaymentStatus, X402Payment } from '#money/x402/settling/x402-payment.ts'
 import { x402Checks } from '#money/x402/x402-checks.ts'

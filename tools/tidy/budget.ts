@@ -9,16 +9,17 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  callers: 3838,
+  accounts: 4368,
+  api: 4546,
   chains: 24082,
   domain: 446,
-  ledger: 530,
+  entry: 267,
   lib: 390,
-  main: 2665,
+  main: 2391,
   money: 6236,
   operations: 5170,
   route: 421,
-  serving: 8925,
+  serving: 4379,
   store: 2510,
   tests: 53712,
 }
@@ -38,7 +39,8 @@ function countLines(files: readonly SourceFile[]): Map<string, number> {
   for (const file of files) {
     const [top = '', folder = ''] = file.path.split('/')
     if (top !== 'src' && top !== 'test') continue
-    const room = top === 'test' || isTest(file) ? 'tests' : folder
+    const inSource = folder.endsWith('.ts') ? 'entry' : folder
+    const room = top === 'test' || isTest(file) ? 'tests' : inSource
     counts.set(room, (counts.get(room) ?? 0) + file.code.split('\n').length - 1)
   }
   return counts

@@ -1,200 +1,85 @@
 import { basename } from 'node:path'
 
 /**
- * Rooms below `src/`, grouped by what a person looks for: a wing is a folder of rooms. Rooms of no
- * wing are folders of `src/` itself.
+ * Rooms from the lowest to the highest: each imports only itself and those listed above it. A folder
+ * inside a room of this list may be a room of its own; the longest folder counts. Tests, and what they share, may import any.
  */
-export const wings: Readonly<Record<string, readonly string[]>> = {
-  chains: ['ecosystem', 'chain', 'indexer', 'datasets', 'statistics'],
-  callers: ['keys', 'metering'],
-  money: ['payments', 'x402'],
-  serving: ['http', 'api', 'stream', 'webhooks', 'site'],
-  operations: ['jobs', 'health', 'audit', 'upkeep', 'backup', 'setup', 'cli'],
-}
-
-/**
- * The house: each room is a layer, and beside it stand the layers that it may import, all of them
- * further up. `lib` and `domain` are open to every layer but `lib`, which stands alone.
- * The list is strict: that a neighbour may import a layer gives no right to it.
- * Tests (`*.test.ts`) may import any layer.
- */
-export const house: Readonly<Record<string, readonly string[] | 'everything'>> = {
-  lib: [],
-  domain: [],
-  ecosystem: [],
-  store: [],
-  chain: [],
-  http: [],
-  route: ['http'],
-  jobs: ['store'],
-  ledger: ['store'],
-  indexer: ['chain', 'jobs', 'store', 'ecosystem'],
-  keys: ['ledger', 'store', 'http', 'route'],
-  payments: ['keys', 'ledger', 'chain', 'jobs', 'store', 'ecosystem', 'http', 'route'],
-  metering: ['keys', 'ledger', 'jobs', 'store', 'http', 'route'],
-  x402: [
-    'metering',
-    'payments',
-    'keys',
-    'ledger',
-    'chain',
-    'jobs',
-    'store',
-    'ecosystem',
-    'http',
-    'route',
-  ],
-  datasets: ['indexer', 'chain', 'jobs', 'store', 'ecosystem', 'http', 'route'],
-  stream: ['datasets', 'indexer', 'store', 'ecosystem', 'http', 'route'],
-  webhooks: [
-    'stream',
-    'metering',
-    'keys',
-    'datasets',
-    'indexer',
-    'ledger',
-    'jobs',
-    'store',
-    'ecosystem',
-    'http',
-    'route',
-  ],
-  statistics: ['datasets', 'indexer', 'store', 'ecosystem', 'http', 'route'],
-  api: ['statistics', 'datasets', 'metering', 'keys', 'payments', 'http', 'route'],
-  site: ['api', 'http', 'route'],
-  health: [
-    'api',
-    'statistics',
-    'webhooks',
-    'datasets',
-    'x402',
-    'payments',
-    'indexer',
-    'ledger',
-    'chain',
-    'jobs',
-    'store',
-    'ecosystem',
-  ],
-  main: [
-    'health',
-    'site',
-    'api',
-    'statistics',
-    'stream',
-    'webhooks',
-    'datasets',
-    'metering',
-    'keys',
-    'x402',
-    'payments',
-    'indexer',
-    'ledger',
-    'chain',
-    'jobs',
-    'store',
-    'ecosystem',
-    'http',
-    'route',
-    'devnet',
-  ],
-  upkeep: ['main', 'keys', 'ledger', 'jobs', 'store'],
-  audit: [
-    'upkeep',
-    'main',
-    'statistics',
-    'webhooks',
-    'datasets',
-    'metering',
-    'keys',
-    'x402',
-    'payments',
-    'indexer',
-    'ledger',
-    'chain',
-    'jobs',
-    'store',
-    'ecosystem',
-  ],
-  backup: ['audit', 'upkeep', 'main', 'store'],
-  setup: ['main', 'datasets', 'indexer', 'chain', 'store', 'ecosystem'],
-  cli: 'everything',
-
-  client: [],
-  console: ['site'],
-  contracts: [],
-  devnet: ['ecosystem', 'contracts'],
-  examples: [],
-  test: 'everything',
-  tools: 'everything',
-}
-
-/** Layers that import nothing at all. */
-const alone: readonly string[] = ['lib']
-const openToAll: readonly string[] = ['lib', 'domain']
-/** Layers outside `src/`, each a folder at the top. */
-const topFolders: readonly string[] = [
+export const rooms: readonly string[] = [
+  'src/lib',
+  'src/domain',
+  'src/config',
+  'src/store',
+  'contracts',
+  'src/chains/ecosystem',
+  'src/context',
+  'src/api/http',
+  'src/route',
+  'src/operations/jobs',
+  'src/chains/chain',
+  'src/chains/indexer',
+  'src/chains/datasets',
+  'src/chains/statistics',
+  'src/accounts/ledger',
+  'src/accounts/keys',
+  'src/accounts/metering',
+  'src/money/payments',
+  'src/money/x402',
+  'src/serving/stream',
+  'src/serving/webhooks',
+  'src/api',
+  'src/serving/site',
+  'src/operations/health',
+  'devnet',
+  'src/main',
+  'src/operations/upkeep',
+  'src/operations/audit',
+  'src/operations/backup',
+  'src/operations/setup',
+  'src/operations/cli',
   'client',
   'console',
-  'contracts',
-  'devnet',
   'examples',
   'test',
   'tools',
 ]
 
-/** A kind of event is one folder of `src/chains/kinds/`: each of its files belongs to a layer. */
-const kindFileLayers: Readonly<Record<string, string>> = {
-  'kind.ts': 'ecosystem',
-  'kinds.ts': 'ecosystem',
-  'known-events.ts': 'ecosystem',
-  'repeated-burns.ts': 'ecosystem',
-  'card.ts': 'site',
-  'cards.ts': 'site',
+/** Folders outside `src/` that an import names with `#`. */
+const topFolders = rooms.filter((room) => !room.includes('/'))
+
+/** A kind of event is one folder of `src/chains/kinds/`: each of its files belongs to a room. */
+const kindFileRooms: Readonly<Record<string, string>> = {
+  'kind.ts': 'src/chains/ecosystem',
+  'kinds.ts': 'src/chains/ecosystem',
+  'known-events.ts': 'src/chains/ecosystem',
+  'repeated-burns.ts': 'src/chains/ecosystem',
+  'card.ts': 'src/serving/site',
+  'cards.ts': 'src/serving/site',
 }
 
-/** What a layer may import besides itself, in words for the mend. */
-export function allowedImports(layer: string): readonly string[] | 'everything' {
-  const listed = house[layer] ?? []
-  if (listed === 'everything' || alone.includes(layer)) return listed
-  const open = openToAll.filter((each) => each !== layer)
-  return layer === 'domain' ? ['lib'] : [...open, ...listed]
-}
-
-/** Whether a file of layer `from`, which is no test, may import a file of layer `to`. */
+/** Whether a file of room `from`, which is no test, may import a file of room `to`. */
 export function mayImport(from: string, to: string): boolean {
-  const allowed = allowedImports(from)
-  return from === to || allowed === 'everything' || allowed.includes(to)
+  return from === 'test' || rooms.indexOf(to) <= rooms.indexOf(from)
 }
 
 /**
- * Layer of a path from the project's root, with `/` between its parts: the room below `src/`,
- * or a top folder. Undefined for files of no layer, such as `package.json`.
+ * Room of a path from the project's root, with `/` between its parts. A file of `src/` itself is a room of its own.
+ * Undefined for files of no room, such as `package.json`.
  */
-export function layerOf(path: string): string | undefined {
-  const [top = '', ...below] = path.split('/').slice(0, -1)
-  if (path.startsWith('src/chains/kinds/')) return kindFileLayers[basename(path)] ?? 'datasets'
-  if (top === 'src') return roomOf(below)
-  return topFolders.includes(top) ? top : undefined
-}
-
-/** A folder that is no room keeps its whole name, which the house does not list. */
-function roomOf([first = 'src', second]: readonly string[]): string {
-  const rooms = wings[first]
-  if (rooms === undefined) return inAWing(first) ? `src/${first}` : first
-  return second !== undefined && rooms.includes(second) ? second : [first, second].join('/')
-}
-
-function inAWing(room: string): boolean {
-  return Object.values(wings).some((rooms) => rooms.includes(room))
+export function roomOf(path: string): string | undefined {
+  if (path.startsWith('src/chains/kinds/'))
+    return kindFileRooms[basename(path)] ?? 'src/chains/datasets'
+  const folders = rooms.filter(
+    (room) => path.startsWith(`${room}/`) || path.replace('.test.', '.') === `${room}.ts`,
+  )
+  const longest = folders.toSorted((a, b) => b.length - a.length)[0]
+  return longest ?? (path.startsWith('src/') ? path : undefined)
 }
 
 /** Path from the root that an import of the project's own files means, or undefined for packages. */
 export function resolveImport(fromPath: string, specifier: string): string | undefined {
   if (specifier.startsWith('#')) {
     const path = specifier.slice(1)
-    const isTop = topFolders.includes(path.split('/')[0] ?? '')
-    return isTop ? path : `src/${path}`
+    return topFolders.includes(path.split('/')[0] ?? '') ? path : `src/${path}`
   }
   if (!specifier.startsWith('.')) return undefined
   return new URL(specifier, `file:///${fromPath}`).pathname.slice(1)

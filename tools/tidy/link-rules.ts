@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { anchorOf } from '#serving/api/markdown-page.ts'
+import { anchorOf } from '#api/markdown-page.ts'
 import type { Breach } from './breach.ts'
 import { lineAt } from './source-file.ts'
 

@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import { describeBreaches } from './breach.ts'
 import { budget, budgetBreaches } from './budget.ts'
 import { circleBreaches } from './circle-rule.ts'
-import { allowedImports, house, mayImport, wings } from './house.ts'
-import { importFormBreaches, layerBreaches, siblingBreaches } from './layer-rules.ts'
+import { importFormBreaches, layerBreaches } from './layer-rules.ts'
 import { nameBreaches } from './name-rules.ts'
 import { fileSizeBreaches } from './size-rules.ts'
 import { sourceFile } from './source-file.ts'
@@ -14,98 +13,43 @@ const importing = (path: string, ...specifiers: string[]) =>
 
 const layersOf = (path: string, specifier: string) => layerBreaches([importing(path, specifier)])
 
-test('a layer that imports one not listed is told, with file, line and what it may import', () => {
+test('a room that imports one below its own is told, with file and line', () => {
   const [breach, ...more] = layerBreaches([
-    importing('src/ledger/entry.ts', '#lib/time.ts', '#store/sql.ts', '#callers/keys/mint.ts'),
+    importing(
+      'src/accounts/ledger/entry.ts',
+      '#lib/time.ts',
+      '#store/sql.ts',
+      '#accounts/keys/mint.ts',
+    ),
   ])
   assert.equal(more.length, 0)
   assert.equal(breach?.line, 3)
   const words = describeBreaches(breach === undefined ? [] : [breach])
-  assert.match(words, /^src\/ledger\/entry\.ts:3 {2}ledger must not import keys/)
-  assert.match(words, /may import lib, domain, store/)
+  assert.match(
+    words,
+    /^src\/accounts\/ledger\/entry\.ts:3 {2}src\/accounts\/ledger must not import/,
+  )
 })
 
-test('what a neighbour may import gives no right to it', () => {
-  assert.equal(layersOf('src/serving/api/stats.ts', '#chains/kinds/burns/queries.ts').length, 0)
-  assert.equal(layersOf('src/serving/api/stats.ts', '#store/sql.ts').length, 1)
-})
-
-test('lib imports nothing, domain only lib', () => {
+test('a room imports those above it, and lib nothing', () => {
+  assert.equal(layersOf('src/api/stats.ts', '#chains/kinds/burns/queries.ts').length, 0)
+  assert.equal(layersOf('src/store/engine.ts', '#domain/chain.ts').length, 0)
   assert.equal(layersOf('src/lib/time.ts', '#domain/chain.ts').length, 1)
-  assert.equal(layersOf('src/domain/chain.ts', '#lib/assert.ts').length, 0)
-  assert.equal(layersOf('src/domain/chain.ts', '#store/sql.ts').length, 1)
-})
-
-test('only what stands below main imports it, and only the command line and what copies stores the audit', () => {
-  for (const layer of Object.keys(house)) {
-    const above = ['cli', 'backup', 'audit', 'test', 'tools']
-    const others = ['setup', 'upkeep', 'main']
-    assert.equal(mayImport(layer, 'main'), [...above, ...others].includes(layer), layer)
-    assert.equal(mayImport(layer, 'audit'), above.includes(layer), layer)
-  }
-})
-
-test('source files import no tests, tools or local chains, but for the command line and main', () => {
-  assert.equal(layersOf('src/store/engine.ts', '#test/postgres.ts').length, 1)
-  assert.equal(layersOf('src/store/engine.ts', '../../tools/check.ts').length, 1)
   assert.equal(layersOf('src/chains/indexer/status.ts', '#devnet/rpc.ts').length, 1)
-  assert.equal(layersOf('src/operations/cli/devnet.ts', '#devnet/rpc.ts').length, 0)
-  assert.equal(layersOf('devnet/deploy.ts', '#contracts/compile.ts').length, 0)
-  assert.equal(layersOf('devnet/deploy.ts', '#store/sql.ts').length, 1)
+  assert.equal(layersOf('src/store/engine.ts', '../../tools/check.ts').length, 1)
 })
 
-test('a test may import any layer', () => {
+test('a test may import any room', () => {
   assert.equal(layersOf('src/lib/time.test.ts', '#main/compose.ts').length, 0)
 })
 
-test('every layer in the table names layers of the table', () => {
-  for (const layer of Object.keys(house)) {
-    const allowed = allowedImports(layer)
-    if (allowed === 'everything') continue
-    for (const each of allowed) assert.ok(each in house, `${layer} → ${each}`)
-  }
-})
-
-test('the table runs from the lowest layer to the highest, so that layers import in no circle', () => {
-  const names = Object.keys(house)
-  const whole = ['cli', 'test', 'tools']
-  for (const [index, layer] of names.entries()) {
-    const allowed = allowedImports(layer)
-    assert.equal(allowed === 'everything', whole.includes(layer), layer)
-    if (allowed === 'everything') continue
-    const below = allowed.filter((each) => each !== 'devnet' && names.indexOf(each) > index)
-    assert.deepEqual(below, [], layer)
-  }
-})
-
-test('a room is in the one wing that lists it', () => {
-  const rooms = Object.values(wings).flat()
-  assert.equal(new Set(rooms).size, rooms.length)
-  for (const room of rooms) assert.ok(room in house, room)
-  for (const path of ['src/keys/mint.ts', 'src/money/keys/mint.ts', 'src/money/mint.ts'])
-    assert.equal(layersOf(path, '#lib/time.ts').length, 1, path)
-})
-
-test('a folder that is no layer is told', () => {
+test('a folder that is no room is told', () => {
   assert.equal(layersOf('src/services/burns.ts', '#lib/time.ts').length, 1)
-  assert.equal(layersOf('src/loose.ts', 'node:fs')[0]?.rule, 'src is no layer of the house')
 })
 
-test('a dataset that imports its sibling is told, types too', () => {
-  const text = `import type {\n  Row,\n} from '../dividends/tables.ts'\n`
-  const [breach] = siblingBreaches([sourceFile('src/chains/datasets/burns/queries.ts', text)])
-  assert.equal(breach?.line, 3)
-  const own = importing(
-    'src/chains/datasets/burns/queries.ts',
-    './tables.ts',
-    '#chains/kinds/burns/a.ts',
-  )
-  assert.equal(siblingBreaches([own]).length, 0)
-})
-
-test('imports across layers without # and imports without an ending are told', () => {
+test('imports across rooms without # and imports without an ending are told', () => {
   const file = importing(
-    'src/serving/http/route.ts',
+    'src/api/http/route.ts',
     '../../lib/time.ts',
     '#lib/time',
     './server',
@@ -185,12 +129,12 @@ test('names that are not kebab-case, say nothing or carry a version are told', (
     'src/helpers/day.ts',
     'src/lib/key-manager.ts',
     'src/lib/misc.ts',
-    'src/serving/api/keys-v2.ts',
+    'src/api/keys-v2.ts',
   ]
   for (const path of [...bad, ...worse]) assert.equal(nameBreaches([path]).length, 1, path)
   const good = [
     'src/lib/stored-integer.ts',
-    'src/callers/keys/401.test.ts',
+    'src/accounts/keys/401.test.ts',
     'src/chains/chain/eip191.ts',
   ]
   assert.deepEqual(nameBreaches([...good, 'src/chains/datasets/prices/uniswap-v2.ts']), [])

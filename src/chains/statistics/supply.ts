@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { JSON_TYPE, preferredType, TEXT_TYPE } from '#api/http/accept.ts'
 import type { DataDeps } from '#chains/datasets/data-route.ts'
 import { circulatingOf, readTotalSupply, totalSupplyOf } from '#chains/datasets/holders/queries.ts'
 import {
@@ -17,7 +18,6 @@ import { named } from '#lib/schema.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Effective } from '#route/parameter.ts'
 import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
-import { JSON_TYPE, preferredType, TEXT_TYPE } from '#serving/http/accept.ts'
 
 const FIGURES = {
   total: { of: totalSupplyOf, what: 'Total supply: everything minted and not burned' },

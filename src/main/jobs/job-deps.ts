@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { Settings } from '#config.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Leader } from '#operations/jobs/leader.ts'
-import type { Settings } from '../settings.ts'
 import type { Stores } from '../stores.ts'
 
 /** What the jobs work with. */

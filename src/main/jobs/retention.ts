@@ -1,4 +1,4 @@
-import { RETAINED_USAGE } from '#callers/metering/usage/retained-usage.ts'
+import { RETAINED_USAGE } from '#accounts/metering/usage/retained-usage.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { RETAINED_CLAIMS } from '#money/payments/retained-claims.ts'
 import { RETAINED_PAYMENTS } from '#money/x402/retained-payments.ts'

@@ -1,6 +1,6 @@
 import { readIndexStatus } from '#chains/indexer/status.ts'
+import type { Settings } from '#config.ts'
 import type { Job, OpenJob } from '#operations/jobs/run-jobs.ts'
-import type { Settings } from '../settings.ts'
 import { type SettlingFacts, settlingOf } from '../settling.ts'
 import { createAnomalyReport } from '../start/report-mappings.ts'
 import type { JobDeps } from './job-deps.ts'

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { readSettings } from '#config.ts'
 import type { JobRuns } from '#operations/jobs/run-jobs.ts'
 import type { Engine } from '#store/engine.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
-import { readSettings } from '../settings.ts'
 import { accountsMigrations } from '../stores.ts'
 import { leadJobs } from './lead-jobs.ts'
 

@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import localEcosystem, { onChains } from '#chains/ecosystem/ecosystems/local.ts'
+import type { Settings } from '#config.ts'
 import type { Devnet, Ports } from '#devnet/start-devnet.ts'
 import { freePort } from '#lib/free-port.ts'
-import type { Settings } from '../settings.ts'
 
 export interface LocalChains {
   /** The file with the ports in use. */

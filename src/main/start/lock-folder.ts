@@ -4,7 +4,7 @@ import { mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SettingsError } from '../settings-error.ts'
+import { SettingsError } from '#config.ts'
 
 /**
  * Allows one `start` per folder of embedded stores or local chains. The system releases a socket however the process dies. Throws

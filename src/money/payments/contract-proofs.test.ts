@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createFailureGuard } from '#callers/metering/abuse-guard.ts'
+import { createFailureGuard } from '#accounts/metering/abuse-guard.ts'
 import type { WalletNode } from '#chains/chain/contract-signature.ts'
 import { NodeRefusal } from '#chains/chain/node-refusal.ts'
 import { isRefusal } from '#domain/refusal.ts'

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
-import { lockSuccessor, publicIdsOf } from '#callers/keys/key-store.ts'
-import type { Address, Hash } from '#domain/address.ts'
-import type { Deposit } from '#domain/deposit.ts'
-import type { MicroUsd } from '#domain/money.ts'
+import { lockSuccessor, publicIdsOf } from '#accounts/keys/key-store.ts'
 import {
   chainInAccount,
   isPrepaid,
   keyAccount,
   keyOfAccount,
   receivableAccount,
-} from '#ledger/account.ts'
-import { lockBalance, readBalances } from '#ledger/balance.ts'
-import { type Posting, post, readPostings } from '#ledger/post.ts'
+} from '#accounts/ledger/account.ts'
+import { lockBalance, readBalances } from '#accounts/ledger/balance.ts'
+import { type Posting, post, readPostings } from '#accounts/ledger/post.ts'
+import type { Address, Hash } from '#domain/address.ts'
+import type { Deposit } from '#domain/deposit.ts'
+import type { MicroUsd } from '#domain/money.ts'
 import { lesser } from '#lib/lesser.ts'
 import type { Connection } from '#store/engine.ts'
 import { codecOf, column, type RowOf } from '#store/row.ts'

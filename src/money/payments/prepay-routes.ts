@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { findKey } from '#callers/keys/key-store.ts'
+import { findKey } from '#accounts/keys/key-store.ts'
 import { type Hash, parseAddress, parseHash } from '#domain/address.ts'
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'

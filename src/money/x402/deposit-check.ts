@@ -1,5 +1,5 @@
+import { type Check, DIFFERENCES_MAX, type LedgerDifference } from '#accounts/ledger/check.ts'
 import type { Deposit } from '#domain/deposit.ts'
-import { type Check, DIFFERENCES_MAX, type LedgerDifference } from '#ledger/check.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { liveCreditsOf } from '#money/payments/credit.ts'
 import type { DepositIndex } from '#money/payments/deposit.ts'

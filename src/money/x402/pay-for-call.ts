@@ -1,5 +1,5 @@
-import type { Admission } from '#callers/metering/meter/admission.ts'
-import { admitCredited } from '#callers/metering/meter/admit-credited.ts'
+import type { Admission } from '#accounts/metering/meter/admission.ts'
+import { admitCredited } from '#accounts/metering/meter/admit-credited.ts'
 import type { Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { FailureGuard } from '#domain/refusal.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { findKey } from '#callers/keys/key-store.ts'
+import { findKey } from '#accounts/keys/key-store.ts'
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { bucketAccount, keyAccount } from '#ledger/account.ts'
-import { type Entry, post } from '#ledger/post.ts'
+import { bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
+import { type Entry, post } from '#accounts/ledger/post.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'

@@ -1,4 +1,4 @@
-import { type Check, DIFFERENCES_MAX, queryCheck } from '#ledger/check.ts'
+import { type Check, DIFFERENCES_MAX, queryCheck } from '#accounts/ledger/check.ts'
 import { sql } from '#store/sql.ts'
 
 /** A move stays within a wallet, by rotation or message. */

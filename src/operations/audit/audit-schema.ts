@@ -1,4 +1,4 @@
-import { type Check, DIFFERENCES_MAX } from '#ledger/check.ts'
+import { type Check, DIFFERENCES_MAX } from '#accounts/ledger/check.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { dialectOf, type StoreState } from '#store/dialects.ts'
 import type { Engine, Migration, Row } from '#store/engine.ts'

@@ -1,4 +1,4 @@
-import type { Check } from '#ledger/check.ts'
+import type { Check } from '#accounts/ledger/check.ts'
 import type { Dialect } from '#store/dialect.ts'
 import { dialectOf } from '#store/dialects.ts'
 import type { Connection, Engine } from '#store/engine.ts'

@@ -1,9 +1,9 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
+import { SettingsError } from '#config.ts'
 import { toIso, unixNow } from '#lib/time.ts'
 import type { CommandContext } from '#main/command-context.ts'
-import { SettingsError } from '#main/settings-error.ts'
 import { storeFile } from '#main/store-file.ts'
 import type { Report } from '#operations/upkeep/report.ts'
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
+import type { Reading } from '#config.ts'
 import { type Address, parseAddress } from '#domain/address.ts'
-import type { Reading } from '#main/variable.ts'
 import { parsed, runUpkeep, type UpkeepOptions, upkeepCommand } from './run-upkeep.ts'
 
 const KEYS = `

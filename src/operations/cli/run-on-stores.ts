@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { Command } from 'commander'
+import { readSettings } from '#config.ts'
 import { systemClock } from '#lib/time.ts'
 import type { CommandContext, ExitCode } from '#main/command-context.ts'
 import { openLogger } from '#main/logger.ts'
-import { readSettings } from '#main/settings.ts'
 import { createProgress } from './progress.ts'
 
 type Overrides = Readonly<Record<string, string | undefined>>

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import type { Reading } from '#config.ts'
 import type { CommandContext, ExitCode } from '#main/command-context.ts'
-import type { Reading } from '#main/variable.ts'
 import type { Report } from '#operations/upkeep/report.ts'
 import { describeFailure } from './describe-failure.ts'
 import { runOnStores, type StoreOptions, storeCommand } from './run-on-stores.ts'

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { Command, CommanderError } from 'commander'
-import { VARIABLES } from '#main/settings.ts'
+import { VARIABLES } from '#config.ts'
 import { VERSION } from '#main/version.ts'
 import { describeFailure } from './describe-failure.ts'
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { parseNumber } from '#main/variable.ts'
+import { parseNumber } from '#config.ts'
 import { OWNERS, type Owners } from '#operations/upkeep/usage/read-usage.ts'
 import { runUsage } from '#operations/upkeep/usage/run-usage.ts'
 import { parsed, runUpkeep, type UpkeepOptions, upkeepCommand } from './run-upkeep.ts'

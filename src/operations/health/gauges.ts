@@ -1,6 +1,6 @@
+import type { Readiness } from '#api/health-routes.ts'
+import type { GaugeReading } from '#api/metrics.ts'
 import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
-import type { Readiness } from '#serving/api/health-routes.ts'
-import type { GaugeReading } from '#serving/api/metrics.ts'
 import type { Engine } from '#store/engine.ts'
 import {
   anomalyGauge,

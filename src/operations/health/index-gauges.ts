@@ -1,3 +1,4 @@
+import type { GaugeReading } from '#api/metrics.ts'
 import type { EndpointStatus } from '#chains/chain/chain-source.ts'
 import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
@@ -6,7 +7,6 @@ import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { readStalls } from '#chains/indexer/stalled-chains.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
-import type { GaugeReading } from '#serving/api/metrics.ts'
 import type { Engine } from '#store/engine.ts'
 import type { IndexProgress } from './index-progress.ts'
 

@@ -1,5 +1,5 @@
+import type { GaugeReading } from '#api/metrics.ts'
 import { type Job, type JobRuns, type JobState, readJobStates } from '#operations/jobs/run-jobs.ts'
-import type { GaugeReading } from '#serving/api/metrics.ts'
 
 /** What this process does as a leader. */
 export interface Leading {

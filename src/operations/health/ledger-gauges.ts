@@ -1,6 +1,6 @@
-import { type LedgerSums, sumLedger } from '#ledger/sum-ledger.ts'
+import { type LedgerSums, sumLedger } from '#accounts/ledger/sum-ledger.ts'
+import type { GaugeReading } from '#api/metrics.ts'
 import type { Clock } from '#lib/time.ts'
-import type { GaugeReading } from '#serving/api/metrics.ts'
 import type { Engine } from '#store/engine.ts'
 
 /** The sums read every posting, so scrapes share a result. */

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Readiness } from '#serving/api/health-routes.ts'
-import type { Metrics } from '#serving/api/metrics.ts'
+import type { Readiness } from '#api/health-routes.ts'
+import type { Metrics } from '#api/metrics.ts'
 
 export interface MetricsServer {
   readonly port: number

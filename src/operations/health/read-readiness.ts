@@ -1,3 +1,4 @@
+import type { Readiness } from '#api/health-routes.ts'
 import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
 import { reindexingOf } from '#chains/datasets/reindexing.ts'
 import { areHoldersKnown, nameUnknown } from '#chains/datasets/unknown.ts'
@@ -17,7 +18,6 @@ import {
 import { type ImpossibleBurns, impossibleBurns } from '#chains/statistics/impossible-burns.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { toIso, unixNow } from '#lib/time.ts'
-import type { Readiness } from '#serving/api/health-routes.ts'
 import type { Connection } from '#store/engine.ts'
 import type { IndexGaugeDeps } from './index-gauges.ts'
 import { barOf } from './index-progress.ts'

@@ -1,8 +1,8 @@
+import type { MetaDeps } from '#api/meta-route.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
-import type { MetaDeps } from '#serving/api/meta-route.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 
 type Findings = Awaited<ReturnType<MetaDeps['findings']>>

@@ -1,9 +1,9 @@
+import type { GaugeReading } from '#api/metrics.ts'
 import { type Clock, startOfDay, unixNow } from '#lib/time.ts'
 import { type FacilitatorReadiness, readPublished } from '#money/x402/facilitators/readiness.ts'
 import { gasOfDay } from '#money/x402/settling/gas-days.ts'
 import { countOpenPayments } from '#money/x402/settling/payment-store.ts'
 import type { SettlingRpc } from '#money/x402/settling/settling-rpc.ts'
-import type { GaugeReading } from '#serving/api/metrics.ts'
 import type { Engine } from '#store/engine.ts'
 
 export interface SettlingGaugeDeps {

@@ -1,5 +1,5 @@
 import type { Problem } from '#chains/ecosystem/problem.ts'
-import type { Settings } from '#main/settings.ts'
+import type { Settings } from '#config.ts'
 import { openStore } from '#main/stores.ts'
 import { StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import type { Settings } from '#main/settings.ts'
-import { SettingsError } from '#main/settings-error.ts'
+import type { Settings } from '#config.ts'
+import { SettingsError } from '#config.ts'
 import { storeFile } from '#main/store-file.ts'
 import { migrateStore, openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'

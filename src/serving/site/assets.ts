@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { acceptsCoding } from '#api/http/accept.ts'
+import type { Page } from '#api/outside-routes.ts'
 import { refuse } from '#domain/refusal.ts'
 import { PACKAGE_ROOT } from '#lib/package-root.ts'
-import type { Page } from '#serving/api/outside-routes.ts'
-import { acceptsCoding } from '#serving/http/accept.ts'
 
 export const CONSOLE_FOLDER = join(PACKAGE_ROOT, 'dist/console')
 

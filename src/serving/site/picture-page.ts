@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
+import { matchesEtag } from '#api/http/etag.ts'
+import type { Incoming, Outgoing } from '#api/http/exchange.ts'
+import type { Page } from '#api/outside-routes.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { type Clock, MINUTE_MS } from '#lib/time.ts'
 import { TtlCache } from '#lib/ttl-cache.ts'
 import { AskRefused } from '#route/ask-routes.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { parseParameters, type Route } from '#route/route.ts'
-import type { Page } from '#serving/api/outside-routes.ts'
-import { matchesEtag } from '#serving/http/etag.ts'
-import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
 
 interface Drawn {
   readonly body: string | Buffer

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { acceptsCoding } from '#serving/http/accept.ts'
-import { matchesEtag } from '#serving/http/etag.ts'
-import type { Incoming, Outgoing } from '#serving/http/exchange.ts'
+import { acceptsCoding } from '#api/http/accept.ts'
+import { matchesEtag } from '#api/http/etag.ts'
+import type { Incoming, Outgoing } from '#api/http/exchange.ts'
 
 export interface Source {
   /** Made anew when the text changes. */

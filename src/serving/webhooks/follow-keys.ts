@@ -1,4 +1,4 @@
-import { type Key, newestKeys } from '#callers/keys/key-store.ts'
+import { type Key, newestKeys } from '#accounts/keys/key-store.ts'
 import type { Engine } from '#store/engine.ts'
 import type { Webhook } from './webhook.ts'
 import { changeWebhook } from './webhook-store.ts'

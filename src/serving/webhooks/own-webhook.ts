@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { rotationsOf } from '#callers/keys/key-store.ts'
+import { rotationsOf } from '#accounts/keys/key-store.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'

@@ -65,7 +65,7 @@ async function installLine(line: string): Promise<string> {
     schema: 'ponder.schema.ts',
     config: 'ponder.config.ts',
     handlers: 'src/index.ts',
-    api: 'src/serving/api/index.ts',
+    api: 'src/api/index.ts',
   }
   for (const [from, to] of Object.entries(files))
     await cp(join(import.meta.dirname, 'rivals', `ponder-${from}.mjs`), join(folder, to))

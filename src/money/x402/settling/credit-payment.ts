@@ -1,5 +1,5 @@
-import { lockSuccessor } from '#callers/keys/key-store.ts'
-import { bucketAccount, keyAccount } from '#ledger/account.ts'
+import { lockSuccessor } from '#accounts/keys/key-store.ts'
+import { bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
 import { unixNow } from '#lib/time.ts'
 import { creditDeposit } from '#money/payments/credit.ts'
 import type { Connection } from '#store/engine.ts'

@@ -1,4 +1,4 @@
-import { findKey, markRevoked } from '#callers/keys/key-store.ts'
+import { findKey, markRevoked } from '#accounts/keys/key-store.ts'
 import type { Connection } from '#store/engine.ts'
 import { UpkeepError } from '../report.ts'
 

@@ -1,0 +1,231 @@
+import { restoredSince } from '#accounts/ledger/restored-since.ts'
+import type { Address } from '#domain/address.ts'
+import type { KeyLimits } from '#domain/key-limits.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Connection, Engine, Row } from '#store/engine.ts'
+import { codecOf, column, type RowOf } from '#store/row.ts'
+import { inNames, join, type Sql, sql } from '#store/sql.ts'
+import { limitsText, parseLimits } from './limits.ts'
+import { usableFromMs } from './message.ts'
+import { padded } from './padded.ts'
+import { type NewSecret, newSecret, type SecretDeps } from './secret.ts'
+import type { SignedMessage } from './signed-message.ts'
+
+const keys = codecOf({
+  publicId: column.text,
+  wallet: column.hex,
+  label: column.textOrNull,
+  createdUnix: column.integer,
+  revokedUnix: column.integerOrNull,
+  /** Its calls are the wallet's minus those of the other keys. */
+  isFirst: column.flag,
+  limits: (row, name) => parseLimits(column.textOrNull(row, name)),
+})
+
+export type Key = RowOf<typeof keys>
+
+const ACTIVE_KEYS_MAX = 10
+
+/** Ten collisions in a row mean broken randomness. */
+const DRAWS_MAX = 10
+
+export async function findKeysByDigest(
+  engine: Engine,
+  digests: readonly string[],
+): Promise<Map<string, Key>> {
+  if (digests.length === 0) return new Map()
+  const found = await engine.read(sql`
+    select secret_digest, ${keys.columns} from keys where secret_digest in (${join(padded(digests))})`)
+  return new Map(found.map((row) => [column.text(row, 'secret_digest'), keys.read(row)]))
+}
+
+export async function findKey(
+  reads: { run(statement: Sql): Promise<readonly Row[]> },
+  publicId: string,
+): Promise<Key | undefined> {
+  return first(reads.run(sql`select ${keys.columns} from keys where public_id = ${publicId}`))
+}
+
+/** Prevents revocation and rotation until the transaction ends. */
+export async function lockKey(connection: Connection, publicId: string): Promise<Key | undefined> {
+  return first(
+    connection.run(sql`
+      update keys set public_id = public_id where public_id = ${publicId} returning ${keys.columns}`),
+  )
+}
+
+/** Returns keys newest first, revoked ones too. */
+export async function listKeys(connection: Connection, wallet: Address): Promise<Key[]> {
+  const found = await connection.run(sql`
+    select ${keys.columns} from keys where wallet = ${wallet}
+    order by created_unix desc, public_id limit ${LISTED_MAX}`)
+  return found.map(keys.read)
+}
+
+const LISTED_MAX = 500
+
+interface NewKeyInput {
+  readonly wallet: Address
+  readonly label: string | null
+  readonly nowUnix: number
+  /** The limits of the key that it replaces. */
+  readonly limits?: KeyLimits | undefined
+}
+
+/** Refuses the eleventh active key, even across replicas. */
+export async function insertKey(
+  connection: Connection,
+  deps: SecretDeps,
+  input: NewKeyInput,
+): Promise<{ readonly key: Key; readonly secret: string } | Refusal> {
+  const counted = await connection.run(sql`
+    insert into wallets (wallet, active_keys) values (${input.wallet}, 1)
+    on conflict (wallet) do update set active_keys = wallets.active_keys + 1
+    where wallets.active_keys < ${ACTIVE_KEYS_MAX} returning active_keys`)
+  if (counted.length === 0)
+    return refuse(
+      'key_limit_reached',
+      `this wallet has ${ACTIVE_KEYS_MAX} active keys; revoke one to mint another`,
+    )
+  for (let draw = 0; draw < DRAWS_MAX; draw += 1) {
+    const made = newSecret(deps)
+    const key = await tryInsert(connection, made, input)
+    if (key !== undefined) return { key, secret: made.secret }
+  }
+  throw new Error(`no free publicId in ${DRAWS_MAX} draws`)
+}
+
+/** Undefined when the publicId is taken; ids are never reused. */
+function tryInsert(
+  connection: Connection,
+  made: NewSecret,
+  input: NewKeyInput,
+): Promise<Key | undefined> {
+  return first(
+    connection.run(sql`
+      insert into keys (public_id, secret_digest, wallet, label, created_unix, revoked_unix, is_first, limits)
+      values (${made.publicId}, ${made.digest}, ${input.wallet}, ${input.label}, ${input.nowUnix},
+        ${null}, case when exists (select 1 from keys where wallet = ${input.wallet}) then 0 else 1 end,
+        ${limitsText(input.limits)})
+      on conflict (public_id) do nothing returning ${keys.columns}`),
+  )
+}
+
+/** Returns the secret's digest; undefined when already revoked. */
+export async function markRevoked(
+  connection: Connection,
+  input: { readonly publicId: string; readonly nowUnix: number },
+): Promise<string | undefined> {
+  const [row] = await connection.run(sql`
+    update keys set revoked_unix = ${input.nowUnix}
+    where public_id = ${input.publicId} and revoked_unix is null
+    returning wallet, secret_digest`)
+  if (row === undefined) return undefined
+  await connection.run(sql`
+    update wallets set active_keys = active_keys - 1 where wallet = ${column.text(row, 'wallet')}`)
+  return column.text(row, 'secret_digest')
+}
+
+export async function setLabel(
+  connection: Connection,
+  input: { readonly publicId: string; readonly label: string | null },
+): Promise<void> {
+  await connection.run(sql`
+    update keys set label = ${input.label} where public_id = ${input.publicId}`)
+}
+
+export async function recordSuccessor(
+  connection: Connection,
+  input: { readonly publicId: string; readonly successor: string },
+): Promise<void> {
+  await connection.run(sql`
+    update keys set successor = ${input.successor} where public_id = ${input.publicId}`)
+}
+
+export const ROTATIONS_MAX = 500
+
+export async function countRotations(connection: Connection, publicId: string): Promise<number> {
+  const [row] = await connection.run(sql`
+    with recursive past (public_id, depth) as (
+      select public_id, 0 from keys where public_id = ${publicId}
+      union all
+      select keys.public_id, past.depth + 1 from past join keys on keys.successor = past.public_id
+      where past.depth < ${ROTATIONS_MAX}
+    )
+    select max(depth) as rotations from past`)
+  return row === undefined ? 0 : (column.integerOrNull(row, 'rotations') ?? 0)
+}
+
+/** Returns for each key its newest rotation or itself. */
+export async function newestKeys(
+  reads: { run(statement: Sql): Promise<readonly Row[]> },
+  publicIds: readonly string[],
+): Promise<ReadonlyMap<string, Key>> {
+  const found = await reads.run(sql`
+    with recursive line (origin, newest, depth) as (
+      select public_id, public_id, 0 from keys where public_id ${inNames(publicIds)}
+      union all
+      select line.origin, keys.successor, line.depth + 1
+      from line join keys on keys.public_id = line.newest
+      where keys.successor is not null and line.depth < ${ROTATIONS_MAX}
+    )
+    select origin, ${keys.columns} from line join keys on keys.public_id = line.newest
+    where successor is null`)
+  return new Map(found.map((row) => [column.text(row, 'origin'), keys.read(row)]))
+}
+
+/** Selects a key and those that it replaced. */
+export async function rotationsOf(connection: Connection, publicId: string): Promise<string[]> {
+  const found = await connection.run(sql`
+    with recursive past (public_id, depth) as (
+      select public_id, 0 from keys where public_id = ${publicId}
+      union all
+      select keys.public_id, past.depth + 1 from past join keys on keys.successor = past.public_id
+      where past.depth < ${ROTATIONS_MAX}
+    )
+    select public_id from past`)
+  return found.map((row) => column.text(row, 'public_id'))
+}
+
+/** A key's newest rotation or itself, locked against rotation until the transaction ends. */
+export async function lockSuccessor(connection: Connection, publicId: string): Promise<string> {
+  let newest = publicId
+  for (;;) {
+    const [row] = await connection.run(sql`
+      update keys set public_id = public_id where public_id = ${newest} returning successor`)
+    const successor = row === undefined ? null : column.textOrNull(row, 'successor')
+    if (successor === null) return newest
+    newest = successor
+  }
+}
+
+export async function publicIdsOf(connection: Connection, wallet: Address): Promise<string[]> {
+  const found = await connection.run(sql`
+    select public_id from keys where wallet = ${wallet} order by public_id`)
+  return found.map((row) => column.text(row, 'public_id'))
+}
+
+/** A second use is refused for ever, also where a restored store has forgotten the first. */
+export async function useMessage(
+  connection: Connection,
+  input: { readonly signed: SignedMessage; readonly action: string; readonly nowUnix: number },
+): Promise<Refusal | undefined> {
+  const { digest, wallet, values } = input.signed
+  const usableFrom = Math.floor(usableFromMs(values) / 1000)
+  if (await restoredSince(connection, usableFrom))
+    return refuse(
+      'message_expired',
+      'the accounts were restored after this message was issued; sign a new one in a minute',
+    )
+  const used = await connection.run(sql`
+    insert into used_messages (digest, wallet, action, used_unix)
+    values (${digest}, ${wallet}, ${input.action}, ${input.nowUnix})
+    on conflict (digest) do nothing returning digest`)
+  if (used.length === 1) return undefined
+  return refuse('signature_already_used', 'this message was used before; sign a new one')
+}
+
+async function first(found: Promise<readonly Row[]>): Promise<Key | undefined> {
+  const [row] = await found
+  return row && keys.read(row)
+}

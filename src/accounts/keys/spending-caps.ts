@@ -1,0 +1,86 @@
+import { keyAccount } from '#accounts/ledger/account.ts'
+import type { KeyLimits, ReachedCap } from '#domain/key-limits.ts'
+import { type MicroUsd, toUsd } from '#domain/money.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { allEnded } from '#lib/all-ended.ts'
+import { nextMidnight, toIso } from '#lib/time.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { inNames, sql } from '#store/sql.ts'
+import { findKey, type Key, lockKey } from './key-store.ts'
+
+export interface CapLeft {
+  readonly left: MicroUsd
+  readonly cap: ReachedCap
+}
+
+/** What caps leave, by account. Locks the keys, so that a rotation takes along what they spent. */
+export async function lockCaps(
+  connection: Connection,
+  day: number,
+  publicIds: ReadonlySet<string>,
+): Promise<Map<string, CapLeft>> {
+  const locked = await allEnded(
+    [...publicIds].sort().map((publicId) => lockKey(connection, publicId)),
+  )
+  return capsOf(connection, day, locked)
+}
+
+/** Reads what `lockCaps` does, without locks: use it for display only. */
+export async function readCaps(
+  connection: Connection,
+  day: number,
+  publicIds: ReadonlySet<string>,
+): Promise<Map<string, CapLeft>> {
+  const found = await allEnded([...publicIds].map((each) => findKey(connection, each)))
+  return capsOf(connection, day, found)
+}
+
+async function capsOf(
+  connection: Connection,
+  day: number,
+  found: readonly (Key | undefined)[],
+): Promise<Map<string, CapLeft>> {
+  const keys = found.flatMap((key) => key ?? [])
+  const spent = await readSpent(connection, day, keys)
+  const left = new Map<string, CapLeft>()
+  for (const { publicId, limits } of keys) {
+    const microUsd = limits?.dailyCapMicroUsd
+    if (microUsd === undefined) continue
+    const cap = { microUsd, resetUnix: nextMidnight(day) }
+    left.set(keyAccount(publicId), { left: microUsd - (spent.get(publicId) ?? 0n), cap })
+  }
+  return left
+}
+
+/** What keys, and those that they replaced, spent on a day. */
+export async function readSpent(
+  connection: Connection,
+  day: number,
+  keys: readonly { readonly publicId: string; readonly limits?: KeyLimits | undefined }[],
+): Promise<Map<string, MicroUsd>> {
+  const accounts = keys.map(({ publicId }) => keyAccount(publicId))
+  const found = await connection.run(sql`
+    select account, cast(sum(micro_usd) as bigint) as micro_usd from spend_days
+    where day = ${day} and account ${inNames(accounts)} group by account`)
+  const own = new Map(
+    found.map((row) => [column.text(row, 'account'), column.amount(row, 'micro_usd')]),
+  )
+  return new Map(
+    keys.map(({ publicId, limits }) => {
+      const before = limits?.spentBefore
+      const earlier = before?.day === day ? before.microUsd : 0n
+      return [publicId, earlier + (own.get(keyAccount(publicId)) ?? 0n)]
+    }),
+  )
+}
+
+/** The status is 403, not 402, because paying more does not help. */
+export function refuseSpending({ microUsd, resetUnix }: ReachedCap): Refusal {
+  const dailyCapUsd = toUsd(microUsd)
+  return refuse(
+    'spending_limit_reached',
+    `the owner of this key allows ${dailyCapUsd} USD a day, and they are used up until ${toIso(resetUnix)}`,
+    { members: { dailyCapUsd, resetUnix } },
+  )
+}

@@ -1,0 +1,142 @@
+import { type Check, DIFFERENCES_MAX, queryCheck } from '#accounts/ledger/check.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
+import { sql } from '#store/sql.ts'
+
+/**
+ * Calls of revoked keys at least a day later, to allow for clock skew. A first key's calls are the
+ * remainder.
+ */
+const CALLS_AFTER_REVOCATION = sql`
+  select keys.public_id as subject, spend.calls
+  from keys join spend_days as spend on spend.account = 'key:' || keys.public_id
+  where spend.day > keys.revoked_unix + ${DAY_SECONDS}
+  union all
+  select keys.public_id, key_days.used
+  from keys join key_days on key_days.public_id = keys.public_id
+  where key_days.day > keys.revoked_unix + ${DAY_SECONDS}
+  union all
+  select keys.public_id, usage_days.used - (
+    select coalesce(sum(used), 0) from key_days
+    where public_id = usage_days.bucket and day = usage_days.day
+  ) - (
+    select coalesce(sum(key_days.used), 0)
+    from keys as others join key_days on key_days.public_id = others.public_id
+    where others.wallet = keys.wallet and key_days.day = usage_days.day
+  )
+  from keys join usage_days on usage_days.bucket = 'wallet:' || keys.wallet
+  where keys.is_first = 1 and usage_days.day > keys.revoked_unix + ${DAY_SECONDS}`
+
+export const callerChecks: readonly Check[] = [
+  queryCheck(
+    "a wallet's count of active keys is right, and at most ten",
+    sql`select wallets.wallet as subject, wallets.active_keys as expected,
+        count(keys.public_id) as found
+      from wallets left join keys
+        on keys.wallet = wallets.wallet and keys.revoked_unix is null
+      group by wallets.wallet, wallets.active_keys
+      having count(keys.public_id) <> wallets.active_keys or wallets.active_keys > 10
+      order by wallets.wallet limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'the paid calls of a day are the calls that its accounts were debited for',
+    sql`select owner as subject, cast(sum(paid) as bigint) as expected,
+        cast(sum(calls) as bigint) as found
+      from (
+        select bucket as owner, day, paid, 0 as calls from usage_days where paid > 0
+        union all
+        select coalesce('wallet:' || keys.wallet, substr(spend.account, 8)), spend.day,
+          0, spend.calls
+        from spend_days as spend left join keys
+          on keys.public_id = substr(spend.account, 5) and spend.account like 'key:%'
+      ) as parts
+      group by owner, day having sum(paid) <> sum(calls)
+      order by owner, day limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every key has the shape that secrets and messages rely on',
+    sql`select public_id as subject, 8 as expected, length(public_id) as found from keys
+      where length(public_id) <> 8 or length(secret_digest) <> 64 or length(wallet) <> 42
+        or wallet <> lower(wallet)
+      order by public_id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'no bucket used more free calls in a day than its highest quota',
+    sql`select bucket as subject, quota_most as expected, used as found
+      from usage_days where used > quota_most
+      order by bucket, day limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'the free calls of the keys of a wallet are among those of the wallet',
+    sql`select owner as subject, cast(sum(used) as bigint) as expected,
+        cast(sum(apart) as bigint) as found
+      from (
+        select bucket as owner, day, used, 0 as apart from usage_days where bucket like 'wallet:%'
+        union all
+        select coalesce('wallet:' || keys.wallet, key_days.public_id), key_days.day, 0,
+          key_days.used
+        from key_days left join keys on keys.public_id = key_days.public_id
+      ) as parts
+      group by owner, day having sum(apart) > sum(used)
+      order by owner, day limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every daily row is keyed by a UTC midnight',
+    sql`select subject, 0 as expected, day % ${DAY_SECONDS} as found
+      from (
+        select 'calls of ' || bucket as subject, day from usage_days
+        union all select 'calls of ' || public_id, day from key_days
+        union all select 'spend of ' || account, day from spend_days
+      ) as counted
+      where day % ${DAY_SECONDS} <> 0 order by subject, day limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'a wallet has as many keys as it signed mints and rotated keys',
+    sql`select wallet as subject, cast(sum(minted) as bigint) as expected,
+        cast(sum(made) as bigint) as found
+      from (
+        select wallet, 0 as minted, 1 as made from keys
+        union all select wallet, 1, 0 from used_messages where action = 'mint'
+        union all select wallet, 1, 0 from keys where successor is not null
+      ) as parts
+      group by wallet having sum(minted) <> sum(made)
+      order by wallet limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'no publicId, secret or signed message occurs twice',
+    sql`select subject, 1 as expected, count(*) as found
+      from (
+        select 'key ' || public_id as subject from keys
+        union all select 'secret ' || secret_digest from keys
+        union all select 'message ' || digest from used_messages
+      ) as named
+      group by subject having count(*) > 1 order by subject limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'each wallet with keys has one first key',
+    sql`select wallet as subject, 1 as expected, cast(sum(is_first) as bigint) as found
+      from keys group by wallet having sum(is_first) <> 1
+      order by wallet limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every key balance belongs to an existing key',
+    sql`select account as subject, 1 as expected, 0 as found from balances
+      where account like 'key:%' and not exists (
+        select 1 from keys where keys.public_id = substr(balances.account, 5))
+      order by account limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'a rotated key is revoked, and its successor is another key of its wallet',
+    sql`select keys.public_id as subject, 1 as expected, 0 as found
+      from keys left join keys as newer on newer.public_id = keys.successor
+      where keys.successor is not null and (newer.public_id is null
+        or newer.wallet <> keys.wallet or newer.public_id = keys.public_id
+        or keys.revoked_unix is null)
+      order by keys.public_id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'a revoked key has no charges on later days',
+    sql`select subject, 0 as expected, cast(sum(calls) as bigint) as found
+      from (${CALLS_AFTER_REVOCATION}) as late
+      where calls > 0 group by subject order by subject limit ${DIFFERENCES_MAX}`,
+  ),
+]

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { bucketAccount, chainInAccount } from '#accounts/ledger/account.ts'
+import { readBalances } from '#accounts/ledger/balance.ts'
+import { post } from '#accounts/ledger/post.ts'
+import type { Caller } from '#domain/caller.ts'
+import { sleep } from '#lib/sleep.ts'
+import type { Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { HARNESS_MIGRATIONS } from '#test/callers/callers-harness.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
+import { admitCredited } from './admit-credited.ts'
+import { createMeter } from './meter.ts'
+
+const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
+
+const clock = () => Date.UTC(2026, 10, 21)
+const BUCKET = '192.0.2.1'
+const ACCOUNT = bucketAccount(BUCKET)
+/** All of its calls are paid. */
+const PAYER: Caller = {
+  kind: 'anonymous',
+  identity: `ip:${BUCKET}`,
+  bucket: BUCKET,
+  tier: 'anonymous',
+  dailyQuota: 0,
+}
+
+/** Waits until somebody waits for a lock on PostgreSQL; SQLite lets one write after another. */
+async function untilSomebodyWaits(engine: Engine): Promise<void> {
+  while (engine.dialect === 'postgres') {
+    const waiting = await engine.read(sql`
+      select 1 as waits from pg_locks join pg_stat_activity using (pid)
+      where datname = current_database() and not granted
+        and locktype in ('transactionid', 'tuple')`)
+    if (waiting.length > 0) return
+    await sleep(5)
+  }
+}
+
+onBoth(
+  "a day's first call pays for itself while others of its payer wait to be decided",
+  async (store) => {
+    const { engine } = store
+    const meter = createMeter({ engine: store.replica(), clock, pricePerCall: 100n })
+    const credit = (id: string) => ({
+      id,
+      kind: 'credit' as const,
+      reference: id,
+      createdUnix: 1,
+      postings: [
+        { account: chainInAccount(8453), microUsd: -1_000n },
+        { account: ACCOUNT, microUsd: 1_000n },
+      ],
+    })
+    await engine.write((tx) => post(tx, credit('early')))
+    let other: Promise<unknown> = Promise.resolve()
+    const deps = { clock, pricePerCall: 100n }
+    const admission = await engine.write((tx) =>
+      admitCredited(tx, deps, PAYER, async () => {
+        await post(tx, credit('late'))
+        other = meter.admit(PAYER)
+        await untilSomebodyWaits(engine)
+        return { key: null }
+      }),
+    )
+    assert.equal(admission?.kind, 'admitted')
+    assert.equal(((await other) as typeof admission)?.kind, 'admitted')
+    const balances = await engine.snapshot((reads) => readBalances(reads, [ACCOUNT]))
+    assert.equal(balances.get(ACCOUNT), 1_800n)
+  },
+)

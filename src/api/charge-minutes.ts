@@ -1,0 +1,110 @@
+import { refuseSpending } from '#accounts/keys/spending-caps.ts'
+import { type Meter, MeteringUnavailable } from '#accounts/metering/meter/admission.ts'
+import type { Caller } from '#domain/caller.ts'
+import { isRefusal, type Refusal } from '#domain/refusal.ts'
+import { type Clock, MINUTE_MS } from '#lib/time.ts'
+import type { OpenStream, PaymentRequired, RequestFacts } from '#route/route.ts'
+import type { AdmissionSource } from './call-counts.ts'
+
+export interface StreamEnd {
+  readonly reason: string
+  readonly detail: string
+  readonly offer?: unknown
+}
+
+export interface MinuteChargeDeps {
+  readonly clock: Clock
+  readonly meter: Pick<Meter, 'admit'>
+  paymentRequired(
+    caller: Caller,
+    facts: RequestFacts,
+  ): PaymentRequired | Refusal | Promise<PaymentRequired | Refusal>
+  report(error: unknown, requestId: string): void
+  observeAdmission?(source: AdmissionSource): void
+}
+
+interface ChargedCall {
+  readonly facts: RequestFacts
+  /** Anew: a key may have been revoked. */
+  identify(): Caller | Promise<Caller | Refusal>
+  /** Reports it, and says what it means to a caller. */
+  failed(error: unknown): Refusal
+}
+
+/** A stream of a revoked, expired or limited key ends within about a second. */
+const IDENTIFY_EVERY_MS = 500
+
+/** How soon a client may reconnect. */
+const RETRY_MS = { soon: 1_000, later: 10_000 }
+
+/**
+ * Charges each started minute as it is sent; the first was charged on opening. Whatever ends the stream
+ * is its last event. The source must yield within a second or so, if only empty text.
+ */
+export function chargeMinutes(
+  deps: MinuteChargeDeps,
+  call: ChargedCall & { readonly open: OpenStream },
+): OpenStream {
+  return async function* stream(signal) {
+    let minuteMs = deps.clock()
+    let identifiedMs = deps.clock()
+    try {
+      for await (const chunk of call.open(signal)) {
+        if (Math.abs(deps.clock() - identifiedMs) >= IDENTIFY_EVERY_MS) {
+          identifiedMs = deps.clock()
+          const caller = await call.identify()
+          if (isRefusal(caller)) return yield endText(endOf(caller), RETRY_MS.later)
+        }
+        const elapsedMs = Math.abs(deps.clock() - minuteMs)
+        if (elapsedMs >= MINUTE_MS) {
+          if (signal.aborted) return
+          minuteMs = elapsedMs < 2 * MINUTE_MS ? minuteMs + MINUTE_MS : deps.clock()
+          const end = await chargeMinute(deps, call)
+          if (end !== undefined) return yield endText(end, RETRY_MS.later)
+        }
+        yield chunk
+      }
+      const detail = 'the server is stopping; reconnect with Last-Event-ID'
+      yield endText({ reason: 'server_stopping', detail }, RETRY_MS.soon)
+    } catch (error) {
+      if (signal.aborted) return
+      yield endText(endOf(call.failed(error)), RETRY_MS.later)
+    }
+  }
+}
+
+async function chargeMinute(
+  deps: MinuteChargeDeps,
+  { facts, identify }: ChargedCall,
+): Promise<StreamEnd | undefined> {
+  try {
+    const caller = await identify()
+    if (isRefusal(caller)) return endOf(caller)
+    const admission = await deps.meter.admit(caller)
+    deps.observeAdmission?.(admission.kind === 'admitted' ? admission.source : admission.kind)
+    if (admission.kind === 'admitted') return undefined
+    if (admission.kind === 'limited') {
+      return endOf(refuseSpending(admission.cap))
+    }
+    return exhausted(await deps.paymentRequired(caller, facts))
+  } catch (error) {
+    if (!(error instanceof MeteringUnavailable)) throw error
+    deps.report(error, facts.requestId)
+    const detail = 'calls cannot be counted right now; reconnect later'
+    return { reason: 'metering_unavailable', detail }
+  }
+}
+
+function endOf({ code, message }: Refusal): StreamEnd {
+  return { reason: code, detail: message }
+}
+
+function exhausted(ending: PaymentRequired | Refusal): StreamEnd {
+  const reason = 'quota_exhausted'
+  if (isRefusal(ending)) return { reason, detail: ending.message }
+  return { reason, detail: 'no free call and no balance is left', offer: ending.body }
+}
+
+function endText(end: StreamEnd, retryMs: number): string {
+  return `retry: ${retryMs}\nevent: end\ndata: ${JSON.stringify(end)}\n\n`
+}

@@ -1,0 +1,210 @@
+import { PLAIN_STYLE, PLAIN_STYLE_PATH } from '#api/http/plain-page.ts'
+import type { JsonObject } from '#lib/json.ts'
+import type { Clock } from '#lib/time.ts'
+import { PaymentRequiredBody } from '#money/payments/offers.ts'
+import type { Route } from '#route/route.ts'
+import { capturedExamples } from './captured-examples.ts'
+import { clientPages } from './client-pages.ts'
+import { describeService } from './describe-service.ts'
+import { GUIDES, guidePage } from './guide-pages.ts'
+import { type Examples, type LiveExamples, liveExamples } from './live-examples.ts'
+import { metricsOf } from './meta-route.ts'
+import { TOPUP, toOpenApi } from './openapi.ts'
+import type { Page } from './outside-routes.ts'
+import { paymentRequiredExample } from './payment-required-example.ts'
+import { problemPage } from './problem-pages.ts'
+import { scalarPages } from './scalar-pages.ts'
+import type { ServiceFacts } from './service-facts.ts'
+import { type StaticContent, staticPage } from './static-page.ts'
+
+export interface DocumentInput {
+  readonly facts: ServiceFacts
+  readonly routes: readonly Route[]
+}
+
+/** A document that lacks examples is built again after this time. */
+const UNFINISHED_MS = 10_000
+
+/** OpenAPI, interactive docs, /llms.txt and error pages. */
+export function documentPages(input: DocumentInput & { readonly clock: Clock }): readonly Page[] {
+  const openapi = livePage(input, {
+    path: '/openapi.json',
+    contentType: 'application/json; charset=utf-8',
+    text: ({ answers }) => JSON.stringify(openApiOf(input, answers)),
+  })
+  return [
+    openapi,
+    { ...openapi, path: '/openapi/v1.json' },
+    livePage(
+      { ...input, routes: input.routes.filter(({ operationId }) => operationId === SAMPLE) },
+      {
+        path: '/llms.txt',
+        contentType: 'text/plain; charset=utf-8',
+        text: ({ answers }) => llmsText(input, answers[SAMPLE]?.[200]),
+      },
+    ),
+    ...discoveryPages(input),
+    ...scalarPages(input.facts),
+    staticPage({
+      path: PLAIN_STYLE_PATH,
+      contentType: 'text/css; charset=utf-8',
+      text: PLAIN_STYLE,
+    }),
+    problemPage(),
+    guidePage(input.facts.publicBaseUrl),
+    ...clientPages(),
+  ]
+}
+
+/** The operation whose answer /llms.txt shows. */
+const SAMPLE = 'getStatsHistory'
+
+/** A document with answers of now, built again while some are missing. */
+function livePage(
+  { routes, clock }: Pick<DocumentInput, 'routes'> & { readonly clock: Clock },
+  content: Pick<StaticContent, 'path' | 'contentType'> & { text(live: LiveExamples): string },
+): Page {
+  let isFinal = false
+  let builtMs = Number.NEGATIVE_INFINITY
+  return staticPage({
+    ...content,
+    async text() {
+      builtMs = clock()
+      const live = await liveExamples(routes)
+      isFinal = live.isComplete
+      return content.text(live)
+    },
+    isFresh: () => isFinal || clock() - builtMs < UNFINISHED_MS,
+  })
+}
+
+/** What crawlers of x402 look for; present where payments are settled. */
+function discoveryPages({ facts, routes }: DocumentInput): readonly Page[] {
+  const topup = routes.find(({ operationId }) => operationId === TOPUP)
+  if (topup === undefined) return []
+  const { publicBaseUrl } = facts
+  const metered = routes.filter((route) => route.metered)
+  const text = JSON.stringify({
+    version: 1,
+    // Unpaid, it always answers 402; data is free until the daily quota is used up.
+    resources: [topup, ...metered].map(({ path }) => `${publicBaseUrl}${path}`),
+    openapi: `${publicBaseUrl}/openapi.json`,
+    mcp: `${publicBaseUrl}/mcp`,
+    instructions: `${publicBaseUrl}/llms.txt`,
+  })
+  const contentType = 'application/json; charset=utf-8'
+  return [staticPage({ path: '/.well-known/x402', contentType, text })]
+}
+
+/** `live`: answers of now, instead of captured ones. */
+export function openApiOf({ facts, routes }: DocumentInput, live: Examples = {}): JsonObject {
+  const captured = capturedExamples(facts)
+  const examples = { ...captured, answers: { ...captured.answers, ...live } }
+  return toOpenApi({
+    info: {
+      title: `${facts.name} API`,
+      version: facts.version,
+      summary: 'On-chain history and statistics of a token ecosystem',
+      description: describeService(facts),
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    serverUrl: facts.publicBaseUrl,
+    routes,
+    tags: tagsOf(facts, routes),
+    bearerFormat: `${facts.keyPrefix}_<publicId>_<32 hex characters>`,
+    paymentRequired:
+      facts.payment === null
+        ? null
+        : {
+            schema: PaymentRequiredBody,
+            example: paymentRequiredExample(facts, facts.payment),
+            pricePerCallUsd: facts.pricePerCallUsd,
+          },
+    examples,
+  })
+}
+
+const STATISTICS = { name: 'Statistics', description: 'Figures of the ecosystem now and over time' }
+
+const OTHER_TAGS = [
+  { name: 'Holders', description: 'Who holds how much' },
+  { name: 'Stream', description: 'Changes as they happen, as server-sent events' },
+  { name: 'Keys', description: 'API keys, minted with a wallet signature' },
+  { name: 'Usage', description: 'Calls counted today' },
+  { name: 'Payment', description: 'Calls beyond the quota, paid in advance' },
+  { name: 'Service', description: 'The service itself; never metered' },
+]
+
+function tagsOf({ eventKinds }: ServiceFacts, routes: readonly Route[]) {
+  const used = new Set(routes.map((route) => route.tag))
+  const known = [STATISTICS, ...eventKinds.map(({ tag }) => tag), ...OTHER_TAGS]
+  const declared = known.filter(({ name }) => used.delete(name))
+  return [...declared, ...[...used].map((name) => ({ name, description: name }))]
+}
+
+/** Writes the service overview for language models (llmstxt.org). */
+function llmsText({ facts, routes }: DocumentInput, sample: unknown): string {
+  const missing = facts.eventKinds.filter(({ part }) => facts.notConfigured.includes(part))
+  const present = routes.filter((route) => !missing.some(({ tag }) => tag.name === route.tag))
+  const lines = present.map((route) => {
+    const names = Object.entries(route.parameters).filter(([, each]) => each.in === 'query')
+    const query = names.length === 0 ? '' : `?${names.map(([name]) => `${name}=`).join('&')}`
+    return `- \`${route.method} ${route.path}${query}\`: ${route.summary}`
+  })
+  return `# ${facts.name} API
+
+> On-chain history and statistics of a token ecosystem. Base address: ${facts.publicBaseUrl}
+
+- [OpenAPI 3.1 document](${facts.publicBaseUrl}/openapi.json)
+- [Interactive documentation](${facts.publicBaseUrl}/scalar/v1)
+- [Chains, tokens, limits and prices as JSON](${facts.publicBaseUrl}/api/meta)
+- [Typed client as one module](${facts.publicBaseUrl}/client.js)
+${Object.entries(GUIDES)
+  .map(([name, title]) => `- [${title}](${facts.publicBaseUrl}/docs/${name})`)
+  .join('\n')}
+
+## Endpoints
+
+${lines.join('\n')}
+
+## Metrics and periods
+
+\`metric\` of \`/api/stats/history\` is one of ${metricsOf(facts).join(', ')}. \`period\` is \`1d\` to \`3650d\`, or \`all\`.
+${sampleText(sample)}
+${describeService(facts)}
+${payingText({ facts, routes })}`
+}
+
+function sampleText(sample: unknown): string {
+  if (sample === undefined) return ''
+  return `
+## An answer
+
+\`GET /api/stats/history?period=2d\`:
+
+\`\`\`json
+${JSON.stringify(sample)}
+\`\`\`
+`
+}
+
+/** Explains to an agent how to pay with a wallet alone; empty where payments are not settled. */
+function payingText({ facts, routes }: DocumentInput): string {
+  const { payment, publicBaseUrl, pricePerCallUsd } = facts
+  const settles = routes.some(({ operationId }) => operationId === TOPUP)
+  if (payment === null || !settles) return ''
+  return `
+## Pay with a wallet and no key
+
+1. Call a data endpoint. Until the daily quota of your address is used up, it answers 200 and costs nothing.
+2. Then it answers 402. Its header \`PAYMENT-REQUIRED\` is base64 of an x402 v2 offer: scheme \`exact\`, smallest sum first.
+3. Sign one of the offers as an EIP-3009 authorization of ${payment.symbol} on ${payment.network}; you need no gas.
+4. Repeat the call with base64 of the PaymentPayload in the header \`PAYMENT-SIGNATURE\`. Stock x402 clients do 2 to 4 by themselves.
+5. The service settles the payment, answers 200 and returns the result in \`PAYMENT-RESPONSE\`.
+6. The call costs ${pricePerCallUsd} USD; the rest stays as balance of your address and pays the next calls.
+7. The balance belongs to the address you call from. If that changes, mint a key and top it up.
+8. On 503 \`settlement_pending\` repeat the same payment; never sign a second one. On 409 it was used already.
+9. To pay ahead, call ${publicBaseUrl}/api/sessions/topup?usd=0.1, which always answers 402.
+10. Over MCP (${publicBaseUrl}/mcp) the offer is the result of the tool, and the payload goes into \`_meta["x402/payment"]\`.
+`
+}

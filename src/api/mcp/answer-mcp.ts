@@ -1,0 +1,133 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  ListResourcesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+  type Tool,
+} from '@modelcontextprotocol/sdk/types.js'
+import { acceptsType } from '#api/http/accept.ts'
+import type { Incoming, Outgoing } from '#api/http/exchange.ts'
+import { BROKEN_BODY } from '#api/http/json-body.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { isObject } from '#lib/json.ts'
+import { callTool } from './call-tool.ts'
+import { describeTool, isTool } from './describe-tool.ts'
+import type { McpDeps } from './mcp-deps.ts'
+import { listResources, readResource } from './resources.ts'
+
+const INSTRUCTIONS =
+  'Figures of a token ecosystem, read from its chains. Every answer says at which block it stands. Data tools cost one call each, free until the daily quota is used up; getUsage says what is left, for free.'
+
+/**
+ * Answers one message of MCP's streamable HTTP transport. Stateless: a server for each request, so that any
+ * replica can answer the next.
+ */
+export async function answerMcp(deps: McpDeps, incoming: Incoming): Promise<Outgoing | Refusal> {
+  // A batch of a few kilobytes would ask for megabytes; MCP dropped batches in 2025-06-18.
+  if (Array.isArray(incoming.body)) return refuse('invalid_body', 'send one message per request')
+  const { headers, socketAddress } = incoming
+  const caller = await deps.identify(headers, deps.addressBucket(socketAddress, headers))
+  if (isRefusal(caller)) return caller
+  if (!acceptsType(headers.accept, 'application/json'))
+    return refuse('invalid_parameter', 'Accept must admit application/json')
+  const answered: Answered = { headers: [] }
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    enableJsonResponse: true,
+    // Pages of other sites must not reach a server that only the victim's network can.
+    enableDnsRebindingProtection: true,
+    allowedOrigins: [new URL(deps.publicBaseUrl).origin],
+  })
+  const server = createServer(deps, incoming, answered)
+  await server.connect(transport)
+  try {
+    const response = await transport.handleRequest(toRequest(deps, incoming), {
+      // Undefined would make it read a body that is not there.
+      parsedBody: incoming.body === BROKEN_BODY ? null : withoutNulls(incoming.body ?? null),
+    })
+    const type = response.headers.get('content-type')
+    const typed = type === null ? [] : ['Content-Type', type]
+    const all = ['Cache-Control', 'no-store', ...answered.headers, ...typed]
+    return { status: response.status, headers: all, body: await response.text() }
+  } finally {
+    await server.close()
+  }
+}
+
+/** What a call of a tool adds to the headers of the answer. */
+interface Answered {
+  headers: readonly string[]
+}
+
+/** Null members of a message are absent ones. */
+function withoutNulls(body: unknown): unknown {
+  if (!isObject(body)) return body
+  const { params, ...message } = body
+  if (params === null) return message
+  if (!isObject(params) || params.arguments !== null) return body
+  const { arguments: _, ...rest } = params
+  return { ...message, params: rest }
+}
+
+/** The SDK wants both media types, though it answers in JSON. */
+function toRequest({ publicBaseUrl }: McpDeps, { headers }: Incoming): Request {
+  const names = ['content-type', 'origin', 'mcp-protocol-version'] as const
+  const given = names.flatMap((name) => {
+    const value = headers[name]
+    return value === undefined ? [] : [[name, String(value)] as [string, string]]
+  })
+  const accept: [string, string] = ['accept', 'application/json, text/event-stream']
+  return new Request(`${publicBaseUrl}/mcp`, { method: 'POST', headers: [...given, accept] })
+}
+
+const described = new WeakMap<McpDeps['routes'], readonly Tool[]>()
+
+/** Builds the list once. */
+function toolsOf({ routes, facts }: McpDeps): readonly Tool[] {
+  const known = described.get(routes)
+  if (known !== undefined) return known
+  const tools = routes.filter(isTool).map((route) => describeTool(route, facts))
+  described.set(routes, tools)
+  return tools
+}
+
+function createServer(deps: McpDeps, incoming: Incoming, answered: Answered): Server {
+  const { name, version } = deps.facts
+  const server = new Server(
+    { name, version },
+    { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+  )
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...toolsOf(deps)] }))
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+    const route = deps.routes.find((each) => isTool(each) && each.operationId === params.name)
+    if (route === undefined)
+      throw new McpError(
+        ErrorCode.InvalidParams,
+        `unknown tool "${params.name}"; tools/list names them`,
+      )
+    const { result, headers } = await callTool(deps, incoming, {
+      route,
+      values: params.arguments ?? {},
+      payment: params._meta?.['x402/payment'],
+      wantsText: wantsText(incoming, params._meta),
+    })
+    answered.headers = headers
+    return result
+  })
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: listResources(deps) }))
+  server.setRequestHandler(ReadResourceRequestSchema, async ({ params }) => ({
+    contents: [await readResource(deps, incoming, params.uri)],
+  }))
+  return server
+}
+
+/** The version that brought structured content; clients of older ones read the text only. */
+const STRUCTURED_SINCE = '2025-06-18'
+
+function wantsText({ headers }: Incoming, meta: Readonly<Record<string, unknown>> = {}): boolean {
+  const version = String(headers['mcp-protocol-version'] ?? '')
+  return version < STRUCTURED_SINCE || meta['sexton/text'] === true
+}

@@ -1,0 +1,361 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import type { Incoming } from '#api/http/exchange.ts'
+import { refuse } from '#domain/refusal.ts'
+import { answer } from '#route/route.ts'
+import {
+  GOOD_KEY,
+  type Harness,
+  harnessParts,
+  PAYMENT_BODY,
+  startHarness,
+} from '#test/http/pipeline-harness.ts'
+import { staticPage } from './static-page.ts'
+
+const withKey = { authorization: `Bearer ${GOOD_KEY}` }
+const badKey = { authorization: `Bearer svc_0123abcd_${'00'.repeat(16)}` }
+
+async function bodyOf(response: Response): Promise<Record<string, unknown>> {
+  return (await response.json()) as Record<string, unknown>
+}
+
+describe('the pipeline', () => {
+  let world: Harness
+  before(async () => {
+    world = await startHarness()
+  })
+  beforeEach(() => {
+    world.counts.clear()
+    world.log.length = 0
+    world.errors.length = 0
+    Object.assign(world, { down: false, limited: false, revision: 'r1' })
+    world.outcome = async () => answer(200, { data: 'thing' }, { revision: 'r1' })
+  })
+  after(() => world.server.stop())
+
+  const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(world.origin + path, { method, headers })
+  const rateLimit = (response: Response) =>
+    ['limit', 'remaining', 'reset', 'tier'].map((each) =>
+      response.headers.get(`x-ratelimit-${each}`),
+    )
+
+  it('a good call goes through every step in order and is charged once', async () => {
+    const response = await get('/api/thing', { ...withKey, 'if-none-match': '"other"' })
+    assert.equal(response.status, 200)
+    assert.deepEqual(world.log, ['identify', 'guard', 'revision', 'work', 'admit'])
+    assert.deepEqual(await response.json(), { data: 'thing' })
+    assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
+    assert.deepEqual(rateLimit(response), ['5', '4', '1795305600', 'free'])
+    assert.equal(response.headers.get('x-ratelimit-source'), 'quota')
+    assert.equal(response.headers.get('ratelimit-policy'), '"daily";q=5;w=86400')
+    assert.equal(response.headers.get('ratelimit'), '"daily";r=4;t=43200')
+    assert.match(response.headers.get('cache-control') ?? '', /^private, max-age=/)
+    assert.equal(response.headers.get('vary'), 'Authorization, Accept, Accept-Encoding')
+  })
+
+  it('limit and remaining are of one tier, also when the tier changes within a batch', async () => {
+    const { deps } = harnessParts()
+    const changed = await startHarness({
+      meter: {
+        ...deps.meter,
+        admit: async (caller) => {
+          const admission = await deps.meter.admit(caller)
+          const premium = { ...admission.rateLimit, tier: 'premium', dailyQuota: 9, remaining: 8 }
+          return { ...admission, rateLimit: premium } as typeof admission
+        },
+      },
+    })
+    const response = await fetch(`${changed.origin}/api/thing`, {
+      headers: { authorization: `Bearer ${GOOD_KEY}` },
+    })
+    assert.deepEqual(rateLimit(response), ['9', '8', '1795305600', 'premium'])
+    await changed.server.stop()
+  })
+
+  it('a bad key is 401 with the figures of the address, and wrong parameters are not looked at', async () => {
+    world.counts.set('127.0.0.1', 1)
+    const response = await get('/api/thing?limit=x', badKey)
+    assert.equal(response.status, 401)
+    assert.deepEqual(world.log, ['identify', 'guard'])
+    assert.deepEqual(rateLimit(response), ['3', '2', '1795305600', 'anonymous'])
+    assert.equal(response.headers.get('www-authenticate'), 'Bearer')
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+    assert.equal(response.headers.get('content-type'), 'application/problem+json; charset=utf-8')
+    assert.deepEqual(await response.json(), {
+      type: 'https://api.example/problems/invalid_api_key',
+      title: 'Invalid API key',
+      status: 401,
+      detail: 'the API key is not valid',
+      error: 'invalid_api_key',
+      errorMessage: 'the API key is not valid',
+      requestId: response.headers.get('x-request-id'),
+    })
+  })
+
+  it('an Authorization header that comes twice is no key, whichever of the two is good', async () => {
+    const headers = new Headers(withKey)
+    headers.append('authorization', `Bearer ${GOOD_KEY}`)
+    const response = await fetch(`${world.origin}/api/thing`, { headers })
+    assert.equal(response.status, 401)
+  })
+
+  it('wrong parameters are 400 before the guard refuses and cost nothing', async () => {
+    const response = await get('/api/thing?limit=101')
+    assert.equal(response.status, 400)
+    assert.deepEqual((await bodyOf(response)).errors, [
+      {
+        in: 'query',
+        name: 'limit',
+        reason: 'must be an integer from 1 to 100',
+        minimum: 1,
+        maximum: 100,
+      },
+    ])
+    assert.deepEqual(world.log, ['guard'])
+    assert.equal(world.counts.size, 0)
+  })
+
+  it('a key in the URL is refused', async () => {
+    for (const query of [`key=${GOOD_KEY}`, GOOD_KEY, `${GOOD_KEY}=1`]) {
+      const { status, headers } = await get(`/api/thing?${query}&${'0'.repeat(41)}`)
+      assert.equal(status, 400)
+      assert.doesNotMatch([...headers].join(), /0123abcd_/)
+    }
+  })
+
+  it('the abuse guard answers 429 with Retry-After, whatever else is wrong', async () => {
+    world.limited = true
+    for (const [path, headers] of [
+      ['/api/thing', {}],
+      ['/api/thing?limit=0', {}],
+      ['/api/thing', badKey],
+      ['/nowhere', {}],
+    ] as const) {
+      const response = await get(path, headers)
+      assert.equal(response.status, 429)
+      assert.equal(response.headers.get('retry-after'), '7')
+      assert.equal(response.headers.get('x-ratelimit-tier'), 'anonymous')
+    }
+    assert.equal(world.counts.size, 0)
+  })
+
+  it('a 304 leaves before any charge and any work', async () => {
+    const first = await get('/api/thing')
+    const etag = first.headers.get('etag') ?? ''
+    assert.match(etag, /^W\/"[\w-]{22}"$/)
+    world.log.length = 0
+    const second = await get('/api/thing', { 'if-none-match': `"x", ${etag}` })
+    assert.equal(second.status, 304)
+    assert.equal(await second.text(), '')
+    assert.equal(second.headers.get('etag'), etag)
+    assert.deepEqual(world.log, ['guard', 'revision'])
+    assert.deepEqual(rateLimit(second)[1], '2')
+    assert.equal(second.headers.get('x-ratelimit-source'), null)
+  })
+
+  it('another query or another state is another ETag', async () => {
+    const one = (await get('/api/thing')).headers.get('etag')
+    const two = (await get('/api/thing?limit=5')).headers.get('etag')
+    world.outcome = async () => answer(200, { data: 'thing' }, { revision: 'r2' })
+    const three = (await get('/api/thing')).headers.get('etag')
+    assert.equal(new Set([one, two, three]).size, 3)
+  })
+
+  it('HEAD costs and says what GET does, without a body', async () => {
+    const response = await get('/api/thing', {}, 'HEAD')
+    assert.equal(response.status, 200)
+    assert.equal(response.headers.get('content-length'), '16')
+    assert.equal(await response.text(), '')
+    assert.equal(world.counts.get('127.0.0.1'), 1)
+  })
+
+  it('the 402 body is the offer byte for byte, with Remaining 0 and no Source', async () => {
+    for (let call = 0; call < 3; call += 1) assert.equal((await get('/api/thing')).status, 200)
+    const response = await get('/api/thing')
+    assert.equal(response.status, 402)
+    assert.equal(await response.text(), JSON.stringify(PAYMENT_BODY))
+    assert.match(response.headers.get('content-type') ?? '', /^application\/json/)
+    assert.deepEqual(rateLimit(response), ['3', '0', '1795305600', 'anonymous'])
+    assert.equal(response.headers.get('x-ratelimit-source'), null)
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+  })
+
+  it('a handler that throws, refuses or cannot be serialized costs nothing', async () => {
+    const failing = [
+      [500, () => Promise.reject(new Error('secret detail'))],
+      [503, async () => refuse('data_not_ready', 'not yet')],
+      [400, async () => refuse('invalid_cursor', 'garbage')],
+      [500, async () => answer(200, { data: 1n })],
+    ] as const
+    for (const [status, outcome] of failing) {
+      world.outcome = outcome
+      const response = await get('/api/thing')
+      assert.equal(response.status, status)
+      assert.equal(response.headers.get('x-ratelimit-remaining'), '3')
+      assert.equal(response.headers.get('x-ratelimit-source'), null)
+      assert.doesNotMatch(await response.text(), /secret detail/)
+      assert.equal(world.counts.size, 0)
+      assert.ok(!world.log.includes('admit'))
+    }
+    assert.equal(world.errors.length, 2)
+  })
+
+  it('a meter that is down means 503 and Retry-After, never a free pass', async () => {
+    world.down = true
+    const response = await get('/api/thing')
+    assert.equal(response.status, 503)
+    assert.equal((await bodyOf(response)).error, 'metering_unavailable')
+    assert.ok(Number(response.headers.get('retry-after')) > 0)
+    assert.deepEqual(rateLimit(response), ['3', '0', '1795305600', 'anonymous'])
+  })
+
+  it('an unmetered route is never counted and never 402', async () => {
+    world.counts.set('127.0.0.1', 3)
+    const response = await fetch(`${world.origin}/api/echo`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ text: 'hello' }),
+    })
+    assert.equal(response.status, 201)
+    assert.deepEqual(rateLimit(response), ['3', '0', '1795305600', 'anonymous'])
+    assert.equal(world.counts.get('127.0.0.1'), 3)
+  })
+
+  it('a settled payment lets the call through and its headers on the answer', async () => {
+    const paid = await startHarness({
+      settle: async () => {
+        paid.counts.clear()
+        return { kind: 'balance', headers: { 'PAYMENT-RESPONSE': 'yes' } }
+      },
+    })
+    paid.counts.set('127.0.0.1', 3)
+    const response = await fetch(`${paid.origin}/api/thing`)
+    assert.equal(response.status, 200)
+    assert.equal(response.headers.get('payment-response'), 'yes')
+    await paid.server.stop()
+  })
+
+  it('a payment that only repays a debt is settled once, and its response is on the 402', async () => {
+    let settled = 0
+    const { deps } = harnessParts()
+    const indebted = await startHarness({
+      meter: { ...deps.meter, wasRefused: () => true },
+      settle: async (payer) => {
+        settled += 1
+        const post = async () => deps.meter.admit(payer)
+        return { kind: 'proven', payer, headers: { 'PAYMENT-RESPONSE': 'yes' }, post }
+      },
+    })
+    for (let call = 0; call < 3; call += 1) await deps.meter.admit(deps.anonymous('127.0.0.1'))
+    const response = await fetch(`${indebted.origin}/api/thing`)
+    assert.equal(response.status, 402)
+    assert.equal(response.headers.get('payment-response'), 'yes')
+    assert.equal(settled, 1)
+    await indebted.server.stop()
+  })
+
+  it('docs and refusals do not wait for a store that hangs', async () => {
+    const page = staticPage({ path: '/page', contentType: 'text/plain', text: 'a page' })
+    const hanging = await startHarness({
+      pages: [page],
+      meter: {
+        admit: () => new Promise(() => undefined),
+        wasRefused: () => false,
+        waiting: () => 0,
+        rateLimit: () => new Promise(() => undefined),
+      },
+    })
+    for (const [path, status] of [
+      ['/page', 200],
+      ['/nowhere', 404],
+    ] as const) {
+      const response = await fetch(hanging.origin + path)
+      assert.equal(response.status, status)
+      assert.deepEqual(rateLimit(response), ['3', '0', '1795305600', 'anonymous'])
+    }
+    await hanging.server.stop()
+  })
+
+  it('a page that meets an outage is refused as a route is, and the error is reported', async () => {
+    const outage = new Error('the store is down')
+    const read = async (incoming: Incoming) => {
+      throw incoming.path.kind === 'bug' ? new Error('a bug') : outage
+    }
+    const world = await startHarness({
+      pages: [{ path: '/pages/{kind}', read }],
+      outage: (error) => (error === outage ? refuse('data_not_ready', 'later') : undefined),
+    })
+    for (const [kind, status, code] of [
+      ['outage', 503, 'data_not_ready'],
+      ['bug', 500, 'internal_error'],
+    ] as const) {
+      const response = await fetch(`${world.origin}/pages/${kind}`)
+      assert.equal(response.status, status)
+      assert.match(await response.text(), new RegExp(`"error":"${code}"`))
+      assert.ok(rateLimit(response)[0], 'figures are shown')
+    }
+    assert.equal(world.errors.length, 2)
+    await world.server.stop()
+  })
+
+  it('a flood that is turned away does not become reads of the store', async () => {
+    let reads = 0
+    const flooded = await startHarness({
+      guard: () => refuse('rate_limited', 'slower'),
+      meter: {
+        admit: () => Promise.reject(new Error('not reached')),
+        wasRefused: () => false,
+        waiting: () => 0,
+        rateLimit: () => {
+          reads += 1
+          return Promise.reject(new Error('down'))
+        },
+      },
+    })
+    for (let call = 0; call < 5; call += 1)
+      assert.equal((await fetch(`${flooded.origin}/api/thing`)).status, 429)
+    assert.equal(reads, 1)
+    await flooded.server.stop()
+  })
+
+  it('a flood of preflights, documents and unknown paths is turned away without the store', async () => {
+    let left = 3
+    let reads = 0
+    const flooded = await startHarness({
+      pages: [staticPage({ path: '/page', contentType: 'text/plain', text: 'a page' })],
+      guard: () => (left-- > 0 ? undefined : refuse('rate_limited', 'slower')),
+      identify: () => {
+        reads += 1
+        return Promise.reject(new Error('down'))
+      },
+      meter: {
+        admit: () => Promise.reject(new Error('not reached')),
+        wasRefused: () => false,
+        waiting: () => 0,
+        rateLimit: () => {
+          reads += 1
+          return Promise.reject(new Error('down'))
+        },
+      },
+    })
+    const call = (method: string, path: string) =>
+      fetch(flooded.origin + path, { method, headers: { authorization: `Bearer ${GOOD_KEY}` } })
+    const calls = [
+      ['OPTIONS', '/api/thing', 204],
+      ['GET', '/page', 200],
+      ['GET', '/nowhere', 404],
+    ] as const
+    for (const [method, path, status] of calls)
+      assert.equal((await call(method, path)).status, status)
+    reads = 0
+    for (const [method, path] of calls) {
+      const response = await call(method, path)
+      assert.equal(response.status, 429, path)
+      assert.equal(response.headers.get('access-control-allow-origin'), '*')
+      assert.deepEqual(rateLimit(response), ['3', '0', '1795305600', 'anonymous'])
+    }
+    assert.equal(reads, 0)
+    await flooded.server.stop()
+  })
+})

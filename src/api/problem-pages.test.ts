@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import type { Incoming } from '#api/http/exchange.ts'
+import { REFUSALS } from '#domain/refusal.ts'
+import { PREPAYMENT_MESSAGES } from '#money/payments/prepayment-record.ts'
+import { markdownFiles } from './markdown-page.ts'
+
+const folder = join(import.meta.dirname, '../../../docs/errors')
+
+describe('the error pages', () => {
+  it('every code, also of a prepayment, has a page and every page a code', async () => {
+    const pages = (await readdir(folder)).map((file) => file.replace(/\.md$/, ''))
+    assert.deepEqual(pages.sort(), [...Object.keys(REFUSALS), ...PREPAYMENT_MESSAGES].sort())
+  })
+
+  it('a page is made once, since it costs more than a call, and its headings have anchors', async (context) => {
+    const own = await mkdtemp(join(tmpdir(), 'pages-'))
+    context.after(() => rm(own, { recursive: true, force: true }))
+    await writeFile(join(own, 'once.md'), '# Once\n\n## What is `a`, and why\n')
+    const answer = markdownFiles(own)
+    const read = async () =>
+      (await answer({ headers: { accept: 'text/html' } } as Incoming, 'once')).body
+    const first = await read()
+    assert.match(String(first), /<h2 id="what-is-a-and-why">What is <code>a<\/code>, and why<\/h2>/)
+    await rm(join(own, 'once.md'))
+    assert.equal(await read(), first)
+  })
+
+  for (const [code, { status, title }] of Object.entries(REFUSALS))
+    it(`the page of ${code} has status, cause, remedy and example`, async () => {
+      const text = await readFile(join(folder, `${code}.md`), 'utf8')
+      assert.ok(text.startsWith(`# ${code}\n`))
+      assert.ok(text.includes(`**${status} ${title}.**`))
+      for (const part of ['## Cause', '## What to do', '## Example']) assert.ok(text.includes(part))
+    })
+
+  for (const message of PREPAYMENT_MESSAGES)
+    it(`the page of ${message} has status, cause and remedy`, async () => {
+      const text = await readFile(join(folder, `${message}.md`), 'utf8')
+      assert.ok(text.startsWith(`# ${message}\n`))
+      for (const part of ['**Status `', '## Cause', '## What to do']) assert.ok(text.includes(part))
+    })
+})

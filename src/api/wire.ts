@@ -1,0 +1,185 @@
+import { hash } from 'node:crypto'
+import { JSON_TYPE } from '#api/http/accept.ts'
+import type { Incoming, Outgoing } from '#api/http/exchange.ts'
+import { toProblem } from '#api/http/problem.ts'
+import type { RateLimitState } from '#domain/caller.ts'
+import type { Refusal } from '#domain/refusal.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
+import { CSV_TYPE, wantsCsv } from '#route/csv.ts'
+import type { Answer, Outcome, Prepared, Route, StreamAnswer } from '#route/route.ts'
+
+export interface WireRequest {
+  readonly route: Route
+  readonly incoming: Incoming
+  readonly prepared: Prepared | undefined
+  readonly requestId: string
+}
+
+export type Ending = Outcome | NotModified
+
+interface NotModified {
+  readonly kind: 'not-modified'
+  readonly etag: string
+}
+
+/** Secrets in URLs end up in logs and browser histories. */
+export const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}$/i
+
+/** Answers change with every block; reuse one for about a block time. */
+const CACHED = 'private, max-age=2'
+
+/** Throws when a body cannot be serialized. */
+export function toWire(
+  deps: { readonly publicBaseUrl: string },
+  asked: WireRequest,
+  ending: Ending,
+): Outgoing {
+  const outgoing = wireOf(deps, asked, ending)
+  const ignored = ignoredParameters(asked)
+  if (ignored !== '') outgoing.headers.push('X-Ignored-Parameters', ignored)
+  return outgoing
+}
+
+function wireOf(
+  deps: { readonly publicBaseUrl: string },
+  asked: WireRequest,
+  ending: Ending,
+): Outgoing {
+  if (ending.kind === 'refusal') return refusalWire(deps, asked, ending)
+  if (ending.kind === 'not-modified')
+    return { status: 304, headers: ['ETag', ending.etag, 'Cache-Control', CACHED], body: '' }
+  if (ending.kind === 'answer') return answerWire(asked, ending)
+  if (ending.kind === 'stream') return streamWire(ending)
+  const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
+  pushHeaders(headers, ending.headers ?? {})
+  return { status: 402, headers, body: JSON.stringify(ending.body) }
+}
+
+function refusalWire(
+  { publicBaseUrl }: { readonly publicBaseUrl: string },
+  { requestId, incoming }: WireRequest,
+  refusal: Refusal,
+): Outgoing {
+  const { accept } = incoming.headers
+  return toProblem({ publicBaseUrl }, { refusal, requestId, accept })
+}
+
+function answerWire(asked: WireRequest, answer: Answer): Outgoing {
+  const { route } = asked
+  const sentAsIs = answer.contentType !== undefined && typeof answer.body === 'string'
+  const body = sentAsIs ? String(answer.body) : JSON.stringify(answer.body)
+  const headers = ['Content-Type', answer.contentType ?? JSON_TYPE]
+  if (answer.headers?.['Cache-Control'] === undefined)
+    headers.push('Cache-Control', route.metered ? CACHED : 'no-store')
+  if (route.metered && answer.revision !== undefined)
+    headers.push('ETag', etagOf(asked, answer, answer.revision))
+  if (answer.contentType === CSV_TYPE)
+    headers.push('Content-Disposition', `attachment; filename="${fileNameOf(route)}"`)
+  pushHeaders(headers, answer.headers ?? {})
+  return { status: answer.status, headers, body }
+}
+
+/** `X-Accel-Buffering` makes nginx pass events on at once. */
+function streamWire({ contentType, open: stream }: StreamAnswer): Outgoing {
+  const headers = ['Content-Type', contentType, 'Cache-Control', 'no-store']
+  return { status: 200, headers: [...headers, 'X-Accel-Buffering', 'no'], body: '', stream }
+}
+
+const etags = new WeakMap<Answer, string>()
+
+/** Cached answers are shared objects, so hash each only once. */
+function etagOf(asked: WireRequest, answer: Answer, revision: string): string {
+  const known = etags.get(answer)
+  if (known !== undefined) return known
+  const etag = etagAt(asked, revision)
+  etags.set(answer, etag)
+  return etag
+}
+
+/**
+ * Returns a weak entity tag (RFC 9110, 8.8.3) of the request at this revision. Equal tags mean equal
+ * content, so nothing per caller may enter the body.
+ */
+export function etagAt(asked: WireRequest, revision: string): string {
+  const { operationId } = asked.route
+  const effective = asked.prepared?.effective ?? {}
+  const text = JSON.stringify([operationId, revision, effective, mediaTypeOf(asked)])
+  return `W/"${hash('sha256', text, 'base64url').slice(0, 22)}"`
+}
+
+function mediaTypeOf({ route, incoming }: WireRequest): string {
+  if (route.csv !== true) return 'json'
+  const format = incoming.query.get('format')?.[0]
+  return wantsCsv(incoming, format === 'csv' || format === 'json' ? format : undefined)
+    ? 'csv'
+    : 'json'
+}
+
+function fileNameOf({ path }: Route): string {
+  return `${path
+    .replace(/^\/api\//, '')
+    .replace(/[{}]/g, '')
+    .replaceAll('/', '-')}.csv`
+}
+
+export function pushHeaders(headers: string[], more: Readonly<Record<string, string>>): void {
+  for (const name in more) headers.push(name, more[name] ?? '')
+}
+
+/**
+ * Adds the contract's headers, the date and the IETF pair (draft-ietf-httpapi-ratelimit-headers, policy `daily`). `Vary`, because these differ by caller and some bodies by media type or coding.
+ */
+export function stampRateLimit(headers: string[], rateLimit: RateLimitState, nowMs: number): void {
+  const { dailyQuota, remaining, resetUnix, tier } = rateLimit
+  // The state holds until the reset, so a late answer is dated before it.
+  const dateUnix = Math.min(Math.floor(nowMs / 1000), resetUnix - 1)
+  headers.push(
+    'X-RateLimit-Limit',
+    String(dailyQuota),
+    'X-RateLimit-Remaining',
+    String(remaining),
+    'X-RateLimit-Reset',
+    String(resetUnix),
+    'X-RateLimit-Tier',
+    tier,
+    'RateLimit-Policy',
+    `"daily";q=${dailyQuota};w=${DAY_SECONDS}`,
+    'RateLimit',
+    `"daily";r=${remaining};t=${resetUnix - dateUnix}`,
+    'Vary',
+    'Authorization, Accept, Accept-Encoding',
+    'Date',
+    httpDate(dateUnix),
+  )
+}
+
+let newest = { unix: 0, text: '' }
+
+/** Formats a date (RFC 9110, 5.6.7), cached for a second. */
+function httpDate(unix: number): string {
+  if (newest.unix !== unix) newest = { unix, text: new Date(unix * 1000).toUTCString() }
+  return newest.text
+}
+
+/** Bound the header, whatever the request carries: proxies take about 4 KB of headers. */
+const IGNORED_MAX = 10
+const IGNORED_LENGTH_MAX = 40
+
+/**
+ * Query parameters that the route does not have, percent-encoded. Every route takes `format=json`
+ * unless it answers plain text.
+ */
+function ignoredParameters({ route, incoming: { query } }: WireRequest): string {
+  if (query.size === 0) return ''
+  const { parameters, plain } = route
+  const isKnown = (name: string) =>
+    parameters[name]?.in === 'query' || (name === 'format' && plain !== true)
+  const names = [...query.keys()].filter((name) => !isKnown(name) && !SECRET.test(name))
+  return names.slice(0, IGNORED_MAX).map(shortened).join(', ')
+}
+
+function shortened(name: string): string {
+  const encoded = encodeURIComponent(name.slice(0, IGNORED_LENGTH_MAX).toWellFormed())
+  // No escape is cut in two.
+  return encoded.slice(0, IGNORED_LENGTH_MAX).replace(/%[0-9A-F]?$/, '')
+}

@@ -1,4 +1,0 @@
-/** One line: the variable and what to write. */
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError'
-}
