@@ -22,7 +22,7 @@ export type StoreSetting =
     }
 
 /** The environment, parsed once at the start. */
-export interface Settings {
+export interface Config {
   readonly host: string
   readonly port: number
   /** Holds embedded databases and local chains. */
@@ -104,16 +104,16 @@ const text = (value: string): Reading<string> => ({ ok: true, value })
 
 const count = parseNumber({ minimum: 1, maximum: 10_000_000 })
 
-/** Throws SettingsError at the first invalid variable. */
-export function readSettings(
+/** Throws ConfigError at the first invalid variable. */
+export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
   terminal: { readonly isTty: boolean; readonly command?: string | undefined },
-): Settings {
+): Config {
   refuseUnknown(environment)
   const read: Read = (name, fallback, parse) => {
     const reading = readVariable(environment, name, fallback, parse)
     if (reading.ok) return reading.value
-    throw new SettingsError(`${name}: ${reading.reason} (got "${reading.shown}")`)
+    throw new ConfigError(`${name}: ${reading.reason} (got "${reading.shown}")`)
   }
   const port = parseNumber({ minimum: 0, maximum: 65_535 })
   const yes = (name: string) => read(name, 'no', parseOneOf(['yes', 'no'] as const)) === 'yes'
@@ -154,7 +154,7 @@ export function readSettings(
   }
 }
 
-function readLog(read: Read, isForPeople: boolean): Settings['log'] {
+function readLog(read: Read, isForPeople: boolean): Config['log'] {
   const format = parseOneOf(['json', 'pretty'] as const)
   return {
     level: read('LOG_LEVEL', 'info', parseOneOf(LOG_LEVELS)),
@@ -162,7 +162,7 @@ function readLog(read: Read, isForPeople: boolean): Settings['log'] {
   }
 }
 
-function readSettling(read: Read): Settings['settling'] {
+function readSettling(read: Read): Config['settling'] {
   const keyFile = read<string | undefined>('SEXTON_SETTLING_KEY_FILE', undefined, text)
   const gwei = parseNumber({ minimum: 1, maximum: 999_999_999 })
   const gasPerDayGwei = read('SEXTON_SETTLING_GAS_PER_DAY', 40_000_000, gwei)
@@ -178,7 +178,7 @@ function refuseUnknown(environment: Readonly<Record<string, string | undefined>>
   for (const name of Object.keys(environment)) {
     if (!name.startsWith('SEXTON_') || VARIABLES[name] !== undefined) continue
     const known = Object.keys(VARIABLES).filter((each) => each.startsWith('SEXTON_'))
-    throw new SettingsError(`${name}: unknown variable; known: ${known.join(', ')}`)
+    throw new ConfigError(`${name}: unknown variable; known: ${known.join(', ')}`)
   }
 }
 
@@ -262,6 +262,6 @@ function parseList<T>(parse: (text: string) => Reading<T>) {
 }
 
 /** One line: the variable and what to write. */
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError'
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
 }

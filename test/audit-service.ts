@@ -7,8 +7,8 @@ import { auditAccounts } from '#operations/audit/audit-accounts.ts'
 import type { World } from './world.ts'
 
 /** The accounts alone, where the register is not what is tested. */
-export async function auditAccountsOf({ settings, file }: World): Promise<readonly string[]> {
-  const stores = await openStores(settings)
+export async function auditAccountsOf({ config, file }: World): Promise<readonly string[]> {
+  const stores = await openStores(config)
   try {
     return await auditAccounts({
       ...{ stores, ecosystem: parseEcosystem('local.ts', file), clock: Date.now },
@@ -22,7 +22,7 @@ export async function auditAccountsOf({ settings, file }: World): Promise<readon
 /** Runs the operator's audit on a running world; gives the differences it names. */
 export async function auditService(world: World): Promise<readonly string[]> {
   return await auditAll({
-    settings: world.settings,
+    config: world.config,
     ecosystem: parseEcosystem('local.ts', world.file),
     clock: Date.now,
     logger: pino({ level: 'silent' }),

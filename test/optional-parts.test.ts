@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { OPTIONAL_PARTS } from '#chains/ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
-import { readSettings } from '#config.ts'
+import { readConfig } from '#config.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
 import { localFile } from '#main/start/local-chains.ts'
 import { runService } from '#main/start/run-service.ts'
@@ -138,8 +138,8 @@ describe('an ecosystem of one chain and one token', () => {
 })
 
 /** As if so many anonymous calls had been counted. */
-async function callEarlierToday({ settings }: World, calls: number): Promise<void> {
-  const accounts = await openStore(settings.dataFolder, 'accounts', settings.database)
+async function callEarlierToday({ config }: World, calls: number): Promise<void> {
+  const accounts = await openStore(config.dataFolder, 'accounts', config.database)
   await accounts.write((tx) => tx.run(sql`update usage_days set used = ${calls}`))
   await accounts.close()
 }
@@ -150,10 +150,7 @@ test('a settling key is refused without payments', async (context) => {
   const nowhere = 'http://127.0.0.1:9'
   const environment = { PORT: '0', SEXTON_DATA: folder, SEXTON_METRICS_PORT: 'off' }
   const start = runService({
-    settings: readSettings(
-      { ...environment, SEXTON_SETTLING_KEY_FILE: '/dev/null' },
-      { isTty: false },
-    ),
+    config: readConfig({ ...environment, SEXTON_SETTLING_KEY_FILE: '/dev/null' }, { isTty: false }),
     ecosystemName: 'minimal',
     ecosystemFile: minimal(localFile(0, { base: nowhere, ethereum: nowhere })),
     ...{ clock: Date.now, logger: pino({ level: 'silent' }) },

@@ -232,7 +232,7 @@ async function initialise(
     await chown(data, account.uid, account.gid)
     await chown(passwordFile, account.uid, account.gid)
   }
-  const settings = [
+  const config = [
     '--no-sync',
     '--no-data-checksums',
     '--no-instructions',
@@ -243,7 +243,7 @@ async function initialise(
   ]
   const login = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
   const initdb = join(native, 'bin', 'initdb')
-  const made = await run(initdb, [...settings, ...login, `--pgdata=${data}`], account)
+  const made = await run(initdb, [...config, ...login, `--pgdata=${data}`], account)
   if (!made.ok) throw new Error(`initdb failed: ${made.output}`)
 }
 
@@ -268,7 +268,7 @@ function spawnServer(
   { native, account }: Install,
   input: { data: string; durable: boolean; port: number },
 ): ChildProcess {
-  const settings = {
+  const config = {
     listen_addresses: '127.0.0.1',
     port: input.port,
     unix_socket_directories: '',
@@ -279,7 +279,7 @@ function spawnServer(
     max_connections: String(connectionsMax),
     ...(input.durable ? {} : fleeting),
   }
-  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const flags = Object.entries(config).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   return spawn(join(native, 'bin', 'postgres'), ['-D', input.data, ...flags], {
     ...account,
     cwd: input.data,
@@ -349,9 +349,9 @@ export async function run(
   parameters: readonly string[],
   account: Account | undefined,
 ): Promise<Outcome> {
-  const settings = { ...account, cwd: '/', timeout: initTimeoutMs, env: { PATH: '/usr/bin:/bin' } }
+  const config = { ...account, cwd: '/', timeout: initTimeoutMs, env: { PATH: '/usr/bin:/bin' } }
   try {
-    const { stdout } = await promisify(execFile)(command, [...parameters], settings)
+    const { stdout } = await promisify(execFile)(command, [...parameters], config)
     return { ok: true, output: stdout }
   } catch (error) {
     const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : ''

@@ -23,10 +23,10 @@ import { mintOpened, newPayer, payingFetch, startX402World } from './x402/x402-w
 
 /** An old backup of the accounts with a fresh register, or with one built from another file. */
 const world = await startX402World({ historyDays: FULL_HISTORY_DAYS })
-const { settings, base, devnet, api } = world
+const { config, base, devnet, api } = world
 after(async () => {
   await devnet.stop()
-  const folders = [settings.dataFolder, dirname(settings.settling?.keyFile ?? '')]
+  const folders = [config.dataFolder, dirname(config.settling?.keyFile ?? '')]
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
@@ -50,8 +50,8 @@ test('prepaid and x402 credits survive a fresh register and edits of payment', a
   assert.equal((await paying(`${world.origin}/api/stats`)).status, 200)
   await mine(base, { blocks: 5 })
   await world.service.stop()
-  const backup = `${storeFile(settings.dataFolder, 'accounts')}.backup`
-  copyFileSync(storeFile(settings.dataFolder, 'accounts'), backup)
+  const backup = `${storeFile(config.dataFolder, 'accounts')}.backup`
+  copyFileSync(storeFile(config.dataFolder, 'accounts'), backup)
   assert.deepEqual(await creditsOf(), { live: 2, reversed: 0 })
 
   const more = isLongVersion ? [moveStart, replaceReceiver] : []
@@ -70,7 +70,7 @@ type Change = (file: EcosystemFile) => EcosystemFile
 
 function forgetRegister(file: EcosystemFile): EcosystemFile {
   for (const end of ['', '-wal', '-shm'])
-    rmSync(`${storeFile(settings.dataFolder, 'register')}${end}`, { force: true })
+    rmSync(`${storeFile(config.dataFolder, 'register')}${end}`, { force: true })
   return file
 }
 
@@ -90,7 +90,7 @@ const withoutPayment: Change = ({ payment: _, ...file }) => file
 
 /** Runs a service with the backup until everything is read and the verifier has passed several times. */
 async function liveWith(change: Change, backup: string): Promise<void> {
-  copyFileSync(backup, storeFile(settings.dataFolder, 'accounts'))
+  copyFileSync(backup, storeFile(config.dataFolder, 'accounts'))
   const file = change(world.file)
   const ecosystem = parseEcosystem('changed', file)
   const service = await startService(file)
@@ -102,7 +102,7 @@ async function liveWith(change: Change, backup: string): Promise<void> {
   await sleep(3_000)
   const notes: string[] = []
   const found = await auditAll({
-    ...{ settings, ecosystem, clock: Date.now, logger: pino({ level: 'silent' }) },
+    ...{ config, ecosystem, clock: Date.now, logger: pino({ level: 'silent' }) },
     ...{ onProgress: () => undefined, note: (line: string) => void notes.push(line) },
   })
   await service.stop()
@@ -117,7 +117,7 @@ async function liveWith(change: Change, backup: string): Promise<void> {
 }
 
 async function isIndexed(ecosystem: Ecosystem): Promise<boolean> {
-  const file = storeFile(settings.dataFolder, 'register')
+  const file = storeFile(config.dataFolder, 'register')
   const engine = openSqlite({ file, durability: 'normal' })
   try {
     const indexed = await engine.snapshot(readIndexedConfig)
@@ -131,7 +131,7 @@ const INDEXED_MS = 30_000
 
 function startService(ecosystemFile: EcosystemFile): Promise<RunningService> {
   return runService({
-    settings: ecosystemFile.payment === undefined ? { ...settings, settling: undefined } : settings,
+    config: ecosystemFile.payment === undefined ? { ...config, settling: undefined } : config,
     ...{ ecosystemName: 'changed', ecosystemFile, clock: Date.now },
     ...{ logger: pino({ level: 'warn' }) },
     onProgress: () => undefined,
@@ -139,7 +139,7 @@ function startService(ecosystemFile: EcosystemFile): Promise<RunningService> {
 }
 
 async function creditsOf() {
-  const file = storeFile(settings.dataFolder, 'accounts')
+  const file = storeFile(config.dataFolder, 'accounts')
   const engine = openSqlite({ file, durability: 'normal' })
   try {
     const [live, reversals] = [

@@ -57,7 +57,7 @@ describe('two nodes on different forks behind one address', () => {
       },
     })
     twin = await startTwin(world.devnet.chains.base.client, join(folder, 'twin'))
-    register = await openStore(world.settings.dataFolder, 'register', world.settings.database)
+    register = await openStore(world.config.dataFolder, 'register', world.config.database)
   })
   after(async () => {
     await register.close()

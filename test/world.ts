@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
-import { readSettings, type Settings } from '#config.ts'
+import { type Config, readConfig } from '#config.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
 import { freePort } from '#lib/free-port.ts'
 import { sleep } from '#lib/sleep.ts'
@@ -17,7 +17,7 @@ import { type OwnDevnetOptions, startOwnDevnet } from './start-own-devnet.ts'
 /** The whole service on real chains, for tests that look at it from outside. */
 export interface World {
   readonly devnet: Devnet
-  readonly settings: Settings
+  readonly config: Config
   readonly file: EcosystemFile
   readonly service: RunningService
   /** Checks every answer against the OpenAPI document. */
@@ -45,7 +45,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const stopChains = async () => {
     if (options.devnet === undefined) await devnet.stop()
   }
-  const settings = readSettings(
+  const config = readConfig(
     {
       PORT: String(await freePort(0)),
       SEXTON_DATA: folder,
@@ -57,13 +57,13 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     { isTty: false },
   )
   const now = { ms: 0 }
-  const local = localFile(settings.port, {
+  const local = localFile(config.port, {
     base: devnet.chains.base.rpcUrl,
     ethereum: devnet.chains.ethereum.rpcUrl,
   })
   const file = options.change?.(local) ?? local
   const service = await runService({
-    settings,
+    config,
     ecosystemName: 'local.ts',
     ecosystemFile: file,
     logger: pino({ level: 'warn' }),
@@ -77,7 +77,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const origin = service.served.url
   return {
     devnet,
-    settings,
+    config,
     file,
     service,
     origin,

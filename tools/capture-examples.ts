@@ -196,8 +196,8 @@ async function capturePayments(
 }
 
 /** A service without payments, then one whose index and stores fail under it. */
-async function captureOutages({ api, devnet, settings }: World): Promise<void> {
-  const open = (store: string) => new DatabaseSync(join(settings.dataFolder, `${store}.sqlite`))
+async function captureOutages({ api, devnet, config }: World): Promise<void> {
+  const open = (store: string) => new DatabaseSync(join(config.dataFolder, `${store}.sqlite`))
   const accountsStore = open('accounts')
   accountsStore.exec('begin immediate')
   keep('', await api.get('/api/burns/total'))

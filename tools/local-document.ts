@@ -7,7 +7,7 @@ import { healthRoutes } from '#api/health-routes.ts'
 import { metaRoute } from '#api/meta-route.ts'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { readSettings } from '#config.ts'
+import { readConfig } from '#config.ts'
 import { compose } from '#main/compose.ts'
 import { type TopupDeps, topupRoutes } from '#money/x402/topup-routes.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
@@ -20,8 +20,8 @@ export async function localDocument() {
   try {
     const composed = await compose({
       ecosystem,
-      stores: { register: engine, accounts: engine, close: async () => undefined },
-      settings: readSettings({ SEXTON_METRICS_PORT: 'off', SEXTON_DATA: folder }, { isTty: false }),
+      ...{ register: engine, accounts: engine, admissions: engine },
+      config: readConfig({ SEXTON_METRICS_PORT: 'off', SEXTON_DATA: folder }, { isTty: false }),
       clock: Date.now,
       logger: pino({ level: 'silent' }),
     })

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { loadEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import type { Settings } from '#config.ts'
+import type { Config } from '#config.ts'
 import type { Clock } from '#lib/time.ts'
 import { localFilePath } from './start/local-chains.ts'
 
 export interface CommandContext {
-  readonly settings: Settings
+  readonly config: Config
   readonly logger: Logger
   readonly clock: Clock
   /** Receives SIGTERM and SIGINT. */
@@ -29,7 +29,7 @@ export type ExitCode = 0 | 1 | 2
 
 /** Throws EcosystemError. */
 export async function chosenEcosystem(
-  settings: Pick<Settings, 'ecosystemFile' | 'dataFolder'>,
+  config: Pick<Config, 'ecosystemFile' | 'dataFolder'>,
 ): Promise<Ecosystem> {
-  return loadEcosystem(settings.ecosystemFile ?? localFilePath(settings.dataFolder))
+  return loadEcosystem(config.ecosystemFile ?? localFilePath(config.dataFolder))
 }

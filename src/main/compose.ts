@@ -7,6 +7,7 @@ import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import type { HoldingsDeps } from '#chains/statistics/holdings.ts'
+import { type Context, reportError } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { type Clock, nextMidnight, unixNow } from '#lib/time.ts'
 import { TtlCache } from '#lib/ttl-cache.ts'
@@ -22,7 +23,6 @@ import { wantedJobs } from './jobs/verifier-jobs.ts'
 import { openMetering } from './open-metering.ts'
 import { openMoney } from './open-money.ts'
 import { routesOf } from './routes.ts'
-import type { Service } from './service.ts'
 import { serviceFactsOf } from './service-facts-of.ts'
 import { settlingOf } from './settling.ts'
 import type { ServeInput } from './start/serve.ts'
@@ -37,39 +37,39 @@ export interface Composed extends ServeInput {
 
 /** The composition of the API: the only place that connects layers. */
 export async function compose(
-  service: Service,
+  ctx: Context,
   indexing: () => readonly IndexProgress[] = () => [],
   leading: Leading = { index: false, jobs: new Map() },
 ): Promise<Composed> {
-  const { ecosystem, stores, settings, clock } = service
+  const { ecosystem, accounts, config, clock } = ctx
   const facts = serviceFactsOf(ecosystem, { version: VERSION, nowUnix: unixNow(clock) })
-  const data = openData(service)
-  const counts = settings.metrics && new CallCounts()
-  const metering = openMetering(service, data, counts)
-  const money = openMoney(service, { file: data.file, metering, gate: facts.gate })
+  const data = openData(ctx)
+  const counts = config.metrics && new CallCounts()
+  const metering = openMetering(ctx, data, counts)
+  const money = openMoney(ctx, { file: data.file, metering, gate: facts.gate })
   const x402 = money?.x402
   const routes = routesOf({
     data,
     metering,
     webhooks: {
-      ...{ engine: stores.accounts, register: data.register, ecosystem, clock },
-      allowPrivate: settings.webhookPrivate,
+      ...{ engine: accounts, register: data.register, ecosystem, clock },
+      allowPrivate: config.webhookPrivate,
     },
     payments: money,
     topup: x402 && { ...x402.settling, receiver: x402.receiver },
   })
   // Other processes change keys, and index blocks.
-  stores.accounts.listen?.('sexton_keys', metering.keyChanged)
-  stores.register.listen?.('sexton_blocks', () => data.answers.forgetState())
+  accounts.listen?.('sexton_keys', metering.keyChanged)
+  ctx.register.listen?.('sexton_blocks', () => data.answers.forgetState())
   const health = {
     ...data,
     clock,
     indexing,
-    jobs: wantedJobs(service),
+    jobs: wantedJobs(ctx),
     leading,
     recentStatus: async () => (await data.answers.state())?.status,
     accountsState: watchAccounts({
-      engine: stores.accounts,
+      engine: accounts,
       migrations: accountsMigrations,
       clock,
     }),
@@ -80,10 +80,10 @@ export async function compose(
   const gauges = () =>
     gaugesOf({
       ...health,
-      stores,
+      stores: ctx,
       readiness,
       waitingCalls: () => metering.meter.waiting(),
-      settling: x402 && gaugedSettling(service, x402),
+      settling: x402 && gaugedSettling(ctx, x402),
     })
   return {
     ...metering,
@@ -111,13 +111,13 @@ export async function compose(
 type Data = DataDeps & HoldingsDeps & { readonly hub: FeedHub }
 
 /** What answers about the chains are read from. */
-function openData({ ecosystem, stores, clock, logger }: Service): Data {
-  const { register } = stores
+function openData(ctx: Context): Data {
+  const { ecosystem, register, clock } = ctx
   const file = filePartsOf(ecosystem)
   const readStatus = () =>
     register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file))
   const answers = new AnswerCache({ clock, readStatus })
-  const report = (err: unknown) => logger.error({ err }, 'error in the background')
+  const report = (error: unknown) => reportError(ctx, error)
   return {
     register,
     ecosystem,
@@ -129,8 +129,8 @@ function openData({ ecosystem, stores, clock, logger }: Service): Data {
   }
 }
 
-function gaugedSettling(service: Service, { settling, receiver }: X402) {
-  const settles = settlingOf(service)
+function gaugedSettling(ctx: Context, { settling, receiver }: X402) {
+  const settles = settlingOf(ctx)
   const gasPerDayGwei = settles?.kind === 'wallet' ? BigInt(settles.gasPerDayGwei) : undefined
   return { ...settling, outcomes: receiver.outcomes, gasPerDayGwei }
 }

@@ -1,11 +1,11 @@
 import type { Writable } from 'node:stream'
 import { type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
-import type { Settings } from '#config.ts'
+import type { Config } from '#config.ts'
 
 /** Redacts the final bytes, so that no field, message or stack trace leaks a secret. */
-export function openLogger(settings: Settings['log'], output: Writable): Logger {
-  const { level, format } = settings
+export function openLogger(config: Config['log'], output: Writable): Logger {
+  const { level, format } = config
   const show =
     format === 'pretty'
       ? pretty.prettyFactory({ colorize: true, translateTime: 'HH:MM:ss' })

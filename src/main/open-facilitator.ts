@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { SettingsError } from '#config.ts'
+import { ConfigError } from '#config.ts'
 import { parseHash } from '#domain/address.ts'
 import {
   type EmbeddedDeps,
@@ -17,7 +17,7 @@ type Deps = SettlingFacts &
     readonly ecosystem: Pick<Ecosystem, 'service' | 'pricePerCall'>
   }
 
-/** Opens what settles, in the leader's process. Throws SettingsError without a private key. */
+/** Opens what settles, in the leader's process. Throws ConfigError without a private key. */
 export async function openFacilitator(deps: Deps): Promise<Facilitator> {
   const settling = settlingOf(deps)
   if (settling === undefined) throw new Error('a job of settlements, but nothing settles them')
@@ -37,10 +37,10 @@ export async function openFacilitator(deps: Deps): Promise<Facilitator> {
 async function readKey(file: string): Promise<`0x${string}`> {
   const name = 'SEXTON_SETTLING_KEY_FILE'
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new SettingsError(`${name}: the file cannot be read`, { cause })
+    throw new ConfigError(`${name}: the file cannot be read`, { cause })
   })
   const privateKey = parseHash(text.trim())
   if (privateKey === undefined)
-    throw new SettingsError(`${name}: the file must contain a private key, 0x and 64 hex digits`)
+    throw new ConfigError(`${name}: the file must contain a private key, 0x and 64 hex digits`)
   return privateKey
 }

@@ -15,23 +15,23 @@ import {
   readTiers,
 } from '#chains/statistics/holdings.ts'
 import type { GuardSetting } from '#config.ts'
+import { type Context, reportError } from '#context.ts'
 import type { Address } from '#domain/address.ts'
 import { watchKeys } from './revoked-keys.ts'
-import type { Service } from './service.ts'
 
 /** Who calls and what is charged, with what the routes of keys and usage need. */
 export type OpenMetering = Metering & CallerRoutesDeps
 
 export function openMetering(
-  service: Service,
+  ctx: Context,
   holdings: HoldingsDeps,
   counts: CallCounts | undefined,
 ): OpenMetering {
-  const { ecosystem, stores, settings, clock, logger } = service
-  const { guard } = settings
+  const { ecosystem, config, clock, logger } = ctx
+  const { guard } = config
   const deps = {
-    engine: stores.accounts,
-    admissions: stores.admissions,
+    engine: ctx.accounts,
+    admissions: ctx.admissions,
     clock,
     randomBytes,
     serviceName: ecosystem.service.name,
@@ -42,7 +42,7 @@ export function openMetering(
     paymentChainId: ecosystem.payment?.chain.id ?? null,
     shares: (wallet: Address) => readShares(holdings, wallet),
     judgeTier: batchLoader((wallets: readonly Address[]) => readTiers(holdings, wallets)),
-    trustedProxies: settings.trustedProxies,
+    trustedProxies: config.trustedProxies,
     guardLimits: {
       general: toLimit(guard.general),
       mint: toLimit(guard.mint),
@@ -50,8 +50,8 @@ export function openMetering(
       claim: toLimit(guard.claim),
       webhook: WEBHOOK_LIMIT,
     },
-    onKeyChange: watchKeys(service),
-    report: (err: unknown) => logger.error({ err }, 'error in the background'),
+    onKeyChange: watchKeys(ctx),
+    report: (error: unknown) => reportError(ctx, error),
     warn: (message: string) => logger.warn(message),
     ...(counts !== undefined && {
       onCommit: (seconds: number) => counts.addCommit(seconds),

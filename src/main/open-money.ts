@@ -7,6 +7,7 @@ import type { ServiceFacts } from '#api/service-facts.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
+import { type Context, reportError } from '#context.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { PayerProof } from '#domain/payer-proof.ts'
 import type { Clock } from '#lib/time.ts'
@@ -18,7 +19,6 @@ import { createX402, type X402 } from '#money/x402/create-x402.ts'
 import { settlesPayment } from '#money/x402/settling/payment-store.ts'
 import { openSettlingRpc } from '#money/x402/settling/settling-rpc.ts'
 import { OFFERS } from './offered-amounts.ts'
-import type { Service } from './service.ts'
 import { settlingOf } from './settling.ts'
 
 export interface Money extends PaymentsDeps {
@@ -30,25 +30,25 @@ export interface Money extends PaymentsDeps {
 
 /** Undefined without payments. */
 export function openMoney(
-  service: Service,
+  ctx: Context,
   input: {
     readonly file: FileParts
     readonly metering: Pick<Metering, 'recoveries' | 'settlements'>
     readonly gate: ServiceFacts['gate']
   },
 ): Money | undefined {
-  const { ecosystem, stores, clock, logger } = service
+  const { ecosystem, clock } = ctx
   const { payment, pricePerCall } = ecosystem
   if (payment === null) return undefined
   const { publicBaseUrl, pricingDocsUrl, name: serviceName } = ecosystem.service
   const { metering, file, gate } = input
-  const settles = settlingOf(service) !== undefined
-  const report = (err: unknown) => logger.error({ err }, 'error in the background')
+  const settles = settlingOf(ctx) !== undefined
+  const report = (error: unknown) => reportError(ctx, error)
   const minter = gate === null ? null : describeGate(gate)
   const offers = { payment, pricePerCall, pricingDocsUrl, minter, settles, clock }
   const quotaBody = (caller: Caller) => paymentRequiredBody(offers, caller)
-  const common = { engine: stores.accounts, clock, newId: randomUUID }
-  const reads = { register: stores.register, payment, file }
+  const common = { engine: ctx.accounts, clock, newId: randomUUID }
+  const reads = { register: ctx.register, payment, file }
   const deposits: PaymentsDeps['deposits'] = { canonical: (query) => readDeposits(reads, query) }
   const readHead = async () => (await deposits.canonical({ txHashes: [] }))?.head.number
   return {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { KeyChange } from '#accounts/keys/authorise.ts'
 import { markRevoked } from '#accounts/keys/key-store.ts'
-import type { Settings } from '#config.ts'
+import type { Config } from '#config.ts'
 import type { Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
@@ -46,18 +46,18 @@ export async function revokeAgain(
 
 /** Logs changes of keys and, for embedded accounts, notes the revoked ones. */
 export function watchKeys({
-  settings,
+  config,
   logger,
 }: {
-  readonly settings: Pick<Settings, 'dataFolder' | 'database'>
+  readonly config: Pick<Config, 'dataFolder' | 'database'>
   readonly logger: Pick<Logger, 'info' | 'error'>
 }): (change: KeyChange) => void {
   return (change) => {
     const { kind, publicId } = change
     logger.info(change, `key ${kind}`)
-    if (settings.database.kind !== 'sqlite' || (kind !== 'revoked' && kind !== 'rotated')) return
+    if (config.database.kind !== 'sqlite' || (kind !== 'revoked' && kind !== 'rotated')) return
     try {
-      noteRevokedKeys(settings.dataFolder, [publicId])
+      noteRevokedKeys(config.dataFolder, [publicId])
     } catch (err) {
       // The change is committed, and its answer may hold a secret.
       logger.error({ err, publicId }, `not noted in ${FILE}: a restore would revive the key`)

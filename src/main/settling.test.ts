@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readSettings } from '#config.ts'
+import { readConfig } from '#config.ts'
 import { PAYMENT } from '#test/x402/settling-harness.ts'
 import { settlingOf } from './settling.ts'
 
@@ -13,7 +13,7 @@ const settle = { ...PAYMENT, settle: { facilitator: URL } }
 const read = (payment: typeof PAYMENT | null, environment = {}) =>
   settlingOf({
     ecosystem: { payment },
-    settings: readSettings(environment, { isTty: false }),
+    config: readConfig(environment, { isTty: false }),
   })
 
 test('payments are settled by a wallet or by a facilitator, or not at all', () => {

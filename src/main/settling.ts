@@ -1,6 +1,6 @@
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import type { Settings } from '#config.ts'
-import { SettingsError } from '#config.ts'
+import type { Config } from '#config.ts'
+import { ConfigError } from '#config.ts'
 
 /** Who settles x402 payments. */
 export type Settling =
@@ -18,28 +18,28 @@ export type Settling =
 
 export interface SettlingFacts {
   readonly ecosystem: Pick<Ecosystem, 'payment'>
-  readonly settings: Pick<Settings, 'settling'>
+  readonly config: Pick<Config, 'settling'>
 }
 
-/** Undefined where payments are not settled. Throws SettingsError if the file and the settings disagree. */
-export function settlingOf({ ecosystem, settings }: SettlingFacts): Settling | undefined {
+/** Undefined where payments are not settled. Throws ConfigError if the file and the settings disagree. */
+export function settlingOf({ ecosystem, config }: SettlingFacts): Settling | undefined {
   const { payment } = ecosystem
-  const { keyFile, headersFile } = settings.settling ?? {}
+  const { keyFile, headersFile } = config.settling ?? {}
   if (payment === null && keyFile !== undefined)
-    throw new SettingsError(
+    throw new ConfigError(
       'SEXTON_SETTLING_KEY_FILE: the ecosystem file has no "payment"; add it, or unset the variable',
     )
   const url = payment?.settle?.facilitator
   if (url !== undefined && keyFile !== undefined)
-    throw new SettingsError(
+    throw new ConfigError(
       'SEXTON_SETTLING_KEY_FILE: the ecosystem file names a facilitator in "payment.settle"; keep one of them',
     )
   if (url === undefined && headersFile !== undefined)
-    throw new SettingsError(
+    throw new ConfigError(
       'SEXTON_FACILITATOR_HEADERS_FILE: the ecosystem file names no facilitator in "payment.settle"; add it, or unset the variable',
     )
   if (url !== undefined) return { kind: 'facilitator', url, headersFile }
-  if (settings.settling === undefined || keyFile === undefined) return undefined
-  const { gasPerDayGwei, etherUsd } = settings.settling
+  if (config.settling === undefined || keyFile === undefined) return undefined
+  const { gasPerDayGwei, etherUsd } = config.settling
   return { kind: 'wallet', keyFile, gasPerDayGwei, etherUsd }
 }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { readSettings } from '#config.ts'
+import { readConfig } from '#config.ts'
 import { sql } from '#store/sql.ts'
 import { openStores } from './stores.ts'
 
@@ -11,7 +11,7 @@ test('accounts that are gone beside a register that served are not begun anew un
   const folder = await mkdtemp(join(tmpdir(), 'sexton-stores-'))
   context.after(() => rm(folder, { recursive: true }))
   const settingsWith = (more: Readonly<Record<string, string>> = {}) =>
-    readSettings({ SEXTON_DATA: folder, ...more }, { isTty: false })
+    readConfig({ SEXTON_DATA: folder, ...more }, { isTty: false })
   const remove = async () => {
     for (const end of ['', '-wal', '-shm'])
       await rm(join(folder, `accounts.sqlite${end}`), { force: true })
@@ -27,7 +27,7 @@ test('accounts that are gone beside a register that served are not begun anew un
   await second.close()
   await remove()
   await assert.rejects(openStores(settingsWith()), {
-    name: 'SettingsError',
+    name: 'ConfigError',
     message: /accounts\.sqlite is gone.*put a backup back.*SEXTON_NEW_ACCOUNTS=yes/,
   })
   await (await openStores(settingsWith({ SEXTON_NEW_ACCOUNTS: 'yes' }))).close()

@@ -4,8 +4,8 @@ import { callerTables } from '#accounts/keys/caller-tables.ts'
 import { ledgerTables } from '#accounts/ledger/ledger-tables.ts'
 import { recordRestore } from '#accounts/ledger/restored-since.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import type { Settings, StoreSetting } from '#config.ts'
-import { SettingsError } from '#config.ts'
+import type { Config, StoreSetting } from '#config.ts'
+import { ConfigError } from '#config.ts'
 import { moduleFile } from '#lib/package-root.ts'
 import { paymentsTables } from '#money/payments/payments-tables.ts'
 import { x402Tables } from '#money/x402/x402-tables.ts'
@@ -23,7 +23,7 @@ export interface Stores {
   /** Never lost. */
   readonly accounts: Engine
   /** The accounts, by connections that only calls wait for. */
-  readonly admissions?: Engine | undefined
+  readonly admissions: Engine
   close(): Promise<void>
 }
 
@@ -65,21 +65,21 @@ export async function migrateStore(
 
 /** Migrates both; throws StoreError and leaves nothing open. */
 export async function openStores(
-  settings: Pick<Settings, 'dataFolder' | 'database' | 'newAccounts'>,
+  config: Pick<Config, 'dataFolder' | 'database' | 'newAccounts'>,
   onMigration?: OnMigration,
 ): Promise<Stores> {
-  const register = await openStore(settings.dataFolder, 'register', settings.database)
+  const register = await openStore(config.dataFolder, 'register', config.database)
   try {
-    await refuseLostAccounts(settings, register)
+    await refuseLostAccounts(config, register)
   } catch (error) {
     await register.close()
     throw error
   }
-  const accounts = await openStore(settings.dataFolder, 'accounts', settings.database)
-  const admissions = await openAdmissions(settings)
+  const accounts = await openStore(config.dataFolder, 'accounts', config.database)
+  const admissions = await openAdmissions(config, accounts)
   const close = async () => {
-    const open = [register, admissions, accounts]
-    await Promise.all(open.map((each) => each?.close()))
+    const open = new Set([register, admissions, accounts])
+    await Promise.all([...open].map((each) => each.close()))
   }
   try {
     await migrateStore(accounts, 'accounts', onMigration)
@@ -93,7 +93,7 @@ export async function openStores(
 
 /** Before anything is served: what was revoked stays so in accounts that were put back, and older messages are refused. */
 export async function noteRestore(
-  { dataFolder, database }: Pick<Settings, 'dataFolder' | 'database'>,
+  { dataFolder, database }: Pick<Config, 'dataFolder' | 'database'>,
   accounts: Engine,
   nowUnix: number,
 ): Promise<void> {
@@ -102,15 +102,18 @@ export async function noteRestore(
 }
 
 /** Nothing else can keep calls waiting for a connection. */
-async function openAdmissions({ dataFolder, database }: Pick<Settings, 'dataFolder' | 'database'>) {
-  if (database.kind !== 'postgres') return undefined
+async function openAdmissions(
+  { dataFolder, database }: Pick<Config, 'dataFolder' | 'database'>,
+  accounts: Engine,
+): Promise<Engine> {
+  if (database.kind !== 'postgres') return accounts
   const setting = { ...database, connectionsMax: ADMISSION_CONNECTIONS }
   return await openStore(dataFolder, 'accounts', setting)
 }
 
 /** A register with blocks has served before, so its accounts existed. */
 async function refuseLostAccounts(
-  { dataFolder, database, newAccounts }: Pick<Settings, 'dataFolder' | 'database' | 'newAccounts'>,
+  { dataFolder, database, newAccounts }: Pick<Config, 'dataFolder' | 'database' | 'newAccounts'>,
   register: Engine,
 ): Promise<void> {
   const file = storeFile(dataFolder, 'accounts')
@@ -119,7 +122,7 @@ async function refuseLostAccounts(
     .read({ kind: 'sql', parts: ['select 1 from positions limit 1'], values: [] })
     .catch(() => [])
   if (served.length > 0)
-    throw new SettingsError(
+    throw new ConfigError(
       `SEXTON_DATA: ${file} is gone, but the register beside it is not: put a backup back as that file, name the right folder, or begin with empty accounts by SEXTON_NEW_ACCOUNTS=yes`,
     )
 }

@@ -17,7 +17,7 @@ export interface Dialect {
   inScratch<T>(engine: Engine, work: (connection: Connection) => Promise<T>): Promise<T>
   /** Streams the rows of a table in bounded memory. */
   streamTable(connection: Connection, table: StreamedTable): AsyncIterable<Row>
-  /** Settings that disable all guards; absent where there are none. */
+  /** Config that disable all guards; absent where there are none. */
   guardsOff?(connection: Connection): Promise<readonly string[]>
 }
 

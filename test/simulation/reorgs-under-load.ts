@@ -73,7 +73,7 @@ export async function reorgUnderLoad(
   input: { readonly depths: readonly number[]; tell(line: string): void },
 ): Promise<ReorgReport> {
   const { base, ethereum } = world.devnet.chains
-  const register = await openStore(world.settings.dataFolder, 'register', world.settings.database)
+  const register = await openStore(world.config.dataFolder, 'register', world.config.database)
   const load = startLoad(world)
   let slowestMs = 0
   let reorgs = 0

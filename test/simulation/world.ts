@@ -56,7 +56,7 @@ export async function makeWorld(deps: {
 
 function ecosystemOn(
   chains: readonly SimulatedChain[],
-  settings: {
+  config: {
     readonly pollIntervalMs: number
     urlsOf(chain: SimulatedChain): readonly string[]
   },
@@ -69,8 +69,8 @@ function ecosystemOn(
       const chain = byName.get(each.name)
       if (chain === undefined) return []
       const { finality, startBlock } = chain
-      const rpcUrls = [...settings.urlsOf(chain)]
-      return [{ ...each, rpcUrls, finality, startBlock, pollIntervalMs: settings.pollIntervalMs }]
+      const rpcUrls = [...config.urlsOf(chain)]
+      return [{ ...each, rpcUrls, finality, startBlock, pollIntervalMs: config.pollIntervalMs }]
     }),
     tokens: file.tokens.map((token) => ({ ...token, addresses: onlyOf(token.addresses, byName) })),
     burns: file.burns.filter(isThere),

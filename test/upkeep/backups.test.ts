@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
-import { readSettings } from '#config.ts'
+import { readConfig } from '#config.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { noteRevokedKeys, readRevokedKeys, watchKeys } from '#main/revoked-keys.ts'
 import { migrateStore, noteRestore, openStore, openStores } from '#main/stores.ts'
@@ -20,13 +20,13 @@ const root = mkdtempSync(join(tmpdir(), 'sexton-backups-'))
 after(() => rmSync(root, { recursive: true, force: true }))
 const newFolder = () => mkdtempSync(join(root, 'data-'))
 
-const settingsOf = (environment: Readonly<Record<string, string>>) =>
-  readSettings(environment, { isTty: false })
+const configOf = (environment: Readonly<Record<string, string>>) =>
+  readConfig(environment, { isTty: false })
 
 const silent = { say: () => undefined, done: () => undefined }
 
 async function backUp(data: string, folder: string): Promise<string> {
-  const context = { settings: settingsOf({ SEXTON_DATA: data }), clock: Date.now }
+  const context = { config: configOf({ SEXTON_DATA: data }), clock: Date.now }
   const before = readdirSync(folder)
   await runBackup(context, silent, folder)
   const [name = ''] = readdirSync(folder).filter((each) => !before.includes(each))
@@ -49,11 +49,11 @@ async function liveIn(folder: string) {
 
 /** As a start opens the accounts. */
 async function onStarted<T>(folder: string, work: (accounts: Engine) => Promise<T>): Promise<T> {
-  const settings = settingsOf({ SEXTON_DATA: folder })
+  const config = configOf({ SEXTON_DATA: folder })
   // The audit opens the stores too, and leaves the mark of a backup to the start.
-  await (await openStores(settings)).close()
-  const { accounts, close } = await openStores(settings)
-  await noteRestore(settings, accounts, Math.floor(Date.now() / 1_000))
+  await (await openStores(config)).close()
+  const { accounts, close } = await openStores(config)
+  await noteRestore(config, accounts, Math.floor(Date.now() / 1_000))
   return work(accounts).finally(close)
 }
 
@@ -75,7 +75,7 @@ test('after a backup is put back, its keys and money are there, keys revoked sin
   await world.confirm()
   const late = await world.mint()
   const logger = { info: () => undefined, error: assert.fail }
-  const watch = watchKeys({ settings: settingsOf({ SEXTON_DATA: folder }), logger })
+  const watch = watchKeys({ config: configOf({ SEXTON_DATA: folder }), logger })
   world.callers.changes.length = 0
   await world.rotate(doomed)
   for (const change of world.callers.changes) watch(change)
@@ -175,13 +175,13 @@ test('a backup needs a folder that exists, and names pg_dump for PostgreSQL with
       code: 'ENOENT',
     },
   )
-  const context = { clock: Date.now, settings: settingsOf({ SEXTON_DATA: folder }) }
+  const context = { clock: Date.now, config: configOf({ SEXTON_DATA: folder }) }
   await assert.rejects(
     runBackup(context, silent, join(root, 'none')),
     /no such folder.*make or mount/,
   )
-  const settings = settingsOf({ SEXTON_DATABASE_URL: 'postgres://me:hush@127.0.0.1/db' })
-  await assert.rejects(runBackup({ ...context, settings }, silent, '/backups'), {
+  const config = configOf({ SEXTON_DATABASE_URL: 'postgres://me:hush@127.0.0.1/db' })
+  await assert.rejects(runBackup({ ...context, config }, silent, '/backups'), {
     message:
       /run: pg_dump --schema=accounts --format=custom --file=\/backups\/accounts-.*\.dump "\$SEXTON_DATABASE_URL"$/,
   })
@@ -193,22 +193,22 @@ test('accounts are imported into an empty PostgreSQL once, audited, and the old 
   const folder = newFolder()
   const { engine, world, key, doomed } = await liveIn(folder)
   const url = await postgres.createDatabase()
-  const settings = settingsOf({ SEXTON_DATABASE_URL: url })
+  const config = configOf({ SEXTON_DATABASE_URL: url })
   const said: string[] = []
   const report = { ...silent, say: (text: string) => void said.push(text) }
   await assert.rejects(
-    runImport({ settings, clock: Date.now }, report, folder),
+    runImport({ config, clock: Date.now }, report, folder),
     /in use by another process; stop it/,
   )
   await engine.close()
   noteRevokedKeys(folder, [doomed.publicId])
-  await runImport({ settings, clock: Date.now }, report, folder)
+  await runImport({ config, clock: Date.now }, report, folder)
   assert.ok(said.includes('keys: 4 rows'), said.join('\n'))
   assert.deepEqual(
     readdirSync(folder).filter((name) => name.startsWith('accounts')),
     ['accounts.sqlite.imported'],
   )
-  const accounts = await openStore('', 'accounts', settings.database)
+  const accounts = await openStore('', 'accounts', config.database)
   const later = createMoneyWorld(accounts, world)
   assert.equal(await balanceOf(accounts, key), 4_500)
   assert.equal(await isAccepted(later, doomed), false, 'it was revoked after the backup')
@@ -218,7 +218,7 @@ test('accounts are imported into an empty PostgreSQL once, audited, and the old 
   const other = newFolder()
   await (await liveIn(other)).engine.close()
   await assert.rejects(
-    runImport({ settings, clock: Date.now }, report, other),
+    runImport({ config, clock: Date.now }, report, other),
     /has rows in ".*"; name an empty one/,
   )
 })
@@ -233,10 +233,10 @@ test('accounts that fail their audit are not imported', async (context) => {
     tx.run(sql`update balances set micro_usd = micro_usd + 1 where account = ${account}`),
   )
   await engine.close()
-  const settings = settingsOf({ SEXTON_DATABASE_URL: await postgres.createDatabase() })
+  const config = configOf({ SEXTON_DATABASE_URL: await postgres.createDatabase() })
   const accounts = readFileSync(join(folder, 'accounts.sqlite'))
   await assert.rejects(
-    runImport({ settings, clock: Date.now }, silent, folder),
+    runImport({ config, clock: Date.now }, silent, folder),
     /nothing was imported.*audit/,
   )
   assert.deepEqual(readFileSync(join(folder, 'accounts.sqlite')), accounts)

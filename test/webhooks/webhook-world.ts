@@ -164,12 +164,11 @@ export function delivererDeps(
   more: Pick<DeliveryDeps, 'accounts' | 'clock' | 'report'> & Partial<DeliveryDeps>,
 ): DeliveryDeps {
   const { accounts, clock } = more
-  const stores = { register, accounts }
   return {
     register,
     ecosystem,
     pricePerCall: 100n,
-    callersOf: openCallers({ ecosystem, stores, clock }),
+    callersOf: openCallers({ ecosystem, register, accounts, clock }),
     allowPrivate: true,
     resolve: async () => ['127.0.0.1'],
     timeoutMs: 2_000,

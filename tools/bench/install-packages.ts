@@ -20,8 +20,8 @@ export async function installPackages(
   const manifest = { private: true, type: 'module', overrides }
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock']
-  const settings = { cwd: folder, timeout: TIMEOUT_MS }
-  await promisify(execFile)('npm', ['install', ...flags, ...packages], settings)
+  const config = { cwd: folder, timeout: TIMEOUT_MS }
+  await promisify(execFile)('npm', ['install', ...flags, ...packages], config)
   await writeFile(join(folder, 'installed'), list)
   return folder
 }

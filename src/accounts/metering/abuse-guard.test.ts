@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gateRoute } from '#accounts/keys/gate-route.ts'
-import { readSettings } from '#config.ts'
+import { readConfig } from '#config.ts'
 import { DEFAULT_QUOTAS } from '#domain/tier.ts'
 import { createFailureGuard, createGuard } from './abuse-guard.ts'
 
 test('a loop through a day of free calls meets no 429 where nothing else is configured', () => {
-  const { burst, perMinute } = readSettings({}, { isTty: false }).guard.general
+  const { burst, perMinute } = readConfig({}, { isTty: false }).guard.general
   const general = { burst, refillPerSecond: perMinute / 60 }
   const limits = { general, mint: general, gate: general, claim: general, webhook: general }
   const guard = createGuard({ clock: () => 0, limits })

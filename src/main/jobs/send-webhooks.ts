@@ -15,14 +15,15 @@ import type { JobDeps } from './job-deps.ts'
 
 /** What one process needs to send events; its runs do not wait for receivers. */
 export function openSending(deps: JobDeps): Delivery {
-  const { ecosystem, stores, settings, clock, logger } = deps
+  const { accounts, register, ecosystem, config, clock, logger } = deps
   return new Delivery({
-    ...stores,
+    accounts,
+    register,
     ecosystem,
     clock,
     pricePerCall: ecosystem.pricePerCall,
     callersOf: openCallers(deps),
-    allowPrivate: settings.webhookPrivate,
+    allowPrivate: config.webhookPrivate,
     resolve: resolveName,
     timeoutMs: POST_TIMEOUT_MS,
     random: Math.random,
@@ -36,10 +37,10 @@ export function openSending(deps: JobDeps): Delivery {
 /** Who pays for events of keys: their newest rotations. */
 export function openCallers({
   ecosystem,
-  stores,
+  accounts: engine,
+  register,
   clock,
-}: Pick<JobDeps, 'ecosystem' | 'stores' | 'clock'>) {
-  const { accounts: engine, register } = stores
+}: Pick<JobDeps, 'ecosystem' | 'accounts' | 'register' | 'clock'>) {
   const prices = makeDollarPrices(ecosystem.tokens)
   const holdings = { register, ecosystem, clock, prices, file: filePartsOf(ecosystem) }
   const judgeTier = batchLoader((wallets: readonly Address[]) => readTiers(holdings, wallets))

@@ -15,10 +15,10 @@ import type { JobDeps } from './job-deps.ts'
 /** Credits prepayments, and takes back what a reorg took. */
 export function openVerifying(deps: JobDeps): () => Promise<void> {
   const payment = paymentOf(deps)
-  const { ecosystem, stores, clock, logger, onChange } = deps
-  const reads = { register: stores.register, payment, file: filePartsOf(ecosystem) }
+  const { ecosystem, clock, logger, onChange } = deps
+  const reads = { register: deps.register, payment, file: filePartsOf(ecosystem) }
   const verify = createVerifier({
-    engine: stores.accounts,
+    engine: deps.accounts,
     clock,
     newId: randomUUID,
     deposits: { canonical: (query) => readDeposits(reads, query) },
@@ -46,10 +46,10 @@ export interface SettlingJobs {
 /** Settles x402 payments. */
 export async function openSettling(deps: JobDeps): Promise<SettlingJobs> {
   const payment = paymentOf(deps)
-  const { stores, clock, logger } = deps
+  const { clock, logger } = deps
   const failures: unknown[] = []
   const common = {
-    engine: stores.accounts,
+    engine: deps.accounts,
     clock,
     newId: randomUUID,
     rpc: openSettlingRpc(payment.chain),

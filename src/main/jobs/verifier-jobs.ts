@@ -1,5 +1,5 @@
 import { readIndexStatus } from '#chains/indexer/status.ts'
-import type { Settings } from '#config.ts'
+import type { Config } from '#config.ts'
 import type { Job, OpenJob } from '#operations/jobs/run-jobs.ts'
 import { type SettlingFacts, settlingOf } from '../settling.ts'
 import { createAnomalyReport } from '../start/report-mappings.ts'
@@ -10,7 +10,7 @@ import { openSettling, openVerifying, type SettlingJobs } from './settle-payment
 
 /** What decides which jobs an installation has. */
 interface JobFacts extends SettlingFacts {
-  readonly settings: Pick<Settings, 'settling'>
+  readonly config: Pick<Config, 'settling'>
 }
 
 interface VerifierDeps extends JobDeps {
@@ -77,16 +77,14 @@ const VERIFIER_JOBS: readonly VerifierJob[] = [
     everySeconds: 60,
     budgetSeconds: 30,
     whileFailing: 'unreadable logs are not told in the log',
-    open: ({ stores: { register }, ecosystem, logger }) =>
-      createAnomalyReport({ register, ecosystem, logger }),
+    open: ({ register, ecosystem, logger }) => createAnomalyReport({ register, ecosystem, logger }),
   },
   {
     name: 'retention',
     everySeconds: 60,
     budgetSeconds: 60,
     whileFailing: 'old rows stay in the accounts',
-    open({ stores, clock, ecosystem }) {
-      const { accounts: engine, register } = stores
+    open({ accounts: engine, register, clock, ecosystem }) {
       const headUnix = async () => {
         const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
         return status?.asOfUnix

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import { resolveAgain } from '#chains/ecosystem/resolve-ecosystem.ts'
-import type { Settings } from '#config.ts'
+import type { Config } from '#config.ts'
 import { systemClock } from '#lib/time.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
 import { openLogger } from '../logger.ts'
@@ -11,7 +11,7 @@ import { runIndex } from './run-index.ts'
 
 /** Given as `workerData`. */
 export interface IndexWork {
-  readonly settings: Pick<Settings, 'dataFolder' | 'database' | 'log'>
+  readonly config: Pick<Config, 'dataFolder' | 'database' | 'log'>
   /** Checked before. */
   readonly file: EcosystemFile
 }
@@ -22,10 +22,10 @@ export type FromIndexWorker = IndexProgress | { readonly leads: boolean }
 assert(parentPort !== null, 'this file runs as a worker thread')
 const port = parentPort
 const send = (news: FromIndexWorker) => port.postMessage(news)
-const { settings, file }: IndexWork = workerData
+const { config, file }: IndexWork = workerData
 const stop = new AbortController()
 port.on('message', () => stop.abort())
-const register = await openStore(settings.dataFolder, 'register', settings.database, {
+const register = await openStore(config.dataFolder, 'register', config.database, {
   ownThread: true,
 })
 try {
@@ -35,7 +35,7 @@ try {
       ecosystem: resolveAgain(file),
       register,
       clock: systemClock,
-      logger: openLogger(settings.log, process.stdout),
+      logger: openLogger(config.log, process.stdout),
       onProgress: send,
       onLead: (leads) => send({ leads }),
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { readSettings } from '#config.ts'
+import { readConfig } from '#config.ts'
 import type { JobRuns } from '#operations/jobs/run-jobs.ts'
 import type { Engine } from '#store/engine.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
@@ -25,10 +25,11 @@ function startJobs(
   const runs: JobRuns = new Map()
   const jobs = {
     ecosystem: localEcosystemAt({}),
-    stores,
+    ...stores,
+    admissions: stores.accounts,
     clock,
-    logger: { info: silent, warn: silent, error },
-    settings: readSettings({}, { isTty: false }),
+    logger: { debug: silent, info: silent, warn: silent, error },
+    config: readConfig({}, { isTty: false }),
     onChange: silent,
     runs,
   }

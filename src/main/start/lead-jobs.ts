@@ -10,14 +10,12 @@ export interface LeadJobsInput extends Omit<JobDeps, 'leader' | 'onEnd'> {
 
 /** Runs the list of jobs while this process leads, until the signal aborts. */
 export async function leadJobs(input: LeadJobsInput, signal: AbortSignal): Promise<void> {
-  const { stores, logger, runs } = input
-  const { accounts: engine } = stores
+  const { accounts: engine, logger, runs } = input
   const leader = new Leader({ engine, name: 'verifier' })
   const ends: (() => Promise<void>)[] = []
-  const fenced = { ...stores, accounts: fencedBy(leader, engine) }
   const jobs = await openVerifierJobs({
     ...input,
-    stores: fenced,
+    accounts: fencedBy(leader, engine),
     leader,
     onEnd: (end) => ends.push(end),
   })

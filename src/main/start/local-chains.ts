@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import localEcosystem, { onChains } from '#chains/ecosystem/ecosystems/local.ts'
-import type { Settings } from '#config.ts'
+import type { Config } from '#config.ts'
 import type { Devnet, Ports } from '#devnet/start-devnet.ts'
 import { freePort } from '#lib/free-port.ts'
 
@@ -14,19 +14,19 @@ export interface LocalChains {
 }
 
 export async function planLocalChains(
-  settings: Pick<Settings, 'dataFolder' | 'port'> & { readonly takesAnyPorts: boolean },
+  config: Pick<Config, 'dataFolder' | 'port'> & { readonly takesAnyPorts: boolean },
   onProgress: (progress: { chain: string; done: number; total: number }) => void,
 ): Promise<LocalChains> {
-  const ports = await planPorts(settings.takesAnyPorts)
+  const ports = await planPorts(config.takesAnyPorts)
   const urls = Object.entries(ports).map(([name, port]) => [name, `http://127.0.0.1:${port}`])
-  const file = localFile(settings.port, Object.fromEntries(urls))
-  await writeFile(localFilePath(settings.dataFolder), `${JSON.stringify(file, null, 2)}\n`)
+  const file = localFile(config.port, Object.fromEntries(urls))
+  await writeFile(localFilePath(config.dataFolder), `${JSON.stringify(file, null, 2)}\n`)
   return {
     file,
     async start() {
       // Lazy: only local chains need it.
       const { startDevnet } = await import('#devnet/start-devnet.ts')
-      const dataFolder = join(settings.dataFolder, 'chains')
+      const dataFolder = join(config.dataFolder, 'chains')
       return startDevnet({ dataFolder, ports, onProgress })
     },
   }

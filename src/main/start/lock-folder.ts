@@ -4,11 +4,11 @@ import { mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SettingsError } from '#config.ts'
+import { ConfigError } from '#config.ts'
 
 /**
  * Allows one `start` per folder of embedded stores or local chains. The system releases a socket however the process dies. Throws
- * SettingsError if taken.
+ * ConfigError if taken.
  */
 export async function lockFolder(folder: string): Promise<() => void> {
   mkdirSync(folder, { recursive: true })
@@ -16,7 +16,7 @@ export async function lockFolder(folder: string): Promise<() => void> {
   // Socket paths are limited to about 100 bytes.
   const path = join(tmpdir(), `sexton-${name}.sock`)
   if (await answers(path))
-    throw new SettingsError(
+    throw new ConfigError(
       `SEXTON_DATA: another "sexton start" uses the folder ${folder}; stop it, or choose another folder`,
     )
   rmSync(path, { force: true })

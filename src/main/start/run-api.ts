@@ -1,21 +1,21 @@
-import type { CommandContext, ExitCode } from '../command-context.ts'
+import { type CommandContext, chosenEcosystem, type ExitCode } from '../command-context.ts'
 import { compose } from '../compose.ts'
-import { openService } from '../service.ts'
+import { openContext } from '../open-context.ts'
 import { lockFolder } from './lock-folder.ts'
 import { serve } from './serve.ts'
 import { untilStopped } from './until-stopped.ts'
 
 /** `sexton start --api-only`: this process never leads. */
-export async function runApi(context: CommandContext): Promise<ExitCode> {
-  const { database, dataFolder } = context.settings
+export async function runApi(command: CommandContext): Promise<ExitCode> {
+  const { database, dataFolder } = command.config
   // Free once the process ends.
   if (database.kind === 'sqlite') await lockFolder(dataFolder)
-  const service = await openService(context)
+  const ctx = await openContext(command, await chosenEcosystem(command.config))
   try {
-    const served = await serve(service, await compose(service))
-    context.logger.info({ url: served.url, metricsPort: served.metricsPort }, 'API listening')
-    return await untilStopped(context, served.stop)
+    const served = await serve(ctx, await compose(ctx))
+    ctx.logger.info({ url: served.url, metricsPort: served.metricsPort }, 'API listening')
+    return await untilStopped(command, served.stop)
   } finally {
-    await service.stores.close()
+    await ctx.close()
   }
 }

@@ -3,21 +3,20 @@ import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { isUnusable, readStalls } from '#chains/indexer/stalled-chains.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
-import type { Settings } from '#config.ts'
-import { type Clock, unixNow } from '#lib/time.ts'
+import type { Config } from '#config.ts'
+import type { Clock } from '#lib/time.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
 import type { Leading } from '#operations/health/job-gauges.ts'
 import type { Connection } from '#store/engine.ts'
 import { compose } from '../compose.ts'
-import type { Service } from '../service.ts'
-import { noteRestore, openStores, reportMigrations } from '../stores.ts'
+import { openContext } from '../open-context.ts'
 import { type IndexThread, startIndexThread } from './index-thread.ts'
 import type { FromIndexWorker } from './index-worker.ts'
 import { leadJobs } from './lead-jobs.ts'
 import { type Served, serve } from './serve.ts'
 
 export interface ServiceInput {
-  readonly settings: Settings
+  readonly config: Config
   readonly ecosystemName: string
   readonly ecosystemFile: unknown
   readonly logger: Logger
@@ -38,22 +37,20 @@ export interface RunningService {
 
 /** API and jobs on this thread, the index on its own. */
 export async function runService(input: ServiceInput): Promise<RunningService> {
-  const { settings, logger, clock } = input
+  const { config, logger } = input
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
-  const stores = await openStores(settings, reportMigrations(logger))
-  await noteRestore(settings, stores.accounts, unixNow(clock))
-  const service: Service = { settings, ecosystem, stores, clock, logger }
+  const ctx = await openContext(input, ecosystem)
   const progress = new Map<string, IndexProgress>()
   const leading: Leading = { index: false, jobs: new Map() }
   const opening = async () => {
-    const composed = await compose(service, () => [...progress.values()], leading)
-    return { composed, served: await serve(service, composed) }
+    const composed = await compose(ctx, () => [...progress.values()], leading)
+    return { composed, served: await serve(ctx, composed) }
   }
   const { composed, served } = await opening().catch(async (error: unknown) => {
-    await stores.close()
+    await ctx.close()
     throw error
   })
-  const { dataFolder, database, log } = settings
+  const { dataFolder, database, log } = config
   const onNews = (news: FromIndexWorker) => {
     if ('leads' in news) {
       leading.index = news.leads
@@ -62,25 +59,25 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
     progress.set(news.chain, news)
     input.onProgress(news)
   }
-  const work = { settings: { dataFolder, database, log }, file: ecosystem.file }
+  const work = { config: { dataFolder, database, log }, file: ecosystem.file }
   const index = startIndexThread(work, onNews, input.beforeIndex?.())
   const ending = new AbortController()
   const verifying = leadJobs(
-    { ...service, runs: leading.jobs, onChange: composed.onPaymentsSettled },
+    { ...ctx, runs: leading.jobs, onChange: composed.onPaymentsSettled },
     ending.signal,
   )
   return {
     ecosystem,
     served,
     index,
-    indexed: () => stores.register.snapshot((reads) => howFar(reads, ecosystem)),
+    indexed: () => ctx.register.snapshot((reads) => howFar(reads, ecosystem)),
     async stop() {
       logger.info('stopping: waiting for answers in flight')
       await served.stop()
       ending.abort()
       logger.info('stopping: waiting for the index and the jobs')
       await Promise.all([verifying, index.stop()])
-      await stores.close()
+      await ctx.close()
     },
   }
 }

@@ -26,7 +26,7 @@ describe('the API', () => {
   before(async () => {
     served = await serve(
       {
-        settings: {
+        config: {
           host: '127.0.0.1',
           port: 0,
           metrics: { host: '127.0.0.1', port: 0 },
@@ -202,7 +202,7 @@ test('a local address with the port of a proxy is no reason for a warning, anoth
   const logger = pino({ level: 'silent' })
   logger.warn = (...facts: unknown[]) => void warnings.push(facts)
   const warnWith = (...trustedProxies: string[]) =>
-    warnAboutAddress({ logger, settings: { trustedProxies } }, 'http://localhost:8080', 4020)
+    warnAboutAddress({ logger, config: { trustedProxies } }, 'http://localhost:8080', 4020)
   warnWith('127.0.0.1')
   assert.deepEqual(warnings, [])
   warnWith()

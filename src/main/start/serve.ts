@@ -11,7 +11,7 @@ import { type MetaDeps, metaRoute } from '#api/meta-route.ts'
 import type { Metrics } from '#api/metrics.ts'
 import type { PipelineDeps } from '#api/pipeline.ts'
 import { statusPage } from '#api/status-page.ts'
-import type { Settings } from '#config.ts'
+import type { Config } from '#config.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
@@ -22,8 +22,8 @@ import { StoreError } from '#store/engine.ts'
 import { reportErrors } from '../report-errors.ts'
 
 export interface ServeDeps {
-  readonly settings: Pick<
-    Settings,
+  readonly config: Pick<
+    Config,
     'host' | 'port' | 'metrics' | 'trustedProxies' | 'drainSeconds' | 'log'
   >
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
@@ -58,7 +58,7 @@ const REMEMBERED_MS = 1_000
 
 /** Metrics have their own port. */
 export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Served> {
-  const { settings, logger, clock } = deps
+  const { config, logger, clock } = deps
   const draining = { isOn: false }
   const input = {
     ...composed,
@@ -77,7 +77,7 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
     clock,
     publicBaseUrl: input.facts.publicBaseUrl,
     remembered: new LRUCache({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
-    isProxy: createProxyCheck(settings.trustedProxies),
+    isProxy: createProxyCheck(config.trustedProxies),
     outage,
     report: reportErrors({ logger, clock }),
     ...logAnswers(deps, input),
@@ -88,9 +88,9 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
       observeAdmission: input.metrics.observeAdmission,
     }),
   })
-  const metrics = await openMetrics(settings, input)
-  const port = await listen(() => api.listen(settings), metrics)
-  const url = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
+  const metrics = await openMetrics(config, input)
+  const port = await listen(() => api.listen(config), metrics)
+  const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`
   warnAboutAddress(deps, input.facts.publicBaseUrl, port)
   return {
     url,
@@ -99,7 +99,7 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
     async stop() {
       draining.isOn = true
       api.drain()
-      await sleep(settings.drainSeconds * 1_000)
+      await sleep(config.drainSeconds * 1_000)
       await quietTurn()
       await api.stop()
       await metrics?.stop()
@@ -136,12 +136,12 @@ function unlessDraining(
 export function warnAboutAddress(
   {
     logger,
-    settings,
-  }: Pick<ServeDeps, 'logger'> & { readonly settings: Pick<Settings, 'trustedProxies'> },
+    config,
+  }: Pick<ServeDeps, 'logger'> & { readonly config: Pick<Config, 'trustedProxies'> },
   publicBaseUrl: string,
   port: number,
 ): void {
-  if (settings.trustedProxies.length > 0) return
+  if (config.trustedProxies.length > 0) return
   const { hostname, port: named, protocol } = new URL(publicBaseUrl)
   const isLocal = hostname === 'localhost' || hostname === '127.0.0.1'
   const expected = named === '' ? (protocol === 'https:' ? 443 : 80) : Number(named)
@@ -158,10 +158,10 @@ function mcpFactsOf({ name, version, payment, pricePerCallUsd }: ServeInput['fac
 
 /** Logs the route and no value of it: people paste keys into URLs. */
 function logAnswers(
-  { settings, logger }: ServeDeps,
+  { config, logger }: ServeDeps,
   { addressBucket }: Pick<ServeInput, 'addressBucket'>,
 ): Pick<ApiDeps, 'record'> {
-  if (!['debug', 'trace'].includes(settings.log.level)) return {}
+  if (!['debug', 'trace'].includes(config.log.level)) return {}
   return {
     record({ incoming, ...answered }) {
       const { requestId, method, socketAddress, headers } = incoming
@@ -188,11 +188,11 @@ function outage(error: unknown): Refusal | undefined {
 }
 
 async function openMetrics(
-  settings: Pick<Settings, 'metrics'>,
+  config: Pick<Config, 'metrics'>,
   { metrics, operatorReadiness: readiness }: Pick<ServeInput, 'metrics' | 'operatorReadiness'>,
 ): Promise<MetricsServer | undefined> {
-  if (settings.metrics === undefined || metrics === undefined) return undefined
-  return startMetricsServer({ metrics, readiness }, settings.metrics)
+  if (config.metrics === undefined || metrics === undefined) return undefined
+  return startMetricsServer({ metrics, readiness }, config.metrics)
 }
 
 /** If one port is taken, stops the other server. */

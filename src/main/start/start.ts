@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { Logger } from 'pino'
 import { loadEcosystemFile } from '#chains/ecosystem/load-ecosystem.ts'
-import type { Settings } from '#config.ts'
+import type { Config } from '#config.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
 import { freePort } from '#lib/free-port.ts'
 import { sleep } from '#lib/sleep.ts'
@@ -14,7 +14,7 @@ import { type RunningService, runService } from './run-service.ts'
 import { welcome } from './welcome.ts'
 
 export interface StartDeps {
-  readonly settings: Settings
+  readonly config: Config
   readonly logger: Logger
   readonly clock: Clock
   onChains(progress: { chain: string; done: number; total: number }): void
@@ -32,7 +32,7 @@ export interface Started {
 
 /** Resolves once the API listens, so that it can be stopped. */
 export async function start(deps: StartDeps): Promise<Started> {
-  const { database, dataFolder, ecosystemFile } = deps.settings
+  const { database, dataFolder, ecosystemFile } = deps.config
   const isShared = database.kind === 'postgres' && ecosystemFile !== undefined
   const unlock = isShared ? () => undefined : await lockFolder(dataFolder)
   try {
@@ -46,8 +46,8 @@ export async function start(deps: StartDeps): Promise<Started> {
 
 async function startLocked(deps: StartDeps): Promise<Started> {
   const startedAtMs = deps.clock()
-  const settings = await withPorts(deps.settings)
-  const chosen = await chooseEcosystem(settings, deps)
+  const config = await withPorts(deps.config)
+  const chosen = await chooseEcosystem(config, deps)
   const listening = Promise.withResolvers<void>()
   // The API answers from the existing register meanwhile.
   const { startChains } = chosen
@@ -56,7 +56,7 @@ async function startLocked(deps: StartDeps): Promise<Started> {
   chains.catch(() => undefined)
   const service = await runService({
     ...deps,
-    settings,
+    config,
     ecosystemName: chosen.name,
     ecosystemFile: chosen.file,
     onProgress: deps.onIndex,
@@ -99,11 +99,11 @@ interface Chosen {
   readonly startChains?: () => Promise<Devnet>
 }
 
-async function chooseEcosystem(settings: Settings, deps: StartDeps): Promise<Chosen> {
-  const name = settings.ecosystemFile
+async function chooseEcosystem(config: Config, deps: StartDeps): Promise<Chosen> {
+  const name = config.ecosystemFile
   if (name !== undefined) return { name, file: await loadEcosystemFile(name) }
   const { file, start: startChains } = await planLocalChains(
-    { ...settings, takesAnyPorts: deps.settings.port === 0 },
+    { ...config, takesAnyPorts: deps.config.port === 0 },
     deps.onChains,
   )
   return { name: 'local.ts', file, startChains }
@@ -113,16 +113,16 @@ async function chooseEcosystem(settings: Settings, deps: StartDeps): Promise<Cho
 const STATES_WITHIN_MS = 800
 
 /** Answers contain the address, so port 0 is resolved now. */
-async function withPorts(settings: Settings): Promise<Settings> {
-  if (settings.port !== 0) await requireFree(settings)
-  const port = settings.port === 0 ? await freePort() : settings.port
-  const { metrics } = settings
-  if (metrics === undefined) return { ...settings, port }
-  return { ...settings, port, metrics: { ...metrics, port: await freePort(metrics.port) } }
+async function withPorts(config: Config): Promise<Config> {
+  if (config.port !== 0) await requireFree(config)
+  const port = config.port === 0 ? await freePort() : config.port
+  const { metrics } = config
+  if (metrics === undefined) return { ...config, port }
+  return { ...config, port, metrics: { ...metrics, port: await freePort(metrics.port) } }
 }
 
 /** EADDRINUSE before the chains start. */
-async function requireFree({ host, port }: Settings): Promise<void> {
+async function requireFree({ host, port }: Config): Promise<void> {
   const probe = createServer()
   probe.listen(port, host)
   await once(probe, 'listening')

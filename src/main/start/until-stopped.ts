@@ -17,13 +17,13 @@ export function untilStopped(
     readonly logger: Pick<Logger, 'info' | 'error'>
     readonly process: NodeJS.Process
     readonly clock: Clock
-    readonly settings?: { readonly drainSeconds: number }
+    readonly config?: { readonly drainSeconds: number }
   },
   stop: () => Promise<void>,
   ended?: Promise<void>,
 ): Promise<0 | 1> {
   const { promise, resolve, reject } = Promise.withResolvers<0 | 1>()
-  const graceMs = GRACE_MS + (deps.settings?.drainSeconds ?? 0) * 1_000
+  const graceMs = GRACE_MS + (deps.config?.drainSeconds ?? 0) * 1_000
   let stopping = false
   let askedAtMs = 0
   const onSignal = (signal: NodeJS.Signals) => {

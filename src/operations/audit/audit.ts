@@ -3,7 +3,7 @@ import type { ChainSource } from '#chains/chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { describeAnomalies, readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
-import type { Settings } from '#config.ts'
+import type { Config } from '#config.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Clock } from '#lib/time.ts'
 import { openSources } from '#main/start/run-index.ts'
@@ -13,7 +13,7 @@ import type { AuditDeps } from './audit-deps.ts'
 import { auditRegister } from './audit-register.ts'
 
 export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
-  readonly settings: Pick<Settings, 'dataFolder' | 'database' | 'newAccounts'>
+  readonly config: Pick<Config, 'dataFolder' | 'database' | 'newAccounts'>
   readonly ecosystem: Ecosystem
   readonly clock: Clock
   readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>
@@ -29,7 +29,7 @@ const TRY_AGAIN_MS = 2_000
  */
 export async function auditAll(input: AuditInput): Promise<readonly string[]> {
   const { ecosystem } = input
-  const stores = await openStores(input.settings)
+  const stores = await openStores(input.config)
   try {
     const sources = openSources(ecosystem, input.logger)
     const sourceOf = (chain: Chain): ChainSource => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import { readSettings } from '#config.ts'
+import { readConfig } from '#config.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { openStores } from '#main/stores.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
@@ -15,8 +15,8 @@ import { auditAll } from './audit.ts'
 test('a log about an unlisted token is a note of the audit, not a difference', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'sexton-unlisted-'))
   context.after(() => rm(folder, { recursive: true }))
-  const settings = readSettings({ SEXTON_DATA: folder }, { isTty: false })
-  const stores = await openStores(settings)
+  const config = readConfig({ SEXTON_DATA: folder }, { isTty: false })
+  const stores = await openStores(config)
   const { distributor } = addresses.base
   const stranger = logOf.claim(distributor, accounts.holder, accounts.poor, 0n)
   const chain = oldBaseWith(firstPrices, [stranger])
@@ -25,7 +25,7 @@ test('a log about an unlisted token is a note of the audit, not a difference', a
     await stores.close()
     const notes: string[] = []
     const differences = await auditAll({
-      ...{ settings, ecosystem, clock: Date.now, logger: pino({ level: 'silent' }) },
+      ...{ config, ecosystem, clock: Date.now, logger: pino({ level: 'silent' }) },
       onProgress: () => undefined,
       note: (text) => void notes.push(text),
     })

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { SettingsError } from '#config.ts'
+import { ConfigError } from '#config.ts'
 import { toIso, unixNow } from '#lib/time.ts'
 import type { CommandContext } from '#main/command-context.ts'
 import { storeFile } from '#main/store-file.ts'
@@ -12,21 +12,21 @@ const ALL_PAGES = 2 ** 31 - 1
 
 /** Copies embedded accounts, as they are at one moment, into a new file of the folder. */
 export async function runBackup(
-  { settings, clock }: Pick<CommandContext, 'settings' | 'clock'>,
+  { config, clock }: Pick<CommandContext, 'config' | 'clock'>,
   report: Report,
   folder: string,
 ): Promise<void> {
   const name = `accounts-${toIso(unixNow(clock)).replaceAll(':', '')}`
   const file = join(folder, `${name}.sqlite`)
-  if (settings.database.kind === 'postgres')
-    throw new SettingsError(
+  if (config.database.kind === 'postgres')
+    throw new ConfigError(
       `the accounts are in PostgreSQL; run: pg_dump --schema=accounts --format=custom --file=${join(folder, `${name}.dump`)} "$SEXTON_DATABASE_URL"`,
     )
   // A volume that is not mounted must not become a folder.
-  if (!existsSync(folder)) throw new SettingsError(`no such folder: ${folder}; make or mount it`)
-  const accounts = storeFile(settings.dataFolder, 'accounts')
+  if (!existsSync(folder)) throw new ConfigError(`no such folder: ${folder}; make or mount it`)
+  const accounts = storeFile(config.dataFolder, 'accounts')
   if (!existsSync(accounts))
-    throw new SettingsError(`no such file: ${accounts}; name the folder with --data`)
+    throw new ConfigError(`no such file: ${accounts}; name the folder with --data`)
   const part = `${file}.part`
   // It holds wallets and digests of secrets, and never replaces another backup.
   closeSync(openSync(part, 'wx', 0o600))

@@ -1,6 +1,6 @@
 import { existsSync, renameSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { SettingsError } from '#config.ts'
+import { ConfigError } from '#config.ts'
 import { unixNow } from '#lib/time.ts'
 import type { CommandContext } from '#main/command-context.ts'
 import { revokeAgain } from '#main/revoked-keys.ts'
@@ -16,16 +16,16 @@ import { type BuiltColumn, buildSchema } from '#store/sqlite/built-schema.ts'
 
 type Counts = Readonly<Record<string, number>>
 
-/** Copies embedded accounts into the empty PostgreSQL of the settings, in one transaction. */
+/** Copies embedded accounts into the empty PostgreSQL of the config, in one transaction. */
 export async function runImport(
-  { settings, clock }: Pick<CommandContext, 'settings' | 'clock'>,
+  { config, clock }: Pick<CommandContext, 'config' | 'clock'>,
   report: Report,
   folder: string,
 ): Promise<void> {
   const file = storeFile(folder, 'accounts')
-  if (settings.database.kind !== 'postgres')
-    throw new SettingsError('SEXTON_DATABASE_URL: name the empty PostgreSQL to import into')
-  if (!existsSync(file)) throw new SettingsError(`--from: no such file: ${file}`)
+  if (config.database.kind !== 'postgres')
+    throw new ConfigError('SEXTON_DATABASE_URL: name the empty PostgreSQL to import into')
+  if (!existsSync(file)) throw new ConfigError(`--from: no such file: ${file}`)
   const old = await openStore(folder, 'accounts', { kind: 'sqlite' })
   try {
     await migrateStore(old, 'accounts')
@@ -33,7 +33,7 @@ export async function runImport(
   } finally {
     await old.close()
   }
-  const target = await openStore('', 'accounts', settings.database)
+  const target = await openStore('', 'accounts', config.database)
   const source = new DatabaseSync(file)
   let counts: Counts
   try {

@@ -35,7 +35,7 @@ async function runAudit(context: CommandContext): Promise<ExitCode> {
   const { progress, show } = context
   const differences = await auditAll({
     ...context,
-    ecosystem: await chosenEcosystem(context.settings),
+    ecosystem: await chosenEcosystem(context.config),
     onProgress: ({ task, done, total }) => progress.update(task, done, total),
     note: (line) => show(`ok     ${line}`),
   }).catch((error: unknown) => {

@@ -44,7 +44,7 @@ async function showListing(context: CommandContext): Promise<ExitCode> {
   const [{ listingOf }, { settlingOf }, ecosystem] = await Promise.all([
     import('#main/listing.ts'),
     import('#main/settling.ts'),
-    chosenEcosystem(context.settings),
+    chosenEcosystem(context.config),
   ])
   const { payment } = ecosystem
   if (payment === null) {
@@ -61,7 +61,7 @@ async function showListing(context: CommandContext): Promise<ExitCode> {
 }
 
 async function runCheck(
-  { settings, clock, progress, process, show }: CommandContext,
+  { config, clock, progress, process, show }: CommandContext,
   { offline, json }: Options,
 ): Promise<ExitCode> {
   const [{ checkDatabase }, { checkFile }, { localFilePath }] = await Promise.all([
@@ -69,11 +69,11 @@ async function runCheck(
     import('#operations/setup/check-file.ts'),
     import('#main/start/local-chains.ts'),
   ])
-  const file = settings.ecosystemFile ?? localFilePath(settings.dataFolder)
+  const file = config.ecosystemFile ?? localFilePath(config.dataFolder)
   const onProgress = progress.update
   const checked = await checkFile({ clock, onProgress }, { file, offline })
   const { warnings, unchecked, rows } = checked
-  const errors = [...checked.errors, ...(offline ? [] : await checkDatabase(settings))]
+  const errors = [...checked.errors, ...(offline ? [] : await checkDatabase(config))]
   progress.finish()
   if (json) process.stdout.write(`${JSON.stringify({ file, errors, warnings, unchecked, rows })}\n`)
   else {

@@ -7,7 +7,7 @@ export interface Failure {
 }
 
 const CONFIGURATION = new Set([
-  'SettingsError',
+  'ConfigError',
   'EcosystemError',
   'ProofError',
   'RpcError',

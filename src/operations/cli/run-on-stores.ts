@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { Command } from 'commander'
-import { readSettings } from '#config.ts'
+import { readConfig } from '#config.ts'
 import { systemClock } from '#lib/time.ts'
 import type { CommandContext, ExitCode } from '#main/command-context.ts'
 import { openLogger } from '#main/logger.ts'
@@ -34,7 +34,7 @@ export async function runOnStores(
   const given = Object.entries(overrides).filter(([, value]) => value !== undefined)
   const environment = { ...process.env, ...Object.fromEntries(given) }
   const { stdout, stderr } = process
-  const settings = readSettings(environment, {
+  const config = readConfig(environment, {
     isTty: stdout.isTTY === true,
     command: process.argv[2],
   })
@@ -50,16 +50,16 @@ export async function runOnStores(
       done()
     },
   })
-  const logger = openLogger(settings.log, output)
+  const logger = openLogger(config.log, output)
   try {
     // Stdout holds nothing but logs if they are JSON.
     const show = (line: string) => progress.print(`${line}\n`)
     const say = (text: string) => {
-      if (settings.log.format === 'json') stderr.write(`${text}\n`)
+      if (config.log.format === 'json') stderr.write(`${text}\n`)
       else show(text)
     }
     process.exitCode = await work({
-      settings,
+      config,
       logger,
       clock: systemClock,
       process,

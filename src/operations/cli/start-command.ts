@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
-import { SettingsError } from '#config.ts'
+import { ConfigError } from '#config.ts'
 import type { CommandContext, ExitCode } from '#main/command-context.ts'
 import { runApi } from '#main/start/run-api.ts'
 import { runStart } from '#main/start/run-start.ts'
@@ -41,7 +41,7 @@ export function startCommand(process: NodeJS.Process): Command {
       if (options.apiOnly) return runOnStores(process, runApi, options, given)
       if (!options.settle) return runOnStores(process, runStart, options, given)
       if (process.env.SEXTON_SETTLING_KEY_FILE)
-        throw new SettingsError(
+        throw new ConfigError(
           '--settle: SEXTON_SETTLING_KEY_FILE names another wallet; keep one of them',
         )
       return runOnStores(process, runSettling, options, {
@@ -56,15 +56,15 @@ const RELAYER_FILE = 'relayer.key'
 
 /** Anyone can send as the relayer: its key is public, and its wallet has ether on the local chains only. */
 async function runSettling(context: CommandContext): Promise<ExitCode> {
-  const { ecosystemFile, dataFolder, settling } = context.settings
+  const { ecosystemFile, dataFolder, settling } = context.config
   if (ecosystemFile !== undefined)
-    throw new SettingsError(
+    throw new ConfigError(
       `--settle: its key is public, so it is for the local chains only; with ${ecosystemFile}, set SEXTON_SETTLING_KEY_FILE`,
     )
   const keyFile = join(dataFolder, RELAYER_FILE)
   await writeRelayerKey(keyFile)
-  const settings = { ...context.settings, settling: settling && { ...settling, keyFile } }
-  return runStart({ ...context, settings })
+  const config = { ...context.config, settling: settling && { ...settling, keyFile } }
+  return runStart({ ...context, config })
 }
 
 /** Replaces no other key, which may be its only copy. */
@@ -73,7 +73,7 @@ async function writeRelayerKey(file: string): Promise<void> {
   const { privateKey } = developmentWallets().relayer
   const found = existsSync(file) ? await readFile(file, 'utf8') : privateKey
   if (found !== privateKey)
-    throw new SettingsError(`--settle: ${file} holds another key; move it, or name another folder`)
+    throw new ConfigError(`--settle: ${file} holds another key; move it, or name another folder`)
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, privateKey, { mode: 0o600 })
 }

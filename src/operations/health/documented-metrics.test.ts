@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { readSettings } from '#config.ts'
+import { readConfig } from '#config.ts'
 import { systemClock } from '#lib/time.ts'
 import { compose } from '#main/compose.ts'
 import { type Served, serve } from '#main/start/serve.ts'
@@ -21,11 +21,11 @@ describe('the metrics of a service', () => {
 
   before(async () => {
     const environment = { PORT: '0', SEXTON_METRICS_PORT: '0', SEXTON_DATA: folder }
-    const settings = readSettings(environment, { isTty: false })
-    stores = await openStores(settings)
+    const config = readConfig(environment, { isTty: false })
+    stores = await openStores(config)
     const ecosystem = parseEcosystem('local', localEcosystem)
-    const service = { settings, clock: systemClock, logger, ecosystem, stores }
-    served = await serve(service, await compose(service))
+    const ctx = { config, clock: systemClock, logger, ecosystem, ...stores }
+    served = await serve(ctx, await compose(ctx))
   })
   after(async () => {
     await served.stop()

@@ -1,10 +1,10 @@
 import type { Problem } from '#chains/ecosystem/problem.ts'
-import type { Settings } from '#config.ts'
+import type { Config } from '#config.ts'
 import { openStore } from '#main/stores.ts'
 import { StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 
-/** Settings of PostgreSQL under which acknowledged debits can be lost. */
+/** Config of PostgreSQL under which acknowledged debits can be lost. */
 const REFUSED = [
   { name: 'synchronous_commit', values: ['off', 'local'], why: 'a debit must outlive a crash' },
   { name: 'fsync', values: ['off'], why: 'a power loss would lose debits' },
@@ -17,7 +17,7 @@ const FIELD = 'SEXTON_DATABASE_URL'
 /** Asks PostgreSQL whether it can be reached, and keeps what it acknowledges. */
 export async function checkDatabase({
   database,
-}: Pick<Settings, 'database'>): Promise<readonly Problem[]> {
+}: Pick<Config, 'database'>): Promise<readonly Problem[]> {
   if (database.kind === 'sqlite') return []
   const engine = await openStore('', 'accounts', database)
   try {

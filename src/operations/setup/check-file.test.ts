@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { type Address, zeroAddress } from 'viem'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { readSettings } from '#config.ts'
+import { readConfig } from '#config.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
@@ -55,7 +55,7 @@ test('check names settings of PostgreSQL that may lose acknowledged debits', asy
   const server = await startPostgres()
   context.after(() => server.stop())
   const url = await server.createDatabase()
-  const found = await checkDatabase(readSettings({ SEXTON_DATABASE_URL: url }, { isTty: false }))
+  const found = await checkDatabase(readConfig({ SEXTON_DATABASE_URL: url }, { isTty: false }))
   assert.deepEqual(found.map(({ message }) => message).sort(), [
     'fsync is off: a power loss would lose debits',
     'full_page_writes is off: a power loss could damage tables',

@@ -1,18 +1,18 @@
 import { existsSync } from 'node:fs'
-import type { Settings } from '#config.ts'
-import { SettingsError } from '#config.ts'
+import type { Config } from '#config.ts'
+import { ConfigError } from '#config.ts'
 import { storeFile } from '#main/store-file.ts'
 import { migrateStore, openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 
 /** Opens the accounts of an existing installation only: a mistyped folder must not become a new store. */
 export async function onAccounts<T>(
-  { dataFolder, database }: Pick<Settings, 'dataFolder' | 'database'>,
+  { dataFolder, database }: Pick<Config, 'dataFolder' | 'database'>,
   work: (accounts: Engine) => Promise<T>,
 ): Promise<T> {
   const file = storeFile(dataFolder, 'accounts')
   if (database.kind === 'sqlite' && !existsSync(file))
-    throw new SettingsError(
+    throw new ConfigError(
       `no such file: ${file}; name the folder with --data, or set SEXTON_DATABASE_URL`,
     )
   const accounts = await openStore(dataFolder, 'accounts', database)

@@ -1,4 +1,4 @@
-import { SettingsError } from '#config.ts'
+import { ConfigError } from '#config.ts'
 import type { Address } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
 import { countOf } from '#lib/count-of.ts'
@@ -10,14 +10,14 @@ import type { Report } from '../report.ts'
 import { inWords, listAllKeys } from './list-keys.ts'
 import { revokeKeys } from './revoke-keys.ts'
 
-type Context = Pick<CommandContext, 'settings' | 'clock'>
+type Context = Pick<CommandContext, 'config' | 'clock'>
 
 export function runList(
   context: Context,
   report: Report,
   { owner }: { readonly owner?: Address },
 ): Promise<void> {
-  return onAccounts(context.settings, async (accounts) => {
+  return onAccounts(context.config, async (accounts) => {
     const keys = await listAllKeys(accounts, owner)
     for (const key of keys) report.say(inWords(key))
     report.say(countOf(keys.length, 'key'))
@@ -31,11 +31,10 @@ export function runRevoke(
   publicIds: readonly string[],
 ): Promise<void> {
   const wrong = publicIds.filter((each) => !PUBLIC_ID.test(each))
-  if (wrong.length > 0)
-    throw new SettingsError(`not a publicId (8 hex digits): ${wrong.join(', ')}`)
-  return onAccounts(context.settings, async (accounts) => {
+  if (wrong.length > 0) throw new ConfigError(`not a publicId (8 hex digits): ${wrong.join(', ')}`)
+  return onAccounts(context.config, async (accounts) => {
     const outcome = await accounts.write((tx) => revokeKeys(tx, publicIds, unixNow(context.clock)))
-    const { database, dataFolder } = context.settings
+    const { database, dataFolder } = context.config
     if (database.kind === 'sqlite') noteRevokedKeys(dataFolder, outcome.revoked)
     for (const publicId of outcome.revoked) report.say(`${publicId}: revoked`)
     for (const each of outcome.before) report.say(`${each}: was revoked before`)

@@ -14,11 +14,11 @@ export interface UsageOptions {
 }
 
 export function runUsage(
-  { settings, clock }: Pick<CommandContext, 'settings' | 'clock'>,
+  { config, clock }: Pick<CommandContext, 'config' | 'clock'>,
   report: Report,
   { by, days, csv }: UsageOptions,
 ): Promise<void> {
-  return onAccounts(settings, async (accounts) => {
+  return onAccounts(config, async (accounts) => {
     const since = lastDays(unixNow(clock), days)[0] ?? 0
     const owners = await accounts.snapshot((connection) => readUsage(connection, { by, since }))
     const names = by === 'key' ? [...OF_KEYS, ...COLUMNS] : COLUMNS

@@ -1,0 +1,31 @@
+import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import { readConfig } from '#config.ts'
+import type { Context } from '#context.ts'
+import { systemClock } from '#lib/time.ts'
+import type { Engine } from '#store/engine.ts'
+
+const silent = () => undefined
+
+/** A context of the local ecosystem; a store that the test does not give fails when it is used. */
+export function testContext(given: Partial<Context> = {}): Context {
+  const accounts = given.accounts ?? missing('accounts')
+  return {
+    config: readConfig({}, { isTty: false }),
+    ecosystem: given.ecosystem ?? parseEcosystem('local', localEcosystem),
+    register: missing('register'),
+    accounts,
+    admissions: accounts,
+    clock: systemClock,
+    logger: { debug: silent, info: silent, warn: silent, error: silent },
+    ...given,
+  }
+}
+
+function missing(name: string): Engine {
+  return new Proxy({} as Engine, {
+    get() {
+      throw new Error(`the test gave its context no ${name}`)
+    },
+  })
+}
