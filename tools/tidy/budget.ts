@@ -13,15 +13,15 @@ export const budget: Readonly<Record<string, number>> = {
   api: 4546,
   chains: 24082,
   domain: 446,
-  entry: 267,
+  entry: 303,
   lib: 390,
-  main: 2391,
+  main: 2375,
   money: 6236,
-  operations: 5170,
+  operations: 5169,
   route: 421,
   serving: 4379,
   store: 2510,
-  tests: 53712,
+  tests: 53710,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

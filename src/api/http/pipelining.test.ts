@@ -129,33 +129,3 @@ test('a client that leaves is reported to its handler, and no listener stays beh
   line.socket.destroy()
   await promise
 })
-
-test('a pipeline whose answers flow is not cut, however slow each of them is', async (context) => {
-  context.mock.timers.enable({ apis: ['setInterval'] })
-  const { world, open } = await startLines(context, GENEROUS)
-  const line = open()
-  const releases: (() => void)[] = []
-  world.outcome = async () => {
-    await new Promise<void>((resolve) => releases.push(resolve))
-    return answer(200, { data: 'slow' })
-  }
-  await line.send(THING.repeat(4))
-  for (let answered = 1; answered <= 4; answered += 1) {
-    for (let passed = 0; passed < 40; passed += 2) context.mock.timers.tick(2_000)
-    releases.shift()?.()
-    while (line.answers().length < answered) await once(line.socket, 'data')
-    while (answered < 4 && releases.length === 0) await setImmediate()
-  }
-  assert.deepEqual(line.statuses(), [200, 200, 200, 200])
-})
-
-test('a connection that goes on to send behind a full line is closed, and its calls cost nothing', async (context) => {
-  const { open, anonymous, holdThing } = await startLines(context, GENEROUS)
-  const release = holdThing('late')
-  const line = open()
-  line.socket.write(THING.repeat(300))
-  await line.closed
-  release()
-  for (let turn = 0; turn < 20; turn += 1) await setImmediate()
-  assert.equal(anonymous(), undefined)
-})
