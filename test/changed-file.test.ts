@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { filePartsOf, readStatus } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { mayLead } from '#chains/indexer/indexed-config/may-lead.ts'
-import { readIndexStatus } from '#chains/indexer/status.ts'
 import { readHoldings, readTiers } from '#chains/statistics/holdings.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { auditRegister } from '#operations/audit/audit-register.ts'
@@ -65,7 +63,6 @@ onEach(
       const judge = async (ecosystem: Ecosystem) => {
         const deps = {
           ...{ register, ecosystem, clock: () => (GENESIS_UNIX + 30 * 3_600 + 140) * 1_000 },
-          ...{ prices: makeDollarPrices(ecosystem.tokens), file: filePartsOf(ecosystem) },
         }
         const { gate } = ecosystem
         assert.ok(gate !== null && gate !== 'open')
@@ -87,15 +84,12 @@ onEach('a server whose file differs from the register is not ready and names the
     const register = store.engine
     await indexAll(register, at())
     const ecosystem = at(withoutEthereum)
-    const file = filePartsOf(ecosystem)
     const { ready, parts } = await readReadiness({
-      ...{ register, ecosystem, file, clock: Date.now, indexing: () => [] },
+      ...{ register, ecosystem, clock: Date.now, indexing: () => [] },
       accountsState: async () => 'ok',
       jobs: [],
       leading: { index: false, jobs: new Map() },
-      prices: makeDollarPrices(ecosystem.tokens),
-      recentStatus: () =>
-        register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file)),
+      recentStatus: () => register.snapshot((reads) => readStatus({ ecosystem }, reads)),
     })
     assert.equal(ready, false)
     assert.match(parts['ecosystem file'] ?? '', /chains\[1\] removed.*start an index with this one/)

@@ -3,7 +3,7 @@ import type { ChainSource } from '#chains/chain/chain-source.ts'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { allDatasets, registerMigrations } from '#chains/datasets/datasets.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import localEcosystem, { type LocalFile, onChains } from '#chains/ecosystem/ecosystems/local.ts'
@@ -79,7 +79,7 @@ export function startIndexer(
       clock,
       datasets: allDatasets(ecosystem),
       file: filePartsOf(ecosystem),
-      prices: makeDollarPrices(ecosystem.tokens),
+      prices: priceBookOf(ecosystem.tokens),
       sourceOf: (chain) => sources.get(chain.id) ?? openSource(chain),
       reportOf: () => ({
         event: () => undefined,

@@ -1,20 +1,13 @@
-import { AnswerCache } from '#chains/datasets/answer-cache.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { holderRoute } from '#chains/datasets/holders/ranking/holder-route.ts'
-import { holdersRoute } from '#chains/datasets/holders/ranking/holders-route.ts'
-import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { answersOf } from '#chains/datasets/answer-cache.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { readIndexStatus } from '#chains/indexer/status.ts'
-import { kindRoutes } from '#chains/kinds/endpoints.ts'
-import { newlyMinted } from '#chains/statistics/newly-minted.ts'
-import { priceAt, statsRoute } from '#chains/statistics/stats.ts'
-import { statsHistoryRoute } from '#chains/statistics/stats-history.ts'
 import { supplyRoutes } from '#chains/statistics/supply.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
-import { type Clock, systemClock } from '#lib/time.ts'
+import type { Clock } from '#lib/time.ts'
+import { dataRoutes } from '#main/routes.ts'
 import type { Outcome, RequestHeaders, Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
 import type { ReadBody } from './recompute/compare-figures.ts'
+import { testContext } from './test-context.ts'
 
 /** The data endpoints over a register, without a server, and the documents of the supply. */
 export function dataRoutesOf(input: {
@@ -22,31 +15,15 @@ export function dataRoutesOf(input: {
   readonly ecosystem: Ecosystem
   readonly clock?: Clock
 }): readonly Route[] {
-  const { register, ecosystem } = input
-  const prices = makeDollarPrices(ecosystem.tokens)
-  let lookedMs = 0
-  const deps = {
-    register,
-    ecosystem,
-    prices,
-    file: filePartsOf(ecosystem),
-    clock: input.clock ?? systemClock,
-    answers: new AnswerCache({
-      // Each look is a second later, so that a test sees what it has just written.
-      clock: () => (lookedMs += 1_000),
-      readStatus: () => register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains)),
-    }),
-    priceAt: priceAt({ prices }),
-    mintedOf: newlyMinted,
-  }
-  return [
-    ...kindRoutes(deps),
-    statsRoute(deps),
-    statsHistoryRoute(deps),
-    holdersRoute(deps),
-    holderRoute(deps),
-    ...supplyRoutes(deps),
-  ]
+  const ctx = testContext(input)
+  return [...dataRoutes(ctx), ...supplyRoutes(ctx)].map((route) => ({
+    ...route,
+    prepare(raw) {
+      // A test sees what it has just written.
+      answersOf(ctx).forgetState()
+      return route.prepare(raw)
+    },
+  }))
 }
 
 /** Answers a GET of a path with its query as the route does, headers and metering aside. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import { allDatasets } from '#chains/datasets/datasets.ts'
-import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { ChainIndex } from '#chains/indexer/chain-index.ts'
 import { compareRegisters, type RegisterDifference } from '#chains/indexer/compare-registers.ts'
@@ -27,7 +27,7 @@ export function commitDepsOf(engine: Engine, ecosystem: Ecosystem): CommitDeps {
     clock: systemClock,
     leader: { hold: followOneAnother },
     datasets: allDatasets(ecosystem),
-    prices: makeDollarPrices(ecosystem.tokens),
+    prices: priceBookOf(ecosystem.tokens),
     tokens: ecosystem.tokens.map((token) => token.symbol),
   }
 }

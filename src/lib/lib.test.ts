@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { countOf } from './count-of.ts'
 import { formatDecimal, parseDecimal, percentage, shareOf } from './decimal.ts'
-import { FairSlots, Mutex } from './mutex.ts'
+import { Mutex } from './mutex.ts'
 import { fromStored, toStored } from './stored-integer.ts'
 import { toStoredText } from './stored-text.ts'
 import { lastDays, nextMidnight, startOfDay, toDate } from './time.ts'
@@ -68,26 +68,6 @@ test('a mutex runs tasks in order, also after one that failed', async () => {
     }),
   ])
   assert.deepEqual(seen, [1, 2])
-})
-
-test('few tasks run at once, and many of one owner delay those of another by one', async () => {
-  const slots = new FairSlots(2)
-  const begun: string[] = []
-  let running = 0
-  const task = (owner: string, name: string) =>
-    slots.run(owner, async () => {
-      running += 1
-      assert.ok(running <= 2)
-      begun.push(name)
-      await Promise.resolve()
-      running -= 1
-      if (name === 'a2') throw new Error('fails')
-    })
-  const tasks = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2'].map((name) => task(name[0] ?? '', name))
-  await Promise.allSettled(tasks)
-  assert.deepEqual(begun, ['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2'])
-  await task('a', 'a5')
-  assert.equal(begun.at(-1), 'a5')
 })
 
 test('a NUL in a text from outside does not reach a store that has none', () => {

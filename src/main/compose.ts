@@ -1,13 +1,8 @@
 import { CallCounts } from '#api/call-counts.ts'
 import type { Readiness } from '#api/health-routes.ts'
 import { createMetrics } from '#api/metrics.ts'
-import { AnswerCache } from '#chains/datasets/answer-cache.ts'
-import type { DataDeps } from '#chains/datasets/data-route.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
-import { readIndexStatus } from '#chains/indexer/status.ts'
-import type { HoldingsDeps } from '#chains/statistics/holdings.ts'
-import { type Context, reportError } from '#context.ts'
+import { answersOf } from '#chains/datasets/answer-cache.ts'
+import type { Context } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { type Clock, nextMidnight, unixNow } from '#lib/time.ts'
 import { TtlCache } from '#lib/ttl-cache.ts'
@@ -18,7 +13,6 @@ import type { Leading } from '#operations/health/job-gauges.ts'
 import { publicReadiness, readReadiness } from '#operations/health/read-readiness.ts'
 import { makeRecentFindings } from '#operations/health/recent-findings.ts'
 import { watchAccounts } from '#operations/health/store-state.ts'
-import { FeedHub } from '#serving/stream/feed-hub.ts'
 import { wantedJobs } from './jobs/verifier-jobs.ts'
 import { openMetering } from './open-metering.ts'
 import { openMoney } from './open-money.ts'
@@ -43,31 +37,26 @@ export async function compose(
 ): Promise<Composed> {
   const { ecosystem, accounts, config, clock } = ctx
   const facts = serviceFactsOf(ecosystem, { version: VERSION, nowUnix: unixNow(clock) })
-  const data = openData(ctx)
   const counts = config.metrics && new CallCounts()
-  const metering = openMetering(ctx, data, counts)
-  const money = openMoney(ctx, { file: data.file, metering, gate: facts.gate })
+  const metering = openMetering(ctx, counts)
+  const money = openMoney(ctx, { metering, gate: facts.gate })
   const x402 = money?.x402
-  const routes = routesOf({
-    data,
+  const routes = routesOf(ctx, {
     metering,
     webhooks: {
-      ...{ engine: accounts, register: data.register, ecosystem, clock },
+      ...{ engine: accounts, register: ctx.register, ecosystem, clock },
       allowPrivate: config.webhookPrivate,
     },
     payments: money,
     topup: x402 && { ...x402.settling, receiver: x402.receiver },
   })
-  // Other processes change keys, and index blocks.
+  // Other processes change keys.
   accounts.listen?.('sexton_keys', metering.keyChanged)
-  ctx.register.listen?.('sexton_blocks', () => data.answers.forgetState())
   const health = {
-    ...data,
-    clock,
-    indexing,
+    ...{ ecosystem, register: ctx.register, clock, indexing },
     jobs: wantedJobs(ctx),
     leading,
-    recentStatus: async () => (await data.answers.state())?.status,
+    recentStatus: async () => (await answersOf(ctx).state())?.status,
     accountsState: watchAccounts({
       engine: accounts,
       migrations: accountsMigrations,
@@ -93,7 +82,7 @@ export async function compose(
     readiness: () =>
       shown.get('', async () => publicReadiness(await readiness(), ecosystem.chains)),
     operatorReadiness: readiness,
-    findings: makeRecentFindings(data),
+    findings: makeRecentFindings(ctx),
     paymentRequired: (caller, of) =>
       x402?.calls.offer(caller, of) ??
       (money === undefined
@@ -105,27 +94,6 @@ export async function compose(
     }),
     unconfigured: unconfiguredRoutes(ecosystem, x402 !== undefined),
     routes,
-  }
-}
-
-type Data = DataDeps & HoldingsDeps & { readonly hub: FeedHub }
-
-/** What answers about the chains are read from. */
-function openData(ctx: Context): Data {
-  const { ecosystem, register, clock } = ctx
-  const file = filePartsOf(ecosystem)
-  const readStatus = () =>
-    register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file))
-  const answers = new AnswerCache({ clock, readStatus })
-  const report = (error: unknown) => reportError(ctx, error)
-  return {
-    register,
-    ecosystem,
-    clock,
-    file,
-    prices: makeDollarPrices(ecosystem.tokens),
-    answers,
-    hub: new FeedHub({ register, ecosystem, file, report }),
   }
 }
 

@@ -7,13 +7,7 @@ import {
   type Metering,
 } from '#accounts/metering/create-metering.ts'
 import type { CallCounts } from '#api/call-counts.ts'
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import {
-  type HoldingsDeps,
-  readHoldings,
-  readShares,
-  readTiers,
-} from '#chains/statistics/holdings.ts'
+import { readHoldings, readShares, readTiers } from '#chains/statistics/holdings.ts'
 import type { GuardSetting } from '#config.ts'
 import { type Context, reportError } from '#context.ts'
 import type { Address } from '#domain/address.ts'
@@ -22,11 +16,7 @@ import { watchKeys } from './revoked-keys.ts'
 /** Who calls and what is charged, with what the routes of keys and usage need. */
 export type OpenMetering = Metering & CallerRoutesDeps
 
-export function openMetering(
-  ctx: Context,
-  holdings: HoldingsDeps,
-  counts: CallCounts | undefined,
-): OpenMetering {
+export function openMetering(ctx: Context, counts: CallCounts | undefined): OpenMetering {
   const { ecosystem, config, clock, logger } = ctx
   const { guard } = config
   const deps = {
@@ -38,10 +28,10 @@ export function openMetering(
     keyPrefix: ecosystem.service.keyPrefix,
     quotas: ecosystem.quotas,
     pricePerCall: ecosystem.pricePerCall,
-    gate: gateOf(ecosystem.gate, holdings),
+    gate: gateOf(ctx),
     paymentChainId: ecosystem.payment?.chain.id ?? null,
-    shares: (wallet: Address) => readShares(holdings, wallet),
-    judgeTier: batchLoader((wallets: readonly Address[]) => readTiers(holdings, wallets)),
+    shares: (wallet: Address) => readShares(ctx, wallet),
+    judgeTier: batchLoader((wallets: readonly Address[]) => readTiers(ctx, wallets)),
     trustedProxies: config.trustedProxies,
     guardLimits: {
       general: toLimit(guard.general),
@@ -60,12 +50,13 @@ export function openMetering(
   return { ...deps, ...createMetering(deps) }
 }
 
-function gateOf(gate: Ecosystem['gate'], deps: HoldingsDeps): CallerRoutesDeps['gate'] {
+function gateOf(ctx: Context): CallerRoutesDeps['gate'] {
+  const { gate } = ctx.ecosystem
   if (gate === null || gate === 'open') return gate
   return {
     minimum: gate.minimum,
     async holdings(wallet) {
-      const held = await readHoldings(deps, gate, wallet)
+      const held = await readHoldings(ctx, gate, wallet)
       return held.kind === 'ready'
         ? { ...held, tokens: held.tokens.map((token) => ({ ...token })) }
         : held

@@ -6,7 +6,6 @@ import { describeGate } from '#api/describe-service.ts'
 import type { ServiceFacts } from '#api/service-facts.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
-import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import { type Context, reportError } from '#context.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { PayerProof } from '#domain/payer-proof.ts'
@@ -32,7 +31,6 @@ export interface Money extends PaymentsDeps {
 export function openMoney(
   ctx: Context,
   input: {
-    readonly file: FileParts
     readonly metering: Pick<Metering, 'recoveries' | 'settlements'>
     readonly gate: ServiceFacts['gate']
   },
@@ -41,15 +39,14 @@ export function openMoney(
   const { payment, pricePerCall } = ecosystem
   if (payment === null) return undefined
   const { publicBaseUrl, pricingDocsUrl, name: serviceName } = ecosystem.service
-  const { metering, file, gate } = input
+  const { metering, gate } = input
   const settles = settlingOf(ctx) !== undefined
   const report = (error: unknown) => reportError(ctx, error)
   const minter = gate === null ? null : describeGate(gate)
   const offers = { payment, pricePerCall, pricingDocsUrl, minter, settles, clock }
   const quotaBody = (caller: Caller) => paymentRequiredBody(offers, caller)
   const common = { engine: ctx.accounts, clock, newId: randomUUID }
-  const reads = { register: ctx.register, payment, file }
-  const deposits: PaymentsDeps['deposits'] = { canonical: (query) => readDeposits(reads, query) }
+  const deposits: PaymentsDeps['deposits'] = { canonical: (query) => readDeposits(ctx, query) }
   const readHead = async () => (await deposits.canonical({ txHashes: [] }))?.head.number
   return {
     ...common,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { latestPrice } from '#chains/datasets/prices/price-book.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { listEvents } from '#chains/indexer/events/list-events.ts'
 import type { FeedEvent } from '#chains/indexer/feed/changes.ts'
@@ -100,9 +100,9 @@ export class FeedClient {
       for (const event of events)
         if (!this.#onlyFinal || isFinal(event, status)) put(known, { dataset, ...event })
     }
-    const book = makeDollarPrices(this.#ecosystem.tokens)
-    for (const { symbol, prices } of this.#ecosystem.tokens) {
-      const latest = await book.latest(reads, symbol, status.asOfUnix)
+    const ecosystem = this.#ecosystem
+    for (const { symbol, prices } of ecosystem.tokens) {
+      const latest = await latestPrice({ ecosystem }, reads, symbol, status.asOfUnix)
       if (!('gap' in latest) && prices.every(({ chain }) => chain !== null))
         known.prices.set(symbol, toUsdPriceExact(latest.price))
     }

@@ -5,15 +5,11 @@ import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { type ApiDeps, createApi } from '#api/create-api.ts'
 import type { HttpServer } from '#api/http/server.ts'
-import { AnswerCache } from '#chains/datasets/answer-cache.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { readIndexStatus } from '#chains/indexer/status.ts'
 import { addresses } from '#devnet/addresses.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { OpenStream, Prepared, Route } from '#route/route.ts'
-import { FeedHub } from '#serving/stream/feed-hub.ts'
 import { streamRoute } from '#serving/stream/stream-route.ts'
 import type { Engine } from '#store/engine.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
@@ -25,6 +21,7 @@ import { applyFile } from '../changed-file-harness.ts'
 import { localEcosystemAt } from '../indexed-ecosystem.ts'
 import { dataRoutesOf } from '../route-reader.ts'
 import { advanceAll, type SteppedIndex } from '../stepped-index.ts'
+import { testContext } from '../test-context.ts'
 
 /** A register over made-up chains, real callers and a server on top, with a clock that a test moves. */
 export interface StreamWorld {
@@ -127,17 +124,14 @@ interface Serving {
 }
 
 async function startServer(
-  { register, ecosystem, callers, open, ...limit }: Serving,
+  { register, ecosystem, callers, open, streamsMax }: Serving,
   more: Partial<ApiDeps>,
 ): Promise<{ readonly server: HttpServer; readonly origin: string }> {
   const clock = () => callers.now.ms
-  const file = filePartsOf(ecosystem)
-  const readStatus = () =>
-    register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains, file))
-  const answers = new AnswerCache({ clock: Date.now, readStatus })
   const report = (error: unknown) => assert.fail(String(error))
-  const hub = new FeedHub({ register, ecosystem, file, report })
-  const stream = streamRoute({ register, ecosystem, clock, file, answers, hub, ...limit })
+  const silent = () => undefined
+  const logger = { debug: silent, info: silent, warn: silent, error: report }
+  const stream = streamRoute(testContext({ register, ecosystem, clock, logger }), streamsMax)
   let requests = 0
   const server = createApi({
     ...callers.metering,

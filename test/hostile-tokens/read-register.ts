@@ -1,5 +1,4 @@
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import {
   circulatingOf,
   countHolders,
@@ -123,10 +122,7 @@ async function addRecentBalances(
 }
 
 async function addDeposits(list: FigureList, { register, ecosystem }: ReadInput): Promise<void> {
-  const { payment } = ecosystem
-  if (payment === null) return
-  const file = filePartsOf(ecosystem)
-  const found = await readDeposits({ register, payment, file }, { sinceBlock: 0 })
+  const found = await readDeposits({ register, ecosystem }, { sinceBlock: 0 })
   for (const deposit of found?.deposits ?? []) {
     const { blockNumber, txHash, positionInTx, from, amount } = deposit
     list.add('deposit', `${blockNumber} ${txHash} #${positionInTx}`, `${amount} from ${from}`)

@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4368,
   api: 4546,
-  chains: 24082,
+  chains: 23877,
   domain: 446,
   entry: 303,
-  lib: 390,
-  main: 2375,
+  lib: 349,
+  main: 2324,
   money: 6236,
-  operations: 5169,
+  operations: 5165,
   route: 421,
-  serving: 4379,
+  serving: 4355,
   store: 2510,
-  tests: 53710,
+  tests: 53439,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -1,114 +1,141 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { IndexStatus } from '#chains/indexer/status.ts'
 import { answer } from '#route/route.ts'
+import type { Connection } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { onSqlite } from '#test/store/each-engine.ts'
+import { testContext } from '#test/test-context.ts'
 import { AGE_MAX_MS, AnswerCache, type Question } from './answer-cache.ts'
+import { registerMigrations } from './datasets.ts'
 
-function world() {
-  const state = { nowMs: 1_795_262_400_000, made: 0, read: 0, fails: false }
-  const cache = new AnswerCache({
-    clock: () => state.nowMs,
-    readStatus: async () => {
-      state.read += 1
-      if (state.fails) throw new Error('the register is away')
-      return statusAt(`r${state.read}`)
-    },
-  })
-  const ask = async (
-    parameters: string,
-    revision = 'r1',
-    more: Partial<Question> = {},
-    nowUnix = 1,
-  ) => {
-    const question = {
-      operationId: 'getThing',
-      parameters,
-      representation: 'json',
-      ...more,
-    } as const
-    const outcome = await cache.get(
-      question,
-      { revision, nowUnix, status: statusAt(revision) },
-      async () => {
-        state.made += 1
-        if (state.fails) throw new Error('the register is away')
-        return answer(200, `${parameters} ${state.made}`)
-      },
-    )
-    return outcome.kind === 'answer' ? outcome.body : outcome.code
-  }
-  return { state, cache, ask }
+interface World {
+  nowMs: number
+  /** Answers made. */
+  made: number
+  /** Statements that asked how far the register is. */
+  looks: number
+  readonly cache: AnswerCache
+  /** The index reads up to this block. */
+  reach(number: number): Promise<void>
+  ask(parameters: string, more?: Partial<Question>): Promise<unknown>
 }
 
-const statusAt = (revision: string): IndexStatus => ({
-  chains: [],
-  unread: [],
-  otherParts: [],
-  unknown: [],
-  asOfUnix: 1,
-  revision,
-})
+const ecosystem = oneTokenEcosystemAt('http://127.0.0.1:1')
 
-test('one question about one state is answered once, also when many ask at the same moment', async () => {
-  const { ask } = world()
-  assert.deepEqual(await Promise.all([ask('a'), ask('a')]), ['a 1', 'a 1'])
-  assert.equal(await ask('a'), 'a 1')
-  assert.equal(await ask('b'), 'b 2')
-})
+/** Answers say which block they show, how often one was made before, and what was asked. */
+function inWorld(work: (world: World) => Promise<void>): Promise<void> {
+  return onSqlite(registerMigrations, async ({ engine }) => {
+    const register = {
+      ...engine,
+      snapshot: <T>(read: (connection: Connection) => Promise<T>) =>
+        engine.snapshot((connection) =>
+          read({
+            ...connection,
+            run(statement) {
+              if (statement.parts.join('').includes('from positions')) world.looks += 1
+              return connection.run(statement)
+            },
+          }),
+        ),
+    }
+    const clock = () => world.nowMs
+    const cache = new AnswerCache(testContext({ register, ecosystem, clock }))
+    const world: World = {
+      nowMs: 1_795_262_400_000,
+      made: 0,
+      looks: 0,
+      cache,
+      reach: (number) =>
+        engine.write(async (tx) => {
+          await tx.run(sql`delete from positions`)
+          await tx.run(sql`
+            insert into positions (chain_id, number, hash, timestamp_unix,
+              head_number, safe_number, finalized_number)
+            values (8453, ${number}, '0x', 1700000000, ${number}, 0, 0)`)
+        }),
+      async ask(parameters, more) {
+        const question = { operationId: 'getThing', parameters, representation: 'json' } as const
+        const outcome = await cache.answer({ ...question, ...more }, async ({ status }) => {
+          world.made += 1
+          const made = world.made
+          return answer(200, `${status.chains[0]?.blockNumber} ${made} ${parameters}`)
+        })
+        return outcome.kind === 'answer' ? outcome.body : outcome.code
+      },
+    }
+    await work(world)
+  })
+}
 
-test('another state, second, endpoint or representation is another answer', async () => {
-  const { ask } = world()
-  assert.equal(await ask('a'), 'a 1')
-  assert.equal(await ask('a', 'r1', { representation: 'csv' }), 'a 2')
-  assert.equal(await ask('a', 'r1', { operationId: 'getOther' }), 'a 3')
-  assert.equal(await ask('a', 'r2'), 'a 4')
-  assert.equal(await ask('a', 'r2', {}, 2), 'a 5')
-})
+test('one question about one state is answered once, also when many ask at the same moment', () =>
+  inWorld(async (world) => {
+    assert.equal(await world.ask('a'), 'data_not_ready')
+    world.cache.forgetState()
+    await world.reach(1)
+    assert.deepEqual(await Promise.all([world.ask('a'), world.ask('a')]), ['1 1 a', '1 1 a'])
+    assert.deepEqual(await Promise.all([world.ask('b'), world.ask('b')]), ['1 2 b', '1 2 b'])
+    assert.equal(await world.ask('a'), '1 1 a')
+  }))
 
-test('a failure is not kept', async () => {
-  const { state, cache, ask } = world()
-  state.fails = true
-  await assert.rejects(ask('a'))
-  await assert.rejects(cache.state())
-  state.fails = false
-  assert.equal(await ask('a'), 'a 2')
-  assert.equal((await cache.state())?.revision, 'r2')
-})
+test('another state, second, endpoint or representation is another answer', () =>
+  inWorld(async (world) => {
+    await world.reach(1)
+    assert.equal(await world.ask('a'), '1 1 a')
+    assert.equal(await world.ask('a', { representation: 'csv' }), '1 2 a')
+    assert.equal(await world.ask('a', { operationId: 'getOther' }), '1 3 a')
+    await world.reach(2)
+    world.nowMs += AGE_MAX_MS + 1
+    assert.equal(await world.ask('a'), '2 4 a')
+    world.nowMs += 1_000
+    assert.equal(await world.ask('a'), '2 5 a')
+  }))
 
-test('the status is read once in a tenth of a second, and again when the clock was set back', async () => {
-  const { state, cache } = world()
-  const revision = async () => (await cache.state())?.revision
-  assert.deepEqual(await Promise.all([revision(), revision()]), ['r1', 'r1'])
-  state.nowMs += AGE_MAX_MS
-  assert.equal(await revision(), 'r1')
-  state.nowMs += 1
-  assert.equal(await revision(), 'r2')
-  state.nowMs -= 3_600_000
-  assert.equal(await revision(), 'r3')
-})
+test('the status is read once by an answer, and by none for a tenth of a second after', () =>
+  inWorld(async (world) => {
+    await world.reach(1)
+    await Promise.all([world.ask('a'), world.cache.state(), world.ask('a')])
+    assert.equal(world.looks, 1)
+    world.nowMs += AGE_MAX_MS
+    await world.ask('a')
+    assert.equal(world.looks, 1)
+    world.nowMs += 1
+    await Promise.all([world.cache.state(), world.cache.state()])
+    assert.equal(world.looks, 2)
+    // A clock that was set back.
+    world.nowMs -= 3_600_000
+    await world.cache.state()
+    assert.equal(world.looks, 3)
+  }))
 
-test('answers of many questions are bounded in bytes', async () => {
-  const { state, ask } = world()
-  const long = 'ä series of ten years '.repeat(100_000)
-  for (let days = 3_000; days < 3_040; days += 1) await ask(`${long}${days}`)
-  const { made } = state
-  await ask(`${long}3039`)
-  assert.equal(state.made, made)
-  await ask(`${long}3000`)
-  assert.equal(state.made, made + 1)
-})
+test('no answer shows an older block than the one before it', () =>
+  inWorld(async (world) => {
+    await world.reach(191)
+    await world.ask('total')
+    await world.reach(255)
+    assert.equal(await world.ask('history'), '255 2 history')
+    assert.equal(await world.ask('total'), '255 3 total')
+    assert.equal((await world.cache.state())?.status.chains[0]?.blockNumber, 255)
+  }))
 
-test('an answer that was read from a newer state is not kept under the older one', async () => {
-  const { cache, state } = world()
-  const question = { operationId: 'getThing', parameters: 'a', representation: 'json' } as const
-  const at = { revision: 'r1', nowUnix: 1, status: statusAt('r1') }
-  const make = async () => {
-    state.made += 1
-    return answer(200, `a ${state.made}`, { revision: state.made === 1 ? 'file-r2' : 'file-r1' })
-  }
-  for (let call = 0; call < 3; call += 1) {
-    await cache.get(question, at, make)
-    await new Promise(setImmediate)
-  }
-  assert.equal(state.made, 2)
-})
+test('a failure is not kept', () =>
+  inWorld(async (world) => {
+    await world.reach(1)
+    const question = { operationId: 'getThing', parameters: 'a', representation: 'json' } as const
+    const failing = () => world.cache.answer(question, () => Promise.reject(new Error('away')))
+    await assert.rejects(failing())
+    await assert.rejects(failing())
+    assert.equal(await world.ask('a'), '1 1 a')
+  }))
+
+test('answers of many questions are bounded in bytes', () =>
+  inWorld(async (world) => {
+    await world.reach(1)
+    const long = 'ä series of ten years '.repeat(100_000)
+    for (let days = 3_000; days < 3_040; days += 1) await world.ask(`${long}${days}`)
+    const { made } = world
+    await world.ask(`${long}3039`)
+    assert.equal(world.made, made)
+    await world.ask(`${long}3000`)
+    assert.equal(world.made, made + 1)
+  }))

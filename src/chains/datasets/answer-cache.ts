@@ -1,16 +1,13 @@
 import { LRUCache } from 'lru-cache'
-import type { IndexStatus } from '#chains/indexer/status.ts'
-import type { Refusal } from '#domain/refusal.ts'
-import type { Clock } from '#lib/time.ts'
+import { conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
+import { type Context, oncePerContext } from '#context.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { unixNow } from '#lib/time.ts'
 import type { Answer } from '#route/route.ts'
-import { revisionAt } from './meta.ts'
+import type { Connection } from '#store/engine.ts'
+import { readStatus } from './file-parts.ts'
 
 type Outcome = Answer | Refusal
-
-export interface AnswerCacheDeps {
-  readonly clock: Clock
-  readStatus(): Promise<IndexStatus | undefined>
-}
 
 /** Together with the state, identifies an answer. */
 export interface Question {
@@ -19,6 +16,7 @@ export interface Question {
   readonly representation: 'json' | 'csv' | 'text'
 }
 
+/** How far the register is in one snapshot. */
 export interface RegisterState {
   readonly status: IndexStatus
   readonly nowUnix: number
@@ -26,8 +24,18 @@ export interface RegisterState {
   readonly revision: string
 }
 
+type Read = (state: RegisterState, connection: Connection) => Promise<Outcome>
+
+interface SharedState {
+  readonly askedMs: number
+  readonly state: Promise<RegisterState | undefined>
+  /** Once it is read. */
+  revision: string | undefined
+}
+
 interface Kept {
-  readonly shown: string
+  /** The state that it shows. */
+  shown: string
   readonly outcome: Promise<Outcome>
 }
 
@@ -40,76 +48,141 @@ const BYTES_MAX = 64_000_000
 /** Overhead per entry. */
 const ENTRY_BYTES = 1_000
 
-export class AnswerCache {
-  readonly #deps: AnswerCacheDeps
-  readonly #answers = new LRUCache<string, Kept>({ maxSize: BYTES_MAX })
-  #state: Promise<RegisterState | undefined> | undefined
-  #readMs = Number.NEGATIVE_INFINITY
+/** The answers of this process. PostgreSQL tells of new blocks. */
+export const answersOf = oncePerContext((ctx) => {
+  const answers = new AnswerCache(ctx)
+  ctx.register.listen?.('sexton_blocks', () => answers.forgetState())
+  return answers
+})
 
-  constructor(deps: AnswerCacheDeps) {
-    this.#deps = deps
+export class AnswerCache {
+  readonly #ctx: Context
+  readonly #answers = new LRUCache<string, Kept>({ maxSize: BYTES_MAX })
+  #shared: SharedState | undefined
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
   }
 
-  /** The state is at most `AGE_MAX_MS` old; undefined before the first blocks. */
+  /** At most `AGE_MAX_MS` old, and never older than an answer given; undefined before the first blocks. */
   state(): Promise<RegisterState | undefined> {
-    const now = this.#deps.clock()
-    // A clock set back must not extend the age.
-    if (this.#state !== undefined && Math.abs(now - this.#readMs) <= AGE_MAX_MS) return this.#state
-    const reading = this.#readState(now)
-    this.#readMs = now
-    this.#state = reading
-    reading.catch(() => {
-      if (this.#state === reading) this.#state = undefined
-    })
-    return reading
+    return this.#recent()?.state ?? this.#open(async (state) => state)
   }
 
   /** The register has changed. */
   forgetState(): void {
-    this.#state = undefined
+    this.#shared = undefined
   }
 
-  async #readState(nowMs: number): Promise<RegisterState | undefined> {
-    const status = await this.#deps.readStatus()
-    if (status === undefined) return undefined
-    const nowUnix = Math.floor(nowMs / 1_000)
-    return { status, nowUnix, revision: revisionAt(status, nowUnix) }
+  /** The answer to a question; `read` makes it if there is none of the present state. */
+  async answer(question: Question, read: Read): Promise<Outcome> {
+    const key = Object.values(question).join(' ')
+    const shared = this.#recent()
+    if (shared === undefined) return this.#answerFirst(key, read)
+    const state = await shared.state
+    if (state === undefined) return NOTHING_YET
+    return (
+      this.#find(key, state) ??
+      this.#keep(key, state, (kept) =>
+        this.#open(async (own, connection) => {
+          if (own === undefined) return NOTHING_YET
+          kept.shown = shownBy(own)
+          return read(own, connection)
+        }),
+      )
+    )
   }
 
-  get(
-    { operationId, parameters, representation }: Question,
-    { revision, nowUnix }: RegisterState,
-    make: () => Promise<Outcome>,
-  ): Promise<Outcome> {
-    // The second is part of the key: `meta.lagSeconds` advances while the index stands still.
-    const shown = `${revision} ${nowUnix}`
-    const key = `${operationId} ${representation} ${parameters}`
+  /** Nobody knows the state: the snapshot that tells it also answers. */
+  async #answerFirst(key: string, read: Read): Promise<Outcome> {
+    const { outcome } = await this.#open(async (state, connection) => {
+      if (state === undefined) return { outcome: NOTHING_YET }
+      const known = this.#find(key, state)
+      // It may wait for this snapshot to end.
+      if (known !== undefined) return { outcome: known }
+      return { outcome: await this.#keep(key, state, () => read(state, connection)) }
+    })
+    return outcome
+  }
+
+  #recent(): SharedState | undefined {
+    if (this.#shared === undefined) return undefined
+    // A clock set back must not extend the age.
+    const ageMs = Math.abs(this.#ctx.clock() - this.#shared.askedMs)
+    return ageMs <= AGE_MAX_MS ? this.#shared : undefined
+  }
+
+  /** Opens a snapshot and reads its state, for `work` and for whoever waits for one. */
+  #open<T>(
+    work: (state: RegisterState | undefined, connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    const { promise: state, resolve, reject } = Promise.withResolvers<RegisterState | undefined>()
+    const own: SharedState = { askedMs: this.#ctx.clock(), state, revision: undefined }
+    if (this.#recent() === undefined) this.#shared = own
+    const done = this.#ctx.register.snapshot(async (connection) => {
+      const read = await readState(this.#ctx, connection)
+      own.revision = read?.revision
+      // No later call may see an older state than this one.
+      if (this.#shared?.revision !== own.revision) this.forgetState()
+      resolve(read)
+      return work(read, connection)
+    })
+    done.catch((error: unknown) => {
+      reject(error)
+      if (this.#shared === own) this.forgetState()
+    })
+    state.catch(() => undefined)
+    return done
+  }
+
+  #find(key: string, state: RegisterState): Promise<Outcome> | undefined {
     const known = this.#answers.get(key)
-    if (known?.shown === shown) return known.outcome
-    const kept = { shown, outcome: make() }
+    return known?.shown === shownBy(state) ? known.outcome : undefined
+  }
+
+  #keep(
+    key: string,
+    state: RegisterState,
+    make: (kept: { shown: string }) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const shown = { shown: shownBy(state) }
+    const kept: Kept = Object.assign(shown, { outcome: make(shown) })
     this.#answers.set(key, kept, { size: ENTRY_BYTES })
+    const isKept = () => this.#answers.peek(key) === kept
     kept.outcome.then(
       (outcome) => {
-        if (this.#answers.peek(key) !== kept) return
-        // Read from a newer state: after a reorg back to this one, it would be wrong.
-        if (!isOf(outcome, revision)) this.#answers.delete(key)
+        if (!isKept()) return
+        if (outcome.kind !== 'answer') this.#answers.delete(key)
         // A new object, or the cache would not update its size.
         else this.#answers.set(key, { ...kept }, { size: ENTRY_BYTES + bytesOf(outcome) })
       },
       () => {
-        if (this.#answers.peek(key) === kept) this.#answers.delete(key)
+        if (isKept()) this.#answers.delete(key)
       },
     )
     return kept.outcome
   }
 }
 
-function isOf(outcome: Outcome, revision: string): boolean {
-  return outcome.kind !== 'answer' || (outcome.revision ?? revision).endsWith(revision)
+async function readState(ctx: Context, connection: Connection): Promise<RegisterState | undefined> {
+  const status = await readStatus(ctx, connection)
+  if (status === undefined) return undefined
+  const nowUnix = unixNow(ctx.clock)
+  const conditions = status.chains.map((each) => conditionOf(each, nowUnix)[1])
+  return { status, nowUnix, revision: [status.revision, ...conditions].join('-') }
 }
 
-function bytesOf(outcome: Outcome): number {
-  return outcome.kind === 'answer' && typeof outcome.body === 'string'
-    ? Buffer.byteLength(outcome.body)
-    : 0
+/** The second counts, since `meta.lagSeconds` advances while the index stands still. */
+function shownBy({ revision, nowUnix }: RegisterState): string {
+  return `${revision} ${nowUnix}`
 }
+
+function bytesOf({ body }: Answer): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : 0
+}
+
+const NOTHING_YET = refuse(
+  'data_not_ready',
+  'The index has not read its first blocks yet; try again soon.',
+  { retryAfterSeconds: 2 },
+)

@@ -2,30 +2,17 @@ import { createHash } from 'node:crypto'
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { JSON_TYPE } from '#api/http/accept.ts'
 import { type Chain, type Ecosystem, notConfigured } from '#chains/ecosystem/ecosystem.ts'
-import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
-import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
-import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
-import { FairSlots } from '#lib/mutex.ts'
+import type { IndexStatus } from '#chains/indexer/status.ts'
+import type { Context } from '#context.ts'
+import { isRefusal, type Refusal, type RefusalCode } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
-import { type Clock, unixNow } from '#lib/time.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
 import type { Effective, Parameters, ValuesOf } from '#route/parameter.ts'
 import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
-import type { Connection, Engine } from '#store/engine.ts'
-import type { AnswerCache } from './answer-cache.ts'
-import { buildMeta, metaSchema, type PageMeta, pageSchema, revisionAt } from './meta.ts'
-import { notReadYet } from './reindexing.ts'
-
-/** SQLite reads one at a time; a pool has eight connections. */
-const READING_MAX = 4
-
-export interface DataDeps {
-  readonly register: Engine
-  readonly ecosystem: Ecosystem
-  readonly clock: Clock
-  readonly file: FileParts
-  readonly answers: AnswerCache
-}
+import type { Connection } from '#store/engine.ts'
+import { answersOf, type RegisterState } from './answer-cache.ts'
+import { buildMeta, metaSchema, type PageMeta, pageSchema } from './meta.ts'
+import { notReadYet } from './unknown.ts'
 
 export interface DataQuery<Values> {
   readonly connection: Connection
@@ -70,12 +57,11 @@ export interface DataRouteDefinition<P extends Parameters> extends Reader<Values
 }
 
 export function dataRoute<P extends Parameters>(
-  deps: DataDeps,
+  ctx: Context,
   definition: DataRouteDefinition<P>,
 ): Route {
   const { data, totals, paged, csv, read, datasets, parameters, check, refusals, ...facts } =
     definition
-  const reading = new FairSlots(READING_MAX)
   return defineRoute({
     ...facts,
     method: 'GET',
@@ -85,65 +71,33 @@ export function dataRoute<P extends Parameters>(
     answers: { 200: { description: facts.summary, schema: bodySchema(definition) } },
     refusals: [...(refusals ?? []), 'data_not_ready'],
     async revision() {
-      const state = await deps.answers.state()
+      const state = await answersOf(ctx).state()
       if (state === undefined || state.status.otherParts.length > 0) return undefined
-      return shownRevision(deps, state.revision)
+      return shownRevision(ctx, state)
     },
     check: (input) => check?.(input.parameters as ValuesOf<P>),
-    async handle(input) {
+    handle(input) {
       const asked = input.parameters as ValuesOf<P> & { readonly format?: 'json' | 'csv' }
       const asCsv = csv !== undefined && wantsCsv(input, asked.format)
-      const make = async () => {
-        const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
-        const answered = await reading.run(input.caller.bucket, () =>
-          readSnapshot(deps, definition, asked),
-        )
-        if (isRefusal(answered)) return answered
-        return toAnswer(deps, {
-          ...answered,
-          path: facts.path,
-          query,
-          csv: asCsv ? csv : undefined,
-        })
-      }
-      const state = await deps.answers.state()
-      if (state === undefined) return make()
       const question = {
         operationId: facts.operationId,
         parameters: input.question,
         representation: asCsv ? 'csv' : 'json',
       } as const
-      return deps.answers.get(question, state, make)
+      return answersOf(ctx).answer(question, async (state, connection) => {
+        const { chain } = asked as { readonly chain?: Chain }
+        const { status } = state
+        const missing = notReadYet(status, { datasets: datasets(asked), chain })
+        if (missing !== undefined) return missing
+        const result = await read({ connection, status, parameters: asked })
+        if (isRefusal(result)) return result
+        const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
+        const shown = { state, result, path: facts.path, query }
+        return toAnswer(ctx, { ...shown, csv: asCsv ? csv : undefined })
+      })
     },
   })
 }
-
-interface SnapshotRead {
-  readonly status: IndexStatus
-  readonly result: DataResult
-}
-
-function readSnapshot<Values>(
-  { register, ecosystem, file }: DataDeps,
-  { datasets, read }: Reader<Values>,
-  parameters: Values,
-): Promise<SnapshotRead | Refusal> {
-  return register.snapshot(async (connection) => {
-    const status = await readIndexStatus(connection, ecosystem.chains, file)
-    if (status === undefined) return NOTHING_YET
-    const { chain } = parameters as { readonly chain?: Chain }
-    const missing = notReadYet(status, file, { datasets: datasets(parameters), chain })
-    if (missing !== undefined) return missing
-    const result = await read({ connection, status, parameters })
-    return isRefusal(result) ? result : { status, result }
-  })
-}
-
-const NOTHING_YET = refuse(
-  'data_not_ready',
-  'The index has not read its first blocks yet; try again soon.',
-  { retryAfterSeconds: 2 },
-)
 
 function bodySchema({
   data,
@@ -163,7 +117,7 @@ function metaSchemaWith(more: TProperties, paged: boolean | undefined): TSchema 
 const shownBy = new WeakMap<Ecosystem, string>()
 
 /** Covers settings of the file too, which are shown but not stored. */
-function shownRevision({ ecosystem }: DataDeps, revision: string): string {
+function shownRevision({ ecosystem }: Context, { revision }: RegisterState): string {
   const shown = shownBy.get(ecosystem) ?? digestOf(ecosystem)
   shownBy.set(ecosystem, shown)
   return `${shown}-${revision}`
@@ -177,22 +131,28 @@ function digestOf(ecosystem: Ecosystem): string {
   return createHash('sha256').update(JSON.stringify(shown)).digest('hex').slice(0, 8)
 }
 
-interface ToAnswer extends SnapshotRead {
+interface ToAnswer {
+  readonly state: RegisterState
+  readonly result: DataResult
   readonly path: string
   readonly query: Readonly<Record<string, Effective>>
   readonly csv: CsvForm | undefined
 }
 
-function toAnswer(deps: DataDeps, input: ToAnswer): Answer {
-  const { result, csv } = input
-  const more = headOf(deps, input)
+function toAnswer(ctx: Context, input: ToAnswer): Answer {
+  const { state, result, query, csv } = input
+  const link = linkToNext(ctx, input)
+  const more = {
+    revision: shownRevision(ctx, state),
+    ...(link !== undefined && { headers: { link } }),
+  }
   if (csv !== undefined)
     return answer(200, toCsv(rowOf(csv, result.data), csv.rows(result.data)), {
       contentType: CSV_TYPE,
       ...more,
     })
   const meta = {
-    ...metaOf(deps, input),
+    ...buildMeta(ctx.ecosystem, state, { ...query, ...result.query }),
     ...(result.totals !== undefined && { totals: result.totals }),
     ...(result.page !== undefined && { page: result.page }),
   }
@@ -204,24 +164,9 @@ function rowOf({ row }: CsvForm, data: unknown): TObject {
   return typeof row === 'function' ? row(data) : row
 }
 
-function headOf(deps: DataDeps, input: ToAnswer): Pick<Answer, 'revision' | 'headers'> {
-  const link = linkToNext(deps, input)
-  const revision = shownRevision(deps, revisionAt(input.status, unixNow(deps.clock)))
-  return { revision, ...(link !== undefined && { headers: { link } }) }
-}
-
-function metaOf({ clock, ecosystem, file }: DataDeps, { status, result, query }: ToAnswer) {
-  return buildMeta(status, unixNow(clock), {
-    notConfigured: notConfigured(ecosystem),
-    tokens: ecosystem.tokens,
-    query: { ...query, ...result.query },
-    file,
-  })
-}
-
 /** RFC 8288. The base URL is configured, never taken from a header. */
 function linkToNext(
-  deps: DataDeps,
+  { ecosystem }: Context,
   input: Pick<ToAnswer, 'path' | 'query' | 'result'>,
 ): string | undefined {
   const cursor = input.result.page?.nextCursor
@@ -233,5 +178,5 @@ function linkToNext(
     if (path.includes(`{${name}}`)) path = path.replace(`{${name}}`, String(value))
     else query.set(name, String(value))
   }
-  return `<${deps.ecosystem.service.publicBaseUrl}${path}?${query}>; rel="next"`
+  return `<${ecosystem.service.publicBaseUrl}${path}?${query}>; rel="next"`
 }

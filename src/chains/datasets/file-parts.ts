@@ -5,11 +5,30 @@ import {
   type FileParts,
   toFileParts,
 } from '#chains/indexer/indexed-config/file-part.ts'
+import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
+import type { Context } from '#context.ts'
+import type { Connection } from '#store/engine.ts'
 import { allDatasets } from './datasets.ts'
 import { valuedBy } from './prices/price-book.ts'
 
+const known = new WeakMap<Ecosystem, FileParts>()
+
 /** Returns the parts keyed by chain and dataset; those behind dollar values, by token. */
 export function filePartsOf(ecosystem: Ecosystem): FileParts {
+  const parts = known.get(ecosystem) ?? readParts(ecosystem)
+  known.set(ecosystem, parts)
+  return parts
+}
+
+/** How far the register is, and where it follows another file. */
+export function readStatus(
+  { ecosystem }: Pick<Context, 'ecosystem'>,
+  connection: Connection,
+): Promise<IndexStatus | undefined> {
+  return readIndexStatus(connection, ecosystem.chains, filePartsOf(ecosystem))
+}
+
+function readParts(ecosystem: Ecosystem): FileParts {
   const { chains, tokens } = ecosystem
   const datasets = allDatasets(ecosystem)
   const ofChains = chains.flatMap((chain, index): readonly FilePart[] => {

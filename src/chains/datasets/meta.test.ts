@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { toFileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import type { ChainStatus } from '#chains/indexer/status.ts'
 import { buildMeta } from './meta.ts'
 
-const [chain] = parseEcosystem('local', localEcosystem).chains
+const ecosystem = parseEcosystem('local', localEcosystem)
+const [chain] = ecosystem.chains
 
 function gapOf(startBlock: number, read: number, newestFrom: number) {
   assert.ok(chain !== undefined)
@@ -31,17 +31,14 @@ function gapOf(startBlock: number, read: number, newestFrom: number) {
   const index = {
     chains: [status],
     unread: [],
+    parts: [],
     otherParts: [],
     unknown: [],
     asOfUnix: 2_000,
     revision: '',
   }
-  return buildMeta(index, 2_000, {
-    notConfigured: [],
-    tokens: [],
-    query: {},
-    file: toFileParts([]),
-  }).chains[0]?.gap
+  const state = { status: index, nowUnix: 2_000, revision: '' }
+  return buildMeta(ecosystem, state, {}).chains[0]?.gap
 }
 
 test('a gap names the blocks that are missing', () => {

@@ -1,14 +1,13 @@
 import { type Static, Type } from 'typebox'
-import { type Ecosystem, OPTIONAL_PARTS, type OptionalPart } from '#chains/ecosystem/ecosystem.ts'
-import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
+import { type Ecosystem, notConfigured, OPTIONAL_PARTS } from '#chains/ecosystem/ecosystem.ts'
 import { STALL_REASONS } from '#chains/indexer/stalled-chains.ts'
-import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
+import { type ChainStatus, conditionOf } from '#chains/indexer/status.ts'
 import { UNKNOWN_REASONS } from '#chains/indexer/unknown-figures.ts'
 import { mapOf, named } from '#lib/schema.ts'
 import { toIso } from '#lib/time.ts'
 import type { Effective } from '#route/parameter.ts'
-import { reindexingOf } from './reindexing.ts'
-import { nameUnknown } from './unknown.ts'
+import type { RegisterState } from './answer-cache.ts'
+import { nameUnknown, reindexingOf } from './unknown.ts'
 
 const chainMeta = named('ChainStatus', {
   chain: Type.String(),
@@ -88,17 +87,10 @@ export const pageSchema = named('Page', {
 
 export type PageMeta = Static<typeof pageSchema>
 
-export interface MetaInput {
-  readonly notConfigured: readonly OptionalPart[]
-  readonly tokens: Ecosystem['tokens']
-  readonly query: Readonly<Record<string, Effective>>
-  readonly file: FileParts
-}
-
 export function buildMeta(
-  status: IndexStatus,
-  nowUnix: number,
-  { query, file, notConfigured, tokens }: MetaInput,
+  ecosystem: Ecosystem,
+  { status, nowUnix }: RegisterState,
+  query: Readonly<Record<string, Effective>>,
 ): Static<typeof metaSchema> {
   const chains = status.chains.map((each) => chainMetaOf(each, nowUnix))
   return {
@@ -106,14 +98,14 @@ export function buildMeta(
     asOfUnix: status.asOfUnix,
     stale: chains.some((each) => each.status === 'stale'),
     chains,
-    rereading: reindexingOf(status, file).map(({ chain, dataset, fromBlock, toBlock }) => ({
+    rereading: reindexingOf(status).map(({ chain, dataset, fromBlock, toBlock }) => ({
       chain: chain.name,
       chainId: chain.id,
       dataset,
       gap: { fromBlock, toBlock },
     })),
-    unknown: nameUnknown(status, tokens).map(({ detail: _, ...shown }) => shown),
-    notConfigured: [...notConfigured],
+    unknown: nameUnknown(status, ecosystem.tokens).map(({ detail: _, ...shown }) => shown),
+    notConfigured: [...notConfigured(ecosystem)],
     query,
   }
 }
@@ -140,9 +132,4 @@ function gapOf({ backfill }: ChainStatus) {
   const { newestFrom, read } = backfill
   const [fromBlock, toBlock] = [read.number + 1, newestFrom.number - 1]
   return fromBlock > toBlock ? null : { fromBlock, toBlock, untilUnix: newestFrom.timestamp }
-}
-
-/** Changes whenever an answer's body may, except for elapsed seconds. */
-export function revisionAt(status: IndexStatus, nowUnix: number): string {
-  return [status.revision, ...status.chains.map((each) => conditionOf(each, nowUnix)[1])].join('-')
 }

@@ -1,10 +1,10 @@
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import type { Sums } from '#chains/indexer/events/event.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
+import type { Context } from '#context.ts'
 import { type MicroUsd, type Price, valueAt } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
-import type { DataDeps } from './data-route.ts'
-import type { PriceAt } from './price-at.ts'
+import { priceAt } from './prices/price-book.ts'
 
 export interface ValuedSums extends Sums {
   readonly token: PricedToken
@@ -13,9 +13,9 @@ export interface ValuedSums extends Sums {
 
 /** Null if nothing has a price. */
 export async function valueNow<S extends Sums & { readonly token: string }>(
+  ctx: Pick<Context, 'ecosystem'>,
   connection: Connection,
   input: {
-    readonly deps: DataDeps & { readonly priceAt: PriceAt }
     readonly status: IndexStatus
     readonly sums: readonly S[]
   },
@@ -25,13 +25,13 @@ export async function valueNow<S extends Sums & { readonly token: string }>(
   /** Events of tokens that have no price now. */
   readonly unpricedNow: number
 }> {
-  const { deps, status } = input
+  const { status } = input
   const lines: (Omit<S, 'token'> & ValuedSums)[] = []
   const perToken = new Map<PricedToken, { amount: bigint; readonly price: Price | null }>()
   for (const sums of input.sums) {
-    const token = deps.ecosystem.tokens.find((each) => each.symbol === sums.token)
+    const token = ctx.ecosystem.tokens.find((each) => each.symbol === sums.token)
     if (token === undefined) continue
-    const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
+    const price = await priceAt(ctx, connection, token.symbol, status.asOfUnix)
     lines.push({ ...sums, token, usdNow: worth(token, sums.amount, price) })
     const all = perToken.get(token)
     if (all === undefined) perToken.set(token, { amount: sums.amount, price })

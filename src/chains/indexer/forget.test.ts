@@ -10,7 +10,6 @@ import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { advanceAll, commitDepsOf, differenceOf, stepIndex } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
-import { readFinality, stillHolds } from './finality.ts'
 import { type IndexStatus, readIndexStatus } from './status.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
@@ -28,7 +27,7 @@ onEach('a chain that is forgotten leaves nothing of it, and is read anew', async
     engine.snapshot(async (reads) => {
       const status = await readIndexStatus(reads, chains)
       assert.ok(status !== undefined)
-      return { ...status, finality: await readFinality(reads, status) }
+      return status
     })
   try {
     const deps = await commitDepsOf(engine, ecosystem)
@@ -48,9 +47,6 @@ onEach('a chain that is forgotten leaves nothing of it, and is read anew', async
       const after = await readState()
       assert.deepEqual(blocksOf(after), blocksOf(before))
       assert.notEqual(after.revision, before.revision, 'what was known of it is no longer believed')
-      assert.ok(after.finality.untilUnix > 0)
-      assert.ok(!stillHolds(before.finality, after.finality))
-      assert.ok(stillHolds(after.finality, (await readState()).finality))
     }
   } finally {
     for (const node of nodes) await node.stop()

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { type Address, zeroAddress } from 'viem'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { anomalyGauge } from '#operations/health/index-gauges.ts'
@@ -56,8 +55,7 @@ async function assertNoStall(world: TokenWorld): Promise<void> {
 async function depositsOf(register: Engine, { ecosystem }: TokenWorld): Promise<readonly bigint[]> {
   const { payment: settings } = ecosystem
   assert.ok(settings !== null)
-  const file = filePartsOf(ecosystem)
-  const found = await readDeposits({ register, payment: settings, file }, { sinceBlock: 0 })
+  const found = await readDeposits({ register, ecosystem }, { sinceBlock: 0 })
   return (found?.deposits ?? []).map(({ amount }) => amount)
 }
 

@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { zeroAddress } from 'viem'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import type { LocalFile } from '#chains/ecosystem/ecosystems/local.ts'
 import { accounts, addresses, burnAddress } from '#devnet/addresses.ts'
@@ -62,10 +61,8 @@ for (const [words, build] of [
         assert.deepEqual(await rowsOf(world, '/api/dividends/recent'), [
           ...['10 claim', '100 claim', '20 claim', '30 distribution', '7 claim'],
         ])
-        const { payment, ...rest } = world.ecosystem
-        assert.ok(payment !== null)
-        const deps = { register: engine, payment, file: filePartsOf({ ...rest, payment }) }
-        const found = await readDeposits(deps, { sinceBlock: 0 })
+        const { ecosystem } = world
+        const found = await readDeposits({ register: engine, ecosystem }, { sinceBlock: 0 })
         // The second was read for another mapping as well, and maybe first.
         assert.deepEqual(
           found?.deposits.map(({ amount, positionInTx }) => [amount, positionInTx]),

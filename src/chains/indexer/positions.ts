@@ -83,17 +83,6 @@ export async function storedBlock(
   return row && { number: column.integer(row, 'number'), hash: column.hex(row, 'hash') }
 }
 
-/** The newest final block; nothing below it moves. */
-export async function oldestBlock(
-  connection: Connection,
-  chainId: number,
-): Promise<Position | undefined> {
-  const [row] = await connection.run(sql`
-    select number, hash, timestamp_unix from blocks
-    where chain_id = ${chainId} order by number limit 1`)
-  return row && toPosition(row)
-}
-
 export async function forgetBlocksAbove(
   connection: Connection,
   chainId: number,

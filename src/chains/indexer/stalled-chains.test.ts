@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UnlinkedBlocksError } from '#chains/chain/follow.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { buildMeta } from '#chains/datasets/meta.ts'
 import { ConstraintError, type Engine, StoreError } from '#store/engine.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
@@ -40,15 +39,12 @@ async function onIndexed(
     indexer = startIndexer({ ecosystem, register: engine })
     await indexer.caughtUp()
     const recentStatus = () => engine.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
-    const file = filePartsOf(ecosystem)
     await work(node, {
       async stalled() {
         const status = await recentStatus()
         assert.ok(status !== undefined)
-        return (
-          buildMeta(status, 0, { query: {}, file, notConfigured: [], tokens: [] }).chains[0]
-            ?.stalled ?? null
-        )
+        const state = { status, nowUnix: 0, revision: '' }
+        return buildMeta(ecosystem, state, {}).chains[0]?.stalled ?? null
       },
       async readyz() {
         const { parts } = await readinessOf(engine, ecosystem)

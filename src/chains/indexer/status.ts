@@ -7,7 +7,7 @@ import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 import { type Backfill, readBackfills } from './backfill/backfill-row.ts'
 import { readForgotten } from './chain-notes.ts'
-import type { FileParts, PartChange } from './indexed-config/file-part.ts'
+import type { FilePart, FileParts, PartChange } from './indexed-config/file-part.ts'
 import { partsThatDiffer, readIndexedConfig } from './indexed-config/tables.ts'
 import { readStalls, type Stall } from './stalled-chains.ts'
 import { readUnknown, type UnknownFigure } from './unknown-figures.ts'
@@ -28,6 +28,8 @@ export interface ChainStatus {
 export interface IndexStatus {
   readonly chains: readonly ChainStatus[]
   readonly unread: readonly Chain[]
+  /** Of the file of this process. */
+  readonly parts: readonly FilePart[]
   readonly otherParts: readonly PartChange[]
   readonly unknown: readonly UnknownFigure[]
   /** Newest indexed block of any chain; windows roll back from it. */
@@ -67,6 +69,7 @@ export async function readIndexStatus(
   return {
     chains: statuses,
     unread,
+    parts: file?.parts ?? [],
     otherParts: file === undefined ? [] : await partsThatDiffer(connection, indexed, file),
     unknown,
     asOfUnix: Math.max(...statuses.map((each) => each.blockTimeUnix)),

@@ -1,6 +1,6 @@
+import type { Context } from '#context.ts'
 import type { Route } from '#route/route.ts'
 import { burnEndpoints } from './burns/endpoints.ts'
-import type { BurnDeps } from './burns/total-route.ts'
 import { dividendEndpoints } from './dividends/endpoints.ts'
 import { graveDigEndpoints } from './grave-digs/endpoints.ts'
 
@@ -9,6 +9,6 @@ const endpoints = [burnEndpoints, dividendEndpoints, graveDigEndpoints]
 
 export const kindLists = endpoints.map(({ list }) => list)
 
-export function kindRoutes(deps: BurnDeps): readonly Route[] {
-  return endpoints.flatMap(({ routes }) => routes(deps))
+export function kindRoutes(ctx: Context): readonly Route[] {
+  return endpoints.flatMap(({ routes }) => routes(ctx))
 }

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import { addresses } from '#devnet/addresses.ts'
 import type { Address } from '#domain/address.ts'
 import { shareTiers, walletTiers } from '#domain/tier.ts'
@@ -45,12 +43,8 @@ test('a wallet has the highest tier whose share of the supply it holds, to the b
       const indexer = startIndexer({ ecosystem, register, clock })
       await indexer.caughtUp()
       await indexer.stop()
-      const deps = {
-        ...{ register, ecosystem, clock, file: filePartsOf(ecosystem) },
-        prices: makeDollarPrices(ecosystem.tokens),
-      }
       const wallets = balances.map((_, index) => wallet(index + 1))
-      const tiers = await readTiers(deps, wallets)
+      const tiers = await readTiers({ register, ecosystem, clock }, wallets)
       const names = walletTiers.map(({ name }) => name)
       const expected = needed.flatMap((_, place) => [names[place], names[place + 1]])
       assert.deepEqual(
@@ -66,9 +60,6 @@ test('without shares every wallet is free, even while the register cannot be rea
   onSqlite([], async ({ engine }) => {
     const register = { ...engine, snapshot: () => Promise.reject(new Error('unreadable')) }
     const ecosystem = oneTokenEcosystemAt('http://127.0.0.1:1')
-    const deps = {
-      ...{ register, ecosystem, clock: Date.now, file: filePartsOf(ecosystem) },
-      prices: makeDollarPrices(ecosystem.tokens),
-    }
+    const deps = { register, ecosystem, clock: Date.now }
     assert.equal((await readTiers(deps, [wallet(1)])).get(wallet(1)), 'free')
   }))

@@ -1,32 +1,20 @@
 import { HOLDERS, PRICES } from '#chains/datasets/dataset-names.ts'
+import { readStatus } from '#chains/datasets/file-parts.ts'
 import { readBalanceAt, readSupplyAt } from '#chains/datasets/holders/queries.ts'
-import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { averagePrice } from '#chains/datasets/prices/average-price.ts'
 import type { UnknownPrice } from '#chains/datasets/prices/price-paths.ts'
-import { isWhole } from '#chains/datasets/reindexing.ts'
-import { areHoldersKnown } from '#chains/datasets/unknown.ts'
-import type {
-  Chain,
-  Ecosystem,
-  HoldingGate,
-  PricedToken,
-  SupplyShare,
-} from '#chains/ecosystem/ecosystem.ts'
-import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
-import { type ChainStatus, conditionOf, readIndexStatus } from '#chains/indexer/status.ts'
+import { areHoldersKnown, isWhole } from '#chains/datasets/unknown.ts'
+import type { Chain, HoldingGate, PricedToken, SupplyShare } from '#chains/ecosystem/ecosystem.ts'
+import { type ChainStatus, conditionOf } from '#chains/indexer/status.ts'
+import type { Context } from '#context.ts'
 import type { Address } from '#domain/address.ts'
 import { type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'
 import { type ShareTier, shareTiers, type WalletTier } from '#domain/tier.ts'
 import { formatDecimal } from '#lib/decimal.ts'
-import { type Clock, unixNow } from '#lib/time.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import { unixNow } from '#lib/time.ts'
+import type { Connection } from '#store/engine.ts'
 
-export interface HoldingsDeps {
-  readonly register: Engine
-  readonly ecosystem: Ecosystem
-  readonly prices: DollarPrices
-  readonly clock: Clock
-  readonly file: FileParts
-}
+type Judged = Pick<Context, 'register' | 'ecosystem' | 'clock'>
 
 /** Unavailable while the index is. */
 export type Holdings =
@@ -49,15 +37,11 @@ export interface HeldToken {
  * Judges from our own index at a deep enough block, at a time-weighted price that one pumped block
  * cannot move. No RPC call.
  */
-export function readHoldings(
-  deps: HoldingsDeps,
-  gate: HoldingGate,
-  wallet: Address,
-): Promise<Holdings> {
-  const { primary, secondary } = deps.ecosystem
-  return deps.register.snapshot(async (connection) => {
+export function readHoldings(ctx: Judged, gate: HoldingGate, wallet: Address): Promise<Holdings> {
+  const { primary, secondary } = ctx.ecosystem
+  return ctx.register.snapshot(async (connection) => {
     const held = secondary === null ? [primary] : [primary, secondary]
-    const status = await liveStatus(connection, deps, {
+    const status = await liveStatus(ctx, connection, {
       chain: gate.chain,
       datasets: [HOLDERS, PRICES],
       tokens: held,
@@ -67,7 +51,7 @@ export function readHoldings(
     const tokens: HeldToken[] = []
     let heldUsd = 0n
     for (const token of held) {
-      const valued = await valueHeld(connection, { deps, gate, status, wallet, token })
+      const valued = await valueHeld(connection, { ctx, gate, status, wallet, token })
       if ('gap' in valued)
         return {
           kind: 'unavailable',
@@ -82,8 +66,8 @@ export function readHoldings(
 
 /** Undefined if the chain is stale or a balance unknown, so that neither ever decides. */
 async function liveStatus(
+  ctx: Judged,
   connection: Connection,
-  deps: HoldingsDeps,
   {
     chain,
     datasets,
@@ -94,28 +78,31 @@ async function liveStatus(
     readonly tokens: readonly PricedToken[]
   },
 ): Promise<ChainStatus | undefined> {
-  const index = await readIndexStatus(connection, deps.ecosystem.chains, deps.file)
-  if (index === undefined || !isWhole(index, deps.file, datasets)) return undefined
+  const index = await readStatus(ctx, connection)
+  if (index === undefined || !isWhole(index, datasets)) return undefined
   if (!tokens.every((token) => areHoldersKnown(index, token, chain.id))) return undefined
   const status = index.chains.find((each) => each.chain.id === chain.id)
   if (status === undefined) return undefined
-  return conditionOf(status, unixNow(deps.clock)) === 'live' ? status : undefined
+  return conditionOf(status, unixNow(ctx.clock)) === 'live' ? status : undefined
 }
 
 async function valueHeld(
   connection: Connection,
   input: {
-    readonly deps: HoldingsDeps
+    readonly ctx: Judged
     readonly gate: HoldingGate
     readonly status: ChainStatus
     readonly wallet: Address
     readonly token: PricedToken
   },
 ): Promise<{ readonly value: MicroUsd; readonly shown: HeldToken } | UnknownPrice> {
-  const { deps, gate, status, wallet, token } = input
-  const average = await deps.prices.average(connection, token.symbol, {
-    fromUnix: status.blockTimeUnix - gate.averagePriceMinutes * 60,
-    untilUnix: status.blockTimeUnix,
+  const { ctx, gate, status, wallet, token } = input
+  const average = await averagePrice(connection, ctx.ecosystem.tokens, {
+    symbol: token.symbol,
+    window: {
+      fromUnix: status.blockTimeUnix - gate.averagePriceMinutes * 60,
+      untilUnix: status.blockTimeUnix,
+    },
   })
   if ('gap' in average) return average
   const { price } = average
@@ -137,20 +124,20 @@ async function valueHeld(
 
 /** The highest tier of each wallet; omits those that cannot be judged while a chain is not live. */
 export async function readTiers(
-  deps: HoldingsDeps,
+  ctx: Judged,
   wallets: readonly Address[],
 ): Promise<ReadonlyMap<Address, WalletTier>> {
   const shares = shareTiers.flatMap(({ name }) => {
-    const share = deps.ecosystem[name]
+    const share = ctx.ecosystem[name]
     return share === null ? [] : [{ name, share }]
   })
   // A stored tier that is no longer configured must not outlive an unreadable register.
   if (shares.length === 0) return new Map(wallets.map((wallet) => [wallet, 'free']))
-  return deps.register.snapshot(async (connection) => {
+  return ctx.register.snapshot(async (connection) => {
     const judged = new Map<Address, WalletTier>()
     const open = new Set(wallets)
     for (const { name, share } of shares.toReversed()) {
-      const holders = await holdersOf(connection, deps, { share, wallets: [...open] })
+      const holders = await holdersOf(ctx, connection, { share, wallets: [...open] })
       if (holders === undefined) return judged
       for (const wallet of holders) {
         judged.set(wallet, name)
@@ -173,15 +160,15 @@ export interface ShareHeld {
 
 /** What a wallet holds of what each tier asks for; undefined if a chain is not live. */
 export function readShares(
-  deps: HoldingsDeps,
+  ctx: Judged,
   wallet: Address,
 ): Promise<readonly ShareHeld[] | undefined> {
-  return deps.register.snapshot(async (connection) => {
+  return ctx.register.snapshot(async (connection) => {
     const shares: ShareHeld[] = []
     for (const { name } of shareTiers) {
-      const share = deps.ecosystem[name]
+      const share = ctx.ecosystem[name]
       if (share === null) continue
-      const read = await balancesOf(connection, deps, { share, wallets: [wallet] })
+      const read = await balancesOf(ctx, connection, { share, wallets: [wallet] })
       if (read === undefined) return undefined
       const held = read.balances.get(wallet) ?? 0n
       const { symbol, decimals } = share.token
@@ -200,11 +187,11 @@ export function readShares(
 
 /** Undefined if the chain is not live. */
 async function holdersOf(
+  ctx: Judged,
   connection: Connection,
-  deps: HoldingsDeps,
   input: { readonly share: SupplyShare; readonly wallets: readonly Address[] },
 ): Promise<readonly Address[] | undefined> {
-  const read = await balancesOf(connection, deps, input)
+  const read = await balancesOf(ctx, connection, input)
   if (read === undefined) return undefined
   const { balances, needed } = read
   return input.wallets.filter((wallet) => reaches(balances.get(wallet) ?? 0n, needed))
@@ -217,12 +204,12 @@ function reaches(balance: bigint, needed: bigint): boolean {
 
 /** Balances and `share` × total supply at one deep block; undefined if the chain is not live. */
 async function balancesOf(
+  ctx: Judged,
   connection: Connection,
-  deps: HoldingsDeps,
   { share, wallets }: { readonly share: SupplyShare; readonly wallets: readonly Address[] },
 ) {
   const { chain, token, supplyPerMille, depthBlocks } = share
-  const status = await liveStatus(connection, deps, { chain, datasets: [HOLDERS], tokens: [token] })
+  const status = await liveStatus(ctx, connection, { chain, datasets: [HOLDERS], tokens: [token] })
   if (status === undefined) return undefined
   const at = {
     token: token.symbol,

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Period } from '#chains/datasets/parameters.ts'
 import { CANDLE_DAYS } from '#chains/datasets/prices/fold-hours.ts'
+import { hourCandles } from '#chains/datasets/prices/price-book.ts'
 import { nullable } from '#chains/datasets/wire.ts'
 import { type Price, toUsdPrice, toUsdPriceExact } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
@@ -41,11 +42,11 @@ function wrong(name: string, reason: string): Refusal {
 }
 
 /** The hours that end with the present one, oldest first. */
-export async function readHours({ connection, deps, token, status }: MetricSource, days: number) {
+export async function readHours({ connection, ctx, token, status }: MetricSource, days: number) {
   const last = startOfHour(status.asOfUnix)
   const count = days * 24
   const hours = Array.from({ length: count }, (_, at) => last - (count - 1 - at) * HOUR_SECONDS)
-  const candles = await deps.prices.candles(connection, token?.symbol ?? '', hours)
+  const candles = await hourCandles(ctx, connection, token?.symbol ?? '', hours)
   // An hour opens where the last one closed.
   let before: Price | null = null
   let known: number | null = null

@@ -8,7 +8,7 @@ import {
   readSupplyDays,
   readTotalSupply,
 } from '#chains/datasets/holders/queries.ts'
-import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { dayPrices } from '#chains/datasets/prices/price-book.ts'
 import { firstDay } from '#chains/datasets/prices/queries.ts'
 import { areHoldersKnown } from '#chains/datasets/unknown.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
@@ -18,6 +18,7 @@ import { firstEventDay, readEventDays } from '#chains/indexer/events/event-days.
 import { dollarsOf, sumTotals, totalOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { type EventPart, eventKinds } from '#chains/kinds/kinds.ts'
+import type { Context } from '#context.ts'
 import { toUsdPriceExact, toValueExact } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
 import { formatDecimal } from '#lib/decimal.ts'
@@ -25,7 +26,7 @@ import type { Connection } from '#store/engine.ts'
 
 export interface MetricSource {
   readonly connection: Connection
-  readonly deps: { readonly prices: DollarPrices }
+  readonly ctx: Context
   readonly token: PricedToken | undefined
   readonly status: IndexStatus
 }
@@ -188,9 +189,9 @@ async function pricesExact(source: MetricSource, days: readonly SeriesDay[]): Pr
   return prices.map((price) => (price === null ? null : toUsdPriceExact(price)))
 }
 
-function priceValues({ connection, deps, token }: MetricSource, days: readonly SeriesDay[]) {
+function priceValues({ connection, ctx, token }: MetricSource, days: readonly SeriesDay[]) {
   const dayUnix = days.map((day) => day.dateUnix)
-  return deps.prices.closes(connection, token?.symbol ?? '', dayUnix)
+  return dayPrices(ctx, connection, token?.symbol ?? '', dayUnix)
 }
 
 async function marketCapValues(source: MetricSource, days: readonly SeriesDay[]): Promise<Values> {

@@ -1,11 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
-import { DayCache, type DaySource } from '#chains/datasets/day-cache.ts'
-import { periodParameter, tokenParameter } from '#chains/datasets/parameters.ts'
+import { dataRoute } from '#chains/datasets/data-route.ts'
+import { seriesDays } from '#chains/datasets/day-rows.ts'
+import { type Period, periodParameter, tokenParameter } from '#chains/datasets/parameters.ts'
 import { CANDLE_DAYS } from '#chains/datasets/prices/fold-hours.ts'
-import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
-import { areHoldersKnown } from '#chains/datasets/unknown.ts'
 import { nullable, unixTime } from '#chains/datasets/wire.ts'
+import type { Context } from '#context.ts'
 import { named } from '#lib/schema.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import type { Route } from '#route/route.ts'
@@ -64,10 +63,9 @@ const metricParameter: Parameter<NamedMetric> = {
 }
 
 /** Answers GET /api/stats/history. */
-export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPrices }): Route {
-  const { tokens, primary } = deps.ecosystem
-  const cache = new DayCache<Point>()
-  return dataRoute(deps, {
+export function statsHistoryRoute(ctx: Context): Route {
+  const { tokens, primary } = ctx.ecosystem
+  return dataRoute(ctx, {
     path: '/api/stats/history',
     operationId: 'getStatsHistory',
     tag: 'Statistics',
@@ -90,14 +88,11 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
       interval === 'hour' ? refuseHours(metric.name, period) : undefined,
     async read({ connection, status, parameters: { metric, period, interval, ...asked } }) {
       const token = asked.token ?? (metric.overAllTokens ? undefined : primary)
-      // Days that were kept while figures were known must not outlive that.
-      const isKnown = token === undefined || areHoldersKnown(status, token)
-      const series = `${metric.name} ${token?.symbol ?? ''} ${isKnown}`
-      const source = { connection, deps, token, status }
+      const source = { connection, ctx, token, status }
       const points =
         interval === 'hour'
           ? await readHours(source, typeof period === 'number' ? period : CANDLE_DAYS)
-          : await cache.last({ series, period, connection, status }, pointsOf(metric, source))
+          : await readDays(metric, source, period)
       const data = {
         metric: metric.name,
         token: token?.symbol ?? 'all',
@@ -114,18 +109,19 @@ export function statsHistoryRoute(deps: DataDeps & { readonly prices: DollarPric
 type Point = Static<typeof pointShape>
 type History = Static<typeof historyShape>
 
-function pointsOf({ firstUnix, values, unpriced }: Metric, source: MetricSource): DaySource<Point> {
-  return {
-    firstUnix: () => firstUnix(source),
-    async read(days) {
-      const exacts = await values(source, days)
-      const counts = await unpriced?.(source, days)
-      return days.map(({ date, dateUnix, complete }, index) => {
-        const valueExact = exacts[index] ?? null
-        const value = valueExact === null ? null : Number(valueExact)
-        const unpricedCount = counts?.[index] ?? null
-        return { date, dateUnix, value, valueExact, unpricedCount, complete }
-      })
-    },
-  }
+async function readDays(
+  { firstUnix, values, unpriced }: Metric,
+  source: MetricSource,
+  period: Period,
+): Promise<readonly Point[]> {
+  const first = period === 'all' ? await firstUnix(source) : undefined
+  const days = seriesDays(period, source.status.asOfUnix, first)
+  const exacts = await values(source, days)
+  const counts = await unpriced?.(source, days)
+  return days.map(({ date, dateUnix, complete }, index) => {
+    const valueExact = exacts[index] ?? null
+    const value = valueExact === null ? null : Number(valueExact)
+    const unpricedCount = counts?.[index] ?? null
+    return { date, dateUnix, value, valueExact, unpricedCount, complete }
+  })
 }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
+import { dataRoute } from '#chains/datasets/data-route.ts'
 import { HOLDERS } from '#chains/datasets/dataset-names.ts'
 import {
   circulatingOf,
@@ -7,7 +7,7 @@ import {
   readTotalSupply,
   totalSupplyOf,
 } from '#chains/datasets/holders/queries.ts'
-import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { latestPrice } from '#chains/datasets/prices/price-book.ts'
 import { PRICE_GAPS } from '#chains/datasets/prices/price-paths.ts'
 import { areHoldersKnown, areTransfersReadable } from '#chains/datasets/unknown.ts'
 import { addDollars, valueNow } from '#chains/datasets/value-now.ts'
@@ -34,8 +34,10 @@ import {
 } from '#chains/indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
+import { newlyMinted } from '#chains/kinds/burns/unminted.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
 import { GRAVE_DIGS } from '#chains/kinds/grave-digs/kind.ts'
+import type { Context } from '#context.ts'
 import { showAddress } from '#domain/address.ts'
 import { toUsdPrice, toUsdPriceExact, toValueExact, valueAt } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
@@ -44,9 +46,6 @@ import { mapOf, named } from '#lib/schema.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { newlyMinted } from './newly-minted.ts'
-
-export type StatsDeps = DataDeps & { readonly prices: DollarPrices }
 
 const tokenShape = named('TokenStats', {
   symbol: Type.String(),
@@ -111,8 +110,8 @@ const statsShape = named('Stats', {
   tokens: Type.Array(tokenShape),
 })
 
-export function statsRoute(deps: StatsDeps): Route {
-  return dataRoute(deps, {
+export function statsRoute(ctx: Context): Route {
+  return dataRoute(ctx, {
     path: '/api/stats',
     operationId: 'getStats',
     tag: 'Statistics',
@@ -123,18 +122,17 @@ export function statsRoute(deps: StatsDeps): Route {
     datasets: () => [HOLDERS, BURNS, DIVIDENDS, GRAVE_DIGS],
     data: statsShape,
     read: async ({ connection, status }) => ({
-      data: await readStats(connection, deps, status),
+      data: await readStats(ctx, connection, status),
     }),
   })
 }
 
-async function readStats(connection: Connection, deps: StatsDeps, status: IndexStatus) {
-  const { primary } = deps.ecosystem
+async function readStats(ctx: Context, connection: Connection, status: IndexStatus) {
+  const { primary } = ctx.ecosystem
   const burns = await sumTotals(connection, BURNS)
   const dividends = sumPerToken(await sumTotals(connection, DIVIDENDS))
-  const { lines, usdNow, unpricedNow } = await valueNow(connection, {
+  const { lines, usdNow, unpricedNow } = await valueNow(ctx, connection, {
     status,
-    deps: { ...deps, priceAt: priceAt(deps) },
     sums: dividends,
   })
   const digs = totalOf(await sumTotals(connection, GRAVE_DIGS), ofToken(primary))
@@ -157,9 +155,9 @@ async function readStats(connection: Connection, deps: StatsDeps, status: IndexS
       unpricedCount: unpricedOf(line),
       usdNow: usdOf(line.usdNow),
     })),
-    prices: await readPrices(connection, deps, status),
+    prices: await readPrices(ctx, connection, status),
     graveDigs: { count: digs.events, ...amounts('totalClaimed', digs.amount, primary.decimals) },
-    tokens: await readTokens(connection, { deps, status, burns }),
+    tokens: await readTokens(ctx, connection, { status, burns }),
   }
 }
 
@@ -179,13 +177,6 @@ async function readSupply(
   }
 }
 
-export function priceAt(deps: { readonly prices: DollarPrices }) {
-  return async (connection: Connection, symbol: string, unix: number) => {
-    const latest = await deps.prices.latest(connection, symbol, unix)
-    return 'gap' in latest ? null : latest.price
-  }
-}
-
 function ofToken(token: PricedToken): (sums: TokenSums) => boolean {
   return (sums) => sums.token === token.symbol
 }
@@ -198,13 +189,13 @@ function sumPerToken(totals: readonly TokenSums[]) {
   }))
 }
 
-async function readPrices(connection: Connection, deps: StatsDeps, status: IndexStatus) {
+async function readPrices(ctx: Context, connection: Connection, status: IndexStatus) {
   const prices: Record<string, unknown> = {}
-  for (const { symbol } of deps.ecosystem.tokens) {
-    const now = await deps.prices.latest(connection, symbol, status.asOfUnix)
+  for (const { symbol } of ctx.ecosystem.tokens) {
+    const now = await latestPrice(ctx, connection, symbol, status.asOfUnix)
     if ('gap' in now) continue
     const dayBefore = status.asOfUnix - DAY_SECONDS
-    const before = await deps.prices.latest(connection, symbol, dayBefore)
+    const before = await latestPrice(ctx, connection, symbol, dayBefore)
     prices[symbol] = {
       usd: toUsdPrice(now.price),
       usdExact: toUsdPriceExact(now.price),
@@ -221,20 +212,13 @@ function changePct(before: bigint, now: bigint): number {
 }
 
 async function readTokens(
+  ctx: Context,
   connection: Connection,
-  {
-    deps,
-    status,
-    burns,
-  }: {
-    readonly deps: StatsDeps
-    readonly status: IndexStatus
-    readonly burns: readonly TokenSums[]
-  },
+  { status, burns }: { readonly status: IndexStatus; readonly burns: readonly TokenSums[] },
 ) {
   const tokens = []
-  for (const token of deps.ecosystem.tokens) {
-    const latest = await deps.prices.latest(connection, token.symbol, status.asOfUnix)
+  for (const token of ctx.ecosystem.tokens) {
+    const latest = await latestPrice(ctx, connection, token.symbol, status.asOfUnix)
     const price = 'gap' in latest ? null : latest.price
     tokens.push({
       symbol: token.symbol,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { JSON_TYPE, preferredType, TEXT_TYPE } from '#api/http/accept.ts'
-import type { DataDeps } from '#chains/datasets/data-route.ts'
+import { answersOf, type RegisterState } from '#chains/datasets/answer-cache.ts'
 import { circulatingOf, readTotalSupply, totalSupplyOf } from '#chains/datasets/holders/queries.ts'
 import {
   chainsOf,
@@ -9,15 +9,15 @@ import {
   scopeParameters,
   whyUnknown,
 } from '#chains/datasets/holders/scope.ts'
-import { buildMeta, metaSchema, revisionAt } from '#chains/datasets/meta.ts'
+import { buildMeta, metaSchema } from '#chains/datasets/meta.ts'
 import { amounts, amountText, rawText } from '#chains/datasets/wire.ts'
-import { notConfigured } from '#chains/ecosystem/ecosystem.ts'
-import { conditionOf, readIndexStatus } from '#chains/indexer/status.ts'
+import { conditionOf } from '#chains/indexer/status.ts'
+import type { Context } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
-import { unixNow } from '#lib/time.ts'
 import type { Effective } from '#route/parameter.ts'
 import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
+import type { Connection } from '#store/engine.ts'
 
 const FIGURES = {
   total: { of: totalSupplyOf, what: 'Total supply: everything minted and not burned' },
@@ -33,12 +33,11 @@ type FigureName = keyof typeof FIGURES
 const CACHED = { 'Cache-Control': 'private, max-age=30' }
 
 /** Plain numbers as listing sites read them: documents, free and the same for everyone. */
-export function supplyRoutes(deps: DataDeps): readonly Route[] {
-  return [supplyRoute(deps, 'total'), supplyRoute(deps, 'circulating')]
+export function supplyRoutes(ctx: Context): readonly Route[] {
+  return [supplyRoute(ctx, 'total'), supplyRoute(ctx, 'circulating')]
 }
 
-function supplyRoute(deps: DataDeps, figure: FigureName): Route {
-  const { ecosystem, answers } = deps
+function supplyRoute(ctx: Context, figure: FigureName): Route {
   const operationId = figure === 'total' ? 'getTotalSupply' : 'getCirculatingSupply'
   const { what } = FIGURES[figure]
   return defineRoute({
@@ -51,17 +50,18 @@ function supplyRoute(deps: DataDeps, figure: FigureName): Route {
     metered: false,
     open: true,
     plain: true,
-    parameters: scopeParameters(ecosystem),
+    parameters: scopeParameters(ctx.ecosystem),
     answers: { 200: { description: what, schema: shape } },
     refusals: ['data_not_ready'],
     check: ({ parameters }) => refuseElsewhere(parameters),
-    async handle({ parameters, effective, question, headers }) {
+    handle({ parameters, effective, question, headers }) {
       const type = preferredType(headers.accept?.toString(), [TEXT_TYPE, JSON_TYPE])
-      const make = () => readSupply(deps, { ...parameters, figure, type, query: effective })
-      const state = await answers.state()
-      if (state === undefined) return make()
       const representation = type === JSON_TYPE ? 'json' : 'text'
-      return answers.get({ operationId, parameters: question, representation }, state, make)
+      const asked = { ...parameters, figure, type, query: effective }
+      return answersOf(ctx).answer(
+        { operationId, parameters: question, representation },
+        (state, connection) => readSupply(ctx, connection, { ...asked, state }),
+      )
     },
   })
 }
@@ -80,33 +80,30 @@ interface Wanted extends ScopeQuery {
   readonly figure: FigureName
   readonly type: string
   readonly query: Readonly<Record<string, Effective>>
+  readonly state: RegisterState
 }
 
-function readSupply(deps: DataDeps, asked: Wanted): Promise<Answer | Refusal> {
-  const { register, ecosystem, file, clock } = deps
-  const { figure, token, chain, type, query } = asked
-  return register.snapshot(async (connection) => {
-    const status = await readIndexStatus(connection, ecosystem.chains, file)
-    if (status === undefined) return notReady('The index has not read its first blocks yet.')
-    const nowUnix = unixNow(clock)
-    const unknown = whyUnknown(file, status, asked)
-    if (unknown !== undefined) return notReady(unknown)
-    const old = chainsOf(status, asked).find((each) => conditionOf(each, nowUnix) !== 'live')
-    // A number alone cannot say that it is old.
-    if (old !== undefined) return notReady(`The index of ${old.chain.name} is not up to date.`)
-    const supply = FIGURES[figure].of(await readTotalSupply(connection, token.symbol, chain?.id))
-    const data = {
-      token: token.symbol,
-      chain: chain?.name ?? 'all',
-      ...amounts('supply', supply, token.decimals),
-    }
-    const more = { contentType: type, headers: CACHED, revision: revisionAt(status, nowUnix) }
-    if (type === TEXT_TYPE) return answer(200, data.supply, more)
-    const { tokens } = ecosystem
-    const facts = { notConfigured: notConfigured(ecosystem), tokens, query, file }
-    const meta = buildMeta(status, nowUnix, facts)
-    return answer(200, JSON.stringify({ data, meta }), more)
-  })
+async function readSupply(
+  { ecosystem }: Context,
+  connection: Connection,
+  asked: Wanted,
+): Promise<Answer | Refusal> {
+  const { figure, token, chain, type, query, state } = asked
+  const { status, nowUnix } = state
+  const unknown = whyUnknown(status, asked)
+  if (unknown !== undefined) return notReady(unknown)
+  const old = chainsOf(status, asked).find((each) => conditionOf(each, nowUnix) !== 'live')
+  // A number alone cannot say that it is old.
+  if (old !== undefined) return notReady(`The index of ${old.chain.name} is not up to date.`)
+  const supply = FIGURES[figure].of(await readTotalSupply(connection, token.symbol, chain?.id))
+  const data = {
+    token: token.symbol,
+    chain: chain?.name ?? 'all',
+    ...amounts('supply', supply, token.decimals),
+  }
+  const more = { contentType: type, headers: CACHED }
+  if (type === TEXT_TYPE) return answer(200, data.supply, more)
+  return answer(200, JSON.stringify({ data, meta: buildMeta(ecosystem, state, query) }), more)
 }
 
 function notReady(message: string): Refusal {

@@ -2,8 +2,6 @@ import { newestKeys } from '#accounts/keys/key-store.ts'
 import { createAllowances } from '#accounts/metering/allowances.ts'
 import { batchLoader } from '#accounts/metering/batch-loader.ts'
 import { keyedCaller } from '#accounts/metering/callers.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
 import { readTiers } from '#chains/statistics/holdings.ts'
 import type { Address } from '#domain/address.ts'
 import { unixNow } from '#lib/time.ts'
@@ -41,8 +39,7 @@ export function openCallers({
   register,
   clock,
 }: Pick<JobDeps, 'ecosystem' | 'accounts' | 'register' | 'clock'>) {
-  const prices = makeDollarPrices(ecosystem.tokens)
-  const holdings = { register, ecosystem, clock, prices, file: filePartsOf(ecosystem) }
+  const holdings = { register, ecosystem, clock }
   const judgeTier = batchLoader((wallets: readonly Address[]) => readTiers(holdings, wallets))
   const { quotas, service } = ecosystem
   const allowanceOf = createAllowances({ engine, clock, quotas, judgeTier })

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import { createVerifier } from '#money/payments/verifier.ts'
 import { createPublisher } from '#money/x402/facilitators/publish-readiness.ts'
@@ -15,15 +14,14 @@ import type { JobDeps } from './job-deps.ts'
 /** Credits prepayments, and takes back what a reorg took. */
 export function openVerifying(deps: JobDeps): () => Promise<void> {
   const payment = paymentOf(deps)
-  const { ecosystem, clock, logger, onChange } = deps
-  const reads = { register: deps.register, payment, file: filePartsOf(ecosystem) }
+  const { clock, logger, onChange } = deps
   const verify = createVerifier({
     engine: deps.accounts,
     clock,
     newId: randomUUID,
-    deposits: { canonical: (query) => readDeposits(reads, query) },
+    deposits: { canonical: (query) => readDeposits(deps, query) },
     chainId: payment.chain.id,
-    blockHash: blockHashes(reads),
+    blockHash: blockHashes(deps.register, payment.chain),
     isReserved: settlesPayment,
     confirmations: payment.confirmations,
     onChange,

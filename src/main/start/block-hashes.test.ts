@@ -34,7 +34,7 @@ async function hashSaidBy(block: typeof OURS | null): Promise<string | undefined
     await onSqlite(registerMigrations, async ({ engine: register }) => {
       const { payment } = localEcosystemAt({ base: node.url })
       assert.ok(payment)
-      hash = await blockHashes({ register, payment })(NUMBER)
+      hash = await blockHashes(register, payment.chain)(NUMBER)
     })
     return hash
   } finally {

@@ -6,7 +6,7 @@ import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { allDatasets } from '#chains/datasets/datasets.ts'
 import { DepositProver } from '#chains/datasets/deposits/proof/prove-deposits.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
 import { proveStartBlocks } from '#chains/indexer/prove-start-blocks.ts'
@@ -98,7 +98,7 @@ function indexerDeps(input: IndexInput, indexing: Indexing): IndexerDeps {
     leader,
     datasets: allDatasets(ecosystem),
     file: filePartsOf(ecosystem),
-    prices: makeDollarPrices(ecosystem.tokens),
+    prices: priceBookOf(ecosystem.tokens),
     onConfigApplied: (changes) => reportReindex(input, changes),
     onOutdated: reportOutdated(logger),
     onConfigFailed: (err) => logger.error({ err }, 'could not apply the ecosystem file; retrying'),

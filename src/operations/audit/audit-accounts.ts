@@ -3,7 +3,6 @@ import type { Check, LedgerDifference } from '#accounts/ledger/check.ts'
 import { ledgerChecks } from '#accounts/ledger/ledger-checks.ts'
 import { callerChecks } from '#accounts/metering/caller-checks.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import type { Clock } from '#lib/time.ts'
@@ -90,16 +89,16 @@ async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
   const { payment, service } = deps.ecosystem
   const { accounts, register } = deps.stores
   const { dialect } = accounts
-  const reads = payment && { register, payment, file: filePartsOf(deps.ecosystem) }
+  const reads = { register, ecosystem: deps.ecosystem }
   const deposits: DepositIndex = {
-    canonical: async (query) => (reads === null ? undefined : readDeposits(reads, query)),
+    canonical: (query) => readDeposits(reads, query),
   }
   const checks = accountsChecks({
     ...deps,
     dialect,
     deposits,
     chainId: payment?.chain.id ?? null,
-    blockHash: reads === null ? async () => undefined : blockHashes(reads),
+    blockHash: payment === null ? async () => undefined : blockHashes(register, payment.chain),
     serviceName: service.name,
   })
   const differences: Found[] = []

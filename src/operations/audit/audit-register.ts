@@ -3,11 +3,11 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { allDatasets, registerMigrations } from '#chains/datasets/datasets.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { readStatus } from '#chains/datasets/file-parts.ts'
+import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import { compareRegisters } from '#chains/indexer/compare-registers.ts'
 import { rebuildIndex } from '#chains/indexer/rebuild.ts'
-import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
+import type { IndexStatus } from '#chains/indexer/status.ts'
 import { impossibleBurns } from '#chains/statistics/impossible-burns.ts'
 import { REGISTER_WRITER } from '#main/stores.ts'
 import { Leader } from '#operations/jobs/leader.ts'
@@ -34,8 +34,7 @@ export type RegisterVerdict =
  */
 export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
   return deps.register.snapshot(async (stored) => {
-    const { chains } = deps.ecosystem
-    const status = await readIndexStatus(stored, chains, filePartsOf(deps.ecosystem))
+    const status = await readStatus(deps, stored)
     if (status === undefined) return { kind: 'empty' }
     const parts = status.otherParts.flatMap(({ fields }) => fields)
     if (parts.length > 0) return { kind: 'other-file', parts }
@@ -109,7 +108,7 @@ async function rebuild(deps: AuditDeps, engine: Engine, status: IndexStatus): Pr
       clock,
       leader,
       datasets: allDatasets(ecosystem),
-      prices: makeDollarPrices(ecosystem.tokens),
+      prices: priceBookOf(ecosystem.tokens),
       tokens: ecosystem.tokens.map((token) => token.symbol),
       sourceOf: deps.sourceOf,
       onProgress: ({ chain, done, total }) =>

@@ -1,8 +1,6 @@
 import type { GaugeReading } from '#api/metrics.ts'
 import type { EndpointStatus } from '#chains/chain/chain-source.ts'
-import type { DollarPrices } from '#chains/datasets/prices/price-book.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { readStalls } from '#chains/indexer/stalled-chains.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
@@ -14,8 +12,6 @@ export interface IndexGaugeDeps {
   readonly ecosystem: Ecosystem
   readonly register: Engine
   readonly clock: Clock
-  readonly file: FileParts
-  readonly prices: Pick<DollarPrices, 'latest'>
   recentStatus(): Promise<IndexStatus | undefined>
   indexing(): readonly IndexProgress[]
 }

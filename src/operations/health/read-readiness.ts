@@ -1,7 +1,7 @@
 import type { Readiness } from '#api/health-routes.ts'
 import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
-import { reindexingOf } from '#chains/datasets/reindexing.ts'
-import { areHoldersKnown, nameUnknown } from '#chains/datasets/unknown.ts'
+import { latestPrice } from '#chains/datasets/prices/price-book.ts'
+import { areHoldersKnown, nameUnknown, reindexingOf } from '#chains/datasets/unknown.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import {
   describeAnomalies,
@@ -118,8 +118,8 @@ function describeUnknown({ ecosystem }: ReadinessDeps, { index }: Seen): Parts {
   )
 }
 
-function describeRereading({ file }: ReadinessDeps, { index }: Seen): Parts {
-  const found = index === undefined ? [] : reindexingOf(index, file)
+function describeRereading(_deps: ReadinessDeps, { index }: Seen): Parts {
+  const found = index === undefined ? [] : reindexingOf(index)
   return Object.fromEntries(
     found.map(({ chain, dataset, fromBlock, toBlock }) => [
       `${dataset} of ${chain.name}`,
@@ -159,14 +159,16 @@ function describeNodes({ indexing }: IndexGaugeDeps): Parts {
 
 /** Tokens whose price is unknown although the file has a source for it. */
 async function describePrices(
-  { register, ecosystem, prices }: ReadinessDeps,
+  { register, ecosystem }: ReadinessDeps,
   { index }: Seen,
 ): Promise<Parts> {
   if (index === undefined) return {}
   const priced = ecosystem.tokens.filter((token) => token.prices.length > 0)
   const found = await register
     .snapshot((reads) =>
-      allEnded(priced.map(({ symbol }) => prices.latest(reads, symbol, index.asOfUnix))),
+      allEnded(
+        priced.map(({ symbol }) => latestPrice({ ecosystem }, reads, symbol, index.asOfUnix)),
+      ),
     )
     .catch(() => [])
   return Object.fromEntries(

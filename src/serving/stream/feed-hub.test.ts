@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
-import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { sleep } from '#lib/sleep.ts'
 import { sql } from '#store/sql.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
-import { FeedHub } from './feed-hub.ts'
+import { testContext } from '#test/test-context.ts'
+import { feedOf } from './feed-hub.ts'
 
 test('a register that is built again has no feed until a chain is live again', () =>
   onSqlite(registerMigrations, async ({ engine: register }) => {
-    const ecosystem = parseEcosystem('local', localEcosystem)
-    const file = filePartsOf(ecosystem)
-    const hub = new FeedHub({ register, ecosystem, file, report: assert.ifError })
+    const hub = feedOf(testContext({ register }))
     const isLive = async (wanted: boolean) => {
       while ((await hub.hasFeed()) !== wanted) await sleep(20)
     }

@@ -1,14 +1,14 @@
-import { placeMembers } from '#chains/datasets/event-rows.ts'
-import { toListRow } from '#chains/datasets/list-route.ts'
+import { placeMembers, toListRow } from '#chains/datasets/event-lists.ts'
+import { readStatus } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { FeedEvent } from '#chains/indexer/feed/changes.ts'
 import { type FeedCursor, showCursor } from '#chains/indexer/feed/cursor.ts'
 import { type FeedChange, type PageInput, readPage } from '#chains/indexer/feed/read-feed.ts'
 import { PRICES_OF_FEED } from '#chains/indexer/feed/read-range.ts'
-import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
-import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
+import type { IndexStatus } from '#chains/indexer/status.ts'
 import { kindLists } from '#chains/kinds/endpoints.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
+import type { Context } from '#context.ts'
 import { toUsdPrice, toUsdPriceExact } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
 import { type Decimal, type Filter, PRICE } from './stream-parameters.ts'
@@ -70,24 +70,19 @@ interface Page {
 
 export type ShownPage = Page | 'ahead' | 'gone'
 
-export interface ShownDeps {
-  readonly ecosystem: Ecosystem
-  readonly file: FileParts
-}
-
 /**
  * Changes after a cursor as a stream and a webhook show them. `ahead` also while the register is
  * built from another file than this process has, which may not know what changed.
  */
 export async function readShown(
+  { ecosystem }: Pick<Context, 'ecosystem'>,
   reads: Connection,
-  { ecosystem, file }: ShownDeps,
   input: Omit<PageInput, 'datasets'>,
 ): Promise<ShownPage> {
   const page = await readPage(reads, { ...input, datasets: LISTED })
   if (typeof page === 'string') return page
   if (page.items.length === 0) return makePage([], page.next)
-  const status = await readIndexStatus(reads, ecosystem.chains, file)
+  const status = await readStatus({ ecosystem }, reads)
   if (status === undefined) return makePage([], input.cursor)
   if (status.otherParts.length > 0) return 'ahead'
   const items = page.items.map(({ change, cursor }) => ({

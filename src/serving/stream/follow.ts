@@ -1,8 +1,7 @@
 import { type FeedCursor, showCursor } from '#chains/indexer/feed/cursor.ts'
 import { readEnd } from '#chains/indexer/feed/read-feed.ts'
-import type { Clock } from '#lib/time.ts'
-import type { Engine } from '#store/engine.ts'
-import type { FeedHub } from './feed-hub.ts'
+import type { Context } from '#context.ts'
+import { feedOf } from './feed-hub.ts'
 import { eventText, pageText, WHOLE, withId } from './feed-rows.ts'
 import type { Seat } from './seats.ts'
 import type { Filter } from './stream-parameters.ts'
@@ -13,27 +12,23 @@ const HEARTBEAT_MS = 15_000
 /** How long a cursor may be unknown: a standby lags, or lost what the cursor names. */
 const AHEAD_MAX_MS = 30_000
 
-interface FollowDeps {
-  readonly hub: FeedHub
-  readonly register: Engine
-  readonly clock: Clock
-}
-
 /**
  * Writes server-sent events (WHATWG HTML, 9.2) after a cursor, or from now on. Each yield is at most half a
  * second after the last; empty text means nothing new.
  */
 export async function* follow(
-  { hub, register, clock }: FollowDeps,
+  ctx: Context,
   input: { readonly after: FeedCursor | undefined; readonly filter: Filter; readonly seat: Seat },
   signal: AbortSignal,
 ): AsyncGenerator<string | Buffer> {
   const { after, filter, seat } = input
+  const { clock } = ctx
+  const hub = feedOf(ctx)
   if (signal.aborted) return seat.leave()
   seat.occupy(signal)
   hub.enter(signal)
   try {
-    let at = after ?? (await endOf(register))
+    let at = after ?? (await endOf(ctx))
     yield `retry: ${seat.retryMs}\n${withId(eventText('ready', '{}'), at)}`
     let wroteMs = clock()
     let aheadMs: number | undefined
@@ -45,7 +40,7 @@ export async function* follow(
       const isLost = Math.abs(clock() - (aheadMs ?? clock())) >= AHEAD_MAX_MS
       let text: string | Buffer = ''
       if (page === 'gone' || isLost) {
-        at = await endOf(register)
+        at = await endOf(ctx)
         aheadMs = undefined
         text = withId(eventText('reset', JSON.stringify(WHOLE)), at)
       } else if (page === 'ahead') await news
@@ -66,6 +61,6 @@ export async function* follow(
   }
 }
 
-async function endOf(register: Engine): Promise<FeedCursor> {
+async function endOf({ register }: Context): Promise<FeedCursor> {
   return (await register.snapshot(readEnd)) ?? { epoch: '0'.repeat(12), sequence: 0, hash: '' }
 }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '#lib/time.ts'
 
 /** Half of all connections; the rest stay for calls. */
-const SEATS_MAX = 5_000
+export const STREAMS_MAX = 5_000
 
 /** The limit of each address, and of each wallet. */
 const PER_CALLER_MAX = 50
@@ -35,7 +35,7 @@ export class Seats {
   readonly #taken = new Map<string, number>()
   readonly #openings = new LRUCache<string, readonly number[]>({ max: 10_000 })
 
-  constructor({ clock, max = SEATS_MAX }: { readonly clock: Clock; readonly max?: number }) {
+  constructor({ clock, max = STREAMS_MAX }: { readonly clock: Clock; readonly max?: number }) {
     this.#clock = clock
     this.#max = max
   }

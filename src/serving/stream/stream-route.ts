@@ -1,22 +1,17 @@
 import { Type } from 'typebox'
-import type { DataDeps } from '#chains/datasets/data-route.ts'
-import { eventProperties } from '#chains/datasets/event-rows.ts'
-import { notReadYet } from '#chains/datasets/reindexing.ts'
+import { answersOf } from '#chains/datasets/answer-cache.ts'
+import { eventProperties } from '#chains/datasets/event-lists.ts'
+import { notReadYet } from '#chains/datasets/unknown.ts'
 import { nullable, priceNumber, priceText } from '#chains/datasets/wire.ts'
 import { kindLists } from '#chains/kinds/endpoints.ts'
+import type { Context } from '#context.ts'
 import { isRefusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { defineRoute, type Route } from '#route/route.ts'
-import type { FeedHub } from './feed-hub.ts'
+import { feedOf } from './feed-hub.ts'
 import { follow } from './follow.ts'
-import { Seats } from './seats.ts'
+import { Seats, STREAMS_MAX } from './seats.ts'
 import { eventIdParameter, filterParameters, KINDS, lastEventIdOf } from './stream-parameters.ts'
-
-export interface StreamDeps extends DataDeps {
-  readonly hub: FeedHub
-  /** The limit of this process. */
-  readonly streamsMax?: number
-}
 
 const priceRow = named('PriceChange', {
   token: Type.String(),
@@ -42,9 +37,9 @@ otherwise: read the lists again. Open the stream, then read the lists, then appl
 for seven days. With \`finality=finalized\` events come when their block is final. Each started minute costs one \
 call, the first on opening; \`end\` says why the server ended the stream.`
 
-export function streamRoute(deps: StreamDeps): Route {
-  const { hub, clock, streamsMax: max } = deps
-  const seats = new Seats({ clock, ...(max !== undefined && { max }) })
+/** `streamsMax` is the limit of this process. */
+export function streamRoute(ctx: Context, streamsMax = STREAMS_MAX): Route {
+  const seats = new Seats({ clock: ctx.clock, max: streamsMax })
   return defineRoute({
     method: 'GET',
     path: '/api/stream',
@@ -55,7 +50,7 @@ export function streamRoute(deps: StreamDeps): Route {
     metered: true,
     stream: true,
     parameters: {
-      ...filterParameters(deps.ecosystem),
+      ...filterParameters(ctx.ecosystem),
       cursor: eventIdParameter,
       lastEventId: eventIdParameter,
     },
@@ -68,17 +63,16 @@ export function streamRoute(deps: StreamDeps): Route {
     async handle({ parameters, headers, caller, addressBucket }) {
       const cursor = lastEventIdOf(headers) ?? parameters.lastEventId ?? parameters.cursor
       if (isRefusal(cursor)) return cursor
-      const state = await deps.answers.state()
-      if (state === undefined || !(await hub.hasFeed())) return NOT_LIVE
-      const needed = { datasets: [], chain: parameters.chain }
-      const refusal = notReadYet(state.status, deps.file, needed)
+      const state = await answersOf(ctx).state()
+      if (state === undefined || !(await feedOf(ctx).hasFeed())) return NOT_LIVE
+      const refusal = notReadYet(state.status, { datasets: [], chain: parameters.chain })
       if (refusal !== undefined) return refusal
       const wallet = caller.kind === 'keyed' ? [`wallet:${caller.wallet}`] : []
       const seat = seats.take([`ip:${addressBucket}`, ...wallet])
       if (seat === undefined) return FULL
       const { cursor: _, lastEventId: __, ...filter } = parameters
       const wanted = { after: cursor, filter, seat }
-      const open = (signal: AbortSignal) => follow(deps, wanted, signal)
+      const open = (signal: AbortSignal) => follow(ctx, wanted, signal)
       return { kind: 'stream', contentType: 'text/event-stream; charset=utf-8', open }
     },
   })

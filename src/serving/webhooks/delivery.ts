@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { showCursor } from '#chains/indexer/feed/cursor.ts'
-import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import { readOtherParts } from '#chains/indexer/indexed-config/tables.ts'
 import { unixNow } from '#lib/time.ts'
-import { SharedPages } from '#serving/stream/shared-pages.ts'
+import { SharedPages } from '#serving/stream/feed-hub.ts'
 import type { Filter } from '#serving/stream/stream-parameters.ts'
 import type { WebhookCallers } from './charge-event.ts'
 import { type DeliverDeps, deliverNext } from './deliver-next.ts'
@@ -51,7 +50,6 @@ interface Look {
  */
 export class Delivery {
   readonly #deps: DeliveryDeps & DeliverDeps
-  readonly #file: FileParts
   readonly #underWay = new Map<
     string,
     { readonly webhook: Webhook; readonly done: Promise<void> }
@@ -66,8 +64,7 @@ export class Delivery {
 
   constructor(deps: DeliveryDeps) {
     this.#deps = { ...deps, signal: this.#ending.signal }
-    this.#file = filePartsOf(deps.ecosystem)
-    this.#pages = new SharedPages({ ...deps, file: this.#file })
+    this.#pages = new SharedPages(deps)
   }
 
   /** Starts to send what is due; does not wait for receivers. Throws while the file is another. */
@@ -106,7 +103,9 @@ export class Delivery {
 
   /** Otherwise what only the newer of two files knows would be passed in silence. */
   async #checkFile(): Promise<void> {
-    const other = await this.#deps.register.snapshot((reads) => readOtherParts(reads, this.#file))
+    const { register, ecosystem } = this.#deps
+    const file = filePartsOf(ecosystem)
+    const other = await register.snapshot((reads) => readOtherParts(reads, file))
     const fields = other.flatMap((part) => part.fields)
     if (fields.length > 0)
       throw new Error(`the register is built from another ecosystem file: ${fields.join(', ')}`)

@@ -1,6 +1,6 @@
 import { type FeedCursor, parseCursor, showCursor } from '#chains/indexer/feed/cursor.ts'
+import type { SharedPages } from '#serving/stream/feed-hub.ts'
 import { matches, type ShownItem } from '#serving/stream/feed-rows.ts'
-import type { SharedPages } from '#serving/stream/shared-pages.ts'
 import type { Filter } from '#serving/stream/stream-parameters.ts'
 import type { Webhook } from './webhook.ts'
 

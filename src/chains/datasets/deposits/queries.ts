@@ -1,8 +1,9 @@
-import type { Chain, Payment } from '#chains/ecosystem/ecosystem.ts'
+import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import { readBackfill } from '#chains/indexer/backfill/backfill-row.ts'
-import { CHAIN_PART, type FileParts } from '#chains/indexer/indexed-config/file-part.ts'
+import { CHAIN_PART } from '#chains/indexer/indexed-config/file-part.ts'
 import { readOtherParts } from '#chains/indexer/indexed-config/tables.ts'
 import { readPosition, storedBlock } from '#chains/indexer/positions.ts'
+import type { Context } from '#context.ts'
 import type { Hash } from '#domain/address.ts'
 import { logIndexAt } from '#domain/chain.ts'
 import type { CanonicalDeposits, Deposit, DepositQuery } from '#domain/deposit.ts'
@@ -10,23 +11,19 @@ import { chunks } from '#lib/chunks.ts'
 import type { Connection, Engine, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
+import { filePartsOf } from '../file-parts.ts'
 import { DEPOSITS } from './deposits.ts'
 
-export interface DepositReads {
-  readonly register: Engine
-  readonly payment: Payment
-  readonly file: FileParts
-}
-
-/** Undefined without a head, or while the register was built from another file. */
-export function readDeposits(
-  { register, payment, file }: DepositReads,
+/** Undefined without payments or a head, or while the register was built from another file. */
+export async function readDeposits(
+  { register, ecosystem }: Pick<Context, 'register' | 'ecosystem'>,
   selection: DepositQuery,
 ): Promise<CanonicalDeposits | undefined> {
-  const { chain } = payment
+  if (ecosystem.payment === null) return undefined
+  const { chain } = ecosystem.payment
   return register.snapshot(async (connection) => {
     const head = await readPosition(connection, chain.id)
-    const others = await readOtherParts(connection, file)
+    const others = await readOtherParts(connection, filePartsOf(ecosystem))
     const isOther = others.some(
       ({ chainId, name }) => chainId === chain.id && [DEPOSITS, CHAIN_PART].includes(name),
     )
@@ -53,10 +50,10 @@ async function completeFrom(
 
 /** Undefined outside the window of recent blocks. */
 export async function readBlockHash(
-  { register, payment }: Pick<DepositReads, 'register' | 'payment'>,
+  register: Engine,
+  chainId: number,
   number: number,
 ): Promise<Hash | undefined> {
-  const chainId = payment.chain.id
   const block = await register.snapshot((reads) => storedBlock(reads, { chainId, number }))
   return block?.hash
 }

@@ -1,12 +1,10 @@
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import { type ChainStatus, type IndexStatus, isIncomplete } from '#chains/indexer/status.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { isTracked } from '#domain/token.ts'
 import { HOLDERS } from '../dataset-names.ts'
 import { chainParameter, tokenParameter } from '../parameters.ts'
-import { isWhole } from '../reindexing.ts'
-import { areHoldersKnown } from '../unknown.ts'
+import { areHoldersKnown, isWhole } from '../unknown.ts'
 
 /** A token on all of its chains, or on one of them. */
 export interface ScopeQuery {
@@ -46,13 +44,9 @@ export function chainsOf(
 }
 
 /** Says why balances are not known: half a history gives some that nobody ever had. */
-export function whyUnknown(
-  file: FileParts,
-  status: IndexStatus,
-  asked: ScopeQuery,
-): string | undefined {
+export function whyUnknown(status: IndexStatus, asked: ScopeQuery): string | undefined {
   const { token, chain } = asked
-  if (!isWhole(status, file, [HOLDERS])) return 'Transfers are being read again.'
+  if (!isWhole(status, [HOLDERS])) return 'Transfers are being read again.'
   const missing =
     status.unread.find(
       (each) => token.addresses.has(each.name) && (chain ?? each).id === each.id,

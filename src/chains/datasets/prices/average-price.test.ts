@@ -7,7 +7,6 @@ import type { Connection } from '#store/engine.ts'
 import { rows, sql } from '#store/sql.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { averagePrice } from './average-price.ts'
-import { makeTokenBook } from './price-paths.ts'
 
 test('a busy pool costs an average no more reads than a quiet one', () =>
   onSqlite(registerMigrations, ({ engine }) =>
@@ -32,9 +31,7 @@ test('a busy pool costs an average no more reads than a quiet one', () =>
         },
       }
       const window = { fromUnix: 1_000, untilUnix: 1_900 }
-      const average = await averagePrice(counted, makeTokenBook(tokens), {
-        ...{ symbol: 'GRAVE', window },
-      })
+      const average = await averagePrice(counted, tokens, { symbol: 'GRAVE', window })
       assert.ok('price' in average)
       assert.equal(reads, 4)
     }),

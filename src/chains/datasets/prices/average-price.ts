@@ -7,7 +7,7 @@ import {
   isBelowFloor,
   type SourcedPoint,
   sourced,
-  type TokenBook,
+  tokenOf,
   type UnknownPrice,
 } from './price-paths.ts'
 import { lastPoint, pointsBetween, timeWeighted } from './queries.ts'
@@ -23,16 +23,16 @@ export interface PriceWindow {
  */
 export async function averagePrice(
   connection: Connection,
-  book: TokenBook,
+  tokens: readonly PricedToken[],
   { symbol, window }: { readonly symbol: string; readonly window: PriceWindow },
 ): Promise<{ readonly price: Price } | UnknownPrice> {
-  const token = book.token(symbol)
+  const token = tokenOf(tokens, symbol)
   if (token === undefined || token.prices.length === 0) return { gap: 'no_source', symbol }
   const points = await pointsIn(connection, token, window)
   if (points.length === 0) return { gap: 'no_event', symbol }
   const averages = new Map<string, ReturnType<typeof averagePrice>>()
   const averageOf = (quote: string) => {
-    const known = averages.get(quote) ?? averagePrice(connection, book, { symbol: quote, window })
+    const known = averages.get(quote) ?? averagePrice(connection, tokens, { symbol: quote, window })
     averages.set(quote, known)
     return known
   }
@@ -42,7 +42,7 @@ export async function averagePrice(
     const gap = gapOf(point, endUnix)
     if (gap !== undefined) return { gap, symbol }
     const quoteSymbol = quoteOf(point.source)
-    const quote = quoteSymbol === null ? undefined : book.token(quoteSymbol)
+    const quote = quoteSymbol === null ? undefined : tokenOf(tokens, quoteSymbol)
     const average = quote ? await averageOf(quote.symbol) : { price: PRICE_ONE }
     if ('gap' in average) return average
     if (isBelowFloor(point, average.price, quote?.decimals ?? 0))

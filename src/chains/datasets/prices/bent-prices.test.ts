@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import type { LocalFile } from '#chains/ecosystem/ecosystems/local.ts'
 import { readHoldings } from '#chains/statistics/holdings.ts'
@@ -10,7 +9,6 @@ import type { BlockPlan, LogPlan } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { baseWith, GENESIS_UNIX, inOne, inTokenWorld, type TokenWorld } from '#test/token-world.ts'
-import { makeDollarPrices } from './price-book.ts'
 
 const { grave, ethUsdFeed, market } = addresses.base
 const { gravePair } = market
@@ -138,11 +136,7 @@ test('below its floor a pool gives no price, no value and no gate, and says why'
       const { gate } = ecosystem
       assert.ok(gate !== null && gate !== 'open')
       const clock = () => world.node.chain.head.timestamp * 1_000
-      const prices = makeDollarPrices(ecosystem.tokens)
-      const deps = {
-        ...{ register: engine, ecosystem, prices, clock },
-        file: filePartsOf(ecosystem),
-      }
+      const deps = { register: engine, ecosystem, clock }
       assert.deepEqual(await readHoldings(deps, gate, holder), {
         kind: 'unavailable',
         message: 'The price of GRAVE is unknown (low_liquidity of GRAVE).',

@@ -8,7 +8,7 @@ import {
   priceOrNull,
   quoteAlongPath,
   type SourcedPoint,
-  type TokenBook,
+  tokenOf,
   withFixed,
 } from './price-paths.ts'
 import { lastPoint, lastUpTo } from './queries.ts'
@@ -35,13 +35,13 @@ type HourEnd = SourcedPoint & Partial<Pick<PriceHour, 'high' | 'low'>>
 /** Highs and lows of the token's own source, in dollars by its quote at the end of the hour. */
 export async function readCandles(
   connection: Connection,
-  book: TokenBook,
+  tokens: readonly PricedToken[],
   { symbol, hours, isUnread }: CandleInput,
 ): Promise<readonly Candle[]> {
   const ends = [(hours[0] ?? 0) - 1, ...hours.map((hour) => hour + HOUR_SECONDS - 1)]
   const moments = ends.map((unix) => ({ unix }))
   let own: readonly (HourEnd | undefined)[] = []
-  const quoted = await quoteAlongPath(book, symbol, {
+  const quoted = await quoteAlongPath(tokens, symbol, {
     moments,
     read: async (token, at) => {
       const points = await hourEnds(
@@ -49,7 +49,7 @@ export async function readCandles(
         token,
         at.map(({ unix }) => unix),
       )
-      if (token.symbol === book.token(symbol)?.symbol) own = points
+      if (token.symbol === tokenOf(tokens, symbol)?.symbol) own = points
       return points
     },
   })
@@ -61,15 +61,15 @@ export async function readCandles(
         hour,
         before: own[index],
         at: own[index + 1],
-        quoteDecimals: quoteDecimalsOf(book, own[index + 1]),
+        quoteDecimals: quoteDecimalsOf(tokens, own[index + 1]),
       },
     ),
   )
 }
 
-function quoteDecimalsOf(book: TokenBook, end: HourEnd | undefined): number {
+function quoteDecimalsOf(tokens: readonly PricedToken[], end: HourEnd | undefined): number {
   const quote = end === undefined ? null : quoteOf(end.source)
-  return quote === null ? 0 : (book.token(quote)?.decimals ?? 0)
+  return quote === null ? 0 : (tokenOf(tokens, quote)?.decimals ?? 0)
 }
 
 function candleOf(

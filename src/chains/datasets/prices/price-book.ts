@@ -3,6 +3,7 @@ import { readBackfill, readBackfills } from '#chains/indexer/backfill/backfill-r
 import type { TimeRange } from '#chains/indexer/events/time-range.ts'
 import type { EventMoment, PriceBook } from '#chains/indexer/events/value-events.ts'
 import { readPosition } from '#chains/indexer/positions.ts'
+import type { Context } from '#context.ts'
 import { showAddress } from '#domain/address.ts'
 import type { Price } from '#domain/money.ts'
 import { allEnded } from '#lib/all-ended.ts'
@@ -10,86 +11,114 @@ import type { Json } from '#lib/json.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { PRICES } from '../dataset-names.ts'
-import { averagePrice, type PriceWindow } from './average-price.ts'
 import { type Candle, readCandles } from './candles.ts'
 import {
   type KnownPrice,
-  makeTokenBook,
   pathOf,
   priceOrNull,
   quoteAlongPath,
   type SourcedPoint,
-  type TokenBook,
+  tokenOf,
   type UnknownPrice,
   withFixed,
 } from './price-paths.ts'
 import { dayCloses, lastBefore, lastPoint, lastUpTo, nextPoint, pointsBetween } from './queries.ts'
-
-/** Each along its path of pools to a feed. */
-export interface DollarPrices extends PriceBook {
-  latest(connection: Connection, symbol: string, unix: number): Promise<LatestPrice | UnknownPrice>
-  /** Time-weighted, so that one pumped block cannot move it. */
-  average(
-    connection: Connection,
-    symbol: string,
-    window: PriceWindow,
-  ): Promise<{ readonly price: Price } | UnknownPrice>
-  closes(
-    connection: Connection,
-    symbol: string,
-    days: readonly number[],
-  ): Promise<readonly (Price | null)[]>
-  /** Takes ascending hours without gaps, and returns one candle for each. */
-  candles(
-    connection: Connection,
-    symbol: string,
-    hours: readonly number[],
-  ): Promise<readonly Candle[]>
-}
 
 export interface LatestPrice extends KnownPrice {
   /** `<kind>:<chain>:<address>`, or `fixed`. */
   readonly source: string
 }
 
-export function makeDollarPrices(tokens: readonly PricedToken[]): DollarPrices {
-  const book = makeTokenBook(tokens)
+type File = Pick<Context, 'ecosystem'>
+
+/** In dollars, along the token's path of pools to a feed. */
+export async function latestPrice(
+  { ecosystem: { tokens } }: File,
+  connection: Connection,
+  symbol: string,
+  unix: number,
+): Promise<LatestPrice | UnknownPrice> {
+  const path = pathOf(tokens, symbol)
+  if ((await findUnread(connection, path))(unix)) return { gap: 'not_read', symbol }
+  let own: SourcedPoint | undefined
+  const read = async (token: PricedToken) => {
+    const point = withFixed(token, await lastPoint(connection, token.symbol, unix), unix)
+    if (token.symbol === symbol) own = point
+    return [point]
+  }
+  const moments = [{ unix }]
+  const [quoted = { gap: 'no_source', symbol } as const] = await quoteAlongPath(tokens, symbol, {
+    moments,
+    read,
+  })
+  if ('gap' in quoted)
+    return quoted.gap === 'no_event' && (await isMissingHistory(connection, path))
+      ? { ...quoted, gap: 'not_read' }
+      : quoted
+  const asOfUnix = Number.isFinite(quoted.asOfUnix) ? quoted.asOfUnix : unix
+  return { price: quoted.price, asOfUnix, source: own === undefined ? '' : nameOf(own.source) }
+}
+
+/** Null while unknown. */
+export async function priceAt(
+  ctx: File,
+  connection: Connection,
+  symbol: string,
+  unix: number,
+): Promise<Price | null> {
+  return priceOrNull(await latestPrice(ctx, connection, symbol, unix))
+}
+
+/** Dollars at the end of each of these ascending days; null while unknown. */
+export async function dayPrices(
+  { ecosystem: { tokens } }: File,
+  connection: Connection,
+  symbol: string,
+  days: readonly number[],
+): Promise<readonly (Price | null)[]> {
+  const isUnread = await findUnread(connection, pathOf(tokens, symbol))
+  const moments = days.map((day) => ({ unix: day + DAY_SECONDS - 1 }))
+  const read = (token: PricedToken, at: readonly Moment[]) => closesAt(connection, token, at)
+  const quoted = await quoteAlongPath(tokens, symbol, { moments, read })
+  return quoted.map((each, index) =>
+    isUnread(moments[index]?.unix ?? 0) ? null : priceOrNull(each),
+  )
+}
+
+/** Takes ascending hours without gaps, and returns one candle for each. */
+export async function hourCandles(
+  { ecosystem: { tokens } }: File,
+  connection: Connection,
+  symbol: string,
+  hours: readonly number[],
+): Promise<readonly Candle[]> {
+  const isUnread = await findUnread(connection, pathOf(tokens, symbol))
+  return readCandles(connection, tokens, { symbol, hours, isUnread })
+}
+
+/** What the index values events by. */
+export function priceBookOf(tokens: readonly PricedToken[]): PriceBook {
   return {
     dependents: (symbol) =>
       tokens.flatMap((token) =>
-        [...pathOf(book, token.symbol)].some((each) => each.symbol === symbol)
+        [...pathOf(tokens, token.symbol)].some((each) => each.symbol === symbol)
           ? [token.symbol]
           : [],
       ),
-    decimals: (symbol) => book.token(symbol)?.decimals ?? 0,
-    known: (connection, symbol) => knownRanges(connection, [...pathOf(book, symbol)]),
+    decimals: (symbol) => tokenOf(tokens, symbol)?.decimals ?? 0,
+    known: (connection, symbol) => knownRanges(connection, [...pathOf(tokens, symbol)]),
     async pricesAt(connection, symbol, moments) {
       const read = (token: PricedToken, at: readonly EventMoment[]) =>
         pointsBefore(connection, token, at)
-      const quoted = await quoteAlongPath(book, symbol, { moments, read })
+      const quoted = await quoteAlongPath(tokens, symbol, { moments, read })
       return quoted.map(priceOrNull)
     },
-    async closes(connection, symbol, days) {
-      const isUnread = await findUnread(connection, pathOf(book, symbol))
-      const moments = days.map((day) => ({ unix: day + DAY_SECONDS - 1 }))
-      const read = (token: PricedToken, at: readonly Moment[]) => closesAt(connection, token, at)
-      const quoted = await quoteAlongPath(book, symbol, { moments, read })
-      return quoted.map((each, index) =>
-        isUnread(moments[index]?.unix ?? 0) ? null : priceOrNull(each),
-      )
-    },
-    async candles(connection, symbol, hours) {
-      const isUnread = await findUnread(connection, pathOf(book, symbol))
-      return readCandles(connection, book, { symbol, hours, isUnread })
-    },
-    latest: (connection, symbol, unix) => latest(connection, book, { symbol, unix }),
-    average: (connection, symbol, window) => averagePrice(connection, book, { symbol, window }),
   }
 }
 
 /** What a token's dollar value depends on besides the points: once it changes, values do. */
 export function valuedBy(token: PricedToken, tokens: readonly PricedToken[]): readonly Json[] {
-  const path = [...pathOf(makeTokenBook(tokens), token.symbol)]
+  const path = [...pathOf(tokens, token.symbol)]
   return path.flatMap(({ symbol, prices }) =>
     prices.map((source): Json => {
       const since = source.since === null ? null : { ...source.since }
@@ -125,31 +154,6 @@ async function closesAt(connection: Connection, token: PricedToken, moments: rea
   const range = { fromUnix: startOfDay(units[0] ?? 0), untilUnix: startOfDay(units.at(-1) ?? 0) }
   const points = await dayCloses(connection, token.symbol, range)
   return lastUpTo(points, units).map((point, index) => withFixed(token, point, units[index] ?? 0))
-}
-
-async function latest(
-  connection: Connection,
-  book: TokenBook,
-  { symbol, ...at }: { readonly symbol: string; readonly unix: number },
-): Promise<LatestPrice | UnknownPrice> {
-  const path = pathOf(book, symbol)
-  if ((await findUnread(connection, path))(at.unix)) return { gap: 'not_read', symbol }
-  let own: SourcedPoint | undefined
-  const read = async (token: PricedToken) => {
-    const point = withFixed(token, await lastPoint(connection, token.symbol, at.unix), at.unix)
-    if (token.symbol === symbol) own = point
-    return [point]
-  }
-  const [quoted = { gap: 'no_source', symbol } as const] = await quoteAlongPath(book, symbol, {
-    moments: [at],
-    read,
-  })
-  if ('gap' in quoted)
-    return quoted.gap === 'no_event' && (await isMissingHistory(connection, path))
-      ? { ...quoted, gap: 'not_read' }
-      : quoted
-  const asOfUnix = Number.isFinite(quoted.asOfUnix) ? quoted.asOfUnix : at.unix
-  return { price: quoted.price, asOfUnix, source: own === undefined ? '' : nameOf(own.source) }
 }
 
 function nameOf(source: PriceSource): string {

@@ -42,27 +42,25 @@ export function priceOrNull(quoted: Quoted): Price | null {
   return 'gap' in quoted ? null : quoted.price
 }
 
-export interface TokenBook {
-  token(symbol: string): PricedToken | undefined
+export function tokenOf(tokens: Tokens, symbol: string): PricedToken | undefined {
+  const name = symbol.toUpperCase()
+  return tokens.find((token) => token.symbol.toUpperCase() === name)
 }
 
-export function makeTokenBook(tokens: readonly PricedToken[]): TokenBook {
-  const bySymbol = new Map(tokens.map((token) => [token.symbol.toUpperCase(), token]))
-  return { token: (symbol) => bySymbol.get(symbol.toUpperCase()) }
-}
+type Tokens = readonly PricedToken[]
 
 /** Returns the token, its quotes, their quotes and so on. */
-export function pathOf(book: TokenBook, symbol: string): ReadonlySet<PricedToken> {
+export function pathOf(tokens: Tokens, symbol: string): ReadonlySet<PricedToken> {
   const path = new Set<PricedToken>()
   const add = (token: PricedToken | undefined) => {
     if (token === undefined || path.has(token)) return
     path.add(token)
     for (const source of token.prices) {
       const quote = quoteOf(source)
-      if (quote !== null) add(book.token(quote))
+      if (quote !== null) add(tokenOf(tokens, quote))
     }
   }
-  add(book.token(symbol))
+  add(tokenOf(tokens, symbol))
   return path
 }
 
@@ -109,11 +107,11 @@ type ReadPoints<M extends Moment> = (
 
 /** Returns dollars at each ascending moment, from the points that `read` returns. */
 export async function quoteAlongPath<M extends Moment>(
-  book: TokenBook,
+  tokens: Tokens,
   symbol: string,
   { moments, read }: { readonly moments: readonly M[]; readonly read: ReadPoints<M> },
 ): Promise<readonly Quoted[]> {
-  const token = book.token(symbol)
+  const token = tokenOf(tokens, symbol)
   if (token === undefined || token.prices.length === 0)
     return moments.map(() => ({ gap: 'no_source', symbol }))
   const points = await read(token, moments)
@@ -128,8 +126,8 @@ export async function quoteAlongPath<M extends Moment>(
     const inDollars =
       quote === null
         ? own.map(() => DOLLAR)
-        : await quoteAlongPath(book, quote, { moments: own, read })
-    const decimals = quote === null ? 0 : (book.token(quote)?.decimals ?? 0)
+        : await quoteAlongPath(tokens, quote, { moments: own, read })
+    const decimals = quote === null ? 0 : (tokenOf(tokens, quote)?.decimals ?? 0)
     for (const [order, { index, point, unix }] of group.entries())
       quoted[index] = inDollarsAt(token, point, {
         unix,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { type Address, encodeFunctionData, parseAbi } from 'viem'
-import { makeDollarPrices } from '#chains/datasets/prices/price-book.ts'
+import { latestPrice } from '#chains/datasets/prices/price-book.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { calls } from '#devnet/calls.ts'
@@ -77,7 +77,6 @@ test('a Curve pool is proven by its coins, and a wrong place is refused with wha
 test('a token has the price of the last trade in its Curve pool, in either direction; dust has none', () =>
   onSqlite(registerMigrations, async ({ engine: register }) => {
     const ecosystem = ecosystemWith({ index: 1, quoteIndex: 0 })
-    const prices = makeDollarPrices(ecosystem.tokens)
     const priceNow = async () => {
       const indexer = startIndexer({ ecosystem, register })
       await indexer.caughtUp()
@@ -85,8 +84,8 @@ test('a token has the price of the last trade in its Curve pool, in either direc
       return register.snapshot(async (connection) => {
         // The chain's clock may be ahead of ours.
         const nowUnix = Math.floor(Date.now() / 1_000) + HOUR_SECONDS
-        const latest = await prices.latest(connection, 'CRYPT', nowUnix)
-        const quote = await prices.latest(connection, 'WETH', nowUnix)
+        const latest = await latestPrice({ ecosystem }, connection, 'CRYPT', nowUnix)
+        const quote = await latestPrice({ ecosystem }, connection, 'WETH', nowUnix)
         assert.ok(!('gap' in latest) && !('gap' in quote))
         assert.equal(latest.source.toLowerCase(), `curve:base:${pool.toLowerCase()}`)
         return Number((latest.price * 1_000_000n) / quote.price) / 1_000_000

@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
-import { DayCache } from '#chains/datasets/day-cache.ts'
-import { type SeriesDay, valuesAtDayEnds } from '#chains/datasets/day-rows.ts'
+import { dataRoute } from '#chains/datasets/data-route.ts'
+import { type SeriesDay, seriesDays, valuesAtDayEnds } from '#chains/datasets/day-rows.ts'
 import { chainParameter, periodParameter, tokenParameter } from '#chains/datasets/parameters.ts'
 import {
   amounts,
@@ -18,6 +17,7 @@ import { readEventDays } from '#chains/indexer/events/event-days.ts'
 import { dollarsOf, sumTotals, totalOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
+import type { Context } from '#context.ts'
 import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
@@ -47,14 +47,13 @@ export const burnSums = named('BurnSums', {
 })
 
 /** Answers GET /api/burns. */
-export function dailyBurns(deps: DataDeps): Route {
-  const cache = new DayCache<BurnDay>()
+export function dailyBurns(ctx: Context): Route {
   const parameters = {
     period: periodParameter,
-    chain: chainParameter(deps.ecosystem),
-    token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary),
+    chain: chainParameter(ctx.ecosystem),
+    token: tokenParameter(ctx.ecosystem.tokens, ctx.ecosystem.primary),
   }
-  return dataRoute(deps, {
+  return dataRoute(ctx, {
     path: '/api/burns',
     operationId: 'getDailyBurns',
     tag: 'Burns',
@@ -67,15 +66,9 @@ export function dailyBurns(deps: DataDeps): Route {
     totals: burnSums,
     csv: { row: dayRow, rows: (data) => data as readonly object[] },
     async read({ connection, status, parameters: { period, chain, token } }) {
-      const series = `${token.symbol} ${chain?.name ?? ''}`
       const source = { connection, status, token, chain }
-      const days = await cache.last(
-        { series, period, connection, status },
-        {
-          firstUnix: () => firstBurn(source),
-          read: (days) => readDays(source, days),
-        },
-      )
+      const firstUnix = period === 'all' ? await firstBurn(source) : undefined
+      const days = await readDays(source, seriesDays(period, status.asOfUnix, firstUnix))
       return {
         data: days.map(({ row }) => row),
         totals: burnedMembers(sumOf(days), token.decimals),

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { accountOf, eventRow } from '#chains/datasets/event-rows.ts'
-import { type EventList, listRoute } from '#chains/datasets/list-route.ts'
+import { accountOf, type EventList, eventRow, listRoute } from '#chains/datasets/event-lists.ts'
 import { addressText } from '#chains/datasets/wire.ts'
 import { burns } from '#chains/kinds/burns/kind.ts'
+import type { Context } from '#context.ts'
 import { dailyBurns } from './daily-route.ts'
-import { type BurnDeps, burnTotals } from './total-route.ts'
+import { burnTotals } from './total-route.ts'
 
 const list: EventList = {
   kind: burns,
@@ -24,5 +24,5 @@ const list: EventList = {
 
 export const burnEndpoints = {
   list,
-  routes: (deps: BurnDeps) => [dailyBurns(deps), burnTotals(deps), listRoute(deps, list)],
+  routes: (ctx: Context) => [dailyBurns(ctx), burnTotals(ctx), listRoute(ctx, list)],
 }

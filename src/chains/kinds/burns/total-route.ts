@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
+import { dataRoute } from '#chains/datasets/data-route.ts'
 import { HOLDERS } from '#chains/datasets/dataset-names.ts'
 import { tokenParameter } from '#chains/datasets/parameters.ts'
-import type { PriceAt } from '#chains/datasets/price-at.ts'
+import { priceAt } from '#chains/datasets/prices/price-book.ts'
 import { areHoldersKnown, areTransfersReadable } from '#chains/datasets/unknown.ts'
 import {
   amounts,
@@ -22,6 +22,7 @@ import {
 } from '#chains/indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
+import type { Context } from '#context.ts'
 import { valueAt } from '#domain/money.ts'
 import { percentage, shareOf } from '#lib/decimal.ts'
 import { named } from '#lib/schema.ts'
@@ -29,6 +30,7 @@ import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { burnedMembers, burnSums } from './daily-route.ts'
 import { firstAndLastBurn } from './queries.ts'
+import { newlyMinted } from './unminted.ts'
 
 const totalShape = named('BurnTotals', {
   token: Type.String(),
@@ -59,21 +61,15 @@ const totalShape = named('BurnTotals', {
   ),
 })
 
-export interface BurnDeps extends DataDeps {
-  readonly priceAt: PriceAt
-  /** Amount newly minted. */
-  mintedOf(connection: Connection, symbol: string): Promise<bigint>
-}
-
-export function burnTotals(deps: BurnDeps): Route {
-  return dataRoute(deps, {
+export function burnTotals(ctx: Context): Route {
+  return dataRoute(ctx, {
     path: '/api/burns/total',
     operationId: 'getBurnTotals',
     tag: 'Burns',
     summary: 'Total burned',
     description:
       'Everything ever burned of a token, with the last 24 hours, 7 and 30 days and the share of each chain; the chains add up exactly. Events with amount 0 are not counted.',
-    parameters: { token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary) },
+    parameters: { token: tokenParameter(ctx.ecosystem.tokens, ctx.ecosystem.primary) },
     datasets: () => [BURNS, HOLDERS],
     data: totalShape,
     async read({ connection, status, parameters: { token } }) {
@@ -83,7 +79,7 @@ export function burnTotals(deps: BurnDeps): Route {
       const all = totalOf(totals)
       const isReadable = areTransfersReadable(status, token)
       const chains = await chainShares(connection, { status, token, totals })
-      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
+      const price = await priceAt(ctx, connection, token.symbol, status.asOfUnix)
       const [day = [], week = [], month = []] = await sumWindows(connection, {
         dataset: BURNS,
         asOfUnix: status.asOfUnix,
@@ -95,7 +91,7 @@ export function burnTotals(deps: BurnDeps): Route {
           isReadable ? price && valueAt(all.amount, token.decimals, price) : null,
         ),
         pctOfMinted: areHoldersKnown(status, token)
-          ? shareOf(all.amount, await deps.mintedOf(connection, token.symbol))
+          ? shareOf(all.amount, await newlyMinted(connection, token.symbol))
           : null,
         burnCount: all.events,
         last24h: toWindow(day, token),

@@ -1,4 +1,5 @@
 import type { Position } from '#chains/chain/chain-event.ts'
+import { readTotalSupply } from '#chains/datasets/holders/queries.ts'
 import type { Change } from '#chains/indexer/dataset.ts'
 import { type Contribution, NOTHING, TOTAL } from '#chains/indexer/events/event.ts'
 import { foldEvents } from '#chains/indexer/events/fold-events.ts'
@@ -87,7 +88,13 @@ function contributionOf({ blockNumber: _, ...each }: Unminted, sign: 1n | -1n): 
   }
 }
 
-export async function readUnminted(connection: Connection, token: string): Promise<bigint> {
+/** Excludes what bridges minted and mints undone in their own transaction. */
+export async function newlyMinted(connection: Connection, token: string): Promise<bigint> {
+  const { minted } = await readTotalSupply(connection, token)
+  return minted - (await readUnminted(connection, token))
+}
+
+async function readUnminted(connection: Connection, token: string): Promise<bigint> {
   const totals = await connection.run(sql`
     select amount from event_buckets where dataset = ${UNMINTED} and token = ${token}
       and grain = 'total' and bucket_unix <= ${TOTAL}`)

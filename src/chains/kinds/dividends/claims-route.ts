@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
+import { dataRoute } from '#chains/datasets/data-route.ts'
 import {
   checkList,
   eventMembers,
@@ -7,9 +7,8 @@ import {
   type ListValues,
   listParameters,
   readEventPage,
-} from '#chains/datasets/event-rows.ts'
+} from '#chains/datasets/event-lists.ts'
 import { addressParameter } from '#chains/datasets/parameters.ts'
-import type { PriceAt } from '#chains/datasets/price-at.ts'
 import { type ValuedSums, valueNow } from '#chains/datasets/value-now.ts'
 import {
   addressText,
@@ -24,6 +23,7 @@ import {
 } from '#chains/datasets/wire.ts'
 import { dollarsOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
+import type { Context } from '#context.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { named } from '#lib/schema.ts'
@@ -57,16 +57,16 @@ const claimsShape = named('WalletClaims', {
   claims: Type.Array(claimRow),
 })
 
-export function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
-  const symbols = deps.ecosystem.tokens.map((token) => token.symbol)
-  return dataRoute(deps, {
+export function walletClaims(ctx: Context): Route {
+  const symbols = ctx.ecosystem.tokens.map((token) => token.symbol)
+  return dataRoute(ctx, {
     path: '/api/dividends/{address}',
     operationId: 'getWalletClaims',
     tag: 'Dividends',
     summary: 'Claim history of a wallet',
     description:
       'All claims of one wallet, newest first, with their sums. A wallet that never claimed has zeros and an empty list. Events with amount 0 are not counted.',
-    parameters: { address: addressParameter, ...listParameters(deps.ecosystem) },
+    parameters: { address: addressParameter, ...listParameters(ctx.ecosystem) },
     datasets: () => [DIVIDENDS],
     data: claimsShape,
     paged: true,
@@ -77,9 +77,9 @@ export function walletClaims(deps: DataDeps & { readonly priceAt: PriceAt }): Ro
       const { address } = parameters
       const list = claimsOfWallet(parameters)
       const { events, page } = await readEventPage(connection, { ...list, status })
-      const claims = events.map((event) => eventMembers(event, status, deps.ecosystem))
+      const claims = events.map((event) => eventMembers(event, status, ctx.ecosystem))
       const summary = await readClaimSummary(connection, address, symbols)
-      const valued = await valueNow(connection, { deps, status, sums: summary.tokens })
+      const valued = await valueNow(ctx, connection, { status, sums: summary.tokens })
       const shown = showSummary(summary, valued)
       return { data: { address: showAddress(address), summary: shown, claims }, page }
     },

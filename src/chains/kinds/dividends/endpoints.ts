@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { accountOf, eventRow } from '#chains/datasets/event-rows.ts'
-import { type EventList, listRoute } from '#chains/datasets/list-route.ts'
+import { accountOf, type EventList, eventRow, listRoute } from '#chains/datasets/event-lists.ts'
 import { addressText, nullable } from '#chains/datasets/wire.ts'
 import { dividends } from '#chains/kinds/dividends/kind.ts'
+import type { Context } from '#context.ts'
 import { walletClaims } from './claims-route.ts'
-import { type DividendDeps, dividendTotals } from './total-route.ts'
+import { dividendTotals } from './total-route.ts'
 
 const list: EventList = {
   kind: dividends,
@@ -25,5 +25,5 @@ const list: EventList = {
 
 export const dividendEndpoints = {
   list,
-  routes: (deps: DividendDeps) => [dividendTotals(deps), listRoute(deps, list), walletClaims(deps)],
+  routes: (ctx: Context) => [dividendTotals(ctx), listRoute(ctx, list), walletClaims(ctx)],
 }

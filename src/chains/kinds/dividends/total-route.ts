@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
-import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
-import type { PriceAt } from '#chains/datasets/price-at.ts'
+import { dataRoute } from '#chains/datasets/data-route.ts'
 import { type ValuedSums, valueNow } from '#chains/datasets/value-now.ts'
 import {
   addressText,
@@ -22,12 +21,11 @@ import {
   unpricedOf,
 } from '#chains/indexer/events/sum-windows.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
+import type { Context } from '#context.ts'
 import { showAddress } from '#domain/address.ts'
 import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import { countRecipients } from './queries.ts'
-
-export type DividendDeps = DataDeps & { readonly priceAt: PriceAt }
 
 const windowShape = named('PayoutSums', {
   usdAtPayout: usdOrNull,
@@ -71,8 +69,8 @@ const totalsShape = named('DividendTotals', {
   ),
 })
 
-export function dividendTotals(deps: DividendDeps): Route {
-  return dataRoute(deps, {
+export function dividendTotals(ctx: Context): Route {
+  return dataRoute(ctx, {
     path: '/api/dividends/total',
     operationId: 'getDividendTotals',
     tag: 'Dividends',
@@ -88,8 +86,7 @@ export function dividendTotals(deps: DividendDeps): Route {
         dataset: DIVIDENDS,
         asOfUnix: status.asOfUnix,
       })
-      const { lines, usdNow, unpricedNow } = await valueNow(connection, {
-        deps,
+      const { lines, usdNow, unpricedNow } = await valueNow(ctx, connection, {
         status,
         sums: totals,
       })
@@ -104,7 +101,7 @@ export function dividendTotals(deps: DividendDeps): Route {
         last24h: toWindow(totalOf(last24h)),
         last7d: toWindow(totalOf(last7d)),
         last30d: toWindow(totalOf(last30d)),
-        tokens: lines.map((line) => showToken(deps, line, { last24h, last7d, last30d })),
+        tokens: lines.map((line) => showToken(ctx, line, { last24h, last7d, last30d })),
       }
       return { data }
     },
@@ -114,7 +111,7 @@ export function dividendTotals(deps: DividendDeps): Route {
 type Windows = Readonly<Record<'last24h' | 'last7d' | 'last30d', readonly TokenSums[]>>
 
 function showToken(
-  { ecosystem }: DividendDeps,
+  { ecosystem }: Context,
   line: Omit<TokenSums, 'token'> & ValuedSums,
   { last24h, last7d, last30d }: Windows,
 ) {

@@ -1,10 +1,8 @@
 import { Type } from 'typebox'
-import type { DataDeps } from '#chains/datasets/data-route.ts'
-import { accountOf, eventRow } from '#chains/datasets/event-rows.ts'
-import { type EventList, listRoute } from '#chains/datasets/list-route.ts'
-import type { PriceAt } from '#chains/datasets/price-at.ts'
+import { accountOf, type EventList, eventRow, listRoute } from '#chains/datasets/event-lists.ts'
 import { addressText, nullable } from '#chains/datasets/wire.ts'
 import { graveDigs } from '#chains/kinds/grave-digs/kind.ts'
+import type { Context } from '#context.ts'
 import { leaderboard } from './leaderboard-route.ts'
 
 const list: EventList = {
@@ -20,8 +18,5 @@ const list: EventList = {
 
 export const graveDigEndpoints = {
   list,
-  routes: (deps: DataDeps & { readonly priceAt: PriceAt }) => [
-    listRoute(deps, list),
-    leaderboard(deps),
-  ],
+  routes: (ctx: Context) => [listRoute(ctx, list), leaderboard(ctx)],
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { type DataDeps, dataRoute } from '#chains/datasets/data-route.ts'
+import { dataRoute } from '#chains/datasets/data-route.ts'
 import { limitParameter, tokenParameter } from '#chains/datasets/parameters.ts'
-import type { PriceAt } from '#chains/datasets/price-at.ts'
+import { priceAt } from '#chains/datasets/prices/price-book.ts'
 import {
   addressText,
   amounts,
@@ -13,6 +13,7 @@ import {
 } from '#chains/datasets/wire.ts'
 import { sumTotals, totalOf } from '#chains/indexer/events/sum-windows.ts'
 import { GRAVE_DIGS } from '#chains/kinds/grave-digs/kind.ts'
+import type { Context } from '#context.ts'
 import { showAddress } from '#domain/address.ts'
 import { valueAt } from '#domain/money.ts'
 import { percentage } from '#lib/decimal.ts'
@@ -33,8 +34,8 @@ const leaderRow = named('Leader', {
   lastDigUnix: unixTime,
 })
 
-export function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Route {
-  return dataRoute(deps, {
+export function leaderboard(ctx: Context): Route {
+  return dataRoute(ctx, {
     path: '/api/grave-digs/leaderboard',
     operationId: 'rankGraveDiggers',
     tag: 'Grave digs',
@@ -43,7 +44,7 @@ export function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Rou
       'Wallets ranked by the total they claimed; equal totals by the earlier last dig, then by address. Events with amount 0 are not counted.',
     parameters: {
       limit: limitParameter(10),
-      token: tokenParameter(deps.ecosystem.tokens, deps.ecosystem.primary),
+      token: tokenParameter(ctx.ecosystem.tokens, ctx.ecosystem.primary),
     },
     datasets: () => [GRAVE_DIGS],
     data: Type.Array(leaderRow),
@@ -51,7 +52,7 @@ export function leaderboard(deps: DataDeps & { readonly priceAt: PriceAt }): Rou
     async read({ connection, status, parameters: { token, limit } }) {
       const totals = await sumTotals(connection, GRAVE_DIGS)
       const all = totalOf(totals, (each) => each.token === token.symbol)
-      const price = await deps.priceAt(connection, token.symbol, status.asOfUnix)
+      const price = await priceAt(ctx, connection, token.symbol, status.asOfUnix)
       const leaders = await readLeaderboard(connection, { token: token.symbol, limit })
       const data = leaders.map((leader, index) => ({
         rank: index + 1,

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
+import type { Context } from '#context.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { DAY_SECONDS, HOUR_SECONDS, startOfHour } from '#lib/time.ts'
 import type { Route } from '#route/route.ts'
-import { type DataDeps, dataRoute } from '../../data-route.ts'
+import { dataRoute } from '../../data-route.ts'
 import { HOLDERS } from '../../dataset-names.ts'
 import { addressParameter } from '../../parameters.ts'
 import { amounts, amountText, rawText } from '../../wire.ts'
@@ -40,22 +41,22 @@ const WINDOWS = [
   { name: 'change30d', days: 30 },
 ] as const
 
-export function holderRoute(deps: DataDeps): Route {
-  const leftOut = leftOutOf(deps.ecosystem)
-  return dataRoute(deps, {
+export function holderRoute(ctx: Context): Route {
+  const leftOut = leftOutOf(ctx.ecosystem)
+  return dataRoute(ctx, {
     path: '/api/holders/{address}',
     operationId: 'getHolder',
     tag: 'Holders',
     summary: 'Balance, rank and change of a wallet',
     description:
       'What one wallet holds of a token, on each chain, its rank, and the change over 24 hours, 7 and 30 days, which begin at a full hour. A wallet that never held any has zeros.',
-    parameters: { address: addressParameter, ...scopeParameters(deps.ecosystem) },
+    parameters: { address: addressParameter, ...scopeParameters(ctx.ecosystem) },
     datasets: () => [HOLDERS],
     data: holderShape,
     refusals: ['invalid_address'],
     check: refuseElsewhere,
     async read({ connection, status, parameters: { address, ...asked } }) {
-      const opened = await openRanking(connection, deps, { status, asked })
+      const opened = await openRanking(connection, status, asked)
       if (isRefusal(opened)) return opened
       const { scope, supply } = opened
       const { token } = asked

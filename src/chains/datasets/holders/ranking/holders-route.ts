@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
+import type { Context } from '#context.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
-import { type DataDeps, dataRoute } from '../../data-route.ts'
+import { dataRoute } from '../../data-route.ts'
 import { HOLDERS } from '../../dataset-names.ts'
-import { hashOf, OTHER_FILTERS } from '../../event-rows.ts'
+import { hashOf, OTHER_FILTERS } from '../../event-lists.ts'
 import { limitParameter } from '../../parameters.ts'
 import { refuseElsewhere, type ScopeQuery, scopeParameters } from '../scope.ts'
 import { encodeCursor, holderCursorParameter } from './holder-cursor.ts'
@@ -18,9 +19,9 @@ const holderRow = named('Holder', {
   ...holderProperties,
 })
 
-export function holdersRoute(deps: DataDeps): Route {
-  const leftOut = leftOutOf(deps.ecosystem)
-  return dataRoute(deps, {
+export function holdersRoute(ctx: Context): Route {
+  const leftOut = leftOutOf(ctx.ecosystem)
+  return dataRoute(ctx, {
     path: '/api/holders',
     operationId: 'listHolders',
     tag: 'Holders',
@@ -29,7 +30,7 @@ export function holdersRoute(deps: DataDeps): Route {
       'Who holds a token, largest balance first, equal ones by address in descending order, over all chains or on one. Burn addresses and those that do not circulate are marked and have no rank.',
     parameters: {
       limit: limitParameter(20),
-      ...scopeParameters(deps.ecosystem),
+      ...scopeParameters(ctx.ecosystem),
       cursor: holderCursorParameter,
     },
     datasets: () => [HOLDERS],
@@ -43,7 +44,7 @@ export function holdersRoute(deps: DataDeps): Route {
       return cursor.filters === filtersOf(asked) ? undefined : OTHER_FILTERS
     },
     async read({ connection, status, parameters: { limit, cursor, ...asked } }) {
-      const opened = await openRanking(connection, deps, { status, asked })
+      const opened = await openRanking(connection, status, asked)
       if (isRefusal(opened)) return opened
       const { scope, supply } = opened
       const found = await readLargest(connection, scope, {

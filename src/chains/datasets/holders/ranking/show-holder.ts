@@ -5,7 +5,6 @@ import { type Address, showAddress } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { percentage } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'
-import type { DataDeps } from '../../data-route.ts'
 import { addressText, amounts, amountText, rawText, unixTime } from '../../wire.ts'
 import { readTotalSupply, totalSupplyOf } from '../queries.ts'
 import { chainsOf, placesOf, type ScopeQuery, whyUnknown } from '../scope.ts'
@@ -39,10 +38,10 @@ export interface Ranking {
 /** Opens the ranking of a token, or refuses what is not known. */
 export async function openRanking(
   connection: Connection,
-  deps: Pick<DataDeps, 'file'>,
-  { status, asked }: { readonly status: IndexStatus; readonly asked: ScopeQuery },
+  status: IndexStatus,
+  asked: ScopeQuery,
 ): Promise<Ranking | Refusal> {
-  const unknown = whyUnknown(deps.file, status, asked)
+  const unknown = whyUnknown(status, asked)
   if (unknown !== undefined) return refuse('data_not_ready', unknown)
   const { symbol: token } = asked.token
   const chains = chainsOf(status, asked)

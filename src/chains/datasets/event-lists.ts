@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { type TProperties, Type } from 'typebox'
+import { type TObject, type TProperties, Type } from 'typebox'
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import {
   type EventKey,
@@ -9,12 +9,15 @@ import {
   listEvents,
 } from '#chains/indexer/events/list-events.ts'
 import { finalityOf, type IndexStatus } from '#chains/indexer/status.ts'
+import type { Context } from '#context.ts'
 import { showAddress } from '#domain/address.ts'
 import { logIndexAt, rowAt } from '#domain/chain.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { toIso } from '#lib/time.ts'
+import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
+import { dataRoute } from './data-route.ts'
 import type { PageMeta } from './meta.ts'
 import {
   chainParameter,
@@ -24,8 +27,61 @@ import {
   limitParameter,
   timeParameter,
   tokenParameter,
+  walletParameter,
 } from './parameters.ts'
 import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from './wire.ts'
+
+/** The list of a kind's newest events; the stream shows the same rows. */
+export interface EventList {
+  readonly kind: {
+    readonly dataset: string
+    readonly tag: { readonly name: string }
+    /** What the wallet of an event did. */
+    readonly deed: string
+  }
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  readonly description: string
+  readonly row: TObject
+  /** Members of a row besides those that every event has. */
+  own(event: ListedEvent): object
+}
+
+export function listRoute(ctx: Context, list: EventList): Route {
+  const { kind, path, operationId, summary, description, row } = list
+  const { dataset, tag, deed } = kind
+  return dataRoute(ctx, {
+    path,
+    operationId,
+    tag: tag.name,
+    summary,
+    description,
+    parameters: {
+      ...listParameters(ctx.ecosystem),
+      address: walletParameter(`Only events of this wallet, which ${deed}.`),
+    },
+    datasets: () => [dataset],
+    data: Type.Array(row),
+    paged: true,
+    csv: { row, rows: (data) => data as readonly object[] },
+    refusals: ['invalid_address', 'invalid_cursor'],
+    check: ({ address: account, ...values }) => checkList({ dataset, account, values }),
+    async read({ connection, status, parameters: { address: account, ...values } }) {
+      const { events, page } = await readEventPage(connection, { status, dataset, account, values })
+      const place = { status, ecosystem: ctx.ecosystem }
+      return { data: events.map((event) => toListRow(list, event, place)), page }
+    },
+  })
+}
+
+export function toListRow(
+  list: EventList,
+  event: ListedEvent,
+  { status, ecosystem }: { readonly status: IndexStatus; readonly ecosystem: Ecosystem },
+): object {
+  return { ...eventMembers(event, status, ecosystem), ...list.own(event) }
+}
 
 export const eventProperties = {
   id: Type.String({
