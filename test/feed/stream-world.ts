@@ -129,9 +129,7 @@ async function startServer(
 ): Promise<{ readonly server: HttpServer; readonly origin: string }> {
   const clock = () => callers.now.ms
   const report = (error: unknown) => assert.fail(String(error))
-  const silent = () => undefined
-  const logger = { debug: silent, info: silent, warn: silent, error: report }
-  const stream = streamRoute(testContext({ register, ecosystem, clock, logger }), streamsMax)
+  const stream = streamRoute(testContext({ register, ecosystem, clock }), streamsMax)
   let requests = 0
   const server = createApi({
     ...callers.metering,

@@ -58,8 +58,7 @@ function inWorld(work: (world: World) => Promise<void>): Promise<void> {
         const question = { operationId: 'getThing', parameters, representation: 'json' } as const
         const outcome = await cache.answer({ ...question, ...more }, async ({ status }) => {
           world.made += 1
-          const made = world.made
-          return answer(200, `${status.chains[0]?.blockNumber} ${made} ${parameters}`)
+          return answer(200, `${status.chains[0]?.blockNumber} ${world.made} ${parameters}`)
         })
         return outcome.kind === 'answer' ? outcome.body : outcome.code
       },

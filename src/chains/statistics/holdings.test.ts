@@ -60,6 +60,6 @@ test('without shares every wallet is free, even while the register cannot be rea
   onSqlite([], async ({ engine }) => {
     const register = { ...engine, snapshot: () => Promise.reject(new Error('unreadable')) }
     const ecosystem = oneTokenEcosystemAt('http://127.0.0.1:1')
-    const deps = { register, ecosystem, clock: Date.now }
-    assert.equal((await readTiers(deps, [wallet(1)])).get(wallet(1)), 'free')
+    const tiers = await readTiers({ register, ecosystem, clock: Date.now }, [wallet(1)])
+    assert.equal(tiers.get(wallet(1)), 'free')
   }))

@@ -5,9 +5,11 @@ import { createMetrics } from '#api/metrics.ts'
 import { paymentRequiredExample } from '#api/payment-required-example.ts'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import { readConfig } from '#config.ts'
 import { type ApiClient, createApiClient } from '#test/api-client.ts'
 import { assertLintFree } from '#test/assert-lint-free.ts'
 import { harnessParts, NOON_MS } from '#test/http/pipeline-harness.ts'
+import { testContext } from '#test/test-context.ts'
 import { serviceFactsOf } from '../service-facts-of.ts'
 import { type Served, serve, warnAboutAddress } from './serve.ts'
 
@@ -25,18 +27,17 @@ describe('the API', () => {
 
   before(async () => {
     served = await serve(
-      {
+      testContext({
         config: {
+          ...readConfig({ SEXTON_DRAIN_SECONDS: '1' }, { isTty: false }),
           host: '127.0.0.1',
           port: 0,
           metrics: { host: '127.0.0.1', port: 0 },
-          trustedProxies: [],
           log: { level: 'debug', format: 'json' },
-          drainSeconds: 1,
         },
         logger: pino({ level: 'debug' }, { write: (line) => void lines.push(line) }),
         clock: () => NOON_MS,
-      },
+      }),
       {
         ...parts.deps,
         paymentRequired: () => ({

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import type { Logger } from 'pino'
 import { createProxyCheck } from '#accounts/metering/client-address.ts'
 import { type ApiDeps, createApi } from '#api/create-api.ts'
 import { documentPages } from '#api/document-pages.ts'
@@ -12,23 +11,14 @@ import type { Metrics } from '#api/metrics.ts'
 import type { PipelineDeps } from '#api/pipeline.ts'
 import { statusPage } from '#api/status-page.ts'
 import type { Config } from '#config.ts'
+import type { Context } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { sleep } from '#lib/sleep.ts'
-import type { Clock } from '#lib/time.ts'
 import { type MetricsServer, startMetricsServer } from '#operations/health/metrics-server.ts'
 import type { Route } from '#route/route.ts'
 import { sitePages } from '#serving/site/site-pages.ts'
 import { StoreError } from '#store/engine.ts'
 import { reportErrors } from '../report-errors.ts'
-
-export interface ServeDeps {
-  readonly config: Pick<
-    Config,
-    'host' | 'port' | 'metrics' | 'trustedProxies' | 'drainSeconds' | 'log'
-  >
-  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
-  readonly clock: Clock
-}
 
 export interface ServeInput
   extends HealthDeps,
@@ -57,8 +47,8 @@ const REMEMBERED_MAX = 10_000
 const REMEMBERED_MS = 1_000
 
 /** Metrics have their own port. */
-export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Served> {
-  const { config, logger, clock } = deps
+export async function serve(ctx: Context, composed: ServeInput): Promise<Served> {
+  const { config, logger, clock } = ctx
   const draining = { isOn: false }
   const input = {
     ...composed,
@@ -72,7 +62,7 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
     pages: [
       statusPage(input, input.facts.name),
       ...documentPages({ clock, facts: input.facts, routes }),
-      ...sitePages({ ...input, clock, routes, ...siteFactsOf(input.facts) }),
+      ...sitePages(ctx, routes, input.addressBucket),
     ],
     clock,
     publicBaseUrl: input.facts.publicBaseUrl,
@@ -80,7 +70,7 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
     isProxy: createProxyCheck(config.trustedProxies),
     outage,
     report: reportErrors({ logger, clock }),
-    ...logAnswers(deps, input),
+    ...logAnswers(ctx, input),
     newRequestId: requestIds(randomBytes),
     mcp: mcpFactsOf(input.facts),
     ...(input.metrics !== undefined && {
@@ -91,7 +81,7 @@ export async function serve(deps: ServeDeps, composed: ServeInput): Promise<Serv
   const metrics = await openMetrics(config, input)
   const port = await listen(() => api.listen(config), metrics)
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`
-  warnAboutAddress(deps, input.facts.publicBaseUrl, port)
+  warnAboutAddress(ctx, input.facts.publicBaseUrl, port)
   return {
     url,
     port,
@@ -134,10 +124,7 @@ function unlessDraining(
 
 /** Links, the OpenAPI document and offers name the public address. Behind a proxy its port is the proxy's. */
 export function warnAboutAddress(
-  {
-    logger,
-    config,
-  }: Pick<ServeDeps, 'logger'> & { readonly config: Pick<Config, 'trustedProxies'> },
+  { logger, config }: Pick<Context, 'logger'> & { readonly config: Pick<Config, 'trustedProxies'> },
   publicBaseUrl: string,
   port: number,
 ): void {
@@ -158,7 +145,7 @@ function mcpFactsOf({ name, version, payment, pricePerCallUsd }: ServeInput['fac
 
 /** Logs the route and no value of it: people paste keys into URLs. */
 function logAnswers(
-  { config, logger }: ServeDeps,
+  { config, logger }: Context,
   { addressBucket }: Pick<ServeInput, 'addressBucket'>,
 ): Pick<ApiDeps, 'record'> {
   if (!['debug', 'trace'].includes(config.log.level)) return {}
@@ -168,16 +155,6 @@ function logAnswers(
       const client = addressBucket(socketAddress, headers)
       logger.debug({ requestId, method, ...answered, client }, 'answered')
     },
-  }
-}
-
-function siteFactsOf({ name, publicBaseUrl, colors, chains, tokens }: ServeInput['facts']) {
-  return {
-    name,
-    publicBaseUrl,
-    colors,
-    chains: chains.map((chain) => chain.name),
-    symbol: tokens.find(({ role }) => role === 'primary')?.symbol ?? '',
   }
 }
 

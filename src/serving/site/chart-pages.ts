@@ -1,7 +1,6 @@
 import type { Page } from '#api/outside-routes.ts'
-import type { PageColors } from '#domain/page-settings.ts'
+import type { Context } from '#context.ts'
 import { isRefusal } from '#domain/refusal.ts'
-import type { Clock } from '#lib/time.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import type { Route } from '#route/route.ts'
 import { drawBadge } from './chart/badge.ts'
@@ -17,21 +16,14 @@ import {
   picturePage,
 } from './picture-page.ts'
 
-export interface ChartDeps {
-  readonly routes: readonly Route[]
-  readonly clock: Clock
-  readonly chains: readonly string[]
-  readonly colors: PageColors
-}
-
 /** Serves /charts/{name}.svg and /badges/{name}.svg. */
-export function chartPages(deps: ChartDeps): readonly Page[] {
-  return [picturePage(deps.clock, charts(deps)), picturePage(deps.clock, badges(deps))]
+export function chartPages(ctx: Context, routes: readonly Route[]): readonly Page[] {
+  return [charts(ctx, routes), badges(routes)].map((kind) => picturePage(ctx.clock, kind))
 }
 
 const SVG = 'image/svg+xml; charset=utf-8'
 
-function charts({ routes, chains, colors }: ChartDeps): PictureKind {
+function charts({ ecosystem }: Context, routes: readonly Route[]): PictureKind {
   const ask = askRoutes(routes)
   const own = {
     period: choice(['7d', '30d', '90d', '365d', 'all'], '30d'),
@@ -47,7 +39,10 @@ function charts({ routes, chains, colors }: ChartDeps): PictureKind {
       return pictureOf(name, { ...own, ...shared }, incoming)
     },
     async draw({ name, query: { theme, ...query } }) {
-      return drawChart(await readChart({ ask, chains }, name, query), theme as Theme, colors)
+      const { chains, service } = ecosystem
+      const names = chains.map((chain) => chain.name)
+      const chart = await readChart({ ask, chains: names }, name, query)
+      return drawChart(chart, theme as Theme, service.colors)
     },
   }
 }
@@ -66,7 +61,7 @@ interface Stats {
   }[]
 }
 
-function badges({ routes }: ChartDeps): PictureKind {
+function badges(routes: readonly Route[]): PictureKind {
   const ask = askRoutes(routes)
   const shared = parametersOf(routes, 'getDailyBurns', ['token'])
   return {

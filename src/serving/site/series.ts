@@ -1,6 +1,6 @@
 import { cards } from '#chains/kinds/cards.ts'
+import type { Context } from '#context.ts'
 import { type Ask, AskRefused } from '#route/ask-routes.ts'
-import { isNotReady, rowsOf } from './lasting-ask.ts'
 
 /** One value a day, oldest first, today last; null where there is none. */
 export type DayValues = readonly (number | null)[]
@@ -40,11 +40,8 @@ interface Point {
 }
 
 /** Reads the last 90 days of the primary token. */
-export async function seriesOf(deps: {
-  readonly ask: Ask
-  readonly chains: readonly string[]
-}): Promise<SnapshotSeries> {
-  const { ask, chains } = deps
+export async function seriesOf({ ecosystem }: Context, ask: Ask): Promise<SnapshotSeries> {
+  const chains = ecosystem.chains.map(({ name }) => name)
   const period = `${SNAPSHOT_DAYS}d`
   const [days = [], ...byChain] = await Promise.all(
     ['all', ...chains].map((chain) => rowsOf<Day>(ask, 'getDailyBurns', { period, chain })),
@@ -85,6 +82,40 @@ async function history(
   } catch (error) {
     const hasNone = error instanceof AskRefused && error.refusal.code === 'invalid_parameter'
     if (hasNone || isNotReady(error)) return []
+    throw error
+  }
+}
+
+export function isNotReady(error: unknown): boolean {
+  return error instanceof AskRefused && error.refusal.code === 'data_not_ready'
+}
+
+/** Returns the last answer of a dataset that is being read again, so that other parts go on. */
+export function lastingAsk(ask: Ask): Ask {
+  const known = new Map<string, unknown>()
+  return async (operationId, query = {}) => {
+    const question = JSON.stringify([operationId, query])
+    try {
+      const body = await ask(operationId, query)
+      known.set(question, body)
+      return body
+    } catch (error) {
+      if (isNotReady(error) && known.has(question)) return known.get(question)
+      throw error
+    }
+  }
+}
+
+/** The rows of a list; none before its dataset is read for the first time. */
+export async function rowsOf<Row>(
+  ask: Ask,
+  operationId: string,
+  query: Readonly<Record<string, string>>,
+): Promise<readonly Row[]> {
+  try {
+    return ((await ask(operationId, query)) as { readonly data: readonly Row[] }).data
+  } catch (error) {
+    if (isNotReady(error)) return []
     throw error
   }
 }

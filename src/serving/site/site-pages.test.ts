@@ -11,6 +11,8 @@ import { sleep } from '#lib/sleep.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import { type Parameters, parsed } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
+import { localEcosystemAt, oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { testContext } from '#test/test-context.ts'
 import { cardPage } from './cards/card-page.ts'
 import { readChart } from './chart/charts.ts'
 import { chartPages } from './chart-pages.ts'
@@ -124,8 +126,8 @@ describe('charts', () => {
       return { data: { lifetimeDividendsUsdAtPayout: null, tokens }, meta: { chains } }
     }),
   ]
-  const deps = { routes, clock: () => clock.ms, chains: ['base', 'ethereum'], colors: {} }
-  const [charts, badges] = chartPages(deps)
+  const ctx = testContext({ ecosystem: localEcosystemAt({}), clock: () => clock.ms })
+  const [charts, badges] = chartPages(ctx, routes)
   assert.ok(charts !== undefined && badges !== undefined)
   const read = async (page: typeof charts, from: Incoming) => {
     const answered = await page.read(from)
@@ -210,7 +212,9 @@ describe('charts', () => {
 
   test('take the colors of the file', async () => {
     const own = { light: '#112233', dark: '#ddeeff' }
-    const [colored] = chartPages({ ...deps, colors: { chains: [own] } })
+    const { ecosystem } = ctx
+    const service = { ...ecosystem.service, colors: { chains: [own] } }
+    const [colored] = chartPages({ ...ctx, ecosystem: { ...ecosystem, service } }, routes)
     assert.ok(colored !== undefined)
     assert.match(await svg(colored, incoming('burns.svg', { theme: 'light' })), /--c0:#112233/)
     assert.match(themeSheet({ chains: [own] }), /--chain-1: #ddeeff/)
@@ -235,9 +239,8 @@ describe('charts', () => {
   })
 
   test('cards are pictures that every network draws, once a minute each', async () => {
-    const addressBucket = () => 'a'
-    const wallets = new Wallets({ ...deps, ask: askRoutes(routes), addressBucket })
-    const card = cardPage({ ...deps, wallets })
+    const ask = askRoutes(routes)
+    const card = cardPage(ctx, ask, new Wallets(ctx, ask, () => 'a'))
     const { body, headers } = await read(card, incoming('register.png'))
     assert.ok(body instanceof Buffer && headers.includes('image/png'))
     // Width and height of the IHDR chunk (PNG, section 11.2.1).
@@ -276,15 +279,14 @@ describe('pages', () => {
     route('listBurns', () => ({ ...body, data: [{ id: 'a burn', timestampUnix: 1 }] })),
     route('getStatsHistory', () => ({ data: { points: [] } })),
   ]
-  const facts = { name: 'Sexton', publicBaseUrl: 'https://a.b', chains: ['base'], colors: {} }
   const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
   const open = async (context: TestContext, data: object = stats) => {
     const routes = routesWith(data).map(slowly)
     const folder = await mkdtemp(join(tmpdir(), 'console-'))
     context.after(() => rm(folder, { recursive: true }))
-    const addressBucket = () => '192.0.2.1'
-    const clock = () => 1_000_000
-    const pages = sitePages({ ...facts, routes, symbol: 'GRAVE', clock, addressBucket }, folder)
+    const ecosystem = oneTokenEcosystemAt('http://127.0.0.1:1')
+    const ctx = testContext({ ecosystem, clock: () => 1_000_000 })
+    const pages = sitePages(ctx, routes, () => '192.0.2.1', folder)
     const read = async (path: string, values: Readonly<Record<string, string>> = {}) => {
       const page = pages.find((each) => each.path === path)
       assert.ok(page !== undefined, path)

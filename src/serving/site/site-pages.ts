@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Incoming, Outgoing } from '#api/http/exchange.ts'
 import type { Page } from '#api/outside-routes.ts'
+import type { Context } from '#context.ts'
 import { parseAddress, showAddress } from '#domain/address.ts'
-import type { PageColors } from '#domain/page-settings.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import type { Route } from '#route/route.ts'
@@ -16,18 +16,7 @@ import { fillShell, type Head, MARK } from './shell.ts'
 import { type Snapshot, sharedSnapshot } from './snapshot.ts'
 import { themeSheet } from './theme.ts'
 import { VersionedText } from './versioned-text.ts'
-import { type WalletDeps, Wallets } from './wallet/wallets.ts'
-
-export interface SiteDeps extends Omit<WalletDeps, 'ask'> {
-  readonly routes: readonly Route[]
-  readonly name: string
-  /** Has no trailing slash. */
-  readonly publicBaseUrl: string
-  readonly chains: readonly string[]
-  readonly colors: PageColors
-  /** The primary token's symbol. */
-  readonly symbol: string
-}
+import { type AddressBucket, Wallets } from './wallet/wallets.ts'
 
 /** No inline code, and nothing from another host; styles are set by scripts through the CSSOM only. */
 const POLICY = [
@@ -56,31 +45,33 @@ const HTML_HEADERS = [
 const SNAPSHOT_SECONDS = 5
 
 /** Serves the page of people: shells, their data and files, charts and badges. Free, as all documents. */
-export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Page[] {
-  const ask = askRoutes(deps.routes)
-  const snapshot = sharedSnapshot({ ...deps, ask })
-  const wallets = new Wallets({ ...deps, ask })
+export function sitePages(
+  ctx: Context,
+  routes: readonly Route[],
+  addressBucket: AddressBucket,
+  folder = CONSOLE_FOLDER,
+): readonly Page[] {
+  const { name, publicBaseUrl, colors } = ctx.ecosystem.service
+  const ask = askRoutes(routes)
+  const snapshot = sharedSnapshot(ctx, ask)
+  const wallets = new Wallets(ctx, ask, addressBucket)
   const shell = (path: string, headOf: (incoming: Incoming, now: Snapshot) => Head | Refusal) =>
     shellPage({ path, folder, snapshot, headOf })
   const headAt = (path: string, title: string, description: string): Head => ({
-    service: deps.name,
+    service: name,
     title,
     description,
-    url: `${deps.publicBaseUrl}${path}`,
-    image: `${deps.publicBaseUrl}/cards/register.png`,
+    url: `${publicBaseUrl}${path}`,
+    image: `${publicBaseUrl}/cards/register.png`,
   })
   return [
-    shell('/', (_, now) => headAt('/', titleOf(deps, now), descriptionOf(deps, now))),
-    ...listPages(deps, { folder, snapshot, headAt }),
+    shell('/', (_, now) => headAt('/', titleOf(ctx, now), descriptionOf(ctx, now))),
+    ...listPages(name, { folder, snapshot, headAt }),
     shell('/keys', () =>
-      headAt('/keys', `API keys · ${deps.name}`, 'Mint, use and top up an API key with a wallet.'),
+      headAt('/keys', `API keys · ${name}`, 'Mint, use and top up an API key with a wallet.'),
     ),
     shell('/try', () =>
-      headAt(
-        '/try',
-        `Try the API · ${deps.name}`,
-        'Build a request, send it and see what it costs.',
-      ),
+      headAt('/try', `Try the API · ${name}`, 'Build a request, send it and see what it costs.'),
     ),
     shellPage({
       path: '/wallet/{address}',
@@ -91,8 +82,8 @@ export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Pag
         if (address === undefined) return refuse('invalid_address', 'not an EVM address')
         const shown = showAddress(address)
         const what = `What ${shown} holds, claimed, burned and dug up.`
-        const head = headAt(`/wallet/${shown}`, `${shown} · ${deps.name}`, what)
-        return { ...head, image: `${deps.publicBaseUrl}/cards/wallet-${shown}.png` }
+        const head = headAt(`/wallet/${shown}`, `${shown} · ${name}`, what)
+        return { ...head, image: `${publicBaseUrl}/cards/wallet-${shown}.png` }
       },
       async more(incoming) {
         const address = parseAddress(incoming.path.address ?? '')
@@ -101,9 +92,9 @@ export function sitePages(deps: SiteDeps, folder = CONSOLE_FOLDER): readonly Pag
     }),
     snapshotPage(snapshot),
     assetPage(join(folder, 'assets')),
-    ...chartPages(deps),
-    cardPage({ ...deps, wallets }),
-    textPage('/theme.css', 'text/css; charset=utf-8', themeSheet(deps.colors)),
+    ...chartPages(ctx, routes),
+    cardPage(ctx, ask, wallets),
+    textPage('/theme.css', 'text/css; charset=utf-8', themeSheet(colors)),
     textPage('/favicon.ico', 'image/svg+xml', MARK),
     textPage('/robots.txt', 'text/plain; charset=utf-8', 'User-agent: *\nDisallow: /api/\n'),
     {
@@ -124,7 +115,7 @@ interface ListInput extends Pick<ShellInput, 'folder' | 'snapshot'> {
   headAt(path: string, title: string, description: string): Head
 }
 
-function listPages({ name }: SiteDeps, { headAt, ...input }: ListInput): readonly Page[] {
+function listPages(name: string, { headAt, ...input }: ListInput): readonly Page[] {
   return LISTS.map(([path, title, what]) =>
     shellPage({ ...input, path, headOf: () => headAt(path, `${title} · ${name}`, what) }),
   )
@@ -138,14 +129,16 @@ interface Shown {
   readonly holderCount: number | null
 }
 
-function titleOf({ symbol, name }: SiteDeps, { figures }: Snapshot): string {
+function titleOf({ ecosystem }: Context, { figures }: Snapshot): string {
+  const { primary, service } = ecosystem
   const totalBurned = figures && (figures.stats as Shown).totalBurned
-  if (totalBurned === null) return name
-  return `${short(Number(totalBurned))} ${symbol} burned · ${name}`
+  if (totalBurned === null) return service.name
+  return `${short(Number(totalBurned))} ${primary.symbol} burned · ${service.name}`
 }
 
-function descriptionOf({ symbol, chains }: SiteDeps, { figures }: Snapshot): string {
-  const what = `Burns, dividends, holders and prices of ${symbol}, read from ${chains.join(', ')}.`
+function descriptionOf({ ecosystem }: Context, { figures }: Snapshot): string {
+  const chains = ecosystem.chains.map((chain) => chain.name).join(', ')
+  const what = `Burns, dividends, holders and prices of ${ecosystem.primary.symbol}, read from ${chains}.`
   if (figures === null) return what
   const { burnedPct, holderCount } = figures.stats as Shown
   const { totalBurnedUsdNow } = figures.burns as { readonly totalBurnedUsdNow: number | null }

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import { refuse } from '#domain/refusal.ts'
 import { type Ask, AskRefused } from '#route/ask-routes.ts'
+import { oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { testContext } from '#test/test-context.ts'
 import { type Snapshot, sharedSnapshot } from './snapshot.ts'
 
 const DAY = 86_400
@@ -50,7 +52,8 @@ describe('the snapshot', () => {
       asked.push(operationId)
       return answers[operationId]?.(query) ?? { data: [] }
     }
-    snapshot = sharedSnapshot({ ask, clock: () => nowMs, chains: ['base'], timeoutMs: 20 })
+    const ecosystem = oneTokenEcosystemAt('http://127.0.0.1:1')
+    snapshot = sharedSnapshot(testContext({ ecosystem, clock: () => nowMs }), ask, 20)
   })
 
   test('is there before the index is, without figures', async () => {

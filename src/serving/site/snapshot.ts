@@ -1,12 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { cards } from '#chains/kinds/cards.ts'
-import type { Clock } from '#lib/time.ts'
+import type { Context } from '#context.ts'
 import { unixNow } from '#lib/time.ts'
 import { TtlCache } from '#lib/ttl-cache.ts'
 import type { Ask } from '#route/ask-routes.ts'
-import { isNotReady, lastingAsk, rowsOf } from './lasting-ask.ts'
-import { NEWEST_ROWS, type NewestRow, newestOf } from './newest.ts'
-import { type SnapshotSeries, seriesOf } from './series.ts'
+import { isNotReady, lastingAsk, rowsOf, type SnapshotSeries, seriesOf } from './series.ts'
 
 export interface Snapshot {
   /** Time when the figures were read; without figures, when this was made. */
@@ -43,45 +41,46 @@ const AGE_MAX_MS = 5_000
 /** Figures that could not be renewed for this long are called stale. */
 const STALE_SECONDS = 60
 
-export interface SnapshotDeps {
-  readonly ask: Ask
-  readonly clock: Clock
-  readonly chains: readonly string[]
-  readonly timeoutMs?: number
-}
-
 /** A store that hangs must not take the page with it. */
 const TIMEOUT_MS = 2_000
 
 /** One snapshot for everyone, built when someone asks and the last one is old. */
-export function sharedSnapshot(deps: SnapshotDeps): () => Promise<Snapshot> {
-  const figures = new LastFigures(deps)
-  const last = new TtlCache<Snapshot>({ max: 1, ttlMs: AGE_MAX_MS, clock: deps.clock })
+export function sharedSnapshot(
+  ctx: Context,
+  ask: Ask,
+  timeoutMs = TIMEOUT_MS,
+): () => Promise<Snapshot> {
+  const figures = new LastFigures(ctx, ask, timeoutMs)
+  const last = new TtlCache<Snapshot>({ max: 1, ttlMs: AGE_MAX_MS, clock: ctx.clock })
   const make = async (): Promise<Snapshot> => {
-    const service = await deps.ask('getMeta')
+    const service = await ask('getMeta')
     return { service, ...(await figures.renewed()) }
   }
   return () => last.get('', make)
 }
 
 class LastFigures {
-  readonly #deps: SnapshotDeps
+  readonly #ctx: Context
+  readonly #ask: Ask
   readonly #lasting: Ask
+  readonly #timeoutMs: number
   #known: SnapshotFigures | null = null
   #knownUnix = 0
   #isReadable = true
   /** One at a time, because a store that hangs must not collect them. */
   #reading: Promise<void> | undefined
 
-  constructor(deps: SnapshotDeps) {
-    this.#deps = deps
-    this.#lasting = lastingAsk(deps.ask)
+  constructor(ctx: Context, ask: Ask, timeoutMs: number) {
+    this.#ctx = ctx
+    this.#ask = ask
+    this.#lasting = lastingAsk(ask)
+    this.#timeoutMs = timeoutMs
   }
 
   async renewed(): Promise<Omit<Snapshot, 'service'>> {
     this.#reading ??= this.#read()
-    if (!(await isInTime(this.#reading, this.#deps.timeoutMs))) this.#isReadable = false
-    const now = unixNow(this.#deps.clock)
+    if (!(await isInTime(this.#reading, this.#timeoutMs))) this.#isReadable = false
+    const now = unixNow(this.#ctx.clock)
     const readable = this.#isReadable
     if (this.#known === null) return { madeUnix: now, readable, figures: null }
     const isOld = now - this.#knownUnix >= STALE_SECONDS
@@ -90,15 +89,31 @@ class LastFigures {
   }
 
   async #read(): Promise<void> {
-    const startedUnix = unixNow(this.#deps.clock)
+    const startedUnix = unixNow(this.#ctx.clock)
     try {
-      this.#known = await figuresOf(this.#deps, this.#lasting)
+      this.#known = await this.#figures()
       this.#knownUnix = startedUnix
       this.#isReadable = true
     } catch (error) {
       this.#isReadable = isNotReady(error)
     } finally {
       this.#reading = undefined
+    }
+  }
+
+  /** Stats give the blocks and the age of all, so old ones never stand in for them. */
+  async #figures(): Promise<SnapshotFigures> {
+    const ask = this.#lasting
+    const { data: stats, meta } = (await this.#ask('getStats')) as Body
+    const { data: burns } = (await ask('getBurnTotals')) as Body
+    return {
+      meta,
+      stats,
+      burns,
+      series: await seriesOf(this.#ctx, ask),
+      newest: await newestOfAll(ask),
+      leaders: await rowsOf(ask, 'rankGraveDiggers', { limit: '10' }),
+      holders: await rowsOf(ask, 'listHolders', { limit: String(HOLDER_ROWS) }),
     }
   }
 }
@@ -131,24 +146,6 @@ interface Body {
   readonly meta: SnapshotMeta
 }
 
-/** Stats give the blocks and the age of all, so old ones never stand in for them. */
-async function figuresOf(
-  { ask: askNow, chains }: SnapshotDeps,
-  ask: Ask,
-): Promise<SnapshotFigures> {
-  const { data: stats, meta } = (await askNow('getStats')) as Body
-  const { data: burns } = (await ask('getBurnTotals')) as Body
-  return {
-    meta,
-    stats,
-    burns,
-    series: await seriesOf({ ask, chains }),
-    newest: await newestOfAll(ask),
-    leaders: await rowsOf(ask, 'rankGraveDiggers', { limit: '10' }),
-    holders: await rowsOf(ask, 'listHolders', { limit: String(HOLDER_ROWS) }),
-  }
-}
-
 /** The newest of all kinds together. */
 async function newestOfAll(ask: Ask): Promise<readonly unknown[]> {
   const lists = await Promise.all(
@@ -159,4 +156,21 @@ async function newestOfAll(ask: Ask): Promise<readonly unknown[]> {
     }),
   )
   return newestOf(lists)
+}
+
+export interface NewestRow {
+  readonly id: string
+  readonly timestampUnix: number
+}
+
+export const NEWEST_ROWS = 14
+
+/** The newest rows of several lists together, each list at least this long or whole. */
+export function newestOf<Row extends NewestRow>(
+  lists: readonly (readonly Row[])[],
+): readonly Row[] {
+  return lists
+    .flat()
+    .sort((a, b) => b.timestampUnix - a.timestampUnix || (a.id < b.id ? 1 : -1))
+    .slice(0, NEWEST_ROWS)
 }

@@ -136,8 +136,7 @@ test('below its floor a pool gives no price, no value and no gate, and says why'
       const { gate } = ecosystem
       assert.ok(gate !== null && gate !== 'open')
       const clock = () => world.node.chain.head.timestamp * 1_000
-      const deps = { register: engine, ecosystem, clock }
-      assert.deepEqual(await readHoldings(deps, gate, holder), {
+      assert.deepEqual(await readHoldings({ register: engine, ecosystem, clock }, gate, holder), {
         kind: 'unavailable',
         message: 'The price of GRAVE is unknown (low_liquidity of GRAVE).',
       })

@@ -1,9 +1,8 @@
 import type { Page } from '#api/outside-routes.ts'
+import type { Context } from '#context.ts'
 import { type Address, parseAddress } from '#domain/address.ts'
 import { refuse } from '#domain/refusal.ts'
-import type { Clock } from '#lib/time.ts'
-import { askRoutes } from '#route/ask-routes.ts'
-import type { Route } from '#route/route.ts'
+import type { Ask } from '#route/ask-routes.ts'
 import { dollars, ordinal, percent } from '../chart/format.ts'
 import { picturePage } from '../picture-page.ts'
 import type { WalletFigures } from '../wallet/shapes.ts'
@@ -11,15 +10,8 @@ import type { Wallets } from '../wallet/wallets.ts'
 import { drawCard, type Fact, type FigureCard } from './draw-card.ts'
 import { toPng } from './to-png.ts'
 
-export interface CardDeps {
-  readonly routes: readonly Route[]
-  readonly clock: Clock
-  readonly wallets: Wallets
-}
-
 /** Serves register.png and wallet-0x….png: 1200×630 for links in Discord, X and Telegram, which draw no SVG. */
-export function cardPage({ routes, wallets, clock }: CardDeps): Page {
-  const ask = askRoutes(routes)
+export function cardPage({ clock }: Context, ask: Ask, wallets: Wallets): Page {
   return picturePage(clock, {
     path: '/cards/{file}',
     type: 'image/png',

@@ -1,5 +1,5 @@
 import type { EventCard } from '../event-card.ts'
-import type { NewestRow } from '../newest.ts'
+import type { NewestRow } from '../snapshot.ts'
 
 /** What the page of a wallet and its picture show; also loaded by the browser, as types. */
 export interface WalletFigures {

@@ -4,8 +4,8 @@ import { formatDecimal } from '#lib/decimal.ts'
 import { lastDays, startOfDay } from '#lib/time.ts'
 import { type Ask, AskRefused } from '#route/ask-routes.ts'
 import { type Meta, sourceOf } from '../chart/charts.ts'
-import { NEWEST_ROWS, type NewestRow, newestOf } from '../newest.ts'
 import { SNAPSHOT_DAYS } from '../series.ts'
+import { NEWEST_ROWS, type NewestRow, newestOf } from '../snapshot.ts'
 import type {
   Claims,
   Digger,
