@@ -11,8 +11,7 @@ import type { Effective, Parameters, ValuesOf } from '#route/parameter.ts'
 import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { answersOf, type RegisterState } from './answer-cache.ts'
-import { buildMeta, metaSchema, type PageMeta, pageSchema } from './meta.ts'
-import { notReadYet } from './unknown.ts'
+import { buildMeta, metaSchema, notReadYet, type PageMeta, pageSchema } from './meta.ts'
 
 export interface DataQuery<Values> {
   readonly connection: Connection

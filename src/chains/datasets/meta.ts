@@ -1,13 +1,21 @@
 import { type Static, Type } from 'typebox'
-import { type Ecosystem, notConfigured, OPTIONAL_PARTS } from '#chains/ecosystem/ecosystem.ts'
+import {
+  type Chain,
+  type Ecosystem,
+  notConfigured,
+  OPTIONAL_PARTS,
+  type PricedToken,
+} from '#chains/ecosystem/ecosystem.ts'
+import { CHAIN_PART } from '#chains/indexer/indexed-config/file-part.ts'
 import { STALL_REASONS } from '#chains/indexer/stalled-chains.ts'
-import { type ChainStatus, conditionOf } from '#chains/indexer/status.ts'
-import { UNKNOWN_REASONS } from '#chains/indexer/unknown-figures.ts'
+import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
+import { UNKNOWN_REASONS, type UnknownFigure } from '#chains/indexer/unknown-figures.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
 import { mapOf, named } from '#lib/schema.ts'
 import { toIso } from '#lib/time.ts'
 import type { Effective } from '#route/parameter.ts'
 import type { RegisterState } from './answer-cache.ts'
-import { nameUnknown, reindexingOf } from './unknown.ts'
+import { HOLDERS, PRICES } from './dataset-names.ts'
 
 const chainMeta = named('ChainStatus', {
   chain: Type.String(),
@@ -132,4 +140,123 @@ function gapOf({ backfill }: ChainStatus) {
   const { newestFrom, read } = backfill
   const [fromBlock, toBlock] = [read.number + 1, newestFrom.number - 1]
   return fromBlock > toBlock ? null : { fromBlock, toBlock, untilUnix: newestFrom.timestamp }
+}
+
+/** A dataset that is re-indexed after its part of the file changed. */
+export interface Reindexing {
+  readonly chain: Chain
+  readonly dataset: string
+  readonly fromBlock: number
+  /** Null while the head is unknown. */
+  readonly toBlock: number | null
+  readonly isEmpty: boolean
+}
+
+export function reindexingOf(status: IndexStatus): readonly Reindexing[] {
+  const unread = status.unread.flatMap((chain) =>
+    datasetsOf(status, chain).map((dataset) => {
+      const fromBlock = chain.startBlock
+      return { chain, dataset, fromBlock, toBlock: null, isEmpty: true }
+    }),
+  )
+  return [...unread, ...status.chains.flatMap((each) => reindexingOn(each, status))]
+}
+
+function reindexingOn(
+  { chain, backfill, timesForgotten, blockNumber }: ChainStatus,
+  status: IndexStatus,
+): readonly Reindexing[] {
+  if (backfill === null || timesForgotten === 0) return []
+  const { newestFrom, folded, datasets } = backfill
+  return (datasets ?? datasetsOf(status, chain)).map((dataset) => {
+    const upTo = dataset === HOLDERS ? folded : backfill.read
+    const isNewestThere = datasets === null && dataset !== HOLDERS
+    const toBlock = isNewestThere ? newestFrom.number - 1 : blockNumber
+    const isEmpty = upTo.hash === '0x' && !isNewestThere
+    return { chain, dataset, fromBlock: upTo.number + 1, toBlock, isEmpty }
+  })
+}
+
+function datasetsOf({ parts }: IndexStatus, chain: Chain): readonly string[] {
+  const own = parts.filter(({ chainId, name }) => chainId === chain.id && name !== CHAIN_PART)
+  return own.map(({ name }) => name)
+}
+
+export interface Needed {
+  readonly datasets: readonly string[]
+  /** Set if the request names a chain. */
+  readonly chain?: Chain | undefined
+}
+
+/** The register was built from another file, or none of the data has been re-indexed. */
+export function notReadYet(status: IndexStatus, { datasets, chain }: Needed): Refusal | undefined {
+  const names = new Set([...datasets, PRICES, CHAIN_PART])
+  const other = status.otherParts.filter(({ chainId, name }) => chainId === null || names.has(name))
+  if (other.length > 0)
+    return notReady(
+      `The index does not follow this server's ecosystem file yet (${other.flatMap(({ fields }) => fields).join(', ')}).`,
+    )
+  if (chain !== undefined && status.unread.includes(chain))
+    return notReady(`No block of ${chain.name} has been indexed yet.`)
+  const reindexing = reindexingOf(status)
+  const empty = datasets.find((dataset) => {
+    const on = status.parts.filter(
+      ({ name, chainId }) => name === dataset && (chain === undefined || chain.id === chainId),
+    )
+    const isEmpty = (chainId: number | null) =>
+      reindexing.some(
+        (each) => each.isEmpty && each.dataset === dataset && each.chain.id === chainId,
+      )
+    return on.length > 0 && on.every(({ chainId }) => isEmpty(chainId))
+  })
+  return empty === undefined ? undefined : notReady(`The dataset ${empty} is being read again.`)
+}
+
+/** Whether none of these datasets is being re-indexed. */
+export function isWhole(status: IndexStatus, datasets: readonly string[]): boolean {
+  const isReindexed = reindexingOf(status).some(({ dataset }) => datasets.includes(dataset))
+  return status.otherParts.length === 0 && !isReindexed
+}
+
+function notReady(detail: string): Refusal {
+  return refuse('data_not_ready', `${detail} Try again soon.`, { retryAfterSeconds: 2 })
+}
+
+/** An unknown figure by the names of the file. */
+export interface NamedUnknown extends Pick<UnknownFigure, 'dataset' | 'reason' | 'detail'> {
+  readonly chain: string
+  readonly chainId: number
+  /** Null if the contract is not a token of the file. */
+  readonly token: string | null
+}
+
+export function nameUnknown(
+  status: Pick<IndexStatus, 'unknown' | 'chains'>,
+  tokens: Ecosystem['tokens'],
+): readonly NamedUnknown[] {
+  return status.unknown.flatMap(({ chainId, contract, dataset, reason, detail }) => {
+    const chain = status.chains.find((each) => each.chain.id === chainId)?.chain
+    if (chain === undefined) return []
+    const token = tokens.find(({ addresses }) => addresses.get(chain.name) === contract)
+    return [{ chain: chain.name, chainId, token: token?.symbol ?? null, dataset, reason, detail }]
+  })
+}
+
+type Known = Pick<IndexStatus, 'unknown' | 'chains'>
+
+/** Whether supply and holders of a token are known, on every chain or on one. */
+export function areHoldersKnown(status: Known, token: PricedToken, chainId?: number): boolean {
+  return unknownOf(status, token).every((each) => (chainId ?? each.chainId) !== each.chainId)
+}
+
+/** Otherwise nothing that follows from its transfers is known. */
+export function areTransfersReadable(status: Known, token: PricedToken): boolean {
+  return unknownOf(status, token).every(({ reason }) => reason !== 'unreadable')
+}
+
+function unknownOf({ unknown, chains }: Known, { addresses }: PricedToken) {
+  return unknown.filter(({ dataset, chainId, contract }) => {
+    const chain = chains.find((each) => each.chain.id === chainId)?.chain
+    return dataset === HOLDERS && chain !== undefined && addresses.get(chain.name) === contract
+  })
 }

@@ -8,9 +8,9 @@ import {
   readSupplyDays,
   readTotalSupply,
 } from '#chains/datasets/holders/queries.ts'
+import { areHoldersKnown } from '#chains/datasets/meta.ts'
 import { dayPrices } from '#chains/datasets/prices/price-book.ts'
 import { firstDay } from '#chains/datasets/prices/queries.ts'
-import { areHoldersKnown } from '#chains/datasets/unknown.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import type { EventMetric } from '#chains/ecosystem/event-kinds/event-kind.ts'
 import { NOTHING, type Sums, takeSums } from '#chains/indexer/events/event.ts'

@@ -7,9 +7,9 @@ import {
   readTotalSupply,
   totalSupplyOf,
 } from '#chains/datasets/holders/queries.ts'
+import { areHoldersKnown, areTransfersReadable } from '#chains/datasets/meta.ts'
 import { latestPrice } from '#chains/datasets/prices/price-book.ts'
 import { PRICE_GAPS } from '#chains/datasets/prices/price-paths.ts'
-import { areHoldersKnown, areTransfersReadable } from '#chains/datasets/unknown.ts'
 import { addDollars, valueNow } from '#chains/datasets/value-now.ts'
 import {
   amounts,

@@ -1,7 +1,7 @@
 import type { Readiness } from '#api/health-routes.ts'
 import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
+import { areHoldersKnown, nameUnknown, reindexingOf } from '#chains/datasets/meta.ts'
 import { latestPrice } from '#chains/datasets/prices/price-book.ts'
-import { areHoldersKnown, nameUnknown, reindexingOf } from '#chains/datasets/unknown.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import {
   describeAnomalies,

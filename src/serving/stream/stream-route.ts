@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { answersOf } from '#chains/datasets/answer-cache.ts'
 import { eventProperties } from '#chains/datasets/event-lists.ts'
-import { notReadYet } from '#chains/datasets/unknown.ts'
+import { notReadYet } from '#chains/datasets/meta.ts'
 import { nullable, priceNumber, priceText } from '#chains/datasets/wire.ts'
 import { kindLists } from '#chains/kinds/endpoints.ts'
 import type { Context } from '#context.ts'

@@ -3,8 +3,8 @@ import { type ChainStatus, type IndexStatus, isIncomplete } from '#chains/indexe
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { isTracked } from '#domain/token.ts'
 import { HOLDERS } from '../dataset-names.ts'
+import { areHoldersKnown, isWhole } from '../meta.ts'
 import { chainParameter, tokenParameter } from '../parameters.ts'
-import { areHoldersKnown, isWhole } from '../unknown.ts'
 
 /** A token on all of its chains, or on one of them. */
 export interface ScopeQuery {

@@ -21,7 +21,8 @@ import type { Context } from '#context.ts'
 import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { firstAndLastBurn } from './queries.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
 
 const dayRow = named('BurnDay', {
   date: Type.String({ format: 'date' }),
@@ -144,5 +145,23 @@ export function burnedMembers(sums: Sums, decimals: number) {
     burnedUsdAtEvent: usdOf(dollarsOf(sums)),
     unpricedCount: unpricedOf(sums),
     burnCount: sums.events,
+  }
+}
+
+/** Returns Unix seconds; null if never burned. */
+export async function firstAndLastBurn(
+  connection: Connection,
+  token: string,
+  chainId: number,
+): Promise<{ readonly firstUnix: number | null; readonly lastUnix: number | null }> {
+  const ofChain = sql`from events
+    where dataset = ${BURNS} and token = ${token} and chain_id = ${chainId}`
+  const [row] = await connection.run(sql`
+    select
+      (select timestamp_unix ${ofChain} order by timestamp_unix limit 1) as first_unix,
+      (select timestamp_unix ${ofChain} order by timestamp_unix desc limit 1) as last_unix`)
+  return {
+    firstUnix: row === undefined ? null : column.integerOrNull(row, 'first_unix'),
+    lastUnix: row === undefined ? null : column.integerOrNull(row, 'last_unix'),
   }
 }

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { dataRoute } from '#chains/datasets/data-route.ts'
 import { HOLDERS } from '#chains/datasets/dataset-names.ts'
+import { areHoldersKnown, areTransfersReadable } from '#chains/datasets/meta.ts'
 import { tokenParameter } from '#chains/datasets/parameters.ts'
 import { priceAt } from '#chains/datasets/prices/price-book.ts'
-import { areHoldersKnown, areTransfersReadable } from '#chains/datasets/unknown.ts'
 import {
   amounts,
   amountText,
@@ -28,8 +28,7 @@ import { percentage, shareOf } from '#lib/decimal.ts'
 import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { burnedMembers, burnSums } from './daily-route.ts'
-import { firstAndLastBurn } from './queries.ts'
+import { burnedMembers, burnSums, firstAndLastBurn } from './daily-route.ts'
 import { newlyMinted } from './unminted.ts'
 
 const totalShape = named('BurnTotals', {

@@ -21,14 +21,18 @@ import {
   usdOf,
   usdOrNull,
 } from '#chains/datasets/wire.ts'
+import { addSums, NOTHING, type Sums } from '#chains/indexer/events/event.ts'
 import { dollarsOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
+import { readSums } from '#chains/indexer/events/sums-row.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
 import type { Context } from '#context.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
-import { type ClaimSummary, readClaimSummary } from './queries.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { join, sql } from '#store/sql.ts'
 
 const claimRow = eventRow('DividendClaim', {})
 
@@ -124,4 +128,41 @@ function showSummary(
 
 function claimsOf(data: unknown): readonly object[] {
   return (data as { readonly claims: readonly object[] }).claims
+}
+
+interface ClaimedToken extends Sums {
+  readonly token: string
+}
+
+/** Unix seconds; null if never claimed. */
+interface ClaimSummary {
+  readonly claims: number
+  readonly usd: bigint
+  readonly priced: number
+  readonly firstUnix: number | null
+  readonly lastUnix: number | null
+  readonly tokens: readonly ClaimedToken[]
+}
+
+/** Zeros if the wallet never claimed. */
+async function readClaimSummary(
+  connection: Connection,
+  address: Address,
+  symbols: readonly string[],
+): Promise<ClaimSummary> {
+  const found = await connection.run(sql`
+    select token, amount, usd, events, priced, first_unix, last_unix from event_account_sums
+    where dataset = ${DIVIDENDS} and token in (${join(symbols)}) and account = ${address}
+    order by token`)
+  const tokens = found.map((row) => ({ token: column.text(row, 'token'), ...readSums(row) }))
+  const { events, usd, priced } = tokens.reduce<Sums>(addSums, NOTHING)
+  const times = (name: string) => found.map((row) => column.integer(row, name))
+  return {
+    claims: events,
+    usd,
+    priced,
+    firstUnix: found.length === 0 ? null : Math.min(...times('first_unix')),
+    lastUnix: found.length === 0 ? null : Math.max(...times('last_unix')),
+    tokens,
+  }
 }

@@ -25,7 +25,9 @@ import type { Context } from '#context.ts'
 import { showAddress } from '#domain/address.ts'
 import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
-import { countRecipients } from './queries.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
 
 const windowShape = named('PayoutSums', {
   usdAtPayout: usdOrNull,
@@ -148,4 +150,11 @@ function toWindow(sums: Sums) {
 
 function toTokenWindow(sums: Sums, decimals: number) {
   return { ...amounts('amount', sums.amount, decimals), ...toWindow(sums) }
+}
+
+async function countRecipients(connection: Connection): Promise<number> {
+  const [row] = await connection.run(
+    sql`select accounts from event_account_counts where dataset = ${DIVIDENDS}`,
+  )
+  return row === undefined ? 0 : column.integer(row, 'accounts')
 }

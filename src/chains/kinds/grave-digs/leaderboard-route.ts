@@ -14,12 +14,14 @@ import {
 import { sumTotals, totalOf } from '#chains/indexer/events/sum-windows.ts'
 import { GRAVE_DIGS } from '#chains/kinds/grave-digs/kind.ts'
 import type { Context } from '#context.ts'
-import { showAddress } from '#domain/address.ts'
+import { type Address, showAddress } from '#domain/address.ts'
 import { valueAt } from '#domain/money.ts'
 import { percentage } from '#lib/decimal.ts'
 import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
-import { readLeaderboard } from './queries.ts'
+import type { Connection } from '#store/engine.ts'
+import { column } from '#store/row.ts'
+import { sql } from '#store/sql.ts'
 
 const leaderRow = named('Leader', {
   rank: Type.Integer({ minimum: 1 }),
@@ -68,4 +70,31 @@ export function leaderboard(ctx: Context): Route {
       return { data }
     },
   })
+}
+
+interface RankedDigger {
+  readonly address: Address
+  readonly amount: bigint
+  readonly digs: number
+  readonly firstUnix: number
+  readonly lastUnix: number
+}
+
+/** Names the dataset as a literal, to match the partial index. */
+export async function readLeaderboard(
+  connection: Connection,
+  input: { readonly token: string; readonly limit: number },
+): Promise<readonly RankedDigger[]> {
+  const found = await connection.run(sql`
+    select account, amount, events, first_unix, last_unix from event_account_sums
+    where dataset = 'grave-digs' and token = ${input.token}
+    order by amount desc, last_unix, account
+    limit ${input.limit}`)
+  return found.map((row) => ({
+    address: column.hex(row, 'account'),
+    amount: column.bigint(row, 'amount'),
+    digs: column.integer(row, 'events'),
+    firstUnix: column.integer(row, 'first_unix'),
+    lastUnix: column.integer(row, 'last_unix'),
+  }))
 }
