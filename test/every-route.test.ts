@@ -227,7 +227,7 @@ async function countOf({ api }: World): Promise<number> {
 
 /** A new block may come in between; then the answer is another one and is asked for again. */
 async function untilUnchanged(world: World, path: string): Promise<void> {
-  for (let tries = 0; tries < 5; tries += 1) {
+  for (let tries = 0; tries < 20; tries += 1) {
     const { headers } = await world.api.get(path)
     const before = await countOf(world)
     const again = await world.api.get(path, { 'If-None-Match': headers.get('etag') ?? '' })

@@ -2,7 +2,7 @@ import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { createHarness } from '#test/callers/callers-harness.ts'
-import { startHarness } from '#test/http/pipeline-harness.ts'
+import { startHarness } from '#test/http/api-harness.ts'
 
 export type Moment = 'before the commit' | 'after the commit'
 

@@ -1,12 +1,14 @@
+import type { Call } from '#api/http/call.ts'
 import { answersOf } from '#chains/datasets/answer-cache.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { supplyRoutes } from '#chains/statistics/supply.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 import { dataRoutes } from '#main/routes.ts'
-import type { Outcome, RequestHeaders, Route } from '#route/route.ts'
+import type { Outcome, Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
 import type { ReadBody } from './recompute/compare-figures.ts'
+import { testCall } from './test-call.ts'
 import { testContext } from './test-context.ts'
 
 /** The data endpoints over a register, without a server, and the documents of the supply. */
@@ -30,7 +32,7 @@ export function dataRoutesOf(input: {
 export async function callRoute(
   routes: readonly Route[],
   target: string,
-  headers: RequestHeaders = {},
+  headers: Call['headers'] = {},
 ): Promise<Outcome> {
   const url = new URL(target, 'http://local')
   const route = findRoute(routes, url.pathname)
@@ -41,19 +43,12 @@ export async function callRoute(
   if (isRefusal(prepared)) return prepared
   const wrong = await prepared.check({ headers })
   if (wrong !== undefined) return wrong
-  return prepared.run({
-    requestId: 'test',
-    target,
-    headers,
-    addressBucket: '127.0.0.1',
-    signal: new AbortController().signal,
-    caller: {
-      kind: 'anonymous',
-      identity: 'ip:127.0.0.1',
-      bucket: '127.0.0.1',
-      tier: 'anonymous',
-      dailyQuota: 500,
-    },
+  return prepared.run(testCall({ target, headers }), {
+    kind: 'anonymous',
+    identity: 'ip:127.0.0.1',
+    bucket: '127.0.0.1',
+    tier: 'anonymous',
+    dailyQuota: 500,
   })
 }
 
@@ -61,7 +56,7 @@ export async function callRoute(
 export async function readRoute(
   routes: readonly Route[],
   target: string,
-  headers: RequestHeaders = {},
+  headers: Call['headers'] = {},
 ): Promise<ReadBody> {
   const outcome = await callRoute(routes, target, headers)
   if (outcome.kind !== 'answer') throw new Error(`${target}: ${JSON.stringify(outcome)}`)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { refuse } from '#domain/refusal.ts'
 import { answer } from '#route/route.ts'
-import { GOOD_KEY, harnessParts, NOON_MS, startHarness } from '#test/http/pipeline-harness.ts'
+import { GOOD_KEY, harnessParts, NOON_MS, startHarness } from '#test/http/api-harness.ts'
 import { CallLimiter } from './call-limiter.ts'
 
 const client = () => ({ isCut: () => false })

@@ -1,10 +1,11 @@
 import { refuseSpending } from '#accounts/keys/spending-caps.ts'
-import { type Meter, MeteringUnavailable } from '#accounts/metering/meter/admission.ts'
+import type { Call } from '#api/http/call.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
-import { type Clock, MINUTE_MS } from '#lib/time.ts'
-import type { OpenStream, PaymentRequired, RequestFacts } from '#route/route.ts'
-import type { AdmissionSource } from './call-counts.ts'
+import { MINUTE_MS } from '#lib/time.ts'
+import type { OpenStream, PaymentRequired } from '#route/route.ts'
+import { refuseFailure } from './failure.ts'
+import type { MeteredDeps } from './metered-deps.ts'
 
 export interface StreamEnd {
   readonly reason: string
@@ -12,23 +13,10 @@ export interface StreamEnd {
   readonly offer?: unknown
 }
 
-export interface MinuteChargeDeps {
-  readonly clock: Clock
-  readonly meter: Pick<Meter, 'admit'>
-  paymentRequired(
-    caller: Caller,
-    facts: RequestFacts,
-  ): PaymentRequired | Refusal | Promise<PaymentRequired | Refusal>
-  report(error: unknown, requestId: string): void
-  observeAdmission?(source: AdmissionSource): void
-}
-
 interface ChargedCall {
-  readonly facts: RequestFacts
+  readonly call: Call
   /** Anew: a key may have been revoked. */
-  identify(): Caller | Promise<Caller | Refusal>
-  /** Reports it, and says what it means to a caller. */
-  failed(error: unknown): Refusal
+  identify(): Promise<Caller | Refusal>
 }
 
 /** A stream of a revoked, expired or limited key ends within about a second. */
@@ -42,24 +30,24 @@ const RETRY_MS = { soon: 1_000, later: 10_000 }
  * is its last event. The source must yield within a second or so, if only empty text.
  */
 export function chargeMinutes(
-  deps: MinuteChargeDeps,
-  call: ChargedCall & { readonly open: OpenStream },
+  deps: MeteredDeps,
+  charged: ChargedCall & { readonly open: OpenStream },
 ): OpenStream {
   return async function* stream(signal) {
     let minuteMs = deps.clock()
     let identifiedMs = deps.clock()
     try {
-      for await (const chunk of call.open(signal)) {
+      for await (const chunk of charged.open(signal)) {
         if (Math.abs(deps.clock() - identifiedMs) >= IDENTIFY_EVERY_MS) {
           identifiedMs = deps.clock()
-          const caller = await call.identify()
+          const caller = await charged.identify()
           if (isRefusal(caller)) return yield endText(endOf(caller), RETRY_MS.later)
         }
         const elapsedMs = Math.abs(deps.clock() - minuteMs)
         if (elapsedMs >= MINUTE_MS) {
           if (signal.aborted) return
           minuteMs = elapsedMs < 2 * MINUTE_MS ? minuteMs + MINUTE_MS : deps.clock()
-          const end = await chargeMinute(deps, call)
+          const end = await chargeMinute(deps, charged)
           if (end !== undefined) return yield endText(end, RETRY_MS.later)
         }
         yield chunk
@@ -68,31 +56,23 @@ export function chargeMinutes(
       yield endText({ reason: 'server_stopping', detail }, RETRY_MS.soon)
     } catch (error) {
       if (signal.aborted) return
-      yield endText(endOf(call.failed(error)), RETRY_MS.later)
+      const end = endOf(refuseFailure(deps, error, charged.call.requestId))
+      yield endText(end, RETRY_MS.later)
     }
   }
 }
 
 async function chargeMinute(
-  deps: MinuteChargeDeps,
-  { facts, identify }: ChargedCall,
+  deps: MeteredDeps,
+  { call, identify }: ChargedCall,
 ): Promise<StreamEnd | undefined> {
-  try {
-    const caller = await identify()
-    if (isRefusal(caller)) return endOf(caller)
-    const admission = await deps.meter.admit(caller)
-    deps.observeAdmission?.(admission.kind === 'admitted' ? admission.source : admission.kind)
-    if (admission.kind === 'admitted') return undefined
-    if (admission.kind === 'limited') {
-      return endOf(refuseSpending(admission.cap))
-    }
-    return exhausted(await deps.paymentRequired(caller, facts))
-  } catch (error) {
-    if (!(error instanceof MeteringUnavailable)) throw error
-    deps.report(error, facts.requestId)
-    const detail = 'calls cannot be counted right now; reconnect later'
-    return { reason: 'metering_unavailable', detail }
-  }
+  const caller = await identify()
+  if (isRefusal(caller)) return endOf(caller)
+  const admission = await deps.meter.admit(caller)
+  deps.observeAdmission?.(admission.kind === 'admitted' ? admission.source : admission.kind)
+  if (admission.kind === 'admitted') return undefined
+  if (admission.kind === 'limited') return endOf(refuseSpending(admission.cap))
+  return exhausted(await deps.paymentRequired(caller, call))
 }
 
 function endOf({ code, message }: Refusal): StreamEnd {

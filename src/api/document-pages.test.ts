@@ -6,7 +6,8 @@ import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { refuse } from '#domain/refusal.ts'
 import { serviceFactsOf } from '#main/service-facts-of.ts'
 import { answer, defineRoute, type Outcome } from '#route/route.ts'
-import { NOON_MS } from '#test/http/pipeline-harness.ts'
+import { NOON_MS } from '#test/http/api-harness.ts'
+import { testCall } from '#test/test-call.ts'
 import { documentPages } from './document-pages.ts'
 
 test('while a route refuses, the document has the examples of the others and is built once in ten seconds', async () => {
@@ -34,11 +35,7 @@ test('while a route refuses, the document has the examples of the others and is 
   const pages = documentPages({ facts, routes, clock: () => nowMs })
   const read = async (path: string) => {
     const page = pages.find((each) => each.path === path)
-    const answered = await page?.read({
-      ...{ requestId: 'r', method: 'GET', headers: {}, socketAddress: '192.0.2.1' },
-      ...{ path: {}, query: new Map(), body: undefined, signal: new AbortController().signal },
-      isCut: () => false,
-    })
+    const answered = await page?.read(testCall())
     assert.ok(answered !== undefined && 'body' in answered)
     return String(answered.body)
   }

@@ -14,13 +14,13 @@ import {
   createHarness,
   HARNESS_MIGRATIONS,
 } from '#test/callers/callers-harness.ts'
-import { type Harness, NOON_MS, startHarness } from '#test/http/pipeline-harness.ts'
+import { type Harness, NOON_MS, startHarness } from '#test/http/api-harness.ts'
 import type { Moment } from '#test/killed-at-commit.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, type OpenStore } from '#test/store/each-engine.ts'
 import type { ProvenPayment } from './call-payment.ts'
-import type { ApiDeps } from './create-api.ts'
 import { nothingLeft } from './rate-limit-state.ts'
+import type { ApiDeps } from './server.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
@@ -110,7 +110,7 @@ async function fillDisk({ engine }: OpenStore): Promise<void> {
 
 const killed = (moment: Moment) => async (world: World) => {
   const { engine, at } = world.opened
-  const program = join(import.meta.dirname, '../../../test/killed-at-commit.ts')
+  const program = join(import.meta.dirname, '../../test/killed-at-commit.ts')
   const child = spawn(process.execPath, [program, engine.dialect, at, moment], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Incoming } from '#api/http/exchange.ts'
+import type { Call } from '#api/http/call.ts'
 import { REFUSALS } from '#domain/refusal.ts'
 import { PREPAYMENT_MESSAGES } from '#money/payments/prepayment-record.ts'
+import { testCall } from '#test/test-call.ts'
 import { GUIDES, guidePage } from './guide-pages.ts'
 import { problemPage } from './problem-pages.ts'
 
 test('links of guides and problem pages lead to a page, or to a heading of one', async () => {
   const [guides, problems] = [guidePage('https://api.test'), problemPage()]
   const pages = new Map<string, string>()
-  const at = (path: Incoming['path']): Incoming => ({
-    ...{ requestId: 'r', method: 'GET', headers: { accept: 'text/html' }, path, query: new Map() },
-    ...{ socketAddress: '192.0.2.1', body: undefined, signal: new AbortController().signal },
-    isCut: () => false,
-  })
+  const at = (path: Call['path']) => testCall({ headers: { accept: 'text/html' }, path })
   const add = async (path: string, answer: ReturnType<typeof guides.read>) => {
     const outgoing = await answer
     assert.ok('body' in outgoing, path)

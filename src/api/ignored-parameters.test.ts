@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { startHarness } from '#test/http/pipeline-harness.ts'
+import { startHarness } from '#test/http/api-harness.ts'
 
 const world = await startHarness({
   anonymous: (bucket) => ({

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Marked } from 'marked'
 import { preferredType } from '#api/http/accept.ts'
-import type { Incoming, Outgoing } from '#api/http/exchange.ts'
+import type { Call, Outgoing } from '#api/http/call.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage } from '#api/http/plain-page.ts'
 
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
@@ -17,7 +17,7 @@ interface Forms {
 /** Answers with the Markdown files of a folder, each read once; browsers download Markdown, so they get it as HTML. */
 export function markdownFiles(folder: string, change = (text: string): string => text) {
   const files = new Map<string, Promise<Forms>>()
-  return async ({ headers: { accept } }: Incoming, name: string): Promise<Outgoing> => {
+  return async ({ headers: { accept } }: Call, name: string): Promise<Outgoing> => {
     const made = files.get(name) ?? read(join(folder, `${name}.md`), change)
     files.set(name, made)
     made.catch(() => files.delete(name))

@@ -1,10 +1,10 @@
-import type { Incoming, Outgoing } from '#api/http/exchange.ts'
+import type { Call, Outgoing } from '#api/http/call.ts'
 import { toProblem } from '#api/http/problem.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { preflightHeaders } from './constant-headers.ts'
 import { reportFailure } from './failure.ts'
-import type { PipelineDeps } from './pipeline.ts'
+import type { MeteredDeps } from './metered-deps.ts'
 import { rateLimitOf, rememberedRateLimit } from './rate-limit-state.ts'
 import { stampRateLimit } from './wire.ts'
 
@@ -12,86 +12,56 @@ import { stampRateLimit } from './wire.ts'
 export interface Page {
   /** OpenAPI form. */
   readonly path: string
-  read(incoming: Incoming): Promise<Outgoing | Refusal>
+  read(call: Call): Promise<Outgoing | Refusal>
 }
 
 /** Works while the store is down. */
-export async function answerPage(
-  deps: PipelineDeps,
-  page: Page,
-  incoming: Incoming,
-): Promise<Outgoing> {
-  return (
-    turnedAway(deps, incoming) ??
-    (await stamp(deps, incoming, await readPage(deps, page, incoming)))
-  )
+export async function answerPage(deps: MeteredDeps, page: Page, call: Call): Promise<Outgoing> {
+  return turnedAway(deps, call) ?? (await stamp(deps, call, await readPage(deps, page, call)))
 }
 
 /** Refuses unknown paths and the like; the abuse guard bounds floods of them. */
-export async function deny(
-  deps: PipelineDeps,
-  incoming: Incoming,
-  input: { readonly refusal: Refusal; readonly headers: readonly string[] },
-): Promise<Outgoing> {
-  const limited = turnedAway(deps, incoming)
-  const outgoing = limited ?? problem(deps, incoming, input.refusal)
-  outgoing.headers.push(...input.headers)
-  return limited ?? stamp(deps, incoming, outgoing)
+export async function deny(deps: MeteredDeps, call: Call, refusal: Refusal): Promise<Outgoing> {
+  return turnedAway(deps, call) ?? (await stamp(deps, call, toProblem(deps, call, refusal)))
 }
 
 /** The static answer to OPTIONS on a known path (Fetch standard, CORS preflight). */
-export async function preflight(
-  deps: PipelineDeps,
-  incoming: Incoming,
-  allow: string,
-): Promise<Outgoing> {
+export async function preflight(deps: MeteredDeps, call: Call, allow: string): Promise<Outgoing> {
   return (
-    turnedAway(deps, incoming) ??
-    (await stamp(deps, incoming, { status: 204, headers: preflightHeaders(allow), body: '' }))
+    turnedAway(deps, call) ??
+    (await stamp(deps, call, { status: 204, headers: preflightHeaders(allow), body: '' }))
   )
 }
 
-async function readPage(deps: PipelineDeps, page: Page, incoming: Incoming): Promise<Outgoing> {
+async function readPage(deps: MeteredDeps, page: Page, call: Call): Promise<Outgoing> {
   const outcome = await page
-    .read(incoming)
-    .catch((error: unknown) => reportFailure(deps, error, incoming.requestId))
-  return isRefusal(outcome) ? problem(deps, incoming, outcome) : outcome
+    .read(call)
+    .catch((error: unknown) => reportFailure(deps, error, call.requestId))
+  return isRefusal(outcome) ? toProblem(deps, call, outcome) : outcome
 }
 
 /** 429 without a key look-up or store read; the state comes from the cache by address. */
-function turnedAway(deps: PipelineDeps, incoming: Incoming): Outgoing | undefined {
-  const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
+function turnedAway(deps: MeteredDeps, call: Call): Outgoing | undefined {
+  const bucket = call.addressBucket
   const limited = deps.guard(bucket, undefined)
   if (limited === undefined) return undefined
-  const outgoing = problem(deps, incoming, limited)
+  const outgoing = toProblem(deps, call, limited)
   stampRateLimit(outgoing.headers, rememberedRateLimit(deps, deps.anonymous(bucket)), deps.clock())
   return outgoing
 }
 
-function problem(
-  deps: PipelineDeps,
-  { requestId, headers: { accept } }: Incoming,
-  refusal: Refusal,
-): Outgoing {
-  return toProblem(deps, { refusal, requestId, accept })
-}
-
-async function stamp(
-  deps: PipelineDeps,
-  incoming: Incoming,
-  outgoing: Outgoing,
-): Promise<Outgoing> {
-  const caller = await callerOf(deps, incoming)
+async function stamp(deps: MeteredDeps, call: Call, outgoing: Outgoing): Promise<Outgoing> {
+  const caller = await callerOf(deps, call)
   const rateLimit = await rateLimitOf(deps, caller)
   stampRateLimit(outgoing.headers, rateLimit, deps.clock())
   return outgoing
 }
 
 /** A bad key does not withhold a page; the headers are then those of the address. */
-async function callerOf(deps: PipelineDeps, incoming: Incoming): Promise<Caller> {
-  const bucket = deps.addressBucket(incoming.socketAddress, incoming.headers)
+async function callerOf(deps: MeteredDeps, call: Call): Promise<Caller> {
+  const bucket = call.addressBucket
   const anonymous = deps.anonymous(bucket)
-  if (incoming.headers.authorization === undefined) return anonymous
-  const caller = await deps.identify(incoming.headers, bucket).catch(() => anonymous)
+  if (call.headers.authorization === undefined) return anonymous
+  const caller = await deps.identify(call.headers, bucket).catch(() => anonymous)
   return isRefusal(caller) ? anonymous : caller
 }

@@ -3,12 +3,12 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import type { Incoming } from '#api/http/exchange.ts'
+import type { Call } from '#api/http/call.ts'
 import { REFUSALS } from '#domain/refusal.ts'
 import { PREPAYMENT_MESSAGES } from '#money/payments/prepayment-record.ts'
 import { markdownFiles } from './markdown-page.ts'
 
-const folder = join(import.meta.dirname, '../../../docs/errors')
+const folder = join(import.meta.dirname, '../../docs/errors')
 
 describe('the error pages', () => {
   it('every code, also of a prepayment, has a page and every page a code', async () => {
@@ -22,7 +22,7 @@ describe('the error pages', () => {
     await writeFile(join(own, 'once.md'), '# Once\n\n## What is `a`, and why\n')
     const answer = markdownFiles(own)
     const read = async () =>
-      (await answer({ headers: { accept: 'text/html' } } as Incoming, 'once')).body
+      (await answer({ headers: { accept: 'text/html' } } as Call, 'once')).body
     const first = await read()
     assert.match(String(first), /<h2 id="what-is-a-and-why">What is <code>a<\/code>, and why<\/h2>/)
     await rm(join(own, 'once.md'))

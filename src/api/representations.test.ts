@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { Type } from 'typebox'
 import { CSV_TYPE, formatParameter, wantsCsv } from '#route/csv.ts'
 import { answer, defineRoute } from '#route/route.ts'
-import { type Harness, startHarness } from '#test/http/pipeline-harness.ts'
+import { type Harness, startHarness } from '#test/http/api-harness.ts'
 
 const facts = { tag: 'Test', summary: 'Rows', description: 'For tests', refusals: [] }
 

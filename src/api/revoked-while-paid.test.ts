@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse } from '#domain/refusal.ts'
-import { GOOD_KEY, harnessParts, NOON_MS, startHarness } from '#test/http/pipeline-harness.ts'
+import { GOOD_KEY, harnessParts, NOON_MS, startHarness } from '#test/http/api-harness.ts'
 
 test('a key that is revoked while another payment pays is refused, and nothing is charged', async () => {
   const now = { ms: NOON_MS, isRevoked: false }

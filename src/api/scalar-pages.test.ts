@@ -5,7 +5,7 @@ import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { serviceFactsOf } from '#main/service-facts-of.ts'
 import { launchChromium } from '#test/chromium.ts'
-import { type Harness, harnessParts, NOON_MS, startHarness } from '#test/http/pipeline-harness.ts'
+import { type Harness, harnessParts, NOON_MS, startHarness } from '#test/http/api-harness.ts'
 import { documentPages } from './document-pages.ts'
 
 /** Drawing the page takes about two seconds on a free machine. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Harness, startHarness } from '#test/http/pipeline-harness.ts'
+import { type Harness, startHarness } from '#test/http/api-harness.ts'
 import { staticPage } from './static-page.ts'
 
 describe('a static page', () => {

@@ -1,18 +1,17 @@
 import { hash } from 'node:crypto'
 import { JSON_TYPE } from '#api/http/accept.ts'
-import type { Incoming, Outgoing } from '#api/http/exchange.ts'
+import type { Call, Outgoing } from '#api/http/call.ts'
 import { toProblem } from '#api/http/problem.ts'
 import type { RateLimitState } from '#domain/caller.ts'
-import type { Refusal } from '#domain/refusal.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { CSV_TYPE, wantsCsv } from '#route/csv.ts'
 import type { Answer, Outcome, Prepared, Route, StreamAnswer } from '#route/route.ts'
 
-export interface WireRequest {
+interface Written {
+  readonly deps: { readonly publicBaseUrl: string }
   readonly route: Route
-  readonly incoming: Incoming
+  readonly call: Pick<Call, 'requestId' | 'headers' | 'query'>
   readonly prepared: Prepared | undefined
-  readonly requestId: string
 }
 
 export type Ending = Outcome | NotModified
@@ -29,42 +28,25 @@ export const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}$/i
 const CACHED = 'private, max-age=2'
 
 /** Throws when a body cannot be serialized. */
-export function toWire(
-  deps: { readonly publicBaseUrl: string },
-  asked: WireRequest,
-  ending: Ending,
-): Outgoing {
-  const outgoing = wireOf(deps, asked, ending)
+export function toWire(asked: Written, ending: Ending): Outgoing {
+  const outgoing = wireOf(asked, ending)
   const ignored = ignoredParameters(asked)
   if (ignored !== '') outgoing.headers.push('X-Ignored-Parameters', ignored)
   return outgoing
 }
 
-function wireOf(
-  deps: { readonly publicBaseUrl: string },
-  asked: WireRequest,
-  ending: Ending,
-): Outgoing {
-  if (ending.kind === 'refusal') return refusalWire(deps, asked, ending)
+function wireOf(asked: Written, ending: Ending): Outgoing {
+  if (ending.kind === 'answer') return answerWire(asked, ending)
+  if (ending.kind === 'refusal') return toProblem(asked.deps, asked.call, ending)
   if (ending.kind === 'not-modified')
     return { status: 304, headers: ['ETag', ending.etag, 'Cache-Control', CACHED], body: '' }
-  if (ending.kind === 'answer') return answerWire(asked, ending)
   if (ending.kind === 'stream') return streamWire(ending)
   const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
   pushHeaders(headers, ending.headers ?? {})
   return { status: 402, headers, body: JSON.stringify(ending.body) }
 }
 
-function refusalWire(
-  { publicBaseUrl }: { readonly publicBaseUrl: string },
-  { requestId, incoming }: WireRequest,
-  refusal: Refusal,
-): Outgoing {
-  const { accept } = incoming.headers
-  return toProblem({ publicBaseUrl }, { refusal, requestId, accept })
-}
-
-function answerWire(asked: WireRequest, answer: Answer): Outgoing {
+function answerWire(asked: Written, answer: Answer): Outgoing {
   const { route } = asked
   const sentAsIs = answer.contentType !== undefined && typeof answer.body === 'string'
   const body = sentAsIs ? String(answer.body) : JSON.stringify(answer.body)
@@ -88,7 +70,7 @@ function streamWire({ contentType, open: stream }: StreamAnswer): Outgoing {
 const etags = new WeakMap<Answer, string>()
 
 /** Cached answers are shared objects, so hash each only once. */
-function etagOf(asked: WireRequest, answer: Answer, revision: string): string {
+function etagOf(asked: Written, answer: Answer, revision: string): string {
   const known = etags.get(answer)
   if (known !== undefined) return known
   const etag = etagAt(asked, revision)
@@ -100,19 +82,17 @@ function etagOf(asked: WireRequest, answer: Answer, revision: string): string {
  * Returns a weak entity tag (RFC 9110, 8.8.3) of the request at this revision. Equal tags mean equal
  * content, so nothing per caller may enter the body.
  */
-export function etagAt(asked: WireRequest, revision: string): string {
+export function etagAt(asked: Written, revision: string): string {
   const { operationId } = asked.route
   const effective = asked.prepared?.effective ?? {}
   const text = JSON.stringify([operationId, revision, effective, mediaTypeOf(asked)])
   return `W/"${hash('sha256', text, 'base64url').slice(0, 22)}"`
 }
 
-function mediaTypeOf({ route, incoming }: WireRequest): string {
+function mediaTypeOf({ route, call }: Written): string {
   if (route.csv !== true) return 'json'
-  const format = incoming.query.get('format')?.[0]
-  return wantsCsv(incoming, format === 'csv' || format === 'json' ? format : undefined)
-    ? 'csv'
-    : 'json'
+  const format = call.query.get('format')?.[0]
+  return wantsCsv(call, format === 'csv' || format === 'json' ? format : undefined) ? 'csv' : 'json'
 }
 
 function fileNameOf({ path }: Route): string {
@@ -169,7 +149,7 @@ const IGNORED_LENGTH_MAX = 40
  * Query parameters that the route does not have, percent-encoded. Every route takes `format=json`
  * unless it answers plain text.
  */
-function ignoredParameters({ route, incoming: { query } }: WireRequest): string {
+function ignoredParameters({ route, call: { query } }: Written): string {
   if (query.size === 0) return ''
   const { parameters, plain } = route
   const isKnown = (name: string) =>

@@ -1,4 +1,4 @@
-import type { UnconfiguredRoute } from '#api/create-api.ts'
+import type { UnconfiguredRoute } from '#api/server.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { refuse } from '#domain/refusal.ts'
 

@@ -39,14 +39,14 @@ export function askRoutes(routes: readonly Route[]): Ask {
     if (isRefusal(prepared)) throw new AskRefused(prepared)
     const refused = await prepared.check?.({ headers: {} })
     if (refused !== undefined) throw new AskRefused(refused)
-    const outcome = await prepared.run({
+    const asked = {
       requestId: '',
       headers: { accept: 'application/json' },
       target: route.path,
       addressBucket: 'none',
       signal: new AbortController().signal,
-      caller: NOBODY,
-    })
+    }
+    const outcome = await prepared.run(asked, NOBODY)
     if (isRefusal(outcome)) throw new AskRefused(outcome)
     if (outcome.kind !== 'answer') throw new Error(`${operationId} asks for a payment`)
     return typeof outcome.body === 'string' ? JSON.parse(outcome.body) : outcome.body

@@ -1,22 +1,19 @@
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
+import type { Call } from '#api/http/call.ts'
 import { BROKEN_BODY } from '#api/http/json-body.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { type Refusal, type RefusalCode, type RefusalDetail, refuse } from '#domain/refusal.ts'
 import type { Effective, Parameter, Parameters, Parsed, ValuesOf } from './parameter.ts'
 
 /** Lower-case names. */
-export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+export type RequestHeaders = Call['headers']
 
-export interface RequestFacts {
-  readonly requestId: string
-  readonly headers: RequestHeaders
-  readonly target: string
-  /** An IPv4 address or an IPv6 /64. */
-  readonly addressBucket: string
-  /** Client left or server stopping. */
-  readonly signal: AbortSignal
-}
+/** What the work may know of its request. */
+export type RequestFacts = Pick<
+  Call,
+  'requestId' | 'headers' | 'target' | 'addressBucket' | 'signal'
+>
 
 export interface HandlerInput<P extends Parameters, B extends TSchema> extends RequestFacts {
   readonly parameters: ValuesOf<P>
@@ -110,7 +107,7 @@ export interface Prepared {
   readonly kind: 'prepared'
   readonly effective: Readonly<Record<string, Effective>>
   check(facts: Pick<RequestFacts, 'headers'>): Refusal | undefined | Promise<Refusal | undefined>
-  run(facts: RequestFacts & { readonly caller: Caller }): Outcome | Promise<Outcome>
+  run(call: RequestFacts, caller: Caller): Outcome | Promise<Outcome>
 }
 
 export interface Route extends RouteFacts {
@@ -146,7 +143,7 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
         kind: 'prepared',
         effective,
         check: ({ headers }) => check?.({ parameters: input.parameters, headers }),
-        run: (facts) => handle(new Input<P, B>(facts, input)),
+        run: (call, caller) => handle(new Input<P, B>(call, caller, input)),
       }
     },
   }
@@ -168,7 +165,8 @@ class Input<P extends Parameters, B extends TSchema> implements HandlerInput<P, 
   readonly #known: RequestFacts
 
   constructor(
-    known: RequestFacts & { readonly caller: Caller },
+    known: RequestFacts,
+    caller: Caller,
     parsed: Pick<HandlerInput<P, B>, 'parameters' | 'effective' | 'question' | 'body'>,
   ) {
     this.parameters = parsed.parameters
@@ -178,7 +176,7 @@ class Input<P extends Parameters, B extends TSchema> implements HandlerInput<P, 
     this.requestId = known.requestId
     this.headers = known.headers
     this.addressBucket = known.addressBucket
-    this.caller = known.caller
+    this.caller = caller
     this.#known = known
   }
 

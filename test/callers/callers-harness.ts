@@ -26,6 +26,7 @@ import type { Outcome, RequestHeaders, Route } from '#route/route.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { firstSchema } from '#store/migrate.ts'
 import type { EngineTest, OpenStore } from '#test/store/each-engine.ts'
+import { testCall } from '../test-call.ts'
 
 export const HARNESS_MIGRATIONS = firstSchema('accounts', [...ledgerTables, ...callerTables])
 export const SERVICE_NAME = 'Local Ecosystem Data'
@@ -270,15 +271,7 @@ async function callRoute(metering: RoutedMetering, path: string, call: Call): Pr
   const raw = { query, path: call.path ?? {}, body: call.body ?? {} }
   const prepared = routeOf(metering.routes, method, path).prepare(raw)
   if (isRefusal(prepared)) return prepared
-  const signal = new AbortController().signal
-  return prepared.run({
-    requestId: 'r',
-    target: '/',
-    headers,
-    addressBucket: ADDRESS,
-    signal,
-    caller,
-  })
+  return prepared.run(testCall({ headers, addressBucket: ADDRESS }), caller)
 }
 
 function routeOf(routes: readonly Route[], method: string, path: string): Route {

@@ -27,7 +27,7 @@ test('a server with an older file passes nothing of a newer one, and resets', as
 })
 
 test('a reader that does not read is cut off, and its cursor brings the rest', async () => {
-  const slow = await startStreamWorld({ streamUnreadMs: 200 })
+  const slow = await startStreamWorld({ stillMs: 1_000 })
   try {
     const { port } = new URL(slow.origin)
     const socket = connect(Number(port), '127.0.0.1')

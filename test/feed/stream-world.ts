@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
-import { type ApiDeps, createApi } from '#api/create-api.ts'
-import type { HttpServer } from '#api/http/server.ts'
+import { CallLimiter } from '#api/call-limiter.ts'
+import { type ApiDeps, createApi, type HttpServer } from '#api/server.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { addresses } from '#devnet/addresses.ts'
@@ -136,6 +136,7 @@ async function startServer(
     routes: [...dataRoutesOf({ register, ecosystem }), counted(stream, open)],
     pages: [],
     clock,
+    limiter: new CallLimiter(),
     remembered: new LRUCache({ max: 10, ttl: 1_000 }),
     publicBaseUrl: 'https://api.example',
     paymentRequired: () => ({ kind: 'payment-required', body: { error: 'payment_required' } }),
@@ -154,8 +155,8 @@ function counted(route: Route, open: { count: number }): Route {
     prepare(raw) {
       const prepared = route.prepare(raw)
       if (isRefusal(prepared)) return prepared
-      const run: Prepared['run'] = async (facts) => {
-        const outcome = await prepared.run(facts)
+      const run: Prepared['run'] = async (...of) => {
+        const outcome = await prepared.run(...of)
         if (outcome.kind !== 'stream') return outcome
         return { ...outcome, open: (signal) => countedStream(outcome.open(signal), open) }
       }

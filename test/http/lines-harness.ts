@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
-import type { ApiDeps } from '#api/create-api.ts'
+import type { ApiDeps } from '#api/server.ts'
 import { answer } from '#route/route.ts'
-import { GOOD_KEY, startHarness } from '#test/http/pipeline-harness.ts'
+import { GOOD_KEY, startHarness } from '#test/http/api-harness.ts'
 
 export const get = (target = '/api/thing', more = '') =>
   `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`

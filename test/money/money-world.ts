@@ -27,6 +27,7 @@ import {
 } from '#test/callers/callers-harness.ts'
 import { CHAIN_ID, FakeChain, hash, type Transfer } from '#test/payments/fake-chain.ts'
 import { CONFIRMATIONS, NO_CONTRACTS, NO_GUARD } from '#test/payments/payments-harness.ts'
+import { testCall } from '../test-call.ts'
 
 /** A key with its secret. */
 export interface HeldKey {
@@ -295,15 +296,7 @@ async function claim(
   const prepared = route?.prepare({ query: new Map(), path: {}, body })
   assert.ok(prepared !== undefined && !isRefusal(prepared), JSON.stringify(prepared))
   const caller = callers.metering.anonymous(ADDRESS)
-  const signal = new AbortController().signal
-  await prepared.run({
-    requestId: 'r',
-    target: '/',
-    headers: {},
-    addressBucket: ADDRESS,
-    signal,
-    caller,
-  })
+  await prepared.run(testCall({ addressBucket: ADDRESS }), caller)
 }
 
 function toLower(address: string): Address {

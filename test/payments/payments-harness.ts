@@ -25,6 +25,7 @@ import { firstSchema } from '#store/migrate.ts'
 import { sql } from '#store/sql.ts'
 import { CHAIN_ID, FakeChain, hash, START_MS } from '#test/payments/fake-chain.ts'
 import type { EngineTest, OpenStore } from '#test/store/each-engine.ts'
+import { testCall } from '../test-call.ts'
 
 export const HARNESS_MIGRATIONS = firstSchema('accounts', [
   ...ledgerTables,
@@ -286,16 +287,7 @@ async function run(deps: PaymentsDeps, input: Run): Promise<Outcome> {
   const prepared = route?.prepare(input)
   if (prepared === undefined) throw new Error(`no ${input.method} route`)
   if (isRefusal(prepared)) return prepared
-  const signal = new AbortController().signal
-  const { caller } = input
-  return prepared.run({
-    requestId: 'r',
-    target: '/',
-    headers: {},
-    addressBucket: '192.0.2.1',
-    signal,
-    caller,
-  })
+  return prepared.run(testCall(), input.caller)
 }
 
 /** The record of a good answer. */

@@ -22,6 +22,7 @@ import {
   type Secret,
 } from '#test/callers/callers-harness.ts'
 import { type StreamWorld, startStreamWorld } from '../feed/stream-world.ts'
+import { testCall } from '../test-call.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
 /** A real register over a made-up chain, whose feed tests write by burning. */
@@ -190,9 +191,7 @@ async function callRoute(
   const { headers } = key.secret === '' ? { headers: {} } : bearer(key.secret)
   const caller = await callers.metering.identify(headers, '192.0.2.1')
   if (isRefusal(caller)) return caller
-  const { signal } = new AbortController()
-  const facts = { requestId: 'r', target: '/', addressBucket: '192.0.2.1' }
-  return prepared.run({ ...facts, headers, signal, caller })
+  return prepared.run(testCall({ headers }), caller)
 }
 
 /** Of the key's wallet. */

@@ -10,18 +10,18 @@ import { isTest, type SourceFile } from './source-file.ts'
  */
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4368,
-  api: 4546,
+  api: 3589,
   chains: 23871,
   domain: 446,
   entry: 303,
   lib: 349,
-  main: 2301,
+  main: 2288,
   money: 6236,
   operations: 5165,
-  route: 421,
-  serving: 4327,
+  route: 419,
+  serving: 4320,
   store: 2510,
-  tests: 53439,
+  tests: 52759,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

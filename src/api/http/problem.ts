@@ -1,7 +1,7 @@
 import { REFUSALS, type Refusal } from '#domain/refusal.ts'
 import { escapeMarkup } from '#lib/markup.ts'
 import { wantsPage } from './accept.ts'
-import type { Outgoing } from './exchange.ts'
+import type { Call, Outgoing } from './call.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from './plain-page.ts'
 
 /** A bucket has refilled a token by then. */
@@ -15,13 +15,9 @@ export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 /** RFC 9457, plus the contract's two members; a page for browsers. */
 export function toProblem(
   deps: { readonly publicBaseUrl: string },
-  input: {
-    readonly refusal: Refusal
-    readonly requestId: string
-    readonly accept: string | undefined
-  },
+  { requestId, headers: { accept } }: Pick<Call, 'requestId' | 'headers'>,
+  refusal: Refusal,
 ): Outgoing {
-  const { refusal, requestId, accept } = input
   const { status, title } = REFUSALS[refusal.code]
   const body = {
     type: `${deps.publicBaseUrl}/problems/${refusal.code}`,

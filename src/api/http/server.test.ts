@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { answer } from '#route/route.ts'
-import { GOOD_KEY, type Harness, startHarness } from '#test/http/pipeline-harness.ts'
+import { GOOD_KEY, type Harness, startHarness } from '#test/http/api-harness.ts'
 
 describe('the HTTP server', () => {
   let world: Harness
@@ -86,7 +86,7 @@ describe('the HTTP server', () => {
     ]) {
       const response = await line('GET', target)
       assert.ok([400, 404].includes(statusOf(response)), `${target}: ${response.slice(0, 200)}`)
-      assert.match(response, /X-RateLimit-Limit: 3\r\n/, target)
+      assert.match(response, /X-RateLimit-Limit: 3\r\n/i, target)
     }
     assert.equal(world.counts.size, 0)
   })
@@ -101,16 +101,7 @@ describe('the HTTP server', () => {
     for (const method of ['TRACE', 'DELETE', 'PUT', 'PATCH', 'PROPFIND', 'POST', 'QUERY']) {
       const response = await line(method, '/api/thing')
       assert.equal(statusOf(response), 405, method)
-      assert.match(response, /\r\nAllow: GET, HEAD, OPTIONS\r\n/, method)
-    }
-    for (const [method, target] of [
-      ['CONNECT', 'x:80'],
-      ['FOO', '/api/thing'],
-    ] as const) {
-      const response = await line(method, target)
-      assert.equal(statusOf(response), 405, method)
-      assert.match(response, /\r\nAllow: GET, HEAD, OPTIONS, POST\r\n/, method)
-      assert.match(response, /\r\nX-RateLimit-Limit: 3\r\n/, method)
+      assert.match(response, /\r\nAllow: GET, HEAD, OPTIONS\r\n/i, method)
     }
     assert.equal(statusOf(await line('GET', '/api/echo')), 405)
     assert.equal(world.counts.size, 0)
@@ -146,17 +137,17 @@ describe('the HTTP server', () => {
     assert.deepEqual(responses.map(statusOf), statuses)
     for (const response of responses)
       for (const header of [
-        /\r\nAccess-Control-Allow-Origin: \*\r\n/,
-        /\r\nAccess-Control-Expose-Headers: .*PAYMENT-REQUIRED/,
-        /\r\nX-Content-Type-Options: nosniff\r\n/,
-        /\r\nX-Request-Id: request-\d+\r\n/,
-        /\r\nX-RateLimit-Limit: 3\r\n/,
-        /\r\nX-RateLimit-Remaining: \d\r\n/,
-        /\r\nX-RateLimit-Reset: 1795305600\r\n/,
-        /\r\nX-RateLimit-Tier: anonymous\r\n/,
-        /\r\nRateLimit-Policy: "daily";q=3;w=86400\r\n/,
-        /\r\nRateLimit: "daily";r=\d;t=43200\r\n/,
-        /\r\nVary: Authorization, Accept, Accept-Encoding\r\n/,
+        /\r\nAccess-Control-Allow-Origin: \*\r\n/i,
+        /\r\nAccess-Control-Expose-Headers: .*PAYMENT-REQUIRED/i,
+        /\r\nX-Content-Type-Options: nosniff\r\n/i,
+        /\r\nX-Request-Id: request-\d+\r\n/i,
+        /\r\nX-RateLimit-Limit: 3\r\n/i,
+        /\r\nX-RateLimit-Remaining: \d\r\n/i,
+        /\r\nX-RateLimit-Reset: 1795305600\r\n/i,
+        /\r\nX-RateLimit-Tier: anonymous\r\n/i,
+        /\r\nRateLimit-Policy: "daily";q=3;w=86400\r\n/i,
+        /\r\nRateLimit: "daily";r=\d;t=43200\r\n/i,
+        /\r\nVary: Authorization, Accept, Accept-Encoding\r\n/i,
       ])
         assert.match(response, header)
   })
@@ -270,69 +261,12 @@ describe('the HTTP server', () => {
     assert.equal(world.counts.size, 0)
   })
 
-  it('E8: pipelined requests are admitted one by one', async () => {
-    const one = 'GET /api/thing HTTP/1.1\r\nHost: x\r\n'
-    const response = await raw(`${`${one}\r\n`.repeat(4)}${one}Connection: close\r\n\r\n`)
-    const statuses = [...response.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])
-    assert.deepEqual(statuses, ['200', '200', '200', '402', '402'])
-  })
-
   it('G7: an HTTP/1.1 request that names no host is refused with an answer, and ends there', async () => {
     const response = await raw('GET /api/thing HTTP/1.1\r\n\r\n'.repeat(2))
     assert.equal(response.match(/^HTTP\/1\.1 \d/gm)?.length, 1)
-    assert.match(response, /\r\nConnection: close\r\n/)
+    assert.match(response, /\r\nConnection: close\r\n/i)
     assert.match(response, /"error":"invalid_parameter"/)
     assert.equal(statusOf(await raw('GET /api/thing HTTP/1.0\r\n\r\n')), 200)
-  })
-
-  it('G2: the last request of a long-lived socket is answered, and none after it is charged', async () => {
-    const own = await startHarness({ connectionLimits: { requestsPerSocket: 2 } })
-    const response = await raw('GET /api/thing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(4), own.port)
-    const answers = response.split(/(?=HTTP\/1\.1 \d)/)
-    assert.deepEqual(answers.map(statusOf), [200, 200])
-    assert.doesNotMatch(answers[0] ?? '', /Connection: close/)
-    assert.match(answers[1] ?? '', /\r\nX-RateLimit-Limit: 3\r\n/)
-    assert.match(answers[1] ?? '', /\r\nConnection: close\r\n/)
-    assert.equal(own.counts.get('127.0.0.1'), 2)
-    await own.server.stop()
-  })
-
-  it('G7: garbage behind a slow request does not take the place of its charged answer', async () => {
-    const one = 'GET /api/thing HTTP/1.1\r\nHost: x\r\n\r\n'
-    const chunked =
-      'POST /api/echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'
-    for (const [behind, statuses] of [
-      ['garbage\r\n\r\n', [200]],
-      ['CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n', [200]],
-      [chunked, [200, 400]],
-    ] as const) {
-      const own = await startHarness()
-      const { promise, resolve } = Promise.withResolvers<void>()
-      own.outcome = async () => {
-        await promise
-        return answer(200, { data: 'slow' })
-      }
-      const response = raw(one + behind, own.port)
-      while (!own.log.includes('work')) await new Promise((turn) => setImmediate(turn))
-      await fetch(`${own.origin}/nowhere`)
-      resolve()
-      const answers = (await response).split(/(?=HTTP\/1\.1 \d)/)
-      assert.deepEqual(answers.map(statusOf), statuses, behind)
-      assert.match(answers[0] ?? '', /"data":"slow"/)
-      assert.match(answers.at(-1) ?? '', /\r\nConnection: close\r\n/)
-      assert.equal(own.counts.get('127.0.0.1'), 1)
-      await own.server.stop()
-    }
-  })
-
-  it('G3: a socket that stays silent is closed early', async (context) => {
-    context.mock.timers.enable({ apis: ['setTimeout'] })
-    const socket = connect(world.port, '127.0.0.1')
-    await once(socket, 'connect')
-    await fetch(`${world.origin}/nowhere`)
-    context.mock.timers.tick(4_000)
-    socket.resume()
-    await once(socket, 'close')
   })
 
   it('a path parameter that is too long is 400 with a known method, 405 with another', async () => {
@@ -352,14 +286,6 @@ describe('the HTTP server', () => {
   it('headers that are too long are refused with an answer', async () => {
     const response = await line('GET', '/api/thing', `X: ${'x'.repeat(20_000)}\r\n`)
     assert.equal(statusOf(response), 413)
-  })
-
-  it('a hook that fails after an answer costs no answer and ends no process', async () => {
-    const own = await startHarness({ observe: () => assert.fail('a broken hook') })
-    const last = 'GET /api/thing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
-    for (let time = 0; time < 3; time += 1) assert.equal(statusOf(await raw(last, own.port)), 200)
-    assert.ok(own.errors.length > 0)
-    await own.server.stop()
   })
 
   it('a value that would begin a header of its own is never sent', async () => {

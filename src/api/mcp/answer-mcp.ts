@@ -10,7 +10,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js'
 import { acceptsType } from '#api/http/accept.ts'
-import type { Incoming, Outgoing } from '#api/http/exchange.ts'
+import type { Call, Outgoing } from '#api/http/call.ts'
 import { BROKEN_BODY } from '#api/http/json-body.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { isObject } from '#lib/json.ts'
@@ -26,11 +26,11 @@ const INSTRUCTIONS =
  * Answers one message of MCP's streamable HTTP transport. Stateless: a server for each request, so that any
  * replica can answer the next.
  */
-export async function answerMcp(deps: McpDeps, incoming: Incoming): Promise<Outgoing | Refusal> {
+export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing | Refusal> {
   // A batch of a few kilobytes would ask for megabytes; MCP dropped batches in 2025-06-18.
-  if (Array.isArray(incoming.body)) return refuse('invalid_body', 'send one message per request')
-  const { headers, socketAddress } = incoming
-  const caller = await deps.identify(headers, deps.addressBucket(socketAddress, headers))
+  if (Array.isArray(message.body)) return refuse('invalid_body', 'send one message per request')
+  const { headers } = message
+  const caller = await deps.identify(headers, message.addressBucket)
   if (isRefusal(caller)) return caller
   if (!acceptsType(headers.accept, 'application/json'))
     return refuse('invalid_parameter', 'Accept must admit application/json')
@@ -41,12 +41,12 @@ export async function answerMcp(deps: McpDeps, incoming: Incoming): Promise<Outg
     enableDnsRebindingProtection: true,
     allowedOrigins: [new URL(deps.publicBaseUrl).origin],
   })
-  const server = createServer(deps, incoming, answered)
+  const server = createServer(deps, message, answered)
   await server.connect(transport)
   try {
-    const response = await transport.handleRequest(toRequest(deps, incoming), {
+    const response = await transport.handleRequest(toRequest(deps, message), {
       // Undefined would make it read a body that is not there.
-      parsedBody: incoming.body === BROKEN_BODY ? null : withoutNulls(incoming.body ?? null),
+      parsedBody: message.body === BROKEN_BODY ? null : withoutNulls(message.body ?? null),
     })
     const type = response.headers.get('content-type')
     const typed = type === null ? [] : ['Content-Type', type]
@@ -73,7 +73,7 @@ function withoutNulls(body: unknown): unknown {
 }
 
 /** The SDK wants both media types, though it answers in JSON. */
-function toRequest({ publicBaseUrl }: McpDeps, { headers }: Incoming): Request {
+function toRequest({ publicBaseUrl }: McpDeps, { headers }: Call): Request {
   const names = ['content-type', 'origin', 'mcp-protocol-version'] as const
   const given = names.flatMap((name) => {
     const value = headers[name]
@@ -94,7 +94,7 @@ function toolsOf({ routes, facts }: McpDeps): readonly Tool[] {
   return tools
 }
 
-function createServer(deps: McpDeps, incoming: Incoming, answered: Answered): Server {
+function createServer(deps: McpDeps, message: Call, answered: Answered): Server {
   const { name, version } = deps.facts
   const server = new Server(
     { name, version },
@@ -108,26 +108,17 @@ function createServer(deps: McpDeps, incoming: Incoming, answered: Answered): Se
         ErrorCode.InvalidParams,
         `unknown tool "${params.name}"; tools/list names them`,
       )
-    const { result, headers } = await callTool(deps, incoming, {
+    const { result, headers } = await callTool(deps, message, {
       route,
       values: params.arguments ?? {},
       payment: params._meta?.['x402/payment'],
-      wantsText: wantsText(incoming, params._meta),
     })
     answered.headers = headers
     return result
   })
   server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: listResources(deps) }))
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params }) => ({
-    contents: [await readResource(deps, incoming, params.uri)],
+    contents: [await readResource(deps, message, params.uri)],
   }))
   return server
-}
-
-/** The version that brought structured content; clients of older ones read the text only. */
-const STRUCTURED_SINCE = '2025-06-18'
-
-function wantsText({ headers }: Incoming, meta: Readonly<Record<string, unknown>> = {}): boolean {
-  const version = String(headers['mcp-protocol-version'] ?? '')
-  return version < STRUCTURED_SINCE || meta['sexton/text'] === true
 }

@@ -1,16 +1,15 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import type { Incoming, Outgoing } from '#api/http/exchange.ts'
+import { type Call, type Outgoing, targetOf } from '#api/http/call.ts'
 import { isObject } from '#lib/json.ts'
 import type { Route } from '#route/route.ts'
-import { type PipelineDeps, routeEndpoint } from '../pipeline.ts'
+import { metered } from '../metered.ts'
+import type { MeteredDeps } from '../metered-deps.ts'
 import { toolParameters } from './describe-tool.ts'
 
 export interface ToolCall {
   readonly route: Route
   readonly values: Readonly<Record<string, unknown>>
   readonly payment: unknown
-  /** The result also as text. */
-  readonly wantsText: boolean
 }
 
 interface Called {
@@ -19,36 +18,25 @@ interface Called {
   readonly headers: readonly string[]
 }
 
-/**
- * Asks the endpoint through the pipeline, as the client that sent the message: the same checks, the
- * same count, the same payment.
- */
-export async function callTool(
-  deps: PipelineDeps,
-  incoming: Incoming,
-  call: ToolCall,
-): Promise<Called> {
-  const wrong = wrongArguments(call)
+/** A call like any other of the client that sent the message: the same checks, the same count, the same payment. */
+export async function callTool(deps: MeteredDeps, message: Call, tool: ToolCall): Promise<Called> {
+  const wrong = wrongArguments(tool)
   if (wrong !== undefined) return { result: failed(wrong), headers: [] }
-  const outgoing = await routeEndpoint(deps, call.route).respond(toIncoming(incoming, call))
+  const outgoing = await metered(deps, tool.route, toolCall(message, tool))
   const headers = headersOf(outgoing)
   const source = headers.get('x-ratelimit-source')
   return {
-    result: { ...resultOf(outgoing, headers, call), _meta: metaOf(headers) },
+    result: { ...resultOf(outgoing, headers), _meta: metaOf(headers) },
     headers: source === undefined ? [] : ['X-RateLimit-Source', source],
   }
 }
 
-function resultOf(
-  outgoing: Outgoing,
-  headers: ReadonlyMap<string, string>,
-  { wantsText }: ToolCall,
-): CallToolResult {
+/** Structured content is repeated as text (MCP 2025-06-18, Tools), since most clients show the model the text only. */
+function resultOf(outgoing: Outgoing, headers: ReadonlyMap<string, string>): CallToolResult {
   if (outgoing.status === 402) return paymentRequired(outgoing, headers)
   const text = textOf(outgoing)
   if (outgoing.status >= 300) return failed(text)
-  const content = wantsText ? [{ type: 'text' as const, text }] : []
-  return { content, structuredContent: JSON.parse(text) }
+  return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) }
 }
 
 function wrongArguments({ route, values }: ToolCall): string | undefined {
@@ -73,24 +61,27 @@ const OF_MESSAGE = [
   'x-payment',
 ]
 
-function toIncoming(incoming: Incoming, { route, values, payment }: ToolCall): Incoming {
+function toolCall(message: Call, { route, values, payment }: ToolCall): Call {
   const given = Object.entries(values).filter(([, value]) => value !== null)
   const place = (where: 'path' | 'query') =>
     given.filter(([name]) => route.parameters[name]?.in === where)
-  const kept = Object.entries(incoming.headers).filter(([name]) => !OF_MESSAGE.includes(name))
+  const kept = Object.entries(message.headers).filter(([name]) => !OF_MESSAGE.includes(name))
+  const path = Object.fromEntries(place('path').map(([name, value]) => [name, String(value)]))
+  const query = new Map(place('query').map(([name, value]) => [name, [String(value)]]))
   return {
-    requestId: incoming.requestId,
+    requestId: message.requestId,
     method: 'GET',
-    socketAddress: incoming.socketAddress,
-    signal: incoming.signal,
-    isCut: () => incoming.isCut(),
     headers: {
       ...Object.fromEntries(kept),
       ...(payment !== undefined && { 'payment-signature': toBase64(payment) }),
     },
-    path: Object.fromEntries(place('path').map(([name, value]) => [name, String(value)])),
-    query: new Map(place('query').map(([name, value]) => [name, [String(value)]])),
+    addressBucket: message.addressBucket,
+    path,
+    query,
+    target: targetOf(route.path, path, query),
     body: undefined,
+    signal: message.signal,
+    isCut: () => message.isCut(),
   }
 }
 
@@ -131,14 +122,13 @@ function metaOf(headers: ReadonlyMap<string, string>): Record<string, unknown> {
   }
 }
 
-/** x402 v2, MCP transport: the offer as structured content, and wrapped in the text. */
+/** The offer as structured content and as text (x402 v2, MCP transport). */
 function paymentRequired(outgoing: Outgoing, headers: ReadonlyMap<string, string>): CallToolResult {
-  const body: unknown = JSON.parse(textOf(outgoing))
-  const message =
-    isObject(body) && typeof body.errorMessage === 'string' ? body.errorMessage : 'Payment required'
   const offer = headers.get('payment-required')
   // There is no offer that a client could pay where payments are not settled.
-  const data = offer === undefined ? body : fromBase64(offer)
-  const text = JSON.stringify({ 'x402/error': { code: 402, message, data } })
-  return { ...failed(text), ...(isObject(data) && { structuredContent: { ...data } }) }
+  const data: unknown = offer === undefined ? JSON.parse(textOf(outgoing)) : fromBase64(offer)
+  return {
+    ...failed(JSON.stringify(data)),
+    ...(isObject(data) && { structuredContent: { ...data } }),
+  }
 }

@@ -1,6 +1,6 @@
 import type { Route } from '#route/route.ts'
+import type { MeteredDeps } from '../metered-deps.ts'
 import type { Page } from '../outside-routes.ts'
-import type { PipelineDeps } from '../pipeline.ts'
 
 export interface McpFacts {
   readonly name: string
@@ -9,7 +9,7 @@ export interface McpFacts {
   readonly pricePerCallUsd: string | null
 }
 
-export interface McpDeps extends PipelineDeps {
+export interface McpDeps extends MeteredDeps {
   readonly facts: McpFacts
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]

@@ -4,7 +4,7 @@ import {
   type Resource,
   type TextResourceContents,
 } from '@modelcontextprotocol/sdk/types.js'
-import type { Incoming } from '#api/http/exchange.ts'
+import type { Call } from '#api/http/call.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import { textOf } from './call-tool.ts'
@@ -24,7 +24,7 @@ export function listResources({ publicBaseUrl }: Pick<McpDeps, 'publicBaseUrl'>)
 
 export async function readResource(
   deps: McpDeps,
-  incoming: Incoming,
+  message: Call,
   uri: string,
 ): Promise<TextResourceContents> {
   const path = uri.startsWith(deps.publicBaseUrl) ? uri.slice(deps.publicBaseUrl.length) : uri
@@ -38,7 +38,7 @@ export async function readResource(
   if (path === META)
     return { uri, mimeType, text: JSON.stringify(await askRoutes(deps.routes)('getMeta')) }
   const page = deps.pages.find((each) => each.path === path)
-  const outgoing = await page?.read({ ...incoming, headers: {} })
+  const outgoing = await page?.read({ ...message, headers: {} })
   if (outgoing === undefined || isRefusal(outgoing))
     throw new McpError(ErrorCode.InternalError, outgoing?.message ?? 'there is none now')
   return { uri, mimeType, text: textOf(outgoing) }

@@ -1,14 +1,10 @@
-import { randomBytes } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { createProxyCheck } from '#accounts/metering/client-address.ts'
-import { type ApiDeps, createApi } from '#api/create-api.ts'
+import { CallLimiter } from '#api/call-limiter.ts'
 import { documentPages } from '#api/document-pages.ts'
 import { type HealthDeps, healthRoutes, type Readiness } from '#api/health-routes.ts'
-import { requestIds } from '#api/http/request.ts'
 import { type MetaDeps, metaRoute } from '#api/meta-route.ts'
 import type { Metrics } from '#api/metrics.ts'
-import type { PipelineDeps } from '#api/pipeline.ts'
+import { type ApiDeps, createApi } from '#api/server.ts'
 import { statusPage } from '#api/status-page.ts'
 import type { Config } from '#config.ts'
 import type { Context } from '#context.ts'
@@ -23,8 +19,18 @@ import { reportErrors } from '../report-errors.ts'
 export interface ServeInput
   extends HealthDeps,
     MetaDeps,
-    Pick<PipelineDeps, 'meter' | 'identify' | 'anonymous' | 'guard' | 'addressBucket' | 'settle'>,
-    Pick<ApiDeps, 'paymentRequired' | 'rejectUsedPayment' | 'unconfigured'> {
+    Pick<
+      ApiDeps,
+      | 'meter'
+      | 'identify'
+      | 'anonymous'
+      | 'guard'
+      | 'addressBucket'
+      | 'settle'
+      | 'paymentRequired'
+      | 'rejectUsedPayment'
+      | 'unconfigured'
+    > {
   /** Meta and health are added here. */
   readonly routes: readonly Route[]
   /** Shows RPC hosts, so it is for the metrics port only. */
@@ -62,19 +68,17 @@ export async function serve(ctx: Context, composed: ServeInput): Promise<Served>
     pages: [
       statusPage(input, input.facts.name),
       ...documentPages({ clock, facts: input.facts, routes }),
-      ...sitePages(ctx, routes, input.addressBucket),
+      ...sitePages(ctx, routes),
     ],
     clock,
     publicBaseUrl: input.facts.publicBaseUrl,
     remembered: new LRUCache({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
-    isProxy: createProxyCheck(config.trustedProxies),
+    limiter: new CallLimiter(),
     outage,
     report: reportErrors({ logger, clock }),
-    ...logAnswers(ctx, input),
-    newRequestId: requestIds(randomBytes),
+    observe: observeAnswers(ctx, input.metrics),
     mcp: mcpFactsOf(input.facts),
     ...(input.metrics !== undefined && {
-      observe: input.metrics.observeRequest,
       observeAdmission: input.metrics.observeAdmission,
     }),
   })
@@ -90,24 +94,10 @@ export async function serve(ctx: Context, composed: ServeInput): Promise<Served>
       draining.isOn = true
       api.drain()
       await sleep(config.drainSeconds * 1_000)
-      await quietTurn()
       await api.stop()
       await metrics?.stop()
       input.metrics?.stop()
     },
-  }
-}
-
-/** Longer turns leave time for connections that are not accepted yet, and would be reset. */
-const QUIET_MS = 0.2
-const TURNS_MAX = 2_000
-
-/** Resolves after a turn of the event loop with nothing to do, so that no connection waits. */
-async function quietTurn(): Promise<void> {
-  for (let turn = 0; turn < TURNS_MAX; turn += 1) {
-    const startMs = performance.now()
-    await setImmediate()
-    if (performance.now() - startMs < QUIET_MS) return
   }
 }
 
@@ -144,17 +134,14 @@ function mcpFactsOf({ name, version, payment, pricePerCallUsd }: ServeInput['fac
 }
 
 /** Logs the route and no value of it: people paste keys into URLs. */
-function logAnswers(
+function observeAnswers(
   { config, logger }: Context,
-  { addressBucket }: Pick<ServeInput, 'addressBucket'>,
-): Pick<ApiDeps, 'record'> {
-  if (!['debug', 'trace'].includes(config.log.level)) return {}
-  return {
-    record({ incoming, ...answered }) {
-      const { requestId, method, socketAddress, headers } = incoming
-      const client = addressBucket(socketAddress, headers)
-      logger.debug({ requestId, method, ...answered, client }, 'answered')
-    },
+  metrics: Metrics | undefined,
+): NonNullable<ApiDeps['observe']> {
+  const isLogged = ['debug', 'trace'].includes(config.log.level)
+  return (answered) => {
+    metrics?.observeRequest(answered.route, answered.status, answered.durationMs)
+    if (isLogged) logger.debug(answered, 'answered')
   }
 }
 

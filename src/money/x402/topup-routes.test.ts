@@ -11,6 +11,7 @@ import type { Outcome } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import { testCall } from '#test/test-call.ts'
 import { settlingHarness } from '#test/x402/settling-harness.ts'
 import {
   CALLER,
@@ -73,14 +74,8 @@ function settlingReceiver(engine: Engine) {
       const [route] = topupRoutes({ ...settling, receiver })
       const prepared = route?.prepare({ query: new Map(), path: {}, body: {} })
       assert.ok(prepared !== undefined && !isRefusal(prepared))
-      return prepared.run({
-        requestId: 'r',
-        target: '/',
-        headers: { 'payment-signature': 'read by the receiver' },
-        addressBucket: CALLER.bucket,
-        signal: new AbortController().signal,
-        caller: CALLER,
-      })
+      const headers = { 'payment-signature': 'read by the receiver' }
+      return prepared.run(testCall({ headers, addressBucket: CALLER.bucket }), CALLER)
     },
   }
 }

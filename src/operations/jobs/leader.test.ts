@@ -61,7 +61,9 @@ test('a leader whose connection the server ended leads no more, and may lead aga
     assert.ok(await leader.take())
     await engine.read({
       kind: 'sql',
-      parts: ["select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'"],
+      parts: [
+        "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())",
+      ],
       values: [],
     })
     await assert.rejects(leader.renew(new AbortController().signal), LeadLostError)

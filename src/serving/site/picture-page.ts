@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
+import type { Call, Outgoing } from '#api/http/call.ts'
 import { matchesEtag } from '#api/http/etag.ts'
-import type { Incoming, Outgoing } from '#api/http/exchange.ts'
 import type { Page } from '#api/outside-routes.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { type Clock, MINUTE_MS } from '#lib/time.ts'
@@ -23,7 +23,7 @@ export interface Picture {
 export interface PictureKind {
   readonly path: string
   readonly type: 'image/svg+xml; charset=utf-8' | 'image/png'
-  read(incoming: Incoming): Picture | Refusal
+  read(incoming: Call): Picture | Refusal
   draw(picture: Picture): Promise<string | Buffer>
 }
 
@@ -56,7 +56,7 @@ async function drawn(drawing: Promise<string | Buffer>): Promise<Drawn> {
 
 /** The caller's cache and ours together keep a picture for a minute. */
 function toOutgoing(
-  incoming: Incoming,
+  incoming: Call,
   type: PictureKind['type'],
   { body, etag, leftMs }: Drawn & { readonly leftMs: number },
 ): Outgoing {
@@ -71,7 +71,7 @@ function toOutgoing(
 
 export type Choices = Readonly<Record<string, Pick<Parameter<unknown>, 'in' | 'parse'>>>
 
-export function pictureOf(name: string, choices: Choices, incoming: Incoming): Picture | Refusal {
+export function pictureOf(name: string, choices: Choices, incoming: Call): Picture | Refusal {
   const values = parseParameters(choices, incoming)
   if (isRefusal(values)) return values
   const query = Object.entries(values.effective).map(([key, value]) => [key, String(value)])
@@ -89,7 +89,7 @@ export function parametersOf(
 }
 
 /** The name of a file before its ending. */
-export function nameOf(incoming: Incoming, known: readonly string[]): string | Refusal {
+export function nameOf(incoming: Call, known: readonly string[]): string | Refusal {
   const { file = '' } = incoming.path
   const name = file.endsWith('.svg') ? file.slice(0, -'.svg'.length) : ''
   if (known.includes(name)) return name

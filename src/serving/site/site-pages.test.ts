@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { Type } from 'typebox'
-import type { Incoming } from '#api/http/exchange.ts'
+import type { Call } from '#api/http/call.ts'
 import { cards } from '#chains/kinds/cards.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { sleep } from '#lib/sleep.ts'
@@ -12,6 +12,7 @@ import { askRoutes } from '#route/ask-routes.ts'
 import { type Parameters, parsed } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import { localEcosystemAt, oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { testCall } from '#test/test-call.ts'
 import { testContext } from '#test/test-context.ts'
 import { cardPage } from './cards/card-page.ts'
 import { readChart } from './chart/charts.ts'
@@ -46,7 +47,7 @@ function slowly(of: Route): Route {
     prepare(raw) {
       const prepared = of.prepare(raw)
       if (isRefusal(prepared)) return prepared
-      return { ...prepared, run: (facts) => sleep(5).then(() => prepared.run(facts)) }
+      return { ...prepared, run: (...of) => sleep(5).then(() => prepared.run(...of)) }
     },
   }
 }
@@ -68,14 +69,11 @@ const meta = { chains: [live], notConfigured: [] }
 function incoming(
   file: string,
   query: Readonly<Record<string, string | readonly string[]>> = {},
-): Incoming {
-  return {
-    ...{ requestId: 'r', method: 'GET', headers: {}, socketAddress: '192.0.2.1', body: undefined },
+): Call {
+  return testCall({
     path: { file },
     query: new Map(Object.entries(query).map(([name, value]) => [name, [value].flat()])),
-    signal: new AbortController().signal,
-    isCut: () => false,
-  }
+  })
 }
 
 describe('charts', () => {
@@ -129,12 +127,12 @@ describe('charts', () => {
   const ctx = testContext({ ecosystem: localEcosystemAt({}), clock: () => clock.ms })
   const [charts, badges] = chartPages(ctx, routes)
   assert.ok(charts !== undefined && badges !== undefined)
-  const read = async (page: typeof charts, from: Incoming) => {
+  const read = async (page: typeof charts, from: Call) => {
     const answered = await page.read(from)
     assert.ok('body' in answered, JSON.stringify(answered))
     return answered
   }
-  const svg = async (page: typeof charts, from: Incoming) => String((await read(page, from)).body)
+  const svg = async (page: typeof charts, from: Call) => String((await read(page, from)).body)
 
   test('are drawn once a minute, and no cache keeps them longer', async () => {
     asked = 0
@@ -240,7 +238,7 @@ describe('charts', () => {
 
   test('cards are pictures that every network draws, once a minute each', async () => {
     const ask = askRoutes(routes)
-    const card = cardPage(ctx, ask, new Wallets(ctx, ask, () => 'a'))
+    const card = cardPage(ctx, ask, new Wallets(ctx, ask))
     const { body, headers } = await read(card, incoming('register.png'))
     assert.ok(body instanceof Buffer && headers.includes('image/png'))
     // Width and height of the IHDR chunk (PNG, section 11.2.1).
@@ -286,7 +284,7 @@ describe('pages', () => {
     context.after(() => rm(folder, { recursive: true }))
     const ecosystem = oneTokenEcosystemAt('http://127.0.0.1:1')
     const ctx = testContext({ ecosystem, clock: () => 1_000_000 })
-    const pages = sitePages(ctx, routes, () => '192.0.2.1', folder)
+    const pages = sitePages(ctx, routes, folder)
     const read = async (path: string, values: Readonly<Record<string, string>> = {}) => {
       const page = pages.find((each) => each.path === path)
       assert.ok(page !== undefined, path)

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Incoming, Outgoing } from '#api/http/exchange.ts'
+import type { Call, Outgoing } from '#api/http/call.ts'
 import type { Page } from '#api/outside-routes.ts'
 import type { Context } from '#context.ts'
 import { parseAddress, showAddress } from '#domain/address.ts'
@@ -16,7 +16,7 @@ import { fillShell, type Head, MARK } from './shell.ts'
 import { type Snapshot, sharedSnapshot } from './snapshot.ts'
 import { themeSheet } from './theme.ts'
 import { VersionedText } from './versioned-text.ts'
-import { type AddressBucket, Wallets } from './wallet/wallets.ts'
+import { Wallets } from './wallet/wallets.ts'
 
 /** No inline code, and nothing from another host; styles are set by scripts through the CSSOM only. */
 const POLICY = [
@@ -48,14 +48,13 @@ const SNAPSHOT_SECONDS = 5
 export function sitePages(
   ctx: Context,
   routes: readonly Route[],
-  addressBucket: AddressBucket,
   folder = CONSOLE_FOLDER,
 ): readonly Page[] {
   const { name, publicBaseUrl, colors } = ctx.ecosystem.service
   const ask = askRoutes(routes)
   const snapshot = sharedSnapshot(ctx, ask)
-  const wallets = new Wallets(ctx, ask, addressBucket)
-  const shell = (path: string, headOf: (incoming: Incoming, now: Snapshot) => Head | Refusal) =>
+  const wallets = new Wallets(ctx, ask)
+  const shell = (path: string, headOf: (call: Call, now: Snapshot) => Head | Refusal) =>
     shellPage({ path, folder, snapshot, headOf })
   const headAt = (path: string, title: string, description: string): Head => ({
     service: name,
@@ -159,9 +158,9 @@ interface ShellInput {
   readonly path: string
   readonly folder: string
   snapshot(): Promise<Snapshot>
-  headOf(incoming: Incoming, now: Snapshot): Head | Refusal
+  headOf(incoming: Call, now: Snapshot): Head | Refusal
   /** What only this page carries. */
-  more?(incoming: Incoming): Promise<object | undefined>
+  more?(incoming: Call): Promise<object | undefined>
 }
 
 function shellPage({ path, folder, snapshot, headOf, more }: ShellInput): Page {

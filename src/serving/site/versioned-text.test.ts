@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { testCall } from '#test/test-call.ts'
 import { VersionedText } from './versioned-text.ts'
 
 test('a 304 names no type of a body that it does not carry', async () => {
   const versioned = new VersionedText()
   const source = { of: {}, name: 'page', text: () => 'a page' }
   const ask = (headers: Record<string, string>) =>
-    versioned.answer(
-      {
-        ...{ requestId: 'r', method: 'GET', headers, socketAddress: '192.0.2.1', body: undefined },
-        ...{ path: {}, query: new Map(), signal: new AbortController().signal },
-        isCut: () => false,
-      },
-      source,
-      ['Content-Type', 'text/html', 'Cache-Control', 'private, max-age=60'],
-    )
+    versioned.answer(testCall({ headers }), source, [
+      'Content-Type',
+      'text/html',
+      'Cache-Control',
+      'private, max-age=60',
+    ])
   const first = await ask({})
   assert.ok(first.headers.includes('Content-Type'))
   const again = await ask({ 'if-none-match': first.headers[1] ?? '' })

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { acceptsCoding } from '#api/http/accept.ts'
+import type { Call, Outgoing } from '#api/http/call.ts'
 import { matchesEtag } from '#api/http/etag.ts'
-import type { Incoming, Outgoing } from '#api/http/exchange.ts'
 
 export interface Source {
   /** Made anew when the text changes. */
@@ -24,7 +24,7 @@ export class VersionedText {
   #last: Version | undefined
 
   /** `headers` are copied; ETag, coding and the body are added. */
-  async answer(incoming: Incoming, source: Source, headers: readonly string[]): Promise<Outgoing> {
+  async answer(incoming: Call, source: Source, headers: readonly string[]): Promise<Outgoing> {
     const version = this.#versionOf(source)
     const { etag, text } = version
     const own = ['ETag', etag, ...headers]

@@ -60,7 +60,7 @@ async function installLine(line: string): Promise<string> {
     installPackages(`ponder-${line}`, [`ponder@${line}`, ...BESIDE], overrides)
   const folder = await install({}).catch(() => install(OVERRIDES))
   await rm(join(folder, '.ponder'), { recursive: true, force: true })
-  await mkdir(join(folder, 'src/serving/api'), { recursive: true })
+  await mkdir(join(folder, 'src/api'), { recursive: true })
   const files = {
     schema: 'ponder.schema.ts',
     config: 'ponder.config.ts',

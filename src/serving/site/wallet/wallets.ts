@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Incoming } from '#api/http/exchange.ts'
+import type { Call } from '#api/http/call.ts'
 import type { Context } from '#context.ts'
 import type { Address } from '#domain/address.ts'
 import { type Clock, MINUTE_MS, unixNow } from '#lib/time.ts'
@@ -11,29 +11,23 @@ import { walletFigures } from './wallet-figures.ts'
 
 const KEPT_MAX = 300
 
-/** The counted address of a request. */
-export type AddressBucket = (socketAddress: string, headers: Incoming['headers']) => string
-
 /** Figures of wallets for pages and pictures: free, at most a minute old, and a few per caller. */
 export class Wallets {
   readonly #clock: Clock
   readonly #ask: Ask
-  readonly #addressBucket: AddressBucket
   readonly #opened: OpenedWallets
   readonly #kept: TtlCache<WalletFigures>
 
-  constructor({ clock }: Context, ask: Ask, addressBucket: AddressBucket) {
+  constructor({ clock }: Context, ask: Ask) {
     this.#clock = clock
     this.#ask = ask
-    this.#addressBucket = addressBucket
     this.#opened = new OpenedWallets(clock)
     this.#kept = new TtlCache({ max: KEPT_MAX, ttlMs: MINUTE_MS, clock })
   }
 
   /** Returns undefined if the caller may look, else when it may. */
-  open({ socketAddress, headers }: Incoming, wallet: Address): number | undefined {
-    const caller = this.#addressBucket(socketAddress, headers)
-    const openMs = this.#opened.open(caller, wallet)
+  open({ addressBucket }: Call, wallet: Address): number | undefined {
+    const openMs = this.#opened.open(addressBucket, wallet)
     return openMs && Math.ceil(openMs / 1000)
   }
 
@@ -42,8 +36,8 @@ export class Wallets {
     return this.#kept.get(wallet, () => walletFigures(this.#ask, { wallet, nowUnix }))
   }
 
-  async shown(incoming: Incoming, wallet: Address): Promise<WalletShown> {
-    const openUnix = this.open(incoming, wallet) ?? null
+  async shown(call: Call, wallet: Address): Promise<WalletShown> {
+    const openUnix = this.open(call, wallet) ?? null
     if (openUnix !== null) return { figures: null, openUnix }
     const reading = this.figures(wallet).catch(() => null)
     return { figures: (await isInTime(reading)) ? await reading : null, openUnix }

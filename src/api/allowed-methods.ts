@@ -1,11 +1,7 @@
-import type { HttpEndpoint } from './exchange.ts'
-
-export interface PathIndex {
-  /** Undefined for an unknown path. */
-  allow(path: string): string | undefined
-}
-
-export function indexPaths(endpoints: readonly Pick<HttpEndpoint, 'method' | 'path'>[]): PathIndex {
+/** Finds the methods of a path, as in `Allow`; undefined for an unknown path. */
+export function allowedMethods(
+  endpoints: readonly { readonly method: 'GET' | 'POST'; readonly path: string }[],
+): (path: string) => string | undefined {
   const methods = new Map<string, Set<string>>()
   for (const { method, path } of endpoints) {
     const own = methods.get(path) ?? new Set(['OPTIONS'])
@@ -20,7 +16,7 @@ export function indexPaths(endpoints: readonly Pick<HttpEndpoint, 'method' | 'pa
   }))
   // Literal paths first, as in the router.
   entries.sort((a, b) => Number(b.literal) - Number(a.literal))
-  return { allow: (path) => entries.find((entry) => entry.pattern.test(path))?.allow }
+  return (path) => entries.find((entry) => entry.pattern.test(path))?.allow
 }
 
 function patternOf(path: string): RegExp {

@@ -6,8 +6,8 @@ import {
   MeteringUnavailable,
   type MeterState,
 } from '#accounts/metering/meter/admission.ts'
-import { type ApiDeps, createApi } from '#api/create-api.ts'
-import type { HttpServer } from '#api/http/server.ts'
+import { CallLimiter } from '#api/call-limiter.ts'
+import { type ApiDeps, createApi, type HttpServer } from '#api/server.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { nextMidnight } from '#lib/time.ts'
@@ -43,7 +43,7 @@ export interface Harness {
   limited: boolean
 }
 
-/** Starts a listening server with three routes around the pipeline. */
+/** Starts a listening server with three routes around `metered`. */
 export async function startHarness(more: Partial<ApiDeps> = {}): Promise<Harness> {
   const { state, routes, deps } = harnessParts()
   let requests = 0
@@ -52,6 +52,7 @@ export async function startHarness(more: Partial<ApiDeps> = {}): Promise<Harness
     routes,
     pages: [],
     clock: () => NOON_MS,
+    limiter: new CallLimiter(),
     remembered: new LRUCache({ max: 10, ttl: 1_000 }),
     publicBaseUrl: 'https://api.example',
     outage: () => undefined,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import type { Incoming } from '#api/http/exchange.ts'
+import type { Call } from '#api/http/call.ts'
 import { refuse } from '#domain/refusal.ts'
 import { answer } from '#route/route.ts'
 import {
@@ -9,7 +9,7 @@ import {
   harnessParts,
   PAYMENT_BODY,
   startHarness,
-} from '#test/http/pipeline-harness.ts'
+} from '#test/http/api-harness.ts'
 import { staticPage } from './static-page.ts'
 
 const withKey = { authorization: `Bearer ${GOOD_KEY}` }
@@ -19,7 +19,7 @@ async function bodyOf(response: Response): Promise<Record<string, unknown>> {
   return (await response.json()) as Record<string, unknown>
 }
 
-describe('the pipeline', () => {
+describe('a metered call', () => {
   let world: Harness
   before(async () => {
     world = await startHarness()
@@ -279,7 +279,7 @@ describe('the pipeline', () => {
 
   it('a page that meets an outage is refused as a route is, and the error is reported', async () => {
     const outage = new Error('the store is down')
-    const read = async (incoming: Incoming) => {
+    const read = async (incoming: Call) => {
       throw incoming.path.kind === 'bug' ? new Error('a bug') : outage
     }
     const world = await startHarness({

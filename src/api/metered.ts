@@ -1,0 +1,219 @@
+import { refuseSpending } from '#accounts/keys/spending-caps.ts'
+import { MeteringUnavailable } from '#accounts/metering/meter/admission.ts'
+import type { Call, Outgoing } from '#api/http/call.ts'
+import { matchesEtag } from '#api/http/etag.ts'
+import type { Caller, RateLimitState } from '#domain/caller.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import type { Prepared, Route } from '#route/route.ts'
+import { Slot } from './call-limiter.ts'
+import type { ProvenPayment } from './call-payment.ts'
+import { chargeMinutes } from './charge-minutes.ts'
+import { CUT, refuseFailure } from './failure.ts'
+import type { MeteredDeps } from './metered-deps.ts'
+import { nothingLeft, rateLimitAfterRefusal, rateLimitOf } from './rate-limit-state.ts'
+import { type Ending, etagAt, pushHeaders, SECRET, stampRateLimit, toWire } from './wire.ts'
+
+/** A call on its way, with what the headers of its answer show. */
+interface Way {
+  readonly deps: MeteredDeps
+  readonly route: Route
+  readonly call: Call
+  /** The address until a key is accepted, so that a 401 shows the state of the address. */
+  caller: Caller
+  prepared: Prepared | undefined
+  /** Read for the answer unless known. */
+  rateLimit: RateLimitState | undefined
+  /** What paid for the call. */
+  source: 'quota' | 'prepaid' | undefined
+  /** Proven, but not credited yet. */
+  payment: ProvenPayment | undefined
+  /** Of a payment that this request settled. */
+  paymentHeaders: Readonly<Record<string, string>> | undefined
+}
+
+/**
+ * The way of a call: identify → parse → guard → 304 → 402 of who is exhausted and brings no payment → work →
+ * charge or pay → send. What may fail stands before the charge; after it only the answer is written.
+ */
+export async function metered(deps: MeteredDeps, route: Route, call: Call): Promise<Outgoing> {
+  const way: Way = {
+    deps,
+    route,
+    call,
+    caller: deps.anonymous(call.addressBucket),
+    prepared: undefined,
+    rateLimit: undefined,
+    source: undefined,
+    payment: undefined,
+    paymentHeaders: undefined,
+  }
+  const outgoing = await answer(way).catch((error: unknown) => {
+    if (error instanceof MeteringUnavailable) way.rateLimit = nothingLeft(way.caller, deps.clock())
+    return toWire(way, refuseFailure(deps, error, call.requestId))
+  })
+  if (way.paymentHeaders !== undefined) pushHeaders(outgoing.headers, way.paymentHeaders)
+  if (way.source !== undefined) outgoing.headers.push('X-RateLimit-Source', way.source)
+  stampRateLimit(outgoing.headers, await rateLimitToShow(way, outgoing), deps.clock())
+  return outgoing
+}
+
+async function answer(way: Way): Promise<Outgoing> {
+  const { deps, route, call } = way
+  const identifiedMs = deps.clock()
+  // Refusals before the guard take a token too, so that 401s and 400s are bounded.
+  const unfit = (await identify(way)) ?? (await parse(way))
+  const refused = deps.guard(call.addressBucket, route.guard) ?? unfit
+  if (refused !== undefined) return toWire(way, refused)
+  if (!route.metered) return work(way)
+  const unchanged = await notModified(way)
+  if (unchanged !== undefined) return toWire(way, unchanged)
+  const slot = new Slot(deps.limiter, way.caller.bucket, call)
+  try {
+    const ending = (await slot.take()) ?? (await settleFirst(way, slot))
+    if (ending !== undefined) return toWire(way, ending)
+    const outgoing = await work(way)
+    if (outgoing.status >= 300) return outgoing
+    // Larger answers hold their slot until they are charged, so that few of a caller wait in memory.
+    if (outgoing.body.length <= SMALL_BYTES_MAX) slot.release()
+    const notCharged = await charge(way, identifiedMs)
+    return notCharged === undefined ? chargedByMinute(way, outgoing) : toWire(way, notCharged)
+  } finally {
+    slot.release()
+    if (way.payment !== undefined) await creditAlone(way, way.payment)
+  }
+}
+
+const SMALL_BYTES_MAX = 65_536
+
+async function identify(way: Way): Promise<Refusal | undefined> {
+  const { deps, route, call } = way
+  const { authorization, 'x-api-key': misplaced } = call.headers
+  if (route.open === true || (authorization ?? misplaced) === undefined) return undefined
+  const caller = await deps.identify(call.headers, call.addressBucket)
+  if (isRefusal(caller)) return caller
+  way.caller = caller
+  return undefined
+}
+
+async function parse(way: Way): Promise<Refusal | undefined> {
+  const { route, call } = way
+  for (const [name, values] of call.query)
+    if ([name, ...values].some((text) => SECRET.test(text)))
+      return refuse('invalid_parameter', 'send the key in the Authorization header, not in the URL')
+  const { query, path, body = {} } = call
+  const prepared = route.prepare({ query, path, body })
+  if (isRefusal(prepared)) return prepared
+  way.prepared = prepared
+  return prepared.check(call)
+}
+
+async function notModified(way: Way): Promise<Ending | undefined> {
+  const header = way.call.headers['if-none-match']
+  if (header === undefined) return undefined
+  const revision = await way.route.revision?.()
+  if (revision === undefined) return undefined
+  const etag = etagAt(way, revision)
+  return matchesEtag(header, etag) ? { kind: 'not-modified', etag } : undefined
+}
+
+/** A call that would be refused, or brings a payment, causes no work before that is settled. */
+async function settleFirst(way: Way, slot: Slot): Promise<Ending | undefined> {
+  const { deps, call, caller } = way
+  const carried = await deps.rejectUsedPayment?.(call)
+  if (typeof carried === 'object') return carried
+  if (carried === undefined && !deps.meter.wasRefused(caller)) return undefined
+  const { refused, ...rateLimit } = await deps.meter.rateLimit(caller)
+  if (refused === undefined && carried !== 'credited') return undefined
+  if (refused !== undefined) {
+    way.rateLimit = { ...rateLimit, remaining: 0 }
+    deps.observeAdmission?.(refused.kind)
+    if (refused.kind === 'limited') return refuseSpending(refused.cap)
+  }
+  // Settling takes seconds.
+  slot.release()
+  return (await pay(way)) ?? slot.take()
+}
+
+/** Settles the payment that the request carries; else 402. */
+async function pay(way: Way): Promise<Ending | undefined> {
+  const { deps, call, caller } = way
+  const payment = await deps.settle?.(caller, call)
+  if (payment === undefined) return deps.paymentRequired(caller, call)
+  way.paymentHeaders = payment.headers
+  if (payment.kind === 'unsettled') return payment.ending
+  if (payment.kind === 'proven') way.payment = payment
+  return undefined
+}
+
+/** Also writes the answer, since what cannot be serialized must not be charged. */
+async function work(way: Way): Promise<Outgoing> {
+  const { prepared, call, caller } = way
+  if (prepared === undefined) throw new Error('a route was run before it was parsed')
+  const outcome = await prepared.run(call, caller)
+  if (outcome.kind === 'answer' && outcome.rateLimit !== undefined)
+    way.rateLimit = outcome.rateLimit
+  return toWire(way, outcome)
+}
+
+/** A key may be revoked or restricted while its call waits or works. */
+const IDENTITY_AGE_MAX_MS = 500
+
+/** Charges the call, or settles the payment that it brings and charges then. Undefined once it is charged. */
+async function charge(way: Way, identifiedMs: number): Promise<Ending | undefined> {
+  const { deps, call } = way
+  for (let isPaid = way.payment !== undefined; ; isPaid = true) {
+    if (call.isCut()) return CUT
+    const { payment } = way
+    // A call that a payment of its own pays for is served to a key that was rotated meanwhile.
+    const isOld = Math.abs(deps.clock() - identifiedMs) > IDENTITY_AGE_MAX_MS
+    const refused = isOld && payment === undefined ? await identify(way) : undefined
+    if (refused !== undefined) return refused
+    way.payment = undefined
+    // A payment is credited in the transaction that debits its call.
+    const posted = await payment?.post('credit and call')
+    if (posted?.kind === 'unsettled') {
+      way.paymentHeaders = posted.headers
+      return posted.ending
+    }
+    const admission = posted ?? (await deps.meter.admit(way.caller, () => call.isCut()))
+    way.rateLimit = admission.rateLimit
+    deps.observeAdmission?.(admission.kind === 'admitted' ? admission.source : admission.kind)
+    if (admission.kind === 'admitted') {
+      way.source = admission.source
+      return undefined
+    }
+    way.rateLimit = { ...admission.rateLimit, remaining: 0 }
+    if (admission.kind === 'limited') return refuseSpending(admission.cap)
+    // A credit that only repays a receivable leaves nothing; its payment is not settled twice.
+    if (isPaid) return deps.paymentRequired(way.caller, call)
+    const ending = await pay(way)
+    if (ending !== undefined) return ending
+  }
+}
+
+/** The work failed, but the deposit stands. The job that finishes payments credits it otherwise. */
+async function creditAlone({ deps, call }: Way, payment: ProvenPayment): Promise<void> {
+  try {
+    await payment.post('credit')
+  } catch (error) {
+    deps.report(error, call.requestId)
+  }
+}
+
+function chargedByMinute(way: Way, outgoing: Outgoing): Outgoing {
+  const { deps, call, caller } = way
+  const { stream: open } = outgoing
+  if (open === undefined) return outgoing
+  const identifyAgain = async () =>
+    call.headers.authorization === undefined
+      ? caller
+      : deps.identify(call.headers, call.addressBucket)
+  const stream = chargeMinutes(deps, { call, identify: identifyAgain, open })
+  return { ...outgoing, stream }
+}
+
+async function rateLimitToShow(way: Way, { status }: Outgoing): Promise<RateLimitState> {
+  const { deps, caller, rateLimit } = way
+  if (rateLimit !== undefined) return rateLimit
+  return status === 429 ? rateLimitAfterRefusal(deps, caller) : rateLimitOf(deps, caller)
+}

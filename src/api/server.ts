@@ -1,0 +1,322 @@
+import { randomBytes } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
+import { HttpCall, type HttpQuery, NO_QUERY, type Outgoing, parseQuery } from '#api/http/call.ts'
+import { JSON_BODY_TYPE, readJsonBodies } from '#api/http/json-body.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Route } from '#route/route.ts'
+import { allowedMethods } from './allowed-methods.ts'
+import { CONSTANT_HEADERS } from './constant-headers.ts'
+import { answerMcp } from './mcp/answer-mcp.ts'
+import type { McpFacts } from './mcp/mcp-deps.ts'
+import { metered } from './metered.ts'
+import type { MeteredDeps } from './metered-deps.ts'
+import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
+
+export interface ApiDeps extends MeteredDeps {
+  /** The counted address: one IPv4 or one IPv6 /64. */
+  addressBucket(socketAddress: string, headers: FastifyRequest['headers']): string
+  readonly routes: readonly Route[]
+  readonly pages: readonly Page[]
+  /** Routes whose parts this service lacks: refused and undocumented. */
+  readonly unconfigured?: readonly UnconfiguredRoute[]
+  readonly mcp?: McpFacts
+  newRequestId?(): string
+  readonly stillMs?: number
+  /** Told of every answer. */
+  observe?(answered: Answered): void
+}
+
+export interface UnconfiguredRoute {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly refusal: Refusal
+}
+
+export interface Answered {
+  readonly requestId: string
+  readonly method: string
+  /** The counted address. */
+  readonly client: string
+  /** Undefined: no endpoint answered. */
+  readonly route: string | undefined
+  readonly status: number
+  readonly durationMs: number
+}
+
+export interface HttpServer {
+  /** Returns the port. */
+  listen(input: { readonly host: string; readonly port: number }): Promise<number>
+  /** Makes each answer end its connection; new connections are still accepted. */
+  drain(): void
+  stop(): Promise<void>
+}
+
+export const BODY_BYTES_MAX = 8_192
+
+/** Exceeds our own limits, so that our parsers explain wrong lengths. */
+const PATH_PARAMETER_MAX = 512
+
+/** Limits slow senders (Slowloris); Node's check every 30 s would undo them. */
+const HEADERS_TIMEOUT_MS = 10_000
+const REQUEST_TIMEOUT_MS = 15_000
+const CHECK_INTERVAL_MS = 5_000
+
+/** Longer than clients pause, short enough to free idle sockets. */
+const IDLE_MS = 10_000
+
+/** Without a byte in either direction. */
+const STILL_MS = 60_000
+
+/** At some 10 KB each they fit into the process. */
+const CONNECTIONS_MAX = 10_000
+
+/** A connection beyond the backlog, 511 in Node, loses a second until its next SYN. */
+const BACKLOG = 4_096
+
+/** The grace at shutdown for unfinished requests and unread answers. */
+const STOP_MS = 20_000
+
+export function createApi(deps: ApiDeps): HttpServer {
+  const stopping = new AbortController()
+  const newRequestId = deps.newRequestId ?? requestIds()
+  let isDraining = false
+  const app = Fastify({
+    bodyLimit: BODY_BYTES_MAX,
+    exposeHeadRoutes: false,
+    // Open connections are answered while stopping.
+    return503OnClosing: false,
+    keepAliveTimeout: IDLE_MS,
+    connectionTimeout: deps.stillMs ?? STILL_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_INTERVAL_MS,
+      joinDuplicateHeaders: true,
+      // Node's own 400 lacks our headers.
+      requireHostHeader: false,
+    },
+    genReqId: newRequestId,
+    routerOptions: {
+      // Read only by `HttpCall`, as a Map.
+      querystringParser: parseQuery as (text: string) => HttpQuery & Record<string, never>,
+      maxParamLength: PATH_PARAMETER_MAX,
+    },
+    frameworkErrors: (_error, request, reply) => void unmatched(request, reply),
+    clientErrorHandler: (error, socket) => void refuseMalformed(error, socket),
+  })
+  app.server.maxConnections = CONNECTIONS_MAX
+  readJsonBodies(app)
+
+  const callOf = (request: FastifyRequest) => {
+    const bucket = deps.addressBucket(request.socket.remoteAddress ?? '', request.headers)
+    return new HttpCall(request, bucket, stopping.signal)
+  }
+  /** The only writer of answers. */
+  const send = (call: HttpCall, reply: FastifyReply, outgoing: Outgoing, route?: string) => {
+    const { requestId, method, addressBucket: client } = call
+    const { status, headers, body, stream } = outgoing
+    reply.code(status)
+    for (const pairs of [headers, CONSTANT_HEADERS])
+      for (let index = 0; index < pairs.length; index += 2)
+        reply.header(pairs[index] ?? '', pairs[index + 1] ?? '')
+    reply.header('X-Request-Id', requestId)
+    if (isDraining) reply.header('Connection', 'close')
+    deps.observe?.({ requestId, method, client, route, status, durationMs: reply.elapsedTime })
+    if (stream !== undefined && method !== 'HEAD') return reply.send(readableOf(stream, call))
+    return reply.send(status === 204 || status === 304 ? undefined : body)
+  }
+  const refuseHere = async (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) => {
+    const call = callOf(request)
+    return send(call, reply, await deny(deps, call, refusal))
+  }
+  const endpoints = endpointsOf(deps)
+  const allowOf = allowedMethods(endpoints)
+  const unmatched = async (request: FastifyRequest, reply: FastifyReply) => {
+    const path = pathOf(request.url)
+    const allow = isCanonical(path) ? allowOf(path) : undefined
+    if (request.method !== 'OPTIONS' || allow === undefined)
+      return refuseHere(request, reply, refuseUnmatched(request.method, allow))
+    const call = callOf(request)
+    return send(call, reply, await preflight(deps, call, allow))
+  }
+  /** HTTP that Node cannot parse; what an earlier request of the connection is answered is not broken into. */
+  const refuseMalformed = async (error: NodeJS.ErrnoException, socket: Socket) => {
+    const bucket = deps.addressBucket(socket.remoteAddress ?? '', {})
+    const call = {
+      requestId: newRequestId(),
+      method: '',
+      headers: {},
+      addressBucket: bucket,
+      target: '',
+    }
+    const unheard = { path: {}, query: NO_QUERY, body: undefined, signal: stopping.signal }
+    const refusal = refuseUnparsed(error.code)
+    const outgoing = await deny(deps, { ...call, ...unheard, isCut: () => false }, refusal)
+    const { status, headers, body } = outgoing
+    const last = ['X-Request-Id', call.requestId, 'Content-Length', String(Buffer.byteLength(body))]
+    const pairs = [...headers, ...CONSTANT_HEADERS, ...last, 'Connection', 'close']
+    const lines = pairs.map((each, index) => (index % 2 === 0 ? `${each}: ` : `${each}\r\n`))
+    if (!socket.writable || isAnswering(socket)) return void socket.destroy()
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  }
+
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404 || !isCanonical(pathOf(request.url))) return unmatched(request, reply)
+    const refusal = unfit(request)
+    // Its body is not read.
+    if (refusal !== undefined)
+      return refuseHere(request, reply.header('Connection', 'close'), refusal)
+    // Some clients send a type without a body.
+    if (!hasBody(request.headers)) delete request.headers['content-type']
+  })
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    const refusal = refusalOf(error)
+    // One of them may be what failed.
+    for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name)
+    if (refusal.code === 'internal_error') deps.report(error, request.id)
+    return refuseHere(request, reply, refusal)
+  })
+  for (const { method, path, respond } of endpoints)
+    app.route({
+      method: method === 'GET' ? ['GET', 'HEAD'] : 'POST',
+      url: path.replace(/\{([^}]+)\}/g, ':$1'),
+      handler: async (request, reply) => {
+        const call = callOf(request)
+        return send(call, reply, await respond(call), path)
+      },
+    })
+  return {
+    async listen(input) {
+      await app.listen({ ...input, backlog: BACKLOG })
+      return (app.server.address() as AddressInfo).port
+    },
+    drain() {
+      isDraining = true
+    },
+    async stop() {
+      stopping.abort()
+      const late = setTimeout(() => app.server.closeAllConnections(), STOP_MS)
+      await app.close()
+      clearTimeout(late)
+    },
+  }
+}
+
+interface Endpoint {
+  readonly method: 'GET' | 'POST'
+  /** OpenAPI form: `/api/dividends/{address}`. GET also answers HEAD. */
+  readonly path: string
+  respond(call: HttpCall): Promise<Outgoing>
+}
+
+function endpointsOf(deps: ApiDeps): readonly Endpoint[] {
+  const { routes, pages, unconfigured = [], mcp: facts } = deps
+  const endpoints: Endpoint[] = []
+  for (const route of routes)
+    endpoints.push({ ...placeOf(route), respond: (call) => metered(deps, route, call) })
+  for (const page of pages)
+    endpoints.push({
+      method: 'GET',
+      path: page.path,
+      respond: (call) => answerPage(deps, page, call),
+    })
+  for (const route of unconfigured)
+    endpoints.push({ ...placeOf(route), respond: (call) => deny(deps, call, route.refusal) })
+  if (facts !== undefined) {
+    const page: Page = { path: '/mcp', read: (call) => answerMcp({ ...deps, facts }, call) }
+    endpoints.push({
+      method: 'POST',
+      path: '/mcp',
+      respond: (call) => answerPage(deps, page, call),
+    })
+  }
+  return endpoints
+}
+
+function placeOf({ method, path }: Pick<Route, 'method' | 'path'>) {
+  return { method, path }
+}
+
+/** Random per process, plus a counter. */
+function requestIds(): () => string {
+  const prefix = randomBytes(4).toString('hex')
+  let count = 0
+  return () => {
+    count += 1
+    return `${prefix}-${count.toString(36)}`
+  }
+}
+
+/** Reads origin-form or absolute-form (RFC 9112, 3.2.2). */
+function pathOf(target: string): string {
+  const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
+  const end = path.indexOf('?')
+  return end === -1 ? path : path.slice(0, end)
+}
+
+/** Our paths need no escapes: an escape, fragment or segment parameter is an alias attempt. */
+function isCanonical(path: string): boolean {
+  return /^\/[!-~]*$/.test(path) && !/[%#;\\]/.test(path)
+}
+
+function refuseUnmatched(method: string, allow: string | undefined): Refusal {
+  if (allow === undefined)
+    return refuse('not_found', 'there is nothing at this path; the documentation is at /scalar/v1')
+  if (allow.split(', ').includes(method))
+    return refuse(
+      'invalid_parameter',
+      `a parameter in the path may have at most ${PATH_PARAMETER_MAX} characters`,
+    )
+  return refuse('method_not_allowed', `this path supports only ${allow}`, {
+    headers: { Allow: allow },
+  })
+}
+
+/** Judges headers before a body is read. An empty body without a length, as HTTP/2 proxies send, is none. */
+function unfit({ raw: { headers, httpVersion, method } }: FastifyRequest): Refusal | undefined {
+  const { host } = headers
+  // RFC 9112, 3.2; Node joins several with a comma.
+  if (host === undefined ? httpVersion !== '1.0' : /[,\s]/.test(host))
+    return refuse('invalid_parameter', 'the Host header must name one host')
+  if (method !== 'POST' && (headers['content-length'] ?? '0') !== '0')
+    return refuse('invalid_body', `${method} takes no body`)
+  if (method !== 'POST' || !hasBody(headers)) return undefined
+  if (headers['content-encoding'] !== undefined)
+    return refuse('unsupported_media_type', 'send the body without Content-Encoding')
+  if (!JSON_BODY_TYPE.test(headers['content-type'] ?? ''))
+    return refuse('unsupported_media_type', 'send the body as application/json in UTF-8')
+  return undefined
+}
+
+function hasBody(headers: FastifyRequest['headers']): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+}
+
+function refusalOf({ code, statusCode }: FastifyError): Refusal {
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return refuse('payload_too_large', `the body may have at most ${BODY_BYTES_MAX} bytes`)
+  if (statusCode === 400)
+    return refuse('invalid_body', 'the length of the body differs from Content-Length')
+  return refuse('internal_error', 'internal error; quote the X-Request-Id to support')
+}
+
+function refuseUnparsed(code: string | undefined): Refusal {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return refuse('payload_too_large', 'the request line and headers are too long')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return refuse('invalid_parameter', 'the request came too slowly')
+  return refuse('invalid_parameter', 'not a well-formed HTTP/1.1 request')
+}
+
+/** As Node itself asks before it writes its own 400. */
+function isAnswering(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
+  return socket._httpMessage !== undefined && socket._httpMessage !== null
+}
+
+/** The signal of a call ends it when the client leaves or the server stops. */
+function readableOf(stream: NonNullable<Outgoing['stream']>, call: HttpCall): Readable {
+  return Readable.from(stream(call.signal), { objectMode: false })
+}
