@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { filePartsOf, readStatus } from '#chains/datasets/file-parts.ts'
+import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { mayLead } from '#chains/indexer/indexed-config/may-lead.ts'
 import { readHoldings, readTiers } from '#chains/statistics/holdings.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { auditRegister } from '#operations/audit/audit-register.ts'
-import { readReadiness } from '#operations/health/read-readiness.ts'
 import { Leader } from '#operations/jobs/leader.ts'
 import { sql } from '#store/sql.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
@@ -21,6 +20,7 @@ import {
 } from './changed-file-harness.ts'
 import { openSource, startIndexer } from './indexed-ecosystem.ts'
 import { startPostgres } from './postgres.ts'
+import { readinessOf } from './readiness-harness.ts'
 import { dataRoutesOf, readRoute, refusalOf } from './route-reader.ts'
 import { advanceAll } from './stepped-index.ts'
 
@@ -84,13 +84,7 @@ onEach('a server whose file differs from the register is not ready and names the
     const register = store.engine
     await indexAll(register, at())
     const ecosystem = at(withoutEthereum)
-    const { ready, parts } = await readReadiness({
-      ...{ register, ecosystem, clock: Date.now, indexing: () => [] },
-      accountsState: async () => 'ok',
-      jobs: [],
-      leading: { index: false, jobs: new Map() },
-      recentStatus: () => register.snapshot((reads) => readStatus({ ecosystem }, reads)),
-    })
+    const { ready, parts } = await readinessOf(register, ecosystem)
     assert.equal(ready, false)
     assert.match(parts['ecosystem file'] ?? '', /chains\[1\] removed.*start an index with this one/)
   }),

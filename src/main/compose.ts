@@ -1,7 +1,6 @@
 import { CallCounts } from '#api/call-counts.ts'
 import type { Readiness } from '#api/health-routes.ts'
 import { createMetrics } from '#api/metrics.ts'
-import { answersOf } from '#chains/datasets/answer-cache.ts'
 import type { Context } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { type Clock, nextMidnight, unixNow } from '#lib/time.ts'
@@ -52,24 +51,22 @@ export async function compose(
   })
   // Other processes change keys.
   accounts.listen?.('sexton_keys', metering.keyChanged)
-  const health = {
-    ...{ ecosystem, register: ctx.register, clock, indexing },
+  const work = {
+    indexing,
     jobs: wantedJobs(ctx),
     leading,
-    recentStatus: async () => (await answersOf(ctx).state())?.status,
     accountsState: watchAccounts({
       engine: accounts,
       migrations: accountsMigrations,
       clock,
     }),
   }
-  const readiness = () => readReadiness(health)
+  const readiness = () => readReadiness(ctx, work)
   // It is free, and costs as much as many calls.
   const shown = new TtlCache<Readiness>({ max: 1, ttlMs: 1_000, clock })
   const gauges = () =>
-    gaugesOf({
-      ...health,
-      stores: ctx,
+    gaugesOf(ctx, {
+      ...work,
       readiness,
       waitingCalls: () => metering.meter.waiting(),
       settling: x402 && gaugedSettling(ctx, x402),

@@ -17,7 +17,7 @@ export const budget: Readonly<Record<string, number>> = {
   lib: 349,
   main: 2288,
   money: 6236,
-  operations: 5165,
+  operations: 5128,
   route: 419,
   serving: 4320,
   store: 2510,

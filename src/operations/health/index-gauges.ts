@@ -1,25 +1,16 @@
 import type { GaugeReading } from '#api/metrics.ts'
 import type { EndpointStatus } from '#chains/chain/chain-source.ts'
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { answersOf } from '#chains/datasets/answer-cache.ts'
 import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { readStalls } from '#chains/indexer/stalled-chains.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
-import { type Clock, unixNow } from '#lib/time.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Context } from '#context.ts'
+import { unixNow } from '#lib/time.ts'
 import type { IndexProgress } from './index-progress.ts'
 
-export interface IndexGaugeDeps {
-  readonly ecosystem: Ecosystem
-  readonly register: Engine
-  readonly clock: Clock
-  recentStatus(): Promise<IndexStatus | undefined>
-  indexing(): readonly IndexProgress[]
-}
-
-type Indexing = Pick<IndexGaugeDeps, 'indexing'>
-
-export function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
-  const { clock, ecosystem, register, recentStatus } = deps
+export function registerGauges(ctx: Context): readonly GaugeReading[] {
+  const { clock, ecosystem, register } = ctx
+  const recentStatus = async () => (await answersOf(ctx).state())?.status
   return [
     {
       name: 'sexton_chain_lag_seconds',
@@ -59,7 +50,7 @@ export function registerGauges(deps: IndexGaugeDeps): readonly GaugeReading[] {
 export function anomalyGauge({
   ecosystem,
   register,
-}: Pick<IndexGaugeDeps, 'ecosystem' | 'register'>): GaugeReading {
+}: Pick<Context, 'ecosystem' | 'register'>): GaugeReading {
   return {
     name: 'sexton_unreadable_logs',
     help: 'Logs that could not be decoded, by chain and mapping',
@@ -80,7 +71,7 @@ function ofChains(
   return Object.fromEntries((index?.chains ?? []).map((each) => [each.chain.name, read(each)]))
 }
 
-export function endpointGauges({ indexing }: Indexing): readonly GaugeReading[] {
+export function endpointGauges(indexing: () => readonly IndexProgress[]): readonly GaugeReading[] {
   const gauge = (name: string, help: string, pick: (each: EndpointStatus) => number) => ({
     name: `sexton_endpoint_${name}`,
     help: `${help}, by chain and host`,

@@ -9,13 +9,13 @@ export interface Leading {
   readonly jobs: JobRuns
 }
 
-export interface JobGaugeDeps {
+export interface LedJobs {
   readonly jobs: readonly Job[]
   readonly leading: Leading
 }
 
 /** Gauges of the jobs that this process runs while it leads. */
-export function jobGauges({ jobs, leading }: JobGaugeDeps): readonly GaugeReading[] {
+export function jobGauges({ jobs, leading }: LedJobs): readonly GaugeReading[] {
   return [
     {
       name: 'sexton_leads',
@@ -34,7 +34,7 @@ export function jobGauges({ jobs, leading }: JobGaugeDeps): readonly GaugeReadin
 }
 
 /** Describes jobs by name, for `/readyz`. */
-export function describeJobs({ jobs, leading }: JobGaugeDeps): Readonly<Record<string, string>> {
+export function describeJobs({ jobs, leading }: LedJobs): Readonly<Record<string, string>> {
   const states = readJobStates(jobs, leading.jobs)
   return Object.fromEntries(states.map((state) => [`job ${state.name}`, describeJob(state)]))
 }

@@ -1,17 +1,12 @@
 import { type LedgerSums, sumLedger } from '#accounts/ledger/sum-ledger.ts'
 import type { GaugeReading } from '#api/metrics.ts'
-import type { Clock } from '#lib/time.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Context } from '#context.ts'
 
 /** The sums read every posting, so scrapes share a result. */
 const FRESH_MS = 300_000
 
 /** A scrape never waits: it shows the last finished sums and starts the next. */
-export function ledgerGauges(deps: {
-  readonly engine: Pick<Engine, 'read'>
-  readonly clock: Clock
-}): readonly GaugeReading[] {
-  const { engine, clock } = deps
+export function ledgerGauges({ accounts, clock }: Context): readonly GaugeReading[] {
   let known: { readonly sums: LedgerSums; readonly atMs: number } | undefined
   let isSumming = false
   const refresh = async () => {
@@ -20,7 +15,7 @@ export function ledgerGauges(deps: {
     isSumming = true
     try {
       const atMs = clock()
-      known = { sums: await sumLedger(engine), atMs }
+      known = { sums: await sumLedger(accounts), atMs }
     } catch {
     } finally {
       isSumming = false

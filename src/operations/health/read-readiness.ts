@@ -1,4 +1,5 @@
 import type { Readiness } from '#api/health-routes.ts'
+import { answersOf } from '#chains/datasets/answer-cache.ts'
 import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
 import { areHoldersKnown, nameUnknown, reindexingOf } from '#chains/datasets/meta.ts'
 import { latestPrice } from '#chains/datasets/prices/price-book.ts'
@@ -16,39 +17,42 @@ import {
   isIncomplete,
 } from '#chains/indexer/status.ts'
 import { type ImpossibleBurns, impossibleBurns } from '#chains/statistics/impossible-burns.ts'
+import type { Context } from '#context.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { toIso, unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import type { IndexGaugeDeps } from './index-gauges.ts'
-import { barOf } from './index-progress.ts'
-import { describeJobs, type JobGaugeDeps } from './job-gauges.ts'
+import { barOf, type IndexProgress } from './index-progress.ts'
+import { describeJobs, type LedJobs } from './job-gauges.ts'
 import { stateOfRegister } from './store-state.ts'
 
-export interface ReadinessDeps extends IndexGaugeDeps, JobGaugeDeps {
+/** What this process does besides answering. */
+export interface ProcessWork extends LedJobs {
+  indexing(): readonly IndexProgress[]
   accountsState(): Promise<string>
 }
 
 type Parts = Readonly<Record<string, string>>
 
 /** What `/readyz` shows, in this order. */
-const CHECKS: readonly ((deps: ReadinessDeps, seen: Seen) => Parts | Promise<Parts>)[] = [
-  (_deps, { anomalies }) => describeLogs(anomalies),
-  (_deps, { burns }) =>
+const CHECKS: readonly ((ctx: Context, seen: Seen) => Parts | Promise<Parts>)[] = [
+  (_ctx, { anomalies }) => describeLogs(anomalies),
+  (_ctx, { burns }) =>
     Object.fromEntries(burns.map(({ token, detail }) => [`burns ${token}`, `WRONG: ${detail}`])),
   describeChains,
   describeDeposits,
-  describePace,
-  describeNodes,
+  (_ctx, { work }) => describePace(work),
+  (_ctx, { work }) => describeNodes(work),
   describeUnknown,
   describePrices,
   describeRereading,
-  (_deps, { otherParts }) => describeFile(otherParts),
-  describeJobs,
-  (_deps, { register, accounts }) => ({ register, accounts }),
+  (_ctx, { otherParts }) => describeFile(otherParts),
+  (_ctx, { work }) => describeJobs(work),
+  (_ctx, { register, accounts }) => ({ register, accounts }),
 ]
 
 /** What several checks look at. */
 interface Seen extends Findings {
+  readonly work: ProcessWork
   readonly register: string
   readonly accounts: string
   readonly index: IndexStatus | undefined
@@ -58,10 +62,14 @@ interface Seen extends Findings {
   readonly otherParts: readonly string[]
 }
 
-export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
-  const { ecosystem, register } = deps
-  const index = await deps.recentStatus().catch(() => undefined)
+export async function readReadiness(ctx: Context, work: ProcessWork): Promise<Readiness> {
+  const { ecosystem, register } = ctx
+  const state = await answersOf(ctx)
+    .state()
+    .catch(() => undefined)
+  const index = state?.status
   const seen: Seen = {
+    work,
     register: await stateOfRegister(register),
     index,
     ...(await register
@@ -69,10 +77,10 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
       .catch(() => NO_FINDINGS)),
     stalls: await register.snapshot(readStalls).catch(() => new Map<number, Stall>()),
     otherParts: index?.otherParts.flatMap(({ fields }) => fields) ?? [],
-    accounts: await deps.accountsState(),
+    accounts: await work.accountsState(),
   }
   const parts: Record<string, string> = {}
-  for (const check of CHECKS) Object.assign(parts, await check(deps, seen))
+  for (const check of CHECKS) Object.assign(parts, await check(ctx, seen))
   const isRight =
     seen.burns.length === 0 && !ecosystem.chains.some(({ id }) => isUnusable(seen.stalls.get(id)))
   const isIndexed = index !== undefined && seen.otherParts.length === 0
@@ -80,7 +88,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   return { ready, parts }
 }
 
-function describeChains({ ecosystem, clock }: ReadinessDeps, seen: Seen): Parts {
+function describeChains({ ecosystem, clock }: Context, seen: Seen): Parts {
   const { register, index, stalls } = seen
   const lines = ecosystem.chains.flatMap(({ id, name }) => {
     const status = index?.chains.find((each) => each.chain.id === id)
@@ -91,7 +99,7 @@ function describeChains({ ecosystem, clock }: ReadinessDeps, seen: Seen): Parts 
   return Object.fromEntries(lines)
 }
 
-async function describeDeposits({ ecosystem, register }: ReadinessDeps): Promise<Parts> {
+async function describeDeposits({ ecosystem, register }: Context): Promise<Parts> {
   const chain = ecosystem.payment?.chain
   if (chain === undefined) return {}
   const found = await register
@@ -102,12 +110,12 @@ async function describeDeposits({ ecosystem, register }: ReadinessDeps): Promise
   return { [`payments ${chain.name}`]: `${count} deposits waiting for a proof: ${reason}` }
 }
 
-function describePace({ indexing }: ReadinessDeps): Parts {
+function describePace({ indexing }: ProcessWork): Parts {
   const reading = indexing().filter(({ history }) => history !== null)
   return Object.fromEntries(reading.map((each) => [`pace ${each.chain}`, barOf(each).detail]))
 }
 
-function describeUnknown({ ecosystem }: ReadinessDeps, { index }: Seen): Parts {
+function describeUnknown({ ecosystem }: Context, { index }: Seen): Parts {
   const found = index === undefined ? [] : nameUnknown(index, ecosystem.tokens)
   return Object.fromEntries(
     found.flatMap(({ token, dataset, chain, reason, detail }) =>
@@ -118,7 +126,7 @@ function describeUnknown({ ecosystem }: ReadinessDeps, { index }: Seen): Parts {
   )
 }
 
-function describeRereading(_deps: ReadinessDeps, { index }: Seen): Parts {
+function describeRereading(_ctx: Context, { index }: Seen): Parts {
   const found = index === undefined ? [] : reindexingOf(index)
   return Object.fromEntries(
     found.map(({ chain, dataset, fromBlock, toBlock }) => [
@@ -146,7 +154,7 @@ function describeLogs(anomalies: readonly MappingAnomalies[]): Parts {
 }
 
 /** Shows the nodes of this process's index. */
-function describeNodes({ indexing }: IndexGaugeDeps): Parts {
+function describeNodes({ indexing }: ProcessWork): Parts {
   return Object.fromEntries(
     indexing().flatMap(({ chain, endpoints }) =>
       endpoints.map(({ host, state, reason }) => [
@@ -158,10 +166,7 @@ function describeNodes({ indexing }: IndexGaugeDeps): Parts {
 }
 
 /** Tokens whose price is unknown although the file has a source for it. */
-async function describePrices(
-  { register, ecosystem }: ReadinessDeps,
-  { index }: Seen,
-): Promise<Parts> {
+async function describePrices({ register, ecosystem }: Context, { index }: Seen): Promise<Parts> {
   if (index === undefined) return {}
   const priced = ecosystem.tokens.filter((token) => token.prices.length > 0)
   const found = await register

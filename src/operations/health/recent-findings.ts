@@ -1,9 +1,7 @@
 import type { MetaDeps } from '#api/meta-route.ts'
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
+import type { Context } from '#context.ts'
 import { sleep } from '#lib/sleep.ts'
-import type { Clock } from '#lib/time.ts'
-import type { Connection, Engine } from '#store/engine.ts'
 
 type Findings = Awaited<ReturnType<MetaDeps['findings']>>
 
@@ -14,26 +12,18 @@ const FRESH_MS = 5_000
 const WAIT_MS = 100
 
 /** Keeps the last ones while the register is unavailable. */
-export function makeRecentFindings(deps: {
-  readonly register: Engine
-  readonly ecosystem: Ecosystem
-  readonly clock: Clock
-}): MetaDeps['findings'] {
+export function makeRecentFindings({ register, ecosystem, clock }: Context): MetaDeps['findings'] {
   let known: Findings = { anomalies: [] }
   let readAtMs = Number.NEGATIVE_INFINITY
   return async () => {
-    if (Math.abs(deps.clock() - readAtMs) < FRESH_MS) return known
-    readAtMs = deps.clock()
-    const reading = deps.register
-      .snapshot((reads) => readFindings(reads, deps.ecosystem))
-      .then((found) => {
-        known = found
+    if (Math.abs(clock() - readAtMs) < FRESH_MS) return known
+    readAtMs = clock()
+    const reading = register
+      .snapshot((reads) => readMappingAnomalies(reads, ecosystem))
+      .then((anomalies) => {
+        known = { anomalies }
       })
     await Promise.race([reading.catch(() => undefined), sleep(WAIT_MS)])
     return known
   }
-}
-
-async function readFindings(connection: Connection, ecosystem: Ecosystem): Promise<Findings> {
-  return { anomalies: await readMappingAnomalies(connection, ecosystem) }
 }
