@@ -349,9 +349,9 @@ async function inWorld(
 function breakable(engine: Engine, store: World['store']): Engine {
   return {
     ...engine,
-    async write(work, onCommitted) {
+    async write(work) {
       if (store.isDown) throw new StoreError('down')
-      if (!store.isLost) return engine.write(work, onCommitted)
+      if (!store.isLost) return engine.write(work)
       await engine.write(work)
       throw new StoreError('the connection is lost at the commit')
     },

@@ -37,7 +37,8 @@ export async function compose(
   const { ecosystem, accounts, config, clock } = ctx
   const facts = serviceFactsOf(ecosystem, { version: VERSION, nowUnix: unixNow(clock) })
   const counts = config.metrics && new CallCounts()
-  const metering = openMetering(ctx, counts)
+  const metering = openMetering(ctx)
+  if (counts !== undefined) metering.meter.onCommit = (seconds) => counts.addCommit(seconds)
   const money = openMoney(ctx, { metering, gate: facts.gate })
   const x402 = money?.x402
   const routes = routesOf(ctx, {

@@ -6,28 +6,27 @@ import {
   createMetering,
   type Metering,
 } from '#accounts/metering/create-metering.ts'
-import type { CallCounts } from '#api/call-counts.ts'
+import { meterOf } from '#accounts/metering/meter/meter.ts'
 import { readHoldings, readShares, readTiers } from '#chains/statistics/holdings.ts'
 import type { GuardSetting } from '#config.ts'
-import { type Context, reportError } from '#context.ts'
+import type { Context } from '#context.ts'
 import type { Address } from '#domain/address.ts'
 import { watchKeys } from './revoked-keys.ts'
 
 /** Who calls and what is charged, with what the routes of keys and usage need. */
 export type OpenMetering = Metering & CallerRoutesDeps
 
-export function openMetering(ctx: Context, counts: CallCounts | undefined): OpenMetering {
+export function openMetering(ctx: Context): OpenMetering {
   const { ecosystem, config, clock, logger } = ctx
   const { guard } = config
   const deps = {
     engine: ctx.accounts,
-    admissions: ctx.admissions,
+    meter: meterOf(ctx),
     clock,
     randomBytes,
     serviceName: ecosystem.service.name,
     keyPrefix: ecosystem.service.keyPrefix,
     quotas: ecosystem.quotas,
-    pricePerCall: ecosystem.pricePerCall,
     gate: gateOf(ctx),
     paymentChainId: ecosystem.payment?.chain.id ?? null,
     shares: (wallet: Address) => readShares(ctx, wallet),
@@ -41,12 +40,8 @@ export function openMetering(ctx: Context, counts: CallCounts | undefined): Open
       webhook: WEBHOOK_LIMIT,
     },
     onKeyChange: watchKeys(ctx),
-    report: (error: unknown) => reportError(ctx, error),
     warn: (message: string) => logger.warn(message),
-    ...(counts !== undefined && {
-      onCommit: (seconds: number) => counts.addCommit(seconds),
-    }),
-  } satisfies CreateMeteringDeps & Omit<CallerRoutesDeps, 'meter' | 'callers'>
+  } satisfies CreateMeteringDeps & Omit<CallerRoutesDeps, 'callers'>
   return { ...deps, ...createMetering(deps) }
 }
 

@@ -37,12 +37,8 @@ export interface Engine {
   read(statement: Sql): Promise<readonly Row[]>
   /** Sees one state. */
   snapshot<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /**
-   * Commits atomically, and durably when it resolves. `onCommitted` runs once later writes see it, possibly
-   * before it is durable: work may go on, but no result may leave. A failure after it does not undo
-   * the commit.
-   */
-  write<T>(work: (connection: Connection) => Promise<T>, onCommitted?: () => void): Promise<T>
+  /** Commits atomically, and durably when it resolves. A failure may leave a commit that stands. */
+  write<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /** Has no statement timeout, such as for removing a chain. */
   writeWithoutTimeout<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /** Runs migrations in order. */

@@ -18,6 +18,8 @@ import {
   type Metering,
 } from '#accounts/metering/create-metering.ts'
 import type { Admission } from '#accounts/metering/meter/admission.ts'
+import { meterOf } from '#accounts/metering/meter/meter.ts'
+import type { Context } from '#context.ts'
 import type { Address } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { DEFAULT_QUOTAS } from '#domain/tier.ts'
@@ -26,6 +28,7 @@ import type { Outcome, RequestHeaders, Route } from '#route/route.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { firstSchema } from '#store/migrate.ts'
 import type { EngineTest, OpenStore } from '#test/store/each-engine.ts'
+import { testContext } from '#test/test-context.ts'
 import { testCall } from '../test-call.ts'
 
 export const HARNESS_MIGRATIONS = firstSchema('accounts', [...ledgerTables, ...callerTables])
@@ -142,10 +145,7 @@ export async function assertSound(engine: Engine): Promise<void> {
 /** Each draws numbers of its own, as processes do. */
 let harnesses = 0
 
-export function createHarness(
-  engine: Engine,
-  more: Pick<CreateMeteringDeps, 'report'> = {},
-): Harness {
+export function createHarness(engine: Engine, more: Partial<Context> = {}): Harness {
   harnesses += 1
   const own = harnesses
   const now = { ms: START_MS }
@@ -169,8 +169,7 @@ export function createHarness(
     onKeyChange: (change: KeyChange) => changes.push(change),
     shares: async () => harness.shares,
     paymentChainId: CHAIN_ID,
-    pricePerCall: 100n,
-    ...more,
+    meter: meterOf(testContext({ accounts: engine, clock: () => now.ms, ...more })),
     guardLimits: { general: WIDE, mint: WIDE, gate: WIDE, claim: WIDE, webhook: WIDE },
     judgeTier: async (wallet: Address) => {
       harness.judged += 1
@@ -178,7 +177,7 @@ export function createHarness(
       if (harness.index !== 'live') return undefined
       return premium.has(wallet) ? 'premium' : 'free'
     },
-  } satisfies CreateMeteringDeps & Omit<CallerRoutesDeps, 'meter' | 'callers'>
+  } satisfies CreateMeteringDeps & Omit<CallerRoutesDeps, 'callers'>
   const made = createMetering(deps)
   const metering = { ...made, routes: callerRoutes({ ...deps, ...made }) }
   const harness: Harness = {

@@ -6,11 +6,12 @@ import { ledgerTables } from '#accounts/ledger/ledger-tables.ts'
 import { post } from '#accounts/ledger/post.ts'
 import type { Admission, Meter } from '#accounts/metering/meter/admission.ts'
 import { accountOf } from '#accounts/metering/meter/decide-batch.ts'
-import { createMeter } from '#accounts/metering/meter/meter.ts'
+import { meterOf as meterOfContext } from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#domain/caller.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { firstSchema } from '#store/migrate.ts'
+import { testContext } from '#test/test-context.ts'
 
 export const NOON = startOfDay(1_795_000_000) + DAY_SECONDS / 2
 export const PRICE = 100n
@@ -35,7 +36,7 @@ export const keyed = (publicId: string, dailyQuota = 5, wallet = 'aa'): Caller =
 })
 
 export function meterOf(engine: Engine, nowUnix = { value: NOON }): Meter {
-  return createMeter({ engine, clock: () => nowUnix.value * 1000, pricePerCall: PRICE })
+  return meterOfContext(testContext({ accounts: engine, clock: () => nowUnix.value * 1000 }))
 }
 
 let entries = 0

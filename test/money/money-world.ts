@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { verifyPayerProof } from '#accounts/keys/payer-proof.ts'
 import type { Check } from '#accounts/ledger/check.ts'
-import type { Decisions } from '#accounts/metering/meter/decide-batch.ts'
+import type { Admission } from '#accounts/metering/meter/admission.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { PayerProof } from '#domain/payer-proof.ts'
@@ -225,10 +225,10 @@ interface Commits {
 function losing(engine: Engine, commits: Commits): Engine {
   return {
     ...engine,
-    async write(work, onCommitted) {
-      if (!commits.isLost) return engine.write(work, onCommitted)
+    async write(work) {
+      if (!commits.isLost) return engine.write(work)
       const done = await engine.write(work)
-      const { admissions } = done as Decisions
+      const admissions = done as readonly Admission[]
       commits.charged = admissions.filter((each) => each.kind === 'admitted').length
       throw new StoreError('the connection is lost at the commit', { cause: done })
     },

@@ -9,19 +9,19 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 4368,
+  accounts: 4253,
   api: 3589,
   chains: 23871,
   domain: 446,
   entry: 303,
   lib: 349,
-  main: 2288,
+  main: 2284,
   money: 6236,
   operations: 5128,
   route: 419,
-  serving: 4320,
-  store: 2510,
-  tests: 52759,
+  serving: 4300,
+  store: 2501,
+  tests: 52658,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -1,6 +1,4 @@
-import type { MicroUsd } from '#domain/money.ts'
 import type { FailureGuard } from '#domain/refusal.ts'
-import type { Engine } from '#store/engine.ts'
 import { type CallGuard, createFailureGuard, createGuard, type GuardLimits } from './abuse-guard.ts'
 import { type Callers, type CallersDeps, createCallers } from './callers.ts'
 import {
@@ -9,14 +7,10 @@ import {
   createAddressBucket,
 } from './client-address.ts'
 import type { Meter } from './meter/admission.ts'
-import { createMeter } from './meter/meter.ts'
 
 export interface CreateMeteringDeps extends CallersDeps, AddressBucketDeps {
-  readonly pricePerCall: MicroUsd
+  readonly meter: Meter
   readonly guardLimits: GuardLimits
-  readonly admissions?: Engine | undefined
-  readonly onCommit?: (seconds: number) => void
-  readonly report?: (error: unknown) => void
 }
 
 export interface Metering {
@@ -36,10 +30,9 @@ export interface Metering {
 
 export function createMetering(deps: CreateMeteringDeps): Metering {
   const callers = createCallers(deps)
-  const meter = createMeter(deps)
   return {
     callers,
-    meter,
+    meter: deps.meter,
     identify: callers.identify,
     anonymous: callers.anonymous,
     addressBucket: createAddressBucket(deps),

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { ledgerChecks } from '#accounts/ledger/ledger-checks.ts'
 import { callerChecks } from '#accounts/metering/caller-checks.ts'
-import { createMeter } from '#accounts/metering/meter/meter.ts'
+import { meterOf } from '#accounts/metering/meter/meter.ts'
 import { type Address, parseAddress } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { accountsMigrations } from '#main/stores.ts'
@@ -13,6 +13,7 @@ import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openCutConnection } from '#test/cut-connection.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
+import { testContext } from '#test/test-context.ts'
 import { type SettlingHarness, settlingHarness } from '#test/x402/settling-harness.ts'
 import { ASSET, CALLER, PAY_TO } from '#test/x402/x402-harness.ts'
 import { toBase64 } from './offers/offer.ts'
@@ -72,8 +73,8 @@ function loseNextCommit(engine: Engine) {
   let isLost = false
   const lossy: Engine = {
     ...engine,
-    async write(work, onCommitted) {
-      const done = await engine.write(work, onCommitted)
+    async write(work) {
+      const done = await engine.write(work)
       if (!isLost) return done
       isLost = false
       throw new StoreError('the connection is lost at the commit')
@@ -91,8 +92,8 @@ function loseNextCommit(engine: Engine) {
 async function payAndHearNothing(engine: Engine, lossy: Engine, lose: () => void): Promise<void> {
   const harness = settlingHarness(lossy)
   const { chain, settling } = harness
-  const { clock, pricePerCall } = settling
-  const meter = createMeter({ engine, clock, pricePerCall })
+  const { clock } = settling
+  const meter = meterOf(testContext({ accounts: engine, clock }))
   const calls = new CallPayments({
     ...settling,
     receiver: new PaymentReceiver(settling),

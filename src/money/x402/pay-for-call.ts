@@ -1,9 +1,8 @@
 import type { Admission } from '#accounts/metering/meter/admission.ts'
-import { admitCredited } from '#accounts/metering/meter/admit-credited.ts'
+import { admitWithin } from '#accounts/metering/meter/meter.ts'
 import type { Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
-import type { FailureGuard } from '#domain/refusal.ts'
-import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { type FailureGuard, isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { PaymentRequired, RequestFacts } from '#route/route.ts'
 import type { PaymentFault } from './faults.ts'
 import { callOfferHeader } from './offers/call-offer.ts'
@@ -170,7 +169,8 @@ export class CallPayments {
     return this.#deps.engine.write(async (connection) => {
       const isServed = caller !== undefined
       const credit = () => creditPayment(connection, this.#deps, { ...settled, isServed })
-      if (caller !== undefined) return admitCredited(connection, this.#deps, caller, credit)
+      const ctx = { ...this.#deps, ecosystem: this.#deps }
+      if (caller !== undefined) return admitWithin(ctx, connection, caller, credit)
       await credit()
       return undefined
     })

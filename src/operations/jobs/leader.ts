@@ -140,7 +140,7 @@ export function fencedBy(leader: Fence, engine: Engine): Engine {
     dialect: engine.dialect,
     read: (statement) => engine.read(statement),
     snapshot: (work) => engine.snapshot(work),
-    write: (work, onCommitted) => engine.write(fence(work), onCommitted),
+    write: (work) => engine.write(fence(work)),
     writeWithoutTimeout: (work) => engine.writeWithoutTimeout(fence(work)),
     migrate: (...given) => engine.migrate(...given),
     close: () => engine.close(),

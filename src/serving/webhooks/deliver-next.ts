@@ -1,10 +1,11 @@
+import { canPay } from '#accounts/metering/meter/meter.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { showCursor } from '#chains/indexer/feed/cursor.ts'
 import { readEnd } from '#chains/indexer/feed/read-feed.ts'
 import { nextMidnight, startOfDay, unixNow } from '#lib/time.ts'
 import { WHOLE } from '#serving/stream/feed-rows.ts'
 import type { Engine } from '#store/engine.ts'
-import { canPay, type EventChargeDeps, type KeyedCaller } from './charge-event.ts'
+import type { EventChargeDeps, KeyedCaller } from './charge-event.ts'
 import { recordDelivery, UNPAID_RETRY_MS } from './record-delivery.ts'
 import { type FeedPosition, type FeedScan, storedPosition } from './scan.ts'
 import { type EventSendDeps, sendEvent, type WebhookEvent } from './send-event.ts'
@@ -106,7 +107,9 @@ function idOf(cursor: string): string {
 }
 
 async function whyUnpaid(deps: DeliverDeps, caller: KeyedCaller): Promise<string | undefined> {
-  const isPaid = await deps.accounts.snapshot((reads) => canPay(reads, deps, caller))
+  const isPaid = await deps.accounts.snapshot((reads) =>
+    canPay({ ...deps, ecosystem: deps }, reads, caller),
+  )
   return isPaid ? undefined : 'payment_required'
 }
 

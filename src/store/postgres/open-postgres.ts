@@ -57,11 +57,7 @@ export function openPostgres(options: PostgresOptions): Engine {
     dialect: 'postgres',
     read: (statement) => pool.use((connection) => connection.run(statement)),
     snapshot: (work) => pool.use((connection) => transact(connection, READS, work)),
-    async write(work, onCommitted) {
-      const result = await pool.use((connection) => transact(connection, writes(schema), work))
-      onCommitted?.()
-      return result
-    },
+    write: (work) => pool.use((connection) => transact(connection, writes(schema), work)),
     writeWithoutTimeout: (work) =>
       onOwnConnection(settings, (connection) => transact(connection, WITHOUT_TIMEOUT, work)),
     async migrate(migrations, onMigration) {

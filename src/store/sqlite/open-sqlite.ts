@@ -52,15 +52,15 @@ export function openSqlite(options: SqliteOptions): Engine {
   const snapshots = new Mutex()
   // A checkpoint on this thread would block answers.
   const idle = options.ownThread && new IdleCheckpoint(file, writer, writes)
-  const write: Engine['write'] = async (work, onCommitted) => {
+  const write: Engine['write'] = async (work) => {
     idle?.writeBegins()
     try {
-      return await writeNow(work, onCommitted)
+      return await writeNow(work)
     } finally {
       idle?.writeEnds()
     }
   }
-  const writeNow: Engine['write'] = async (work, onCommitted) => {
+  const writeNow: Engine['write'] = async (work) => {
     const done = await writes.run(async () => {
       requireFile()
       if (log?.hasFailed === true) await beginNewLog(writer, log)
@@ -72,7 +72,6 @@ export function openSqlite(options: SqliteOptions): Engine {
       })
       return { result, durable }
     })
-    onCommitted?.()
     await done.durable
     return done.result
   }

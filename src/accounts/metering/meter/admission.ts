@@ -2,15 +2,15 @@ import type { Caller, RateLimitState } from '#domain/caller.ts'
 import type { ReachedCap } from '#domain/key-limits.ts'
 import type { MicroUsd } from '#domain/money.ts'
 
-/** Durable before it is returned. */
-export type Admission =
-  | {
-      readonly kind: 'admitted'
-      readonly source: 'quota' | 'prepaid'
-      readonly rateLimit: RateLimitState
-    }
-  | { readonly kind: 'exhausted'; readonly rateLimit: RateLimitState }
-  | { readonly kind: 'limited'; readonly cap: ReachedCap; readonly rateLimit: RateLimitState }
+export type Refused =
+  | { readonly kind: 'exhausted' }
+  | { readonly kind: 'limited'; readonly cap: ReachedCap }
+
+/** Durable before it is returned; the figures are those of the call's own moment. */
+export type Admission = (
+  | { readonly kind: 'admitted'; readonly source: 'quota' | 'prepaid' }
+  | Refused
+) & { readonly rateLimit: RateLimitState }
 
 export interface MeterState extends RateLimitState {
   readonly prepaidBalance: MicroUsd
@@ -18,14 +18,10 @@ export interface MeterState extends RateLimitState {
   readonly refused?: Refused
 }
 
-export type Refused =
-  | { readonly kind: 'exhausted' }
-  | { readonly kind: 'limited'; readonly cap: ReachedCap }
-
 /** Throws MeteringUnavailable. */
 export interface Meter {
   /**
-   * Takes a free unit, else the price from the balance, else finds the caller exhausted. Nothing of a call may fail after it.
+   * Takes a free unit, else the price from the balance, else refuses. Nothing of a call may fail after it.
    * Throws ConnectionCut if `isCut` when the call would join a batch.
    */
   admit(caller: Caller, isCut?: () => boolean): Promise<Admission>
@@ -35,6 +31,8 @@ export interface Meter {
   wasRefused(caller: Caller): boolean
   /** Calls that wait for a decision or for the disk. */
   waiting(): number
+  /** Receives the time from each batch to its durable commit. */
+  onCommit?: (seconds: number) => void
 }
 
 /** Answer 503, never 402, 429 or a free pass. */

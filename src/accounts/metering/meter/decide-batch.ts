@@ -1,6 +1,6 @@
 import { type CapLeft, lockCaps, readCaps } from '#accounts/keys/spending-caps.ts'
 import { bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
-import { type Spent, spendCalls } from '#accounts/ledger/spend.ts'
+import { spendCalls } from '#accounts/ledger/spend.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { nextMidnight } from '#lib/time.ts'
@@ -9,105 +9,185 @@ import type { Admission, MeterState, Refused } from './admission.ts'
 import {
   addKeyUnits,
   addPaid,
-  readStanding,
-  type Standing,
-  type Taken,
+  readUsage,
+  type TakenUnits,
   takeUnits,
-  wantedOf,
+  type Usage,
 } from './meter-statements.ts'
 
 export interface Batch {
-  readonly admits: readonly Caller[]
-  readonly readers: readonly Caller[]
+  /** In order of arrival. */
+  readonly callers: readonly Caller[]
   /** Unix seconds, for the whole batch. */
   readonly day: number
   readonly pricePerCall: MicroUsd
 }
-
-export interface Decisions {
-  readonly admissions: readonly Admission[]
-  readonly rateLimits: readonly MeterState[]
-}
-
-const NOTHING_TAKEN: ReadonlyMap<string, Taken> = new Map()
-
-const NOTHING_ASKED: Standing = { days: new Map(), balances: new Map() }
-
-const NO_CAPS: ReadonlyMap<string, CapLeft> = new Map()
-
-const NOTHING_SPENT: ReadonlyMap<string, Spent> = new Map()
 
 /**
  * Decides calls in arrival order, in one transaction: free units, then prepaid calls. It takes at
  * most three statements without payment and six with, and for capped keys a lock each and one
  * sum. Locks usage_days, key_days, keys, balances, spend_days in that order.
  */
-export async function decideBatch(connection: Connection, batch: Batch): Promise<Decisions> {
-  const { admits, readers, day } = batch
-  const taken =
-    admits.length === 0 ? NOTHING_TAKEN : await takeUnits(connection, day, wantedOf(admits))
-  const { keyUnits, beyondQuota } = shareUnits(admits, taken)
-  const asked = [...beyondQuota, ...readers]
-  const standing =
-    asked.length === 0
-      ? NOTHING_ASKED
-      : await readStanding(connection, day, {
-          buckets: asked.map(({ bucket }) => bucket).filter((each) => !taken.has(each)),
-          accounts: asked.map(accountOf),
-        })
-  if (keyUnits.size > 0) await addKeyUnits(connection, day, keyUnits)
-  const capped = cappedKeys(beyondQuota)
-  const caps = capped.size === 0 ? NO_CAPS : await lockCaps(connection, day, capped)
-  const shown = cappedKeys(readers)
-  const capsShown = shown.size === 0 ? NO_CAPS : await readCaps(connection, day, shown)
-  const calls = payableCalls(beyondQuota, { standing, caps }, batch.pricePerCall)
-  const spent = calls.size === 0 ? NOTHING_SPENT : await spendCalls(connection, { ...batch, calls })
-  const tally = new Tally(batch, { taken, spent, standing, caps, capsShown })
-  const admissions = admits.map((caller) => tally.admit(caller))
-  if (tally.paid.size > 0) await addPaid(connection, day, tally.paid)
-  return { admissions, rateLimits: readers.map((caller) => tally.rateLimit(caller)) }
+export async function decideBatch(tx: Connection, batch: Batch): Promise<readonly Admission[]> {
+  const { callers, day, pricePerCall } = batch
+  const newest = new Map(callers.map((caller) => [caller.bucket, caller]))
+  const taken = await takeUnits(tx, day, wantedUnits(callers, newest))
+  const { keyUnits, overQuota } = shareUnits(callers, taken)
+  const usage = await readUsageOverQuota(tx, batch, { overQuota, taken })
+  if (keyUnits.size > 0) await addKeyUnits(tx, day, keyUnits)
+  const capped = cappedKeys(overQuota)
+  const caps = capped.size === 0 ? NONE : await lockCaps(tx, day, capped)
+  const payable = payableCalls(overQuota, { balances: usage.balances, caps, pricePerCall })
+  const spent =
+    payable.size === 0 ? NONE : await spendCalls(tx, { calls: payable, pricePerCall, day })
+
+  const unitsLeft = new Map([...taken].map(([bucket, { granted }]) => [bucket, granted]))
+  const callsLeft = new Map([...spent].map(([account, { calls }]) => [account, calls]))
+  const days = new Map(
+    [...newest.keys()].map((bucket) => {
+      const { used, paid } = taken.get(bucket) ?? usage.days.get(bucket) ?? NO_CALLS
+      return [bucket, { used: used - (unitsLeft.get(bucket) ?? 0), paid }]
+    }),
+  )
+  const paid = new Map<string, number>()
+  const admissions = callers.map((caller): Admission => {
+    const today = days.get(caller.bucket) ?? { ...NO_CALLS }
+    const show = () => rateLimitOf(newest.get(caller.bucket) ?? caller, today, day)
+    if (takeOne(unitsLeft, caller.bucket)) {
+      today.used += 1
+      return { kind: 'admitted', source: 'quota', rateLimit: show() }
+    }
+    const account = accountOf(caller)
+    if (takeOne(callsLeft, account)) {
+      today.paid += 1
+      countOne(paid, caller.bucket)
+      return { kind: 'admitted', source: 'prepaid', rateLimit: show() }
+    }
+    const calls = (spent.get(account)?.calls ?? 0) + 1
+    const cap = reachedCap(caps.get(account), BigInt(calls) * pricePerCall)
+    return { ...(cap ?? EXHAUSTED), rateLimit: show() }
+  })
+  if (paid.size > 0) await addPaid(tx, day, paid)
+  return admissions
 }
 
-interface Shares {
-  readonly keyUnits: ReadonlyMap<string, number>
-  readonly beyondQuota: readonly Caller[]
+/** What `decideBatch` would find for one call of each. */
+export async function readStates(tx: Connection, batch: Batch): Promise<readonly MeterState[]> {
+  const { callers, day, pricePerCall } = batch
+  const buckets = callers.map(({ bucket }) => bucket)
+  const usage = await readUsage(tx, day, { buckets, accounts: callers.map(accountOf) })
+  const capped = cappedKeys(callers)
+  const caps = capped.size === 0 ? NONE : await readCaps(tx, day, capped)
+  return callers.map((caller) => {
+    const account = accountOf(caller)
+    const rateLimit = rateLimitOf(caller, usage.days.get(caller.bucket) ?? NO_CALLS, day)
+    const prepaidBalance = usage.balances.get(account) ?? 0n
+    if (rateLimit.remaining > 0) return { ...rateLimit, prepaidBalance }
+    const cap = reachedCap(caps.get(account), pricePerCall)
+    const refused = cap ?? (prepaidBalance < pricePerCall ? EXHAUSTED : undefined)
+    return { ...rateLimit, prepaidBalance, ...(refused !== undefined && { refused }) }
+  })
 }
 
-function shareUnits(admits: readonly Caller[], taken: ReadonlyMap<string, Taken>): Shares {
+const NONE: ReadonlyMap<string, never> = new Map<string, never>()
+
+const NO_CALLS = { used: 0, paid: 0 }
+
+const EXHAUSTED: Refused = { kind: 'exhausted' }
+
+/** Takes the newest caller's quota, so that a new tier applies at once. */
+function wantedUnits(callers: readonly Caller[], newest: ReadonlyMap<string, Caller>) {
+  const calls = new Map<string, number>()
+  for (const { bucket } of callers) countOne(calls, bucket)
+  return new Map(
+    [...newest].map(([bucket, { dailyQuota: quota }]) => [
+      bucket,
+      { calls: calls.get(bucket) ?? 0, quota },
+    ]),
+  )
+}
+
+/** Gives the units of each bucket to its first calls. */
+function shareUnits(callers: readonly Caller[], taken: ReadonlyMap<string, TakenUnits>) {
   const shared = new Map<string, number>()
   const keyUnits = new Map<string, number>()
-  const beyondQuota: Caller[] = []
-  for (const caller of admits) {
+  const overQuota: Caller[] = []
+  for (const caller of callers) {
     const granted = taken.get(caller.bucket)?.granted ?? 0
-    const isFree = countOne(shared, caller.bucket) <= granted
-    const key = countedKeyOf(caller)
-    if (!isFree) beyondQuota.push(caller)
-    else if (key !== null) countOne(keyUnits, key)
+    if (countOne(shared, caller.bucket) > granted) overQuota.push(caller)
+    else if (caller.kind === 'keyed' && caller.hasOwnCounter === true)
+      countOne(keyUnits, caller.publicId)
   }
-  return { keyUnits, beyondQuota }
+  return { keyUnits, overQuota }
+}
+
+async function readUsageOverQuota(
+  tx: Connection,
+  { day }: Batch,
+  {
+    overQuota,
+    taken,
+  }: {
+    readonly overQuota: readonly Caller[]
+    readonly taken: ReadonlyMap<string, TakenUnits>
+  },
+): Promise<Usage> {
+  if (overQuota.length === 0) return { days: NONE, balances: NONE }
+  const buckets = overQuota.map(({ bucket }) => bucket).filter((bucket) => !taken.has(bucket))
+  return readUsage(tx, day, { buckets, accounts: overQuota.map(accountOf) })
 }
 
 /** Calls of accounts that hold the price of at least one; the debit itself decides. */
 function payableCalls(
   callers: readonly Caller[],
-  { standing: { balances }, caps }: Pick<Outcome, 'standing' | 'caps'>,
-  pricePerCall: MicroUsd,
+  {
+    balances,
+    caps,
+    pricePerCall,
+  }: Pick<Usage, 'balances'> & {
+    readonly caps: ReadonlyMap<string, CapLeft>
+    readonly pricePerCall: MicroUsd
+  },
 ): ReadonlyMap<string, number> {
   const calls = new Map<string, number>()
   for (const account of callers.map(accountOf)) {
     const cost = BigInt((calls.get(account) ?? 0) + 1) * pricePerCall
-    const isCapped = cost > (caps.get(account)?.left ?? cost)
+    const isCapped = reachedCap(caps.get(account), cost) !== undefined
     if (!isCapped && (balances.get(account) ?? 0n) >= pricePerCall) countOne(calls, account)
   }
   return calls
 }
 
 function cappedKeys(callers: readonly Caller[]): ReadonlySet<string> {
-  const capped = new Set<string>()
-  for (const caller of callers)
-    if (caller.kind === 'keyed' && caller.limits?.dailyCapMicroUsd !== undefined)
-      capped.add(caller.publicId)
-  return capped
+  const capped = callers.flatMap((caller) =>
+    caller.kind === 'keyed' && caller.limits?.dailyCapMicroUsd !== undefined ? caller.publicId : [],
+  )
+  return new Set(capped)
+}
+
+function reachedCap(capLeft: CapLeft | undefined, cost: MicroUsd): Refused | undefined {
+  if (capLeft === undefined || capLeft.left >= cost) return undefined
+  return { kind: 'limited', cap: capLeft.cap }
+}
+
+function rateLimitOf(
+  { tier, dailyQuota }: Caller,
+  { used, paid }: { readonly used: number; readonly paid: number },
+  day: number,
+): RateLimitState {
+  return {
+    tier,
+    dailyQuota,
+    requestCount: used + paid,
+    overageCount: paid,
+    remaining: Math.max(0, dailyQuota - used),
+    resetUnix: nextMidnight(day),
+  }
+}
+
+/** The account that pays for a caller's calls. */
+export function accountOf(caller: Caller): string {
+  return caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
 }
 
 function countOne(counts: Map<string, number>, name: string): number {
@@ -116,121 +196,9 @@ function countOne(counts: Map<string, number>, name: string): number {
   return count
 }
 
-export function accountOf(caller: Caller): string {
-  return caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
-}
-
-export function countedKeyOf(caller: Caller): string | null {
-  return caller.kind === 'keyed' && caller.hasOwnCounter === true ? caller.publicId : null
-}
-
-interface Outcome {
-  /** Keyed by bucket. */
-  readonly taken: ReadonlyMap<string, Taken>
-  /** Keyed by account. */
-  readonly spent: ReadonlyMap<string, Spent>
-  readonly standing: Standing
-  /** Keyed by account. */
-  readonly caps: ReadonlyMap<string, CapLeft>
-  /** Spending caps of callers who ask for their state. */
-  readonly capsShown: ReadonlyMap<string, CapLeft>
-}
-
-interface BucketTally {
-  used: number
-  paid: number
-  unitsLeft: number
-}
-
-/** Spreads results over calls, so that each answer shows its own moment. */
-class Tally {
-  /** Keyed by bucket. */
-  readonly paid = new Map<string, number>()
-  readonly #batch: Batch
-  readonly #outcome: Outcome
-  readonly #buckets = new Map<string, BucketTally>()
-  /** Keyed by account. */
-  readonly #callsLeft = new Map<string, number>()
-  readonly #newest = new Map<string, Caller>()
-
-  constructor(batch: Batch, outcome: Outcome) {
-    this.#batch = batch
-    this.#outcome = outcome
-    for (const [account, { calls }] of outcome.spent) this.#callsLeft.set(account, calls)
-    for (const caller of batch.admits) this.#newest.set(caller.bucket, caller)
-  }
-
-  admit(caller: Caller): Admission {
-    const bucket = this.#bucket(caller)
-    if (bucket.unitsLeft > 0) {
-      bucket.unitsLeft -= 1
-      bucket.used += 1
-      return this.#admitted(caller, 'quota')
-    }
-    const account = accountOf(caller)
-    const callsLeft = this.#callsLeft.get(account) ?? 0
-    if (callsLeft === 0) return this.#refused(caller, account)
-    this.#callsLeft.set(account, callsLeft - 1)
-    bucket.paid += 1
-    this.paid.set(caller.bucket, (this.paid.get(caller.bucket) ?? 0) + 1)
-    return this.#admitted(caller, 'prepaid')
-  }
-
-  #refused(caller: Caller, account: string): Admission {
-    const rateLimit = this.#usage(caller)
-    const capped = this.#outcome.caps.get(account)
-    const calls = (this.#outcome.spent.get(account)?.calls ?? 0) + 1
-    if (capped === undefined || capped.left >= BigInt(calls) * this.#batch.pricePerCall)
-      return { kind: 'exhausted', rateLimit }
-    return { kind: 'limited', cap: capped.cap, rateLimit }
-  }
-
-  rateLimit(caller: Caller): MeterState {
-    const usage = this.#usage(caller)
-    const prepaidBalance = this.#balance(caller)
-    const refused = usage.remaining > 0 ? undefined : this.#refusal(caller, prepaidBalance)
-    return { ...usage, prepaidBalance, ...(refused !== undefined && { refused }) }
-  }
-
-  #refusal(caller: Caller, balance: MicroUsd): Refused | undefined {
-    const { pricePerCall } = this.#batch
-    const capped = this.#outcome.capsShown.get(accountOf(caller))
-    if (capped !== undefined && capped.left < pricePerCall)
-      return { kind: 'limited', cap: capped.cap }
-    return balance < pricePerCall ? { kind: 'exhausted' } : undefined
-  }
-
-  #balance(caller: Caller): MicroUsd {
-    const account = accountOf(caller)
-    const { spent, standing } = this.#outcome
-    return spent.get(account)?.balance ?? standing.balances.get(account) ?? 0n
-  }
-
-  #usage(caller: Caller): RateLimitState {
-    const { used, paid } = this.#bucket(caller)
-    const { tier, dailyQuota } = this.#newest.get(caller.bucket) ?? caller
-    return {
-      tier,
-      dailyQuota,
-      requestCount: used + paid,
-      overageCount: paid,
-      remaining: Math.max(0, dailyQuota - used),
-      resetUnix: nextMidnight(this.#batch.day),
-    }
-  }
-
-  #admitted(caller: Caller, source: 'quota' | 'prepaid'): Admission {
-    return { kind: 'admitted', source, rateLimit: this.#usage(caller) }
-  }
-
-  #bucket({ bucket }: Caller): BucketTally {
-    const existing = this.#buckets.get(bucket)
-    if (existing !== undefined) return existing
-    const taken = this.#outcome.taken.get(bucket)
-    const { used, paid } = taken ?? this.#outcome.standing.days.get(bucket) ?? { used: 0, paid: 0 }
-    const unitsLeft = taken?.granted ?? 0
-    const tally = { used: used - unitsLeft, paid, unitsLeft }
-    this.#buckets.set(bucket, tally)
-    return tally
-  }
+/** False when none is left. */
+function takeOne(left: Map<string, number>, name: string): boolean {
+  const count = left.get(name) ?? 0
+  if (count > 0) left.set(name, count - 1)
+  return count > 0
 }

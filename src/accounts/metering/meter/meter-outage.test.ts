@@ -9,10 +9,11 @@ import { type Engine, StoreError } from '#store/engine.ts'
 import { firstSchema } from '#store/migrate.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import { testContext } from '#test/test-context.ts'
 import { callerChecks } from '../caller-checks.ts'
 import { MeteringUnavailable } from './admission.ts'
 import { accountOf } from './decide-batch.ts'
-import { createMeter } from './meter.ts'
+import { meterOf } from './meter.ts'
 
 const PRICE = 100n
 const CALLER: Caller = {
@@ -57,7 +58,7 @@ async function fund(engine: Engine): Promise<void> {
 }
 
 const meterOn = (engine: Engine) =>
-  createMeter({ engine, clock: () => Date.UTC(2026, 10, 21, 12), pricePerCall: PRICE })
+  meterOf(testContext({ accounts: engine, clock: () => Date.UTC(2026, 10, 21, 12) }))
 
 async function assertSound(engine: Engine): Promise<void> {
   for (const check of [...ledgerChecks, ...callerChecks])

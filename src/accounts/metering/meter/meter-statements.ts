@@ -4,28 +4,15 @@ import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { inNames, sql } from '#store/sql.ts'
 
+/** Charged calls of a bucket on a day: free units and paid calls. */
 export interface UsageDay {
   readonly used: number
   readonly paid: number
 }
 
-export interface Wanted {
-  readonly units: number
-  readonly quota: number
-}
-
-export interface Taken extends UsageDay {
+/** The day after units were taken, and how many of them. */
+export interface TakenUnits extends UsageDay {
   readonly granted: number
-}
-
-/** Takes the newest caller's quota, so that a new tier applies at once. */
-export function wantedOf(
-  admits: readonly { readonly bucket: string; readonly dailyQuota: number }[],
-): Map<string, Wanted> {
-  const wanted = new Map<string, Wanted>()
-  for (const { bucket, dailyQuota: quota } of admits)
-    wanted.set(bucket, { units: (wanted.get(bucket)?.units ?? 0) + 1, quota })
-  return wanted
 }
 
 /**
@@ -35,18 +22,21 @@ export function wantedOf(
 export async function takeUnits(
   connection: Connection,
   day: number,
-  wanted: ReadonlyMap<string, Wanted>,
-): Promise<Map<string, Taken>> {
-  const list = inOrder(wanted).map(([bucket, { units, quota }]) => {
-    const first = Math.min(units, quota)
-    return [day, bucket, first, first, quota, quota]
-  })
-  const taken = await connection.insert(TAKEN, list)
-  return new Map(taken.map((row) => [column.text(row, 'bucket'), toTaken(row)]))
-}
-
-function toTaken(row: Row): Taken {
-  return { ...toUsageDay(row), granted: column.integer(row, 'granted') }
+  wanted: ReadonlyMap<string, { readonly calls: number; readonly quota: number }>,
+): Promise<ReadonlyMap<string, TakenUnits>> {
+  const taken = await connection.insert(
+    TAKEN,
+    inOrder(wanted).map(([bucket, { calls, quota }]) => {
+      const first = Math.min(calls, quota)
+      return [day, bucket, first, first, quota, quota]
+    }),
+  )
+  return new Map(
+    taken.map((row) => [
+      column.text(row, 'bucket'),
+      { ...toUsageDay(row), granted: column.integer(row, 'granted') },
+    ]),
+  )
 }
 
 const GRANTED = `case
@@ -89,11 +79,11 @@ export async function lockUsageDay(
 export async function addPaid(
   connection: Connection,
   day: number,
-  paid: ReadonlyMap<string, number>,
+  calls: ReadonlyMap<string, number>,
 ): Promise<void> {
   await connection.insert(
     PAID,
-    inOrder(paid).map(([bucket, calls]) => [day, bucket, calls]),
+    inOrder(calls).map(([bucket, paid]) => [day, bucket, paid]),
   )
 }
 
@@ -113,39 +103,39 @@ export async function addKeyUnits(
   day: number,
   units: ReadonlyMap<string, number>,
 ): Promise<void> {
-  const list = inOrder(units)
   await connection.insert(
-    COUNTED,
-    list.map(([publicId, used]) => [day, publicId, used]),
+    KEY_UNITS,
+    inOrder(units).map(([publicId, used]) => [day, publicId, used]),
   )
 }
 
-const COUNTED: BulkInsert = {
+const KEY_UNITS: BulkInsert = {
   table: 'key_days',
   columns: { day: 'bigint', public_id: 'text', used: 'bigint' },
   conflict: 'on conflict (day, public_id) do update set used = key_days.used + excluded.used',
 }
 
-export interface Standing {
+export interface Usage {
   /** Keyed by bucket; absent without calls. */
   readonly days: ReadonlyMap<string, UsageDay>
   /** Keyed by account; absent without postings. */
   readonly balances: ReadonlyMap<string, MicroUsd>
 }
 
-export async function readStanding(
+/** Reads both in one statement, so that they are of one moment. */
+export async function readUsage(
   connection: Connection,
   day: number,
-  asked: { readonly buckets: readonly string[]; readonly accounts: readonly string[] },
-): Promise<Standing> {
-  const found = await connection.run(sql`
+  of: { readonly buckets: readonly string[]; readonly accounts: readonly string[] },
+): Promise<Usage> {
+  const rows = await connection.run(sql`
     select 1 as is_day, bucket as name, used, paid, 0 as micro_usd from usage_days
-    where day = ${day} and bucket ${inNames(asked.buckets)}
+    where day = ${day} and bucket ${inNames(of.buckets)}
     union all
-    select 0, account, 0, 0, micro_usd from (${balancesOf(asked.accounts)}) as held`)
+    select 0, account, 0, 0, micro_usd from (${balancesOf(of.accounts)}) as held`)
   const days = new Map<string, UsageDay>()
   const balances = new Map<string, MicroUsd>()
-  for (const row of found)
+  for (const row of rows)
     if (row.is_day === 1) days.set(column.text(row, 'name'), toUsageDay(row))
     else balances.set(column.text(row, 'name'), column.amount(row, 'micro_usd'))
   return { days, balances }

@@ -6,10 +6,11 @@ import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'
 import { assertSound } from '#test/callers/callers-harness.ts'
-import { anonymous, MIGRATIONS, NOON, PRICE } from '#test/callers/meter-harness.ts'
+import { anonymous, MIGRATIONS, NOON } from '#test/callers/meter-harness.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
+import { testContext } from '#test/test-context.ts'
 import { MeteringUnavailable } from './admission.ts'
-import { createMeter } from './meter.ts'
+import { meterOf } from './meter.ts'
 
 /** Short, so that a retry comes soon; the servers of this file are idle. */
 const LOCK_TIMEOUT_MS = 300
@@ -79,11 +80,10 @@ onPostgres(
   'a row that another session holds fails the calls of its batch, and the session is named',
   async (stores) => {
     const reports: unknown[] = []
-    const meter = createMeter({
-      engine: stores.engine,
-      clock: () => NOON * 1_000,
-      pricePerCall: PRICE,
-      report: (error) => reports.push(error),
+    const ctx = testContext({ accounts: stores.engine, clock: () => NOON * 1_000 })
+    const meter = meterOf({
+      ...ctx,
+      logger: { ...ctx.logger, error: (line: { err?: unknown }) => reports.push(line.err) },
     })
     await meter.admit(caller('victim'))
     const release = await hold(stores, 'victim')
@@ -102,12 +102,8 @@ onPostgres(
 
 onPostgres('no call waits for connections that all others hold', async (stores) => {
   const { engine, patient } = stores
-  const meter = createMeter({
-    engine: patient,
-    admissions: engine,
-    clock: () => NOON * 1_000,
-    pricePerCall: PRICE,
-  })
+  const clock = () => NOON * 1_000
+  const meter = meterOf(testContext({ accounts: patient, admissions: engine, clock }))
   await meter.admit(caller('locked'))
   const free = await hold(stores, 'locked')
   const touch = sql`update usage_days set used = used where bucket = 'locked'`

@@ -55,43 +55,58 @@ async function inWorld(work: (world: World) => Promise<void>): Promise<void> {
 const FIRST = anonymous('192.0.2.1')
 const PAYER = keyed('00000001', 1)
 
-/** Two batches: one is committed and waits for the disk, the other was decided behind it. */
-async function twoBatches(world: World) {
-  await fund(world.engine, PAYER, 1_000n)
-  world.isFree = false
-  const first = [world.meter.admit(FIRST), world.meter.admit(PAYER)]
-  while (world.syncs.length < 1) await sleep(1)
-  const second = [world.meter.admit(FIRST), world.meter.admit(PAYER)]
-  await sleep(20)
-  return { first, second }
-}
-
-async function areTold(admissions: readonly Promise<Admission>[]): Promise<boolean> {
-  const nobody = sleep(5).then(() => 'nobody')
+async function isAnswered(admissions: readonly Promise<Admission>[]): Promise<boolean> {
+  const nobody = sleep(20).then(() => 'nobody')
   const settled = admissions.map((each) => each.catch(() => undefined))
   return (await Promise.race([nobody, ...settled])) !== 'nobody'
 }
 
-test('the next batch is decided while the last reaches the disk, and nobody is told before that', () =>
+test('no call is answered before its batch is on the disk, and all that wait then form the next', () =>
   inWorld(async (world) => {
-    const { first, second } = await twoBatches(world)
-    assert.equal(world.callsInFile(), 4)
-    assert.ok(!(await areTold([...first, ...second])))
+    await fund(world.engine, PAYER, 1_000n)
+    world.isFree = false
+    const first = [world.meter.admit(FIRST), world.meter.admit(PAYER)]
+    while (world.syncs.length < 1) await sleep(1)
+    const second = [world.meter.admit(FIRST), world.meter.admit(PAYER)]
+    assert.ok(!(await isAnswered([...first, ...second])))
+    assert.equal(world.callsInFile(), 2)
     world.syncs[0]?.resolve()
     assert.deepEqual(sources(await Promise.all(first)), ['quota', 'quota'])
-    assert.ok(!(await areTold(second)))
+    const third = [world.meter.admit(FIRST), world.meter.admit(PAYER)]
     while (world.syncs.length < 2) await sleep(1)
-    world.syncs[1]?.resolve()
-    assert.deepEqual(sources(await Promise.all(second)), ['quota', 'prepaid'])
-  }))
-
-test('calls whose charge did not reach the disk are refused, those of the batch behind them too', () =>
-  inWorld(async (world) => {
-    const { first, second } = await twoBatches(world)
-    world.syncs[0]?.reject(new Error('EIO'))
-    for (const each of first) await assert.rejects(each, MeteringUnavailable)
-    while (world.syncs.length < 2) await sleep(1)
+    assert.equal(world.callsInFile(), 6)
+    assert.ok(!(await isAnswered([...second, ...third])))
     world.isFree = true
     world.syncs[1]?.resolve()
-    for (const each of second) await assert.rejects(each, MeteringUnavailable)
+    assert.deepEqual(sources(await Promise.all(second)), ['quota', 'prepaid'])
+    assert.deepEqual(sources(await Promise.all(third)), ['quota', 'prepaid'])
+  }))
+
+test('calls whose charge did not reach the disk are refused, and those that waited are decided', () =>
+  inWorld(async (world) => {
+    world.isFree = false
+    const first = [world.meter.admit(FIRST), world.meter.admit(PAYER)]
+    while (world.syncs.length < 1) await sleep(1)
+    const second = world.meter.admit(FIRST)
+    world.isFree = true
+    world.syncs[0]?.reject(new Error('EIO'))
+    for (const each of first) await assert.rejects(each, MeteringUnavailable)
+    assert.deepEqual(sources([await second]), ['quota'])
+  }))
+
+test('at most 256 calls are decided ahead of the disk, and 20,000 wait in all', () =>
+  inWorld(async (world) => {
+    world.isFree = false
+    const first = world.meter.admit(FIRST)
+    while (world.syncs.length < 1) await sleep(1)
+    const caller = anonymous('192.0.2.2', 100_000)
+    const crowd = Array.from({ length: 19_999 }, () => world.meter.admit(caller))
+    await assert.rejects(world.meter.admit(caller), MeteringUnavailable)
+    world.syncs[0]?.resolve()
+    await first
+    while (world.syncs.length < 2) await sleep(1)
+    assert.equal(world.callsInFile(), 1 + 256)
+    world.isFree = true
+    world.syncs[1]?.resolve()
+    await Promise.all(crowd)
   }))

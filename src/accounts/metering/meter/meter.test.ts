@@ -179,9 +179,9 @@ onBoth('reading the rate-limit state counts nothing and writes nothing', async (
   const writes: unknown[] = []
   const spied: Engine = {
     ...engine,
-    write: (work, onCommitted) => {
+    write: (work) => {
       writes.push(work)
-      return engine.write(work, onCommitted)
+      return engine.write(work)
     },
   }
   const meter = meterOf(spied)
@@ -232,9 +232,9 @@ test('a call that is cut before it joins a batch is not charged', async () => {
     const { promise: committing, resolve: commit } = Promise.withResolvers<void>()
     const slow: Engine = {
       ...engine,
-      write: async (work, onCommitted) => {
+      write: async (work) => {
         await committing
-        return engine.write(work, onCommitted)
+        return engine.write(work)
       },
     }
     const meter = meterOf(slow)

@@ -11,8 +11,9 @@ import {
 } from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import { testContext } from '#test/test-context.ts'
 import type { Admission } from './admission.ts'
-import { admitCredited } from './admit-credited.ts'
+import { admitWithin } from './meter.ts'
 
 const onBoth = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
@@ -114,9 +115,9 @@ onBoth(
     assert.ok(!isRefusal(caller))
     await limit(harness, key, { dailyCapUsd: 0 })
     await harness.fund(key.publicId, 100n)
-    const deps = { clock: () => harness.now.ms, pricePerCall: 100n }
+    const ctx = testContext({ clock: () => harness.now.ms })
     const admission = await harness.engine.write((tx) =>
-      admitCredited(tx, deps, caller, async () => ({ key: key.publicId })),
+      admitWithin(ctx, tx, caller, async () => ({ key: key.publicId })),
     )
     assert.equal(admission?.kind, 'limited')
   },

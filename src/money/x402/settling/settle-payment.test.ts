@@ -81,11 +81,11 @@ onBoth(
     let writes = 0
     const failing: Engine = {
       ...engine,
-      write: (work, onCommitted) => {
+      write: (work) => {
         writes += 1
         // The first notes the payment, the second gives it up.
         if (writes === 2) return Promise.reject(new StoreError('the disk is full'))
-        return engine.write(work, onCommitted)
+        return engine.write(work)
       },
     }
     const { authorize, settle, states } = settlingHarness(failing)

@@ -9,8 +9,8 @@ import { sql } from '#store/sql.ts'
 import { HARNESS_MIGRATIONS } from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { admitCredited } from './admit-credited.ts'
-import { createMeter } from './meter.ts'
+import { testContext } from '#test/test-context.ts'
+import { admitWithin, meterOf } from './meter.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
@@ -42,7 +42,7 @@ onBoth(
   "a day's first call pays for itself while others of its payer wait to be decided",
   async (store) => {
     const { engine } = store
-    const meter = createMeter({ engine: store.replica(), clock, pricePerCall: 100n })
+    const meter = meterOf(testContext({ accounts: store.replica(), clock }))
     const credit = (id: string) => ({
       id,
       kind: 'credit' as const,
@@ -55,9 +55,9 @@ onBoth(
     })
     await engine.write((tx) => post(tx, credit('early')))
     let other: Promise<unknown> = Promise.resolve()
-    const deps = { clock, pricePerCall: 100n }
+    const ctx = testContext({ clock })
     const admission = await engine.write((tx) =>
-      admitCredited(tx, deps, PAYER, async () => {
+      admitWithin(ctx, tx, PAYER, async () => {
         await post(tx, credit('late'))
         other = meter.admit(PAYER)
         await untilSomebodyWaits(engine)
