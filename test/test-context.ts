@@ -7,6 +7,13 @@ import type { Engine } from '#store/engine.ts'
 
 const silent = () => undefined
 
+export const SILENT: Context['logger'] = {
+  debug: silent,
+  info: silent,
+  warn: silent,
+  error: silent,
+}
+
 /** A context of the local ecosystem; a store that the test does not give fails when it is used. */
 export function testContext(given: Partial<Context> = {}): Context {
   const accounts = given.accounts ?? missing('accounts')
@@ -17,7 +24,7 @@ export function testContext(given: Partial<Context> = {}): Context {
     accounts,
     admissions: accounts,
     clock: systemClock,
-    logger: { debug: silent, info: silent, warn: silent, error: silent },
+    logger: SILENT,
     ...given,
   }
 }

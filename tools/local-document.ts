@@ -18,17 +18,18 @@ export async function localDocument() {
   const engine = openSqlite({ file: join(folder, 'empty.sqlite'), durability: 'normal' })
   const ecosystem = parseEcosystem('local', localEcosystem)
   try {
-    const composed = await compose({
+    const ctx = {
       ecosystem,
       ...{ register: engine, accounts: engine, admissions: engine },
       config: readConfig({ SEXTON_METRICS_PORT: 'off', SEXTON_DATA: folder }, { isTty: false }),
       clock: Date.now,
       logger: pino({ level: 'silent' }),
-    })
+    }
+    const composed = await compose(ctx)
     // Describing a route needs the amounts only.
     const topup = topupRoutes({ amounts: [100_000n] } as unknown as TopupDeps)
-    const routes = [...composed.routes, ...topup, metaRoute(composed), ...healthRoutes(composed)]
-    return openApiOf({ facts: composed.facts, routes })
+    const routes = [...composed.routes, ...topup, metaRoute(ctx), ...healthRoutes(composed)]
+    return openApiOf(ctx, routes)
   } finally {
     await engine.close()
     await rm(folder, { recursive: true })

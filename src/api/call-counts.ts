@@ -1,4 +1,4 @@
-import { Distribution } from './distribution.ts'
+import { oncePerContext } from '#context.ts'
 
 export type AdmissionSource = 'quota' | 'prepaid' | 'exhausted' | 'limited'
 
@@ -69,6 +69,40 @@ export class CallCounts {
   }
 }
 
+export const callCounts = oncePerContext(() => new CallCounts())
+
 function head(name: string, type: 'counter' | 'histogram', help: string): readonly string[] {
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`]
+}
+
+/** Prometheus histogram in plain numbers; the text is built on scrape. */
+export class Distribution {
+  readonly #bounds: readonly number[]
+  readonly #counts: number[]
+  #sum = 0
+
+  /** Bounds ascend; a value equal to a bound counts below it. */
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds
+    this.#counts = [...bounds, Number.POSITIVE_INFINITY].map(() => 0)
+  }
+
+  add(value: number): void {
+    let at = 0
+    while (value > (this.#bounds[at] ?? Number.POSITIVE_INFINITY)) at += 1
+    this.#counts[at] = (this.#counts[at] ?? 0) + 1
+    this.#sum += value
+  }
+
+  /** `label` is an extra label, `name="value"`. */
+  lines(name: string, label?: string): readonly string[] {
+    const own = label === undefined ? '' : `{${label}}`
+    const more = label === undefined ? '' : `,${label}`
+    let below = 0
+    const buckets = this.#counts.map((count, at) => {
+      below += count
+      return `${name}_bucket{le="${this.#bounds[at] ?? '+Inf'}"${more}} ${below}`
+    })
+    return [...buckets, `${name}_sum${own} ${this.#sum}`, `${name}_count${own} ${below}`]
+  }
 }

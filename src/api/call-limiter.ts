@@ -1,4 +1,5 @@
 import type { Call } from '#api/http/call.ts'
+import { oncePerContext } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { CUT } from './failure.ts'
 
@@ -47,6 +48,8 @@ export class CallLimiter {
     else this.#working.delete(bucket)
   }
 }
+
+export const callLimiter = oncePerContext(() => new CallLimiter())
 
 /** A listener for each waiting call would cost more than the call. */
 function removeCut(line: Waiting[]): void {

@@ -4,6 +4,7 @@ import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { MINUTE_MS } from '#lib/time.ts'
 import type { OpenStream, PaymentRequired } from '#route/route.ts'
+import { callCounts } from './call-counts.ts'
 import { refuseFailure } from './failure.ts'
 import type { MeteredDeps } from './metered-deps.ts'
 
@@ -34,19 +35,19 @@ export function chargeMinutes(
   charged: ChargedCall & { readonly open: OpenStream },
 ): OpenStream {
   return async function* stream(signal) {
-    let minuteMs = deps.clock()
-    let identifiedMs = deps.clock()
+    let minuteMs = deps.ctx.clock()
+    let identifiedMs = deps.ctx.clock()
     try {
       for await (const chunk of charged.open(signal)) {
-        if (Math.abs(deps.clock() - identifiedMs) >= IDENTIFY_EVERY_MS) {
-          identifiedMs = deps.clock()
+        if (Math.abs(deps.ctx.clock() - identifiedMs) >= IDENTIFY_EVERY_MS) {
+          identifiedMs = deps.ctx.clock()
           const caller = await charged.identify()
           if (isRefusal(caller)) return yield endText(endOf(caller), RETRY_MS.later)
         }
-        const elapsedMs = Math.abs(deps.clock() - minuteMs)
+        const elapsedMs = Math.abs(deps.ctx.clock() - minuteMs)
         if (elapsedMs >= MINUTE_MS) {
           if (signal.aborted) return
-          minuteMs = elapsedMs < 2 * MINUTE_MS ? minuteMs + MINUTE_MS : deps.clock()
+          minuteMs = elapsedMs < 2 * MINUTE_MS ? minuteMs + MINUTE_MS : deps.ctx.clock()
           const end = await chargeMinute(deps, charged)
           if (end !== undefined) return yield endText(end, RETRY_MS.later)
         }
@@ -56,7 +57,7 @@ export function chargeMinutes(
       yield endText({ reason: 'server_stopping', detail }, RETRY_MS.soon)
     } catch (error) {
       if (signal.aborted) return
-      const end = endOf(refuseFailure(deps, error, charged.call.requestId))
+      const end = endOf(refuseFailure(deps.ctx, error, charged.call.requestId))
       yield endText(end, RETRY_MS.later)
     }
   }
@@ -69,7 +70,9 @@ async function chargeMinute(
   const caller = await identify()
   if (isRefusal(caller)) return endOf(caller)
   const admission = await deps.meter.admit(caller)
-  deps.observeAdmission?.(admission.kind === 'admitted' ? admission.source : admission.kind)
+  callCounts(deps.ctx).addAdmission(
+    admission.kind === 'admitted' ? admission.source : admission.kind,
+  )
   if (admission.kind === 'admitted') return undefined
   if (admission.kind === 'limited') return endOf(refuseSpending(admission.cap))
   return exhausted(await deps.paymentRequired(caller, call))

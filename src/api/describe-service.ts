@@ -93,8 +93,3 @@ Calls beyond the daily quota cost **${pricePerCallUsd} USD each** (${perDollar} 
 Without quota and balance a data call answers 402 with the payment options.
 `
 }
-
-export function describeGate(gate: NonNullable<ServiceFacts['gate']>): string {
-  if (gate === 'open') return 'any wallet'
-  return `a wallet that holds ${gate.minimumUsd} USD of ${gate.symbols.join(' and ')} on ${gate.chain}`
-}

@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
-import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
-import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { refuse } from '#domain/refusal.ts'
-import { serviceFactsOf } from '#main/service-facts-of.ts'
 import { answer, defineRoute, type Outcome } from '#route/route.ts'
 import { NOON_MS } from '#test/http/api-harness.ts'
 import { testCall } from '#test/test-call.ts'
+import { testContext } from '#test/test-context.ts'
 import { documentPages } from './document-pages.ts'
 
 test('while a route refuses, the document has the examples of the others and is built once in ten seconds', async () => {
-  const facts = serviceFactsOf(parseEcosystem('local', localEcosystem), {
-    ...{ version: '0.0.0', nowUnix: NOON_MS / 1000 },
-  })
   let nowMs = NOON_MS
   let isReady = false
   let asked = 0
@@ -32,7 +27,7 @@ test('while a route refuses, the document has the examples of the others and is 
       return answer(200, { of: 'the ready one' })
     }),
   ]
-  const pages = documentPages({ facts, routes, clock: () => nowMs })
+  const pages = documentPages(testContext({ clock: () => nowMs }), routes)
   const read = async (path: string) => {
     const page = pages.find((each) => each.path === path)
     const answered = await page?.read(testCall())

@@ -1,6 +1,6 @@
 import { PLAIN_STYLE, PLAIN_STYLE_PATH } from '#api/http/plain-page.ts'
+import type { Context } from '#context.ts'
 import type { JsonObject } from '#lib/json.ts'
-import type { Clock } from '#lib/time.ts'
 import { PaymentRequiredBody } from '#money/payments/offers.ts'
 import type { Route } from '#route/route.ts'
 import { capturedExamples } from './captured-examples.ts'
@@ -14,44 +14,41 @@ import type { Page } from './outside-routes.ts'
 import { paymentRequiredExample } from './payment-required-example.ts'
 import { problemPage } from './problem-pages.ts'
 import { scalarPages } from './scalar-pages.ts'
-import type { ServiceFacts } from './service-facts.ts'
+import { factsOf, type ServiceFacts } from './service-facts.ts'
 import { type StaticContent, staticPage } from './static-page.ts'
-
-export interface DocumentInput {
-  readonly facts: ServiceFacts
-  readonly routes: readonly Route[]
-}
 
 /** A document that lacks examples is built again after this time. */
 const UNFINISHED_MS = 10_000
 
 /** OpenAPI, interactive docs, /llms.txt and error pages. */
-export function documentPages(input: DocumentInput & { readonly clock: Clock }): readonly Page[] {
-  const openapi = livePage(input, {
+export function documentPages(ctx: Context, routes: readonly Route[]): readonly Page[] {
+  const facts = factsOf(ctx)
+  const openapi = livePage(ctx, routes, {
     path: '/openapi.json',
     contentType: 'application/json; charset=utf-8',
-    text: ({ answers }) => JSON.stringify(openApiOf(input, answers)),
+    text: ({ answers }) => JSON.stringify(openApiOf(ctx, routes, answers)),
   })
   return [
     openapi,
     { ...openapi, path: '/openapi/v1.json' },
     livePage(
-      { ...input, routes: input.routes.filter(({ operationId }) => operationId === SAMPLE) },
+      ctx,
+      routes.filter(({ operationId }) => operationId === SAMPLE),
       {
         path: '/llms.txt',
         contentType: 'text/plain; charset=utf-8',
-        text: ({ answers }) => llmsText(input, answers[SAMPLE]?.[200]),
+        text: ({ answers }) => llmsText(facts, routes, answers[SAMPLE]?.[200]),
       },
     ),
-    ...discoveryPages(input),
-    ...scalarPages(input.facts),
+    ...discoveryPages(facts, routes),
+    ...scalarPages(facts),
     staticPage({
       path: PLAIN_STYLE_PATH,
       contentType: 'text/css; charset=utf-8',
       text: PLAIN_STYLE,
     }),
     problemPage(),
-    guidePage(input.facts.publicBaseUrl),
+    guidePage(facts.publicBaseUrl),
     ...clientPages(),
   ]
 }
@@ -61,7 +58,8 @@ const SAMPLE = 'getStatsHistory'
 
 /** A document with answers of now, built again while some are missing. */
 function livePage(
-  { routes, clock }: Pick<DocumentInput, 'routes'> & { readonly clock: Clock },
+  { clock }: Context,
+  routes: readonly Route[],
   content: Pick<StaticContent, 'path' | 'contentType'> & { text(live: LiveExamples): string },
 ): Page {
   let isFinal = false
@@ -79,7 +77,7 @@ function livePage(
 }
 
 /** What crawlers of x402 look for; present where payments are settled. */
-function discoveryPages({ facts, routes }: DocumentInput): readonly Page[] {
+function discoveryPages(facts: ServiceFacts, routes: readonly Route[]): readonly Page[] {
   const topup = routes.find(({ operationId }) => operationId === TOPUP)
   if (topup === undefined) return []
   const { publicBaseUrl } = facts
@@ -97,7 +95,8 @@ function discoveryPages({ facts, routes }: DocumentInput): readonly Page[] {
 }
 
 /** `live`: answers of now, instead of captured ones. */
-export function openApiOf({ facts, routes }: DocumentInput, live: Examples = {}): JsonObject {
+export function openApiOf(ctx: Context, routes: readonly Route[], live: Examples = {}): JsonObject {
+  const facts = factsOf(ctx)
   const captured = capturedExamples(facts)
   const examples = { ...captured, answers: { ...captured.answers, ...live } }
   return toOpenApi({
@@ -143,7 +142,7 @@ function tagsOf({ eventKinds }: ServiceFacts, routes: readonly Route[]) {
 }
 
 /** Writes the service overview for language models (llmstxt.org). */
-function llmsText({ facts, routes }: DocumentInput, sample: unknown): string {
+function llmsText(facts: ServiceFacts, routes: readonly Route[], sample: unknown): string {
   const missing = facts.eventKinds.filter(({ part }) => facts.notConfigured.includes(part))
   const present = routes.filter((route) => !missing.some(({ tag }) => tag.name === route.tag))
   const lines = present.map((route) => {
@@ -172,7 +171,7 @@ ${lines.join('\n')}
 \`metric\` of \`/api/stats/history\` is one of ${metricsOf(facts).join(', ')}. \`period\` is \`1d\` to \`3650d\`, or \`all\`.
 ${sampleText(sample)}
 ${describeService(facts)}
-${payingText({ facts, routes })}`
+${payingText(facts, routes)}`
 }
 
 function sampleText(sample: unknown): string {
@@ -189,7 +188,7 @@ ${JSON.stringify(sample)}
 }
 
 /** Explains to an agent how to pay with a wallet alone; empty where payments are not settled. */
-function payingText({ facts, routes }: DocumentInput): string {
+function payingText(facts: ServiceFacts, routes: readonly Route[]): string {
   const { payment, publicBaseUrl, pricePerCallUsd } = facts
   const settles = routes.some(({ operationId }) => operationId === TOPUP)
   if (payment === null || !settles) return ''

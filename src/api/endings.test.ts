@@ -137,8 +137,6 @@ const settle =
     return { kind: 'proven', headers: { 'PAYMENT-RESPONSE': 'yes' }, payer, post }
   }
 
-const MCP = { name: 'Test', version: '1', pricePerCallUsd: '0.0001' }
-
 function callTool(world: World): Promise<number> {
   const headers = {
     'content-type': 'application/json',
@@ -290,12 +288,11 @@ const ENDINGS: readonly Ending[] = [
       },
     })),
   },
-  { end: 'an MCP tool call', status: 200, charged: 1, more: { mcp: MCP }, act: callTool },
+  { end: 'an MCP tool call', status: 200, charged: 1, act: callTool },
   {
     end: 'an MCP tool call that fails',
     status: 200,
     charged: 0,
-    more: { mcp: MCP },
     act(world) {
       world.api.outcome = async () => refuse('data_not_ready', 'x')
       return callTool(world)

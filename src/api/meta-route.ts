@@ -1,10 +1,13 @@
 import { type Static, Type } from 'typebox'
 import { notConfiguredSchema } from '#chains/datasets/meta.ts'
+import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { metrics } from '#chains/statistics/metrics.ts'
+import { type Context, oncePerContext } from '#context.ts'
 import { tiers } from '#domain/tier.ts'
 import { mapOf, named } from '#lib/schema.ts'
+import { sleep } from '#lib/sleep.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
-import type { ServiceFacts } from './service-facts.ts'
+import { factsOf, type ServiceFacts } from './service-facts.ts'
 
 const chain = named('Chain', {
   name: Type.String(),
@@ -81,20 +84,12 @@ const meta = named('Service', {
   }),
 })
 
-export interface MetaDeps {
-  readonly facts: ServiceFacts
-  /** Results of the latest register checks. */
-  findings(): Promise<{
-    readonly anomalies: readonly Static<typeof anomalies>[]
-  }>
-}
-
 /** Mostly constant between deployments. */
 const CACHED = { 'Cache-Control': 'private, max-age=60' }
 
 /** GET /api/meta: everything a client can ask for. */
-export function metaRoute(deps: MetaDeps): Route {
-  const body = metaOf(deps.facts)
+export function metaRoute(ctx: Context): Route {
+  const body = metaOf(factsOf(ctx))
   return defineRoute({
     method: 'GET',
     path: '/api/meta',
@@ -108,11 +103,32 @@ export function metaRoute(deps: MetaDeps): Route {
     answers: { 200: { description: 'What this service offers', schema: meta } },
     refusals: [],
     async handle() {
-      // The constant part must answer while the register is unavailable.
-      const found = await deps.findings().catch(() => ({ anomalies: [] }))
-      return answer(200, { ...body, ...found }, { headers: CACHED })
+      return answer(200, { ...body, anomalies: await recentAnomalies(ctx) }, { headers: CACHED })
     },
   })
+}
+
+/** Anomalies change rarely. */
+const FRESH_MS = 5_000
+
+/** The constant part must answer while the register is unavailable. */
+const WAIT_MS = 100
+
+const lastAnomalies = oncePerContext(() => ({
+  found: [] as readonly Static<typeof anomalies>[],
+  readMs: Number.NEGATIVE_INFINITY,
+}))
+
+async function recentAnomalies(ctx: Context): Promise<readonly Static<typeof anomalies>[]> {
+  const { register, ecosystem, clock } = ctx
+  const last = lastAnomalies(ctx)
+  if (Math.abs(clock() - last.readMs) < FRESH_MS) return last.found
+  last.readMs = clock()
+  const read = async () => {
+    last.found = await register.snapshot((reads) => readMappingAnomalies(reads, ecosystem))
+  }
+  await Promise.race([read().catch(() => undefined), sleep(WAIT_MS)])
+  return last.found
 }
 
 function metaOf(facts: ServiceFacts) {

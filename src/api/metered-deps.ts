@@ -1,18 +1,14 @@
 import type { Meter } from '#accounts/metering/meter/admission.ts'
 import type { Call } from '#api/http/call.ts'
+import type { Context } from '#context.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { Refusal } from '#domain/refusal.ts'
 import type { PaymentRequired, RequestFacts, Route } from '#route/route.ts'
-import type { AdmissionSource } from './call-counts.ts'
-import type { CallLimiter } from './call-limiter.ts'
 import type { CallPayment } from './call-payment.ts'
-import type { FailureDeps } from './failure.ts'
-import type { RateLimitDeps } from './rate-limit-state.ts'
 
-export interface MeteredDeps extends RateLimitDeps, FailureDeps {
+export interface MeteredDeps {
+  readonly ctx: Context
   readonly meter: Meter
-  /** Begins absolute URLs in problem bodies; has no trailing slash. */
-  readonly publicBaseUrl: string
   /** The caller of the Authorization header, or `invalid_api_key`. */
   identify(headers: Call['headers'], addressBucket: string): Promise<Caller | Refusal>
   anonymous(addressBucket: string): Caller
@@ -23,8 +19,6 @@ export interface MeteredDeps extends RateLimitDeps, FailureDeps {
     caller: Caller,
     facts: RequestFacts,
   ): PaymentRequired | Refusal | Promise<PaymentRequired | Refusal>
-  /** Bounds the calls of one caller that work at once. */
-  readonly limiter: CallLimiter
   /**
    * Whether a payment came with the request; refuses a used one, also where the call would be free.
    * `credited`: it still serves a call, this one if it is for the caller's balance.
@@ -32,5 +26,4 @@ export interface MeteredDeps extends RateLimitDeps, FailureDeps {
   rejectUsedPayment?(facts: RequestFacts): Promise<Refusal | 'carried' | 'credited' | undefined>
   /** Settles a payment that came with the request; undefined when none came. */
   settle?(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined>
-  observeAdmission?(source: AdmissionSource): void
 }

@@ -3,6 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import type { Call } from '#api/http/call.ts'
 import { refuse } from '#domain/refusal.ts'
 import { answer } from '#route/route.ts'
+import { StoreError } from '#store/engine.ts'
 import {
   GOOD_KEY,
   type Harness,
@@ -278,13 +279,12 @@ describe('a metered call', () => {
   })
 
   it('a page that meets an outage is refused as a route is, and the error is reported', async () => {
-    const outage = new Error('the store is down')
+    const outage = new StoreError('the store is down')
     const read = async (incoming: Call) => {
       throw incoming.path.kind === 'bug' ? new Error('a bug') : outage
     }
     const world = await startHarness({
       pages: [{ path: '/pages/{kind}', read }],
-      outage: (error) => (error === outage ? refuse('data_not_ready', 'later') : undefined),
     })
     for (const [kind, status, code] of [
       ['outage', 503, 'data_not_ready'],

@@ -5,10 +5,11 @@ import { matchesEtag } from '#api/http/etag.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Prepared, Route } from '#route/route.ts'
-import { Slot } from './call-limiter.ts'
+import { callCounts } from './call-counts.ts'
+import { callLimiter, Slot } from './call-limiter.ts'
 import type { ProvenPayment } from './call-payment.ts'
 import { chargeMinutes } from './charge-minutes.ts'
-import { CUT, refuseFailure } from './failure.ts'
+import { CUT, refuseFailure, reportFailure } from './failure.ts'
 import type { MeteredDeps } from './metered-deps.ts'
 import { nothingLeft, rateLimitAfterRefusal, rateLimitOf } from './rate-limit-state.ts'
 import { type Ending, etagAt, pushHeaders, SECRET, stampRateLimit, toWire } from './wire.ts'
@@ -48,18 +49,19 @@ export async function metered(deps: MeteredDeps, route: Route, call: Call): Prom
     paymentHeaders: undefined,
   }
   const outgoing = await answer(way).catch((error: unknown) => {
-    if (error instanceof MeteringUnavailable) way.rateLimit = nothingLeft(way.caller, deps.clock())
-    return toWire(way, refuseFailure(deps, error, call.requestId))
+    if (error instanceof MeteringUnavailable)
+      way.rateLimit = nothingLeft(way.caller, deps.ctx.clock())
+    return toWire(way, refuseFailure(deps.ctx, error, call.requestId))
   })
   if (way.paymentHeaders !== undefined) pushHeaders(outgoing.headers, way.paymentHeaders)
   if (way.source !== undefined) outgoing.headers.push('X-RateLimit-Source', way.source)
-  stampRateLimit(outgoing.headers, await rateLimitToShow(way, outgoing), deps.clock())
+  stampRateLimit(outgoing.headers, await rateLimitToShow(way, outgoing), deps.ctx.clock())
   return outgoing
 }
 
 async function answer(way: Way): Promise<Outgoing> {
   const { deps, route, call } = way
-  const identifiedMs = deps.clock()
+  const identifiedMs = deps.ctx.clock()
   // Refusals before the guard take a token too, so that 401s and 400s are bounded.
   const unfit = (await identify(way)) ?? (await parse(way))
   const refused = deps.guard(call.addressBucket, route.guard) ?? unfit
@@ -67,7 +69,7 @@ async function answer(way: Way): Promise<Outgoing> {
   if (!route.metered) return work(way)
   const unchanged = await notModified(way)
   if (unchanged !== undefined) return toWire(way, unchanged)
-  const slot = new Slot(deps.limiter, way.caller.bucket, call)
+  const slot = new Slot(callLimiter(deps.ctx), way.caller.bucket, call)
   try {
     const ending = (await slot.take()) ?? (await settleFirst(way, slot))
     if (ending !== undefined) return toWire(way, ending)
@@ -126,7 +128,7 @@ async function settleFirst(way: Way, slot: Slot): Promise<Ending | undefined> {
   if (refused === undefined && carried !== 'credited') return undefined
   if (refused !== undefined) {
     way.rateLimit = { ...rateLimit, remaining: 0 }
-    deps.observeAdmission?.(refused.kind)
+    callCounts(deps.ctx).addAdmission(refused.kind)
     if (refused.kind === 'limited') return refuseSpending(refused.cap)
   }
   // Settling takes seconds.
@@ -165,7 +167,7 @@ async function charge(way: Way, identifiedMs: number): Promise<Ending | undefine
     if (call.isCut()) return CUT
     const { payment } = way
     // A call that a payment of its own pays for is served to a key that was rotated meanwhile.
-    const isOld = Math.abs(deps.clock() - identifiedMs) > IDENTITY_AGE_MAX_MS
+    const isOld = Math.abs(deps.ctx.clock() - identifiedMs) > IDENTITY_AGE_MAX_MS
     const refused = isOld && payment === undefined ? await identify(way) : undefined
     if (refused !== undefined) return refused
     way.payment = undefined
@@ -177,7 +179,9 @@ async function charge(way: Way, identifiedMs: number): Promise<Ending | undefine
     }
     const admission = posted ?? (await deps.meter.admit(way.caller, () => call.isCut()))
     way.rateLimit = admission.rateLimit
-    deps.observeAdmission?.(admission.kind === 'admitted' ? admission.source : admission.kind)
+    callCounts(deps.ctx).addAdmission(
+      admission.kind === 'admitted' ? admission.source : admission.kind,
+    )
     if (admission.kind === 'admitted') {
       way.source = admission.source
       return undefined
@@ -196,7 +200,7 @@ async function creditAlone({ deps, call }: Way, payment: ProvenPayment): Promise
   try {
     await payment.post('credit')
   } catch (error) {
-    deps.report(error, call.requestId)
+    reportFailure(deps.ctx, error, call.requestId)
   }
 }
 

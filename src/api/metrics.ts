@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Registry } from 'prom-client'
-import { type AdmissionSource, CallCounts } from './call-counts.ts'
+import type { Context } from '#context.ts'
+import { callCounts } from './call-counts.ts'
 
 export interface GaugeReading {
   readonly name: string
@@ -12,8 +13,6 @@ export interface GaugeReading {
 }
 
 export interface Metrics {
-  observeRequest(path: string | undefined, status: number, durationMs: number): void
-  observeAdmission(source: AdmissionSource): void
   text(): Promise<string>
   readonly contentType: string
   stop(): void
@@ -22,18 +21,12 @@ export interface Metrics {
 /** A finer resolution would itself disturb the event loop. */
 const DELAY_RESOLUTION_MS = 20
 
-export function createMetrics(
-  gauges: readonly GaugeReading[],
-  calls: CallCounts = new CallCounts(),
-): Metrics {
+export function createMetrics(ctx: Context, gauges: readonly GaugeReading[]): Metrics {
   const registry = new Registry()
   for (const gauge of gauges) registerGauge(registry, gauge)
   const delay = registerEventLoopDelay(registry)
   return {
-    observeRequest: (path = 'none', status, durationMs) =>
-      calls.addRequest(path, status, durationMs),
-    observeAdmission: (source) => calls.addAdmission(source),
-    text: async () => `${calls.text()}${await registry.metrics()}`,
+    text: async () => `${callCounts(ctx).text()}${await registry.metrics()}`,
     contentType: registry.contentType,
     stop: () => delay.disable(),
   }

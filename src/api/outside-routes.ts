@@ -3,7 +3,7 @@ import { toProblem } from '#api/http/problem.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { preflightHeaders } from './constant-headers.ts'
-import { reportFailure } from './failure.ts'
+import { refuseFailure } from './failure.ts'
 import type { MeteredDeps } from './metered-deps.ts'
 import { rateLimitOf, rememberedRateLimit } from './rate-limit-state.ts'
 import { stampRateLimit } from './wire.ts'
@@ -22,7 +22,7 @@ export async function answerPage(deps: MeteredDeps, page: Page, call: Call): Pro
 
 /** Refuses unknown paths and the like; the abuse guard bounds floods of them. */
 export async function deny(deps: MeteredDeps, call: Call, refusal: Refusal): Promise<Outgoing> {
-  return turnedAway(deps, call) ?? (await stamp(deps, call, toProblem(deps, call, refusal)))
+  return turnedAway(deps, call) ?? (await stamp(deps, call, toProblem(deps.ctx, call, refusal)))
 }
 
 /** The static answer to OPTIONS on a known path (Fetch standard, CORS preflight). */
@@ -36,8 +36,8 @@ export async function preflight(deps: MeteredDeps, call: Call, allow: string): P
 async function readPage(deps: MeteredDeps, page: Page, call: Call): Promise<Outgoing> {
   const outcome = await page
     .read(call)
-    .catch((error: unknown) => reportFailure(deps, error, call.requestId))
-  return isRefusal(outcome) ? toProblem(deps, call, outcome) : outcome
+    .catch((error: unknown) => refuseFailure(deps.ctx, error, call.requestId))
+  return isRefusal(outcome) ? toProblem(deps.ctx, call, outcome) : outcome
 }
 
 /** 429 without a key look-up or store read; the state comes from the cache by address. */
@@ -45,15 +45,19 @@ function turnedAway(deps: MeteredDeps, call: Call): Outgoing | undefined {
   const bucket = call.addressBucket
   const limited = deps.guard(bucket, undefined)
   if (limited === undefined) return undefined
-  const outgoing = toProblem(deps, call, limited)
-  stampRateLimit(outgoing.headers, rememberedRateLimit(deps, deps.anonymous(bucket)), deps.clock())
+  const outgoing = toProblem(deps.ctx, call, limited)
+  stampRateLimit(
+    outgoing.headers,
+    rememberedRateLimit(deps.ctx, deps.anonymous(bucket)),
+    deps.ctx.clock(),
+  )
   return outgoing
 }
 
 async function stamp(deps: MeteredDeps, call: Call, outgoing: Outgoing): Promise<Outgoing> {
   const caller = await callerOf(deps, call)
   const rateLimit = await rateLimitOf(deps, caller)
-  stampRateLimit(outgoing.headers, rateLimit, deps.clock())
+  stampRateLimit(outgoing.headers, rateLimit, deps.ctx.clock())
   return outgoing
 }
 

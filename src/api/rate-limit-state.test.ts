@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LRUCache } from 'lru-cache'
 import type { Caller } from '#domain/caller.ts'
 import { DAY_SECONDS, nextMidnight } from '#lib/time.ts'
-import {
-  nothingLeft,
-  type RateLimitDeps,
-  rateLimitAfterRefusal,
-  rememberedRateLimit,
-} from './rate-limit-state.ts'
+import { testContext } from '#test/test-context.ts'
+import { nothingLeft, rateLimitAfterRefusal, rememberedRateLimit } from './rate-limit-state.ts'
 
 const MIDNIGHT = 20_000 * DAY_SECONDS
 
@@ -22,10 +17,9 @@ const caller: Caller = {
 
 test('a rate-limit state that is remembered from before midnight is not shown after it', async () => {
   let nowMs = MIDNIGHT * 1_000 - 100
-  const clock = () => nowMs
-  const deps: RateLimitDeps = {
-    clock,
-    remembered: new LRUCache({ max: 10 }),
+  const ctx = testContext({ clock: () => nowMs })
+  const deps = {
+    ctx,
     meter: {
       rateLimit: async () => ({
         ...nothingLeft(caller, nowMs),
@@ -35,9 +29,9 @@ test('a rate-limit state that is remembered from before midnight is not shown af
     },
   }
   await rateLimitAfterRefusal(deps, caller)
-  assert.equal(rememberedRateLimit(deps, caller).requestCount, 7)
+  assert.equal(rememberedRateLimit(ctx, caller).requestCount, 7)
   nowMs += 200
   const tomorrow = nextMidnight(MIDNIGHT)
-  assert.equal(rememberedRateLimit(deps, caller).resetUnix, tomorrow)
+  assert.equal(rememberedRateLimit(ctx, caller).resetUnix, tomorrow)
   assert.equal((await rateLimitAfterRefusal(deps, caller)).resetUnix, tomorrow)
 })

@@ -1,15 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { LRUCache } from 'lru-cache'
+import { LRUCache } from 'lru-cache'
 import type { Meter } from '#accounts/metering/meter/admission.ts'
+import { type Context, oncePerContext } from '#context.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
-import type { Clock } from '#lib/time.ts'
 import { nextMidnight, unixNow } from '#lib/time.ts'
 
-export interface RateLimitDeps {
+/** Refused addresses; a flood from more of them reads the store again. */
+const REMEMBERED_MAX = 10_000
+const REMEMBERED_MS = 1_000
+
+/** States of refused callers. */
+const remembered = oncePerContext(
+  () => new LRUCache<string, RateLimitState>({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
+)
+
+interface RateLimitDeps {
+  readonly ctx: Context
   readonly meter: Pick<Meter, 'rateLimit'>
-  readonly clock: Clock
-  /** States of refused callers. */
-  readonly remembered: LRUCache<string, RateLimitState>
 }
 
 /** Docs and health must answer while the store hangs. */
@@ -24,9 +31,9 @@ export async function rateLimitOf(deps: RateLimitDeps, caller: Caller): Promise<
       deps.meter.rateLimit(caller),
       late.catch(() => undefined),
     ])
-    return rateLimit ?? nothingLeft(caller, deps.clock())
+    return rateLimit ?? nothingLeft(caller, deps.ctx.clock())
   } catch {
-    return nothingLeft(caller, deps.clock())
+    return nothingLeft(caller, deps.ctx.clock())
   } finally {
     timer.abort()
   }
@@ -37,21 +44,21 @@ export async function rateLimitAfterRefusal(
   deps: RateLimitDeps,
   caller: Caller,
 ): Promise<RateLimitState> {
-  const known = recall(deps, caller)
+  const known = recall(deps.ctx, caller)
   if (known !== undefined) return known
   const rateLimit = await rateLimitOf(deps, caller)
-  deps.remembered.set(caller.identity, rateLimit)
+  remembered(deps.ctx).set(caller.identity, rateLimit)
   return rateLimit
 }
 
-export function rememberedRateLimit(deps: RateLimitDeps, caller: Caller): RateLimitState {
-  return recall(deps, caller) ?? nothingLeft(caller, deps.clock())
+export function rememberedRateLimit(ctx: Context, caller: Caller): RateLimitState {
+  return recall(ctx, caller) ?? nothingLeft(caller, ctx.clock())
 }
 
 /** A state of another day is wrong for today, and its reset may be past. */
-function recall({ remembered, clock }: RateLimitDeps, caller: Caller): RateLimitState | undefined {
-  const known = remembered.get(caller.identity)
-  return known?.resetUnix === nextMidnight(unixNow(clock)) ? known : undefined
+function recall(ctx: Context, caller: Caller): RateLimitState | undefined {
+  const known = remembered(ctx).get(caller.identity)
+  return known?.resetUnix === nextMidnight(unixNow(ctx.clock)) ? known : undefined
 }
 
 /** Returns the state without the store: tier, limit and reset, with nothing left. */

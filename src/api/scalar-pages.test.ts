@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
-import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { serviceFactsOf } from '#main/service-facts-of.ts'
 import { launchChromium } from '#test/chromium.ts'
-import { type Harness, harnessParts, NOON_MS, startHarness } from '#test/http/api-harness.ts'
+import { type Harness, harnessParts, startHarness } from '#test/http/api-harness.ts'
+import { testContext } from '#test/test-context.ts'
 import { documentPages } from './document-pages.ts'
 
 /** Drawing the page takes about two seconds on a free machine. */
@@ -20,10 +18,8 @@ describe('the interactive documentation', () => {
   const requested: string[] = []
   const complaints: string[] = []
   before(async () => {
-    const ecosystem = parseEcosystem('local', localEcosystem)
-    const facts = serviceFactsOf(ecosystem, { version: '0.0.0', nowUnix: NOON_MS / 1000 })
     const { routes } = harnessParts()
-    world = await startHarness({ pages: documentPages({ clock: () => NOON_MS, facts, routes }) })
+    world = await startHarness({ pages: documentPages(testContext(), routes) })
     address = `${world.origin}/scalar/v1`
     browser = await launchChromium()
     page = await browser.newPage()

@@ -5,12 +5,14 @@ import { Readable } from 'node:stream'
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
 import { HttpCall, type HttpQuery, NO_QUERY, type Outgoing, parseQuery } from '#api/http/call.ts'
 import { JSON_BODY_TYPE, readJsonBodies } from '#api/http/json-body.ts'
+import { type Context, oncePerContext } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Route } from '#route/route.ts'
 import { allowedMethods } from './allowed-methods.ts'
+import { callCounts } from './call-counts.ts'
 import { CONSTANT_HEADERS } from './constant-headers.ts'
+import { reportFailure } from './failure.ts'
 import { answerMcp } from './mcp/answer-mcp.ts'
-import type { McpFacts } from './mcp/mcp-deps.ts'
 import { metered } from './metered.ts'
 import type { MeteredDeps } from './metered-deps.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
@@ -22,28 +24,13 @@ export interface ApiDeps extends MeteredDeps {
   readonly pages: readonly Page[]
   /** Routes whose parts this service lacks: refused and undocumented. */
   readonly unconfigured?: readonly UnconfiguredRoute[]
-  readonly mcp?: McpFacts
-  newRequestId?(): string
   readonly stillMs?: number
-  /** Told of every answer. */
-  observe?(answered: Answered): void
 }
 
 export interface UnconfiguredRoute {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly refusal: Refusal
-}
-
-export interface Answered {
-  readonly requestId: string
-  readonly method: string
-  /** The counted address. */
-  readonly client: string
-  /** Undefined: no endpoint answered. */
-  readonly route: string | undefined
-  readonly status: number
-  readonly durationMs: number
 }
 
 export interface HttpServer {
@@ -81,7 +68,8 @@ const STOP_MS = 20_000
 
 export function createApi(deps: ApiDeps): HttpServer {
   const stopping = new AbortController()
-  const newRequestId = deps.newRequestId ?? requestIds()
+  const { ctx } = deps
+  const newRequestId = requestIds()
   let isDraining = false
   const app = Fastify({
     bodyLimit: BODY_BYTES_MAX,
@@ -124,7 +112,7 @@ export function createApi(deps: ApiDeps): HttpServer {
         reply.header(pairs[index] ?? '', pairs[index + 1] ?? '')
     reply.header('X-Request-Id', requestId)
     if (isDraining) reply.header('Connection', 'close')
-    deps.observe?.({ requestId, method, client, route, status, durationMs: reply.elapsedTime })
+    observe(ctx, { requestId, method, client, route, status, durationMs: reply.elapsedTime })
     if (stream !== undefined && method !== 'HEAD') return reply.send(readableOf(stream, call))
     return reply.send(status === 204 || status === 304 ? undefined : body)
   }
@@ -176,7 +164,7 @@ export function createApi(deps: ApiDeps): HttpServer {
     const refusal = refusalOf(error)
     // One of them may be what failed.
     for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name)
-    if (refusal.code === 'internal_error') deps.report(error, request.id)
+    if (refusal.code === 'internal_error') reportFailure(ctx, error, request.id)
     return refuseHere(request, reply, refusal)
   })
   for (const { method, path, respond } of endpoints)
@@ -213,7 +201,7 @@ interface Endpoint {
 }
 
 function endpointsOf(deps: ApiDeps): readonly Endpoint[] {
-  const { routes, pages, unconfigured = [], mcp: facts } = deps
+  const { routes, pages, unconfigured = [] } = deps
   const endpoints: Endpoint[] = []
   for (const route of routes)
     endpoints.push({ ...placeOf(route), respond: (call) => metered(deps, route, call) })
@@ -225,19 +213,33 @@ function endpointsOf(deps: ApiDeps): readonly Endpoint[] {
     })
   for (const route of unconfigured)
     endpoints.push({ ...placeOf(route), respond: (call) => deny(deps, call, route.refusal) })
-  if (facts !== undefined) {
-    const page: Page = { path: '/mcp', read: (call) => answerMcp({ ...deps, facts }, call) }
-    endpoints.push({
-      method: 'POST',
-      path: '/mcp',
-      respond: (call) => answerPage(deps, page, call),
-    })
-  }
+  const mcp: Page = { path: '/mcp', read: (call) => answerMcp(deps, call) }
+  endpoints.push({ method: 'POST', path: mcp.path, respond: (call) => answerPage(deps, mcp, call) })
   return endpoints
 }
 
 function placeOf({ method, path }: Pick<Route, 'method' | 'path'>) {
   return { method, path }
+}
+
+/** Counts an answer and logs it; the route and no value of it, as people paste keys into URLs. */
+function observe(ctx: Context, answered: Answered): void {
+  const { route = 'none', status, durationMs } = answered
+  callCounts(ctx).addRequest(route, status, durationMs)
+  if (isLogged(ctx)) ctx.logger.debug(answered, 'answered')
+}
+
+const isLogged = oncePerContext(({ config }) => ['debug', 'trace'].includes(config.log.level))
+
+interface Answered {
+  readonly requestId: string
+  readonly method: string
+  /** The counted address. */
+  readonly client: string
+  /** Undefined: no endpoint answered. */
+  readonly route: string | undefined
+  readonly status: number
+  readonly durationMs: number
 }
 
 /** Random per process, plus a counter. */

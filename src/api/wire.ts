@@ -2,13 +2,14 @@ import { hash } from 'node:crypto'
 import { JSON_TYPE } from '#api/http/accept.ts'
 import type { Call, Outgoing } from '#api/http/call.ts'
 import { toProblem } from '#api/http/problem.ts'
+import type { Context } from '#context.ts'
 import type { RateLimitState } from '#domain/caller.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { CSV_TYPE, wantsCsv } from '#route/csv.ts'
 import type { Answer, Outcome, Prepared, Route, StreamAnswer } from '#route/route.ts'
 
 interface Written {
-  readonly deps: { readonly publicBaseUrl: string }
+  readonly deps: { readonly ctx: Context }
   readonly route: Route
   readonly call: Pick<Call, 'requestId' | 'headers' | 'query'>
   readonly prepared: Prepared | undefined
@@ -37,7 +38,7 @@ export function toWire(asked: Written, ending: Ending): Outgoing {
 
 function wireOf(asked: Written, ending: Ending): Outgoing {
   if (ending.kind === 'answer') return answerWire(asked, ending)
-  if (ending.kind === 'refusal') return toProblem(asked.deps, asked.call, ending)
+  if (ending.kind === 'refusal') return toProblem(asked.deps.ctx, asked.call, ending)
   if (ending.kind === 'not-modified')
     return { status: 304, headers: ['ETag', ending.etag, 'Cache-Control', CACHED], body: '' }
   if (ending.kind === 'stream') return streamWire(ending)

@@ -1,4 +1,4 @@
-import { CallCounts } from '#api/call-counts.ts'
+import { callCounts } from '#api/call-counts.ts'
 import type { Readiness } from '#api/health-routes.ts'
 import { createMetrics } from '#api/metrics.ts'
 import type { Context } from '#context.ts'
@@ -10,18 +10,15 @@ import { gaugesOf } from '#operations/health/gauges.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
 import type { Leading } from '#operations/health/job-gauges.ts'
 import { publicReadiness, readReadiness } from '#operations/health/read-readiness.ts'
-import { makeRecentFindings } from '#operations/health/recent-findings.ts'
 import { watchAccounts } from '#operations/health/store-state.ts'
 import { wantedJobs } from './jobs/verifier-jobs.ts'
 import { openMetering } from './open-metering.ts'
 import { openMoney } from './open-money.ts'
 import { routesOf } from './routes.ts'
-import { serviceFactsOf } from './service-facts-of.ts'
 import { settlingOf } from './settling.ts'
 import type { ServeInput } from './start/serve.ts'
 import { accountsMigrations } from './stores.ts'
 import { unconfiguredRoutes } from './unconfigured-routes.ts'
-import { VERSION } from './version.ts'
 
 export interface Composed extends ServeInput {
   /** Wakes those who wait for a prepayment. */
@@ -35,11 +32,9 @@ export async function compose(
   leading: Leading = { index: false, jobs: new Map() },
 ): Promise<Composed> {
   const { ecosystem, accounts, config, clock } = ctx
-  const facts = serviceFactsOf(ecosystem, { version: VERSION, nowUnix: unixNow(clock) })
-  const counts = config.metrics && new CallCounts()
   const metering = openMetering(ctx)
-  if (counts !== undefined) metering.meter.onCommit = (seconds) => counts.addCommit(seconds)
-  const money = openMoney(ctx, { metering, gate: facts.gate })
+  metering.meter.onCommit = (seconds) => callCounts(ctx).addCommit(seconds)
+  const money = openMoney(ctx, metering)
   const x402 = money?.x402
   const routes = routesOf(ctx, {
     metering,
@@ -75,12 +70,10 @@ export async function compose(
   return {
     ...metering,
     onPaymentsSettled: () => money?.notifier.notify(),
-    metrics: counts && createMetrics(gauges(), counts),
-    facts,
+    metrics: config.metrics && createMetrics(ctx, gauges()),
     readiness: () =>
       shown.get('', async () => publicReadiness(await readiness(), ecosystem.chains)),
     operatorReadiness: readiness,
-    findings: makeRecentFindings(ctx),
     paymentRequired: (caller, of) =>
       x402?.calls.offer(caller, of) ??
       (money === undefined

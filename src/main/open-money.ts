@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { verifyPayerProof } from '#accounts/keys/payer-proof.ts'
 import { createFailureGuard } from '#accounts/metering/abuse-guard.ts'
 import type { Metering } from '#accounts/metering/create-metering.ts'
-import { describeGate } from '#api/describe-service.ts'
-import type { ServiceFacts } from '#api/service-facts.ts'
+import { describeGate, factsOf } from '#api/service-facts.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import { type Context, reportError } from '#context.ts'
@@ -30,16 +29,13 @@ export interface Money extends PaymentsDeps {
 /** Undefined without payments. */
 export function openMoney(
   ctx: Context,
-  input: {
-    readonly metering: Pick<Metering, 'recoveries' | 'settlements'>
-    readonly gate: ServiceFacts['gate']
-  },
+  metering: Pick<Metering, 'recoveries' | 'settlements'>,
 ): Money | undefined {
   const { ecosystem, clock } = ctx
   const { payment, pricePerCall } = ecosystem
   if (payment === null) return undefined
   const { publicBaseUrl, pricingDocsUrl, name: serviceName } = ecosystem.service
-  const { metering, gate } = input
+  const { gate } = factsOf(ctx)
   const settles = settlingOf(ctx) !== undefined
   const report = (error: unknown) => reportError(ctx, error)
   const minter = gate === null ? null : describeGate(gate)

@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { LRUCache } from 'lru-cache'
-import { CallLimiter } from '#api/call-limiter.ts'
 import { type ApiDeps, createApi, type HttpServer } from '#api/server.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
@@ -21,7 +19,7 @@ import { applyFile } from '../changed-file-harness.ts'
 import { localEcosystemAt } from '../indexed-ecosystem.ts'
 import { dataRoutesOf } from '../route-reader.ts'
 import { advanceAll, type SteppedIndex } from '../stepped-index.ts'
-import { testContext } from '../test-context.ts'
+import { SILENT, testContext } from '../test-context.ts'
 
 /** A register over made-up chains, real callers and a server on top, with a clock that a test moves. */
 export interface StreamWorld {
@@ -128,21 +126,15 @@ async function startServer(
   more: Partial<ApiDeps>,
 ): Promise<{ readonly server: HttpServer; readonly origin: string }> {
   const clock = () => callers.now.ms
-  const report = (error: unknown) => assert.fail(String(error))
-  const stream = streamRoute(testContext({ register, ecosystem, clock }), streamsMax)
-  let requests = 0
+  const error = ({ err }: { readonly err: unknown }) => assert.fail(String(err))
+  const ctx = testContext({ register, ecosystem, clock, logger: { ...SILENT, error } })
+  const stream = streamRoute(ctx, streamsMax)
   const server = createApi({
     ...callers.metering,
     routes: [...dataRoutesOf({ register, ecosystem }), counted(stream, open)],
     pages: [],
-    clock,
-    limiter: new CallLimiter(),
-    remembered: new LRUCache({ max: 10, ttl: 1_000 }),
-    publicBaseUrl: 'https://api.example',
+    ctx,
     paymentRequired: () => ({ kind: 'payment-required', body: { error: 'payment_required' } }),
-    outage: () => undefined,
-    report,
-    newRequestId: () => `request-${++requests}`,
     ...more,
   })
   const port = await server.listen({ host: '127.0.0.1', port: 0 })

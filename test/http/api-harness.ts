@@ -1,16 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { LRUCache } from 'lru-cache'
 import { Type } from 'typebox'
 import {
   type Meter,
   MeteringUnavailable,
   type MeterState,
 } from '#accounts/metering/meter/admission.ts'
-import { CallLimiter } from '#api/call-limiter.ts'
 import { type ApiDeps, createApi, type HttpServer } from '#api/server.ts'
+import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { nextMidnight } from '#lib/time.ts'
+import { type Clock, nextMidnight } from '#lib/time.ts'
 import { type Parameter, parseInteger } from '#route/parameter.ts'
 import {
   answer,
@@ -19,6 +19,7 @@ import {
   type PaymentRequired,
   type Route,
 } from '#route/route.ts'
+import { SILENT, testContext } from '../test-context.ts'
 
 /** 2026-11-21T12:00:00Z */
 export const NOON_MS = 1_795_262_400_000
@@ -44,20 +45,24 @@ export interface Harness {
 }
 
 /** Starts a listening server with three routes around `metered`. */
-export async function startHarness(more: Partial<ApiDeps> = {}): Promise<Harness> {
+export async function startHarness({
+  clock = () => NOON_MS,
+  ...more
+}: Partial<ApiDeps> & { readonly clock?: Clock } = {}): Promise<Harness> {
   const { state, routes, deps } = harnessParts()
-  let requests = 0
+  const { service, ...file } = localEcosystem
   const server = createApi({
     ...deps,
+    ctx: testContext({
+      ecosystem: parseEcosystem('local', {
+        ...file,
+        service: { ...service, publicBaseUrl: 'https://api.example' },
+      }),
+      clock,
+      logger: { ...SILENT, error: ({ err }: { readonly err: unknown }) => state.errors.push(err) },
+    }),
     routes,
     pages: [],
-    clock: () => NOON_MS,
-    limiter: new CallLimiter(),
-    remembered: new LRUCache({ max: 10, ttl: 1_000 }),
-    publicBaseUrl: 'https://api.example',
-    outage: () => undefined,
-    report: (error) => state.errors.push(error),
-    newRequestId: () => `request-${++requests}`,
     ...more,
   })
   const port = await server.listen({ host: '127.0.0.1', port: 0 })

@@ -10,18 +10,18 @@ import { isTest, type SourceFile } from './source-file.ts'
  */
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4253,
-  api: 3589,
+  api: 3707,
   chains: 23871,
   domain: 446,
   entry: 303,
-  lib: 349,
-  main: 2284,
+  lib: 352,
+  main: 2092,
   money: 6236,
-  operations: 5128,
+  operations: 5099,
   route: 419,
   serving: 4300,
   store: 2501,
-  tests: 52658,
+  tests: 52631,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -1,3 +1,4 @@
+import type { Context } from '#context.ts'
 import { REFUSALS, type Refusal } from '#domain/refusal.ts'
 import { escapeMarkup } from '#lib/markup.ts'
 import { wantsPage } from './accept.ts'
@@ -14,13 +15,13 @@ export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
 /** RFC 9457, plus the contract's two members; a page for browsers. */
 export function toProblem(
-  deps: { readonly publicBaseUrl: string },
+  { ecosystem }: Context,
   { requestId, headers: { accept } }: Pick<Call, 'requestId' | 'headers'>,
   refusal: Refusal,
 ): Outgoing {
   const { status, title } = REFUSALS[refusal.code]
   const body = {
-    type: `${deps.publicBaseUrl}/problems/${refusal.code}`,
+    type: `${ecosystem.service.publicBaseUrl}/problems/${refusal.code}`,
     title,
     status,
     detail: refusal.message,

@@ -7,17 +7,28 @@ import {
   ListToolsRequestSchema,
   McpError,
   ReadResourceRequestSchema,
+  type Resource,
+  type TextResourceContents,
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js'
 import { acceptsType } from '#api/http/accept.ts'
 import type { Call, Outgoing } from '#api/http/call.ts'
 import { BROKEN_BODY } from '#api/http/json-body.ts'
+import type { Context } from '#context.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { isObject } from '#lib/json.ts'
-import { callTool } from './call-tool.ts'
+import { askRoutes } from '#route/ask-routes.ts'
+import type { Route } from '#route/route.ts'
+import type { MeteredDeps } from '../metered-deps.ts'
+import type { Page } from '../outside-routes.ts'
+import { factsOf } from '../service-facts.ts'
+import { callTool, textOf } from './call-tool.ts'
 import { describeTool, isTool } from './describe-tool.ts'
-import type { McpDeps } from './mcp-deps.ts'
-import { listResources, readResource } from './resources.ts'
+
+export interface McpDeps extends MeteredDeps {
+  readonly routes: readonly Route[]
+  readonly pages: readonly Page[]
+}
 
 const INSTRUCTIONS =
   'Figures of a token ecosystem, read from its chains. Every answer says at which block it stands. Data tools cost one call each, free until the daily quota is used up; getUsage says what is left, for free.'
@@ -39,7 +50,7 @@ export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing 
     enableJsonResponse: true,
     // Pages of other sites must not reach a server that only the victim's network can.
     enableDnsRebindingProtection: true,
-    allowedOrigins: [new URL(deps.publicBaseUrl).origin],
+    allowedOrigins: [new URL(deps.ctx.ecosystem.service.publicBaseUrl).origin],
   })
   const server = createServer(deps, message, answered)
   await server.connect(transport)
@@ -73,29 +84,32 @@ function withoutNulls(body: unknown): unknown {
 }
 
 /** The SDK wants both media types, though it answers in JSON. */
-function toRequest({ publicBaseUrl }: McpDeps, { headers }: Call): Request {
+function toRequest({ ctx }: McpDeps, { headers }: Call): Request {
   const names = ['content-type', 'origin', 'mcp-protocol-version'] as const
   const given = names.flatMap((name) => {
     const value = headers[name]
     return value === undefined ? [] : [[name, String(value)] as [string, string]]
   })
   const accept: [string, string] = ['accept', 'application/json, text/event-stream']
-  return new Request(`${publicBaseUrl}/mcp`, { method: 'POST', headers: [...given, accept] })
+  return new Request(`${ctx.ecosystem.service.publicBaseUrl}/mcp`, {
+    method: 'POST',
+    headers: [...given, accept],
+  })
 }
 
 const described = new WeakMap<McpDeps['routes'], readonly Tool[]>()
 
 /** Builds the list once. */
-function toolsOf({ routes, facts }: McpDeps): readonly Tool[] {
+function toolsOf({ ctx, routes }: McpDeps): readonly Tool[] {
   const known = described.get(routes)
   if (known !== undefined) return known
-  const tools = routes.filter(isTool).map((route) => describeTool(route, facts))
+  const tools = routes.filter(isTool).map((route) => describeTool(ctx, route))
   described.set(routes, tools)
   return tools
 }
 
 function createServer(deps: McpDeps, message: Call, answered: Answered): Server {
-  const { name, version } = deps.facts
+  const { name, version } = factsOf(deps.ctx)
   const server = new Server(
     { name, version },
     { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
@@ -116,9 +130,49 @@ function createServer(deps: McpDeps, message: Call, answered: Answered): Server 
     answered.headers = headers
     return result
   })
-  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: listResources(deps) }))
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({
+    resources: listResources(deps.ctx),
+  }))
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params }) => ({
     contents: [await readResource(deps, message, params.uri)],
   }))
   return server
+}
+
+const META = '/api/meta'
+
+const RESOURCES = [
+  { name: META, title: 'Chains, tokens, metrics, limits and prices', mimeType: 'application/json' },
+  { name: '/llms.txt', title: 'How to use the service', mimeType: 'text/plain' },
+  { name: '/openapi.json', title: 'The OpenAPI document', mimeType: 'application/json' },
+] as const
+
+function listResources({ ecosystem }: Context): Resource[] {
+  return RESOURCES.map((each) => ({
+    uri: `${ecosystem.service.publicBaseUrl}${each.name}`,
+    ...each,
+  }))
+}
+
+async function readResource(
+  deps: McpDeps,
+  message: Call,
+  uri: string,
+): Promise<TextResourceContents> {
+  const { publicBaseUrl } = deps.ctx.ecosystem.service
+  const path = uri.startsWith(publicBaseUrl) ? uri.slice(publicBaseUrl.length) : uri
+  const resource = RESOURCES.find(({ name }) => name === path)
+  if (resource === undefined)
+    throw new McpError(
+      ErrorCode.InvalidParams,
+      `unknown resource "${uri}"; resources/list names them`,
+    )
+  const { mimeType } = resource
+  if (path === META)
+    return { uri, mimeType, text: JSON.stringify(await askRoutes(deps.routes)('getMeta')) }
+  const page = deps.pages.find((each) => each.path === path)
+  const outgoing = await page?.read({ ...message, headers: {} })
+  if (outgoing === undefined || isRefusal(outgoing))
+    throw new McpError(ErrorCode.InternalError, outgoing?.message ?? 'there is none now')
+  return { uri, mimeType, text: textOf(outgoing) }
 }

@@ -1,6 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js'
+import type { Context } from '#context.ts'
 import type { Route } from '#route/route.ts'
-import type { McpFacts } from './mcp-deps.ts'
+import { factsOf } from '../service-facts.ts'
 
 export function isTool({ method, metered, stream, operationId }: Route): boolean {
   return method === 'GET' && !stream && (metered || operationId === 'getUsage')
@@ -11,12 +12,12 @@ export function toolParameters({ parameters }: Pick<Route, 'parameters'>) {
 }
 
 /** Leaves out the schema of answers, which the resource /openapi.json has. */
-export function describeTool(route: Route, facts: McpFacts): Tool {
+export function describeTool(ctx: Context, route: Route): Tool {
   const parameters = toolParameters(route)
   return {
     name: route.operationId,
     title: route.summary,
-    description: `${route.summary}. ${costOf(route, facts)}`,
+    description: `${route.summary}. ${costOf(ctx, route)}`,
     annotations: { readOnlyHint: true },
     inputSchema: {
       type: 'object',
@@ -29,10 +30,11 @@ export function describeTool(route: Route, facts: McpFacts): Tool {
   }
 }
 
-function costOf({ metered }: Route, { pricePerCallUsd }: McpFacts): string {
+function costOf(ctx: Context, { metered }: Route): string {
+  const { payment, pricePerCallUsd } = factsOf(ctx)
   if (!metered) return 'Cost: free.'
   const beyond =
-    pricePerCallUsd === null
+    payment === null
       ? 'Beyond the daily quota it is refused until 00:00 UTC.'
       : `Beyond the daily quota it costs ${pricePerCallUsd} USD from the prepaid balance, which x402 tops up.`
   return `Cost: one call of the daily quota; errors are free. ${beyond}`

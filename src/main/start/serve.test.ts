@@ -3,55 +3,47 @@ import { before, describe, it, test } from 'node:test'
 import { pino } from 'pino'
 import { createMetrics } from '#api/metrics.ts'
 import { paymentRequiredExample } from '#api/payment-required-example.ts'
-import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
-import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import { factsOf } from '#api/service-facts.ts'
 import { readConfig } from '#config.ts'
 import { type ApiClient, createApiClient } from '#test/api-client.ts'
 import { assertLintFree } from '#test/assert-lint-free.ts'
 import { harnessParts, NOON_MS } from '#test/http/api-harness.ts'
 import { testContext } from '#test/test-context.ts'
-import { serviceFactsOf } from '../service-facts-of.ts'
 import { type Served, serve, warnAboutAddress } from './serve.ts'
 
 describe('the API', () => {
   const parts = harnessParts()
-  const ecosystem = parseEcosystem('local', localEcosystem)
-  const facts = serviceFactsOf(ecosystem, { version: '0.0.0', nowUnix: NOON_MS / 1000 })
-  const metrics = createMetrics([
-    { name: 'sexton_test', help: 'A test', read: async () => ({ base: 7 }) },
-  ])
   let served: Served
   let client: ApiClient
   let ready = true
   const lines: string[] = []
 
   before(async () => {
-    served = await serve(
-      testContext({
-        config: {
-          ...readConfig({ SEXTON_DRAIN_SECONDS: '1' }, { isTty: false }),
-          host: '127.0.0.1',
-          port: 0,
-          metrics: { host: '127.0.0.1', port: 0 },
-          log: { level: 'debug', format: 'json' },
-        },
-        logger: pino({ level: 'debug' }, { write: (line) => void lines.push(line) }),
-        clock: () => NOON_MS,
-      }),
-      {
-        ...parts.deps,
-        paymentRequired: () => ({
-          kind: 'payment-required',
-          body: facts.payment && paymentRequiredExample(facts, facts.payment),
-        }),
-        facts,
-        routes: parts.routes,
-        metrics,
-        findings: async () => ({ anomalies: [] }),
-        readiness: async () => ({ ready, parts: { accounts: ready ? 'ready' : 'down' } }),
-        operatorReadiness: async () => ({ ready, parts: { 'node rpc.example of base': 'ok' } }),
+    const ctx = testContext({
+      config: {
+        ...readConfig({ SEXTON_DRAIN_SECONDS: '1' }, { isTty: false }),
+        host: '127.0.0.1',
+        port: 0,
+        metrics: { host: '127.0.0.1', port: 0 },
+        log: { level: 'debug', format: 'json' },
       },
-    )
+      logger: pino({ level: 'debug' }, { write: (line) => void lines.push(line) }),
+      clock: () => NOON_MS,
+    })
+    const facts = factsOf(ctx)
+    served = await serve(ctx, {
+      ...parts.deps,
+      paymentRequired: () => ({
+        kind: 'payment-required',
+        body: facts.payment && paymentRequiredExample(facts, facts.payment),
+      }),
+      routes: parts.routes,
+      metrics: createMetrics(ctx, [
+        { name: 'sexton_test', help: 'A test', read: async () => ({ base: 7 }) },
+      ]),
+      readiness: async () => ({ ready, parts: { accounts: ready ? 'ready' : 'down' } }),
+      operatorReadiness: async () => ({ ready, parts: { 'node rpc.example of base': 'ok' } }),
+    })
     client = await createApiClient(served.url)
   })
   it('logs a line per answer at the level debug, which holds no value of a caller', async () => {

@@ -1,38 +1,17 @@
-import { LRUCache } from 'lru-cache'
-import { CallLimiter } from '#api/call-limiter.ts'
 import { documentPages } from '#api/document-pages.ts'
 import { type HealthDeps, healthRoutes, type Readiness } from '#api/health-routes.ts'
-import { type MetaDeps, metaRoute } from '#api/meta-route.ts'
+import { metaRoute } from '#api/meta-route.ts'
 import type { Metrics } from '#api/metrics.ts'
 import { type ApiDeps, createApi } from '#api/server.ts'
 import { statusPage } from '#api/status-page.ts'
 import type { Config } from '#config.ts'
 import type { Context } from '#context.ts'
-import { type Refusal, refuse } from '#domain/refusal.ts'
 import { sleep } from '#lib/sleep.ts'
 import { type MetricsServer, startMetricsServer } from '#operations/health/metrics-server.ts'
-import type { Route } from '#route/route.ts'
 import { sitePages } from '#serving/site/site-pages.ts'
-import { StoreError } from '#store/engine.ts'
-import { reportErrors } from '../report-errors.ts'
 
-export interface ServeInput
-  extends HealthDeps,
-    MetaDeps,
-    Pick<
-      ApiDeps,
-      | 'meter'
-      | 'identify'
-      | 'anonymous'
-      | 'guard'
-      | 'addressBucket'
-      | 'settle'
-      | 'paymentRequired'
-      | 'rejectUsedPayment'
-      | 'unconfigured'
-    > {
-  /** Meta and health are added here. */
-  readonly routes: readonly Route[]
+/** Routes of meta and health, and pages, are added here. */
+export interface ServeInput extends HealthDeps, Omit<ApiDeps, 'ctx' | 'pages'> {
   /** Shows RPC hosts, so it is for the metrics port only. */
   operatorReadiness(): Promise<Readiness>
   /** Undefined switches metrics off. */
@@ -48,44 +27,23 @@ export interface Served {
   stop(): Promise<void>
 }
 
-/** Refused addresses; a flood from more of them reads the store again. */
-const REMEMBERED_MAX = 10_000
-const REMEMBERED_MS = 1_000
-
 /** Metrics have their own port. */
 export async function serve(ctx: Context, composed: ServeInput): Promise<Served> {
-  const { config, logger, clock } = ctx
+  const { config, ecosystem } = ctx
+  const { name, publicBaseUrl } = ecosystem.service
   const draining = { isOn: false }
   const input = {
     ...composed,
     readiness: unlessDraining(draining, composed.readiness),
     operatorReadiness: unlessDraining(draining, composed.operatorReadiness),
   }
-  const routes = [...input.routes, metaRoute(input), ...healthRoutes(input)]
-  const api = createApi({
-    ...input,
-    routes,
-    pages: [
-      statusPage(input, input.facts.name),
-      ...documentPages({ clock, facts: input.facts, routes }),
-      ...sitePages(ctx, routes),
-    ],
-    clock,
-    publicBaseUrl: input.facts.publicBaseUrl,
-    remembered: new LRUCache({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
-    limiter: new CallLimiter(),
-    outage,
-    report: reportErrors({ logger, clock }),
-    observe: observeAnswers(ctx, input.metrics),
-    mcp: mcpFactsOf(input.facts),
-    ...(input.metrics !== undefined && {
-      observeAdmission: input.metrics.observeAdmission,
-    }),
-  })
+  const routes = [...input.routes, metaRoute(ctx), ...healthRoutes(input)]
+  const pages = [statusPage(input, name), ...documentPages(ctx, routes), ...sitePages(ctx, routes)]
+  const api = createApi({ ...input, ctx, routes, pages })
   const metrics = await openMetrics(config, input)
   const port = await listen(() => api.listen(config), metrics)
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`
-  warnAboutAddress(ctx, input.facts.publicBaseUrl, port)
+  warnAboutAddress(ctx, publicBaseUrl, port)
   return {
     url,
     port,
@@ -127,28 +85,6 @@ export function warnAboutAddress(
       { publicBaseUrl, port },
       'service.publicBaseUrl names another port than this one: links in answers will not work',
     )
-}
-
-function mcpFactsOf({ name, version, payment, pricePerCallUsd }: ServeInput['facts']) {
-  return { name, version, pricePerCallUsd: payment === null ? null : pricePerCallUsd }
-}
-
-/** Logs the route and no value of it: people paste keys into URLs. */
-function observeAnswers(
-  { config, logger }: Context,
-  metrics: Metrics | undefined,
-): NonNullable<ApiDeps['observe']> {
-  const isLogged = ['debug', 'trace'].includes(config.log.level)
-  return (answered) => {
-    metrics?.observeRequest(answered.route, answered.status, answered.durationMs)
-    if (isLogged) logger.debug(answered, 'answered')
-  }
-}
-
-/** Any other error is a bug. */
-function outage(error: unknown): Refusal | undefined {
-  if (!(error instanceof StoreError)) return undefined
-  return refuse('data_not_ready', 'the data cannot be read right now; retry later')
 }
 
 async function openMetrics(

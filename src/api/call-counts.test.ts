@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { Histogram, Registry } from 'prom-client'
-import { Distribution } from './distribution.ts'
+import { Distribution } from './call-counts.ts'
 
 it('a distribution reads to Prometheus as the histogram of its own client does', async () => {
   const bounds = [0.001, 0.5, 2]
