@@ -3,9 +3,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { meterOf } from '#accounts/metering/meter/meter.ts'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { readConfig } from '#config.ts'
+import type { Context } from '#context.ts'
 import { systemClock } from '#lib/time.ts'
 import { compose } from '#main/compose.ts'
 import { type Served, serve } from '#main/start/serve.ts'
@@ -17,6 +19,7 @@ const DOCUMENT = readFileSync(join(import.meta.dirname, '../../../docs/metrics.m
 describe('the metrics of a service', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-metrics-'))
   let stores: Stores
+  let ctx: Context
   let served: Served
 
   before(async () => {
@@ -24,7 +27,7 @@ describe('the metrics of a service', () => {
     const config = readConfig(environment, { isTty: false })
     stores = await openStores(config)
     const ecosystem = parseEcosystem('local', localEcosystem)
-    const ctx = { config, clock: systemClock, logger, ecosystem, ...stores }
+    ctx = { config, clock: systemClock, logger, ecosystem, ...stores }
     served = await serve(ctx, await compose(ctx))
   })
   after(async () => {
@@ -57,7 +60,13 @@ describe('the metrics of a service', () => {
 
   it('count the durable commits of the meter, and the calls that wait for one', async () => {
     assert.equal(await value('sexton_meter_commit_seconds_count'), 0)
-    await (await fetch(`${served.url}/api/burns/total`)).arrayBuffer()
+    await meterOf(ctx).admit({
+      kind: 'anonymous',
+      identity: 'ip:a',
+      bucket: 'a',
+      tier: 'anonymous',
+      dailyQuota: 1,
+    })
     const commits = await value('sexton_meter_commit_seconds_count')
     assert.ok((commits ?? 0) > 0)
     assert.ok(((await value('sexton_meter_commit_seconds_sum')) ?? 0) > 0)
