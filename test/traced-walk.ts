@@ -25,12 +25,11 @@ export function stopTracing(): void {
 
 type Go = () => Promise<void>
 
-/** Files below `src/` that every walk enters, once warm: the second of two in a row, where one alone finds old caches. */
+/** Files below `src/` that every walk enters, once warm. */
 export async function walk(
   go: Go,
-  { before, isWarm = false }: { readonly before?: Go; readonly isWarm?: boolean } = {},
+  { before }: { readonly before?: Go } = {},
 ): Promise<readonly string[]> {
-  const twice = () => go().then(go)
   for (let call = 0; call < WALKS; call += 1) {
     await before?.()
     await go()
@@ -38,31 +37,20 @@ export async function walk(
   const entered = new Map<string, number>()
   for (let walk = 0; walk < WALKS; walk += 1) {
     await before?.()
-    const first = isWarm ? await countCalls(go) : undefined
-    const counts = await countCalls(isWarm ? twice : go)
-    const files = [...counts].filter(([name, calls]) => calls > (first?.get(name) ?? 0))
-    for (const file of new Set(files.map(([name]) => name.split(' ')[0] ?? name)))
-      entered.set(file, (entered.get(file) ?? 0) + 1)
+    for (const file of await filesCalled(go)) entered.set(file, (entered.get(file) ?? 0) + 1)
   }
   return [...entered].filter(([, walks]) => walks === WALKS).map(([file]) => file)
 }
 
-/** Calls by file and place of the function. */
-async function countCalls(go: Go): Promise<ReadonlyMap<string, number>> {
+async function filesCalled(go: Go): Promise<ReadonlySet<string>> {
   await session.post('Profiler.takePreciseCoverage')
   await go()
   const { result } = await session.post('Profiler.takePreciseCoverage')
-  return new Map(
-    result
-      .filter(({ url }) => url.startsWith(SOURCES))
-      .flatMap(({ url, functions }) =>
-        functions.flatMap(({ ranges: [range] }) =>
-          range === undefined || range.count === 0
-            ? []
-            : [[`${url.slice(SOURCES.length)} ${range.startOffset}`, range.count] as const],
-        ),
-      ),
+  const called = result.filter(({ functions }) =>
+    functions.some(({ ranges: [range] }) => range !== undefined && range.count > 0),
   )
+  const files = called.filter(({ url }) => url.startsWith(SOURCES))
+  return new Set(files.map(({ url }) => url.slice(SOURCES.length)))
 }
 
 export async function assertDrawn(files: readonly string[], most: number): Promise<void> {

@@ -12,7 +12,7 @@ import { chargeMinutes } from './charge-minutes.ts'
 import { CUT, refuseFailure, reportFailure } from './failure.ts'
 import type { MeteredDeps } from './metered-deps.ts'
 import { nothingLeft, rateLimitAfterRefusal, rateLimitOf } from './rate-limit-state.ts'
-import { type Ending, etagAt, pushHeaders, SECRET, stampRateLimit, toWire } from './wire.ts'
+import { type Ending, pushHeaders, SECRET, stampRateLimit, toWire } from './wire.ts'
 
 /** A call on its way, with what the headers of its answer show. */
 interface Way {
@@ -112,10 +112,10 @@ async function parse(way: Way): Promise<Refusal | undefined> {
 async function notModified(way: Way): Promise<Ending | undefined> {
   const header = way.call.headers['if-none-match']
   if (header === undefined) return undefined
-  const revision = await way.route.revision?.()
-  if (revision === undefined) return undefined
-  const etag = etagAt(way, revision)
-  return matchesEtag(header, etag) ? { kind: 'not-modified', etag } : undefined
+  const etag = await way.prepared?.etag(way.call)
+  return etag !== undefined && matchesEtag(header, etag)
+    ? { kind: 'not-modified', etag }
+    : undefined
 }
 
 /** A call that would be refused, or brings a payment, causes no work before that is settled. */

@@ -172,7 +172,7 @@ function kindOf(route: Route): keyof typeof ANSWER_HEADERS {
 }
 
 function notModifiedOf(input: OpenApiInput, route: Route): JsonObject {
-  if (!route.metered || route.revision === undefined) return {}
+  if (!route.metered || route.stream === true) return {}
   const headers = headerRefs(ANSWER_HEADERS.free.concat('ETag'), takesPayments(input))
   return { 304: { description: 'Nothing has changed since the ETag; not charged', headers } }
 }

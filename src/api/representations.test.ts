@@ -26,8 +26,8 @@ const table = defineRoute({
   answers: { 200: { description: 'Rows', schema: Type.Object({}) } },
   handle: async (input) =>
     wantsCsv(input, input.parameters.format)
-      ? answer(200, 'a\r\n1\r\n', { contentType: CSV_TYPE, revision: 'r1' })
-      : answer(200, { data: [{ a: 1 }] }, { revision: 'r1' }),
+      ? answer(200, 'a\r\n1\r\n', { contentType: CSV_TYPE, etag: 'W/"csv"' })
+      : answer(200, { data: [{ a: 1 }] }, { etag: 'W/"json"' }),
 })
 
 describe('representations', () => {

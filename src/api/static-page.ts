@@ -1,8 +1,7 @@
-import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { acceptsCoding } from '#api/http/accept.ts'
-import { matchesEtag } from '#api/http/etag.ts'
+import { matchesEtag, weakEtag } from '#api/http/etag.ts'
 import type { Page } from './outside-routes.ts'
 
 export interface StaticContent {
@@ -58,7 +57,7 @@ interface Made {
 
 async function make({ text: given }: StaticContent): Promise<Made> {
   const plain = Buffer.from(typeof given === 'string' ? given : await given())
-  const etag = `W/"${hash('sha256', plain, 'base64url').slice(0, 22)}"`
+  const etag = weakEtag(plain)
   if (plain.length < PACKED_FROM_BYTES) return { etag, plain, packed: [] }
   const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
   const [br, gz] = await Promise.all([

@@ -1,18 +1,16 @@
-import { hash } from 'node:crypto'
 import { JSON_TYPE } from '#api/http/accept.ts'
 import type { Call, Outgoing } from '#api/http/call.ts'
 import { toProblem } from '#api/http/problem.ts'
 import type { Context } from '#context.ts'
 import type { RateLimitState } from '#domain/caller.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
-import { CSV_TYPE, wantsCsv } from '#route/csv.ts'
-import type { Answer, Outcome, Prepared, Route, StreamAnswer } from '#route/route.ts'
+import { CSV_TYPE } from '#route/csv.ts'
+import type { Answer, Outcome, Route, StreamAnswer } from '#route/route.ts'
 
 interface Written {
   readonly deps: { readonly ctx: Context }
   readonly route: Route
   readonly call: Pick<Call, 'requestId' | 'headers' | 'query'>
-  readonly prepared: Prepared | undefined
 }
 
 export type Ending = Outcome | NotModified
@@ -47,15 +45,13 @@ function wireOf(asked: Written, ending: Ending): Outgoing {
   return { status: 402, headers, body: JSON.stringify(ending.body) }
 }
 
-function answerWire(asked: Written, answer: Answer): Outgoing {
-  const { route } = asked
+function answerWire({ route }: Written, answer: Answer): Outgoing {
   const sentAsIs = answer.contentType !== undefined && typeof answer.body === 'string'
   const body = sentAsIs ? String(answer.body) : JSON.stringify(answer.body)
   const headers = ['Content-Type', answer.contentType ?? JSON_TYPE]
   if (answer.headers?.['Cache-Control'] === undefined)
     headers.push('Cache-Control', route.metered ? CACHED : 'no-store')
-  if (route.metered && answer.revision !== undefined)
-    headers.push('ETag', etagOf(asked, answer, answer.revision))
+  if (answer.etag !== undefined) headers.push('ETag', answer.etag)
   if (answer.contentType === CSV_TYPE)
     headers.push('Content-Disposition', `attachment; filename="${fileNameOf(route)}"`)
   pushHeaders(headers, answer.headers ?? {})
@@ -66,34 +62,6 @@ function answerWire(asked: Written, answer: Answer): Outgoing {
 function streamWire({ contentType, open: stream }: StreamAnswer): Outgoing {
   const headers = ['Content-Type', contentType, 'Cache-Control', 'no-store']
   return { status: 200, headers: [...headers, 'X-Accel-Buffering', 'no'], body: '', stream }
-}
-
-const etags = new WeakMap<Answer, string>()
-
-/** Cached answers are shared objects, so hash each only once. */
-function etagOf(asked: Written, answer: Answer, revision: string): string {
-  const known = etags.get(answer)
-  if (known !== undefined) return known
-  const etag = etagAt(asked, revision)
-  etags.set(answer, etag)
-  return etag
-}
-
-/**
- * Returns a weak entity tag (RFC 9110, 8.8.3) of the request at this revision. Equal tags mean equal
- * content, so nothing per caller may enter the body.
- */
-export function etagAt(asked: Written, revision: string): string {
-  const { operationId } = asked.route
-  const effective = asked.prepared?.effective ?? {}
-  const text = JSON.stringify([operationId, revision, effective, mediaTypeOf(asked)])
-  return `W/"${hash('sha256', text, 'base64url').slice(0, 22)}"`
-}
-
-function mediaTypeOf({ route, call }: Written): string {
-  if (route.csv !== true) return 'json'
-  const format = call.query.get('format')?.[0]
-  return wantsCsv(call, format === 'csv' || format === 'json' ? format : undefined) ? 'csv' : 'json'
 }
 
 function fileNameOf({ path }: Route): string {

@@ -15,11 +15,16 @@ export type RequestFacts = Pick<
   'requestId' | 'headers' | 'target' | 'addressBucket' | 'signal'
 >
 
-export interface HandlerInput<P extends Parameters, B extends TSchema> extends RequestFacts {
+export interface Asked<P extends Parameters> extends Pick<RequestFacts, 'headers'> {
   readonly parameters: ValuesOf<P>
+  readonly question: string
+}
+
+export interface HandlerInput<P extends Parameters, B extends TSchema>
+  extends Asked<P>,
+    RequestFacts {
   /** Values after defaults, as in `meta.query`. */
   readonly effective: Readonly<Record<string, Effective>>
-  readonly question: string
   readonly body: Static<B>
   readonly caller: Caller
 }
@@ -33,8 +38,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
   /** Shown in the body, so that headers match. */
   readonly rateLimit?: RateLimitState
-  /** Makes the ETag, with the parameters. */
-  readonly revision?: string
+  readonly etag?: string
 }
 
 export interface PaymentRequired {
@@ -80,18 +84,15 @@ interface RouteFacts {
   readonly stream?: boolean
   readonly refusals: readonly RefusalCode[]
   readonly guard?: 'mint' | 'gate' | 'claim' | 'webhook'
-  /** Allows a 304 before any query or charge. */
-  revision?(): Promise<string | undefined>
 }
 
 export interface RouteDefinition<P extends Parameters, B extends TSchema> extends RouteFacts {
   readonly parameters: P
   readonly body?: B
   /** Checks what single parameters cannot, before any charge, 304 or work. */
-  check?(
-    input: Pick<HandlerInput<P, B>, 'parameters' | 'headers'>,
-  ): Refusal | undefined | Promise<Refusal | undefined>
-  /** Synchronous where cached. */
+  check?(asked: Asked<P>): Refusal | undefined | Promise<Refusal | undefined>
+  /** Of the answer that would be given now: allows a 304 before any query or charge. */
+  etag?(asked: Asked<P>): Promise<string | undefined>
   handle(input: HandlerInput<P, B>): Outcome | Promise<Outcome>
 }
 
@@ -105,8 +106,8 @@ export interface RawInput {
 
 export interface Prepared {
   readonly kind: 'prepared'
-  readonly effective: Readonly<Record<string, Effective>>
   check(facts: Pick<RequestFacts, 'headers'>): Refusal | undefined | Promise<Refusal | undefined>
+  etag(facts: Pick<RequestFacts, 'headers'>): Promise<string | undefined> | undefined
   run(call: RequestFacts, caller: Caller): Outcome | Promise<Outcome>
 }
 
@@ -119,7 +120,7 @@ export interface Route extends RouteFacts {
 export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
   definition: RouteDefinition<P, B>,
 ): Route {
-  const { handle, check, parameters, body, ...facts } = definition
+  const { handle, check, etag, parameters, body, ...facts } = definition
   const checkBody = body === undefined ? undefined : Compile(body)
   return {
     ...facts,
@@ -132,17 +133,16 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
       if (values.kind === 'refusal') return values
       if (checkBody !== undefined && !checkBody.Check(raw.body))
         return refuseBody(checkBody.Errors(raw.body)[1])
-      const { effective } = values
       const input = {
         parameters: values.parameters as ValuesOf<P>,
-        effective,
-        question: JSON.stringify(effective),
+        effective: values.effective,
+        question: JSON.stringify(values.effective),
         body: raw.body as Static<B>,
       }
       return {
         kind: 'prepared',
-        effective,
-        check: ({ headers }) => check?.({ parameters: input.parameters, headers }),
+        check: ({ headers }) => check?.({ ...input, headers }),
+        etag: ({ headers }) => etag?.({ ...input, headers }),
         run: (call, caller) => handle(new Input<P, B>(call, caller, input)),
       }
     },

@@ -5,6 +5,7 @@ import {
   MeteringUnavailable,
   type MeterState,
 } from '#accounts/metering/meter/admission.ts'
+import { weakEtag } from '#api/http/etag.ts'
 import { type ApiDeps, createApi, type HttpServer } from '#api/server.ts'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
@@ -39,7 +40,7 @@ export interface Harness {
   readonly errors: unknown[]
   /** What the work of `/api/thing` gives next. */
   outcome: (signal: AbortSignal) => Promise<Outcome>
-  revision: string | undefined
+  revision: string
   down: boolean
   limited: boolean
 }
@@ -75,9 +76,8 @@ export function harnessParts() {
     counts: new Map<string, number>(),
     log: [] as string[],
     errors: [] as unknown[],
-    outcome: async (_signal: AbortSignal): Promise<Outcome> =>
-      answer(200, { data: 'thing' }, { revision: state.revision ?? 'r1' }),
-    revision: 'r1' as string | undefined,
+    outcome: async (_signal: AbortSignal): Promise<Outcome> => answer(200, { data: 'thing' }),
+    revision: 'r1',
     down: false,
     limited: false,
   }
@@ -191,13 +191,15 @@ function harnessRoutes(state: State): readonly Route[] {
       metered: true,
       parameters: { limit },
       answers: { 200: { description: 'A thing', schema: thing } },
-      revision: async () => {
-        state.log.push('revision')
-        return state.revision
+      etag: async ({ question }) => {
+        state.log.push('etag')
+        return weakEtag(state.revision + question)
       },
-      handle: ({ signal }) => {
+      async handle({ signal, question }) {
         state.log.push('work')
-        return state.outcome(signal)
+        const outcome = await state.outcome(signal)
+        const etag = weakEtag(state.revision + question)
+        return outcome.kind === 'answer' ? { ...outcome, etag } : outcome
       },
     }),
     defineRoute({

@@ -10,7 +10,7 @@ import { isTest, type SourceFile } from './source-file.ts'
  */
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4253,
-  api: 3707,
+  api: 3681,
   chains: 23871,
   domain: 446,
   entry: 303,
@@ -19,9 +19,9 @@ export const budget: Readonly<Record<string, number>> = {
   money: 6236,
   operations: 5099,
   route: 419,
-  serving: 4300,
+  serving: 4298,
   store: 2501,
-  tests: 52631,
+  tests: 52622,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache'
-import { conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
+import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
+import { conditionOf, type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Answer } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { readStatus } from './file-parts.ts'
+import { filePartsOf } from './file-parts.ts'
 
 type Outcome = Answer | Refusal
 
@@ -57,11 +58,13 @@ export const answersOf = oncePerContext((ctx) => {
 
 export class AnswerCache {
   readonly #ctx: Context
+  readonly #file: FileParts
   readonly #answers = new LRUCache<string, Kept>({ maxSize: BYTES_MAX })
   #shared: SharedState | undefined
 
   constructor(ctx: Context) {
     this.#ctx = ctx
+    this.#file = filePartsOf(ctx.ecosystem)
   }
 
   /** At most `AGE_MAX_MS` old, and never older than an answer given; undefined before the first blocks. */
@@ -120,7 +123,7 @@ export class AnswerCache {
     const own: SharedState = { askedMs: this.#ctx.clock(), state, revision: undefined }
     if (this.#recent() === undefined) this.#shared = own
     const done = this.#ctx.register.snapshot(async (connection) => {
-      const read = await readState(this.#ctx, connection)
+      const read = await this.#read(connection)
       own.revision = read?.revision
       // No later call may see an older state than this one.
       if (this.#shared?.revision !== own.revision) this.forgetState()
@@ -133,6 +136,15 @@ export class AnswerCache {
     })
     state.catch(() => undefined)
     return done
+  }
+
+  async #read(connection: Connection): Promise<RegisterState | undefined> {
+    const { ecosystem, clock } = this.#ctx
+    const status = await readIndexStatus(connection, ecosystem.chains, this.#file)
+    if (status === undefined) return undefined
+    const nowUnix = unixNow(clock)
+    const conditions = status.chains.map((each) => conditionOf(each, nowUnix)[1])
+    return { status, nowUnix, revision: [status.revision, ...conditions].join('-') }
   }
 
   #find(key: string, state: RegisterState): Promise<Outcome> | undefined {
@@ -162,14 +174,6 @@ export class AnswerCache {
     )
     return kept.outcome
   }
-}
-
-async function readState(ctx: Context, connection: Connection): Promise<RegisterState | undefined> {
-  const status = await readStatus(ctx, connection)
-  if (status === undefined) return undefined
-  const nowUnix = unixNow(ctx.clock)
-  const conditions = status.chains.map((each) => conditionOf(each, nowUnix)[1])
-  return { status, nowUnix, revision: [status.revision, ...conditions].join('-') }
 }
 
 /** The second counts, since `meta.lagSeconds` advances while the index stands still. */

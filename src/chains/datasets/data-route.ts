@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { JSON_TYPE } from '#api/http/accept.ts'
+import { weakEtag } from '#api/http/etag.ts'
 import { type Chain, type Ecosystem, notConfigured } from '#chains/ecosystem/ecosystem.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
@@ -8,9 +9,9 @@ import { isRefusal, type Refusal, type RefusalCode } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
 import type { Effective, Parameters, ValuesOf } from '#route/parameter.ts'
-import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
+import { type Answer, type Asked, answer, defineRoute, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { answersOf, type RegisterState } from './answer-cache.ts'
+import { answersOf, type Question, type RegisterState } from './answer-cache.ts'
 import { buildMeta, metaSchema, notReadYet, type PageMeta, pageSchema } from './meta.ts'
 
 export interface DataQuery<Values> {
@@ -61,6 +62,12 @@ export function dataRoute<P extends Parameters>(
 ): Route {
   const { data, totals, paged, csv, read, datasets, parameters, check, refusals, ...facts } =
     definition
+  const questionOf = (input: Asked<P>): Question => {
+    const { format } = input.parameters as { readonly format?: 'json' | 'csv' }
+    const asCsv = csv !== undefined && wantsCsv(input, format)
+    const representation = asCsv ? 'csv' : 'json'
+    return { operationId: facts.operationId, parameters: input.question, representation }
+  }
   return defineRoute({
     ...facts,
     method: 'GET',
@@ -69,20 +76,16 @@ export function dataRoute<P extends Parameters>(
     parameters: { ...parameters, ...(csv && { format: formatParameter }) },
     answers: { 200: { description: facts.summary, schema: bodySchema(definition) } },
     refusals: [...(refusals ?? []), 'data_not_ready'],
-    async revision() {
+    async etag(input) {
       const state = await answersOf(ctx).state()
       if (state === undefined || state.status.otherParts.length > 0) return undefined
-      return shownRevision(ctx, state)
+      return etagOf(ctx, questionOf(input), state)
     },
     check: (input) => check?.(input.parameters as ValuesOf<P>),
     handle(input) {
-      const asked = input.parameters as ValuesOf<P> & { readonly format?: 'json' | 'csv' }
-      const asCsv = csv !== undefined && wantsCsv(input, asked.format)
-      const question = {
-        operationId: facts.operationId,
-        parameters: input.question,
-        representation: asCsv ? 'csv' : 'json',
-      } as const
+      const asked = input.parameters as ValuesOf<P>
+      const question = questionOf(input)
+      const asCsv = question.representation === 'csv'
       return answersOf(ctx).answer(question, async (state, connection) => {
         const { chain } = asked as { readonly chain?: Chain }
         const { status } = state
@@ -91,7 +94,8 @@ export function dataRoute<P extends Parameters>(
         const result = await read({ connection, status, parameters: asked })
         if (isRefusal(result)) return result
         const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
-        const shown = { state, result, path: facts.path, query }
+        const etag = etagOf(ctx, question, state)
+        const shown = { state, result, path: facts.path, query, etag }
         return toAnswer(ctx, { ...shown, csv: asCsv ? csv : undefined })
       })
     },
@@ -116,10 +120,10 @@ function metaSchemaWith(more: TProperties, paged: boolean | undefined): TSchema 
 const shownBy = new WeakMap<Ecosystem, string>()
 
 /** Covers settings of the file too, which are shown but not stored. */
-function shownRevision({ ecosystem }: Context, { revision }: RegisterState): string {
+function etagOf({ ecosystem }: Context, question: Question, { revision }: RegisterState): string {
   const shown = shownBy.get(ecosystem) ?? digestOf(ecosystem)
   shownBy.set(ecosystem, shown)
-  return `${shown}-${revision}`
+  return weakEtag([...Object.values(question), shown, revision].join(' '))
 }
 
 function digestOf(ecosystem: Ecosystem): string {
@@ -136,13 +140,14 @@ interface ToAnswer {
   readonly path: string
   readonly query: Readonly<Record<string, Effective>>
   readonly csv: CsvForm | undefined
+  readonly etag: string
 }
 
 function toAnswer(ctx: Context, input: ToAnswer): Answer {
-  const { state, result, query, csv } = input
+  const { state, result, query, csv, etag } = input
   const link = linkToNext(ctx, input)
   const more = {
-    revision: shownRevision(ctx, state),
+    etag,
     ...(link !== undefined && { headers: { link } }),
   }
   if (csv !== undefined)

@@ -5,8 +5,8 @@ import { contractsDataset } from '#chains/indexer/found-contracts/dataset.ts'
 import { indexerTables } from '#chains/indexer/tables.ts'
 import { burnsDataset } from '#chains/kinds/burns/dataset.ts'
 import { unmintedTables } from '#chains/kinds/burns/unminted.ts'
-import { graveDigTables } from '#chains/kinds/grave-digs/tables.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
+import type { Tables } from '#store/engine.ts'
 import { firstSchema } from '#store/migrate.ts'
 import { depositsDataset, depositsTables } from './deposits/deposits.ts'
 import { holdersDataset } from './holders/dataset.ts'
@@ -39,6 +39,12 @@ function originsOf(ecosystem: Ecosystem) {
     ),
   }
 }
+
+/** A covering index: only this dataset ranks accounts. */
+const graveDigTables: Tables = `
+    create index grave_dig_leaders on event_account_sums
+      (token, amount desc, last_unix, account, events, first_unix)
+      where dataset = 'grave-digs'`
 
 export const registerMigrations = firstSchema('register', [
   ...indexerTables,

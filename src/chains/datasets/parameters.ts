@@ -3,6 +3,7 @@ import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.
 import type { EventKey } from '#chains/indexer/events/list-events.ts'
 import { type Address, parseAddress, showAddress } from '#domain/address.ts'
 import { parseMoment } from '#lib/instant.ts'
+import { DAY_SECONDS, lastDays, startOfDay, toDate } from '#lib/time.ts'
 import { type Parameter, type Parsed, parsed, parseInteger } from '#route/parameter.ts'
 
 /** `all` goes back to the first day with data. */
@@ -27,6 +28,48 @@ export const periodParameter: Parameter<Period> = {
           maximum: PERIOD_DAYS_MAX,
         }
   },
+}
+
+export interface SeriesDay {
+  readonly date: string
+  readonly dateUnix: number
+  /** False for today. */
+  readonly complete: boolean
+}
+
+/** Returns days oldest first, today last; `all` starts at the first day with data. */
+export function seriesDays(
+  period: Period,
+  asOfUnix: number,
+  firstUnix: number | undefined,
+): readonly SeriesDay[] {
+  const today = startOfDay(asOfUnix)
+  return lastDays(asOfUnix, countDays(period, asOfUnix, firstUnix)).map((dateUnix) => ({
+    date: toDate(dateUnix),
+    dateUnix,
+    complete: dateUnix !== today,
+  }))
+}
+
+export function countDays(period: Period, asOfUnix: number, firstUnix: number | undefined): number {
+  if (period !== 'all') return period
+  const [first, today] = [startOfDay(firstUnix ?? asOfUnix), startOfDay(asOfUnix)]
+  return Math.max(1, (today - first) / DAY_SECONDS + 1)
+}
+
+/** Computes values backwards from the current one; `without` subtracts a day's change. */
+export function valuesAtDayEnds<Value>(
+  days: readonly SeriesDay[],
+  now: Value,
+  without: (value: Value, dayUnix: number) => Value,
+): readonly Value[] {
+  const values: Value[] = []
+  let value = now
+  for (const day of days.toReversed()) {
+    values.push(value)
+    value = without(value, day.dateUnix)
+  }
+  return values.reverse()
 }
 
 export function limitParameter(normal: number): Parameter<number> {

@@ -1,5 +1,4 @@
 import { HOLDERS, PRICES } from '#chains/datasets/dataset-names.ts'
-import { type SeriesDay, valuesAtDayEnds } from '#chains/datasets/day-rows.ts'
 import {
   circulatingOf,
   countHolders,
@@ -9,6 +8,7 @@ import {
   readTotalSupply,
 } from '#chains/datasets/holders/queries.ts'
 import { areHoldersKnown } from '#chains/datasets/meta.ts'
+import { type SeriesDay, valuesAtDayEnds } from '#chains/datasets/parameters.ts'
 import { dayPrices } from '#chains/datasets/prices/price-book.ts'
 import { firstDay } from '#chains/datasets/prices/queries.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'

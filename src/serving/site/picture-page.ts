@@ -1,6 +1,5 @@
-import { hash } from 'node:crypto'
 import type { Call, Outgoing } from '#api/http/call.ts'
-import { matchesEtag } from '#api/http/etag.ts'
+import { matchesEtag, weakEtag } from '#api/http/etag.ts'
 import type { Page } from '#api/outside-routes.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { type Clock, MINUTE_MS } from '#lib/time.ts'
@@ -51,7 +50,7 @@ export function picturePage(clock: Clock, { path, type, read, draw }: PictureKin
 
 async function drawn(drawing: Promise<string | Buffer>): Promise<Drawn> {
   const body = await drawing
-  return { body, etag: `W/"${hash('sha256', body, 'base64url').slice(0, 22)}"` }
+  return { body, etag: weakEtag(body) }
 }
 
 /** The caller's cache and ours together keep a picture for a minute. */

@@ -1,9 +1,8 @@
-import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { acceptsCoding } from '#api/http/accept.ts'
 import type { Call, Outgoing } from '#api/http/call.ts'
-import { matchesEtag } from '#api/http/etag.ts'
+import { matchesEtag, weakEtag } from '#api/http/etag.ts'
 
 export interface Source {
   /** Made anew when the text changes. */
@@ -40,7 +39,7 @@ export class VersionedText {
   #versionOf({ of, name, text: write }: Source): Version {
     if (this.#last?.of === of && this.#last.name === name) return this.#last
     const text = write()
-    const etag = `W/"${hash('sha256', text, 'base64url').slice(0, 22)}"`
+    const etag = weakEtag(text)
     this.#last = { of, name, text, etag }
     return this.#last
   }

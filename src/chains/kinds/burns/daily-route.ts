@@ -1,7 +1,13 @@
 import { type Static, Type } from 'typebox'
 import { dataRoute } from '#chains/datasets/data-route.ts'
-import { type SeriesDay, seriesDays, valuesAtDayEnds } from '#chains/datasets/day-rows.ts'
-import { chainParameter, periodParameter, tokenParameter } from '#chains/datasets/parameters.ts'
+import {
+  chainParameter,
+  periodParameter,
+  type SeriesDay,
+  seriesDays,
+  tokenParameter,
+  valuesAtDayEnds,
+} from '#chains/datasets/parameters.ts'
 import {
   amounts,
   amountText,
