@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { judgeTiers } from '#accounts/metering/tier.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { mayLead } from '#chains/indexer/indexed-config/may-lead.ts'
-import { readHoldings, readTiers } from '#chains/statistics/holdings.ts'
+import { readHoldings } from '#chains/statistics/holdings.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { auditRegister } from '#operations/audit/audit-register.ts'
 import { Leader } from '#operations/jobs/leader.ts'
@@ -67,7 +68,7 @@ onEach(
         const { gate } = ecosystem
         assert.ok(gate !== null && gate !== 'open')
         const { kind } = await readHoldings(deps, gate, wallet)
-        return [kind, (await readTiers(deps, [wallet])).size]
+        return [kind, (await judgeTiers(deps, [wallet])).size]
       }
       assert.deepEqual(await judge(at()), ['ready', 1])
       const ecosystem = at(heldBack)

@@ -203,9 +203,8 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
     'The minutes over which prices are averaged, so that one block cannot move them.',
   ),
   '<tier>': says(
-    "The share of a token's supply that makes a wallet `<tier>`. Without it nobody is.",
+    "The share of a token's supply, over all its chains, that makes a wallet `<tier>`. Without it nobody is.",
   ),
-  '<tier>.chain': says('The chain of the balances and of the supply.'),
   '<tier>.token': says('The primary or the secondary token. Without it, the secondary.'),
   '<tier>.supplyPerMille': says('The share in thousandths: 1 is 0.1%.'),
   '<tier>.depthBlocks': says(

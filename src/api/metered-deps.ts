@@ -12,8 +12,8 @@ export interface MeteredDeps {
   /** The caller of the Authorization header, or `invalid_api_key`. */
   identify(headers: Call['headers'], addressBucket: string): Promise<Caller | Refusal>
   anonymous(addressBucket: string): Caller
-  /** Takes a token of the address; `rate_limited` when none is left. */
-  guard(addressBucket: string, kind: Route['guard']): Refusal | undefined
+  /** Takes a token of the caller or the address; `rate_limited` when none is left. */
+  guard(caller: Caller, addressBucket: string, kind: Route['guard']): Refusal | undefined
   /** The payment offer, or a refusal where payments are off. */
   paymentRequired(
     caller: Caller,

@@ -64,7 +64,7 @@ async function answer(way: Way): Promise<Outgoing> {
   const identifiedMs = deps.ctx.clock()
   // Refusals before the guard take a token too, so that 401s and 400s are bounded.
   const unfit = (await identify(way)) ?? (await parse(way))
-  const refused = deps.guard(call.addressBucket, route.guard) ?? unfit
+  const refused = deps.guard(way.caller, call.addressBucket, route.guard) ?? unfit
   if (refused !== undefined) return toWire(way, refused)
   if (!route.metered) return work(way)
   const unchanged = await notModified(way)

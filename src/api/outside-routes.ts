@@ -42,15 +42,11 @@ async function readPage(deps: MeteredDeps, page: Page, call: Call): Promise<Outg
 
 /** 429 without a key look-up or store read; the state comes from the cache by address. */
 function turnedAway(deps: MeteredDeps, call: Call): Outgoing | undefined {
-  const bucket = call.addressBucket
-  const limited = deps.guard(bucket, undefined)
+  const caller = deps.anonymous(call.addressBucket)
+  const limited = deps.guard(caller, call.addressBucket, undefined)
   if (limited === undefined) return undefined
   const outgoing = toProblem(deps.ctx, call, limited)
-  stampRateLimit(
-    outgoing.headers,
-    rememberedRateLimit(deps.ctx, deps.anonymous(bucket)),
-    deps.ctx.clock(),
-  )
+  stampRateLimit(outgoing.headers, rememberedRateLimit(deps.ctx, caller), deps.ctx.clock())
   return outgoing
 }
 

@@ -116,8 +116,8 @@ function tiersOf(ecosystem: Ecosystem, gate: ServiceFacts['gate']): ServiceFacts
     }
     const share = ecosystem[name]
     if (share === null) return []
-    const { supplyPerMille, token, chain } = share
-    const requires = `an API key of a wallet with ${supplyPerMille / 10}% of the supply of ${token.symbol} on ${chain.name}`
+    const { supplyPerMille, token } = share
+    const requires = `an API key of a wallet with ${supplyPerMille / 10}% of the supply of ${token.symbol}`
     return [{ ...tier, requires }]
   })
 }

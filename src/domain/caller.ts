@@ -25,12 +25,11 @@ export type Caller =
       readonly dailyQuota: number
       readonly publicId: string
       readonly wallet: Address
-      /**
-       * Whether free calls are also counted per key. The first key's count is the wallet's minus
-       * the others'.
-       */
+      /** Whether free calls count per key too; the first key's are the wallet's less the others'. */
       readonly hasOwnCounter?: boolean
       readonly limits?: KeyLimits | undefined
+      /** Whether the key's balance pays for a call. */
+      readonly hasBalance?: boolean
     }
 
 /** What the rate-limit headers and `/api/usage` show. */

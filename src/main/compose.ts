@@ -1,3 +1,7 @@
+import { guardCall } from '#accounts/metering/abuse-guard.ts'
+import { anonymousCaller, forgetKey, identifyCaller } from '#accounts/metering/callers.ts'
+import { findAddressBucket } from '#accounts/metering/client-address.ts'
+import { meterOf } from '#accounts/metering/meter/meter.ts'
 import { callCounts } from '#api/call-counts.ts'
 import type { Readiness } from '#api/health-routes.ts'
 import { createMetrics } from '#api/metrics.ts'
@@ -12,7 +16,7 @@ import type { Leading } from '#operations/health/job-gauges.ts'
 import { publicReadiness, readReadiness } from '#operations/health/read-readiness.ts'
 import { watchAccounts } from '#operations/health/store-state.ts'
 import { wantedJobs } from './jobs/verifier-jobs.ts'
-import { openMetering } from './open-metering.ts'
+import { openKeys } from './open-keys.ts'
 import { openMoney } from './open-money.ts'
 import { routesOf } from './routes.ts'
 import { settlingOf } from './settling.ts'
@@ -32,12 +36,12 @@ export async function compose(
   leading: Leading = { index: false, jobs: new Map() },
 ): Promise<Composed> {
   const { ecosystem, accounts, config, clock } = ctx
-  const metering = openMetering(ctx)
-  metering.meter.onCommit = (seconds) => callCounts(ctx).addCommit(seconds)
-  const money = openMoney(ctx, metering)
+  const meter = meterOf(ctx)
+  meter.onCommit = (seconds) => callCounts(ctx).addCommit(seconds)
+  const money = openMoney(ctx)
   const x402 = money?.x402
   const routes = routesOf(ctx, {
-    metering,
+    keys: openKeys(ctx),
     webhooks: {
       ...{ engine: accounts, register: ctx.register, ecosystem, clock },
       allowPrivate: config.webhookPrivate,
@@ -46,7 +50,7 @@ export async function compose(
     topup: x402 && { ...x402.settling, receiver: x402.receiver },
   })
   // Other processes change keys.
-  accounts.listen?.('sexton_keys', metering.keyChanged)
+  accounts.listen?.('sexton_keys', (digest) => forgetKey(ctx, digest))
   const work = {
     indexing,
     jobs: wantedJobs(ctx),
@@ -64,11 +68,15 @@ export async function compose(
     gaugesOf(ctx, {
       ...work,
       readiness,
-      waitingCalls: () => metering.meter.waiting(),
+      waitingCalls: () => meter.waiting(),
       settling: x402 && gaugedSettling(ctx, x402),
     })
   return {
-    ...metering,
+    meter,
+    identify: (headers, bucket) => identifyCaller(ctx, headers, bucket),
+    anonymous: (bucket) => anonymousCaller(ctx, bucket),
+    addressBucket: (socketAddress, headers) => findAddressBucket(ctx, socketAddress, headers),
+    guard: (caller, bucket, kind) => guardCall(ctx, caller, bucket, kind),
     onPaymentsSettled: () => money?.notifier.notify(),
     metrics: config.metrics && createMetrics(ctx, gauges()),
     readiness: () =>

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { verifyPayerProof } from '#accounts/keys/payer-proof.ts'
-import { createFailureGuard } from '#accounts/metering/abuse-guard.ts'
-import type { Metering } from '#accounts/metering/create-metering.ts'
+import {
+  createFailureGuard,
+  failedSettlementsOf,
+  wrongSignaturesOf,
+} from '#accounts/metering/abuse-guard.ts'
 import { describeGate, factsOf } from '#api/service-facts.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
@@ -27,10 +30,7 @@ export interface Money extends PaymentsDeps {
 }
 
 /** Undefined without payments. */
-export function openMoney(
-  ctx: Context,
-  metering: Pick<Metering, 'recoveries' | 'settlements'>,
-): Money | undefined {
+export function openMoney(ctx: Context): Money | undefined {
   const { ecosystem, clock } = ctx
   const { payment, pricePerCall } = ecosystem
   if (payment === null) return undefined
@@ -57,7 +57,8 @@ export function openMoney(
     x402: settles
       ? createX402({
           ...common,
-          ...metering,
+          recoveries: wrongSignaturesOf(ctx),
+          settlements: failedSettlementsOf(ctx),
           quotaBody,
           report,
           payment,

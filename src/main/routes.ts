@@ -14,7 +14,7 @@ import { streamRoute } from '#serving/stream/stream-route.ts'
 import { type WebhooksDeps, webhookRoutes } from '#serving/webhooks/webhook-routes.ts'
 
 export interface RoutesDeps {
-  readonly metering: CallerRoutesDeps
+  readonly keys: CallerRoutesDeps
   readonly webhooks: WebhooksDeps
   /** Undefined without payments. */
   readonly payments: PaymentsDeps | undefined
@@ -25,13 +25,13 @@ export interface RoutesDeps {
 /** The operations of the API. Those that calls are charged for come first. */
 export function routesOf(
   ctx: Context,
-  { metering, webhooks, payments, topup }: RoutesDeps,
+  { keys, webhooks, payments, topup }: RoutesDeps,
 ): readonly Route[] {
   return [
     ...dataRoutes(ctx),
     streamRoute(ctx),
     ...supplyRoutes(ctx),
-    ...callerRoutes(metering),
+    ...callerRoutes(ctx, keys),
     ...webhookRoutes(webhooks),
     ...(payments === undefined ? [] : paymentsRoutes(payments)),
     ...(topup === undefined ? [] : topupRoutes(topup)),

@@ -10,22 +10,25 @@ import { chainInAccount, keyAccount } from '#accounts/ledger/account.ts'
 import { ledgerChecks } from '#accounts/ledger/ledger-checks.ts'
 import { ledgerTables } from '#accounts/ledger/ledger-tables.ts'
 import { post } from '#accounts/ledger/post.ts'
+import { guardCall } from '#accounts/metering/abuse-guard.ts'
 import { callerChecks } from '#accounts/metering/caller-checks.ts'
 import { type CallerRoutesDeps, callerRoutes } from '#accounts/metering/caller-routes.ts'
-import {
-  type CreateMeteringDeps,
-  createMetering,
-  type Metering,
-} from '#accounts/metering/create-metering.ts'
+import { anonymousCaller, forgetKey, identifyCaller } from '#accounts/metering/callers.ts'
+import { findAddressBucket } from '#accounts/metering/client-address.ts'
 import type { Admission } from '#accounts/metering/meter/admission.ts'
 import { meterOf } from '#accounts/metering/meter/meter.ts'
+import { readAllowance } from '#accounts/metering/tier.ts'
+import type { ApiDeps } from '#api/server.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import { readConfig } from '#config.ts'
 import type { Context } from '#context.ts'
-import type { Address } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { DEFAULT_QUOTAS } from '#domain/tier.ts'
 import { toIso, unixNow } from '#lib/time.ts'
 import type { Outcome, RequestHeaders, Route } from '#route/route.ts'
-import { type Engine, StoreError } from '#store/engine.ts'
+import type { Engine } from '#store/engine.ts'
 import { firstSchema } from '#store/migrate.ts'
 import type { EngineTest, OpenStore } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
@@ -33,9 +36,15 @@ import { testCall } from '../test-call.ts'
 
 export const HARNESS_MIGRATIONS = firstSchema('accounts', [...ledgerTables, ...callerTables])
 export const SERVICE_NAME = 'Local Ecosystem Data'
+/** Without premium, so that no tier needs a register. */
+export const HARNESS_ECOSYSTEM: Ecosystem = {
+  ...parseEcosystem('local', localEcosystem),
+  quotas: { ...DEFAULT_QUOTAS, anonymous: 5, free: 10, premium: 20 },
+  premium: null,
+}
 export const CHAIN_ID = 8453
 const ADDRESS = '192.0.2.1'
-const WIDE = { burst: 6_000, refillPerSecond: 50 }
+const WIDE = { burst: 6_000, perMinute: 3_000 }
 const START_MS = Date.UTC(2026, 10, 21, 12)
 
 export type Admitted = Extract<Admission, { kind: 'admitted' }>
@@ -45,11 +54,6 @@ export interface Harness {
   readonly metering: RoutedMetering
   readonly engine: Engine
   readonly now: { ms: number }
-  readonly premium: Set<Address>
-  /** Can the index tell who is premium? */
-  index: 'live' | 'behind' | 'broken'
-  /** How often the index was asked for a tier. */
-  judged: number
   holdings: GateHoldings
   shares: readonly GateShare[] | undefined
   readonly changes: KeyChange[]
@@ -69,7 +73,11 @@ export interface Harness {
   admit(secret: string | undefined, times: number): Promise<readonly Admitted[]>
 }
 
-export interface RoutedMetering extends Metering {
+/** What the API needs of callers. */
+type OfCallers = Pick<ApiDeps, 'meter' | 'identify' | 'anonymous' | 'addressBucket' | 'guard'>
+
+export interface RoutedMetering extends OfCallers {
+  readonly ctx: Context
   readonly routes: readonly Route[]
 }
 
@@ -149,13 +157,22 @@ export function createHarness(engine: Engine, more: Partial<Context> = {}): Harn
   harnesses += 1
   const own = harnesses
   const now = { ms: START_MS }
-  const premium = new Set<Address>()
   const draws: string[] = []
   const changes: KeyChange[] = []
   let drawn = 0
-  const deps = {
-    engine,
+  const ctx = testContext({
+    accounts: engine,
+    ecosystem: HARNESS_ECOSYSTEM,
+    config: {
+      ...readConfig({}, { isTty: false }),
+      guard: { general: WIDE, mint: WIDE, claim: WIDE },
+    },
     clock: () => now.ms,
+    ...more,
+  })
+  const deps: CallerRoutesDeps = {
+    engine,
+    clock: ctx.clock,
     randomBytes(size: number) {
       const next = size === 4 ? draws.shift() : undefined
       drawn += 1
@@ -164,29 +181,29 @@ export function createHarness(engine: Engine, more: Partial<Context> = {}): Harn
     },
     serviceName: SERVICE_NAME,
     keyPrefix: 'svc',
-    quotas: { ...DEFAULT_QUOTAS, anonymous: 5, free: 10, premium: 20 },
+    quotas: ctx.ecosystem.quotas,
     gate: { minimum: 100_000_000n, holdings: async () => harness.holdings },
     onKeyChange: (change: KeyChange) => changes.push(change),
     shares: async () => harness.shares,
     paymentChainId: CHAIN_ID,
-    meter: meterOf(testContext({ accounts: engine, clock: () => now.ms, ...more })),
-    guardLimits: { general: WIDE, mint: WIDE, gate: WIDE, claim: WIDE, webhook: WIDE },
-    judgeTier: async (wallet: Address) => {
-      harness.judged += 1
-      if (harness.index === 'broken') throw new StoreError('the index cannot be read')
-      if (harness.index !== 'live') return undefined
-      return premium.has(wallet) ? 'premium' : 'free'
+    callers: {
+      allowanceOf: (wallet) => readAllowance(ctx, wallet),
+      forget: (digest) => forgetKey(ctx, digest),
     },
-  } satisfies CreateMeteringDeps & Omit<CallerRoutesDeps, 'callers'>
-  const made = createMetering(deps)
-  const metering = { ...made, routes: callerRoutes({ ...deps, ...made }) }
+  }
+  const metering: RoutedMetering = {
+    ctx,
+    meter: meterOf(ctx),
+    identify: (headers, bucket) => identifyCaller(ctx, headers, bucket),
+    anonymous: (bucket) => anonymousCaller(ctx, bucket),
+    addressBucket: (socketAddress, headers) => findAddressBucket(ctx, socketAddress, headers),
+    guard: (caller, bucket, kind) => guardCall(ctx, caller, bucket, kind),
+    routes: callerRoutes(ctx, deps),
+  }
   const harness: Harness = {
     metering,
     engine,
     now,
-    premium,
-    index: 'live',
-    judged: 0,
     draws,
     changes,
     holdings: { kind: 'ready', heldUsd: 100_000_000n, tokens: [] },

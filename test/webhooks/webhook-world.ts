@@ -23,6 +23,7 @@ import {
 } from '#test/callers/callers-harness.ts'
 import { type StreamWorld, startStreamWorld } from '../feed/stream-world.ts'
 import { testCall } from '../test-call.ts'
+import { testContext } from '../test-context.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
 /** A real register over a made-up chain, whose feed tests write by burning. */
@@ -169,7 +170,7 @@ export function delivererDeps(
     register,
     ecosystem,
     pricePerCall: 100n,
-    callersOf: openCallers({ ecosystem, register, accounts, clock }),
+    callersOf: openCallers(testContext({ ecosystem, register, accounts, clock })),
     allowPrivate: true,
     resolve: async () => ['127.0.0.1'],
     timeoutMs: 2_000,

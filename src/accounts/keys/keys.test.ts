@@ -238,7 +238,7 @@ withCallers('the text to sign is served ready, for every action', async (harness
 })
 
 withCallers('usage shows the figures of the caller and the tier of the wallet', async (harness) => {
-  const { wallet, secret, publicId } = await harness.mint()
+  const { secret, publicId } = await harness.mint()
   await harness.fund(publicId, 123_456n)
   const caller = await harness.metering.identify(bearer(secret).headers, '192.0.2.1')
   assert.ok(caller.kind === 'keyed')
@@ -254,14 +254,6 @@ withCallers('usage shows the figures of the caller and the tier of the wallet', 
     resetUnix: Date.UTC(2026, 10, 22) / 1000,
   }
   assert.deepEqual(bodyOf(await harness.call('/api/usage', bearer(secret))), shown)
-  harness.premium.add(`0x${wallet.address.slice(2).toLowerCase()}`)
-  harness.now.ms += 60_001
-  assert.deepEqual(bodyOf(await harness.call('/api/usage', bearer(secret))), {
-    ...shown,
-    tier: 'premium',
-    dailyQuota: 20,
-    remaining: 19,
-  })
   const anonymous = bodyOf<Record<string, unknown>>(await harness.call('/api/usage'))
   assert.deepEqual([anonymous.identity, anonymous.tier], ['ip:192.0.2.1', 'anonymous'])
 })

@@ -8,7 +8,7 @@ export function balancesOf(accounts: readonly string[]): Sql {
 }
 
 export async function readBalances(
-  connection: Connection,
+  connection: Pick<Connection, 'run'>,
   accounts: readonly string[],
 ): Promise<Map<string, MicroUsd>> {
   if (accounts.length === 0) return new Map()

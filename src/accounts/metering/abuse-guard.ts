@@ -1,4 +1,7 @@
 import { LRUCache } from 'lru-cache'
+import type { GuardSetting } from '#config.ts'
+import { type Context, oncePerContext } from '#context.ts'
+import type { Caller } from '#domain/caller.ts'
 import { type FailureGuard, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 
@@ -7,102 +10,130 @@ export interface GuardLimit {
   readonly refillPerSecond: number
 }
 
-export type GuardKind = 'general' | 'mint' | 'gate' | 'claim' | 'webhook'
-
 /**
  * `general` is wide enough that a loop through a day's quota meets 402, not 429. A mint costs a
  * signature recovery and a claim a row; honest callers need few.
  * Any web site can make its visitors read the gate, which must not keep them from revoking a key.
  */
-export type GuardLimits = Readonly<Record<GuardKind, GuardLimit>>
+export type GuardKind = 'general' | 'mint' | 'gate' | 'claim' | 'webhook'
 
 /** About 10 MB per kind. Counters cannot stop attackers with more addresses. */
 const BUCKETS_MAX = 100_000
+
+/** Registrations: 30 an hour, since each asks a URL that may be anyone's. */
+const WEBHOOK_LIMIT = { burst: 30, refillPerSecond: 30 / 3_600 }
+
+/** Takes a token, counted in this process only; refuses when none is left. */
+export function guardCall(
+  ctx: Context,
+  caller: Caller,
+  addressBucket: string,
+  kind: GuardKind = 'general',
+): Refusal | undefined {
+  const buckets = bucketsOf(ctx, kind)
+  const counted = isTrusted(caller) && kind === 'general' ? caller.bucket : addressBucket
+  const refused = buckets.refusal(counted, 'too many requests from this address in a short time')
+  if (refused === undefined) buckets.take(counted)
+  return refused
+}
+
+/** Counted by wallet, since many of them may share an address, such as that of a cloud. */
+function isTrusted(caller: Caller): boolean {
+  return caller.kind === 'keyed' && (caller.tier === 'premium' || caller.hasBalance === true)
+}
+
+/** Limits signatures that do not match their wallet. */
+export const wrongSignaturesOf = oncePerContext(({ clock, config }) =>
+  createFailureGuard({
+    clock,
+    limit: toLimit(config.guard.mint),
+    message: 'too many wrong signatures from this address; send this again later',
+  }),
+)
+
+/** Limits payments that match an offer but cannot be settled. */
+export const failedSettlementsOf = oncePerContext(({ clock, config }) =>
+  createFailureGuard({
+    clock,
+    limit: toLimit(config.guard.claim),
+    message: 'too many payments from this address could not be settled; send this again later',
+  }),
+)
+
+export function createFailureGuard({
+  clock,
+  limit,
+  message,
+}: {
+  readonly clock: Clock
+  readonly limit: GuardLimit
+  readonly message: string
+}): FailureGuard {
+  let buckets: TokenBuckets | undefined
+  return {
+    refusal: (addressBucket) => buckets?.refusal(addressBucket, message),
+    failed(addressBucket) {
+      buckets ??= new TokenBuckets(clock, limit)
+      buckets.take(addressBucket)
+    },
+  }
+}
+
+/** A cache per kind, so that a flood of one cannot evict the others. Lazy: each allocates all its room. */
+function bucketsOf(ctx: Context, kind: GuardKind): TokenBuckets {
+  const kinds = kindsOf(ctx)
+  const buckets = kinds.get(kind) ?? new TokenBuckets(ctx.clock, limitOf(ctx, kind))
+  kinds.set(kind, buckets)
+  return buckets
+}
+
+const kindsOf = oncePerContext(() => new Map<GuardKind, TokenBuckets>())
+
+function limitOf({ config: { guard } }: Context, kind: GuardKind): GuardLimit {
+  if (kind === 'webhook') return WEBHOOK_LIMIT
+  return toLimit(kind === 'gate' ? guard.claim : guard[kind])
+}
+
+function toLimit({ burst, perMinute }: GuardSetting): GuardLimit {
+  return { burst, refillPerSecond: perMinute / 60 }
+}
 
 interface Tokens {
   left: number
   atMs: number
 }
 
-interface TokenBucketsDeps {
-  readonly clock: Clock
-  readonly limit: GuardLimit
-  readonly bucketsMax?: number
-}
-
 class TokenBuckets {
-  readonly #deps: TokenBucketsDeps
-  readonly #buckets: LRUCache<string, Tokens>
+  readonly #clock: Clock
+  readonly #limit: GuardLimit
+  readonly #buckets = new LRUCache<string, Tokens>({ max: BUCKETS_MAX })
 
-  constructor(deps: TokenBucketsDeps) {
-    this.#deps = deps
-    this.#buckets = new LRUCache({ max: deps.bucketsMax ?? BUCKETS_MAX })
+  constructor(clock: Clock, limit: GuardLimit) {
+    this.#clock = clock
+    this.#limit = limit
   }
 
-  take(addressBucket: string): void {
-    const left = this.#left(addressBucket) - 1
-    this.#buckets.set(addressBucket, { left, atMs: this.#deps.clock() })
+  take(name: string): void {
+    const left = this.#left(name) - 1
+    this.#buckets.set(name, { left, atMs: this.#clock() })
   }
 
-  refusal(addressBucket: string, message: string): Refusal | undefined {
-    const left = this.#left(addressBucket)
+  refusal(name: string, message: string): Refusal | undefined {
+    const left = this.#left(name)
     if (left >= 1) return undefined
-    const { refillPerSecond } = this.#deps.limit
     return refuse('rate_limited', message, {
-      retryAfterSeconds: Math.max(1, Math.ceil((1 - left) / refillPerSecond)),
+      retryAfterSeconds: Math.max(1, Math.ceil((1 - left) / this.#limit.refillPerSecond)),
     })
   }
 
-  #left(addressBucket: string): number {
-    const { clock, limit } = this.#deps
-    const tokens = this.#buckets.get(addressBucket)
-    if (tokens === undefined) return limit.burst
-    const now = clock()
-    const gained = (Math.max(0, now - tokens.atMs) / 1000) * limit.refillPerSecond
-    tokens.left = Math.min(limit.burst, tokens.left + gained)
+  #left(name: string): number {
+    const { burst, refillPerSecond } = this.#limit
+    const tokens = this.#buckets.get(name)
+    if (tokens === undefined) return burst
+    const now = this.#clock()
+    const gained = (Math.max(0, now - tokens.atMs) / 1000) * refillPerSecond
+    tokens.left = Math.min(burst, tokens.left + gained)
     tokens.atMs = now
     return tokens.left
-  }
-}
-
-export type CallGuard = (
-  addressBucket: string,
-  kind: Exclude<GuardKind, 'general'> | undefined,
-) => Refusal | undefined
-
-export interface GuardDeps {
-  readonly clock: Clock
-  readonly limits: GuardLimits
-  readonly bucketsMax?: number
-}
-
-/** Counts in this process only. */
-export function createGuard(deps: GuardDeps): CallGuard {
-  // A cache per kind, so that a flood of one kind cannot evict the others. Lazy, because each
-  // allocates all its room.
-  const remembered = new Map<GuardKind, TokenBuckets>()
-  return (addressBucket, route) => {
-    const kind = route ?? 'general'
-    const buckets = remembered.get(kind) ?? new TokenBuckets({ ...deps, limit: deps.limits[kind] })
-    remembered.set(kind, buckets)
-    const refused = buckets.refusal(
-      addressBucket,
-      'too many requests from this address in a short time',
-    )
-    if (refused === undefined) buckets.take(addressBucket)
-    return refused
-  }
-}
-
-export function createFailureGuard(
-  deps: TokenBucketsDeps & { readonly message: string },
-): FailureGuard {
-  let buckets: TokenBuckets | undefined
-  return {
-    refusal: (addressBucket) => buckets?.refusal(addressBucket, deps.message),
-    failed(addressBucket) {
-      buckets ??= new TokenBuckets(deps)
-      buckets.take(addressBucket)
-    },
   }
 }

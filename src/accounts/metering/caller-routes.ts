@@ -11,13 +11,14 @@ import {
 import { type MessageDeps, messageRoute } from '#accounts/keys/message-route.ts'
 import { mintRoute } from '#accounts/keys/mint.ts'
 import { reportLeakRoute } from '#accounts/keys/report-leak.ts'
+import type { Context } from '#context.ts'
 import type { Route } from '#route/route.ts'
-import { type UsageDeps, usageRoute } from './usage/usage.ts'
+import { usageRoute } from './usage/usage.ts'
 import { usageHistoryRoute } from './usage/usage-history.ts'
 
-export interface CallerRoutesDeps extends KeyDeps, MessageDeps, UsageDeps, Omit<GateDeps, 'gate'> {}
+export interface CallerRoutesDeps extends KeyDeps, MessageDeps, Omit<GateDeps, 'gate'> {}
 
-export function callerRoutes(deps: CallerRoutesDeps): readonly Route[] {
+export function callerRoutes(ctx: Context, deps: CallerRoutesDeps): readonly Route[] {
   const { gate } = deps
   return [
     ...(gate === null ? [] : [mintRoute({ ...deps, gate }), gateRoute({ ...deps, gate })]),
@@ -30,7 +31,7 @@ export function callerRoutes(deps: CallerRoutesDeps): readonly Route[] {
     changeLimitsRoute(deps),
     moveBalanceRoute(deps),
     reportLeakRoute(deps),
-    usageRoute(deps),
-    usageHistoryRoute(deps),
+    usageRoute(ctx),
+    usageHistoryRoute(ctx),
   ]
 }

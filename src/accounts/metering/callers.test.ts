@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { parseAddress } from '#domain/address.ts'
-import { DEFAULT_QUOTAS } from '#domain/tier.ts'
+import { after, before } from 'node:test'
 import type { Engine } from '#store/engine.ts'
 import {
   bearer,
@@ -9,35 +8,35 @@ import {
   type Harness,
   newWallet,
 } from '#test/callers/callers-harness.ts'
+import { type HoldersRegister, openHoldersRegister } from '#test/callers/holders-register.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { createCallers } from './callers.ts'
+import { testContext } from '#test/test-context.ts'
+import { identifyCaller } from './callers.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
+
+let holders: HoldersRegister
+before(async () => {
+  holders = await openHoldersRegister()
+})
+after(() => holders.close())
+
+const premium = () => ({ register: holders.register, ecosystem: holders.ecosystem })
 
 function callerOf({ metering }: Harness, secret: string) {
   return metering.identify(bearer(secret).headers, '192.0.2.1')
 }
 
-onBoth('a key is refused at once where it was revoked', async ({ engine }) => {
-  const harness = createHarness(engine)
-  const { secret, publicId } = await harness.mint()
-  await callerOf(harness, secret)
-  await harness.revoke({ publicId, secret })
-  assert.equal((await callerOf(harness, secret)).kind, 'refusal')
-})
-
 onBoth('a revocation and a new tier hold on every replica within a second', async (store) => {
-  const here = createHarness(store.engine)
-  const there = createHarness(store.replica())
+  const here = createHarness(store.engine, premium())
+  const there = createHarness(store.replica(), premium())
   const wallet = newWallet()
   const { secret, publicId } = await here.mint(wallet)
   there.now.ms = here.now.ms
-  const address = parseAddress(wallet.address)
-  assert.ok(address !== undefined)
   // What was looked up at the last moment of one memory is kept for the whole of the next.
   await callerOf(there, secret)
-  there.premium.add(address)
+  await holders.give(wallet.address, 'base', 2_000n)
   for (const ms of [249, 249, 249]) {
     there.now.ms += ms
     await callerOf(there, secret)
@@ -54,13 +53,28 @@ onBoth('a revocation and a new tier hold on every replica within a second', asyn
   assert.equal((await callerOf(there, secret)).kind, 'refusal')
 })
 
+onBoth('a key with money for a call is known to have a balance', async ({ engine }) => {
+  const harness = createHarness(engine)
+  const { secret, publicId } = await harness.mint()
+  const hasBalance = async () => {
+    harness.now.ms += 1_000
+    const caller = await callerOf(harness, secret)
+    return caller.kind === 'keyed' && caller.hasBalance
+  }
+  assert.equal(await hasBalance(), false)
+  await harness.fund(publicId, 100n)
+  assert.equal(await hasBalance(), true)
+})
+
 /** A replica whose clock a test moves, and whose tiers and key look-ups come when it lets them. */
 function createSlowReplica(engine: Engine) {
   const now = { ms: Date.UTC(2026, 10, 21, 12) }
   const tier = createGate()
   const look = createGate()
-  const callers = createCallers({
-    engine: {
+  const { register } = holders
+  const ctx = testContext({
+    ...premium(),
+    accounts: {
       ...engine,
       read: async (statement) => {
         const rows = await engine.read(statement)
@@ -68,15 +82,17 @@ function createSlowReplica(engine: Engine) {
         return rows
       },
     },
-    clock: () => now.ms,
-    keyPrefix: 'svc',
-    quotas: { ...DEFAULT_QUOTAS, anonymous: 5, free: 10, premium: 20 },
-    judgeTier: async () => {
-      await tier.pass()
-      return 'free'
+    register: {
+      ...register,
+      async snapshot(work) {
+        await tier.pass()
+        return register.snapshot(work)
+      },
     },
+    clock: () => now.ms,
   })
-  return { callers, now, tier, look }
+  const identify = (secret: string) => identifyCaller(ctx, bearer(secret).headers, '192.0.2.1')
+  return { identify, now, tier, look }
 }
 
 /** Open until it is shut; `reached` resolves with the next who comes. */
@@ -100,9 +116,9 @@ function createGate() {
 onBoth('a key that is revoked while its tier is long in coming is refused', async (store) => {
   const here = createHarness(store.engine)
   const key = await here.mint()
-  const { callers, now, tier } = createSlowReplica(store.replica())
+  const { identify, now, tier } = createSlowReplica(store.replica())
   const asked = tier.shut()
-  const call = callers.identify(bearer(key.secret).headers, '192.0.2.1')
+  const call = identify(key.secret)
   await asked
   await here.revoke(key)
   now.ms += 1_000
@@ -113,10 +129,9 @@ onBoth('a key that is revoked while its tier is long in coming is refused', asyn
 onBoth('a key whose look-up was slow is believed no longer than another', async (store) => {
   const here = createHarness(store.engine)
   const key = await here.mint()
-  const { callers, now, tier, look } = createSlowReplica(store.replica())
-  const { headers } = bearer(key.secret)
+  const { identify, now, tier, look } = createSlowReplica(store.replica())
   const asked = tier.shut()
-  const call = callers.identify(headers, '192.0.2.1')
+  const call = identify(key.secret)
   await asked
   now.ms += 1_000
   const read = look.shut()
@@ -126,5 +141,5 @@ onBoth('a key whose look-up was slow is believed no longer than another', async 
   now.ms += 1_000
   look.open()
   assert.equal((await call).kind, 'keyed')
-  assert.equal((await callers.identify(headers, '192.0.2.1')).kind, 'refusal')
+  assert.equal((await identify(key.secret)).kind, 'refusal')
 })

@@ -1,31 +1,19 @@
 import { findKeysByDigest, type Key } from '#accounts/keys/key-store.ts'
 import { isSecret, secretDigest } from '#accounts/keys/secret.ts'
-import type { Address } from '#domain/address.ts'
+import { keyAccount } from '#accounts/ledger/account.ts'
+import { readBalances } from '#accounts/ledger/balance.ts'
+import { type Context, oncePerContext } from '#context.ts'
 import type { Caller } from '#domain/caller.ts'
+import type { MicroUsd } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Allowance } from '#domain/tier.ts'
 import { toIso } from '#lib/time.ts'
 import { TtlCache } from '#lib/ttl-cache.ts'
 import type { RequestHeaders } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
-import { type AllowancesDeps, createAllowances } from './allowances.ts'
 import { batchLoader } from './batch-loader.ts'
 import { MeteringUnavailable } from './meter/admission.ts'
-
-export interface CallersDeps extends AllowancesDeps {
-  readonly keyPrefix: string
-}
-
-export interface Callers {
-  /** Every bad Authorization header gets the same refusal. */
-  identify(headers: RequestHeaders, addressBucket: string): Promise<Caller | Refusal>
-  anonymous(addressBucket: string): Caller
-  allowanceOf(wallet: Address): Promise<Allowance>
-  /** Applies a revocation here at once; other replicas follow at a notification, or within `KEY_TTL_MS`. */
-  forget(digest: string): void
-  /** Every key, where notifications may have been missed. */
-  forgetAll(): void
-}
+import { readAllowance } from './tier.ts'
 
 type KeyedCaller = Caller & { readonly kind: 'keyed' }
 
@@ -35,33 +23,70 @@ const KEY_TTL_MS = 500
 /** Bounds memory under a flood of bad secrets. */
 const HELD_MAX = 20_000
 
-/** A bad Authorization header never falls back to anonymous. */
-export function createCallers(deps: CallersDeps): Callers {
-  const keyed = new TtlCache<KeyedCaller | undefined>({
-    ...deps,
+/** Every bad Authorization header gets the same refusal, and never falls back to anonymous. */
+export async function identifyCaller(
+  ctx: Context,
+  headers: RequestHeaders,
+  addressBucket: string,
+): Promise<Caller | Refusal> {
+  const { keyPrefix } = ctx.ecosystem.service
+  const { authorization } = headers
+  if (authorization === undefined)
+    return isMisplaced(keyPrefix, headers) ? MISPLACED : anonymousCaller(ctx, addressBucket)
+  const secret = bearerSecret(authorization)
+  if (secret === undefined || !isSecret(keyPrefix, secret)) return refuseKey()
+  const digest = secretDigest(secret)
+  const caller = await orUnavailable(keysOf(ctx).callers.get(digest, () => read(ctx, digest)))
+  return caller === undefined ? refuseKey() : (refuseExpired(caller, ctx.clock()) ?? caller)
+}
+
+export function anonymousCaller({ ecosystem }: Context, bucket: string): Caller {
+  return {
+    kind: 'anonymous',
+    identity: `ip:${bucket}`,
+    bucket,
+    tier: 'anonymous',
+    dailyQuota: ecosystem.quotas.anonymous,
+  }
+}
+
+/**
+ * Applies a revocation here at once; other replicas follow at a notification, or within `KEY_TTL_MS`.
+ * Without a digest every key is read again, where notifications may have been missed.
+ */
+export function forgetKey(ctx: Context, digest: string | undefined): void {
+  const { callers } = keysOf(ctx)
+  if (digest === undefined) callers.forgetAll()
+  else callers.forget(digest)
+}
+
+const keysOf = oncePerContext((ctx) => ({
+  callers: new TtlCache<KeyedCaller | undefined>({
+    clock: ctx.clock,
     max: HELD_MAX,
     ttlMs: KEY_TTL_MS,
-  })
-  const find = batchLoader((digests) => findKeysByDigest(deps.engine, digests))
-  const allowanceOf = createAllowances(deps)
-  const reading = { ...deps, find, allowanceOf }
-  const anonymous = (bucket: string) => anonymousCaller(deps, bucket)
-  return {
-    anonymous,
-    allowanceOf,
-    forget: (digest) => keyed.forget(digest),
-    forgetAll: () => keyed.forgetAll(),
-    async identify(headers, addressBucket) {
-      const { authorization } = headers
-      if (authorization === undefined)
-        return isMisplaced(deps.keyPrefix, headers) ? MISPLACED : anonymous(addressBucket)
-      const secret = bearerSecret(authorization)
-      if (secret === undefined || !isSecret(deps.keyPrefix, secret)) return refuseKey()
-      const digest = secretDigest(secret)
-      const caller = await orUnavailable(keyed.get(digest, () => read(reading, digest)))
-      return caller === undefined ? refuseKey() : (refuseExpired(caller, deps.clock()) ?? caller)
-    },
-  }
+  }),
+  find: batchLoader((digests) => findKeys(ctx, digests)),
+}))
+
+interface FundedKey {
+  readonly key: Key
+  readonly balance: MicroUsd
+}
+
+async function findKeys(
+  { accounts }: Context,
+  digests: readonly string[],
+): Promise<ReadonlyMap<string, FundedKey>> {
+  const keys = await findKeysByDigest(accounts, digests)
+  const names = [...keys.values()].map(({ publicId }) => keyAccount(publicId))
+  const balances = await readBalances({ run: accounts.read }, names)
+  return new Map(
+    [...keys].map(([digest, key]) => [
+      digest,
+      { key, balance: balances.get(keyAccount(key.publicId)) ?? 0n },
+    ]),
+  )
 }
 
 const MISPLACED = refuse(
@@ -93,21 +118,19 @@ function refuseExpired({ limits }: KeyedCaller, nowMs: number): Refusal | undefi
   )
 }
 
-interface Reading extends CallersDeps {
-  find(digest: string): Promise<Key | undefined>
-  allowanceOf(wallet: Address): Promise<Allowance>
-}
-
 /** Undefined for a key that is unknown or revoked. */
-async function read(deps: Reading, digest: string): Promise<KeyedCaller | undefined> {
-  const readMs = deps.clock()
-  const key = await deps.find(digest)
-  if (!isActive(key)) return undefined
-  const allowance = await deps.allowanceOf(key.wallet)
+async function read(ctx: Context, digest: string): Promise<KeyedCaller | undefined> {
+  const { find } = keysOf(ctx)
+  const readMs = ctx.clock()
+  const found = await find(digest)
+  if (!isActive(found)) return undefined
+  const allowance = await readAllowance(ctx, found.key.wallet)
   // The key may have been revoked while the allowance was read.
-  const isOld = Math.abs(deps.clock() - readMs) >= KEY_TTL_MS
-  const newest = isOld ? await deps.find(digest) : key
-  return isActive(newest) ? keyedCaller(deps, newest, allowance) : undefined
+  const isOld = Math.abs(ctx.clock() - readMs) >= KEY_TTL_MS
+  const newest = isOld ? await find(digest) : found
+  if (!isActive(newest)) return undefined
+  const hasBalance = newest.balance >= ctx.ecosystem.pricePerCall
+  return { ...keyedCaller(ctx, newest.key, allowance), hasBalance }
 }
 
 async function orUnavailable<T>(looking: Promise<T>): Promise<T> {
@@ -119,28 +142,18 @@ async function orUnavailable<T>(looking: Promise<T>): Promise<T> {
   }
 }
 
-function isActive(key: Key | undefined): key is Key {
-  return key !== undefined && key.revokedUnix === null
-}
-
-function anonymousCaller(deps: CallersDeps, bucket: string): Caller {
-  return {
-    kind: 'anonymous',
-    identity: `ip:${bucket}`,
-    bucket,
-    tier: 'anonymous',
-    dailyQuota: deps.quotas.anonymous,
-  }
+function isActive(found: FundedKey | undefined): found is FundedKey {
+  return found !== undefined && found.key.revokedUnix === null
 }
 
 export function keyedCaller(
-  deps: Pick<CallersDeps, 'keyPrefix'>,
+  { ecosystem }: Pick<Context, 'ecosystem'>,
   key: Key,
   allowance: Allowance,
 ): KeyedCaller {
   return {
     kind: 'keyed',
-    identity: `key:${deps.keyPrefix}_${key.publicId}`,
+    identity: `key:${ecosystem.service.keyPrefix}_${key.publicId}`,
     bucket: `wallet:${key.wallet}`,
     ...allowance,
     publicId: key.publicId,

@@ -1,5 +1,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { LRUCache } from 'lru-cache'
+import { type Context, oncePerContext } from '#context.ts'
 import type { RequestHeaders } from '#route/route.ts'
 
 type Parsed = ipaddr.IPv4 | ipaddr.IPv6
@@ -14,78 +16,64 @@ const IPV6_BUCKET_BITS = 64
 /** A closed socket has no address; such requests share one bucket. */
 const UNKNOWN = 'unknown'
 
-export interface AddressBucketDeps {
-  /** Trusted proxies (CIDRs or addresses); none by default. */
-  readonly trustedProxies?: readonly string[]
-  warn?(message: string): void
-}
-
-export type AddressBucket = (socketAddress: string, headers: RequestHeaders) => string
+/** Of sockets; parsing addresses takes longer than looking them up. */
+const PEERS_MAX = 10_000
 
 /**
  * Returns the counted bucket: one IPv4 or one IPv6 /64. Walks X-Forwarded-For from the right over
- * trusted proxies and stops at garbage; without proxies the header is ignored. Throws on a bad
- * CIDR.
+ * trusted proxies and stops at garbage; without proxies the header is ignored.
  *
  * Warns once about an untrusted proxy nearby, whose clients would share one quota; distant peers
  * may forge the header.
  */
-export function createAddressBucket({
-  trustedProxies = [],
-  warn = () => undefined,
-}: AddressBucketDeps): AddressBucket {
-  const trusted = trustedProxies.map(parseRange)
-  const isTrusted = (hop: Parsed) => trusted.some((range) => within(hop, range))
-  const socketOf = remember((socketAddress) => {
-    const socket = parseEntry(socketAddress)
-    return socket && { socket, bucket: toBucket(socket), isTrusted: isTrusted(socket) }
-  })
-  let hasWarned = false
-  return (socketAddress, headers) => {
-    const known = socketOf(socketAddress)
-    if (known === undefined) return UNKNOWN
-    const forwarded = headers['x-forwarded-for']
-    if (forwarded === undefined) return known.bucket
-    if (known.isTrusted)
-      return toBucket(nearestStranger(forwardedHops(forwarded), isTrusted) ?? known.socket)
-    if (!hasWarned && NEAR.includes(known.socket.range())) {
-      hasWarned = true
-      warn(untrustedProxy(known.socket.toString()))
-    }
-    return known.bucket
+export function findAddressBucket(
+  ctx: Context,
+  socketAddress: string,
+  headers: RequestHeaders,
+): string {
+  const proxies = proxiesOf(ctx)
+  const peer = proxies.peer(socketAddress)
+  if (peer === undefined) return UNKNOWN
+  const forwarded = headers['x-forwarded-for']
+  if (forwarded === undefined) return peer.bucket
+  if (peer.isTrusted)
+    return toBucket(nearestStranger(forwardedHops(forwarded), proxies.isTrusted) ?? peer.address)
+  if (!proxies.hasWarned && NEAR.includes(peer.address.range())) {
+    proxies.hasWarned = true
+    const address = peer.address.toString()
+    ctx.logger.warn(
+      `X-Forwarded-For from ${address} is ignored, so its clients share one quota; if it is your proxy, set SEXTON_TRUSTED_PROXIES=${address}`,
+    )
   }
+  return peer.bucket
 }
 
 const NEAR: readonly string[] = ['loopback', 'private', 'uniqueLocal', 'linkLocal']
 
-function untrustedProxy(address: string): string {
-  return `X-Forwarded-For from ${address} is ignored, so its clients share one quota; if it is your proxy, set SEXTON_TRUSTED_PROXIES=${address}`
+interface Peer {
+  readonly address: Parsed
+  readonly bucket: string
+  readonly isTrusted: boolean
 }
 
-const REMEMBERED_MAX = 10_000
-
-function remember<T>(read: (address: string) => T): (address: string) => T {
-  const known = new Map<string, { readonly value: T }>()
-  return (address) => {
-    const held = known.get(address)
-    if (held !== undefined) return held.value
-    if (known.size >= REMEMBERED_MAX) known.clear()
-    const value = read(address)
-    known.set(address, { value })
-    return value
+const proxiesOf = oncePerContext(({ config }) => {
+  const trusted = config.trustedProxies.map(parseRange)
+  const isTrusted = (hop: Parsed) => trusted.some((range) => within(hop, range))
+  const peers = new LRUCache<string, Peer>({ max: PEERS_MAX })
+  return {
+    isTrusted,
+    hasWarned: false,
+    peer(socketAddress: string): Peer | undefined {
+      const known = peers.get(socketAddress)
+      if (known !== undefined) return known
+      const address = parseEntry(socketAddress)
+      if (address === undefined) return undefined
+      const peer = { address, bucket: toBucket(address), isTrusted: isTrusted(address) }
+      peers.set(socketAddress, peer)
+      return peer
+    },
   }
-}
-
-/** Whether a peer is a trusted proxy. Throws on a bad CIDR. */
-export function createProxyCheck(
-  trustedProxies: readonly string[],
-): (socketAddress: string) => boolean {
-  const trusted = trustedProxies.map(parseRange)
-  return (socketAddress) => {
-    const socket = parseEntry(socketAddress)
-    return socket !== undefined && trusted.some((range) => within(socket, range))
-  }
-}
+})
 
 /** Returns the first untrusted hop from the right, or the last readable one. */
 function nearestStranger(hops: string[], isTrusted: (hop: Parsed) => boolean): Parsed | undefined {
@@ -98,15 +86,14 @@ function nearestStranger(hops: string[], isTrusted: (hop: Parsed) => boolean): P
   return nearest
 }
 
+/** The setting was checked when it was read. A range of IPv4-mapped addresses is one of IPv4 addresses. */
 function parseRange(text: string): Range {
-  if (isIP(text) !== 0) {
-    const address = unwrap(ipaddr.parse(text))
-    return [address, address.kind() === 'ipv4' ? 32 : 128]
-  }
-  const [address = '', bits = ''] = text.split('/')
-  if (isIP(address) === 0 || !/^[0-9]{1,3}$/.test(bits))
-    throw new RangeError(`not an address or CIDR of a proxy: "${text}"`)
-  return ipaddr.parseCIDR(text)
+  const [address, bits] = ipaddr.parseCIDR(text)
+  const plain = unwrap(address)
+  const mappedBits = 128 - 32
+  return plain.kind() !== address.kind() && bits >= mappedBits
+    ? [plain, bits - mappedBits]
+    : [address, bits]
 }
 
 /** Repeated headers are joined by commas, so the last entry is the nearest hop. */

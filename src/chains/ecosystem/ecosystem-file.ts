@@ -143,7 +143,6 @@ const quotas = Object.fromEntries(
 
 const share = Type.Object(
   {
-    chain: chainName,
     token: Type.Optional(Type.String()),
     supplyPerMille: Type.Integer({ minimum: 1, maximum: 1_000 }),
     depthBlocks: Type.Optional(depthBlocks),

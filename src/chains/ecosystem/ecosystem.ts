@@ -32,9 +32,8 @@ export interface HoldingGate {
   readonly averagePriceMinutes: number
 }
 
-/** The share of a token's supply that a tier asks for. */
+/** The share of a token's supply, over all its chains, that a tier asks for. */
 export interface SupplyShare {
-  readonly chain: Chain
   readonly token: PricedToken
   readonly supplyPerMille: number
   readonly depthBlocks: number

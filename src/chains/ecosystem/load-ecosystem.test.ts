@@ -206,7 +206,7 @@ test('all mistakes in a file are reported at once, even if some parts are malfor
       tokens: [{ ...grave, role: 'first' }, crypt, ...others],
       burns: [{ ...burn, amount: 5 }, { ...burns[0], from: 'sender' }, ...burns.slice(1)],
       gate: { ...localEcosystem.gate, chain: 'solana', minimumUsd: '0.12345678' },
-      premium: { chain: 'base', supplyPerMille: 0 },
+      premium: { supplyPerMille: 0 },
       payment: { ...localEcosystem.payment, confirmations: -1 },
       pricePerCallUsd: '0',
     }),

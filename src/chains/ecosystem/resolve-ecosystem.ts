@@ -68,7 +68,7 @@ function resolveShaped(
     bridges: resolveBridges(resolver, file.tokens),
     secondary,
     payment: resolvePayment(file, resolver),
-    ...resolveTiers(file, resolver, { primary, secondary, listed }),
+    ...resolveTiers(file, resolver, { primary, secondary, listed, chains: [...chains.values()] }),
     quotas: { ...DEFAULT_QUOTAS, ...file.quotas },
     pricePerCall: resolvePricePerCall(file, problems),
   }

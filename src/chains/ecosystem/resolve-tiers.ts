@@ -9,6 +9,7 @@ interface Tokens {
   readonly primary: PricedToken | undefined
   readonly secondary: PricedToken | null
   readonly listed: readonly PricedToken[]
+  readonly chains: readonly Chain[]
 }
 
 const DEPTH_BLOCKS = 10
@@ -80,14 +81,14 @@ function resolveShare(
 ): SupplyShare | null {
   const share = file[tier]
   if (share === undefined) return null
-  const chain = resolver.chain(`${tier}.chain`, share.chain)
   const token = tokenOf(tier, share.token, resolver, tokens)
-  if (chain === undefined || token === null) return null
-  requireOn(resolver, token, chain, `${tier}.chain`)
+  if (token === null) return null
   const ofGate = typeof file.gate === 'object' ? file.gate.depthBlocks : DEPTH_BLOCKS
   const depthBlocks = share.depthBlocks ?? ofGate
-  requireDepth(resolver, chain, `${tier}.depthBlocks`, depthBlocks)
-  return { chain, token, supplyPerMille: share.supplyPerMille, depthBlocks }
+  for (const chain of tokens.chains)
+    if (token.addresses.has(chain.name))
+      requireDepth(resolver, chain, `${tier}.depthBlocks`, depthBlocks)
+  return { token, supplyPerMille: share.supplyPerMille, depthBlocks }
 }
 
 function tokenOf(

@@ -1,20 +1,20 @@
 import { HOLDERS, PRICES } from '#chains/datasets/dataset-names.ts'
 import { readStatus } from '#chains/datasets/file-parts.ts'
-import { readBalanceAt, readSupplyAt } from '#chains/datasets/holders/queries.ts'
+import { readBalanceAt } from '#chains/datasets/holders/queries.ts'
 import { areHoldersKnown, isWhole } from '#chains/datasets/meta.ts'
 import { averagePrice } from '#chains/datasets/prices/average-price.ts'
 import type { UnknownPrice } from '#chains/datasets/prices/price-paths.ts'
-import type { Chain, HoldingGate, PricedToken, SupplyShare } from '#chains/ecosystem/ecosystem.ts'
-import { type ChainStatus, conditionOf } from '#chains/indexer/status.ts'
+import type { Chain, HoldingGate, PricedToken } from '#chains/ecosystem/ecosystem.ts'
+import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
 import type { Address } from '#domain/address.ts'
 import { type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'
-import { type ShareTier, shareTiers, type WalletTier } from '#domain/tier.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 
-type Judged = Pick<Context, 'register' | 'ecosystem' | 'clock'>
+/** What judges wallets by what they hold. */
+export type Judged = Pick<Context, 'register' | 'ecosystem' | 'clock'>
 
 /** Unavailable while the index is. */
 export type Holdings =
@@ -41,7 +41,7 @@ export function readHoldings(ctx: Judged, gate: HoldingGate, wallet: Address): P
   const { primary, secondary } = ctx.ecosystem
   return ctx.register.snapshot(async (connection) => {
     const held = secondary === null ? [primary] : [primary, secondary]
-    const status = await liveStatus(ctx, connection, {
+    const status = liveChain(ctx, await readStatus(ctx, connection), {
       chain: gate.chain,
       datasets: [HOLDERS, PRICES],
       tokens: held,
@@ -65,25 +65,20 @@ export function readHoldings(ctx: Judged, gate: HoldingGate, wallet: Address): P
 }
 
 /** Undefined if the chain is stale or a balance unknown, so that neither ever decides. */
-async function liveStatus(
-  ctx: Judged,
-  connection: Connection,
-  {
-    chain,
-    datasets,
-    tokens,
-  }: {
+export function liveChain(
+  { clock }: Pick<Context, 'clock'>,
+  index: IndexStatus | undefined,
+  of: {
     readonly chain: Chain
     readonly datasets: readonly string[]
     readonly tokens: readonly PricedToken[]
   },
-): Promise<ChainStatus | undefined> {
-  const index = await readStatus(ctx, connection)
-  if (index === undefined || !isWhole(index, datasets)) return undefined
-  if (!tokens.every((token) => areHoldersKnown(index, token, chain.id))) return undefined
-  const status = index.chains.find((each) => each.chain.id === chain.id)
+): ChainStatus | undefined {
+  if (index === undefined || !isWhole(index, of.datasets)) return undefined
+  if (!of.tokens.every((token) => areHoldersKnown(index, token, of.chain.id))) return undefined
+  const status = index.chains.find((each) => each.chain.id === of.chain.id)
   if (status === undefined) return undefined
-  return conditionOf(status, unixNow(ctx.clock)) === 'live' ? status : undefined
+  return conditionOf(status, unixNow(clock)) === 'live' ? status : undefined
 }
 
 async function valueHeld(
@@ -120,105 +115,4 @@ async function valueHeld(
     valueUsd: toUsd(value),
   }
   return { value, shown }
-}
-
-/** The highest tier of each wallet; omits those that cannot be judged while a chain is not live. */
-export async function readTiers(
-  ctx: Judged,
-  wallets: readonly Address[],
-): Promise<ReadonlyMap<Address, WalletTier>> {
-  const shares = shareTiers.flatMap(({ name }) => {
-    const share = ctx.ecosystem[name]
-    return share === null ? [] : [{ name, share }]
-  })
-  // A stored tier that is no longer configured must not outlive an unreadable register.
-  if (shares.length === 0) return new Map(wallets.map((wallet) => [wallet, 'free']))
-  return ctx.register.snapshot(async (connection) => {
-    const judged = new Map<Address, WalletTier>()
-    const open = new Set(wallets)
-    for (const { name, share } of shares.toReversed()) {
-      const holders = await holdersOf(ctx, connection, { share, wallets: [...open] })
-      if (holders === undefined) return judged
-      for (const wallet of holders) {
-        judged.set(wallet, name)
-        open.delete(wallet)
-      }
-    }
-    for (const wallet of open) judged.set(wallet, 'free')
-    return judged
-  })
-}
-
-export interface ShareHeld {
-  readonly tier: ShareTier
-  readonly symbol: string
-  /** Token units. */
-  readonly held: string
-  readonly needed: string
-  readonly reached: boolean
-}
-
-/** What a wallet holds of what each tier asks for; undefined if a chain is not live. */
-export function readShares(
-  ctx: Judged,
-  wallet: Address,
-): Promise<readonly ShareHeld[] | undefined> {
-  return ctx.register.snapshot(async (connection) => {
-    const shares: ShareHeld[] = []
-    for (const { name } of shareTiers) {
-      const share = ctx.ecosystem[name]
-      if (share === null) continue
-      const read = await balancesOf(ctx, connection, { share, wallets: [wallet] })
-      if (read === undefined) return undefined
-      const held = read.balances.get(wallet) ?? 0n
-      const { symbol, decimals } = share.token
-      shares.push({
-        tier: name,
-        symbol,
-        held: formatDecimal(held, decimals),
-        // Round up, so that this many base units are enough.
-        needed: formatDecimal((read.needed + 999n) / 1_000n, decimals),
-        reached: reaches(held, read.needed),
-      })
-    }
-    return shares
-  })
-}
-
-/** Undefined if the chain is not live. */
-async function holdersOf(
-  ctx: Judged,
-  connection: Connection,
-  input: { readonly share: SupplyShare; readonly wallets: readonly Address[] },
-): Promise<readonly Address[] | undefined> {
-  const read = await balancesOf(ctx, connection, input)
-  if (read === undefined) return undefined
-  const { balances, needed } = read
-  return input.wallets.filter((wallet) => reaches(balances.get(wallet) ?? 0n, needed))
-}
-
-/** `needed` is in thousandths of a base unit. */
-function reaches(balance: bigint, needed: bigint): boolean {
-  return balance > 0n && balance * 1_000n >= needed
-}
-
-/** Balances and `share` × total supply at one deep block; undefined if the chain is not live. */
-async function balancesOf(
-  ctx: Judged,
-  connection: Connection,
-  { share, wallets }: { readonly share: SupplyShare; readonly wallets: readonly Address[] },
-) {
-  const { chain, token, supplyPerMille, depthBlocks } = share
-  const status = await liveStatus(ctx, connection, { chain, datasets: [HOLDERS], tokens: [token] })
-  if (status === undefined) return undefined
-  const at = {
-    token: token.symbol,
-    chainId: chain.id,
-    blockNumber: status.blockNumber - depthBlocks,
-  }
-  const needed = BigInt(supplyPerMille) * (await readSupplyAt(connection, at))
-  const balances = new Map<Address, bigint>()
-  for (const address of wallets)
-    balances.set(address, await readBalanceAt(connection, { ...at, address }))
-  return { balances, needed }
 }

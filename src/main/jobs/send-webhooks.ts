@@ -1,9 +1,7 @@
 import { newestKeys } from '#accounts/keys/key-store.ts'
-import { createAllowances } from '#accounts/metering/allowances.ts'
-import { batchLoader } from '#accounts/metering/batch-loader.ts'
 import { keyedCaller } from '#accounts/metering/callers.ts'
-import { readTiers } from '#chains/statistics/holdings.ts'
-import type { Address } from '#domain/address.ts'
+import { readAllowance } from '#accounts/metering/tier.ts'
+import type { Context } from '#context.ts'
 import { unixNow } from '#lib/time.ts'
 import { LeadLostError } from '#operations/jobs/leader.ts'
 import type { KeyedCaller } from '#serving/webhooks/charge-event.ts'
@@ -33,24 +31,15 @@ export function openSending(deps: JobDeps): Delivery {
 }
 
 /** Who pays for events of keys: their newest rotations. */
-export function openCallers({
-  ecosystem,
-  accounts: engine,
-  register,
-  clock,
-}: Pick<JobDeps, 'ecosystem' | 'accounts' | 'register' | 'clock'>) {
-  const holdings = { register, ecosystem, clock }
-  const judgeTier = batchLoader((wallets: readonly Address[]) => readTiers(holdings, wallets))
-  const { quotas, service } = ecosystem
-  const allowanceOf = createAllowances({ engine, clock, quotas, judgeTier })
+export function openCallers(ctx: Context) {
   return async (publicIds: readonly string[]) => {
-    const keys = await newestKeys({ run: engine.read }, publicIds)
+    const keys = await newestKeys({ run: ctx.accounts.read }, publicIds)
     const living = [...keys].filter(([, { revokedUnix, limits }]) => {
       const endUnix = limits?.expiresUnix ?? Number.POSITIVE_INFINITY
-      return revokedUnix === null && endUnix > unixNow(clock)
+      return revokedUnix === null && endUnix > unixNow(ctx.clock)
     })
     const callers = living.map(async ([publicId, key]): Promise<[string, KeyedCaller]> => {
-      return [publicId, keyedCaller(service, key, await allowanceOf(key.wallet))]
+      return [publicId, keyedCaller(ctx, key, await readAllowance(ctx, key.wallet))]
     })
     return new Map(await Promise.all(callers))
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { forgetKey } from '#accounts/metering/callers.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { sql } from '#store/sql.ts'
 import { createHarness, HARNESS_MIGRATIONS } from '#test/callers/callers-harness.ts'
@@ -20,7 +21,7 @@ test('a replica whose clock stands still hears of a revocation', async () => {
   const heard: (string | undefined)[] = []
   two.listen?.('sexton_keys', (digest) => {
     heard.push(digest)
-    there.metering.keyChanged(digest)
+    forgetKey(there.metering.ctx, digest)
   })
   await eventually(async () => heard.length > 0 || undefined, SOON_MS)
   const key = await here.mint()

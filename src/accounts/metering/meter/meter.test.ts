@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { DAY_SECONDS, nextMidnight } from '#lib/time.ts'
-import { type Engine, StoreError } from '#store/engine.ts'
+import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import {
   anonymous,
@@ -18,7 +18,7 @@ import {
 } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
-import { ConnectionCut, MeteringUnavailable } from './admission.ts'
+import { ConnectionCut } from './admission.ts'
 
 const onBoth = eachEngine(startPostgres, MIGRATIONS)
 
@@ -127,19 +127,6 @@ onBoth('the quota belongs to the wallet and the money to the key', async ({ engi
   assert.deepEqual(sources([await meter.admit(keyed('00000003', 5, 'bb'))]), ['quota'])
 })
 
-onBoth('an anonymous bucket pays from a balance of its own', async ({ engine }) => {
-  const meter = meterOf(engine)
-  const caller = anonymous('2001:db8:1:2::/64')
-  await fund(engine, caller, 100n)
-  const admissions = await many(
-    7,
-    () => meter,
-    () => caller,
-  )
-  assert.deepEqual(sources(admissions).slice(5), ['prepaid', 'exhausted'])
-  assert.deepEqual(sources([await meter.admit(anonymous('192.0.2.1'))]), ['quota'])
-})
-
 onBoth('midnight starts a new day', async (store) => {
   const now = { value: nextMidnight(NOON) - 1 }
   const meter = meterOf(store.engine, now)
@@ -212,19 +199,6 @@ onBoth('paid calls of a wallet equal the debits of its keys', async ({ engine })
   const [spend] = await engine.read(sql`select cast(sum(calls) as bigint) as calls from spend_days`)
   assert.deepEqual([usage?.paid, spend?.calls], [12, 12])
   await assertSound(engine)
-})
-
-test('a store that fails admits nobody, and every waiter learns it', async () => {
-  await onSqlite(MIGRATIONS, async ({ engine }) => {
-    const broken: Engine = { ...engine, write: () => Promise.reject(new StoreError('gone')) }
-    const meter = meterOf(broken)
-    const outcomes = await Promise.allSettled([
-      meter.admit(keyed('00000001')),
-      meter.admit(anonymous('192.0.2.1')),
-    ])
-    for (const outcome of outcomes)
-      assert.ok(outcome.status === 'rejected' && outcome.reason instanceof MeteringUnavailable)
-  })
 })
 
 test('a call that is cut before it joins a batch is not charged', async () => {

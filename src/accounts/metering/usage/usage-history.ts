@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
+import type { Context } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { type Clock, unixNow } from '#lib/time.ts'
+import { unixNow } from '#lib/time.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
 import { type Parameter, parsed, parseInteger } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
-import { type Engine, StoreError } from '#store/engine.ts'
+import { StoreError } from '#store/engine.ts'
 import { MeteringUnavailable } from '../meter/admission.ts'
 import { CsvRow, History, showHistory, toCsvRows } from './history-record.ts'
 import { type HistoryInput, readHistory } from './read-history.ts'
@@ -21,13 +22,8 @@ const daysParameter: Parameter<number> = {
   parse: (raw) => (raw === undefined ? parsed(30, 30) : parseInteger(raw, DAYS)),
 }
 
-export interface HistoryDeps {
-  readonly engine: Engine
-  readonly clock: Clock
-}
-
 /** Neither counts as a call nor answers 402. */
-export function usageHistoryRoute(deps: HistoryDeps): Route {
+export function usageHistoryRoute(ctx: Context): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/usage/history',
@@ -45,7 +41,7 @@ export function usageHistoryRoute(deps: HistoryDeps): Route {
       const { caller } = input
       const { days, format } = input.parameters
       if (caller.kind === 'anonymous' && days > ANONYMOUS_DAYS_MAX) return refuseDays()
-      const history = await readUsage(deps, { caller, days, nowUnix: unixNow(deps.clock) })
+      const history = await readUsage(ctx, { caller, days, nowUnix: unixNow(ctx.clock) })
       const headers = { 'Cache-Control': 'no-store' }
       if (!wantsCsv(input, format))
         return answer(200, showHistory(caller.identity, history), { headers })
@@ -62,9 +58,9 @@ function refuseDays(): Refusal {
   })
 }
 
-async function readUsage({ engine }: HistoryDeps, input: HistoryInput) {
+async function readUsage({ accounts }: Context, input: HistoryInput) {
   try {
-    return await engine.snapshot((connection) => readHistory(connection, input))
+    return await accounts.snapshot((connection) => readHistory(connection, input))
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
     throw new MeteringUnavailable('cannot read calls from the accounts store', { cause })

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
+import type { Context } from '#context.ts'
 import { toUsd } from '#domain/money.ts'
 import { tiers } from '#domain/tier.ts'
 import { named } from '#lib/schema.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
-import type { Meter } from '../meter/admission.ts'
+import { meterOf } from '../meter/meter.ts'
 
 const Usage = named('Usage', {
   identity: Type.String({ description: '`key:<prefix>_<publicId>`, or `ip:<address bucket>`.' }),
@@ -18,11 +19,7 @@ const Usage = named('Usage', {
   resetUnix: Type.Integer({ description: 'Unix seconds of the next reset, 00:00 UTC.' }),
 })
 
-export interface UsageDeps {
-  readonly meter: Meter
-}
-
-export function usageRoute(deps: UsageDeps): Route {
+export function usageRoute(ctx: Context): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/usage',
@@ -36,7 +33,7 @@ export function usageRoute(deps: UsageDeps): Route {
     answers: { 200: { description: 'The figures as they stand.', schema: Usage } },
     refusals: ['metering_unavailable'],
     async handle({ caller }) {
-      const rateLimit = await deps.meter.rateLimit(caller)
+      const rateLimit = await meterOf(ctx).rateLimit(caller)
       const { tier, requestCount, dailyQuota, remaining, overageCount, resetUnix } = rateLimit
       const body = {
         identity: caller.identity,

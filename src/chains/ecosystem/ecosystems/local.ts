@@ -168,7 +168,7 @@ const localEcosystem = {
   quotas: { anonymous: 500, free: 2_000, premium: 50_000 },
   pricePerCallUsd: '0.0001',
   gate: { chain: 'base', minimumUsd: '100', depthBlocks: 2, averagePriceMinutes: 30 },
-  premium: { chain: 'base', supplyPerMille: 1 },
+  premium: { supplyPerMille: 1 },
 } satisfies EcosystemFile
 
 /** A file with every part that the local ecosystem has. */
