@@ -11,7 +11,7 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4317,
   api: 3677,
-  chains: 23764,
+  chains: 23762,
   domain: 445,
   entry: 303,
   lib: 352,
@@ -21,7 +21,7 @@ export const budget: Readonly<Record<string, number>> = {
   route: 419,
   serving: 4298,
   store: 2501,
-  tests: 52622,
+  tests: 52621,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

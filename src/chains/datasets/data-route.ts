@@ -28,18 +28,13 @@ export interface DataResult {
   readonly query?: Readonly<Record<string, Effective>>
 }
 
-interface Reader<Values> {
-  datasets(parameters: Values): readonly string[]
-  read(query: DataQuery<Values>): Promise<DataResult | Refusal>
-}
-
 export interface CsvForm {
   /** Describes a row of these data, or of any. */
   readonly row: TObject | ((data: unknown) => TObject)
   rows(data: unknown): readonly object[]
 }
 
-export interface DataRouteDefinition<P extends Parameters> extends Reader<ValuesOf<P>> {
+export interface DataRouteDefinition<P extends Parameters> {
   readonly path: string
   readonly operationId: string
   readonly tag: string
@@ -54,6 +49,9 @@ export interface DataRouteDefinition<P extends Parameters> extends Reader<Values
   readonly refusals?: readonly RefusalCode[]
   /** Checks what single parameters cannot. */
   check?(parameters: ValuesOf<P>): Refusal | undefined
+  /** Those that the answer is made from. */
+  datasets(parameters: ValuesOf<P>): readonly string[]
+  read(query: DataQuery<ValuesOf<P>>): Promise<DataResult | Refusal>
 }
 
 export function dataRoute<P extends Parameters>(
@@ -64,10 +62,12 @@ export function dataRoute<P extends Parameters>(
     definition
   const questionOf = (input: Asked<P>): Question => {
     const { format } = input.parameters as { readonly format?: 'json' | 'csv' }
-    const asCsv = csv !== undefined && wantsCsv(input, format)
-    const representation = asCsv ? 'csv' : 'json'
+    const representation = csv !== undefined && wantsCsv(input, format) ? 'csv' : 'json'
     return { operationId: facts.operationId, parameters: input.question, representation }
   }
+  const shown = digestOf(ctx.ecosystem)
+  const etagOf = (question: Question, { revision }: RegisterState) =>
+    weakEtag([...Object.values(question), shown, revision].join(' '))
   return defineRoute({
     ...facts,
     method: 'GET',
@@ -79,7 +79,7 @@ export function dataRoute<P extends Parameters>(
     async etag(input) {
       const state = await answersOf(ctx).state()
       if (state === undefined || state.status.otherParts.length > 0) return undefined
-      return etagOf(ctx, questionOf(input), state)
+      return etagOf(questionOf(input), state)
     },
     check: (input) => check?.(input.parameters as ValuesOf<P>),
     handle(input) {
@@ -94,9 +94,8 @@ export function dataRoute<P extends Parameters>(
         const result = await read({ connection, status, parameters: asked })
         if (isRefusal(result)) return result
         const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
-        const etag = etagOf(ctx, question, state)
-        const shown = { state, result, path: facts.path, query, etag }
-        return toAnswer(ctx, { ...shown, csv: asCsv ? csv : undefined })
+        const made = { state, result, path: facts.path, query, csv: asCsv ? csv : undefined }
+        return { ...toAnswer(ctx, made), etag: etagOf(question, state) }
       })
     },
   })
@@ -117,15 +116,7 @@ function metaSchemaWith(more: TProperties, paged: boolean | undefined): TSchema 
   return paged ? named('PagedMeta', properties) : Type.Object(properties)
 }
 
-const shownBy = new WeakMap<Ecosystem, string>()
-
-/** Covers settings of the file too, which are shown but not stored. */
-function etagOf({ ecosystem }: Context, question: Question, { revision }: RegisterState): string {
-  const shown = shownBy.get(ecosystem) ?? digestOf(ecosystem)
-  shownBy.set(ecosystem, shown)
-  return weakEtag([...Object.values(question), shown, revision].join(' '))
-}
-
+/** Of settings of the file that are shown but not stored. */
 function digestOf(ecosystem: Ecosystem): string {
   const { chains, tokens, service } = ecosystem
   const names = chains.map(({ name, explorerUrl }) => [name, explorerUrl])
@@ -140,16 +131,12 @@ interface ToAnswer {
   readonly path: string
   readonly query: Readonly<Record<string, Effective>>
   readonly csv: CsvForm | undefined
-  readonly etag: string
 }
 
 function toAnswer(ctx: Context, input: ToAnswer): Answer {
-  const { state, result, query, csv, etag } = input
+  const { state, result, query, csv } = input
   const link = linkToNext(ctx, input)
-  const more = {
-    etag,
-    ...(link !== undefined && { headers: { link } }),
-  }
+  const more = link !== undefined && { headers: { link } }
   if (csv !== undefined)
     return answer(200, toCsv(rowOf(csv, result.data), csv.rows(result.data)), {
       contentType: CSV_TYPE,

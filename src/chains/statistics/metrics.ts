@@ -14,8 +14,14 @@ import { firstDay } from '#chains/datasets/prices/queries.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import type { EventMetric } from '#chains/ecosystem/event-kinds/event-kind.ts'
 import { NOTHING, type Sums, takeSums } from '#chains/indexer/events/event.ts'
-import { firstEventDay, readEventDays } from '#chains/indexer/events/event-days.ts'
-import { dollarsOf, sumTotals, totalOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
+import {
+  dollarsOf,
+  firstEventDay,
+  readEventDays,
+  sumTotals,
+  totalOf,
+  unpricedOf,
+} from '#chains/indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { type EventPart, eventKinds } from '#chains/kinds/kinds.ts'
 import type { Context } from '#context.ts'

@@ -1,7 +1,11 @@
+import assert from 'node:assert/strict'
 import type { EventReading } from '#chains/ecosystem/event-source.ts'
 import type { Address } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
+import { toStored } from '#lib/stored-integer.ts'
+import type { Row } from '#store/engine.ts'
+import { column } from '#store/row.ts'
 
 export interface EventFact extends EventReading {
   readonly log: Pick<
@@ -44,6 +48,20 @@ export function negated(sums: Sums): Sums {
     events: -sums.events,
     priced: -sums.priced,
   }
+}
+
+export function readSums(row: Row): Sums {
+  return {
+    amount: column.bigint(row, 'amount'),
+    usd: column.bigint(row, 'usd'),
+    events: column.integer(row, 'events'),
+    priced: column.integer(row, 'priced'),
+  }
+}
+
+export function writeSums(sums: Sums): readonly [string, string, number, number] {
+  assert(sums.events >= 0 && sums.priced >= 0, 'more events were reverted than stored')
+  return [toStored(sums.amount), toStored(sums.usd), sums.events, sums.priced]
 }
 
 export interface Contribution {

@@ -4,8 +4,15 @@ import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
-import { addSums, type Contribution, NOTHING, type Sums, TOTAL } from './event.ts'
-import { readSums, writeSums } from './sums-row.ts'
+import {
+  addSums,
+  type Contribution,
+  NOTHING,
+  readSums,
+  type Sums,
+  TOTAL,
+  writeSums,
+} from './event.ts'
 
 interface AccountDelta {
   readonly token: string

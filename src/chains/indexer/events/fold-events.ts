@@ -4,9 +4,16 @@ import { startOfDay, startOfHour } from '#lib/time.ts'
 import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
-import { addSums, type Contribution, NOTHING, type Sums, TOTAL } from './event.ts'
+import {
+  addSums,
+  type Contribution,
+  NOTHING,
+  readSums,
+  type Sums,
+  TOTAL,
+  writeSums,
+} from './event.ts'
 import { type AccountDeltas, addToAccounts, foldAccounts } from './fold-accounts.ts'
-import { readSums, writeSums } from './sums-row.ts'
 
 /** Sums commute: a negated contribution is its exact inverse. */
 export async function foldEvents(

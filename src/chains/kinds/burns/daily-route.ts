@@ -19,8 +19,13 @@ import {
 } from '#chains/datasets/wire.ts'
 import type { Chain, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import { addSums, NOTHING, type Sums, takeSums } from '#chains/indexer/events/event.ts'
-import { readEventDays } from '#chains/indexer/events/event-days.ts'
-import { dollarsOf, sumTotals, totalOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
+import {
+  dollarsOf,
+  readEventDays,
+  sumTotals,
+  totalOf,
+  unpricedOf,
+} from '#chains/indexer/events/sum-windows.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
 import type { Context } from '#context.ts'

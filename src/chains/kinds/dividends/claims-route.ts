@@ -21,9 +21,8 @@ import {
   usdOf,
   usdOrNull,
 } from '#chains/datasets/wire.ts'
-import { addSums, NOTHING, type Sums } from '#chains/indexer/events/event.ts'
+import { addSums, NOTHING, readSums, type Sums } from '#chains/indexer/events/event.ts'
 import { dollarsOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
-import { readSums } from '#chains/indexer/events/sums-row.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
 import type { Context } from '#context.ts'
 import { type Address, showAddress } from '#domain/address.ts'

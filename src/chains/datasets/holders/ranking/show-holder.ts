@@ -29,18 +29,12 @@ export const holderProperties = {
   }),
 }
 
-export interface Ranking {
-  readonly scope: Scope
-  /** The total supply on the chains asked for. */
-  readonly supply: bigint
-}
-
-/** Opens the ranking of a token, or refuses what is not known. */
+/** Opens the ranking of a token with its total supply on the chains asked for, or refuses what is not known. */
 export async function openRanking(
   connection: Connection,
   status: IndexStatus,
   asked: ScopeQuery,
-): Promise<Ranking | Refusal> {
+): Promise<{ readonly scope: Scope; readonly supply: bigint } | Refusal> {
   const unknown = whyUnknown(status, asked)
   if (unknown !== undefined) return refuse('data_not_ready', unknown)
   const { symbol: token } = asked.token
