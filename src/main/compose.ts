@@ -55,11 +55,7 @@ export async function compose(
     indexing,
     jobs: wantedJobs(ctx),
     leading,
-    accountsState: watchAccounts({
-      engine: accounts,
-      migrations: accountsMigrations,
-      clock,
-    }),
+    accountsState: watchAccounts(ctx, accountsMigrations),
   }
   const readiness = () => readReadiness(ctx, work)
   // It is free, and costs as much as many calls.

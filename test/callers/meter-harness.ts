@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { callerTables } from '#accounts/keys/caller-tables.ts'
 import { chainInAccount } from '#accounts/ledger/account.ts'
 import { ledgerChecks } from '#accounts/ledger/ledger-checks.ts'
-import { ledgerTables } from '#accounts/ledger/ledger-tables.ts'
 import { post } from '#accounts/ledger/post.ts'
 import type { Admission, Meter } from '#accounts/metering/meter/admission.ts'
 import { accountOf } from '#accounts/metering/meter/decide-batch.ts'
@@ -10,12 +8,11 @@ import { meterOf as meterOfContext } from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#domain/caller.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
-import { firstSchema } from '#store/migrate.ts'
 import { testContext } from '#test/test-context.ts'
 
 export const NOON = startOfDay(1_795_000_000) + DAY_SECONDS / 2
 export const PRICE = 100n
-export const MIGRATIONS = firstSchema('accounts', [...ledgerTables, ...callerTables])
+export { HARNESS_MIGRATIONS as MIGRATIONS } from './callers-harness.ts'
 
 export const anonymous = (bucket: string, dailyQuota = 5): Caller => ({
   kind: 'anonymous',

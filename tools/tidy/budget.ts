@@ -15,13 +15,13 @@ export const budget: Readonly<Record<string, number>> = {
   domain: 445,
   entry: 303,
   lib: 352,
-  main: 2066,
+  main: 2062,
   money: 6236,
-  operations: 5099,
+  operations: 5093,
   route: 419,
   serving: 4298,
   store: 2501,
-  tests: 52621,
+  tests: 52619,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { stateOfRegister, watchAccounts } from './store-state.ts'
 
 const watch = (engine: Engine) =>
-  watchAccounts({ engine, migrations: accountsMigrations, clock: Date.now })
+  watchAccounts({ accounts: engine, clock: Date.now }, accountsMigrations)
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const onPostgres = eachEngine(startPostgres, accountsMigrations, ['postgres'])
@@ -20,6 +25,23 @@ onBoth(
     assert.deepEqual(await engine.read(sql`select bucket from usage_days`), [])
   },
 )
+
+test('accounts whose commits do not reach the disk are not ready', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
+  const disk = { isFull: false }
+  const engine = openSqlite({
+    file: join(folder, 'accounts.sqlite'),
+    durability: 'full',
+    sync: async () => assert.ok(!disk.isFull, 'ENOSPC'),
+  })
+  await engine.migrate(accountsMigrations)
+  disk.isFull = true
+  assert.equal(await watch(engine)(), 'refuses what the meter writes')
+  disk.isFull = false
+  assert.equal(await watch(engine)(), 'ok')
+  await engine.close()
+  rmSync(folder, { recursive: true })
+})
 
 onBoth('a store that is not migrated is named with what is missing', async ({ engine }) => {
   await engine.write((tx) => tx.run(sql`delete from migrations`))

@@ -1,12 +1,12 @@
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import type { Clock } from '#lib/time.ts'
+import type { Context } from '#context.ts'
 import { dialectOf } from '#store/dialects.ts'
 import type { Engine, Migration } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
 
-/** A probe asks every second or so, and anyone may ask. */
-const REMEMBERED_MS = 1_000
+/** A probe asks every second or so, anyone may ask, and each answer costs a commit. */
+const REMEMBERED_MS = 3_000
 
 const UNREACHABLE = 'cannot be reached'
 
@@ -30,43 +30,37 @@ export async function stateOfRegister(register: Engine): Promise<string> {
   }
 }
 
-/** `ok`, or why calls cannot be counted. At most a second old. */
-export function watchAccounts({
-  engine,
-  migrations,
-  clock,
-}: {
-  readonly engine: Engine
-  readonly migrations: readonly Migration[]
-  readonly clock: Clock
-}): () => Promise<string> {
+/** `ok`, or why calls cannot be counted; a few seconds old at most. */
+export function watchAccounts(
+  { accounts, clock }: Pick<Context, 'accounts' | 'clock'>,
+  migrations: readonly Migration[],
+): () => Promise<string> {
   let asked: { readonly atMs: number; readonly state: Promise<string> } | undefined
-  const look = async () => {
-    const missing = await missingMigration(engine, migrations)
+  const read = async () => {
+    const missing = await missingMigration(accounts, migrations)
     if (missing !== undefined) return missing
-    if (await dialectOf(engine).isReadOnly(engine)) return 'is read-only'
-    return (await canWrite(engine)) ? 'ok' : 'refuses what the meter writes'
+    if (await dialectOf(accounts).isReadOnly(accounts)) return 'is read-only'
+    return (await canCommit(accounts)) ? 'ok' : 'refuses what the meter writes'
   }
   return () => {
     const nowMs = clock()
     if (asked === undefined || Math.abs(nowMs - asked.atMs) >= REMEMBERED_MS)
-      asked = { atMs: nowMs, state: look().catch(() => UNREACHABLE) }
+      asked = { atMs: nowMs, state: read().catch(() => UNREACHABLE) }
     return asked.state
   }
 }
 
-class RolledBack extends Error {}
-
-/** Writes a row of the meter, and rolls back. */
-async function canWrite(engine: Engine): Promise<boolean> {
+/** SQLite writes to the disk at the commit, so a row of the meter is inserted, deleted and committed. */
+async function canCommit(accounts: Engine): Promise<boolean> {
   try {
-    await engine.write(async (connection) => {
-      await connection.run(sql`insert into usage_days (day, bucket, used, paid, granted, quota, quota_most)
+    await accounts.write(async (tx) => {
+      await tx.run(sql`
+        insert into usage_days (day, bucket, used, paid, granted, quota, quota_most)
         values (0, 'readyz', 0, 0, 0, 0, 0)`)
-      throw new RolledBack()
+      await tx.run(sql`delete from usage_days where day = 0 and bucket = 'readyz'`)
     })
-  } catch (error) {
-    return error instanceof RolledBack
+    return true
+  } catch {
+    return false
   }
-  return false
 }

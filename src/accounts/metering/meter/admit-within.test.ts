@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { bucketAccount, chainInAccount } from '#accounts/ledger/account.ts'
 import { readBalances } from '#accounts/ledger/balance.ts'
 import { post } from '#accounts/ledger/post.ts'
-import type { Caller } from '#domain/caller.ts'
 import { sleep } from '#lib/sleep.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { HARNESS_MIGRATIONS } from '#test/callers/callers-harness.ts'
+import { anonymous, fund } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
@@ -15,16 +15,9 @@ import { admitWithin, meterOf } from './meter.ts'
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
 const clock = () => Date.UTC(2026, 10, 21)
-const BUCKET = '192.0.2.1'
-const ACCOUNT = bucketAccount(BUCKET)
 /** All of its calls are paid. */
-const PAYER: Caller = {
-  kind: 'anonymous',
-  identity: `ip:${BUCKET}`,
-  bucket: BUCKET,
-  tier: 'anonymous',
-  dailyQuota: 0,
-}
+const PAYER = anonymous('192.0.2.1', 0)
+const ACCOUNT = bucketAccount(PAYER.bucket)
 
 /** Waits until somebody waits for a lock on PostgreSQL; SQLite lets one write after another. */
 async function untilSomebodyWaits(engine: Engine): Promise<void> {
@@ -43,22 +36,23 @@ onBoth(
   async (store) => {
     const { engine } = store
     const meter = meterOf(testContext({ accounts: store.replica(), clock }))
-    const credit = (id: string) => ({
-      id,
-      kind: 'credit' as const,
-      reference: id,
+    await fund(engine, PAYER, 1_000n)
+    const postings = [
+      { account: chainInAccount(8453), microUsd: -1_000n },
+      { account: ACCOUNT, microUsd: 1_000n },
+    ]
+    const late = {
+      id: 'late',
+      kind: 'credit',
+      reference: 'late',
       createdUnix: 1,
-      postings: [
-        { account: chainInAccount(8453), microUsd: -1_000n },
-        { account: ACCOUNT, microUsd: 1_000n },
-      ],
-    })
-    await engine.write((tx) => post(tx, credit('early')))
+      postings,
+    } as const
     let other: Promise<unknown> = Promise.resolve()
     const ctx = testContext({ clock })
     const admission = await engine.write((tx) =>
       admitWithin(ctx, tx, PAYER, async () => {
-        await post(tx, credit('late'))
+        await post(tx, late)
         other = meter.admit(PAYER)
         await untilSomebodyWaits(engine)
         return { key: null }

@@ -186,21 +186,6 @@ onBoth('reading the rate-limit state counts nothing and writes nothing', async (
   assert.deepEqual(await engine.read(sql`select bucket from usage_days`), [])
 })
 
-onBoth('paid calls of a wallet equal the debits of its keys', async ({ engine }) => {
-  const meter = meterOf(engine)
-  await fund(engine, keyed('00000001'), 500n)
-  await fund(engine, keyed('00000002'), 700n)
-  await many(
-    40,
-    () => meter,
-    (n) => keyed(n % 2 === 0 ? '00000001' : '00000002'),
-  )
-  const [usage] = await engine.read(sql`select paid from usage_days`)
-  const [spend] = await engine.read(sql`select cast(sum(calls) as bigint) as calls from spend_days`)
-  assert.deepEqual([usage?.paid, spend?.calls], [12, 12])
-  await assertSound(engine)
-})
-
 test('a call that is cut before it joins a batch is not charged', async () => {
   await onSqlite(MIGRATIONS, async ({ engine }) => {
     const { promise: committing, resolve: commit } = Promise.withResolvers<void>()
