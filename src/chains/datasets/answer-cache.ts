@@ -79,7 +79,8 @@ export class AnswerCache {
 
   /** The answer to a question; `read` makes it if there is none of the present state. */
   async answer(question: Question, read: Read): Promise<Outcome> {
-    const key = Object.values(question).join(' ')
+    const { operationId, parameters, representation } = question
+    const key = `${operationId} ${representation} ${parameters}`
     const shared = this.#recent()
     if (shared === undefined) return this.#answerFirst(key, read)
     const state = await shared.state
@@ -139,10 +140,9 @@ export class AnswerCache {
   }
 
   async #read(connection: Connection): Promise<RegisterState | undefined> {
-    const { ecosystem, clock } = this.#ctx
-    const status = await readIndexStatus(connection, ecosystem.chains, this.#file)
+    const status = await readIndexStatus(connection, this.#ctx.ecosystem.chains, this.#file)
     if (status === undefined) return undefined
-    const nowUnix = unixNow(clock)
+    const nowUnix = unixNow(this.#ctx.clock)
     const conditions = status.chains.map((each) => conditionOf(each, nowUnix)[1])
     return { status, nowUnix, revision: [status.revision, ...conditions].join('-') }
   }
