@@ -44,17 +44,12 @@ export function seriesDays(
   firstUnix: number | undefined,
 ): readonly SeriesDay[] {
   const today = startOfDay(asOfUnix)
-  return lastDays(asOfUnix, countDays(period, asOfUnix, firstUnix)).map((dateUnix) => ({
+  const all = (today - startOfDay(firstUnix ?? asOfUnix)) / DAY_SECONDS + 1
+  return lastDays(asOfUnix, period === 'all' ? Math.max(1, all) : period).map((dateUnix) => ({
     date: toDate(dateUnix),
     dateUnix,
     complete: dateUnix !== today,
   }))
-}
-
-export function countDays(period: Period, asOfUnix: number, firstUnix: number | undefined): number {
-  if (period !== 'all') return period
-  const [first, today] = [startOfDay(firstUnix ?? asOfUnix), startOfDay(asOfUnix)]
-  return Math.max(1, (today - first) / DAY_SECONDS + 1)
 }
 
 /** Computes values backwards from the current one; `without` subtracts a day's change. */
