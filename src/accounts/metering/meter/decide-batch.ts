@@ -33,11 +33,18 @@ export async function decideBatch(tx: Connection, batch: Batch): Promise<readonl
   const newest = new Map(callers.map((caller) => [caller.bucket, caller]))
   const taken = await takeUnits(tx, day, wantedUnits(callers, newest))
   const { keyUnits, overQuota } = shareUnits(callers, taken)
-  const usage = await readUsageOverQuota(tx, batch, { overQuota, taken })
+  const unread = overQuota.filter(({ bucket }) => !taken.has(bucket))
+  const usage =
+    overQuota.length === 0
+      ? NO_USAGE
+      : await readUsage(tx, day, {
+          buckets: unread.map(({ bucket }) => bucket),
+          accounts: overQuota.map(accountOf),
+        })
   if (keyUnits.size > 0) await addKeyUnits(tx, day, keyUnits)
   const capped = cappedKeys(overQuota)
   const caps = capped.size === 0 ? NONE : await lockCaps(tx, day, capped)
-  const payable = payableCalls(overQuota, { balances: usage.balances, caps, pricePerCall })
+  const payable = payableCalls(overQuota, usage.balances, caps, pricePerCall)
   const spent =
     payable.size === 0 ? NONE : await spendCalls(tx, { calls: payable, pricePerCall, day })
 
@@ -93,6 +100,8 @@ const NONE: ReadonlyMap<string, never> = new Map<string, never>()
 
 const NO_CALLS = { used: 0, paid: 0 }
 
+const NO_USAGE: Usage = { days: NONE, balances: NONE }
+
 const EXHAUSTED: Refused = { kind: 'exhausted' }
 
 /** Takes the newest caller's quota, so that a new tier applies at once. */
@@ -121,33 +130,12 @@ function shareUnits(callers: readonly Caller[], taken: ReadonlyMap<string, Taken
   return { keyUnits, overQuota }
 }
 
-async function readUsageOverQuota(
-  tx: Connection,
-  { day }: Batch,
-  {
-    overQuota,
-    taken,
-  }: {
-    readonly overQuota: readonly Caller[]
-    readonly taken: ReadonlyMap<string, TakenUnits>
-  },
-): Promise<Usage> {
-  if (overQuota.length === 0) return { days: NONE, balances: NONE }
-  const buckets = overQuota.map(({ bucket }) => bucket).filter((bucket) => !taken.has(bucket))
-  return readUsage(tx, day, { buckets, accounts: overQuota.map(accountOf) })
-}
-
 /** Calls of accounts that hold the price of at least one; the debit itself decides. */
 function payableCalls(
   callers: readonly Caller[],
-  {
-    balances,
-    caps,
-    pricePerCall,
-  }: Pick<Usage, 'balances'> & {
-    readonly caps: ReadonlyMap<string, CapLeft>
-    readonly pricePerCall: MicroUsd
-  },
+  balances: ReadonlyMap<string, MicroUsd>,
+  caps: ReadonlyMap<string, CapLeft>,
+  pricePerCall: MicroUsd,
 ): ReadonlyMap<string, number> {
   const calls = new Map<string, number>()
   for (const account of callers.map(accountOf)) {

@@ -1,14 +1,15 @@
 import { Type } from 'typebox'
 import type { Context } from '#context.ts'
+import { toUsd } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { unixNow } from '#lib/time.ts'
+import { named } from '#lib/schema.ts'
+import { toDate, unixNow } from '#lib/time.ts'
 import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
 import { type Parameter, parsed, parseInteger } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
 import { MeteringUnavailable } from '../meter/admission.ts'
-import { CsvRow, History, showHistory, toCsvRows } from './history-record.ts'
-import { type HistoryInput, readHistory } from './read-history.ts'
+import { type Charged, type HistoryDay, type HistoryInput, readHistory } from './read-history.ts'
 
 const DAYS = { minimum: 1, maximum: 90 }
 
@@ -21,6 +22,41 @@ const daysParameter: Parameter<number> = {
   example: 7,
   parse: (raw) => (raw === undefined ? parsed(30, 30) : parseInteger(raw, DAYS)),
 }
+
+const CHARGED = {
+  requestCount: Type.Integer({ description: 'Charged calls, paid ones included.' }),
+  overageCount: Type.Integer({ description: 'The paid part of requestCount.' }),
+  spentUsd: Type.Number({ description: 'What the paid calls took from prepaid balances.' }),
+}
+
+const KeyUse = named('KeyUsage', {
+  publicId: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'Null: keys beyond the newest 100, and calls of a time when keys were not told apart.',
+  }),
+  ...CHARGED,
+})
+
+const DAY = {
+  date: Type.String({ description: '`YYYY-MM-DD`, a UTC day.' }),
+  dateUnix: Type.Integer(),
+}
+
+const Day = named('UsageDay', {
+  ...DAY,
+  ...CHARGED,
+  complete: Type.Boolean({ description: 'False for today.' }),
+  keys: Type.Array(KeyUse, { description: 'Keys of the wallet that called, most calls first.' }),
+})
+
+const History = named('UsageHistory', {
+  identity: Type.String({ description: '`key:<prefix>_<publicId>`, or `ip:<address bucket>`.' }),
+  days: Type.Integer(),
+  totals: named('UsageTotals', CHARGED),
+  history: Type.Array(Day, { description: 'Without gaps, oldest first, today last.' }),
+})
+
+const CsvRow = Type.Object({ ...DAY, ...KeyUse.properties, complete: Type.Boolean() })
 
 /** Neither counts as a call nor answers 402. */
 export function usageHistoryRoute(ctx: Context): Route {
@@ -65,4 +101,50 @@ async function readUsage({ accounts }: Context, input: HistoryInput) {
     if (!(cause instanceof StoreError)) throw cause
     throw new MeteringUnavailable('cannot read calls from the accounts store', { cause })
   }
+}
+
+/** Takes the oldest day first. */
+function showHistory(identity: string, history: readonly HistoryDay[]) {
+  return {
+    identity,
+    days: history.length,
+    totals: showCharged(sumOf(history)),
+    history: history.map((day) => ({
+      ...showDay(day),
+      ...showCharged(day),
+      complete: day !== history.at(-1),
+      keys: day.keys.map((key) => ({ publicId: key.publicId, ...showCharged(key) })),
+    })),
+  }
+}
+
+function toCsvRows(history: readonly HistoryDay[]) {
+  return history.flatMap((day) => {
+    const complete = day !== history.at(-1)
+    const parts = day.keys.length === 0 ? [{ ...day, publicId: null }] : day.keys
+    return parts.map((part) => ({
+      ...showDay(day),
+      publicId: part.publicId,
+      ...showCharged(part),
+      complete,
+    }))
+  })
+}
+
+function showDay({ day }: HistoryDay) {
+  return { date: toDate(day), dateUnix: day }
+}
+
+function showCharged({ calls, paid, spent }: Charged) {
+  return { requestCount: calls, overageCount: paid, spentUsd: toUsd(spent) }
+}
+
+function sumOf(history: readonly Charged[]): Charged {
+  const sum = { calls: 0, paid: 0, spent: 0n }
+  for (const { calls, paid, spent } of history) {
+    sum.calls += calls
+    sum.paid += paid
+    sum.spent += spent
+  }
+  return sum
 }
