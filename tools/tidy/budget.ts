@@ -20,7 +20,7 @@ export const budget: Readonly<Record<string, number>> = {
   operations: 5093,
   route: 419,
   serving: 4298,
-  store: 2501,
+  store: 2498,
   tests: 52619,
 }
 

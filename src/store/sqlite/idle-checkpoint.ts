@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import type { Mutex } from '#lib/mutex.ts'
-import type { SqliteWriter } from './sqlite-writer.ts'
+import type { SqliteWriter } from './sqlite-connection.ts'
 
 /** Shorter logs wait: repeated pages are then copied once. */
 const LOG_BYTES_MIN = 16_000_000

@@ -13,8 +13,7 @@ import { appliedIds, applyMissing, assertInOrder } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { IdleCheckpoint } from './idle-checkpoint.ts'
 import { LogSync, type SyncFile } from './log-sync.ts'
-import { SqliteConnection } from './sqlite-connection.ts'
-import type { SqliteWriter } from './sqlite-writer.ts'
+import { SqliteConnection, type SqliteWriter } from './sqlite-connection.ts'
 import { WriterThread } from './writer-thread.ts'
 
 export interface SqliteOptions {

@@ -2,6 +2,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { LRUCache } from 'lru-cache'
 import {
   type BulkInsert,
+  type Connection,
   ConstraintError,
   type Procedure,
   type Row,
@@ -10,7 +11,14 @@ import {
 import type { PackedRows, Rows } from '../packed-rows.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
 import { packedInsert } from './packed-insert.ts'
-import type { SqliteWriter } from './sqlite-writer.ts'
+
+export interface SqliteWriter extends Connection {
+  execute(text: string): Promise<void>
+  rollBack(): Promise<void>
+  /** False while a reader holds an older state. */
+  truncateLog(): Promise<boolean>
+  close(): Promise<void>
+}
 
 export interface ConnectionOptions {
   readonly file: string

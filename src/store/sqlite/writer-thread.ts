@@ -2,8 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { type BulkInsert, type Procedure, type Row, StoreError } from '../engine.ts'
 import { memoryOf, type PackedRows, type Rows, slicePacked } from '../packed-rows.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
-import { type ConnectionOptions, rowsInBatches } from './sqlite-connection.ts'
-import type { SqliteWriter } from './sqlite-writer.ts'
+import { type ConnectionOptions, rowsInBatches, type SqliteWriter } from './sqlite-connection.ts'
 import { type FromWriter, fromFailure, type WriterTask } from './writer-message.ts'
 
 /** Amortizes messages, yet bounds memory. */
