@@ -598,6 +598,8 @@ export type Prepayment = {
   readonly requiredConfirmations: number
   readonly createdAt: string
   readonly verifiedAt: string | null
+  /** In the 201 only: what the payer must sign. */
+  readonly hint?: string
 }
 
 export type PriceChange = {
@@ -1337,12 +1339,12 @@ export function getCirculatingSupply(
 export type MintKeyInput = {
   /** The wallet that signs. */
   readonly ownerAddress: string
-  /** EIP-191 signature: 0x and 130 hex digits. */
+  /** EIP-191 signature: 130 hex digits, with or without 0x. */
   readonly signature: string
   /** The exact text that was signed. */
   readonly message: string
-  /** Free text of at most 64 characters. */
-  readonly label?: string
+  /** Free text of at most 64 characters; null for none. */
+  readonly label?: string | null
 }
 
 /** Mint an API key: POST /api/keys */
@@ -1404,7 +1406,7 @@ export type RevokeKeyInput = {
   readonly publicId: string
   /** The wallet that signs. */
   readonly ownerAddress?: string
-  /** EIP-191 signature: 0x and 130 hex digits. */
+  /** EIP-191 signature: 130 hex digits, with or without 0x. */
   readonly signature?: string
   /** The exact text that was signed. */
   readonly message?: string
@@ -1420,7 +1422,7 @@ export type RotateKeyInput = {
   readonly publicId: string
   /** The wallet that signs. */
   readonly ownerAddress?: string
-  /** EIP-191 signature: 0x and 130 hex digits. */
+  /** EIP-191 signature: 130 hex digits, with or without 0x. */
   readonly signature?: string
   /** The exact text that was signed. */
   readonly message?: string
@@ -1436,12 +1438,12 @@ export type LabelKeyInput = {
   readonly publicId: string
   /** The wallet that signs. */
   readonly ownerAddress?: string
-  /** EIP-191 signature: 0x and 130 hex digits. */
+  /** EIP-191 signature: 130 hex digits, with or without 0x. */
   readonly signature?: string
   /** The exact text that was signed. */
   readonly message?: string
-  /** Free text of at most 64 characters. */
-  readonly label: string
+  /** Free text of at most 64 characters; null for none. */
+  readonly label: string | null
 }
 
 /** Rename a key: POST /api/keys/{publicId}/label */
@@ -1464,7 +1466,7 @@ export type ChangeKeyLimitsInput = {
   readonly publicId: string
   /** The wallet that signs. */
   readonly ownerAddress?: string
-  /** EIP-191 signature: 0x and 130 hex digits. */
+  /** EIP-191 signature: 130 hex digits, with or without 0x. */
   readonly signature?: string
   /** The exact text that was signed. */
   readonly message?: string
@@ -1488,7 +1490,7 @@ export type MoveBalanceInput = {
   readonly publicId: string
   /** The wallet that signs. */
   readonly ownerAddress: string
-  /** EIP-191 signature: 0x and 130 hex digits. */
+  /** EIP-191 signature: 130 hex digits, with or without 0x. */
   readonly signature: string
   /** The exact text that was signed. */
   readonly message: string

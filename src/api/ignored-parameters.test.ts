@@ -35,3 +35,14 @@ test('each caller sees its own ignored parameters, with one answer, and with a 3
   assert.equal(same.headers.get('x-ignored-parameters'), 'size')
   assert.equal((await get('limit=1')).headers.get('x-ignored-parameters'), null)
 })
+
+test('members of a body that are not known are ignored and named', async () => {
+  const body = { text: 'a', tier: 1, constructor: 2, inner: { known: 1, 'b c': 2 } }
+  const { status, headers } = await fetch(`${world.origin}/api/echo?page=2`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  assert.equal(status, 201)
+  assert.equal(headers.get('x-ignored-parameters'), 'page, tier, constructor, inner.b%20c')
+})

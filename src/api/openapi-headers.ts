@@ -31,9 +31,7 @@ const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   }),
   'X-Request-Id': text('Identifies this request; quote it to support'),
   'X-Ignored-Parameters': optional(
-    text(
-      'Query parameters that this endpoint does not have, percent-encoded, with a comma between',
-    ),
+    text('Unknown query parameters and body members, percent-encoded, with a comma between'),
   ),
   'Access-Control-Allow-Origin': text('Any origin may read', { const: '*' }),
   'Cache-Control': text('What a cache may do'),

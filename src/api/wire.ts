@@ -6,11 +6,12 @@ import type { RateLimitState } from '#domain/caller.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { CSV_TYPE } from '#route/csv.ts'
 import type { Answer, Outcome, Route, StreamAnswer } from '#route/route.ts'
+import { unknownMembers } from '#route/route.ts'
 
 interface Written {
   readonly deps: { readonly ctx: Context }
   readonly route: Route
-  readonly call: Pick<Call, 'requestId' | 'headers' | 'query'>
+  readonly call: Pick<Call, 'requestId' | 'headers' | 'query' | 'body'>
 }
 
 export type Ending = Outcome | NotModified
@@ -115,16 +116,17 @@ const IGNORED_MAX = 10
 const IGNORED_LENGTH_MAX = 40
 
 /**
- * Query parameters that the route does not have, percent-encoded. Every route takes `format=json`
- * unless it answers plain text.
+ * Query parameters and members of the body that the route does not have, percent-encoded. Every route
+ * takes `format=json` unless it answers plain text.
  */
-function ignoredParameters({ route, call: { query } }: Written): string {
-  if (query.size === 0) return ''
-  const { parameters, plain } = route
+function ignoredParameters({ route, call: { query, body } }: Written): string {
+  if (query.size === 0 && route.body === undefined) return ''
   const isKnown = (name: string) =>
-    parameters[name]?.in === 'query' || (name === 'format' && plain !== true)
-  const names = [...query.keys()].filter((name) => !isKnown(name) && !SECRET.test(name))
-  return names.slice(0, IGNORED_MAX).map(shortened).join(', ')
+    route.parameters[name]?.in === 'query' || (name === 'format' && route.plain !== true)
+  const names = [...query.keys()].filter((name) => !isKnown(name))
+  names.push(...unknownMembers(route.body, body))
+  const shown = names.filter((name) => !SECRET.test(name)).slice(0, IGNORED_MAX)
+  return shown.map(shortened).join(', ')
 }
 
 function shortened(name: string): string {

@@ -28,7 +28,8 @@ test('a signature recovers to the wallet that signed', () => {
 
 test('C5: every accepted spelling of a signature becomes one and the same', () => {
   const zeroBased = SIGNED.slice(0, 130) + (SIGNED.endsWith('1b') ? '00' : '01')
-  const spellings = [SIGNED, zeroBased, `0x${SIGNED.slice(2).toUpperCase()}`]
+  const upper = SIGNED.slice(2).toUpperCase()
+  const spellings = [SIGNED, SIGNED.slice(2), zeroBased, `0x${upper}`, upper]
   assert.deepEqual([...new Set(spellings.map((each) => parseSignature(each)))], [SIGNED])
 })
 
@@ -50,7 +51,6 @@ test('C6: only 65 bytes in hex are a signature', () => {
   const wrong = [
     SIGNED.slice(0, 130),
     SIGNED.slice(0, -1),
-    SIGNED.slice(2),
     `${SIGNED}00`,
     `${SIGNED}${'6492'.repeat(16)}`,
     `0X${SIGNED.slice(2)}`,

@@ -4,7 +4,7 @@ import { recoverAddress } from 'ox/Secp256k1'
 import { fromHex } from 'ox/Signature'
 import type { Address } from './address.ts'
 
-const SHAPE = /^0x[0-9a-fA-F]{130}$/
+const SHAPE = /^(?:0x)?([0-9a-fA-F]{130})$/
 
 /** Order of secp256k1 (SEC 2); an s above half of it is malleable. */
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -12,16 +12,16 @@ const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141
 /** Low s (EIP-2), v 27 or 28. */
 export type Signature = `0x${string}`
 
-/** Accepts only r, s > 0, low s, and v in 0, 1, 27, 28. */
+/** With or without `0x`. Accepts only r, s > 0, low s, and v in 0, 1, 27, 28. */
 export function parseSignature(text: string): Signature | undefined {
-  if (!SHAPE.test(text)) return undefined
-  const hex = text.toLowerCase()
-  const r = BigInt(`0x${hex.slice(2, 66)}`)
-  const s = BigInt(`0x${hex.slice(66, 130)}`)
-  const v = Number(`0x${hex.slice(130)}`)
+  const hex = SHAPE.exec(text)?.[1]?.toLowerCase()
+  if (hex === undefined) return undefined
+  const r = BigInt(`0x${hex.slice(0, 64)}`)
+  const s = BigInt(`0x${hex.slice(64, 128)}`)
+  const v = Number(`0x${hex.slice(128)}`)
   if (r === 0n || r >= ORDER || s === 0n || s > ORDER / 2n) return undefined
   if (v !== 0 && v !== 1 && v !== 27 && v !== 28) return undefined
-  return `0x${hex.slice(2, 130)}${(v % 27 === 0 ? 27 : 28).toString(16)}`
+  return `0x${hex.slice(0, 128)}${(v % 27 === 0 ? 27 : 28).toString(16)}`
 }
 
 /** Recovers the signer of a `personal_sign` (EIP-191). */

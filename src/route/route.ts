@@ -1,4 +1,4 @@
-import type { Static, TSchema } from 'typebox'
+import { IsObject, type Static, type TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import type { Call } from '#api/http/call.ts'
 import { BROKEN_BODY } from '#api/http/json-body.ts'
@@ -238,28 +238,27 @@ interface SchemaError {
 /** The schema names only the parent. */
 function describeBodyError({ keyword, instancePath, params, message }: SchemaError): RefusalDetail {
   const path = instancePath.slice(1).replaceAll('/', '.')
-  const named = { required: 'requiredProperties', additionalProperties: 'additionalProperties' }
-  const list = Object.entries(params).find(
-    ([name]) => keyword in named && Object.values(named).includes(name),
-  )?.[1]
-  const member = Array.isArray(list) ? String(list[0]) : undefined
+  const missing = keyword === 'required' && 'requiredProperties' in params
+  const member = missing ? String([params.requiredProperties].flat()[0]) : undefined
   const name = [path, member].filter(Boolean).join('.') || 'body'
-  const reason =
-    member === undefined ? message : keyword === 'required' ? 'is required' : 'is not known'
-  return { in: 'body', name, reason }
+  return { in: 'body', name, reason: missing ? 'is required' : message }
 }
 
 /** Bounds the answer to a hostile body. */
 const BODY_ERRORS_MAX = 8
 
 function refuseBody(errors: readonly SchemaError[]): Refusal {
-  const details = errors
-    .filter((error) => error.keyword !== 'boolean')
-    .slice(0, BODY_ERRORS_MAX)
-    .map(describeBodyError)
-  const [first] = details
-  return refuse('invalid_body', `${first?.name ?? 'body'} ${first?.reason ?? 'is invalid'}`, {
-    errors: details,
+  const details = errors.slice(0, BODY_ERRORS_MAX).map(describeBodyError)
+  const [first = { name: 'body', reason: 'is invalid' }] = details
+  return refuse('invalid_body', `${first.name} ${first.reason}`, { errors: details })
+}
+
+/** Names of members that the schema does not have, those of inner objects with a dot. */
+export function unknownMembers(schema: TSchema | undefined, value: unknown): readonly string[] {
+  if (!(value instanceof Object) || schema === undefined || !IsObject(schema)) return []
+  return Object.entries(value).flatMap(([name, member]) => {
+    if (!Object.hasOwn(schema.properties, name)) return [name]
+    return unknownMembers(schema.properties[name], member).map((inner) => `${name}.${inner}`)
   })
 }
 

@@ -221,7 +221,10 @@ function harnessRoutes(state: State): readonly Route[] {
       summary: 'Echo',
       metered: false,
       parameters: {},
-      body: Type.Object({ text: Type.String() }, { additionalProperties: false }),
+      body: Type.Object({
+        text: Type.String(),
+        inner: Type.Optional(Type.Object({ known: Type.Number() })),
+      }),
       answers: { 201: { description: 'An echo', schema: thing } },
       handle: async (input) => answer(201, { data: input.body.text }),
     }),

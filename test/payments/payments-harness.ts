@@ -63,6 +63,7 @@ export interface Claimed {
   readonly creditedUsd: number | null
   readonly payerAddress: string
   readonly confirmations: number
+  readonly hint?: string
 }
 
 interface ClaimInput {

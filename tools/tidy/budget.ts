@@ -9,7 +9,7 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 4301,
+  accounts: 4270,
   api: 3677,
   chains: 23757,
   domain: 445,
@@ -18,10 +18,10 @@ export const budget: Readonly<Record<string, number>> = {
   main: 2062,
   money: 6236,
   operations: 5093,
-  route: 419,
-  serving: 4298,
+  route: 418,
+  serving: 4294,
   store: 2498,
-  tests: 52619,
+  tests: 52616,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -7,13 +7,7 @@ import { named } from '#lib/schema.ts'
 import { startOfDay, toIso, unixNow } from '#lib/time.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import {
-  AUTHORITY_REFUSALS,
-  authorise,
-  type KeyDeps,
-  type OwnerProof,
-  useAuthority,
-} from './authorise.ts'
+import { AUTHORITY_REFUSALS, authorise, type KeyDeps, useAuthority } from './authorise.ts'
 import { type Key, lockKey } from './key-store.ts'
 import { setLimits } from './limits.ts'
 import { NO_STORE, ProofBody } from './manage-keys.ts'
@@ -31,22 +25,19 @@ const KeyLimitsAnswer = named('KeyLimits', {
 
 const USD_MAX = 1_000_000
 
-const LimitsBody = Type.Object(
-  {
-    ...ProofBody.properties,
-    dailyCapUsd: Type.Optional(
-      Type.Union([Type.Number({ minimum: 0, maximum: USD_MAX }), Type.Null()], {
-        description: 'US dollars that paid calls may cost in a UTC day.',
-      }),
-    ),
-    expiresAt: Type.Optional(
-      Type.Union([Type.String({ maxLength: 64 }), Type.Null()], {
-        description: 'When the key ends (RFC 3339).',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+const LimitsBody = Type.Object({
+  ...ProofBody.properties,
+  dailyCapUsd: Type.Optional(
+    Type.Union([Type.Number({ minimum: 0, maximum: USD_MAX }), Type.Null()], {
+      description: 'US dollars that paid calls may cost in a UTC day.',
+    }),
+  ),
+  expiresAt: Type.Optional(
+    Type.Union([Type.String({ maxLength: 64 }), Type.Null()], {
+      description: 'When the key ends (RFC 3339).',
+    }),
+  ),
+})
 
 const LIMITS_ROUTE = {
   path: '/api/keys/{publicId}/limits',
@@ -92,9 +83,7 @@ export function changeLimitsRoute(deps: KeyDeps): Route {
     answers: { 200: { description: 'The limits from now on.', schema: KeyLimitsAnswer } },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked'],
     async handle({ parameters: { publicId }, caller, body }) {
-      const { ownerAddress, signature, message, ...sent } = body
-      const proof: OwnerProof = { ownerAddress, signature, message }
-      const input = { action: 'limits', caller, proof, named: { key: publicId } } as const
+      const input = { action: 'limits', caller, proof: body, named: { key: publicId } } as const
       const authority = authorise(deps, input)
       if (isRefusal(authority)) return authority
       const nowUnix = unixNow(deps.clock)
@@ -104,7 +93,7 @@ export function changeLimitsRoute(deps: KeyDeps): Route {
         if (isRefusal(found)) return found
         const key = (await lockKey(connection, publicId)) ?? found
         if (key.revokedUnix !== null) return refuse('key_revoked', 'a revoked key has no limits')
-        const limits = applyLimits(key.limits ?? {}, sent, nowUnix)
+        const limits = applyLimits(key.limits ?? {}, body, nowUnix)
         if (isRefusal(limits)) return limits
         const more = loosened(key.limits ?? {}, limits)
         if (authority.signed === undefined && more.length > 0) return refuseLoosening(more)

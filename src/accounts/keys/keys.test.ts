@@ -302,7 +302,7 @@ withCallers(
   async (harness) => {
     const one = await harness.mint()
     const other = await harness.mint()
-    const rename = (label: string, more: object) =>
+    const rename = (label: string | null, more: object) =>
       harness.call('/api/keys/{publicId}/label', {
         ...{ method: 'POST', path: { publicId: one.publicId } },
         ...more,
@@ -325,7 +325,7 @@ withCallers(
     assert.equal(codeOf(await rename('revoked', { body: misdirected })), 'message_wrong_action')
     assert.equal(codeOf(await rename(one.secret, bearer(one.secret))), 'invalid_body')
     assert.equal(await labelOf(), 'signed')
-    bodyOf(await rename('', bearer(one.secret)))
+    bodyOf(await rename(null, bearer(one.secret)))
     assert.equal(await labelOf(), null)
   },
 )

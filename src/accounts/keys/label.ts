@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 
-export const LabelText = Type.String({
-  maxLength: 512,
-  description: 'Free text of at most 64 characters.',
+export const Label = Type.Union([Type.String({ maxLength: 512 }), Type.Null()], {
+  description: 'Free text of at most 64 characters; null for none.',
 })
 
 /** Code points. */
@@ -19,8 +18,8 @@ const INVISIBLE = /^[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u
 const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}/
 
 /** Normalizes to NFC; null if empty, undefined if not allowed. */
-export function parseLabel(text: string): string | null | undefined {
-  const label = text.normalize('NFC')
+export function parseLabel(text: string | null | undefined): string | null | undefined {
+  const label = (text ?? '').normalize('NFC')
   if (label === '') return null
   if ([FORBIDDEN, INVISIBLE, SECRET].some((each) => each.test(label))) return undefined
   if ([...label].length > LABEL_MAX) return undefined

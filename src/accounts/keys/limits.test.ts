@@ -88,10 +88,10 @@ onBoth('a request with a mistake changes nothing', async (harness) => {
     { expiresAt: 'tomorrow' },
     { dailyCapUsd: -1 },
     { dailyCapUsd: '5' },
-    { monthlyCapUsd: 5 },
-    JSON.parse('{"__proto__": {"dailyCapUsd": 5}}'),
   ])
     assert.equal(codeOf(await byKey(harness, key, body)), 'invalid_body', JSON.stringify(body))
+  const unknown = JSON.parse('{"monthlyCapUsd": 5, "__proto__": {"dailyCapUsd": 5}}')
+  assert.equal(codeOf(await byKey(harness, key, unknown)), 200)
   assert.deepEqual(await limitsOf(harness, key), { dailyCapUsd: null, expiresAt: null })
 })
 

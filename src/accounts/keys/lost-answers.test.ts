@@ -46,19 +46,6 @@ async function balances({ engine }: Harness): Promise<Record<string, unknown>> {
 }
 
 withCallers(
-  'a lost answer to a mint leaves a key that its wallet lists and rotates to a secret of its own',
-  async (harness) => {
-    const { wallet, publicId: lost } = await harness.mint()
-    await harness.fund(lost, 1_000n)
-    assert.deepEqual(await listed(harness, wallet), [lost])
-    const found = await rotateSigned(harness, wallet, lost)
-    assert.ok(await harness.isUsable(found.secret))
-    assert.deepEqual(await listed(harness, wallet), [found.publicId])
-    assert.deepEqual(await balances(harness), { [keyAccount(found.publicId)]: 1_000 })
-  },
-)
-
-withCallers(
   'a lost answer to a rotation leaves the balance with the newest key, and signing again brings it back',
   async (harness) => {
     const key = await harness.mint()

@@ -21,7 +21,7 @@ import {
   recordSuccessor,
   setLabel,
 } from './key-store.ts'
-import { LabelText, parseLabel, refuseLabel } from './label.ts'
+import { Label, parseLabel, refuseLabel } from './label.ts'
 import type { Action } from './message.ts'
 import { NewKey, SIGNED_FIELDS } from './mint.ts'
 import { moveWholeBalance } from './move-whole-balance.ts'
@@ -29,14 +29,11 @@ import { publicIdInPath } from './parameters.ts'
 import { readSpent } from './spending-caps.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
-export const ProofBody = Type.Object(
-  {
-    ownerAddress: Type.Optional(SIGNED_FIELDS.ownerAddress),
-    signature: Type.Optional(SIGNED_FIELDS.signature),
-    message: Type.Optional(SIGNED_FIELDS.message),
-  },
-  { additionalProperties: false },
-)
+export const ProofBody = Type.Object({
+  ownerAddress: Type.Optional(SIGNED_FIELDS.ownerAddress),
+  signature: Type.Optional(SIGNED_FIELDS.signature),
+  message: Type.Optional(SIGNED_FIELDS.message),
+})
 
 export const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
 
@@ -134,19 +131,15 @@ export function labelRoute(deps: KeyDeps): Route {
     summary: 'Rename a key',
     description:
       'Sets or clears the label. Send the key itself as Bearer, or the signed text of GET /api/keys/message?action=label.',
-    body: Type.Object(
-      { ...ProofBody.properties, label: LabelText },
-      { additionalProperties: false },
-    ),
+    body: Type.Object({ ...ProofBody.properties, label: Label }),
     answers: {
       200: { description: 'The renamed key.', schema: named('LabeledApiKey', { key: KeyRecord }) },
     },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
     async handle({ parameters: { publicId }, caller, body }) {
-      const { label: text, ...proof } = body
-      const label = parseLabel(text)
+      const label = parseLabel(body.label)
       if (label === undefined) return refuseLabel()
-      const input = { action: 'label', publicId, caller, proof } as const
+      const input = { action: 'label', publicId, caller, proof: body } as const
       const outcome = await actOnKey(deps, input, async (connection, key) => {
         await setLabel(connection, { publicId, label })
         return { key: { ...key, label } }
@@ -204,13 +197,10 @@ export function moveBalanceRoute(deps: KeyDeps): Route {
     summary: 'Move the balance of a key',
     description:
       'Moves the whole balance of a key, revoked or not, to an active key of the same wallet. Needs the signed text of GET /api/keys/message?action=move-balance; a key alone cannot do it.',
-    body: Type.Object(
-      {
-        ...SIGNED_FIELDS,
-        toPublicId: Type.String({ pattern: PUBLIC_ID.source, description: 'The receiving key.' }),
-      },
-      { additionalProperties: false },
-    ),
+    body: Type.Object({
+      ...SIGNED_FIELDS,
+      toPublicId: Type.String({ pattern: PUBLIC_ID.source, description: 'The receiving key.' }),
+    }),
     answers: { 200: { description: 'What was moved.', schema: Moved } },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked'],
     async handle({ parameters: { publicId }, caller, body }) {

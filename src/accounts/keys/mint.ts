@@ -9,7 +9,7 @@ import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { KeyDeps } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
 import { insertKey, useMessage } from './key-store.ts'
-import { LabelText, parseLabel, refuseLabel } from './label.ts'
+import { Label, parseLabel, refuseLabel } from './label.ts'
 import { checkSigned, type SignedMessage } from './signed-message.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
@@ -19,23 +19,15 @@ export const NewKey = named('NewApiKey', {
   secret: Type.String({ description: 'Shown once; only its hash is kept.' }),
 })
 
-/** Bounds the work of later checks. */
 export const SIGNED_FIELDS = {
   ownerAddress: Type.String({ maxLength: 64, description: 'The wallet that signs.' }),
   signature: Type.String({
-    maxLength: 256,
-    description: 'EIP-191 signature: 0x and 130 hex digits.',
+    description: 'EIP-191 signature: 130 hex digits, with or without 0x.',
   }),
   message: Type.String({ maxLength: 1_024, description: 'The exact text that was signed.' }),
 }
 
-const MintBody = Type.Object(
-  {
-    ...SIGNED_FIELDS,
-    label: Type.Optional(LabelText),
-  },
-  { additionalProperties: false },
-)
+const MintBody = Type.Object({ ...SIGNED_FIELDS, label: Type.Optional(Label) })
 
 export type GateHoldings =
   | {
@@ -93,7 +85,7 @@ export function mintRoute(deps: MintDeps): Route {
       ...refusals,
     ],
     async handle({ body }) {
-      const label = parseLabel(body.label ?? '')
+      const label = parseLabel(body.label)
       if (label === undefined) return refuseLabel()
       const signed = checkSigned(deps, body, { action: 'mint', freshness: 'required' })
       if (isRefusal(signed)) return signed

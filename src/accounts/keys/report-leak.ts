@@ -18,10 +18,9 @@ export function reportLeakRoute(deps: KeyDeps): Route {
     metered: false,
     guard: 'mint',
     parameters: {},
-    body: Type.Object(
-      { secret: Type.String({ maxLength: 256, description: 'The whole secret.' }) },
-      { additionalProperties: false },
-    ),
+    body: Type.Object({
+      secret: Type.String({ maxLength: 256, description: 'The whole secret.' }),
+    }),
     answers: {
       202: {
         description: 'Received.',

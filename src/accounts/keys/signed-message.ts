@@ -31,7 +31,7 @@ export function checkSigned(
   if (signature === undefined)
     return refuse(
       'invalid_signature_format',
-      'signature must be 0x and 130 hex digits with low s and v of 27 or 28',
+      'signature must be 130 hex digits, with or without 0x, with low s and v of 27 or 28',
     )
   const values = checkMessage(deps, input.message, { ...expected, address: wallet })
   if (isRefusal(values)) return values

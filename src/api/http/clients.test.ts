@@ -17,7 +17,7 @@ const optional = defineRoute({
   description: 'For tests',
   metered: false,
   parameters: {},
-  body: Type.Object({ note: Type.Optional(Type.String()) }, { additionalProperties: false }),
+  body: Type.Object({ note: Type.Optional(Type.String()) }),
   answers: { 200: { description: 'Paid', schema: Type.Object({}) } },
   refusals: [],
   handle: async ({ body }) => answer(200, { data: body.note ?? 'none' }),

@@ -17,32 +17,29 @@ import { PrepaymentRecord, toPrepaymentRecord } from './prepayment-record.ts'
 import { readKnown } from './read-known.ts'
 import { type CheckedClaim, type Proof, registerClaim } from './register-claim.ts'
 
-const PrepayBody = Type.Object(
-  {
-    apiKeyPublicId: Type.String({ pattern: PUBLIC_ID.source, description: 'The key to credit.' }),
-    txHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$', description: 'The transfer.' }),
-    payerAddress: Type.String({
-      maxLength: 64,
-      description: 'The wallet that the money came from.',
+const PrepayBody = Type.Object({
+  apiKeyPublicId: Type.String({ pattern: PUBLIC_ID.source, description: 'The key to credit.' }),
+  txHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$', description: 'The transfer.' }),
+  payerAddress: Type.String({
+    maxLength: 64,
+    description: 'The wallet that the money came from.',
+  }),
+  amountUsd: Type.Number({
+    exclusiveMinimum: 0,
+    maximum: 1e9,
+    description: 'For your records only: the amount on the chain is credited.',
+  }),
+  payerMessage: Type.Optional(
+    Type.String({ maxLength: 1_024, description: 'Required if the payer does not own the key.' }),
+  ),
+  payerSignature: Type.Optional(
+    Type.String({
+      maxLength: 4_098,
+      description:
+        'EIP-191 signature of payerMessage by the payer, or what a deployed contract wallet accepts (ERC-1271).',
     }),
-    amountUsd: Type.Number({
-      exclusiveMinimum: 0,
-      maximum: 1e9,
-      description: 'For your records only: the amount on the chain is credited.',
-    }),
-    payerMessage: Type.Optional(
-      Type.String({ maxLength: 1_024, description: 'Required if the payer does not own the key.' }),
-    ),
-    payerSignature: Type.Optional(
-      Type.String({
-        maxLength: 4_098,
-        description:
-          'EIP-191 signature of payerMessage by the payer, or what a deployed contract wallet accepts (ERC-1271).',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+  ),
+})
 
 type PrepayInput = Static<typeof PrepayBody>
 
@@ -66,10 +63,7 @@ function postPrepayRoute(deps: PaymentsDeps): Route {
     parameters: {},
     body: PrepayBody,
     answers: {
-      200: {
-        description: 'Already registered: the same record.',
-        schema: PrepaymentRecord,
-      },
+      200: { description: 'Already registered: the same record.', schema: PrepaymentRecord },
       201: { description: 'The new record.', schema: PrepaymentRecord },
     },
     refusals: [
@@ -94,10 +88,15 @@ function postPrepayRoute(deps: PaymentsDeps): Route {
       const { claim } = registered
       const state = await readClaimState(deps, claim)
       const record = toPrepaymentRecord(claim, state, deps.confirmations)
-      return answer(registered.kind === 'created' ? 201 : 200, record, NO_STORE)
+      if (registered.kind !== 'created') return answer(200, record, NO_STORE)
+      const isLinked = checked.payerAddress === checked.owner || checked.proof !== undefined
+      return answer(201, isLinked ? record : { ...record, hint: UNLINKED }, NO_STORE)
     },
   })
 }
+
+const UNLINKED =
+  'payerAddress does not own the key: this transfer is credited once its sender signs the text of GET /api/keys/message?action=link-payer and you post it here as payerMessage and payerSignature'
 
 async function check(
   deps: PaymentsDeps,

@@ -44,6 +44,7 @@ export const PrepaymentRecord = named('Prepayment', {
   requiredConfirmations: Type.Integer(),
   createdAt: Type.String({ format: 'date-time' }),
   verifiedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  hint: Type.Optional(Type.String({ description: 'In the 201 only: what the payer must sign.' })),
 })
 
 export function toPrepaymentRecord(claim: Claim, state: ClaimState, requiredConfirmations: number) {

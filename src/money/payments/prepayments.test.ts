@@ -98,6 +98,19 @@ withPayments(
   },
 )
 
+withPayments(
+  'the 201 says that the payer neither owns the key nor signed, and only then',
+  async (harness) => {
+    const friend = wallet('friend')
+    const hintOf = async (tx: string, payer: typeof alice, more = {}) =>
+      claimedOf(await harness.claim({ tx, payer, more })).hint
+    assert.match((await hintOf('unsigned', friend)) ?? '', /action=link-payer/)
+    assert.equal(await hintOf('unsigned', friend), undefined, 'the 200 is the bare record')
+    assert.equal(await hintOf('signed', friend, proofOf(friend, 'signed', ALICE_KEY)), undefined)
+    assert.equal(await hintOf('own', alice), undefined)
+  },
+)
+
 withPayments('a reorg before the credit only starts the count anew', async (harness) => {
   harness.pay('tx', 1_000n)
   await harness.claim({ tx: 'tx' })
@@ -129,8 +142,6 @@ withPayments('a key that is unknown or revoked cannot be claimed for', async (ha
   assert.equal(codeOf(await harness.claim({ ...claim, key: '00000000' })), 'key_not_found')
   await harness.hold(ALICE_KEY, { wallet: alice, revokedUnix: 1 })
   assert.equal(codeOf(await harness.claim({ ...claim, key: ALICE_KEY })), 'key_revoked')
-  const unknown = { more: { tier: 'premium' }, key: ALICE_KEY }
-  assert.equal(codeOf(await harness.claim({ ...claim, ...unknown })), 'invalid_body')
   assert.equal(codeOf(await harness.read(hash('never posted'))), 'prepayment_not_found')
   assert.equal(codeOf(await harness.read('nonsense')), 'invalid_parameter')
 })

@@ -57,29 +57,25 @@ function registerBody(ecosystem: Ecosystem) {
   const filter = Object.entries(filterParameters(ecosystem)).map(
     ([name, { schema, description }]) => [name, Type.Optional({ ...schema, description })],
   )
-  return Type.Object(
-    {
-      url: Type.String({
-        maxLength: URL_LENGTH_MAX,
-        description: 'An https URL on a public host.',
+  return Type.Object({
+    url: Type.String({
+      maxLength: URL_LENGTH_MAX,
+      description: 'An https URL on a public host.',
+    }),
+    description: Type.Optional(Type.String({ maxLength: 200 })),
+    dailyCap: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: 'At most so many paid events a UTC day; the rest comes the next day.',
       }),
-      description: Type.Optional(Type.String({ maxLength: 200 })),
-      dailyCap: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: 1_000_000,
-          description: 'At most so many paid events a UTC day; the rest comes the next day.',
-        }),
-      ),
-      filter: Type.Optional(
-        Type.Object(Object.fromEntries(filter), {
-          additionalProperties: false,
-          description: 'As the parameters of /api/stream.',
-        }),
-      ),
-    },
-    { additionalProperties: false },
-  )
+    ),
+    filter: Type.Optional(
+      Type.Object(Object.fromEntries(filter), {
+        description: 'As the parameters of /api/stream.',
+      }),
+    ),
+  })
 }
 
 function registerRoute(deps: WebhooksDeps): Route {
