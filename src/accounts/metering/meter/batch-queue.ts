@@ -52,11 +52,8 @@ export class BatchQueue<Request, Result> {
   async #settle(batch: readonly Waiting<Request, Result>[]): Promise<void> {
     try {
       const results = await this.#work(batch.map(({ request }) => request))
-      for (const [index, { resolve }] of batch.entries()) {
-        const result = results[index]
-        assert(result !== undefined, 'a result for each request of the batch')
-        resolve(result)
-      }
+      assert.equal(results.length, batch.length, 'a result for each request of the batch')
+      for (const [index, result] of results.entries()) batch[index]?.resolve(result)
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
