@@ -12,8 +12,8 @@ async function main(dialect = '', at = '', moment = ''): Promise<void> {
     dialect === 'sqlite'
       ? openSqlite({ file: at, durability: 'full' })
       : openPostgres({ url: at, schema: 'accounts' })
-  const { meter, identify, anonymous } = createHarness(killedAt(engine, moment)).metering
-  const { origin } = await startHarness({ meter, identify, anonymous })
+  const { ctx } = createHarness(killedAt(engine, moment)).metering
+  const { origin } = await startHarness({ ctx })
   process.stdout.write(origin)
 }
 

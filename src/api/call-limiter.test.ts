@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { refuse } from '#domain/refusal.ts'
 import { answer } from '#route/route.ts'
-import { GOOD_KEY, harnessParts, NOON_MS, startHarness } from '#test/http/api-harness.ts'
+import { GOOD_KEY, NOON_MS, startHarness } from '#test/http/api-harness.ts'
 import { CallLimiter } from './call-limiter.ts'
 
 const client = () => ({ isCut: () => false })
@@ -72,19 +71,17 @@ test('of 300 heavy calls at once for one remaining unit one is answered, and few
 })
 
 test('of one caller few large answers wait in memory for their charge', async () => {
-  const { state, deps } = harnessParts()
   const { promise: committed, resolve: commit } = Promise.withResolvers<void>()
-  const world = await startHarness({
-    meter: { ...deps.meter, admit: (caller) => committed.then(() => deps.meter.admit(caller)) },
-  })
-  state.counts.set('127.0.0.1', 2)
+  const world = await startHarness()
+  world.counts.set('127.0.0.1', 2)
+  world.held = committed
   world.outcome = async () => answer(200, { data: 'x'.repeat(100_000) })
   const calls = Array.from({ length: 50 }, async () => {
     const response = await fetch(`${world.origin}/api/thing`)
     await response.arrayBuffer()
     return response.status
   })
-  while (world.log.filter((each) => each === 'guard').length < 50) await turn()
+  while (world.log.filter((each) => each === 'parse').length < 50) await turn()
   for (let turns = 0; turns < 20; turns += 1) await turn()
   assert.equal(world.log.filter((each) => each === 'work').length, 4)
   commit()
@@ -94,13 +91,8 @@ test('of one caller few large answers wait in memory for their charge', async ()
 })
 
 test('a key that is revoked while its calls wait and work serves none of them', async () => {
-  const { deps } = harnessParts()
-  const now = { ms: NOON_MS, isRevoked: false }
-  const world = await startHarness({
-    clock: () => now.ms,
-    identify: async (headers) =>
-      now.isRevoked ? refuse('invalid_api_key', 'revoked') : deps.identify(headers),
-  })
+  const now = { ms: NOON_MS }
+  const world = await startHarness({ clock: () => now.ms })
   const { promise, resolve } = Promise.withResolvers<void>()
   world.outcome = async () => {
     await promise
@@ -112,8 +104,9 @@ test('a key that is revoked while its calls wait and work serves none of them', 
     await response.arrayBuffer()
     return response.status
   })
-  while (world.log.filter((each) => each === 'guard').length < 6) await turn()
-  Object.assign(now, { ms: NOON_MS + 1_000, isRevoked: true })
+  while (world.log.filter((each) => each === 'parse').length < 6) await turn()
+  world.revokeKey()
+  now.ms += 1_000
   resolve()
   assert.deepEqual(await Promise.all(calls), Array(6).fill(401))
   assert.equal(world.counts.size, 0)
@@ -121,27 +114,25 @@ test('a key that is revoked while its calls wait and work serves none of them', 
 })
 
 test('slow payments of an address hold up no other call of it', async () => {
-  const { deps, state } = harnessParts()
   const { promise: settled, resolve: settleAll } = Promise.withResolvers<void>()
   const settling: string[] = []
   const world = await startHarness({
-    meter: { ...deps.meter, wasRefused: () => true },
     settle: async (_caller, { headers }) => {
-      if (headers['x-slow'] === undefined) {
-        state.counts.clear()
-        return { kind: 'balance', headers: {} }
+      if (headers['x-paid'] !== undefined) world.counts.clear()
+      if (headers['x-slow'] === undefined && headers['x-paid'] === undefined) return undefined
+      if (headers['x-slow'] !== undefined) {
+        settling.push('slow')
+        await settled
       }
-      settling.push('slow')
-      await settled
       return { kind: 'balance', headers: {} }
     },
   })
-  for (let call = 0; call < 3; call += 1) await fetch(`${world.origin}/api/thing`)
-  const slow = Array.from({ length: 8 }, () =>
-    fetch(`${world.origin}/api/thing`, { headers: { 'x-slow': '1' } }),
-  )
+  const ask = (headers = {}) => fetch(`${world.origin}/api/thing`, { headers })
+  world.counts.set('127.0.0.1', 3)
+  assert.equal((await ask()).status, 402)
+  const slow = Array.from({ length: 8 }, () => ask({ 'x-slow': '1' }))
   while (settling.length < 8) await turn()
-  assert.equal((await fetch(`${world.origin}/api/thing`)).status, 200)
+  assert.equal((await ask({ 'x-paid': '1' })).status, 200)
   settleAll()
   await Promise.all(slow)
   await world.server.stop()

@@ -1,6 +1,8 @@
 import type { Admission } from '#accounts/metering/meter/admission.ts'
+import type { Context } from '#context.ts'
+import type { Caller } from '#domain/caller.ts'
 import type { Refusal } from '#domain/refusal.ts'
-import type { PaymentRequired } from '#route/route.ts'
+import type { PaymentRequired, RequestFacts } from '#route/route.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -28,4 +30,20 @@ export interface UnsettledPayment {
   readonly kind: 'unsettled'
   readonly headers: Headers
   readonly ending: Refusal | PaymentRequired
+}
+
+export interface MeteredDeps {
+  readonly ctx: Context
+  /** The payment offer, or a refusal where payments are off. */
+  paymentRequired(
+    caller: Caller,
+    facts: RequestFacts,
+  ): PaymentRequired | Refusal | Promise<PaymentRequired | Refusal>
+  /**
+   * Whether a payment came with the request; refuses a used one, also where the call would be free.
+   * `credited`: it still serves a call, this one if it is for the caller's balance.
+   */
+  rejectUsedPayment?(facts: RequestFacts): Promise<Refusal | 'carried' | 'credited' | undefined>
+  /** Settles a payment that came with the request; undefined when none came. */
+  settle?(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined>
 }

@@ -1,12 +1,13 @@
 import { refuseSpending } from '#accounts/keys/spending-caps.ts'
+import { meterOf } from '#accounts/metering/meter/meter.ts'
 import type { Call } from '#api/http/call.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { MINUTE_MS } from '#lib/time.ts'
 import type { OpenStream, PaymentRequired } from '#route/route.ts'
 import { callCounts } from './call-counts.ts'
+import type { MeteredDeps } from './call-payment.ts'
 import { refuseFailure } from './failure.ts'
-import type { MeteredDeps } from './metered-deps.ts'
 
 export interface StreamEnd {
   readonly reason: string
@@ -69,7 +70,7 @@ async function chargeMinute(
 ): Promise<StreamEnd | undefined> {
   const caller = await identify()
   if (isRefusal(caller)) return endOf(caller)
-  const admission = await deps.meter.admit(caller)
+  const admission = await meterOf(deps.ctx).admit(caller)
   callCounts(deps.ctx).addAdmission(
     admission.kind === 'admitted' ? admission.source : admission.kind,
   )

@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
+import { guardCall } from '#accounts/metering/abuse-guard.ts'
+import { anonymousCaller } from '#accounts/metering/callers.ts'
 import { refuse } from '#domain/refusal.ts'
 import { sleep } from '#lib/sleep.ts'
 import { answer } from '#route/route.ts'
@@ -190,8 +192,11 @@ const ENDINGS: readonly Ending[] = [
     end: '429 of the guard',
     status: 429,
     charged: 0,
-    more: { guard: () => refuse('rate_limited', 'slower') },
-    act: (world) => ask(world),
+    act(world) {
+      const caller = anonymousCaller(world.api.ctx, '127.0.0.1')
+      while (guardCall(world.api.ctx, caller, caller.bucket) === undefined);
+      return ask(world)
+    },
   },
   {
     end: '400 of the work',
@@ -333,8 +338,7 @@ async function inWorld(
 ): Promise<void> {
   const store = { isLost: false, isDown: false }
   const accounts = createHarness(breakable(opened.engine, store))
-  const { meter, identify, anonymous } = accounts.metering
-  const api = await startHarness({ meter, identify, anonymous, ...more })
+  const api = await startHarness({ ctx: accounts.metering.ctx, ...more })
   try {
     await work({ api, accounts, opened, store })
   } finally {

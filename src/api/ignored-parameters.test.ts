@@ -2,12 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startHarness } from '#test/http/api-harness.ts'
 
-const world = await startHarness({
-  anonymous: (bucket) => ({
-    ...({ kind: 'anonymous', tier: 'anonymous' } as const),
-    ...{ identity: `ip:${bucket}`, bucket, dailyQuota: 100 },
-  }),
-})
+const world = await startHarness({ anonymousQuota: 100 })
 after(() => world.server.stop())
 
 test('the header of ignored parameters stays short, whatever they are called', async () => {

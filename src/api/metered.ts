@@ -1,16 +1,18 @@
 import { refuseSpending } from '#accounts/keys/spending-caps.ts'
+import { guardCall } from '#accounts/metering/abuse-guard.ts'
+import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
 import { MeteringUnavailable } from '#accounts/metering/meter/admission.ts'
+import { meterOf } from '#accounts/metering/meter/meter.ts'
+import { matchesEtag } from '#api/http/accept.ts'
 import type { Call, Outgoing } from '#api/http/call.ts'
-import { matchesEtag } from '#api/http/etag.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Prepared, Route } from '#route/route.ts'
 import { callCounts } from './call-counts.ts'
 import { callLimiter, Slot } from './call-limiter.ts'
-import type { ProvenPayment } from './call-payment.ts'
+import type { MeteredDeps, ProvenPayment } from './call-payment.ts'
 import { chargeMinutes } from './charge-minutes.ts'
 import { CUT, refuseFailure, reportFailure } from './failure.ts'
-import type { MeteredDeps } from './metered-deps.ts'
 import { nothingLeft, rateLimitAfterRefusal, rateLimitOf } from './rate-limit-state.ts'
 import { type Ending, pushHeaders, SECRET, stampRateLimit, toWire } from './wire.ts'
 
@@ -41,7 +43,7 @@ export async function metered(deps: MeteredDeps, route: Route, call: Call): Prom
     deps,
     route,
     call,
-    caller: deps.anonymous(call.addressBucket),
+    caller: anonymousCaller(deps.ctx, call.addressBucket),
     prepared: undefined,
     rateLimit: undefined,
     source: undefined,
@@ -64,7 +66,7 @@ async function answer(way: Way): Promise<Outgoing> {
   const identifiedMs = deps.ctx.clock()
   // Refusals before the guard take a token too, so that 401s and 400s are bounded.
   const unfit = (await identify(way)) ?? (await parse(way))
-  const refused = deps.guard(way.caller, call.addressBucket, route.guard) ?? unfit
+  const refused = guardCall(deps.ctx, way.caller, call.addressBucket, route.guard) ?? unfit
   if (refused !== undefined) return toWire(way, refused)
   if (!route.metered) return work(way)
   const unchanged = await notModified(way)
@@ -91,7 +93,7 @@ async function identify(way: Way): Promise<Refusal | undefined> {
   const { deps, route, call } = way
   const { authorization, 'x-api-key': misplaced } = call.headers
   if (route.open === true || (authorization ?? misplaced) === undefined) return undefined
-  const caller = await deps.identify(call.headers, call.addressBucket)
+  const caller = await identifyCaller(deps.ctx, call.headers, call.addressBucket)
   if (isRefusal(caller)) return caller
   way.caller = caller
   return undefined
@@ -123,8 +125,8 @@ async function settleFirst(way: Way, slot: Slot): Promise<Ending | undefined> {
   const { deps, call, caller } = way
   const carried = await deps.rejectUsedPayment?.(call)
   if (typeof carried === 'object') return carried
-  if (carried === undefined && !deps.meter.wasRefused(caller)) return undefined
-  const { refused, ...rateLimit } = await deps.meter.rateLimit(caller)
+  if (carried === undefined && !meterOf(deps.ctx).wasRefused(caller)) return undefined
+  const { refused, ...rateLimit } = await meterOf(deps.ctx).rateLimit(caller)
   if (refused === undefined && carried !== 'credited') return undefined
   if (refused !== undefined) {
     way.rateLimit = { ...rateLimit, remaining: 0 }
@@ -177,7 +179,7 @@ async function charge(way: Way, identifiedMs: number): Promise<Ending | undefine
       way.paymentHeaders = posted.headers
       return posted.ending
     }
-    const admission = posted ?? (await deps.meter.admit(way.caller, () => call.isCut()))
+    const admission = posted ?? (await meterOf(deps.ctx).admit(way.caller, () => call.isCut()))
     way.rateLimit = admission.rateLimit
     callCounts(deps.ctx).addAdmission(
       admission.kind === 'admitted' ? admission.source : admission.kind,
@@ -211,7 +213,7 @@ function chargedByMinute(way: Way, outgoing: Outgoing): Outgoing {
   const identifyAgain = async () =>
     call.headers.authorization === undefined
       ? caller
-      : deps.identify(call.headers, call.addressBucket)
+      : identifyCaller(deps.ctx, call.headers, call.addressBucket)
   const stream = chargeMinutes(deps, { call, identify: identifyAgain, open })
   return { ...outgoing, stream }
 }
@@ -219,5 +221,5 @@ function chargedByMinute(way: Way, outgoing: Outgoing): Outgoing {
 async function rateLimitToShow(way: Way, { status }: Outgoing): Promise<RateLimitState> {
   const { deps, caller, rateLimit } = way
   if (rateLimit !== undefined) return rateLimit
-  return status === 429 ? rateLimitAfterRefusal(deps, caller) : rateLimitOf(deps, caller)
+  return status === 429 ? rateLimitAfterRefusal(deps.ctx, caller) : rateLimitOf(deps.ctx, caller)
 }

@@ -17,7 +17,7 @@ export class NamedSchemas {
   #refer(schema: unknown): unknown {
     if (Array.isArray(schema)) return schema.map((each) => this.#refer(each))
     if (!isObject(schema)) return schema
-    const own = mapMembers(schema, (each) => this.#refer(each))
+    const own = typed(mapMembers(schema, (each) => this.#refer(each)))
     if (typeof own.title !== 'string') return own
     const { title, ...named } = own
     const known = this.#found.get(title)
@@ -29,6 +29,11 @@ export class NamedSchemas {
   all(): JsonObject {
     return Object.fromEntries([...this.#found].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
+}
+
+/** An enum with the type of its texts, without which some generators of clients and models refuse it. */
+export function typed(schema: JsonObject): JsonObject {
+  return 'enum' in schema && !('type' in schema) ? { type: 'string', ...schema } : schema
 }
 
 function mapMembers(

@@ -80,7 +80,10 @@ function problemResponse(
             PROBLEM_SCHEMA,
             {
               type: 'object',
-              properties: { error: { enum: codes }, status: { const: status } },
+              properties: {
+                error: { enum: codes },
+                status: { type: 'integer', const: status },
+              },
             },
           ],
         },

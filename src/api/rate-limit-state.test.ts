@@ -1,37 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Caller } from '#domain/caller.ts'
-import { DAY_SECONDS, nextMidnight } from '#lib/time.ts'
-import { testContext } from '#test/test-context.ts'
-import { nothingLeft, rateLimitAfterRefusal, rememberedRateLimit } from './rate-limit-state.ts'
-
-const MIDNIGHT = 20_000 * DAY_SECONDS
-
-const caller: Caller = {
-  kind: 'anonymous',
-  identity: 'ip:192.0.2.1',
-  bucket: '192.0.2.1',
-  tier: 'anonymous',
-  dailyQuota: 500,
-}
+import { anonymousCaller } from '#accounts/metering/callers.ts'
+import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
+import { NOON_MS, startHarness } from '#test/http/api-harness.ts'
+import { rateLimitAfterRefusal, rememberedRateLimit } from './rate-limit-state.ts'
 
 test('a rate-limit state that is remembered from before midnight is not shown after it', async () => {
-  let nowMs = MIDNIGHT * 1_000 - 100
-  const ctx = testContext({ clock: () => nowMs })
-  const deps = {
-    ctx,
-    meter: {
-      rateLimit: async () => ({
-        ...nothingLeft(caller, nowMs),
-        prepaidBalance: 0n,
-        requestCount: 7,
-      }),
-    },
-  }
-  await rateLimitAfterRefusal(deps, caller)
-  assert.equal(rememberedRateLimit(ctx, caller).requestCount, 7)
+  const midnight = startOfDay(NOON_MS / 1_000) + DAY_SECONDS
+  let nowMs = midnight * 1_000 - 100
+  const { ctx, counts, server } = await startHarness({ clock: () => nowMs })
+  const caller = anonymousCaller(ctx, '127.0.0.1')
+  counts.set('127.0.0.1', 2)
+  await rateLimitAfterRefusal(ctx, caller)
+  assert.equal(rememberedRateLimit(ctx, caller).requestCount, 2)
   nowMs += 200
-  const tomorrow = nextMidnight(MIDNIGHT)
-  assert.equal(rememberedRateLimit(ctx, caller).resetUnix, tomorrow)
-  assert.equal((await rateLimitAfterRefusal(deps, caller)).resetUnix, tomorrow)
+  assert.equal(rememberedRateLimit(ctx, caller).resetUnix, midnight + DAY_SECONDS)
+  assert.equal((await rateLimitAfterRefusal(ctx, caller)).resetUnix, midnight + DAY_SECONDS)
+  await server.stop()
 })

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import type { Meter } from '#accounts/metering/meter/admission.ts'
+import { meterOf } from '#accounts/metering/meter/meter.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { nextMidnight, unixNow } from '#lib/time.ts'
@@ -14,40 +14,32 @@ const remembered = oncePerContext(
   () => new LRUCache<string, RateLimitState>({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
 )
 
-interface RateLimitDeps {
-  readonly ctx: Context
-  readonly meter: Pick<Meter, 'rateLimit'>
-}
-
 /** Docs and health must answer while the store hangs. */
 const RATE_LIMIT_TIMEOUT_MS = 500
 
 /** The current state, or `nothingLeft` when the store is too slow. */
-export async function rateLimitOf(deps: RateLimitDeps, caller: Caller): Promise<RateLimitState> {
+export async function rateLimitOf(ctx: Context, caller: Caller): Promise<RateLimitState> {
   const timer = new AbortController()
   const late = delay(RATE_LIMIT_TIMEOUT_MS, undefined, { signal: timer.signal, ref: false })
   try {
     const rateLimit = await Promise.race([
-      deps.meter.rateLimit(caller),
+      meterOf(ctx).rateLimit(caller),
       late.catch(() => undefined),
     ])
-    return rateLimit ?? nothingLeft(caller, deps.ctx.clock())
+    return rateLimit ?? nothingLeft(caller, ctx.clock())
   } catch {
-    return nothingLeft(caller, deps.ctx.clock())
+    return nothingLeft(caller, ctx.clock())
   } finally {
     timer.abort()
   }
 }
 
 /** Cached for a 429, so that a flood does not turn into store reads. */
-export async function rateLimitAfterRefusal(
-  deps: RateLimitDeps,
-  caller: Caller,
-): Promise<RateLimitState> {
-  const known = recall(deps.ctx, caller)
+export async function rateLimitAfterRefusal(ctx: Context, caller: Caller): Promise<RateLimitState> {
+  const known = recall(ctx, caller)
   if (known !== undefined) return known
-  const rateLimit = await rateLimitOf(deps, caller)
-  remembered(deps.ctx).set(caller.identity, rateLimit)
+  const rateLimit = await rateLimitOf(ctx, caller)
+  remembered(ctx).set(caller.identity, rateLimit)
   return rateLimit
 }
 

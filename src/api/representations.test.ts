@@ -33,12 +33,8 @@ const table = defineRoute({
 describe('representations', () => {
   let world: Harness
   before(async () => {
-    const anonymous = (bucket: string) => ({
-      ...({ kind: 'anonymous', tier: 'anonymous' } as const),
-      ...{ identity: `ip:${bucket}`, bucket, dailyQuota: 100 },
-    })
     const metered = { ...table, metered: true }
-    world = await startHarness({ anonymous, routes: [metered] })
+    world = await startHarness({ anonymousQuota: 100, routes: [metered] })
   })
   after(() => world.server.stop())
 

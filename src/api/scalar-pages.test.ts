@@ -3,7 +3,6 @@ import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { launchChromium } from '#test/chromium.ts'
 import { type Harness, harnessParts, startHarness } from '#test/http/api-harness.ts'
-import { testContext } from '#test/test-context.ts'
 import { documentPages } from './document-pages.ts'
 
 /** Drawing the page takes about two seconds on a free machine. */
@@ -18,8 +17,9 @@ describe('the interactive documentation', () => {
   const requested: string[] = []
   const complaints: string[] = []
   before(async () => {
-    const { routes } = harnessParts()
-    world = await startHarness({ pages: documentPages(testContext(), routes) })
+    const { ctx, routes, close } = await harnessParts()
+    world = await startHarness({ pages: documentPages(ctx, routes) })
+    await close()
     address = `${world.origin}/scalar/v1`
     browser = await launchChromium()
     page = await browser.newPage()

@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
+import { findAddressBucket } from '#accounts/metering/client-address.ts'
 import { HttpCall, type HttpQuery, NO_QUERY, type Outgoing, parseQuery } from '#api/http/call.ts'
 import { JSON_BODY_TYPE, readJsonBodies } from '#api/http/json-body.ts'
 import { type Context, oncePerContext } from '#context.ts'
@@ -10,16 +11,14 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Route } from '#route/route.ts'
 import { allowedMethods } from './allowed-methods.ts'
 import { callCounts } from './call-counts.ts'
+import type { MeteredDeps } from './call-payment.ts'
 import { CONSTANT_HEADERS } from './constant-headers.ts'
 import { reportFailure } from './failure.ts'
 import { answerMcp } from './mcp/answer-mcp.ts'
 import { metered } from './metered.ts'
-import type { MeteredDeps } from './metered-deps.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
 
 export interface ApiDeps extends MeteredDeps {
-  /** The counted address: one IPv4 or one IPv6 /64. */
-  addressBucket(socketAddress: string, headers: FastifyRequest['headers']): string
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
   /** Routes whose parts this service lacks: refused and undocumented. */
@@ -99,7 +98,7 @@ export function createApi(deps: ApiDeps): HttpServer {
   readJsonBodies(app)
 
   const callOf = (request: FastifyRequest) => {
-    const bucket = deps.addressBucket(request.socket.remoteAddress ?? '', request.headers)
+    const bucket = findAddressBucket(ctx, request.socket.remoteAddress ?? '', request.headers)
     return new HttpCall(request, bucket, stopping.signal)
   }
   /** The only writer of answers. */
@@ -118,7 +117,7 @@ export function createApi(deps: ApiDeps): HttpServer {
   }
   const refuseHere = async (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) => {
     const call = callOf(request)
-    return send(call, reply, await deny(deps, call, refusal))
+    return send(call, reply, await deny(ctx, call, refusal))
   }
   const endpoints = endpointsOf(deps)
   const allowOf = allowedMethods(endpoints)
@@ -128,11 +127,11 @@ export function createApi(deps: ApiDeps): HttpServer {
     if (request.method !== 'OPTIONS' || allow === undefined)
       return refuseHere(request, reply, refuseUnmatched(request.method, allow))
     const call = callOf(request)
-    return send(call, reply, await preflight(deps, call, allow))
+    return send(call, reply, await preflight(ctx, call, allow))
   }
   /** HTTP that Node cannot parse; what an earlier request of the connection is answered is not broken into. */
   const refuseMalformed = async (error: NodeJS.ErrnoException, socket: Socket) => {
-    const bucket = deps.addressBucket(socket.remoteAddress ?? '', {})
+    const bucket = findAddressBucket(ctx, socket.remoteAddress ?? '', {})
     const call = {
       requestId: newRequestId(),
       method: '',
@@ -142,7 +141,7 @@ export function createApi(deps: ApiDeps): HttpServer {
     }
     const unheard = { path: {}, query: NO_QUERY, body: undefined, signal: stopping.signal }
     const refusal = refuseUnparsed(error.code)
-    const outgoing = await deny(deps, { ...call, ...unheard, isCut: () => false }, refusal)
+    const outgoing = await deny(ctx, { ...call, ...unheard, isCut: () => false }, refusal)
     const { status, headers, body } = outgoing
     const last = ['X-Request-Id', call.requestId, 'Content-Length', String(Buffer.byteLength(body))]
     const pairs = [...headers, ...CONSTANT_HEADERS, ...last, 'Connection', 'close']
@@ -201,25 +200,17 @@ interface Endpoint {
 }
 
 function endpointsOf(deps: ApiDeps): readonly Endpoint[] {
-  const { routes, pages, unconfigured = [] } = deps
+  const { ctx, routes, pages, unconfigured = [] } = deps
   const endpoints: Endpoint[] = []
-  for (const route of routes)
-    endpoints.push({ ...placeOf(route), respond: (call) => metered(deps, route, call) })
-  for (const page of pages)
-    endpoints.push({
-      method: 'GET',
-      path: page.path,
-      respond: (call) => answerPage(deps, page, call),
-    })
-  for (const route of unconfigured)
-    endpoints.push({ ...placeOf(route), respond: (call) => deny(deps, call, route.refusal) })
+  const add = (method: 'GET' | 'POST', path: string, respond: Endpoint['respond']) =>
+    endpoints.push({ method, path, respond })
+  for (const route of routes) add(route.method, route.path, (call) => metered(deps, route, call))
+  for (const page of pages) add('GET', page.path, (call) => answerPage(ctx, page, call))
+  for (const { method, path, refusal } of unconfigured)
+    add(method, path, (call) => deny(ctx, call, refusal))
   const mcp: Page = { path: '/mcp', read: (call) => answerMcp(deps, call) }
-  endpoints.push({ method: 'POST', path: mcp.path, respond: (call) => answerPage(deps, mcp, call) })
+  add('POST', mcp.path, (call) => answerPage(ctx, mcp, call))
   return endpoints
-}
-
-function placeOf({ method, path }: Pick<Route, 'method' | 'path'>) {
-  return { method, path }
 }
 
 /** Counts an answer and logs it; the route and no value of it, as people paste keys into URLs. */

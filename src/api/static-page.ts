@@ -1,7 +1,6 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { acceptsCoding } from '#api/http/accept.ts'
-import { matchesEtag, weakEtag } from '#api/http/etag.ts'
+import { acceptsCoding, matchesEtag, weakEtag } from '#api/http/accept.ts'
 import type { Page } from './outside-routes.ts'
 
 export interface StaticContent {

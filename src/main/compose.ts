@@ -1,6 +1,4 @@
-import { guardCall } from '#accounts/metering/abuse-guard.ts'
-import { anonymousCaller, forgetKey, identifyCaller } from '#accounts/metering/callers.ts'
-import { findAddressBucket } from '#accounts/metering/client-address.ts'
+import { forgetKey } from '#accounts/metering/callers.ts'
 import { meterOf } from '#accounts/metering/meter/meter.ts'
 import { callCounts } from '#api/call-counts.ts'
 import type { Readiness } from '#api/health-routes.ts'
@@ -68,11 +66,6 @@ export async function compose(
       settling: x402 && gaugedSettling(ctx, x402),
     })
   return {
-    meter,
-    identify: (headers, bucket) => identifyCaller(ctx, headers, bucket),
-    anonymous: (bucket) => anonymousCaller(ctx, bucket),
-    addressBucket: (socketAddress, headers) => findAddressBucket(ctx, socketAddress, headers),
-    guard: (caller, bucket, kind) => guardCall(ctx, caller, bucket, kind),
     onPaymentsSettled: () => money?.notifier.notify(),
     metrics: config.metrics && createMetrics(ctx, gauges()),
     readiness: () =>

@@ -10,21 +10,19 @@ import { chainInAccount, keyAccount } from '#accounts/ledger/account.ts'
 import { ledgerChecks } from '#accounts/ledger/ledger-checks.ts'
 import { ledgerTables } from '#accounts/ledger/ledger-tables.ts'
 import { post } from '#accounts/ledger/post.ts'
-import { guardCall } from '#accounts/metering/abuse-guard.ts'
 import { callerChecks } from '#accounts/metering/caller-checks.ts'
 import { type CallerRoutesDeps, callerRoutes } from '#accounts/metering/caller-routes.ts'
 import { anonymousCaller, forgetKey, identifyCaller } from '#accounts/metering/callers.ts'
-import { findAddressBucket } from '#accounts/metering/client-address.ts'
-import type { Admission } from '#accounts/metering/meter/admission.ts'
+import type { Admission, Meter } from '#accounts/metering/meter/admission.ts'
 import { meterOf } from '#accounts/metering/meter/meter.ts'
 import { readAllowance } from '#accounts/metering/tier.ts'
-import type { ApiDeps } from '#api/server.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { readConfig } from '#config.ts'
 import type { Context } from '#context.ts'
-import { isRefusal } from '#domain/refusal.ts'
+import type { Caller } from '#domain/caller.ts'
+import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { DEFAULT_QUOTAS } from '#domain/tier.ts'
 import { toIso, unixNow } from '#lib/time.ts'
 import type { Outcome, RequestHeaders, Route } from '#route/route.ts'
@@ -73,11 +71,11 @@ export interface Harness {
   admit(secret: string | undefined, times: number): Promise<readonly Admitted[]>
 }
 
-/** What the API needs of callers. */
-type OfCallers = Pick<ApiDeps, 'meter' | 'identify' | 'anonymous' | 'addressBucket' | 'guard'>
-
-export interface RoutedMetering extends OfCallers {
+export interface RoutedMetering {
   readonly ctx: Context
+  readonly meter: Meter
+  identify(headers: RequestHeaders, bucket: string): Promise<Caller | Refusal>
+  anonymous(bucket: string): Caller
   readonly routes: readonly Route[]
 }
 
@@ -196,8 +194,6 @@ export function createHarness(engine: Engine, more: Partial<Context> = {}): Harn
     meter: meterOf(ctx),
     identify: (headers, bucket) => identifyCaller(ctx, headers, bucket),
     anonymous: (bucket) => anonymousCaller(ctx, bucket),
-    addressBucket: (socketAddress, headers) => findAddressBucket(ctx, socketAddress, headers),
-    guard: (caller, bucket, kind) => guardCall(ctx, caller, bucket, kind),
     routes: callerRoutes(ctx, deps),
   }
   const harness: Harness = {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
@@ -32,8 +31,7 @@ let world: StreamWorld
 before(async () => {
   browser = await launchChromium()
   visitor = await browser.newContext()
-  // An address has few calls a day without a key.
-  world = await startStreamWorld({ addressBucket: () => randomUUID() })
+  world = await startStreamWorld({ anonymousQuota: 1_000 })
 })
 after(async () => {
   for (const each of sources) each.close()

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type ApiDeps, createApi, type HttpServer } from '#api/server.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { Context } from '#context.ts'
 import { addresses } from '#devnet/addresses.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import type { OpenStream, Prepared, Route } from '#route/route.ts'
@@ -19,9 +20,15 @@ import { applyFile } from '../changed-file-harness.ts'
 import { localEcosystemAt } from '../indexed-ecosystem.ts'
 import { dataRoutesOf } from '../route-reader.ts'
 import { advanceAll, type SteppedIndex } from '../stepped-index.ts'
-import { SILENT, testContext } from '../test-context.ts'
+import { SILENT } from '../test-context.ts'
 
 /** A register over made-up chains, real callers and a server on top, with a clock that a test moves. */
+interface WorldInput extends Partial<ApiDeps> {
+  readonly streamsMax?: number
+  /** Calls of an address a day. */
+  readonly anonymousQuota?: number
+}
+
 export interface StreamWorld {
   readonly ecosystem: Ecosystem
   readonly callers: Harness
@@ -44,7 +51,7 @@ export interface StreamWorld {
 
 /** With an empty register on other engines, one for each server, or on SQLite. */
 export async function startStreamWorld(
-  { streamsMax, ...more }: Partial<ApiDeps> & { readonly streamsMax?: number } = {},
+  { streamsMax, anonymousQuota, ...more }: WorldInput = {},
   registers: readonly Engine[] = [],
 ): Promise<StreamWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
@@ -53,7 +60,7 @@ export async function startStreamWorld(
   const ethereum = await serveChain(beginChain(1, 1_700_000_000).addEmpty(3), { finalDepth: 8 })
   const ecosystem = localEcosystemAt({ base: base.url, ethereum: ethereum.url })
   const open = { count: 0 }
-  const serving = { register, ecosystem, callers, open, ...(streamsMax && { streamsMax }) }
+  const serving = { register, ecosystem, callers, open, streamsMax, anonymousQuota }
   const first = await startServer(serving, more)
   const servers = [first]
   const world: StreamWorld = {
@@ -118,19 +125,28 @@ interface Serving {
   readonly ecosystem: Ecosystem
   readonly callers: Harness
   readonly open: { count: number }
-  readonly streamsMax?: number
+  readonly streamsMax: number | undefined
+  readonly anonymousQuota: number | undefined
 }
 
 async function startServer(
-  { register, ecosystem, callers, open, streamsMax }: Serving,
+  { register, ecosystem, callers, open, streamsMax, anonymousQuota }: Serving,
   more: Partial<ApiDeps>,
 ): Promise<{ readonly server: HttpServer; readonly origin: string }> {
-  const clock = () => callers.now.ms
   const error = ({ err }: { readonly err: unknown }) => assert.fail(String(err))
-  const ctx = testContext({ register, ecosystem, clock, logger: { ...SILENT, error } })
+  const { quotas } = callers.metering.ctx.ecosystem
+  const ctx: Context = {
+    ...callers.metering.ctx,
+    register,
+    ecosystem: {
+      ...ecosystem,
+      premium: null,
+      quotas: { ...quotas, anonymous: anonymousQuota ?? quotas.anonymous },
+    },
+    logger: { ...SILENT, error },
+  }
   const stream = streamRoute(ctx, streamsMax)
   const server = createApi({
-    ...callers.metering,
     routes: [...dataRoutesOf({ register, ecosystem }), counted(stream, open)],
     pages: [],
     ctx,

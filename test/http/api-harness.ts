@@ -1,17 +1,14 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { Type } from 'typebox'
-import {
-  type Meter,
-  MeteringUnavailable,
-  type MeterState,
-} from '#accounts/metering/meter/admission.ts'
-import { weakEtag } from '#api/http/etag.ts'
+import { secretDigest } from '#accounts/keys/secret.ts'
+import { weakEtag } from '#api/http/accept.ts'
 import { type ApiDeps, createApi, type HttpServer } from '#api/server.ts'
-import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
-import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import type { Caller } from '#domain/caller.ts'
-import { type Refusal, refuse } from '#domain/refusal.ts'
-import { type Clock, nextMidnight } from '#lib/time.ts'
+import { type GuardSetting, readConfig } from '#config.ts'
+import type { Context } from '#context.ts'
+import { type Clock, startOfDay } from '#lib/time.ts'
 import { type Parameter, parseInteger } from '#route/parameter.ts'
 import {
   answer,
@@ -20,6 +17,10 @@ import {
   type PaymentRequired,
   type Route,
 } from '#route/route.ts'
+import { type Engine, StoreError } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { HARNESS_ECOSYSTEM, HARNESS_MIGRATIONS } from '../callers/callers-harness.ts'
 import { SILENT, testContext } from '../test-context.ts'
 
 /** 2026-11-21T12:00:00Z */
@@ -30,137 +31,154 @@ export const GOOD_KEY = `svc_0123abcd_${'ab'.repeat(16)}`
 
 export const PAYMENT_BODY = { x402Version: 1, error: 'payment_required', accepts: [] }
 
-/** A world small enough to see through: a meter in memory, one key, settable answers. */
-export interface Harness {
-  readonly origin: string
-  readonly port: number
-  readonly server: HttpServer
-  readonly counts: Map<string, number>
+/** Calls of the day by bucket, in the file of the accounts. */
+export interface Counts {
+  get(bucket: string): number | undefined
+  set(bucket: string, calls: number): void
+  clear(): void
+  readonly size: number
+}
+
+/** What a test sets and sees. */
+export interface State {
+  readonly counts: Counts
   readonly log: string[]
   readonly errors: unknown[]
   /** What the work of `/api/thing` gives next. */
   outcome: (signal: AbortSignal) => Promise<Outcome>
   revision: string
+  /** The accounts fail. */
   down: boolean
-  limited: boolean
+  /** Statements and transactions of the accounts so far. */
+  reads: number
+  /** Transactions wait for it. */
+  held: Promise<void> | undefined
+  revokeKey(): void
+}
+
+/** A server on real accounts with one key, an address quota of three, and settable answers. */
+export interface Harness extends State {
+  readonly ctx: Context
+  readonly origin: string
+  readonly port: number
+  readonly server: HttpServer
+}
+
+export interface HarnessInput extends Partial<ApiDeps> {
+  readonly clock?: Clock
+  readonly anonymousQuota?: number
+  /** Of requests of an address. */
+  readonly guard?: GuardSetting
 }
 
 /** Starts a listening server with three routes around `metered`. */
-export async function startHarness({
-  clock = () => NOON_MS,
-  ...more
-}: Partial<ApiDeps> & { readonly clock?: Clock } = {}): Promise<Harness> {
-  const { state, routes, deps } = harnessParts()
-  const { service, ...file } = localEcosystem
-  const server = createApi({
-    ...deps,
-    ctx: testContext({
-      ecosystem: parseEcosystem('local', {
-        ...file,
-        service: { ...service, publicBaseUrl: 'https://api.example' },
-      }),
-      clock,
-      logger: { ...SILENT, error: ({ err }: { readonly err: unknown }) => state.errors.push(err) },
-    }),
-    routes,
-    pages: [],
-    ...more,
-  })
+export async function startHarness(input: HarnessInput = {}): Promise<Harness> {
+  const { clock: _, anonymousQuota, guard, ...more } = input
+  const { state, ctx, routes, close, paymentRequired } = await harnessParts(input)
+  const deps = { ctx, routes, pages: [], paymentRequired, ...more }
+  const server = createApi(deps)
   const port = await server.listen({ host: '127.0.0.1', port: 0 })
-  return Object.assign(state, { server, port, origin: `http://127.0.0.1:${port}` })
+  const stop = async () => {
+    await server.stop()
+    await close()
+  }
+  const origin = `http://127.0.0.1:${port}`
+  return Object.assign(state, { ctx: deps.ctx, server: { ...server, stop }, port, origin })
 }
 
 /** The parts of a harness, for a server that is put together elsewhere. */
-export function harnessParts() {
-  const state = {
-    counts: new Map<string, number>(),
-    log: [] as string[],
-    errors: [] as unknown[],
-    outcome: async (_signal: AbortSignal): Promise<Outcome> => answer(200, { data: 'thing' }),
+export async function harnessParts({
+  clock = () => NOON_MS,
+  anonymousQuota = 3,
+  guard = { burst: 6_000, perMinute: 3_000 },
+}: HarnessInput = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'sexton-api-'))
+  const file = join(folder, 'accounts.sqlite')
+  const engine = openSqlite({ file, durability: 'normal' })
+  await engine.migrate(HARNESS_MIGRATIONS)
+  await addKey(engine)
+  const beside = new DatabaseSync(file)
+  const state: State = {
+    counts: countsIn(beside),
+    log: [],
+    errors: [],
+    outcome: async () => answer(200, { data: 'thing' }),
     revision: 'r1',
     down: false,
-    limited: false,
+    reads: 0,
+    held: undefined,
+    revokeKey: () => beside.exec('update keys set revoked_unix = 1'),
   }
-  return { state, routes: harnessRoutes(state), deps: harnessDeps(state) }
+  const config = readConfig({}, { isTty: false })
+  const { service } = HARNESS_ECOSYSTEM
+  const ctx = testContext({
+    accounts: watched(engine, state),
+    ecosystem: {
+      ...HARNESS_ECOSYSTEM,
+      service: { ...service, publicBaseUrl: 'https://api.example' },
+      quotas: { anonymous: anonymousQuota, free: 5, premium: 20 },
+    },
+    config: { ...config, guard: { ...config.guard, general: guard } },
+    clock,
+    logger: { ...SILENT, error: ({ err }: { readonly err: unknown }) => state.errors.push(err) },
+  })
+  const close = async () => {
+    beside.close()
+    await engine.close()
+    await rm(folder, { recursive: true })
+  }
+  const paymentRequired = (): PaymentRequired => ({ kind: 'payment-required', body: PAYMENT_BODY })
+  return { state, ctx, routes: harnessRoutes(state), close, paymentRequired }
 }
 
-function harnessDeps(state: State) {
+async function addKey(engine: Engine): Promise<void> {
+  await engine.write(async (tx) => {
+    await tx.run(sql`insert into wallets (wallet, active_keys) values (${WALLET}, 1)`)
+    await tx.run(sql`
+      insert into keys (public_id, secret_digest, wallet, created_unix, is_first)
+      values ('0123abcd', ${secretDigest(GOOD_KEY)}, ${WALLET}, 1, 1)`)
+  })
+}
+
+const WALLET = '0x00000000000000000000000000000000000000aa'
+
+/** The bucket of the key. */
+export const KEYED = `wallet:${WALLET}`
+
+function countsIn(database: DatabaseSync): Counts {
   return {
-    meter: memoryMeter(state),
-    addressBucket: (address: string) => address,
-    identify: async (headers: IncomingHttpHeaders) => {
-      state.log.push('identify')
-      return headers.authorization === `Bearer ${GOOD_KEY}` ? keyed : badKey
+    get(bucket) {
+      const row = database
+        .prepare('select used + paid as calls from usage_days where bucket = ?')
+        .get(bucket)
+      return row === undefined ? undefined : Number(row.calls)
     },
-    anonymous,
-    guard: () => {
-      state.log.push('guard')
-      return state.limited ? refuse('rate_limited', 'slower', { retryAfterSeconds: 7 }) : undefined
+    set(bucket, calls) {
+      database
+        .prepare(
+          `insert into usage_days (day, bucket, used, paid, granted, quota, quota_most)
+          values (?, ?, ?, 0, 0, ?, ?)`,
+        )
+        .run(startOfDay(NOON_MS / 1_000), bucket, calls, calls, calls)
     },
-    paymentRequired: (): PaymentRequired => ({ kind: 'payment-required', body: PAYMENT_BODY }),
+    clear: () => database.exec('delete from usage_days'),
+    get size() {
+      return Number(database.prepare('select count(*) as rows from usage_days').get()?.rows)
+    },
   }
 }
 
-const badKey: Refusal = refuse('invalid_api_key', 'the API key is not valid')
-
-const keyed: Caller = {
-  kind: 'keyed',
-  identity: 'key:svc_0123abcd',
-  bucket: 'wallet:0x00000000000000000000000000000000000000aa',
-  tier: 'free',
-  dailyQuota: 5,
-  publicId: '0123abcd',
-  wallet: '0x00000000000000000000000000000000000000aa',
-}
-
-function anonymous(bucket: string): Caller {
-  return {
-    kind: 'anonymous',
-    identity: `ip:${bucket}`,
-    bucket,
-    tier: 'anonymous',
-    dailyQuota: 3,
-  }
-}
-
-type State = Pick<Harness, 'counts' | 'log' | 'down' | 'limited' | 'outcome' | 'revision'>
-
-function memoryMeter(state: State): Meter {
-  const rateLimit = (caller: Caller): MeterState => {
-    const used = state.counts.get(caller.bucket) ?? 0
-    return {
-      tier: caller.tier,
-      dailyQuota: caller.dailyQuota,
-      requestCount: used,
-      overageCount: 0,
-      remaining: caller.dailyQuota - used,
-      resetUnix: nextMidnight(NOON_MS / 1000),
-      prepaidBalance: 0n,
-      ...(used >= caller.dailyQuota && { refused: { kind: 'exhausted' } }),
-    }
-  }
-  const refused = new Set<string>()
-  const check = () => {
-    if (state.down) throw new MeteringUnavailable('the store is down')
+function watched(engine: Engine, state: State): Engine {
+  const open = async () => {
+    state.reads += 1
+    await state.held
+    if (state.down) throw new StoreError('the store is down')
   }
   return {
-    async admit(caller) {
-      state.log.push('admit')
-      check()
-      const used = state.counts.get(caller.bucket) ?? 0
-      if (used >= caller.dailyQuota) {
-        refused.add(caller.bucket)
-        return { kind: 'exhausted', rateLimit: rateLimit(caller) }
-      }
-      state.counts.set(caller.bucket, used + 1)
-      return { kind: 'admitted', source: 'quota', rateLimit: rateLimit(caller) }
-    },
-    async rateLimit(caller) {
-      check()
-      return rateLimit(caller)
-    },
-    wasRefused: ({ bucket }) => refused.has(bucket),
-    waiting: () => 0,
+    ...engine,
+    read: (statement) => open().then(() => engine.read(statement)),
+    snapshot: (work) => open().then(() => engine.snapshot(work)),
+    write: (work) => open().then(() => engine.write(work)),
   }
 }
 
@@ -181,7 +199,7 @@ const name: Parameter<string> = {
 function harnessRoutes(state: State): readonly Route[] {
   const facts = { tag: 'Test', description: 'For tests', refusals: [] }
   const thing = Type.Object({ data: Type.String() })
-  return [
+  const routes = [
     defineRoute({
       ...facts,
       method: 'GET',
@@ -229,4 +247,11 @@ function harnessRoutes(state: State): readonly Route[] {
       handle: async (input) => answer(201, { data: input.body.text }),
     }),
   ]
+  return routes.map((route) => ({
+    ...route,
+    prepare(raw) {
+      state.log.push('parse')
+      return route.prepare(raw)
+    },
+  }))
 }

@@ -1,9 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
-import type { ApiDeps } from '#api/server.ts'
 import { answer } from '#route/route.ts'
-import { GOOD_KEY, startHarness } from '#test/http/api-harness.ts'
+import { GOOD_KEY, type HarnessInput, startHarness } from '#test/http/api-harness.ts'
 
 export const get = (target = '/api/thing', more = '') =>
   `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
@@ -11,7 +10,7 @@ export const THING = get()
 export const KEYED = `Authorization: Bearer ${GOOD_KEY}\r\n`
 
 /** A server, and sockets that send bytes to it as they are. */
-export async function startLines(context: TestContext, more: Partial<ApiDeps> = {}) {
+export async function startLines(context: TestContext, more: HarnessInput = {}) {
   const world = await startHarness(more)
   const sockets: { destroy(): void }[] = []
   context.after(async () => {
@@ -62,9 +61,4 @@ export async function startLines(context: TestContext, more: Partial<ApiDeps> = 
 }
 
 /** Anonymous callers with more calls than a test needs. */
-export const GENEROUS: Partial<ApiDeps> = {
-  anonymous: (bucket) => ({
-    ...{ kind: 'anonymous', identity: `ip:${bucket}`, bucket, tier: 'anonymous' },
-    dailyQuota: 1_000,
-  }),
-}
+export const GENEROUS: HarnessInput = { anonymousQuota: 1_000 }

@@ -9,19 +9,19 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 4270,
-  api: 3677,
-  chains: 23757,
+  accounts: 4267,
+  api: 3673,
+  chains: 23755,
   domain: 445,
   entry: 303,
   lib: 352,
-  main: 2062,
+  main: 2055,
   money: 6236,
   operations: 5093,
   route: 418,
-  serving: 4294,
+  serving: 4293,
   store: 2498,
-  tests: 52616,
+  tests: 52597,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import Negotiator from 'negotiator'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -35,4 +36,24 @@ export function acceptsType(accept: string | undefined, type: string): boolean {
 export function acceptsCoding(header: string | undefined, coding: string): boolean {
   const negotiator = new Negotiator({ headers: { 'accept-encoding': header } })
   return negotiator.encoding([coding]) !== undefined
+}
+
+/** A weak entity tag (RFC 9110, 8.8.3). Equal ones mean equal content, so nothing per caller may enter it. */
+export function weakEtag(of: string | Buffer): string {
+  return `W/"${hash('sha256', of, 'base64url').slice(0, 22)}"`
+}
+
+/** Compares weakly (RFC 9110, 13.1.2). A proxy that compresses may have put the coding into the tag. */
+export function matchesEtag(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  if (header.trim() === '*') return true
+  const opaque = opaqueOf(etag)
+  return header.split(',').some((each) => opaqueOf(each) === opaque)
+}
+
+function opaqueOf(etag: string): string {
+  return etag
+    .trim()
+    .replace(/^W\//, '')
+    .replace(/-(gzip|br|zstd)"$/, '"')
 }

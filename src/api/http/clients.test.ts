@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import axios from 'axios'
 import { Type } from 'typebox'
-import { nextMidnight } from '#lib/time.ts'
+import { DAY_SECONDS, nextMidnight } from '#lib/time.ts'
 import { answer, defineRoute } from '#route/route.ts'
 import { NOON_MS, startHarness } from '#test/http/api-harness.ts'
 import { startLines } from '#test/http/lines-harness.ts'
@@ -63,10 +63,13 @@ test('the reset is always after the date of its answer, also where the day ends 
     assert.match(headers.get('ratelimit') ?? '', /t=[1-9]\d*$/)
     return [headers.get('date'), Number(headers.get('x-ratelimit-reset'))] as const
   }
-  const last = new Date(midnight * 1000 - 1000).toUTCString()
-  assert.deepEqual(await figures(), [last, midnight])
-  // The meter of the harness still counts the day that has just ended.
-  nowMs += 1
-  assert.deepEqual(await figures(), [last, midnight])
+  const dateOf = (unix: number) => new Date(unix * 1000).toUTCString()
+  assert.deepEqual(await figures(), [dateOf(midnight - 1), midnight])
+  // The day ends while the call works.
+  world.outcome = async () => {
+    nowMs = midnight * 1000
+    return answer(200, { data: 'thing' })
+  }
+  assert.deepEqual(await figures(), [dateOf(midnight), midnight + DAY_SECONDS])
   await world.server.stop()
 })

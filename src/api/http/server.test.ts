@@ -134,7 +134,17 @@ describe('the HTTP server', () => {
       line('GET', `/api/thing/${'x'.repeat(513)}`),
     ])
     const statuses = [200, 200, 401, 400, 404, 405, 204, 413, 415, 400, 400, 400]
-    assert.deepEqual(responses.map(statusOf), statuses)
+    const etag = /\r\netag: (\S+)/.exec(responses[0] ?? '')?.[1] ?? ''
+    responses.push(await line('GET', '/api/thing', `If-None-Match: ${etag}\r\n`))
+    world.down = true
+    responses.push(await line('GET', '/api/thing'))
+    world.down = false
+    while (statusOf(responses.at(-1) ?? '') !== 402) responses.push(await line('GET', '/api/thing'))
+    const limited = await startHarness({ guard: { burst: 0, perMinute: 1 } })
+    const last = 'GET /api/thing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+    responses.push(await raw(last, limited.port))
+    await limited.server.stop()
+    assert.deepEqual(responses.map(statusOf), [...statuses, 304, 503, 200, 402, 429])
     for (const response of responses)
       for (const header of [
         /\r\nAccess-Control-Allow-Origin: \*\r\n/i,
@@ -237,10 +247,12 @@ describe('the HTTP server', () => {
     assert.equal(await errorOf(response), 'invalid_body')
   })
 
-  it('G2: a GET with a body is refused and not charged', async () => {
+  it('G2: a GET with a body is refused and not charged; an empty chunked one is none', async () => {
     const response = await line('GET', '/api/thing', 'Content-Length: 4\r\n')
     assert.equal(statusOf(response), 400)
     assert.equal(world.counts.size, 0)
+    const chunked = 'Host: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
+    assert.equal(statusOf(await raw(`GET /api/thing HTTP/1.1\r\n${chunked}`)), 200)
   })
 
   it('G7: requests that two parsers could read differently are refused', async () => {

@@ -11,6 +11,7 @@ import {
   type TextResourceContents,
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js'
+import { identifyCaller } from '#accounts/metering/callers.ts'
 import { acceptsType } from '#api/http/accept.ts'
 import type { Call, Outgoing } from '#api/http/call.ts'
 import { BROKEN_BODY } from '#api/http/json-body.ts'
@@ -19,7 +20,7 @@ import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { isObject } from '#lib/json.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import type { Route } from '#route/route.ts'
-import type { MeteredDeps } from '../metered-deps.ts'
+import type { MeteredDeps } from '../call-payment.ts'
 import type { Page } from '../outside-routes.ts'
 import { factsOf } from '../service-facts.ts'
 import { callTool, textOf } from './call-tool.ts'
@@ -41,7 +42,7 @@ export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing 
   // A batch of a few kilobytes would ask for megabytes; MCP dropped batches in 2025-06-18.
   if (Array.isArray(message.body)) return refuse('invalid_body', 'send one message per request')
   const { headers } = message
-  const caller = await deps.identify(headers, message.addressBucket)
+  const caller = await identifyCaller(deps.ctx, headers, message.addressBucket)
   if (isRefusal(caller)) return caller
   if (!acceptsType(headers.accept, 'application/json'))
     return refuse('invalid_parameter', 'Accept must admit application/json')

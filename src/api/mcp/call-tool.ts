@@ -2,8 +2,8 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { type Call, type Outgoing, targetOf } from '#api/http/call.ts'
 import { isObject } from '#lib/json.ts'
 import type { Route } from '#route/route.ts'
+import type { MeteredDeps } from '../call-payment.ts'
 import { metered } from '../metered.ts'
-import type { MeteredDeps } from '../metered-deps.ts'
 import { toolParameters } from './describe-tool.ts'
 
 export interface ToolCall {

@@ -1,6 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js'
 import type { Context } from '#context.ts'
 import type { Route } from '#route/route.ts'
+import { typed } from '../named-schemas.ts'
 import { factsOf } from '../service-facts.ts'
 
 export function isTool({ method, metered, stream, operationId }: Route): boolean {
@@ -22,7 +23,10 @@ export function describeTool(ctx: Context, route: Route): Tool {
     inputSchema: {
       type: 'object',
       properties: Object.fromEntries(
-        parameters.map(([name, { schema: own, description }]) => [name, { ...own, description }]),
+        parameters.map(([name, { schema: own, description }]) => [
+          name,
+          typed({ ...own, description }),
+        ]),
       ),
       required: parameters.flatMap(([name, each]) => (each.in === 'path' ? [name] : [])),
       additionalProperties: false,

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
-import { JSON_TYPE } from '#api/http/accept.ts'
-import { weakEtag } from '#api/http/etag.ts'
+import { JSON_TYPE, weakEtag } from '#api/http/accept.ts'
 import { type Chain, type Ecosystem, notConfigured } from '#chains/ecosystem/ecosystem.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'

@@ -6,10 +6,9 @@ import { addressText, chainName, closed, decimalText, symbol } from './fields.ts
 import { priceSchema } from './price-kinds.ts'
 import { bridge } from './resolve-bridges.ts'
 
-const url = Type.String({
-  pattern: '^https?://[^\\s/]+[^\\s]*$',
-  description: 'a URL that begins with http:// or https://',
-})
+const text = (pattern: string, description: string) => Type.String({ pattern, description })
+
+const url = text('^https?://[^\\s/]+[^\\s]*$', 'a URL that begins with http:// or https://')
 
 const chain = Type.Object(
   {
@@ -167,7 +166,7 @@ export const ecosystemFile = Type.Object(
           pattern: '^[a-z][a-z0-9]{1,11}$',
           description: 'a prefix of 2 to 12 lower-case letters and digits, such as "svc"',
         }),
-        publicBaseUrl: url,
+        publicBaseUrl: text('^https?://[^\\s/?#]+/?$', 'a URL without a path'),
         pricingDocsUrl: Type.Optional(url),
         colors: Type.Optional(colors),
         links: Type.Optional(links),

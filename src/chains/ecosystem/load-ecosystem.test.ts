@@ -37,7 +37,8 @@ const mistakes: readonly (readonly [field: string, value: unknown, error: RegExp
   ['chains[1].id', 8453, /: chains\[1\].id: 8453 appears twice/],
   ['chains[0].blockTime', 2, /: chains\[0\].blockTime: is not a known field; remove it or check/],
   ['service.keyPrefix', 'SVC', /: service.keyPrefix: must be a prefix of .*found "SVC"/],
-  ['service.publicBaseUrl', 'ftp://x', /: service.publicBaseUrl: must be a URL/],
+  ['service.publicBaseUrl', 'ftp://x', /: service.publicBaseUrl: must be a URL without a path/],
+  ['service.publicBaseUrl', 'https://x.org/api', /must be a URL without a path/],
   [
     'tokens[1].role',
     'primary',

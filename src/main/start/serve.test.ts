@@ -7,32 +7,31 @@ import { factsOf } from '#api/service-facts.ts'
 import { readConfig } from '#config.ts'
 import { type ApiClient, createApiClient } from '#test/api-client.ts'
 import { assertLintFree } from '#test/assert-lint-free.ts'
-import { harnessParts, NOON_MS } from '#test/http/api-harness.ts'
-import { testContext } from '#test/test-context.ts'
+import { harnessParts } from '#test/http/api-harness.ts'
 import { type Served, serve, warnAboutAddress } from './serve.ts'
 
 describe('the API', () => {
-  const parts = harnessParts()
+  let parts: Awaited<ReturnType<typeof harnessParts>>
   let served: Served
   let client: ApiClient
   let ready = true
   const lines: string[] = []
 
   before(async () => {
-    const ctx = testContext({
+    parts = await harnessParts()
+    const ctx = {
+      ...parts.ctx,
       config: {
         ...readConfig({ SEXTON_DRAIN_SECONDS: '1' }, { isTty: false }),
         host: '127.0.0.1',
         port: 0,
         metrics: { host: '127.0.0.1', port: 0 },
-        log: { level: 'debug', format: 'json' },
+        log: { level: 'debug', format: 'json' } as const,
       },
       logger: pino({ level: 'debug' }, { write: (line) => void lines.push(line) }),
-      clock: () => NOON_MS,
-    })
+    }
     const facts = factsOf(ctx)
     served = await serve(ctx, {
-      ...parts.deps,
       paymentRequired: () => ({
         kind: 'payment-required',
         body: facts.payment && paymentRequiredExample(facts, facts.payment),
@@ -172,6 +171,16 @@ describe('the API', () => {
     await assertLintFree(client.document)
   })
 
+  it('every enum and constant of the document says its type, as some generators need', () => {
+    const untyped = (value: unknown): string[] => {
+      if (typeof value !== 'object' || value === null) return []
+      const isUntyped = ('enum' in value || 'const' in value) && !('type' in value)
+      const inside = Object.values(value).flatMap(untyped)
+      return isUntyped ? [JSON.stringify(value), ...inside] : inside
+    }
+    assert.deepEqual(untyped(client.document), [])
+  })
+
   it('a process that drains is alive but not ready, and ends each connection after an answer', async () => {
     const ended = served.stop()
     const readiness = await client.get('/readyz')
@@ -187,6 +196,7 @@ describe('the API', () => {
     assert.equal((await probe('/readyz')).status, 503)
     await ended
     await assert.rejects(fetch(served.url))
+    await parts.close()
   })
 })
 

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { acceptsCoding } from '#api/http/accept.ts'
 import type { Page } from '#api/outside-routes.ts'
 import { refuse } from '#domain/refusal.ts'
@@ -24,23 +25,42 @@ interface Asset {
   readonly packed: readonly { readonly coding: string; readonly bytes: Buffer }[]
 }
 
-/** /assets/{file}: scripts, styles and fonts of the page, read once. */
-export function assetPage(folder: string): Page {
-  let assets: Promise<ReadonlyMap<string, Asset>> | undefined
+/** What the build made of `console/`. */
+export interface BuiltConsole {
+  readonly assets: ReadonlyMap<string, Asset>
+  readonly template: string
+  /** The HTML that is seen before scripts arrive; built from `console/src/first-view.tsx`. */
+  readonly drawFirstView: (data: object, first: string) => string
+}
+
+/** Read once and together, so that a build beside this process mixes nothing; undefined until there is one. */
+export function readConsole(folder: string): () => Promise<BuiltConsole | undefined> {
+  let built: BuiltConsole | undefined
+  const read = async () => {
+    built ??= await readBuilt(folder)
+    return built
+  }
+  read().catch(() => undefined)
+  return read
+}
+
+async function readBuilt(folder: string): Promise<BuiltConsole | undefined> {
+  const assets = await readAssets(join(folder, 'assets'))
+  const template = await readFile(join(folder, 'index.html'), 'utf8').catch(() => undefined)
+  if (template === undefined) return undefined
+  const { drawFirstView } = await import(pathToFileURL(join(folder, 'first-view.js')).href)
+  return { assets, template, drawFirstView }
+}
+
+/** /assets/{file}: scripts, styles and fonts of the page. */
+export function assetPage(readBuilt: ReturnType<typeof readConsole>): Page {
   return {
     path: '/assets/{file}',
-    async read(incoming) {
-      assets ??= readAssets(folder)
-      const found = await assets.catch((error: unknown) => {
-        assets = undefined
-        throw error
-      })
-      // The build may come later than the first request.
-      if (found.size === 0) assets = undefined
-      const asset = found.get(incoming.path.file ?? '')
+    async read({ path: { file = '' }, headers: asked }) {
+      const asset = (await readBuilt())?.assets.get(file)
       if (asset === undefined) return refuse('not_found', 'there is no such file')
       const headers = ['Content-Type', asset.type, 'Cache-Control', FOREVER]
-      const accepted = incoming.headers['accept-encoding']?.toString()
+      const accepted = asked['accept-encoding']?.toString()
       const form = asset.packed.find(({ coding }) => acceptsCoding(accepted, coding))
       if (form === undefined) return { status: 200, headers, body: asset.plain }
       headers.push('Content-Encoding', form.coding)
@@ -54,7 +74,6 @@ const ENDINGS = [
   ['gzip', '.gz'],
 ] as const
 
-/** Empty where the page is not built. */
 async function readAssets(folder: string): Promise<ReadonlyMap<string, Asset>> {
   const names = await readdir(folder).catch((): string[] => [])
   const assets = new Map<string, Asset>()

@@ -1,5 +1,5 @@
+import { matchesEtag, weakEtag } from '#api/http/accept.ts'
 import type { Call, Outgoing } from '#api/http/call.ts'
-import { matchesEtag, weakEtag } from '#api/http/etag.ts'
 import type { Page } from '#api/outside-routes.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { type Clock, MINUTE_MS } from '#lib/time.ts'

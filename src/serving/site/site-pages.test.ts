@@ -328,6 +328,10 @@ describe('pages', () => {
     await writeBuilt(folder)
     assert.match(await read('/keys'), /API keys · Sexton/)
     assert.equal(await read('/assets/{file}', { file: 'page.js' }), 'page()')
+    await rm(folder, { recursive: true })
+    assert.match(await read('/try'), /Try the API/, 'a build beside it takes nothing away')
+    assert.equal(await read('/assets/{file}', { file: 'page.js' }), 'page()')
+    await mkdir(folder)
   })
 })
 

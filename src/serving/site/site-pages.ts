@@ -1,6 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Call, Outgoing } from '#api/http/call.ts'
 import type { Page } from '#api/outside-routes.ts'
 import type { Context } from '#context.ts'
@@ -8,7 +5,7 @@ import { parseAddress, showAddress } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import type { Route } from '#route/route.ts'
-import { assetPage, CONSOLE_FOLDER } from './assets.ts'
+import { assetPage, CONSOLE_FOLDER, readConsole } from './assets.ts'
 import { cardPage } from './cards/card-page.ts'
 import { dollars, percent, short } from './chart/format.ts'
 import { chartPages } from './chart-pages.ts'
@@ -54,8 +51,9 @@ export function sitePages(
   const ask = askRoutes(routes)
   const snapshot = sharedSnapshot(ctx, ask)
   const wallets = new Wallets(ctx, ask)
+  const readBuilt = readConsole(folder)
   const shell = (path: string, headOf: (call: Call, now: Snapshot) => Head | Refusal) =>
-    shellPage({ path, folder, snapshot, headOf })
+    shellPage({ path, readBuilt, snapshot, headOf })
   const headAt = (path: string, title: string, description: string): Head => ({
     service: name,
     title,
@@ -65,7 +63,9 @@ export function sitePages(
   })
   return [
     shell('/', (_, now) => headAt('/', titleOf(ctx, now), descriptionOf(ctx, now))),
-    ...listPages(name, { folder, snapshot, headAt }),
+    ...LISTS.map(([path, title, what]) =>
+      shell(path, () => headAt(path, `${title} · ${name}`, what)),
+    ),
     shell('/keys', () =>
       headAt('/keys', `API keys · ${name}`, 'Mint, use and top up an API key with a wallet.'),
     ),
@@ -74,7 +74,7 @@ export function sitePages(
     ),
     shellPage({
       path: '/wallet/{address}',
-      folder,
+      readBuilt,
       snapshot,
       headOf: (incoming) => {
         const address = parseAddress(incoming.path.address ?? '')
@@ -90,7 +90,7 @@ export function sitePages(
       },
     }),
     snapshotPage(snapshot),
-    assetPage(join(folder, 'assets')),
+    assetPage(readBuilt),
     ...chartPages(ctx, routes),
     cardPage(ctx, ask, wallets),
     textPage('/theme.css', 'text/css; charset=utf-8', themeSheet(colors)),
@@ -109,16 +109,6 @@ const LISTS = [
   ['/entries/holders', 'Top holders', 'Who holds the token, largest first.'],
   ['/entries/diggers', 'Top diggers', 'Who dug up most.'],
 ] as const
-
-interface ListInput extends Pick<ShellInput, 'folder' | 'snapshot'> {
-  headAt(path: string, title: string, description: string): Head
-}
-
-function listPages(name: string, { headAt, ...input }: ListInput): readonly Page[] {
-  return LISTS.map(([path, title, what]) =>
-    shellPage({ ...input, path, headOf: () => headAt(path, `${title} · ${name}`, what) }),
-  )
-}
 
 const REDIRECT = ['Location', '/scalar/v1', 'Cache-Control', 'private, max-age=300']
 
@@ -156,48 +146,39 @@ function partFor(path: string, { figures, ...rest }: Snapshot) {
 
 interface ShellInput {
   readonly path: string
-  readonly folder: string
+  readonly readBuilt: ReturnType<typeof readConsole>
   snapshot(): Promise<Snapshot>
   headOf(incoming: Call, now: Snapshot): Head | Refusal
   /** What only this page carries. */
   more?(incoming: Call): Promise<object | undefined>
 }
 
-function shellPage({ path, folder, snapshot, headOf, more }: ShellInput): Page {
-  let template: ReturnType<typeof readTemplate> | undefined
+function shellPage({ path, readBuilt, snapshot, headOf, more }: ShellInput): Page {
   const pages = new VersionedText()
+  const [, first = ''] = path.split('/')
   return {
     path,
     async read(incoming) {
-      template ??= readTemplate(folder, path)
-      const reading = template
-      reading.catch(() => {
-        template = undefined
-      })
       const now = await snapshot()
       const head = headOf(incoming, now)
       if ('kind' in head) return head
-      const built = await reading.catch(() => undefined)
+      const built = await readBuilt()
       if (built === undefined)
         return refuse('not_found', 'the page is not built; run "node tools/build.ts"')
+      const { template, drawFirstView } = built
       const own = await more?.(incoming)
       const data = { ...partFor(path, now), ...own }
       return pages.answer(
         incoming,
-        { of: own ?? now, name: head.url, text: () => built(head, data) },
+        {
+          of: own ?? now,
+          name: head.url,
+          text: () => fillShell(template, { head, data, view: drawFirstView(data, first) }),
+        },
         [...HTML_HEADERS, 'Cache-Control', 'private, no-cache'],
       )
     },
   }
-}
-
-async function readTemplate(folder: string, path: string) {
-  const template = await readFile(join(folder, 'index.html'), 'utf8')
-  // Built from `console/src/first-view.tsx`: the HTML that is seen before scripts arrive.
-  const { drawFirstView } = await import(pathToFileURL(join(folder, 'first-view.js')).href)
-  const [, first = ''] = path.split('/')
-  return (head: Head, data: object) =>
-    fillShell(template, { head, data, view: drawFirstView(data, first) })
 }
 
 function snapshotPage(snapshot: () => Promise<Snapshot>): Page {

@@ -1,8 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { acceptsCoding } from '#api/http/accept.ts'
+import { acceptsCoding, matchesEtag, weakEtag } from '#api/http/accept.ts'
 import type { Call, Outgoing } from '#api/http/call.ts'
-import { matchesEtag, weakEtag } from '#api/http/etag.ts'
 
 export interface Source {
   /** Made anew when the text changes. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { startStreamWorld } from '#test/feed/stream-world.ts'
 
 /** What the benchmark asks of the process that serves. */
@@ -23,7 +22,7 @@ const TICK_MS = 250
 /** A wallet has at most 50 streams. */
 const KEYS = 100
 
-const world = await startStreamWorld({ addressBucket: () => randomUUID() })
+const world = await startStreamWorld()
 const secrets: string[] = []
 for (let count = 0; count < KEYS; count += 1) {
   const { publicId, secret } = await world.callers.mint()
