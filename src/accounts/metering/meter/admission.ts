@@ -31,8 +31,6 @@ export interface Meter {
   wasRefused(caller: Caller): boolean
   /** Calls that wait for a decision or for the disk. */
   waiting(): number
-  /** Receives the time from each batch to its durable commit. */
-  onCommit?: (seconds: number) => void
 }
 
 /** Answer 503, never 402, 429 or a free pass. */

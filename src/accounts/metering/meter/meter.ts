@@ -7,6 +7,7 @@ import type { Caller } from '#domain/caller.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
 import { type Connection, LockTimeoutError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
+import { callCounts } from '../call-counts.ts'
 import {
   type Admission,
   ConnectionCut,
@@ -29,7 +30,7 @@ export const meterOf = oncePerContext((ctx): Meter => {
   const calls = new BatchQueue<Call, Admission | 'cut'>(async (batch) => {
     const startedMs = performance.now()
     const admissions = await admitBatch(ctx, batch)
-    meter.onCommit?.((performance.now() - startedMs) / 1_000)
+    callCounts(ctx).addCommit((performance.now() - startedMs) / 1_000)
     return admissions
   })
   const states = new BatchQueue<Caller, MeterState>((callers) =>
@@ -37,7 +38,7 @@ export const meterOf = oncePerContext((ctx): Meter => {
       ctx.admissions.snapshot((reads) => readStates(reads, batchOf(ctx, callers))),
     ),
   )
-  const meter: Meter = {
+  return {
     waiting: () => calls.size,
     async admit(caller, isCut = () => false) {
       const admission = await calls.add({ caller, isCut })
@@ -50,7 +51,6 @@ export const meterOf = oncePerContext((ctx): Meter => {
     rateLimit: (caller) => states.add(caller),
     wasRefused: ({ identity }) => refusedDay.size > 0 && refusedDay.get(identity) === today(),
   }
-  return meter
 })
 
 interface Call {
