@@ -13,7 +13,6 @@ import type { Leading } from '#operations/health/job-gauges.ts'
 import { publicReadiness, readReadiness } from '#operations/health/read-readiness.ts'
 import { watchAccounts } from '#operations/health/store-state.ts'
 import { wantedJobs } from './jobs/verifier-jobs.ts'
-import { openKeys } from './open-keys.ts'
 import { openMoney } from './open-money.ts'
 import { routesOf } from './routes.ts'
 import { settlingOf } from './settling.ts'
@@ -36,7 +35,6 @@ export async function compose(
   const money = openMoney(ctx)
   const x402 = money?.x402
   const routes = routesOf(ctx, {
-    keys: openKeys(ctx),
     webhooks: {
       ...{ engine: accounts, register: ctx.register, ecosystem, clock },
       allowPrivate: config.webhookPrivate,

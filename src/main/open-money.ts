@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { verifyPayerProof } from '#accounts/keys/payer-proof.ts'
+import { verifyPayerProof } from '#accounts/keys/message.ts'
 import {
   createFailureGuard,
   failedSettlementsOf,
@@ -34,7 +34,7 @@ export function openMoney(ctx: Context): Money | undefined {
   const { ecosystem, clock } = ctx
   const { payment, pricePerCall } = ecosystem
   if (payment === null) return undefined
-  const { publicBaseUrl, pricingDocsUrl, name: serviceName } = ecosystem.service
+  const { publicBaseUrl, pricingDocsUrl } = ecosystem.service
   const { gate } = factsOf(ctx)
   const settles = settlingOf(ctx) !== undefined
   const report = (error: unknown) => reportError(ctx, error)
@@ -49,7 +49,7 @@ export function openMoney(ctx: Context): Money | undefined {
     quotaBody,
     chainId: payment.chain.id,
     confirmations: payment.confirmations,
-    verifyPayerProof: (proof: PayerProof) => verifyPayerProof({ serviceName, clock }, proof),
+    verifyPayerProof: (proof: PayerProof) => verifyPayerProof(ctx, proof),
     contractProofs: new ContractProofs(walletNodes(payment), clock, proofGuard(clock)),
     deposits,
     isReserved: settlesPayment,

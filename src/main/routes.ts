@@ -1,4 +1,4 @@
-import { type CallerRoutesDeps, callerRoutes } from '#accounts/metering/caller-routes.ts'
+import { callerRoutes } from '#accounts/metering/caller-routes.ts'
 import { holderRoute } from '#chains/datasets/holders/ranking/holder-route.ts'
 import { holdersRoute } from '#chains/datasets/holders/ranking/holders-route.ts'
 import { kindRoutes } from '#chains/kinds/endpoints.ts'
@@ -14,7 +14,6 @@ import { streamRoute } from '#serving/stream/stream-route.ts'
 import { type WebhooksDeps, webhookRoutes } from '#serving/webhooks/webhook-routes.ts'
 
 export interface RoutesDeps {
-  readonly keys: CallerRoutesDeps
   readonly webhooks: WebhooksDeps
   /** Undefined without payments. */
   readonly payments: PaymentsDeps | undefined
@@ -25,13 +24,13 @@ export interface RoutesDeps {
 /** The operations of the API. Those that calls are charged for come first. */
 export function routesOf(
   ctx: Context,
-  { keys, webhooks, payments, topup }: RoutesDeps,
+  { webhooks, payments, topup }: RoutesDeps,
 ): readonly Route[] {
   return [
     ...dataRoutes(ctx),
     streamRoute(ctx),
     ...supplyRoutes(ctx),
-    ...callerRoutes(ctx, keys),
+    ...callerRoutes(ctx),
     ...webhookRoutes(webhooks),
     ...(payments === undefined ? [] : paymentsRoutes(payments)),
     ...(topup === undefined ? [] : topupRoutes(topup)),

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { callerTables } from '#accounts/keys/caller-tables.ts'
+import { revokeAgain } from '#accounts/keys/revoked-keys.ts'
 import { ledgerTables } from '#accounts/ledger/ledger-tables.ts'
 import { recordRestore } from '#accounts/ledger/restored-since.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
@@ -14,7 +15,6 @@ import { type Engine, type OnMigration, StoreError } from '#store/engine.ts'
 import { firstSchema } from '#store/migrate.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { revokeAgain } from './revoked-keys.ts'
 import { storeFile } from './store-file.ts'
 
 export interface Stores {

@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import type { KeyChange } from '#accounts/keys/authorise.ts'
 import { callerTables } from '#accounts/keys/caller-tables.ts'
-import type { GateShare } from '#accounts/keys/gate-route.ts'
 import { type Action, buildMessage, type MessageValues } from '#accounts/keys/message.ts'
-import type { GateHoldings } from '#accounts/keys/mint.ts'
 import { chainInAccount, keyAccount } from '#accounts/ledger/account.ts'
 import { ledgerChecks } from '#accounts/ledger/ledger-checks.ts'
 import { ledgerTables } from '#accounts/ledger/ledger-tables.ts'
 import { post } from '#accounts/ledger/post.ts'
 import { callerChecks } from '#accounts/metering/caller-checks.ts'
-import { type CallerRoutesDeps, callerRoutes } from '#accounts/metering/caller-routes.ts'
-import { anonymousCaller, forgetKey, identifyCaller } from '#accounts/metering/callers.ts'
+import { callerRoutes } from '#accounts/metering/caller-routes.ts'
+import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
 import type { Admission, Meter } from '#accounts/metering/meter/admission.ts'
 import { meterOf } from '#accounts/metering/meter/meter.ts'
-import { readAllowance } from '#accounts/metering/tier.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
@@ -33,12 +31,12 @@ import { testContext } from '#test/test-context.ts'
 import { testCall } from '../test-call.ts'
 
 export const HARNESS_MIGRATIONS = firstSchema('accounts', [...ledgerTables, ...callerTables])
-export const SERVICE_NAME = 'Local Ecosystem Data'
-/** Without premium, so that no tier needs a register. */
+/** Without premium and a gate, so that no key needs a register. */
 export const HARNESS_ECOSYSTEM: Ecosystem = {
   ...parseEcosystem('local', localEcosystem),
   quotas: { ...DEFAULT_QUOTAS, anonymous: 5, free: 10, premium: 20 },
   premium: null,
+  gate: 'open',
 }
 export const CHAIN_ID = 8453
 const ADDRESS = '192.0.2.1'
@@ -47,16 +45,11 @@ const START_MS = Date.UTC(2026, 10, 21, 12)
 
 export type Admitted = Extract<Admission, { kind: 'admitted' }>
 
-/** Callers on a real store, with a clock, randomness and holdings that a test sets. */
+/** Callers on a real store, with a clock that a test sets. */
 export interface Harness {
   readonly metering: RoutedMetering
   readonly engine: Engine
   readonly now: { ms: number }
-  holdings: GateHoldings
-  shares: readonly GateShare[] | undefined
-  readonly changes: KeyChange[]
-  /** Public ids to draw next; random ones when empty. */
-  readonly draws: string[]
   sign(wallet: PrivateKeyAccount, action: Action, values?: MessageValues): Promise<SignedBody>
   call(path: string, input?: Call): Promise<Outcome>
   /** A new wallet's key. */
@@ -148,62 +141,33 @@ export async function assertSound(engine: Engine): Promise<void> {
     assert.deepEqual(await engine.snapshot(check.run), [], check.name)
 }
 
-/** Each draws numbers of its own, as processes do. */
-let harnesses = 0
+/** Revoked keys are noted here. */
+const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 export function createHarness(engine: Engine, more: Partial<Context> = {}): Harness {
-  harnesses += 1
-  const own = harnesses
   const now = { ms: START_MS }
-  const draws: string[] = []
-  const changes: KeyChange[] = []
-  let drawn = 0
   const ctx = testContext({
     accounts: engine,
     ecosystem: HARNESS_ECOSYSTEM,
     config: {
-      ...readConfig({}, { isTty: false }),
+      ...readConfig({ SEXTON_DATA: folder }, { isTty: false }),
       guard: { general: WIDE, mint: WIDE, claim: WIDE },
     },
     clock: () => now.ms,
     ...more,
   })
-  const deps: CallerRoutesDeps = {
-    engine,
-    clock: ctx.clock,
-    randomBytes(size: number) {
-      const next = size === 4 ? draws.shift() : undefined
-      drawn += 1
-      if (next !== undefined) return Buffer.from(next, 'hex')
-      return createHash('sha256').update(`draw ${own} ${drawn}`).digest().subarray(0, size)
-    },
-    serviceName: SERVICE_NAME,
-    keyPrefix: 'svc',
-    quotas: ctx.ecosystem.quotas,
-    gate: { minimum: 100_000_000n, holdings: async () => harness.holdings },
-    onKeyChange: (change: KeyChange) => changes.push(change),
-    shares: async () => harness.shares,
-    paymentChainId: CHAIN_ID,
-    callers: {
-      allowanceOf: (wallet) => readAllowance(ctx, wallet),
-      forget: (digest) => forgetKey(ctx, digest),
-    },
-  }
   const metering: RoutedMetering = {
     ctx,
     meter: meterOf(ctx),
     identify: (headers, bucket) => identifyCaller(ctx, headers, bucket),
     anonymous: (bucket) => anonymousCaller(ctx, bucket),
-    routes: callerRoutes(ctx, deps),
+    routes: callerRoutes(ctx),
   }
   const harness: Harness = {
     metering,
     engine,
     now,
-    draws,
-    changes,
-    holdings: { kind: 'ready', heldUsd: 100_000_000n, tokens: [] },
-    shares: [],
     sign: (wallet, action, values) => signMessage(wallet, action, { now, values: values ?? {} }),
     call: (path, input) => callRoute(metering, path, input ?? {}),
     async mint(wallet = newWallet()) {
@@ -269,7 +233,7 @@ async function signMessage(
 ): Promise<SignedBody> {
   const issued = toIso(unixNow(() => input.now.ms))
   const values = { address: wallet.address, chain: String(CHAIN_ID), issued, ...input.values }
-  const message = buildMessage(SERVICE_NAME, action, values)
+  const message = buildMessage(HARNESS_ECOSYSTEM.service.name, action, values)
   const signature = await wallet.signMessage({ message })
   return { ownerAddress: wallet.address, signature, message }
 }

@@ -23,6 +23,8 @@ const SUPPLY = 1_000_000n
 export interface HoldersRegister {
   readonly register: Engine
   readonly ecosystem: Ecosystem
+  /** The same with a gate: tokens worth 100 USD on base, at one dollar each. */
+  readonly gated: Ecosystem
   /** Whether its index can tell who holds what. */
   index: 'live' | 'behind' | 'broken'
   /** How often it was asked. */
@@ -55,13 +57,15 @@ export async function openHoldersRegister(): Promise<HoldersRegister> {
     chains: chains.map((chain) => ({ ...chain, staleAfterSeconds: 86_400 })),
     tokens: tokens
       .filter(({ symbol }) => symbol === 'GRAVE' || symbol === 'CRYPT')
-      .map(({ price: _, ...token }) => token),
+      .map((token) => ({ ...token, price: { kind: 'fixed', usd: '1' } })),
     premium: { supplyPerMille: 1, depthBlocks: 1 },
+    gate: { chain: 'base', minimumUsd: '100', depthBlocks: 1, averagePriceMinutes: 30 },
   }))
   const indexer = startIndexer({ ecosystem, register: engine, clock: () => START_UNIX * 1_000 })
   await indexer.caughtUp()
   await indexer.stop()
   for (const node of nodes) await node.stop()
+  const { quotas } = HARNESS_ECOSYSTEM
   const holders: HoldersRegister = {
     register: {
       ...engine,
@@ -71,7 +75,8 @@ export async function openHoldersRegister(): Promise<HoldersRegister> {
         return (holders.index === 'live' ? engine : empty).snapshot(work)
       },
     },
-    ecosystem: { ...ecosystem, quotas: HARNESS_ECOSYSTEM.quotas },
+    gated: { ...ecosystem, quotas },
+    ecosystem: { ...ecosystem, quotas, gate: 'open' },
     index: 'live',
     asked: 0,
     async give(wallet, chain, amount) {

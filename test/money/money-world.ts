@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { verifyPayerProof } from '#accounts/keys/payer-proof.ts'
+import { verifyPayerProof } from '#accounts/keys/message.ts'
 import type { Check } from '#accounts/ledger/check.ts'
 import type { Admission } from '#accounts/metering/meter/admission.ts'
 import type { Address } from '#domain/address.ts'
@@ -22,8 +22,8 @@ import {
   bearer,
   bodyOf,
   createHarness,
+  HARNESS_ECOSYSTEM,
   type Harness,
-  SERVICE_NAME,
 } from '#test/callers/callers-harness.ts'
 import { CHAIN_ID, FakeChain, hash, type Transfer } from '#test/payments/fake-chain.ts'
 import { CONFIRMATIONS, NO_CONTRACTS, NO_GUARD } from '#test/payments/payments-harness.ts'
@@ -90,7 +90,7 @@ export function createMoneyWorld(
       chainId: CHAIN_ID,
       blockHash: (number) => chain.blockHash(number),
       note: () => undefined,
-      serviceName: SERVICE_NAME,
+      ecosystem: HARNESS_ECOSYSTEM,
       clock,
     })
     const found: string[] = []
@@ -158,8 +158,7 @@ function paymentActions(
     ...shared,
     chainId: CHAIN_ID,
     confirmations: CONFIRMATIONS,
-    verifyPayerProof: (proof: PayerProof) =>
-      verifyPayerProof({ serviceName: SERVICE_NAME, clock }, proof),
+    verifyPayerProof: (proof: PayerProof) => verifyPayerProof(callers.metering.ctx, proof),
     contractProofs: new ContractProofs([NO_CONTRACTS], clock, NO_GUARD),
     notifier,
   }

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
+import { noteRevokedKeys, readRevokedKeys } from '#accounts/keys/revoked-keys.ts'
 import { readConfig } from '#config.ts'
 import { isRefusal } from '#domain/refusal.ts'
-import { noteRevokedKeys, readRevokedKeys, watchKeys } from '#main/revoked-keys.ts'
 import { migrateStore, noteRestore, openStore, openStores } from '#main/stores.ts'
 import { runBackup } from '#operations/backup/back-up.ts'
 import { runImport } from '#operations/backup/import-accounts.ts'
@@ -74,11 +74,9 @@ test('after a backup is put back, its keys and money are there, keys revoked sin
   const tx = await world.deposit({ payer: key.wallet, key, amount: 700n })
   await world.confirm()
   const late = await world.mint()
-  const logger = { info: () => undefined, error: assert.fail }
-  const watch = watchKeys({ config: configOf({ SEXTON_DATA: folder }), logger })
-  world.callers.changes.length = 0
   await world.rotate(doomed)
-  for (const change of world.callers.changes) watch(change)
+  const { dataFolder } = world.callers.metering.ctx.config
+  noteRevokedKeys(folder, readRevokedKeys(dataFolder))
   await engine.close()
   renameSync(file, join(folder, 'accounts.sqlite'))
   await onStarted(folder, async (accounts) => {

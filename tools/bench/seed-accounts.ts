@@ -38,8 +38,8 @@ export async function seedAccounts(
     const made: SeededKey[] = []
     for (let index = 0; index < keys; index += 1) {
       const wallet: Address = `0x${randomBytes(20).toString('hex')}`
-      const input = { wallet, label: null, nowUnix: createdUnix }
-      const key = await insertKey(tx, { randomBytes, keyPrefix: 'svc' }, input)
+      const input = { keyPrefix: 'svc', wallet, label: null, nowUnix: createdUnix }
+      const key = await insertKey(tx, input)
       if (isRefusal(key)) throw new Error(key.message)
       const { publicId } = key.key
       const digest = randomBytes(32).toString('hex')

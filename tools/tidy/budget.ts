@@ -9,19 +9,19 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 4373,
+  accounts: 4337,
   api: 3565,
   chains: 23755,
   domain: 445,
   entry: 303,
   lib: 352,
-  main: 2052,
+  main: 1940,
   money: 6236,
-  operations: 5093,
+  operations: 5092,
   route: 418,
   serving: 4293,
   store: 2498,
-  tests: 52597,
+  tests: 52581,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -1,45 +1,22 @@
+import { type Static, Type } from 'typebox'
+import type { Context } from '#context.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
-import type { Allowance } from '#domain/tier.ts'
-import type { Clock } from '#lib/time.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import type { Connection } from '#store/engine.ts'
 import { findKey, type Key, useMessage } from './key-store.ts'
-import type { Action } from './message.ts'
-import { checkSigned, type SignedMessage } from './signed-message.ts'
+import { type Action, checkSigned, type SignedMessage } from './message.ts'
 
-/** Callers that this process has seen, who may hold a changed key. */
-export interface KnownCallers {
-  allowanceOf(wallet: Address): Promise<Allowance>
-  /** The key with this digest has changed. */
-  forget(digest: string): void
-}
-
-export interface KeyDeps {
-  readonly engine: Engine
-  readonly clock: Clock
-  /** Cryptographically strong. */
-  readonly randomBytes: (size: number) => Buffer
-  readonly serviceName: string
-  readonly keyPrefix: string
-  readonly callers: KnownCallers
-  /** Called after the commit, to note what a restore must know. */
-  readonly onKeyChange?: ((change: KeyChange) => void) | undefined
-}
-
-export interface KeyChange {
-  readonly kind: 'minted' | 'revoked' | 'rotated' | 'limited'
-  readonly publicId: string
-  readonly owner: Address
-  readonly successor?: string
+export const SIGNED_FIELDS = {
+  ownerAddress: Type.String({ maxLength: 64, description: 'The wallet that signs.' }),
+  signature: Type.String({ description: 'EIP-191 signature: 130 hex digits, with or without 0x.' }),
+  message: Type.String({ maxLength: 1_024, description: 'The exact text that was signed.' }),
 }
 
 /** All three or none. */
-export interface OwnerProof {
-  readonly ownerAddress?: string | undefined
-  readonly signature?: string | undefined
-  readonly message?: string | undefined
-}
+export const ProofBody = Type.Partial(Type.Object(SIGNED_FIELDS))
+
+export type OwnerProof = Static<typeof ProofBody>
 
 export interface Authority {
   readonly wallet: Address
@@ -67,7 +44,7 @@ export interface NamedKeys {
 
 /** Authorises by the signature if one was sent, else by the Authorization header. */
 export function authorise(
-  deps: KeyDeps,
+  ctx: Context,
   input: {
     readonly action: Action
     readonly caller: Caller
@@ -86,7 +63,7 @@ export function authorise(
   if (ownerAddress === undefined || signature === undefined || message === undefined)
     return refuse('invalid_body', 'ownerAddress, signature and message go together')
   const proof = { ownerAddress, signature, message }
-  const signed = checkSigned(deps, proof, { action: input.action, freshness: 'required' })
+  const signed = checkSigned(ctx, proof, { action: input.action, freshness: 'required' })
   if (isRefusal(signed)) return signed
   if (signed.values.key !== input.named.key || signed.values.to !== input.named.to)
     return refuse('message_wrong_action', 'the message is for another key than the request')

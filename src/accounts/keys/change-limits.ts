@@ -1,4 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { forgetKey } from '#accounts/metering/callers.ts'
+import type { Context } from '#context.ts'
 import type { KeyLimits } from '#domain/key-limits.ts'
 import { toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
@@ -7,11 +9,11 @@ import { named } from '#lib/schema.ts'
 import { startOfDay, toIso, unixNow } from '#lib/time.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { AUTHORITY_REFUSALS, authorise, type KeyDeps, useAuthority } from './authorise.ts'
-import { type Key, lockKey } from './key-store.ts'
-import { setLimits } from './limits.ts'
-import { NO_STORE, ProofBody } from './manage-keys.ts'
+import { AUTHORITY_REFUSALS, authorise, ProofBody, useAuthority } from './authorise.ts'
+import { type Key, lockKey, setLimits } from './key-store.ts'
+import { NO_STORE } from './manage-keys.ts'
 import { publicIdInPath } from './parameters.ts'
+import { noteKeyChange } from './revoked-keys.ts'
 import { readSpent } from './spending-caps.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
@@ -47,7 +49,7 @@ const LIMITS_ROUTE = {
   parameters: { publicId: publicIdInPath },
 } as const
 
-export function readLimitsRoute(deps: KeyDeps): Route {
+export function readLimitsRoute(ctx: Context): Route {
   return defineRoute({
     ...LIMITS_ROUTE,
     method: 'GET',
@@ -58,10 +60,10 @@ export function readLimitsRoute(deps: KeyDeps): Route {
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
     async handle({ parameters: { publicId }, caller }) {
       const input = { action: 'limits', caller, proof: {}, named: { key: publicId } } as const
-      const authority = authorise(deps, input)
+      const authority = authorise(ctx, input)
       if (isRefusal(authority)) return authority
-      const nowUnix = unixNow(deps.clock)
-      const shown = await deps.engine.snapshot(async (connection) => {
+      const nowUnix = unixNow(ctx.clock)
+      const shown = await ctx.accounts.snapshot(async (connection) => {
         const found = { action: 'limits', publicId, nowUnix } as const
         const key = await useAuthority(connection, authority, found)
         return isRefusal(key) ? key : show(connection, key, nowUnix)
@@ -71,7 +73,7 @@ export function readLimitsRoute(deps: KeyDeps): Route {
   })
 }
 
-export function changeLimitsRoute(deps: KeyDeps): Route {
+export function changeLimitsRoute(ctx: Context): Route {
   return defineRoute({
     ...LIMITS_ROUTE,
     method: 'POST',
@@ -84,10 +86,10 @@ export function changeLimitsRoute(deps: KeyDeps): Route {
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked'],
     async handle({ parameters: { publicId }, caller, body }) {
       const input = { action: 'limits', caller, proof: body, named: { key: publicId } } as const
-      const authority = authorise(deps, input)
+      const authority = authorise(ctx, input)
       if (isRefusal(authority)) return authority
-      const nowUnix = unixNow(deps.clock)
-      const outcome = await writeOrRefuse(deps.engine, async (connection) => {
+      const nowUnix = unixNow(ctx.clock)
+      const outcome = await writeOrRefuse(ctx.accounts, async (connection) => {
         const used = { action: 'limits', publicId, nowUnix } as const
         const found = await useAuthority(connection, authority, used)
         if (isRefusal(found)) return found
@@ -105,8 +107,8 @@ export function changeLimitsRoute(deps: KeyDeps): Route {
         }
       })
       if (isRefusal(outcome)) return outcome
-      deps.callers.forget(outcome.digest)
-      deps.onKeyChange?.({ kind: 'limited', publicId, owner: outcome.owner })
+      forgetKey(ctx, outcome.digest)
+      noteKeyChange(ctx, { kind: 'limited', publicId, owner: outcome.owner })
       return answer(200, outcome.shown, NO_STORE)
     },
   })

@@ -1,28 +1,14 @@
 import { Type } from 'typebox'
+import { readShares } from '#accounts/metering/tier.ts'
+import { readHoldings } from '#chains/statistics/holdings.ts'
+import type { Context } from '#context.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import { toUsd } from '#domain/money.ts'
 import { refuse } from '#domain/refusal.ts'
-import { type Quotas, type Tier, walletTiers } from '#domain/tier.ts'
+import { walletTiers } from '#domain/tier.ts'
 import { named } from '#lib/schema.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
-import type { MintGate } from './mint.ts'
 import { walletInQuery } from './parameters.ts'
-
-/** What a wallet holds of what a tier asks for, in token units. */
-export interface GateShare {
-  readonly tier: Tier
-  readonly symbol: string
-  readonly held: string
-  readonly needed: string
-  readonly reached: boolean
-}
-
-export interface GateDeps {
-  readonly gate: NonNullable<MintGate>
-  readonly quotas: Quotas
-  /** Shares for each tier that asks for one; undefined while the index is not up to date. */
-  shares(wallet: Address): Promise<readonly GateShare[] | undefined>
-}
 
 const Held = named('GateToken', {
   symbol: Type.String(),
@@ -51,7 +37,7 @@ const Gate = named('Gate', {
   tiers: Type.Array(Share, { description: 'Tiers that ask for a share of the supply.' }),
 })
 
-export function gateRoute(deps: GateDeps): Route {
+export function gateRoute(ctx: Context): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/keys/gate',
@@ -66,11 +52,12 @@ export function gateRoute(deps: GateDeps): Route {
     answers: { 200: { description: 'The gate as this wallet meets it.', schema: Gate } },
     refusals: ['invalid_address', 'gate_unavailable'],
     async handle({ parameters: { address } }) {
-      const [held, shares] = await Promise.all([holdingsOf(deps, address), deps.shares(address)])
+      const [held, shares] = await Promise.all([holdingsOf(ctx, address), readShares(ctx, address)])
       if (held.kind === 'unavailable') return unavailable(held.message)
       if (shares === undefined) return unavailable('The index of holders is not up to date.')
-      const reached = shares.filter((share) => share.reached).map(({ tier }) => tier)
-      const tier = walletTiers.findLast(({ name }) => reached.includes(name))?.name ?? 'free'
+      const { quotas } = ctx.ecosystem
+      const isReached = (name: string) => shares.some((each) => each.reached && each.tier === name)
+      const tier = walletTiers.findLast(({ name }) => isReached(name))?.name ?? 'free'
       const body = {
         address: showAddress(address),
         canMint: held.canMint,
@@ -78,18 +65,19 @@ export function gateRoute(deps: GateDeps): Route {
         heldUsd: held.heldUsd,
         tokens: held.tokens,
         tier,
-        dailyQuota: deps.quotas[tier],
-        tiers: shares.map((share) => ({ ...share, dailyQuota: deps.quotas[share.tier] })),
+        dailyQuota: quotas[tier],
+        tiers: shares.map((share) => ({ ...share, dailyQuota: quotas[share.tier] })),
       }
       return answer(200, body, { headers: { 'Cache-Control': 'no-store' } })
     },
   })
 }
 
-async function holdingsOf({ gate }: GateDeps, wallet: Address) {
-  if (gate === 'open')
+async function holdingsOf(ctx: Context, wallet: Address) {
+  const { gate } = ctx.ecosystem
+  if (gate === null || gate === 'open')
     return { kind: 'ready', canMint: true, requiredUsd: null, heldUsd: null, tokens: [] } as const
-  const holdings = await gate.holdings(wallet)
+  const holdings = await readHoldings(ctx, gate, wallet)
   if (holdings.kind === 'unavailable') return holdings
   return {
     kind: 'ready',

@@ -5,11 +5,8 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import type { Connection, Engine, Row } from '#store/engine.ts'
 import { codecOf, column, type RowOf } from '#store/row.ts'
 import { inNames, join, type Sql, sql } from '#store/sql.ts'
-import { limitsText, parseLimits } from './limits.ts'
-import { usableFromMs } from './message.ts'
-import { padded } from './padded.ts'
-import { type NewSecret, newSecret, type SecretDeps } from './secret.ts'
-import type { SignedMessage } from './signed-message.ts'
+import { type SignedMessage, usableFromMs } from './message.ts'
+import { type NewSecret, newSecret } from './secret.ts'
 
 const keys = codecOf({
   publicId: column.text,
@@ -24,6 +21,17 @@ const keys = codecOf({
 
 export type Key = RowOf<typeof keys>
 
+/** Parses the column: JSON, with money as text. */
+function parseLimits(text: string | null): KeyLimits | undefined {
+  if (text === null) return undefined
+  return JSON.parse(text, (name, value) => (/microUsd$/i.test(name) ? BigInt(value) : value))
+}
+
+function limitsText(limits: KeyLimits = {}): string | null {
+  if (Object.values(limits).every((each) => each === undefined)) return null
+  return JSON.stringify(limits, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+}
+
 const ACTIVE_KEYS_MAX = 10
 
 /** Ten collisions in a row mean broken randomness. */
@@ -37,6 +45,15 @@ export async function findKeysByDigest(
   const found = await engine.read(sql`
     select secret_digest, ${keys.columns} from keys where secret_digest in (${join(padded(digests))})`)
   return new Map(found.map((row) => [column.text(row, 'secret_digest'), keys.read(row)]))
+}
+
+/** Repeats the last up to a power of two, to prepare few texts. */
+export function padded(names: readonly string[]): readonly string[] {
+  const last = names.at(-1)
+  if (last === undefined) return names
+  let size = 1
+  while (size < names.length) size *= 2
+  return [...names, ...Array.from({ length: size - names.length }, () => last)]
 }
 
 export async function findKey(
@@ -65,6 +82,7 @@ export async function listKeys(connection: Connection, wallet: Address): Promise
 const LISTED_MAX = 500
 
 interface NewKeyInput {
+  readonly keyPrefix: string
   readonly wallet: Address
   readonly label: string | null
   readonly nowUnix: number
@@ -75,7 +93,6 @@ interface NewKeyInput {
 /** Refuses the eleventh active key, even across replicas. */
 export async function insertKey(
   connection: Connection,
-  deps: SecretDeps,
   input: NewKeyInput,
 ): Promise<{ readonly key: Key; readonly secret: string } | Refusal> {
   const counted = await connection.run(sql`
@@ -88,7 +105,7 @@ export async function insertKey(
       `this wallet has ${ACTIVE_KEYS_MAX} active keys; revoke one to mint another`,
     )
   for (let draw = 0; draw < DRAWS_MAX; draw += 1) {
-    const made = newSecret(deps)
+    const made = newSecret(input.keyPrefix)
     const key = await tryInsert(connection, made, input)
     if (key !== undefined) return { key, secret: made.secret }
   }
@@ -132,6 +149,17 @@ export async function setLabel(
 ): Promise<void> {
   await connection.run(sql`
     update keys set label = ${input.label} where public_id = ${input.publicId}`)
+}
+
+/** Returns the digest of the key's secret. */
+export async function setLimits(
+  connection: Connection,
+  { publicId, limits }: { readonly publicId: string; readonly limits: KeyLimits },
+): Promise<string> {
+  const [row] = await connection.run(sql`
+    update keys set limits = ${limitsText(limits)} where public_id = ${publicId}
+    returning secret_digest`)
+  return row === undefined ? '' : column.text(row, 'secret_digest')
 }
 
 export async function recordSuccessor(

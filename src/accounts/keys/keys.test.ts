@@ -15,12 +15,11 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   newWallet,
-  SERVICE_NAME,
 } from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { countRotations, lockSuccessor, publicIdsOf, ROTATIONS_MAX } from './key-store.ts'
-import { verifyPayerProof } from './payer-proof.ts'
+import { verifyPayerProof } from './message.ts'
 
 const withCallers = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
@@ -233,7 +232,7 @@ withCallers('the text to sign is served ready, for every action', async (harness
   const full = { ...revoke, publicId: '0a1b2c3d' }
   assert.match(
     bodyOf<{ message: string }>(await harness.call('/api/keys/message', { query: full })).message,
-    /^Local Ecosystem Data: revoke an API key\nAddress: 0x[0-9a-fA-F]{40}\nKey: 0a1b2c3d\nIssued: /,
+    /^Sexton: revoke an API key\nAddress: 0x[0-9a-fA-F]{40}\nKey: 0a1b2c3d\nIssued: /,
   )
 })
 
@@ -272,9 +271,9 @@ withCallers('a payer proof binds payer, chain, transaction and key', async (harn
     freshness: 'required' as const,
     byContract: false,
   }
-  const deps = { serviceName: SERVICE_NAME, clock: () => harness.now.ms }
+  const { ctx } = harness.metering
   const verify = async (change: Partial<PayerProof>) =>
-    (await verifyPayerProof(deps, { ...good, ...change }))?.code
+    (await verifyPayerProof(ctx, { ...good, ...change }))?.code
   assert.equal(await verify({}), undefined)
   assert.equal(await verify({ chainId: 1 }), 'message_wrong_action')
   assert.equal(await verify({ txHash: `0x${'cd'.repeat(32)}` }), 'message_wrong_action')
@@ -285,7 +284,7 @@ withCallers('a payer proof binds payer, chain, transaction and key', async (harn
   assert.equal(await verify({ byContract: true, freshness: 'day' }), undefined)
   harness.now.ms += 86_400_000
   assert.equal(await verify({ byContract: true, freshness: 'day' }), 'message_expired')
-  assert.equal(await verifyPayerProof(deps, { ...good, freshness: 'ignored' }), undefined)
+  assert.equal(await verifyPayerProof(ctx, { ...good, freshness: 'ignored' }), undefined)
 })
 
 test('a key cannot be looked up while the store is down, and nobody becomes anonymous', async () => {
@@ -327,40 +326,5 @@ withCallers(
     assert.equal(await labelOf(), 'signed')
     bodyOf(await rename(null, bearer(one.secret)))
     assert.equal(await labelOf(), null)
-  },
-)
-
-withCallers(
-  'the gate tells what is held, needed and reached, and asks for no signature',
-  async (harness) => {
-    const address = newWallet().address
-    const gate = async () =>
-      bodyOf<Record<string, unknown>>(await harness.call('/api/keys/gate', { query: { address } }))
-    harness.holdings = { kind: 'ready', heldUsd: 99_999_999n, tokens: [] }
-    const share = {
-      tier: 'premium',
-      symbol: 'CRYPT',
-      held: '7',
-      needed: '6.5',
-      reached: true,
-    } as const
-    harness.shares = [share]
-    assert.deepEqual(await gate(), {
-      ...{ address, canMint: false, requiredUsd: 100, heldUsd: 99.999999, tokens: [] },
-      ...{ tier: 'premium', dailyQuota: 20, tiers: [{ ...share, dailyQuota: 20 }] },
-    })
-    harness.holdings = { kind: 'ready', heldUsd: 100_000_000n, tokens: [] }
-    harness.shares = [{ ...share, reached: false }]
-    const { canMint, tier } = await gate()
-    assert.deepEqual([canMint, tier], [true, 'free'])
-    harness.shares = undefined
-    assert.equal(
-      codeOf(await harness.call('/api/keys/gate', { query: { address } })),
-      'gate_unavailable',
-    )
-    assert.equal(
-      codeOf(await harness.call('/api/keys/gate', { query: { address: '0x1' } })),
-      'invalid_address',
-    )
   },
 )

@@ -1,13 +1,14 @@
 import { Type } from 'typebox'
 import { keyAccount } from '#accounts/ledger/account.ts'
 import { readBalances } from '#accounts/ledger/balance.ts'
+import { readAllowance } from '#accounts/metering/tier.ts'
+import type { Context } from '#context.ts'
 import { toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { unixNow } from '#lib/time.ts'
 import type { RequestHeaders } from '#route/route.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
-import type { KeyDeps } from './authorise.ts'
 import { AUTHORITY_REFUSALS, type Authority, authorise, type OwnerProof } from './authorise.ts'
 import { KeyRecord, toKeyRecord } from './key-record.ts'
 import { listKeys, useMessage } from './key-store.ts'
@@ -20,7 +21,7 @@ const ListedKey = named('ListedApiKey', {
 
 const KeyList = named('ApiKeyList', { keys: Type.Array(ListedKey) })
 
-export function listRoute(deps: KeyDeps): Route {
+export function listRoute(ctx: Context): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/keys',
@@ -36,11 +37,11 @@ export function listRoute(deps: KeyDeps): Route {
     refusals: AUTHORITY_REFUSALS,
     async handle({ headers, caller }) {
       const proof = proofOf(headers)
-      const authority = authorise(deps, { action: 'list', caller, proof, named: {} })
+      const authority = authorise(ctx, { action: 'list', caller, proof, named: {} })
       if (isRefusal(authority)) return authority
-      const used = await useListing(deps, authority)
+      const used = await useListing(ctx, authority)
       if (used !== undefined) return used
-      const keys = await readKeys(deps, authority)
+      const keys = await readKeys(ctx, authority)
       return answer(200, { keys }, { headers: { 'Cache-Control': 'no-store' } })
     },
   })
@@ -63,27 +64,27 @@ function only(header: string | readonly string[] | undefined): string | undefine
   return typeof header === 'string' || header === undefined ? header : header.join(',')
 }
 
-async function useListing(deps: KeyDeps, authority: Authority): Promise<Refusal | undefined> {
+async function useListing(ctx: Context, authority: Authority): Promise<Refusal | undefined> {
   const { signed } = authority
   if (signed === undefined) return undefined
-  const nowUnix = unixNow(deps.clock)
-  const outcome = await writeOrRefuse(deps.engine, async (connection) => {
+  const nowUnix = unixNow(ctx.clock)
+  const outcome = await writeOrRefuse(ctx.accounts, async (connection) => {
     const used = await useMessage(connection, { signed, action: 'list', nowUnix })
     return used ?? 'unused'
   })
   return isRefusal(outcome) ? outcome : undefined
 }
 
-async function readKeys(deps: KeyDeps, { wallet }: Authority) {
-  const allowance = await deps.callers.allowanceOf(wallet)
-  return deps.engine.snapshot(async (reads) => {
+async function readKeys(ctx: Context, { wallet }: Authority) {
+  const allowance = await readAllowance(ctx, wallet)
+  return ctx.accounts.snapshot(async (reads) => {
     const keys = await listKeys(reads, wallet)
     const balances = await readBalances(
       reads,
       keys.map((key) => keyAccount(key.publicId)),
     )
     return keys.map((key) => ({
-      ...toKeyRecord(deps, key, allowance),
+      ...toKeyRecord(ctx, key, allowance),
       prepaidBalanceUsd: toUsd(balances.get(keyAccount(key.publicId)) ?? 0n),
     }))
   })

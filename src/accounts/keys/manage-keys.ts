@@ -1,16 +1,29 @@
+import assert from 'node:assert/strict'
 import { Type } from 'typebox'
+import { keyAccount } from '#accounts/ledger/account.ts'
+import { lockBalance } from '#accounts/ledger/balance.ts'
+import { post } from '#accounts/ledger/post.ts'
+import { forgetKey } from '#accounts/metering/callers.ts'
+import { readAllowance } from '#accounts/metering/tier.ts'
+import type { Context } from '#context.ts'
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
 import type { KeyLimits } from '#domain/key-limits.ts'
-import { toUsd } from '#domain/money.ts'
+import { type MicroUsd, toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Allowance } from '#domain/tier.ts'
 import { named } from '#lib/schema.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import type { KeyDeps } from './authorise.ts'
-import { AUTHORITY_REFUSALS, authorise, type OwnerProof, useAuthority } from './authorise.ts'
-import { KeyRecord, toKeyRecord } from './key-record.ts'
+import {
+  AUTHORITY_REFUSALS,
+  authorise,
+  type OwnerProof,
+  ProofBody,
+  SIGNED_FIELDS,
+  useAuthority,
+} from './authorise.ts'
+import { KeyRecord, Label, NewKey, parseLabel, toKeyRecord } from './key-record.ts'
 import {
   countRotations,
   insertKey,
@@ -21,19 +34,11 @@ import {
   recordSuccessor,
   setLabel,
 } from './key-store.ts'
-import { Label, parseLabel, refuseLabel } from './label.ts'
 import type { Action } from './message.ts'
-import { NewKey, SIGNED_FIELDS } from './mint.ts'
-import { moveWholeBalance } from './move-whole-balance.ts'
 import { publicIdInPath } from './parameters.ts'
+import { noteKeyChange } from './revoked-keys.ts'
 import { readSpent } from './spending-caps.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
-
-export const ProofBody = Type.Object({
-  ownerAddress: Type.Optional(SIGNED_FIELDS.ownerAddress),
-  signature: Type.Optional(SIGNED_FIELDS.signature),
-  message: Type.Optional(SIGNED_FIELDS.message),
-})
 
 export const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
 
@@ -45,7 +50,7 @@ const OWNER = {
   parameters: { publicId: publicIdInPath },
 } as const
 
-export function revokeRoute(deps: KeyDeps): Route {
+export function revokeRoute(ctx: Context): Route {
   return defineRoute({
     ...OWNER,
     path: '/api/keys/{publicId}/revoke',
@@ -63,21 +68,22 @@ export function revokeRoute(deps: KeyDeps): Route {
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
     async handle({ parameters: { publicId }, caller, body }) {
       const input = { action: 'revoke', publicId, caller, proof: body } as const
-      const outcome = await actOnKey(deps, input, async (connection, key, nowUnix) => {
+      const outcome = await actOnKey(ctx, input, async (connection, key, nowUnix) => {
         const digest = await markRevoked(connection, { publicId, nowUnix })
         return { key: { ...key, revokedUnix: key.revokedUnix ?? nowUnix }, digest }
       })
       if (isRefusal(outcome)) return outcome
       if (outcome.digest !== undefined) {
-        deps.callers.forget(outcome.digest)
-        deps.onKeyChange?.({ kind: 'revoked', publicId, owner: outcome.key.wallet })
+        forgetKey(ctx, outcome.digest)
+        noteKeyChange(ctx, { kind: 'revoked', publicId, owner: outcome.key.wallet })
       }
-      return answer(200, { key: toKeyRecord(deps, outcome.key, outcome.allowance) }, NO_STORE)
+      return answer(200, { key: toKeyRecord(ctx, outcome.key, outcome.allowance) }, NO_STORE)
     },
   })
 }
 
-export function rotateRoute(deps: KeyDeps): Route {
+export function rotateRoute(ctx: Context): Route {
+  const { keyPrefix } = ctx.ecosystem.service
   return defineRoute({
     ...OWNER,
     path: '/api/keys/{publicId}/rotate',
@@ -90,12 +96,12 @@ export function rotateRoute(deps: KeyDeps): Route {
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked', 'key_limit_reached'],
     async handle({ parameters: { publicId }, caller, body }) {
       const input = { action: 'rotate', publicId, caller, proof: body } as const
-      const outcome = await actOnKey(deps, input, async (connection, old, nowUnix) => {
+      const outcome = await actOnKey(ctx, input, async (connection, old, nowUnix) => {
         const digest = await markRevoked(connection, { publicId, nowUnix })
         if (digest === undefined) return refuse('key_revoked', 'a revoked key cannot be rotated')
         if ((await countRotations(connection, publicId)) >= ROTATIONS_MAX) return refuseRotation()
         const limits = await carryLimits(connection, old, nowUnix)
-        const made = await insertKey(connection, deps, { ...old, limits, nowUnix })
+        const made = await insertKey(connection, { ...old, keyPrefix, limits, nowUnix })
         if (isRefusal(made)) return made
         const to = made.key.publicId
         await recordSuccessor(connection, { publicId, successor: to })
@@ -103,10 +109,10 @@ export function rotateRoute(deps: KeyDeps): Route {
         return { ...made, digest }
       })
       if (isRefusal(outcome)) return outcome
-      deps.callers.forget(outcome.digest)
+      forgetKey(ctx, outcome.digest)
       const { publicId: successor, wallet: owner } = outcome.key
-      deps.onKeyChange?.({ kind: 'rotated', publicId, owner, successor })
-      const key = toKeyRecord(deps, outcome.key, outcome.allowance)
+      noteKeyChange(ctx, { kind: 'rotated', publicId, owner, successor })
+      const key = toKeyRecord(ctx, outcome.key, outcome.allowance)
       return answer(201, { key, secret: outcome.secret }, NO_STORE)
     },
   })
@@ -123,7 +129,7 @@ async function carryLimits(
   return microUsd === 0n ? key.limits : { ...key.limits, spentBefore: { day, microUsd } }
 }
 
-export function labelRoute(deps: KeyDeps): Route {
+export function labelRoute(ctx: Context): Route {
   return defineRoute({
     ...OWNER,
     path: '/api/keys/{publicId}/label',
@@ -138,14 +144,14 @@ export function labelRoute(deps: KeyDeps): Route {
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
     async handle({ parameters: { publicId }, caller, body }) {
       const label = parseLabel(body.label)
-      if (label === undefined) return refuseLabel()
+      if (isRefusal(label)) return label
       const input = { action: 'label', publicId, caller, proof: body } as const
-      const outcome = await actOnKey(deps, input, async (connection, key) => {
+      const outcome = await actOnKey(ctx, input, async (connection, key) => {
         await setLabel(connection, { publicId, label })
         return { key: { ...key, label } }
       })
       if (isRefusal(outcome)) return outcome
-      return answer(200, { key: toKeyRecord(deps, outcome.key, outcome.allowance) }, NO_STORE)
+      return answer(200, { key: toKeyRecord(ctx, outcome.key, outcome.allowance) }, NO_STORE)
     },
   })
 }
@@ -159,7 +165,7 @@ function refuseRotation(): Refusal {
 
 /** Reads the allowance first: after the commit nothing may fail, since the answer may hold a secret. */
 async function actOnKey<T>(
-  deps: KeyDeps,
+  ctx: Context,
   input: {
     readonly action: Action
     readonly publicId: string
@@ -169,11 +175,11 @@ async function actOnKey<T>(
   act: (connection: Connection, key: Key, nowUnix: number) => Promise<T | Refusal>,
 ): Promise<(T & { readonly allowance: Allowance }) | Refusal> {
   const { action, publicId } = input
-  const authority = authorise(deps, { ...input, named: { key: publicId } })
+  const authority = authorise(ctx, { ...input, named: { key: publicId } })
   if (isRefusal(authority)) return authority
-  const allowance = await deps.callers.allowanceOf(authority.wallet)
-  const nowUnix = unixNow(deps.clock)
-  const outcome = await writeOrRefuse(deps.engine, async (connection) => {
+  const allowance = await readAllowance(ctx, authority.wallet)
+  const nowUnix = unixNow(ctx.clock)
+  const outcome = await writeOrRefuse(ctx.accounts, async (connection) => {
     const found = await useAuthority(connection, authority, { action, publicId, nowUnix })
     if (isRefusal(found)) return found
     // What a concurrent change wrote goes along with a rotation.
@@ -189,7 +195,7 @@ const Moved = named('MovedBalance', {
   movedUsd: Type.Number(),
 })
 
-export function moveBalanceRoute(deps: KeyDeps): Route {
+export function moveBalanceRoute(ctx: Context): Route {
   return defineRoute({
     ...OWNER,
     path: '/api/keys/{publicId}/move-balance',
@@ -208,11 +214,11 @@ export function moveBalanceRoute(deps: KeyDeps): Route {
       const action = 'move-balance'
       if (toPublicId === publicId) return refuse('invalid_body', 'toPublicId must be another key')
       const named = { key: publicId, to: toPublicId }
-      const authority = authorise(deps, { action, caller, proof, named })
+      const authority = authorise(ctx, { action, caller, proof, named })
       if (isRefusal(authority)) return authority
-      const nowUnix = unixNow(deps.clock)
+      const nowUnix = unixNow(ctx.clock)
       const message = authority.signed?.digest ?? ''
-      const moved = await writeOrRefuse(deps.engine, async (connection) => {
+      const moved = await writeOrRefuse(ctx.accounts, async (connection) => {
         const from = await useAuthority(connection, authority, { action, publicId, nowUnix })
         if (isRefusal(from)) return from
         // A concurrent rotation would strand the money on a revoked key.
@@ -229,4 +235,35 @@ export function moveBalanceRoute(deps: KeyDeps): Route {
       return answer(200, shown, NO_STORE)
     },
   })
+}
+
+/** Moves the balance to another key of the wallet, and returns the amount. */
+export async function moveWholeBalance(
+  connection: Connection,
+  input: {
+    readonly id: string
+    readonly from: string
+    readonly to: string
+    readonly nowUnix: number
+  },
+): Promise<MicroUsd> {
+  // Locked in name order, so that two moves cannot deadlock.
+  const [from, to] = [keyAccount(input.from), keyAccount(input.to)]
+  const locked = new Map<string, MicroUsd>()
+  for (const account of [from, to].sort())
+    locked.set(account, await lockBalance(connection, account))
+  const amount = locked.get(from) ?? 0n
+  if (amount === 0n) return 0n
+  const outcome = await post(connection, {
+    id: `move:${input.id}`,
+    kind: 'move',
+    reference: input.from,
+    createdUnix: input.nowUnix,
+    postings: [
+      { account: from, microUsd: -amount },
+      { account: to, microUsd: amount },
+    ],
+  })
+  assert(outcome === 'created', `a move of a locked balance ended ${outcome}`)
+  return amount
 }

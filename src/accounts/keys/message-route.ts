@@ -1,12 +1,11 @@
 import { Type } from 'typebox'
+import type { Context } from '#context.ts'
 import { type Hash, parseHash, showAddress } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
-import type { Clock } from '#lib/time.ts'
 import { type Parameter, parsed } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
-import { buildMessage, fieldsOf, type MessageValues } from './message.ts'
-import type { MintGate } from './mint.ts'
+import { type Action, buildMessage, fieldsOf, type MessageValues } from './message.ts'
 import { actionInQuery, publicIdInQuery, walletInQuery } from './parameters.ts'
 
 const txHashInQuery: Parameter<Hash | undefined> = {
@@ -29,14 +28,7 @@ const MessageAnswer = named('KeyMessage', {
   issuedAt: Type.String({ format: 'date-time' }),
 })
 
-export interface MessageDeps {
-  readonly clock: Clock
-  readonly serviceName: string
-  readonly gate: MintGate
-  readonly paymentChainId: number | null
-}
-
-export function messageRoute(deps: MessageDeps): Route {
+export function messageRoute(ctx: Context): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/keys/message',
@@ -57,18 +49,18 @@ export function messageRoute(deps: MessageDeps): Route {
     refusals: ['invalid_address', 'not_configured'],
     async handle({ parameters }) {
       const { action, address } = parameters
-      const missing = refuseMissing(deps, action)
+      const missing = refuseMissing(ctx, action)
       if (missing !== undefined) return missing
       // Milliseconds make texts of one second differ; each is valid once.
-      const issued = new Date(deps.clock()).toISOString()
+      const issued = new Date(ctx.clock()).toISOString()
       const known: MessageValues = {
         address: showAddress(address),
-        chain: String(deps.paymentChainId ?? ''),
+        chain: String(ctx.ecosystem.payment?.chain.id ?? ''),
         issued,
       }
       const values = complete(known, parameters, action)
       if ('kind' in values) return values
-      const message = buildMessage(deps.serviceName, action, values)
+      const message = buildMessage(ctx.ecosystem.service.name, action, values)
       return answer(200, { action, message, issuedAt: issued })
     },
   })
@@ -76,23 +68,19 @@ export function messageRoute(deps: MessageDeps): Route {
 
 /** Refuses unavailable actions before anyone signs. */
 function refuseMissing(
-  { gate, paymentChainId }: MessageDeps,
-  action: Parameters<typeof fieldsOf>[0],
+  { ecosystem: { gate, payment } }: Context,
+  action: Action,
 ): Refusal | undefined {
   if (action === 'mint' && gate === null)
     return refuse('not_configured', 'this service does not mint API keys')
-  if (action === 'link-payer' && paymentChainId === null)
+  if (action === 'link-payer' && payment === null)
     return refuse('not_configured', 'this service does not take payments')
   return undefined
 }
 
 type Asked = Readonly<Partial<Record<'publicId' | 'toPublicId' | 'txHash', string | undefined>>>
 
-function complete(
-  known: MessageValues,
-  asked: Asked,
-  action: Parameters<typeof fieldsOf>[0],
-): MessageValues | Refusal {
+function complete(known: MessageValues, asked: Asked, action: Action): MessageValues | Refusal {
   const values: Record<string, string> = { ...known }
   for (const field of fieldsOf(action)) {
     if (field !== 'key' && field !== 'to' && field !== 'transaction') continue

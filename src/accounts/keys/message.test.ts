@@ -3,9 +3,10 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { isRefusal } from '#domain/refusal.ts'
 import { parseInstant } from '#lib/instant.ts'
+import { testContext } from '#test/test-context.ts'
 import { ACTIONS, buildMessage, checkMessage, type Expected, parseMessage } from './message.ts'
 
-const NAME = 'Local Ecosystem Data'
+const NAME = 'Sexton'
 const WALLET = '0x52908400098527886E0F7030069857D2E4169EE7'
 const NOW = Date.UTC(2026, 10, 21, 12)
 const ISSUED = '2026-11-21T12:00:00Z'
@@ -25,7 +26,7 @@ const mintBy = (freshness: Expected['freshness'] = 'required'): Expected => ({
 })
 
 function verdict(text: string, expected = mintBy()): string {
-  const outcome = checkMessage({ serviceName: NAME, clock: () => NOW }, text, expected)
+  const outcome = checkMessage(testContext({ clock: () => NOW }), text, expected)
   return isRefusal(outcome) ? outcome.code : 'good'
 }
 

@@ -1,9 +1,13 @@
+import { hash } from 'node:crypto'
+import type { Context } from '#context.ts'
 import { type Address, parseAddress, parseHash } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
-import type { Freshness } from '#domain/payer-proof.ts'
-import { type Refusal, refuse } from '#domain/refusal.ts'
+import type { Freshness, PayerProof } from '#domain/payer-proof.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { parseSignature, recoverSigner } from '#domain/signature.ts'
 import { parseInstant } from '#lib/instant.ts'
-import type { Clock } from '#lib/time.ts'
+
+type Checking = Pick<Context, 'ecosystem' | 'clock'>
 
 /** One title each, so that no signature serves another action. */
 export const ACTIONS = [
@@ -105,11 +109,11 @@ export interface Expected {
 }
 
 export function checkMessage(
-  deps: { readonly serviceName: string; readonly clock: Clock },
+  { ecosystem, clock }: Checking,
   text: string,
   expected: Expected,
 ): MessageValues | Refusal {
-  const message = parseMessage(deps.serviceName, text)
+  const message = parseMessage(ecosystem.service.name, text)
   if (message === undefined)
     return refuse(
       'message_malformed',
@@ -119,7 +123,7 @@ export function checkMessage(
     return refuse('message_wrong_action', `the message is for the action "${message.action}"`)
   const { freshness } = expected
   const ageMaxMs = freshness === 'day' ? DAY_MS : AGE_MAX_MS
-  const isOld = !isFresh(issuedMs(message.values), { nowMs: deps.clock(), ageMaxMs })
+  const isOld = !isFresh(issuedMs(message.values), { nowMs: clock(), ageMaxMs })
   if (isOld && freshness !== 'ignored')
     return refuse(
       'message_expired',
@@ -144,4 +148,63 @@ export function usableFromMs(values: MessageValues): number {
 
 function issuedMs(values: MessageValues): number {
   return parseInstant(values.issued ?? '') ?? 0
+}
+
+export interface SignedInput {
+  readonly ownerAddress: string
+  readonly signature: string
+  readonly message: string
+}
+
+export interface SignedMessage {
+  readonly wallet: Address
+  readonly values: MessageValues
+  /** Digest of message and address, since signatures can be re-encoded. */
+  readonly digest: string
+}
+
+/** Recovery takes milliseconds, so it comes last. */
+export function checkSigned(
+  ctx: Checking,
+  input: SignedInput,
+  expected: { readonly action: Action; readonly freshness: Freshness },
+): SignedMessage | Refusal {
+  const wallet = parseAddress(input.ownerAddress)
+  if (wallet === undefined) return refuse('invalid_address', 'the wallet address is not valid')
+  const signature = parseSignature(input.signature)
+  if (signature === undefined)
+    return refuse(
+      'invalid_signature_format',
+      'signature must be 130 hex digits, with or without 0x, with low s and v of 27 or 28',
+    )
+  const values = checkMessage(ctx, input.message, { ...expected, address: wallet })
+  if (isRefusal(values)) return values
+  if (recoverSigner(input.message, signature) !== wallet)
+    return refuse('invalid_signature', 'the message was not signed by this wallet')
+  return { wallet, values, digest: digestOf(input.message, wallet) }
+}
+
+function digestOf(message: string, wallet: Address): string {
+  return hash('sha256', `${wallet}\n${message}`, 'hex')
+}
+
+/** Undefined when valid. It binds payer, chain, transaction and key, so replays are harmless. */
+export async function verifyPayerProof(
+  ctx: Checking,
+  input: PayerProof,
+): Promise<Refusal | undefined> {
+  const { payerAddress: address, message, signature } = input
+  const expected = { action: 'link-payer', freshness: input.freshness } as const
+  const read = input.byContract
+    ? checkMessage(ctx, message, { ...expected, address })
+    : checkSigned(ctx, { ownerAddress: address, message, signature }, expected)
+  if (isRefusal(read)) return read
+  const { chain, transaction, key } = 'values' in read ? read.values : read
+  if (
+    chain === String(input.chainId) &&
+    transaction?.toLowerCase() === input.txHash &&
+    key === input.publicId
+  )
+    return undefined
+  return refuse('message_wrong_action', 'the proof names another chain, transaction or key')
 }

@@ -1,55 +1,21 @@
 import { Type } from 'typebox'
+import { readAllowance } from '#accounts/metering/tier.ts'
+import { readHoldings } from '#chains/statistics/holdings.ts'
+import type { Context } from '#context.ts'
 import type { Address } from '#domain/address.ts'
-import { type MicroUsd, toUsd } from '#domain/money.ts'
+import { toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { formatDecimal } from '#lib/decimal.ts'
-import { named } from '#lib/schema.ts'
 import { unixNow } from '#lib/time.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
-import type { KeyDeps } from './authorise.ts'
-import { KeyRecord, toKeyRecord } from './key-record.ts'
+import { SIGNED_FIELDS } from './authorise.ts'
+import { Label, NewKey, parseLabel, toKeyRecord } from './key-record.ts'
 import { insertKey, useMessage } from './key-store.ts'
-import { Label, parseLabel, refuseLabel } from './label.ts'
-import { checkSigned, type SignedMessage } from './signed-message.ts'
+import { checkSigned, type SignedMessage } from './message.ts'
+import { noteKeyChange } from './revoked-keys.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
 
-/** The only answers with a secret. */
-export const NewKey = named('NewApiKey', {
-  key: KeyRecord,
-  secret: Type.String({ description: 'Shown once; only its hash is kept.' }),
-})
-
-export const SIGNED_FIELDS = {
-  ownerAddress: Type.String({ maxLength: 64, description: 'The wallet that signs.' }),
-  signature: Type.String({
-    description: 'EIP-191 signature: 130 hex digits, with or without 0x.',
-  }),
-  message: Type.String({ maxLength: 1_024, description: 'The exact text that was signed.' }),
-}
-
 const MintBody = Type.Object({ ...SIGNED_FIELDS, label: Type.Optional(Label) })
-
-export type GateHoldings =
-  | {
-      readonly kind: 'ready'
-      readonly heldUsd: MicroUsd
-      readonly tokens: readonly Readonly<Record<string, unknown>>[]
-    }
-  | { readonly kind: 'unavailable'; readonly message: string }
-
-/** Holders of a minimum, any wallet (`open`), or no one (null). */
-export type MintGate =
-  | {
-      /** Inclusive. */
-      readonly minimum: MicroUsd
-      readonly holdings: (wallet: Address) => Promise<GateHoldings>
-    }
-  | 'open'
-  | null
-
-interface MintDeps extends KeyDeps {
-  readonly gate: NonNullable<MintGate>
-}
 
 const GATED = {
   description:
@@ -58,8 +24,8 @@ const GATED = {
 } as const
 const OPEN = { description: '', refusals: [] } as const
 
-export function mintRoute(deps: MintDeps): Route {
-  const { description, refusals } = deps.gate === 'open' ? OPEN : GATED
+export function mintRoute(ctx: Context): Route {
+  const { description, refusals } = ctx.ecosystem.gate === 'open' ? OPEN : GATED
   return defineRoute({
     method: 'POST',
     path: '/api/keys',
@@ -86,30 +52,28 @@ export function mintRoute(deps: MintDeps): Route {
     ],
     async handle({ body }) {
       const label = parseLabel(body.label)
-      if (label === undefined) return refuseLabel()
-      const signed = checkSigned(deps, body, { action: 'mint', freshness: 'required' })
+      if (isRefusal(label)) return label
+      const signed = checkSigned(ctx, body, { action: 'mint', freshness: 'required' })
       if (isRefusal(signed)) return signed
-      const closed = await checkGate(deps.gate, signed.wallet)
+      const closed = await checkGate(ctx, signed.wallet)
       if (closed !== undefined) return closed
       // Nothing may fail between the commit and the only answer with the secret.
-      const allowance = await deps.callers.allowanceOf(signed.wallet)
-      const made = await mintKey(deps, signed, label)
+      const allowance = await readAllowance(ctx, signed.wallet)
+      const made = await mintKey(ctx, signed, label)
       if (isRefusal(made)) return made
       const { publicId, wallet: owner } = made.key
-      deps.onKeyChange?.({ kind: 'minted', publicId, owner })
-      const body201 = { key: toKeyRecord(deps, made.key, allowance), secret: made.secret }
+      noteKeyChange(ctx, { kind: 'minted', publicId, owner })
+      const body201 = { key: toKeyRecord(ctx, made.key, allowance), secret: made.secret }
       return answer(201, body201, { headers: { 'Cache-Control': 'no-store' } })
     },
   })
 }
 
 /** Runs for a proven signer only, so that errors reveal nothing about other wallets. */
-async function checkGate(
-  gate: NonNullable<MintGate>,
-  wallet: Address,
-): Promise<Refusal | undefined> {
-  if (gate === 'open') return undefined
-  const holdings = await gate.holdings(wallet)
+async function checkGate(ctx: Context, wallet: Address): Promise<Refusal | undefined> {
+  const { gate } = ctx.ecosystem
+  if (gate === null || gate === 'open') return undefined
+  const holdings = await readHoldings(ctx, gate, wallet)
   if (holdings.kind === 'unavailable')
     return refuse('gate_unavailable', holdings.message, { retryAfterSeconds: 30 })
   if (holdings.heldUsd >= gate.minimum) return undefined
@@ -123,10 +87,13 @@ async function checkGate(
   })
 }
 
-function mintKey(deps: KeyDeps, signed: SignedMessage, label: string | null) {
-  const nowUnix = unixNow(deps.clock)
-  return writeOrRefuse(deps.engine, async (connection) => {
+function mintKey(ctx: Context, signed: SignedMessage, label: string | null) {
+  const { keyPrefix } = ctx.ecosystem.service
+  const nowUnix = unixNow(ctx.clock)
+  return writeOrRefuse(ctx.accounts, async (connection) => {
     const used = await useMessage(connection, { signed, action: 'mint', nowUnix })
-    return used ?? (await insertKey(connection, deps, { wallet: signed.wallet, label, nowUnix }))
+    return (
+      used ?? (await insertKey(connection, { keyPrefix, wallet: signed.wallet, label, nowUnix }))
+    )
   })
 }

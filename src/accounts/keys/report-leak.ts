@@ -1,12 +1,14 @@
 import { Type } from 'typebox'
+import { forgetKey } from '#accounts/metering/callers.ts'
+import type { Context } from '#context.ts'
 import { named } from '#lib/schema.ts'
 import { unixNow } from '#lib/time.ts'
 import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
-import type { KeyDeps } from './authorise.ts'
 import { findKeysByDigest, markRevoked } from './key-store.ts'
+import { noteKeyChange } from './revoked-keys.ts'
 import { isSecret, secretDigest } from './secret.ts'
 
-export function reportLeakRoute(deps: KeyDeps): Route {
+export function reportLeakRoute(ctx: Context): Route {
   return defineRoute({
     method: 'POST',
     path: '/api/keys/report-leak',
@@ -29,20 +31,21 @@ export function reportLeakRoute(deps: KeyDeps): Route {
     },
     refusals: [],
     async handle({ body: { secret } }): Promise<Answer> {
-      if (isSecret(deps.keyPrefix, secret)) await killLeaked(deps, secretDigest(secret))
+      if (isSecret(ctx.ecosystem.service.keyPrefix, secret))
+        await killLeaked(ctx, secretDigest(secret))
       return answer(202, { received: true }, { headers: { 'Cache-Control': 'no-store' } })
     },
   })
 }
 
-async function killLeaked(deps: KeyDeps, digest: string): Promise<void> {
-  const key = (await findKeysByDigest(deps.engine, [digest])).get(digest)
+async function killLeaked(ctx: Context, digest: string): Promise<void> {
+  const key = (await findKeysByDigest(ctx.accounts, [digest])).get(digest)
   if (key === undefined) return
-  const nowUnix = unixNow(deps.clock)
-  const revoked = await deps.engine.write((connection) =>
+  const nowUnix = unixNow(ctx.clock)
+  const revoked = await ctx.accounts.write((connection) =>
     markRevoked(connection, { ...key, nowUnix }),
   )
-  deps.callers.forget(digest)
+  forgetKey(ctx, digest)
   if (revoked === undefined) return
-  deps.onKeyChange?.({ kind: 'revoked', publicId: key.publicId, owner: key.wallet })
+  noteKeyChange(ctx, { kind: 'revoked', publicId: key.publicId, owner: key.wallet })
 }

@@ -1,14 +1,8 @@
-import { hash } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 const SECRET_BYTES = 16
 
 const PUBLIC_ID_BYTES = 4
-
-export interface SecretDeps {
-  /** Cryptographically strong. */
-  readonly randomBytes: (size: number) => Buffer
-  readonly keyPrefix: string
-}
 
 /** Shown once; only the digest is stored. */
 export interface NewSecret {
@@ -17,9 +11,9 @@ export interface NewSecret {
   readonly digest: string
 }
 
-export function newSecret(deps: SecretDeps): NewSecret {
-  const publicId = deps.randomBytes(PUBLIC_ID_BYTES).toString('hex')
-  const secret = `${deps.keyPrefix}_${publicId}_${deps.randomBytes(SECRET_BYTES).toString('hex')}`
+export function newSecret(keyPrefix: string): NewSecret {
+  const publicId = randomBytes(PUBLIC_ID_BYTES).toString('hex')
+  const secret = `${keyPrefix}_${publicId}_${randomBytes(SECRET_BYTES).toString('hex')}`
   return { publicId, secret, digest: secretDigest(secret) }
 }
 

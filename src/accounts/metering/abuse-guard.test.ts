@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { gateRoute } from '#accounts/keys/gate-route.ts'
 import { readConfig } from '#config.ts'
 import type { Caller } from '#domain/caller.ts'
-import { DEFAULT_QUOTAS } from '#domain/tier.ts'
 import { anonymous, keyed } from '#test/callers/meter-harness.ts'
 import { testContext } from '#test/test-context.ts'
 import { createFailureGuard, type GuardKind, guardCall } from './abuse-guard.ts'
@@ -42,7 +41,7 @@ test('an address that runs dry is told when to come back, and then may', () => {
 
 test('reading the gate takes no token from revoking a key', () => {
   const guard = guardWith()
-  const gate = gateRoute({ gate: 'open', quotas: DEFAULT_QUOTAS, shares: async () => [] })
+  const gate = gateRoute(testContext())
   assert.equal(guard('192.0.2.1', gate.guard), undefined)
   assert.equal(guard('192.0.2.1', gate.guard)?.code, 'rate_limited')
   assert.equal(guard('192.0.2.1', 'mint'), undefined)

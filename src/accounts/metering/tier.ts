@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { padded } from '#accounts/keys/padded.ts'
+import { padded } from '#accounts/keys/key-store.ts'
 import { HOLDERS } from '#chains/datasets/dataset-names.ts'
 import { readStatus } from '#chains/datasets/file-parts.ts'
 import { readBalanceAt, readSupplyAt } from '#chains/datasets/holders/queries.ts'

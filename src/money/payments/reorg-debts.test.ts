@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { moveWholeBalance } from '#accounts/keys/move-whole-balance.ts'
+import { moveWholeBalance } from '#accounts/keys/manage-keys.ts'
 import { hash } from '#test/payments/fake-chain.ts'
 import {
   ALICE_KEY,

@@ -3,7 +3,6 @@ import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
-import { SERVICE_NAME } from '#test/callers/callers-harness.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { createMoneyWorld, type MoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -233,12 +232,10 @@ function run(engine: Engine, text: string): Promise<unknown> {
 
 /** The audit as it is run: two looks, with a pause in which the service goes on. */
 async function auditTwice(engine: Engine, pause: () => Promise<unknown>) {
-  const local = localEcosystemAt({})
-  const ecosystem = { ...local, service: { ...local.service, name: SERVICE_NAME } }
   let found: readonly string[] = []
   await onSqlite(registerMigrations, async ({ engine: register }) => {
     found = await auditAccounts({
-      ecosystem,
+      ecosystem: localEcosystemAt({}),
       stores: { accounts: engine, register },
       clock: Date.now,
       pause: async () => void (await pause()),

@@ -1,4 +1,4 @@
-import { verifyPayerProof } from '#accounts/keys/payer-proof.ts'
+import { verifyPayerProof } from '#accounts/keys/message.ts'
 import type { Check, LedgerDifference } from '#accounts/ledger/check.ts'
 import { ledgerChecks } from '#accounts/ledger/ledger-checks.ts'
 import { callerChecks } from '#accounts/metering/caller-checks.ts'
@@ -47,7 +47,7 @@ export function accountsChecks(deps: {
   readonly deposits: DepositIndex
   readonly chainId: number | null
   readonly blockHash: BlockHashAt
-  readonly serviceName: string
+  readonly ecosystem: Ecosystem
   readonly clock: Clock
   note(line: string): void
 }): readonly Check[] {
@@ -86,7 +86,7 @@ function nameOf({ check, subject }: Found): string {
 }
 
 async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
-  const { payment, service } = deps.ecosystem
+  const { payment } = deps.ecosystem
   const { accounts, register } = deps.stores
   const { dialect } = accounts
   const reads = { register, ecosystem: deps.ecosystem }
@@ -99,7 +99,6 @@ async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
     deposits,
     chainId: payment?.chain.id ?? null,
     blockHash: payment === null ? async () => undefined : blockHashes(register, payment.chain),
-    serviceName: service.name,
   })
   const differences: Found[] = []
   const run = async (check: Check, connection: Connection) => {

@@ -5,6 +5,7 @@ import type { Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, sql } from '#store/sql.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
+import { testContext } from '#test/test-context.ts'
 import { accountsChecks } from './audit-accounts.ts'
 
 const checks = accountsChecks({
@@ -13,7 +14,7 @@ const checks = accountsChecks({
   chainId: 8453,
   blockHash: async () => undefined,
   note: () => undefined,
-  serviceName: 'Sexton',
+  ecosystem: testContext().ecosystem,
   clock: Date.now,
 })
 

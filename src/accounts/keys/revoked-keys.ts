@@ -1,12 +1,11 @@
 import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Logger } from 'pino'
-import type { KeyChange } from '#accounts/keys/authorise.ts'
-import { markRevoked } from '#accounts/keys/key-store.ts'
-import type { Config } from '#config.ts'
+import type { Context } from '#context.ts'
+import type { Address } from '#domain/address.ts'
 import type { Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'
+import { markRevoked } from './key-store.ts'
 
 /** A public id per line, beside embedded accounts: older accounts put back must not revive these keys. */
 const FILE = 'revoked-keys.txt'
@@ -44,23 +43,22 @@ export async function revokeAgain(
   noteRevokedKeys(folder, [...revoked.difference(noted)])
 }
 
-/** Logs changes of keys and, for embedded accounts, notes the revoked ones. */
-export function watchKeys({
-  config,
-  logger,
-}: {
-  readonly config: Pick<Config, 'dataFolder' | 'database'>
-  readonly logger: Pick<Logger, 'info' | 'error'>
-}): (change: KeyChange) => void {
-  return (change) => {
-    const { kind, publicId } = change
-    logger.info(change, `key ${kind}`)
-    if (config.database.kind !== 'sqlite' || (kind !== 'revoked' && kind !== 'rotated')) return
-    try {
-      noteRevokedKeys(config.dataFolder, [publicId])
-    } catch (err) {
-      // The change is committed, and its answer may hold a secret.
-      logger.error({ err, publicId }, `not noted in ${FILE}: a restore would revive the key`)
-    }
+export interface KeyChange {
+  readonly kind: 'minted' | 'revoked' | 'rotated' | 'limited'
+  readonly publicId: string
+  readonly owner: Address
+  readonly successor?: string
+}
+
+/** Logs a committed change of a key and, for embedded accounts, notes a revoked one. */
+export function noteKeyChange({ config, logger }: Context, change: KeyChange): void {
+  const { kind, publicId } = change
+  logger.info(change, `key ${kind}`)
+  if (config.database.kind !== 'sqlite' || (kind !== 'revoked' && kind !== 'rotated')) return
+  try {
+    noteRevokedKeys(config.dataFolder, [publicId])
+  } catch (err) {
+    // The change is committed, and its answer may hold a secret.
+    logger.error({ err, publicId }, `not noted in ${FILE}: a restore would revive the key`)
   }
 }
