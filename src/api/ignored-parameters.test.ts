@@ -39,5 +39,6 @@ test('members of a body that are not known are ignored and named', async () => {
     body: JSON.stringify(body),
   })
   assert.equal(status, 201)
+  assert.equal(headers.get('cache-control'), 'no-store')
   assert.equal(headers.get('x-ignored-parameters'), 'page, tier, constructor, inner.b%20c')
 })

@@ -9,7 +9,7 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 4337,
+  accounts: 4311,
   api: 3565,
   chains: 23755,
   domain: 445,

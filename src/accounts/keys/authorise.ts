@@ -1,11 +1,15 @@
 import { type Static, Type } from 'typebox'
+import { readAllowance } from '#accounts/metering/tier.ts'
 import type { Context } from '#context.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
+import type { Allowance } from '#domain/tier.ts'
+import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import { findKey, type Key, useMessage } from './key-store.ts'
+import { findKey, type Key, lockKey, useMessage } from './key-store.ts'
 import { type Action, checkSigned, type SignedMessage } from './message.ts'
+import { writeOrRefuse } from './write-or-refuse.ts'
 
 export const SIGNED_FIELDS = {
   ownerAddress: Type.String({ maxLength: 64, description: 'The wallet that signs.' }),
@@ -68,6 +72,32 @@ export function authorise(
   if (signed.values.key !== input.named.key || signed.values.to !== input.named.to)
     return refuse('message_wrong_action', 'the message is for another key than the request')
   return { wallet: signed.wallet, publicId: undefined, signed }
+}
+
+/** Reads the allowance first: after the commit nothing may fail, since the answer may hold a secret. */
+export async function actOnKey<T>(
+  ctx: Context,
+  input: {
+    readonly action: Action
+    readonly publicId: string
+    readonly caller: Caller
+    readonly proof: OwnerProof
+  },
+  act: (connection: Connection, key: Key, nowUnix: number) => Promise<T | Refusal>,
+): Promise<(T & { readonly allowance: Allowance }) | Refusal> {
+  const { action, publicId } = input
+  const authority = authorise(ctx, { ...input, named: { key: publicId } })
+  if (isRefusal(authority)) return authority
+  const allowance = await readAllowance(ctx, authority.wallet)
+  const nowUnix = unixNow(ctx.clock)
+  const outcome = await writeOrRefuse(ctx.accounts, async (connection) => {
+    const found = await useAuthority(connection, authority, { action, publicId, nowUnix })
+    if (isRefusal(found)) return found
+    // What a concurrent change wrote goes along with a rotation.
+    const key = (await lockKey(connection, publicId)) ?? found
+    return act(connection, key, nowUnix)
+  })
+  return isRefusal(outcome) ? outcome : { ...outcome, allowance }
 }
 
 /** Consumes the signature within the acting transaction. */

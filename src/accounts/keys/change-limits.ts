@@ -9,13 +9,11 @@ import { named } from '#lib/schema.ts'
 import { startOfDay, toIso, unixNow } from '#lib/time.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { AUTHORITY_REFUSALS, authorise, ProofBody, useAuthority } from './authorise.ts'
-import { type Key, lockKey, setLimits } from './key-store.ts'
-import { NO_STORE } from './manage-keys.ts'
+import { AUTHORITY_REFUSALS, actOnKey, authorise, ProofBody, useAuthority } from './authorise.ts'
+import { type Key, setLimits } from './key-store.ts'
 import { publicIdInPath } from './parameters.ts'
 import { noteKeyChange } from './revoked-keys.ts'
 import { readSpent } from './spending-caps.ts'
-import { writeOrRefuse } from './write-or-refuse.ts'
 
 const KeyLimitsAnswer = named('KeyLimits', {
   dailyCapUsd: Type.Union([Type.Number(), Type.Null()]),
@@ -68,7 +66,7 @@ export function readLimitsRoute(ctx: Context): Route {
         const key = await useAuthority(connection, authority, found)
         return isRefusal(key) ? key : show(connection, key, nowUnix)
       })
-      return isRefusal(shown) ? shown : answer(200, shown, NO_STORE)
+      return isRefusal(shown) ? shown : answer(200, shown)
     },
   })
 }
@@ -85,31 +83,21 @@ export function changeLimitsRoute(ctx: Context): Route {
     answers: { 200: { description: 'The limits from now on.', schema: KeyLimitsAnswer } },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked'],
     async handle({ parameters: { publicId }, caller, body }) {
-      const input = { action: 'limits', caller, proof: body, named: { key: publicId } } as const
-      const authority = authorise(ctx, input)
-      if (isRefusal(authority)) return authority
-      const nowUnix = unixNow(ctx.clock)
-      const outcome = await writeOrRefuse(ctx.accounts, async (connection) => {
-        const used = { action: 'limits', publicId, nowUnix } as const
-        const found = await useAuthority(connection, authority, used)
-        if (isRefusal(found)) return found
-        const key = (await lockKey(connection, publicId)) ?? found
+      const input = { action: 'limits', publicId, caller, proof: body } as const
+      const outcome = await actOnKey(ctx, input, async (connection, key, nowUnix) => {
         if (key.revokedUnix !== null) return refuse('key_revoked', 'a revoked key has no limits')
         const limits = applyLimits(key.limits ?? {}, body, nowUnix)
         if (isRefusal(limits)) return limits
         const more = loosened(key.limits ?? {}, limits)
-        if (authority.signed === undefined && more.length > 0) return refuseLoosening(more)
+        if (body.signature === undefined && more.length > 0) return refuseLoosening(more)
         const digest = await setLimits(connection, { publicId, limits })
-        return {
-          digest,
-          owner: key.wallet,
-          shown: await show(connection, { ...key, limits }, nowUnix),
-        }
+        const shown = await show(connection, { ...key, limits }, nowUnix)
+        return { digest, owner: key.wallet, shown }
       })
       if (isRefusal(outcome)) return outcome
       forgetKey(ctx, outcome.digest)
       noteKeyChange(ctx, { kind: 'limited', publicId, owner: outcome.owner })
-      return answer(200, outcome.shown, NO_STORE)
+      return answer(200, outcome.shown)
     },
   })
 }

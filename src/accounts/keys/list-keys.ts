@@ -42,7 +42,7 @@ export function listRoute(ctx: Context): Route {
       const used = await useListing(ctx, authority)
       if (used !== undefined) return used
       const keys = await readKeys(ctx, authority)
-      return answer(200, { keys }, { headers: { 'Cache-Control': 'no-store' } })
+      return answer(200, { keys })
     },
   })
 }

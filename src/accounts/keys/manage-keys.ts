@@ -4,21 +4,19 @@ import { keyAccount } from '#accounts/ledger/account.ts'
 import { lockBalance } from '#accounts/ledger/balance.ts'
 import { post } from '#accounts/ledger/post.ts'
 import { forgetKey } from '#accounts/metering/callers.ts'
-import { readAllowance } from '#accounts/metering/tier.ts'
 import type { Context } from '#context.ts'
-import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
+import { PUBLIC_ID } from '#domain/caller.ts'
 import type { KeyLimits } from '#domain/key-limits.ts'
 import { type MicroUsd, toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import type { Allowance } from '#domain/tier.ts'
 import { named } from '#lib/schema.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import {
   AUTHORITY_REFUSALS,
+  actOnKey,
   authorise,
-  type OwnerProof,
   ProofBody,
   SIGNED_FIELDS,
   useAuthority,
@@ -34,13 +32,10 @@ import {
   recordSuccessor,
   setLabel,
 } from './key-store.ts'
-import type { Action } from './message.ts'
 import { publicIdInPath } from './parameters.ts'
 import { noteKeyChange } from './revoked-keys.ts'
 import { readSpent } from './spending-caps.ts'
 import { writeOrRefuse } from './write-or-refuse.ts'
-
-export const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
 
 const OWNER = {
   method: 'POST',
@@ -77,7 +72,7 @@ export function revokeRoute(ctx: Context): Route {
         forgetKey(ctx, outcome.digest)
         noteKeyChange(ctx, { kind: 'revoked', publicId, owner: outcome.key.wallet })
       }
-      return answer(200, { key: toKeyRecord(ctx, outcome.key, outcome.allowance) }, NO_STORE)
+      return answer(200, { key: toKeyRecord(ctx, outcome.key, outcome.allowance) })
     },
   })
 }
@@ -113,7 +108,7 @@ export function rotateRoute(ctx: Context): Route {
       const { publicId: successor, wallet: owner } = outcome.key
       noteKeyChange(ctx, { kind: 'rotated', publicId, owner, successor })
       const key = toKeyRecord(ctx, outcome.key, outcome.allowance)
-      return answer(201, { key, secret: outcome.secret }, NO_STORE)
+      return answer(201, { key, secret: outcome.secret })
     },
   })
 }
@@ -151,7 +146,7 @@ export function labelRoute(ctx: Context): Route {
         return { key: { ...key, label } }
       })
       if (isRefusal(outcome)) return outcome
-      return answer(200, { key: toKeyRecord(ctx, outcome.key, outcome.allowance) }, NO_STORE)
+      return answer(200, { key: toKeyRecord(ctx, outcome.key, outcome.allowance) })
     },
   })
 }
@@ -161,32 +156,6 @@ function refuseRotation(): Refusal {
     'key_limit_reached',
     `this key was rotated ${ROTATIONS_MAX} times, the maximum; mint a new key`,
   )
-}
-
-/** Reads the allowance first: after the commit nothing may fail, since the answer may hold a secret. */
-async function actOnKey<T>(
-  ctx: Context,
-  input: {
-    readonly action: Action
-    readonly publicId: string
-    readonly caller: Caller
-    readonly proof: OwnerProof
-  },
-  act: (connection: Connection, key: Key, nowUnix: number) => Promise<T | Refusal>,
-): Promise<(T & { readonly allowance: Allowance }) | Refusal> {
-  const { action, publicId } = input
-  const authority = authorise(ctx, { ...input, named: { key: publicId } })
-  if (isRefusal(authority)) return authority
-  const allowance = await readAllowance(ctx, authority.wallet)
-  const nowUnix = unixNow(ctx.clock)
-  const outcome = await writeOrRefuse(ctx.accounts, async (connection) => {
-    const found = await useAuthority(connection, authority, { action, publicId, nowUnix })
-    if (isRefusal(found)) return found
-    // What a concurrent change wrote goes along with a rotation.
-    const key = (await lockKey(connection, publicId)) ?? found
-    return act(connection, key, nowUnix)
-  })
-  return isRefusal(outcome) ? outcome : { ...outcome, allowance }
 }
 
 const Moved = named('MovedBalance', {
@@ -232,7 +201,7 @@ export function moveBalanceRoute(ctx: Context): Route {
       })
       if (isRefusal(moved)) return moved
       const shown = { fromPublicId: publicId, toPublicId, movedUsd: toUsd(moved) }
-      return answer(200, shown, NO_STORE)
+      return answer(200, shown)
     },
   })
 }

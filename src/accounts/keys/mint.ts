@@ -1,14 +1,11 @@
 import { Type } from 'typebox'
 import { readAllowance } from '#accounts/metering/tier.ts'
-import { readHoldings } from '#chains/statistics/holdings.ts'
 import type { Context } from '#context.ts'
-import type { Address } from '#domain/address.ts'
-import { toUsd } from '#domain/money.ts'
-import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import { formatDecimal } from '#lib/decimal.ts'
+import { isRefusal } from '#domain/refusal.ts'
 import { unixNow } from '#lib/time.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import { SIGNED_FIELDS } from './authorise.ts'
+import { checkGate } from './gate.ts'
 import { Label, NewKey, parseLabel, toKeyRecord } from './key-record.ts'
 import { insertKey, useMessage } from './key-store.ts'
 import { checkSigned, type SignedMessage } from './message.ts'
@@ -64,25 +61,7 @@ export function mintRoute(ctx: Context): Route {
       const { publicId, wallet: owner } = made.key
       noteKeyChange(ctx, { kind: 'minted', publicId, owner })
       const body201 = { key: toKeyRecord(ctx, made.key, allowance), secret: made.secret }
-      return answer(201, body201, { headers: { 'Cache-Control': 'no-store' } })
-    },
-  })
-}
-
-/** Runs for a proven signer only, so that errors reveal nothing about other wallets. */
-async function checkGate(ctx: Context, wallet: Address): Promise<Refusal | undefined> {
-  const { gate } = ctx.ecosystem
-  if (gate === null || gate === 'open') return undefined
-  const holdings = await readHoldings(ctx, gate, wallet)
-  if (holdings.kind === 'unavailable')
-    return refuse('gate_unavailable', holdings.message, { retryAfterSeconds: 30 })
-  if (holdings.heldUsd >= gate.minimum) return undefined
-  const required = formatDecimal(gate.minimum, 6)
-  return refuse('holding_gate_not_met', `this wallet must hold tokens worth ${required} USD`, {
-    members: {
-      requiredUsd: toUsd(gate.minimum),
-      heldUsd: toUsd(holdings.heldUsd),
-      tokens: holdings.tokens,
+      return answer(201, body201)
     },
   })
 }

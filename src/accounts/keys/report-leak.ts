@@ -33,7 +33,7 @@ export function reportLeakRoute(ctx: Context): Route {
     async handle({ body: { secret } }): Promise<Answer> {
       if (isSecret(ctx.ecosystem.service.keyPrefix, secret))
         await killLeaked(ctx, secretDigest(secret))
-      return answer(202, { received: true }, { headers: { 'Cache-Control': 'no-store' } })
+      return answer(202, { received: true })
     },
   })
 }

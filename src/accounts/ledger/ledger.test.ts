@@ -9,8 +9,7 @@ import { bucketAccount, chainInAccount, keyAccount, receivableAccount } from './
 import { lockBalance, readBalances } from './balance.ts'
 import type { LedgerDifference } from './check.ts'
 import { ledgerChecks } from './ledger-checks.ts'
-import { ledgerGuards } from './ledger-guards.ts'
-import { ledgerTables } from './ledger-tables.ts'
+import { ledgerGuards, ledgerTables } from './ledger-tables.ts'
 import { type Entry, post } from './post.ts'
 import { spendCalls } from './spend.ts'
 

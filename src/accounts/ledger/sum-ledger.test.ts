@@ -4,8 +4,7 @@ import { rows, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
 import { chainInAccount, keyAccount } from './account.ts'
-import { ledgerGuards } from './ledger-guards.ts'
-import { ledgerTables } from './ledger-tables.ts'
+import { ledgerGuards, ledgerTables } from './ledger-tables.ts'
 import { sumLedger } from './sum-ledger.ts'
 
 const onEachEngine = eachEngine(startPostgres, firstSchema('accounts', ledgerTables))

@@ -1,5 +1,5 @@
 import { changeLimitsRoute, readLimitsRoute } from '#accounts/keys/change-limits.ts'
-import { gateRoute } from '#accounts/keys/gate-route.ts'
+import { gateRoute } from '#accounts/keys/gate.ts'
 import { listRoute } from '#accounts/keys/list-keys.ts'
 import {
   labelRoute,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { ledgerGuards } from '#accounts/ledger/ledger-guards.ts'
+import { ledgerGuards } from '#accounts/ledger/ledger-tables.ts'
 import { ConstraintError } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import {

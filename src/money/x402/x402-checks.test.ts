@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { ledgerChecks } from '#accounts/ledger/ledger-checks.ts'
-import { ledgerGuards } from '#accounts/ledger/ledger-guards.ts'
+import { ledgerGuards } from '#accounts/ledger/ledger-tables.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { paymentsGuards } from '#money/payments/payments-guards.ts'
 import type { Engine } from '#store/engine.ts'

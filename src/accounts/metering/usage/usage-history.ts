@@ -78,11 +78,9 @@ export function usageHistoryRoute(ctx: Context): Route {
       const { days, format } = input.parameters
       if (caller.kind === 'anonymous' && days > ANONYMOUS_DAYS_MAX) return refuseDays()
       const history = await readUsage(ctx, { caller, days, nowUnix: unixNow(ctx.clock) })
-      const headers = { 'Cache-Control': 'no-store' }
-      if (!wantsCsv(input, format))
-        return answer(200, showHistory(caller.identity, history), { headers })
+      if (!wantsCsv(input, format)) return answer(200, showHistory(caller.identity, history))
       const csv = toCsv(CsvRow, toCsvRows(history))
-      return answer(200, csv, { contentType: CSV_TYPE, headers })
+      return answer(200, csv, { contentType: CSV_TYPE })
     },
   })
 }

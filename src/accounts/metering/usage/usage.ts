@@ -45,7 +45,7 @@ export function usageRoute(ctx: Context): Route {
         prepaidBalanceUsd: toUsd(rateLimit.prepaidBalance),
         resetUnix,
       }
-      return answer(200, body, { rateLimit, headers: { 'Cache-Control': 'no-store' } })
+      return answer(200, body, { rateLimit })
     },
   })
 }

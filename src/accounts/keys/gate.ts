@@ -4,7 +4,7 @@ import { readHoldings } from '#chains/statistics/holdings.ts'
 import type { Context } from '#context.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import { toUsd } from '#domain/money.ts'
-import { refuse } from '#domain/refusal.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
 import { walletTiers } from '#domain/tier.ts'
 import { named } from '#lib/schema.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
@@ -68,7 +68,7 @@ export function gateRoute(ctx: Context): Route {
         dailyQuota: quotas[tier],
         tiers: shares.map((share) => ({ ...share, dailyQuota: quotas[share.tier] })),
       }
-      return answer(200, body, { headers: { 'Cache-Control': 'no-store' } })
+      return answer(200, body)
     },
   })
 }
@@ -79,15 +79,27 @@ async function holdingsOf(ctx: Context, wallet: Address) {
     return { kind: 'ready', canMint: true, requiredUsd: null, heldUsd: null, tokens: [] } as const
   const holdings = await readHoldings(ctx, gate, wallet)
   if (holdings.kind === 'unavailable') return holdings
+  const { heldUsd, tokens } = holdings
   return {
     kind: 'ready',
-    canMint: holdings.heldUsd >= gate.minimum,
+    canMint: heldUsd >= gate.minimum,
     requiredUsd: toUsd(gate.minimum),
-    heldUsd: toUsd(holdings.heldUsd),
-    tokens: holdings.tokens,
+    heldUsd: toUsd(heldUsd),
+    tokens,
   } as const
 }
 
-function unavailable(message: string) {
+/** For a proven signer only: the refusal says what the wallet holds. */
+export async function checkGate(ctx: Context, wallet: Address): Promise<Refusal | undefined> {
+  const holdings = await holdingsOf(ctx, wallet)
+  if (holdings.kind === 'unavailable') return unavailable(holdings.message)
+  const { canMint, requiredUsd, heldUsd, tokens } = holdings
+  if (canMint) return undefined
+  return refuse('holding_gate_not_met', `this wallet must hold tokens worth ${requiredUsd} USD`, {
+    members: { requiredUsd, heldUsd, tokens },
+  })
+}
+
+function unavailable(message: string): Refusal {
   return refuse('gate_unavailable', message, { retryAfterSeconds: 30 })
 }
