@@ -10,6 +10,7 @@ import { tiers } from '#domain/tier.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { toDate, unixNow } from '#lib/time.ts'
 import { VERSION } from '#lib/version.ts'
+import { describeMinter } from '#money/payments/offers.ts'
 
 export interface ServiceFacts {
   readonly name: string
@@ -111,7 +112,7 @@ function tiersOf(ecosystem: Ecosystem, gate: ServiceFacts['gate']): ServiceFacts
     if (needs === 'nothing') return [{ ...tier, requires: 'nothing; counted per address' }]
     if (gate === null) return []
     if (needs === 'key') {
-      const requires = `an API key, minted by ${describeGate(gate)}`
+      const requires = `an API key, minted by ${describeMinter(ecosystem)}`
       return [{ ...tier, requires }]
     }
     const share = ecosystem[name]
@@ -137,9 +138,4 @@ function payToOn({ payTo }: Payment, date: string): string {
   const current = payTo.findLast(({ since }) => since <= date) ?? payTo[0]
   assert(current !== undefined, 'the ecosystem file names an address to pay to')
   return showAddress(current.address)
-}
-
-export function describeGate(gate: NonNullable<ServiceFacts['gate']>): string {
-  if (gate === 'open') return 'any wallet'
-  return `a wallet that holds ${gate.minimumUsd} USD of ${gate.symbols.join(' and ')} on ${gate.chain}`
 }

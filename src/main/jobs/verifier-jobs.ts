@@ -1,17 +1,12 @@
 import { readIndexStatus } from '#chains/indexer/status.ts'
-import type { Config } from '#config.ts'
+import type { Context } from '#context.ts'
+import { settlingOf } from '#money/x402/facilitators/open-facilitator.ts'
 import type { Job, OpenJob } from '#operations/jobs/run-jobs.ts'
-import { type SettlingFacts, settlingOf } from '../settling.ts'
 import { createAnomalyReport } from '../start/report-mappings.ts'
 import type { JobDeps } from './job-deps.ts'
 import { createRetention } from './retention.ts'
 import { openSending } from './send-webhooks.ts'
 import { openSettling, openVerifying, type SettlingJobs } from './settle-payments.ts'
-
-/** What decides which jobs an installation has. */
-interface JobFacts extends SettlingFacts {
-  readonly config: Pick<Config, 'settling'>
-}
 
 interface VerifierDeps extends JobDeps {
   /** The jobs of payments that share a facilitator. */
@@ -19,13 +14,13 @@ interface VerifierDeps extends JobDeps {
 }
 
 interface VerifierJob extends Job {
-  readonly isWanted?: (facts: JobFacts) => boolean
+  readonly isWanted?: (ctx: Context) => boolean
   open(deps: VerifierDeps): OpenJob['run'] | Promise<OpenJob['run']>
 }
 
-const isPaid = ({ ecosystem }: JobFacts) => ecosystem.payment !== null
+const isPaid = ({ ecosystem }: Context) => ecosystem.payment !== null
 
-const isSettled = (facts: JobFacts) => settlingOf(facts) !== undefined
+const isSettled = (ctx: Context) => settlingOf(ctx) !== undefined
 
 /** All that the leader of the jobs does again and again. */
 const VERIFIER_JOBS: readonly VerifierJob[] = [
@@ -77,7 +72,7 @@ const VERIFIER_JOBS: readonly VerifierJob[] = [
     everySeconds: 60,
     budgetSeconds: 30,
     whileFailing: 'unreadable logs are not told in the log',
-    open: ({ register, ecosystem, logger }) => createAnomalyReport({ register, ecosystem, logger }),
+    open: createAnomalyReport,
   },
   {
     name: 'retention',
@@ -95,8 +90,8 @@ const VERIFIER_JOBS: readonly VerifierJob[] = [
 ]
 
 /** Those that this installation has. */
-export function wantedJobs(facts: JobFacts): readonly VerifierJob[] {
-  return VERIFIER_JOBS.filter(({ isWanted }) => isWanted?.(facts) ?? true)
+export function wantedJobs(ctx: Context): readonly VerifierJob[] {
+  return VERIFIER_JOBS.filter(({ isWanted }) => isWanted?.(ctx) ?? true)
 }
 
 export function openVerifierJobs(deps: JobDeps): Promise<readonly OpenJob[]> {

@@ -5,6 +5,7 @@ import { isUnusable, readStalls } from '#chains/indexer/stalled-chains.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import type { Config } from '#config.ts'
 import type { Clock } from '#lib/time.ts'
+import { moneyOf } from '#money/x402/money.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
 import type { Leading } from '#operations/health/job-gauges.ts'
 import type { Connection } from '#store/engine.ts'
@@ -42,11 +43,8 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
   const ctx = await openContext(input, ecosystem)
   const progress = new Map<string, IndexProgress>()
   const leading: Leading = { index: false, jobs: new Map() }
-  const opening = async () => {
-    const composed = await compose(ctx, () => [...progress.values()], leading)
-    return { composed, served: await serve(ctx, composed) }
-  }
-  const { composed, served } = await opening().catch(async (error: unknown) => {
+  const opening = async () => serve(ctx, await compose(ctx, () => [...progress.values()], leading))
+  const served = await opening().catch(async (error: unknown) => {
     await ctx.close()
     throw error
   })
@@ -63,7 +61,7 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
   const index = startIndexThread(work, onNews, input.beforeIndex?.())
   const ending = new AbortController()
   const verifying = leadJobs(
-    { ...ctx, runs: leading.jobs, onChange: composed.onPaymentsSettled },
+    { ...ctx, runs: leading.jobs, onChange: () => moneyOf(ctx)?.notifier.notify() },
     ending.signal,
   )
   return {

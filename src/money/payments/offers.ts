@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { Type } from 'typebox'
-import type { Payment } from '#chains/ecosystem/ecosystem.ts'
+import type { Ecosystem, Payment } from '#chains/ecosystem/ecosystem.ts'
 import { showAddress } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
-import type { MicroUsd } from '#domain/money.ts'
+import { type MicroUsd, toUsd } from '#domain/money.ts'
 import { formatDecimal } from '#lib/decimal.ts'
 import { type Clock, nextMidnight, toDate, toIso, unixNow } from '#lib/time.ts'
 
@@ -86,6 +86,14 @@ function describe(
   const atOnce = 'x402 clients can pay immediately, even without a key, at /api/sessions/topup.'
   const ways = kind === 'keyed' ? [toOwnKey] : minter === null ? [key] : [key, pay]
   return [used, ...ways, ...(settles ? [atOnce] : [])].join(' ')
+}
+
+/** Which wallets can mint a key; null where none can. */
+export function describeMinter({ gate, primary, secondary }: Ecosystem): string | null {
+  if (gate === null) return null
+  if (gate === 'open') return 'any wallet'
+  const symbols = [primary, secondary].flatMap((token) => token?.symbol ?? [])
+  return `a wallet that holds ${toUsd(gate.minimum)} USD of ${symbols.join(' and ')} on ${gate.chain.name}`
 }
 
 /** The wallet to pay today; payments to older ones still count. */

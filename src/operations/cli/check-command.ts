@@ -41,9 +41,8 @@ export function checkCommand(process: NodeJS.Process): Command {
 }
 
 async function showListing(context: CommandContext): Promise<ExitCode> {
-  const [{ listingOf }, { settlingOf }, ecosystem] = await Promise.all([
-    import('#main/listing.ts'),
-    import('#main/settling.ts'),
+  const [{ listingOf, settlingOf }, ecosystem] = await Promise.all([
+    import('#money/x402/facilitators/open-facilitator.ts'),
     chosenEcosystem(context.config),
   ])
   const { payment } = ecosystem

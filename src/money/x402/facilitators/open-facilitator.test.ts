@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '#config.ts'
 import { PAYMENT } from '#test/x402/settling-harness.ts'
-import { settlingOf } from './settling.ts'
+import { settlingOf } from './open-facilitator.ts'
 
 const URL = 'https://facilitator.example'
 const KEY = { SEXTON_SETTLING_KEY_FILE: '/run/key' }
