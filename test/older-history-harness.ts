@@ -190,9 +190,6 @@ export async function begin(
             await around.statement?.()
             return connection.insert(into, rows)
           },
-          call(procedure, input) {
-            return procedure.run(this, input)
-          },
         }),
       )
       writing = written.catch(() => undefined)

@@ -13,7 +13,6 @@ const ENTRIES = [
   'chains/ecosystem/define-ecosystem.ts',
   'main/start/index-worker.ts',
   'chains/chain/endpoints/logs-worker.ts',
-  'main/writer-worker.ts',
   'serving/site/cards/png-worker.ts',
 ]
 

@@ -7,7 +7,6 @@ import { recordRestore } from '#accounts/ledger/restored-since.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import type { Config, StoreSetting } from '#config.ts'
 import { ConfigError } from '#config.ts'
-import { moduleFile } from '#lib/package-root.ts'
 import { paymentsTables } from '#money/payments/payments-tables.ts'
 import { x402Tables } from '#money/x402/x402-tables.ts'
 import { webhookTables } from '#serving/webhooks/webhook-tables.ts'
@@ -35,9 +34,6 @@ const ACCOUNTS_LOCK_TIMEOUT_MS = 2_000
 
 /** A batch of calls, and one to spare while a connection is lost. */
 const ADMISSION_CONNECTIONS = 2
-
-/** Entry file of the register's SQLite writer thread. */
-export const REGISTER_WRITER = moduleFile('main/writer-worker')
 
 export const accountsMigrations = firstSchema('accounts', [
   ...ledgerTables,
@@ -127,12 +123,10 @@ async function refuseLostAccounts(
     )
 }
 
-/** `ownThread` moves the index's constant writing off this thread. */
 export async function openStore(
   dataFolder: string,
   name: 'register' | 'accounts',
   store: StoreSetting,
-  { ownThread = false }: { readonly ownThread?: boolean } = {},
 ): Promise<Engine> {
   if (store.kind === 'postgres') {
     const lockTimeoutMs = name === 'accounts' ? ACCOUNTS_LOCK_TIMEOUT_MS : 0
@@ -141,7 +135,7 @@ export async function openStore(
   }
   const file = storeFile(dataFolder, name)
   try {
-    return openFile(file, name, ownThread)
+    return openFile(file, name)
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
     throw new StoreError(`${file}: ${cause.message}`, { cause })
@@ -149,11 +143,10 @@ export async function openStore(
 }
 
 /** Accounts survive power loss; the register can be rebuilt. */
-function openFile(file: string, name: 'register' | 'accounts', ownThread: boolean): Engine {
+function openFile(file: string, name: 'register' | 'accounts'): Engine {
   return openSqlite({
     file,
     durability: name === 'accounts' ? 'full' : 'normal',
     bulk: name === 'register',
-    ...(ownThread && { ownThread: REGISTER_WRITER }),
   })
 }

@@ -9,15 +9,6 @@ export interface Connection {
   run(statement: Sql): Promise<readonly Row[]>
   /** Inserts in order; returns what `conflict` returns. */
   insert(into: BulkInsert, rows: Rows): Promise<readonly Row[]>
-  /** May run on another thread. */
-  call<Input>(procedure: Procedure<Input>, input: Input): Promise<void>
-}
-
-/** Closes over nothing and takes plain data (`structuredClone`): it may run on another thread. */
-export interface Procedure<Input> {
-  /** Unique in a store. */
-  readonly name: string
-  run(connection: Connection, input: Input): Promise<void>
 }
 
 /** No two rows share a key. */

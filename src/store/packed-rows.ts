@@ -42,13 +42,6 @@ export function slicePacked(rows: PackedRows, from: number, to: number): PackedR
   }
 }
 
-export function memoryOf({ columns }: PackedRows): readonly ArrayBufferView<ArrayBuffer>[] {
-  return columns.flatMap((column) => {
-    if (column.kind === 'same') return []
-    return [column.kind === 'numbers' ? column.values : column.words]
-  })
-}
-
 function* unpack(rows: PackedRows): Iterable<readonly SqlValue[]> {
   for (let from = 0; from < rows.count; from += UNPACKED_AT_ONCE) {
     const isWhole = rows.count <= UNPACKED_AT_ONCE

@@ -121,10 +121,6 @@ function counted(connection: Connection, step: () => void): Connection {
       await setImmediate()
       return connection.insert(into, rows)
     },
-    // The statements of a procedure are steps, too.
-    call(procedure, input) {
-      return procedure.run(this, input)
-    },
   }
 }
 

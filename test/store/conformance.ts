@@ -5,7 +5,6 @@ import { ConstraintError, type Engine, type Migration } from '#store/engine.ts'
 import { eachRow, type PackedRows } from '#store/packed-rows.ts'
 import { column } from '#store/row.ts'
 import { join, rows, sql } from '#store/sql.ts'
-import { RAISE } from '#test/store/conformance-procedure.ts'
 
 const MIGRATIONS: readonly Migration[] = [
   {
@@ -186,40 +185,7 @@ function describeIntegers(opened: Opened): void {
   })
 }
 
-function describeCalls(opened: Opened): void {
-  opened('a procedure is part of the transaction that calls it', async (engine) => {
-    const used = async () =>
-      (await engine.read(sql`select id, used from counters order by id`)).map((row) => row.used)
-    await engine.write((tx) =>
-      tx.run(sql`insert into counters (id, used) values ('a', 1), ('b', 2)`),
-    )
-    await engine.write(async (tx) => {
-      await tx.call(
-        RAISE,
-        new Map([
-          ['a', 10n],
-          ['b', 20n],
-        ]),
-      )
-      const [row] = await tx.run(sql`select used from counters where id = 'b'`)
-      assert.equal(row?.used, 22)
-    })
-    assert.deepEqual(await used(), [11, 22])
-    const broken = engine.write((tx) =>
-      tx.call(
-        RAISE,
-        new Map([
-          ['a', 1n],
-          ['none', 1n],
-        ]),
-      ),
-    )
-    await assert.rejects(broken, /there is no counter "none"/)
-    const refused = engine.write((tx) => tx.call(RAISE, new Map([['a', -100n]])))
-    await assert.rejects(refused, ConstraintError)
-    assert.deepEqual(await used(), [11, 22])
-  })
-}
+function describeCalls(_opened: Opened): void {}
 
 function describeWrites(opened: Opened): void {
   opened('a write that throws leaves nothing behind', async (engine) => {

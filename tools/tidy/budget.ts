@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4311,
   api: 3561,
-  chains: 23755,
+  chains: 23754,
   domain: 445,
   entry: 303,
   lib: 352,
-  main: 1708,
+  main: 1695,
   money: 6440,
-  operations: 5091,
+  operations: 5089,
   route: 418,
   serving: 4293,
-  store: 2498,
-  tests: 52581,
+  store: 2130,
+  tests: 52418,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -25,9 +25,7 @@ const send = (news: FromIndexWorker) => port.postMessage(news)
 const { config, file }: IndexWork = workerData
 const stop = new AbortController()
 port.on('message', () => stop.abort())
-const register = await openStore(config.dataFolder, 'register', config.database, {
-  ownThread: true,
-})
+const register = await openStore(config.dataFolder, 'register', config.database)
 try {
   await migrateStore(register, 'register')
   await runIndex(

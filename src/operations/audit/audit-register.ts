@@ -9,7 +9,6 @@ import { compareRegisters } from '#chains/indexer/compare-registers.ts'
 import { rebuildIndex } from '#chains/indexer/rebuild.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { impossibleBurns } from '#chains/statistics/impossible-burns.ts'
-import { REGISTER_WRITER } from '#main/stores.ts'
 import { Leader } from '#operations/jobs/leader.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
@@ -74,7 +73,6 @@ async function compareWithRebuilt(
     file: join(folder, 'register.sqlite'),
     durability: 'normal',
     bulk: true,
-    ownThread: REGISTER_WRITER,
   })
   try {
     await rebuild(deps, engine, status)

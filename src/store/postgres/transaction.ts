@@ -38,8 +38,5 @@ function connectionWithin(
     run: async (statement) => open().run(statement),
     insert: async (into, rows) =>
       insertInBulk({ runText: async (text, values) => open().runText(text, values) }, into, rows),
-    call(procedure, input) {
-      return procedure.run(this, input)
-    },
   }
 }

@@ -4,7 +4,6 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { describeEngine } from '#test/store/conformance.ts'
 import { type Connection, StoreError } from '../engine.ts'
@@ -13,11 +12,7 @@ import { openSqlite, type SqliteOptions } from './open-sqlite.ts'
 
 const KINDS: Readonly<Record<string, Omit<SqliteOptions, 'file'>>> = {
   SQLite: { durability: 'full' },
-  'SQLite that writes on a thread of its own': {
-    durability: 'normal',
-    bulk: true,
-    ownThread: pathToFileURL(join(import.meta.dirname, '../../../test/store/writer-harness.ts')),
-  },
+  'SQLite of the register': { durability: 'normal', bulk: true },
 }
 
 /** Holds the lock of a file that has no log yet, for a while. */

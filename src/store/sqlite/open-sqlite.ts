@@ -11,10 +11,8 @@ import {
 } from '../engine.ts'
 import { appliedIds, applyMissing, assertInOrder } from '../migrate.ts'
 import { sql } from '../sql.ts'
-import { IdleCheckpoint } from './idle-checkpoint.ts'
 import { LogSync, type SyncFile } from './log-sync.ts'
-import { SqliteConnection, type SqliteWriter } from './sqlite-connection.ts'
-import { WriterThread } from './writer-thread.ts'
+import { SqliteConnection } from './sqlite-connection.ts'
 
 export interface SqliteOptions {
   readonly file: string
@@ -22,8 +20,6 @@ export interface SqliteOptions {
   readonly durability: 'full' | 'normal'
   /** Suits large inserts; fixed when the file is created. */
   readonly bulk?: boolean
-  /** Entry file of a writer thread (`serveWriter`); not for `full`. */
-  readonly ownThread?: URL
   readonly sync?: SyncFile
 }
 
@@ -42,24 +38,13 @@ export function openSqlite(options: SqliteOptions): Engine {
   const { file, bulk = false } = options
   // A new file is its owner's alone: it holds wallets and digests of secrets.
   closeSync(openSync(file, 'a', 0o600))
-  // First: an unreadable file fails before a thread starts.
   const reader = new SqliteConnection({ file, bulk, cacheKib: CACHE_KIB.reader })
-  const writer = openWriter(options)
+  const writer = new SqliteConnection({ file, bulk, cacheKib: CACHE_KIB.writer })
   const log = options.durability === 'full' ? openLog(options) : undefined
   const requireFile = log === undefined ? () => undefined : watchPresence(file)
   const writes = new Mutex()
   const snapshots = new Mutex()
-  // A checkpoint on this thread would block answers.
-  const idle = options.ownThread && new IdleCheckpoint(file, writer, writes)
   const write: Engine['write'] = async (work) => {
-    idle?.writeBegins()
-    try {
-      return await writeNow(work)
-    } finally {
-      idle?.writeEnds()
-    }
-  }
-  const writeNow: Engine['write'] = async (work) => {
     const done = await writes.run(async () => {
       requireFile()
       if (log?.hasFailed === true) await beginNewLog(writer, log)
@@ -98,7 +83,6 @@ export function openSqlite(options: SqliteOptions): Engine {
     close: () =>
       writes.run(() =>
         snapshots.run(async () => {
-          idle?.close()
           await log?.close()
           await reader.close()
           await writer.close()
@@ -129,7 +113,7 @@ async function passTurns(): Promise<void> {
 
 /** `committing` runs in the commit's turn: if synchronous, no read comes between. */
 async function inTransaction<T>(
-  connection: SqliteWriter,
+  connection: SqliteConnection,
   begin: 'begin' | 'begin immediate',
   work: (connection: Connection) => Promise<T>,
   committing?: () => void,
@@ -145,12 +129,6 @@ async function inTransaction<T>(
     await connection.rollBack()
     throw error
   }
-}
-
-function openWriter({ file, bulk = false, ownThread }: SqliteOptions): SqliteWriter {
-  const connection = { file, bulk, cacheKib: CACHE_KIB.writer }
-  if (ownThread !== undefined) return new WriterThread(ownThread, connection)
-  return new SqliteConnection(connection)
 }
 
 function openLog({ file, sync }: SqliteOptions): LogSync {
@@ -179,14 +157,14 @@ function watchPresence(file: string): () => void {
 }
 
 /** Begins a new log after a failed sync: frames behind one that is not on the disk would be lost with the power. */
-async function beginNewLog(writer: SqliteWriter, log: LogSync): Promise<void> {
+async function beginNewLog(writer: SqliteConnection, log: LogSync): Promise<void> {
   if (!(await writer.truncateLog())) throw new StoreError('SQLite: cannot restart the WAL yet')
   log.healed()
 }
 
 async function migrate(
   reader: SqliteConnection,
-  { writer, write }: { readonly writer: SqliteWriter; readonly write: Engine['write'] },
+  { writer, write }: { readonly writer: SqliteConnection; readonly write: Engine['write'] },
   {
     migrations,
     onMigration,

@@ -4,21 +4,12 @@ import {
   type BulkInsert,
   type Connection,
   ConstraintError,
-  type Procedure,
   type Row,
   StoreError,
 } from '../engine.ts'
-import type { PackedRows, Rows } from '../packed-rows.ts'
+import { type PackedRows, type Rows, slicePacked } from '../packed-rows.ts'
 import { type Sql, type SqlValue, toPlain } from '../sql.ts'
 import { packedInsert } from './packed-insert.ts'
-
-export interface SqliteWriter extends Connection {
-  execute(text: string): Promise<void>
-  rollBack(): Promise<void>
-  /** False while a reader holds an older state. */
-  truncateLog(): Promise<boolean>
-  close(): Promise<void>
-}
 
 export interface ConnectionOptions {
   readonly file: string
@@ -51,7 +42,10 @@ const SQLITE_CONSTRAINT = 19
 /** Remainders are halved, so that only six texts are prepared. */
 const ROWS_AT_ONCE = 32
 
-export class SqliteConnection implements SqliteWriter {
+/** Bounds the text in memory. */
+const PACKED_ROWS_AT_ONCE = 4_096
+
+export class SqliteConnection implements Connection {
   readonly #database: DatabaseSync
   readonly #inserts = new WeakMap<BulkInsert, Map<number, string>>()
   readonly #statements = new LRUCache<string, Prepared>({ max: STATEMENTS_MAX })
@@ -109,9 +103,13 @@ export class SqliteConnection implements SqliteWriter {
   }
 
   #insertPacked(into: BulkInsert, rows: PackedRows): readonly Row[] {
-    if (rows.count === 0) return []
-    const { text, values } = packedInsert(into, rows)
-    return this.#guard(() => rowsOf(this.#prepare(text), values))
+    const found: Row[] = []
+    for (let from = 0; from < rows.count; from += PACKED_ROWS_AT_ONCE) {
+      const part = slicePacked(rows, from, from + PACKED_ROWS_AT_ONCE)
+      const { text, values } = packedInsert(into, part)
+      for (const row of this.#guard(() => rowsOf(this.#prepare(text), values))) found.push(row)
+    }
+    return found
   }
 
   insertValues(into: BulkInsert, values: readonly SqlValue[]): readonly Row[] {
@@ -128,10 +126,6 @@ export class SqliteConnection implements SqliteWriter {
     })
   }
 
-  call<Input>(procedure: Procedure<Input>, input: Input): Promise<void> {
-    return procedure.run(this, input)
-  }
-
   async execute(text: string): Promise<void> {
     this.#guard(() => this.#database.exec(text))
   }
@@ -144,6 +138,7 @@ export class SqliteConnection implements SqliteWriter {
     }
   }
 
+  /** False while a reader holds an older state. */
   async truncateLog(): Promise<boolean> {
     await this.execute('pragma busy_timeout = 0')
     try {

@@ -102,7 +102,6 @@ function counted(engine: Engine, seen: { statements: number }): Engine {
             seen.statements += 1
             return connection.insert(into, rows)
           },
-          call: (procedure, input) => connection.call(procedure, input),
         }),
       ),
   }

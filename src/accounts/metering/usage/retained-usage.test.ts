@@ -76,7 +76,6 @@ test('SQLite bounds each page of old rows by an index, however many more are old
         engine.write((tx) =>
           work({
             insert: (into, rows) => tx.insert(into, rows),
-            call: (procedure, input) => tx.call(procedure, input),
             async run(statement) {
               const [first = '', ...rest] = statement.parts
               if (!/^\s*delete/.test(first)) return tx.run(statement)

@@ -8,7 +8,7 @@ import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import type { EventFact } from './event.ts'
-import { revertEvents, STORE_EVENTS } from './store-events.ts'
+import { revertEvents, storeValued } from './store-events.ts'
 
 const onEngines = eachEngine(startPostgres, registerMigrations)
 
@@ -73,7 +73,7 @@ function factOf(input: {
 
 async function store(tx: Connection, facts: readonly EventFact[]): Promise<void> {
   const into = { dataset: DATASET.name, byAccount: true, keepHours: true }
-  await tx.call(STORE_EVENTS, { into, facts, values: facts.map(() => null) })
+  await storeValued(tx, { into, facts, values: facts.map(() => null) })
 }
 
 function changeOf(connection: Connection) {

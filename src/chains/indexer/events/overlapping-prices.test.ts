@@ -7,7 +7,7 @@ import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import type { EventFact } from './event.ts'
-import { STORE_EVENTS } from './store-events.ts'
+import { storeValued } from './store-events.ts'
 import { type PriceBook, unvalueEvents, valueEvents } from './value-events.ts'
 
 const ONE = 10n ** 18n
@@ -60,7 +60,7 @@ test('values of events whose prices hang on one another are counted once, taken 
   onSqlite(registerMigrations, async ({ engine }) => {
     const into = { dataset: 'dividends', byAccount: true, keepHours: true }
     const values = facts.map(() => undefined)
-    await engine.write((tx) => tx.call(STORE_EVENTS, { into, facts, values }))
+    await engine.write((tx) => storeValued(tx, { into, facts, values }))
     const before = await stateOf(engine)
     assert.equal(await engine.write((tx) => valueEvents(tx, book, ['A', 'B', 'A'])), EVENTS)
     const valued = await stateOf(engine)

@@ -3,7 +3,7 @@ import { placeOf } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { allEnded } from '#lib/all-ended.ts'
 import { toStored } from '#lib/stored-integer.ts'
-import type { BulkInsert, Procedure, Row } from '#store/engine.ts'
+import type { BulkInsert, Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type SqlValue, sql } from '#store/sql.ts'
 import type { Change } from '../dataset.ts'
@@ -32,7 +32,7 @@ export async function storeEvents(
   )
   change.changes?.add(dataset, facts, values)
   const into = { dataset, byAccount, keepHours: !change.isOlder }
-  await change.connection.call(STORE_EVENTS, { into, facts, values })
+  await storeValued(change.connection, { into, facts, values })
 }
 
 interface ValuedEvents {
@@ -41,15 +41,14 @@ interface ValuedEvents {
   readonly values: readonly (MicroUsd | null | undefined)[]
 }
 
-/** Runs on the writer thread, if there is one. */
-export const STORE_EVENTS: Procedure<ValuedEvents> = {
-  name: 'store events',
-  async run(connection, { into, facts, values }) {
-    await allEnded([
-      connection.insert(EVENTS, rowsOf(into.dataset, facts, values)),
-      foldEvents(connection, into, contributionsOf(facts, values)),
-    ])
-  },
+export async function storeValued(
+  connection: Connection,
+  { into, facts, values }: ValuedEvents,
+): Promise<void> {
+  await allEnded([
+    connection.insert(EVENTS, rowsOf(into.dataset, facts, values)),
+    foldEvents(connection, into, contributionsOf(facts, values)),
+  ])
 }
 
 const EVENTS: BulkInsert = {
