@@ -6,15 +6,32 @@ import { MeteringUnavailable } from '#accounts/metering/meter/admission.ts'
 import { meterOf } from '#accounts/metering/meter/meter.ts'
 import { matchesEtag } from '#api/http/accept.ts'
 import type { Call, Outgoing } from '#api/http/call.ts'
+import type { Context } from '#context.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import type { Prepared, Route } from '#route/route.ts'
+import { MINUTE_MS } from '#lib/time.ts'
+import type { CallPayment, ProvenPayment } from '#money/x402/pay-for-call.ts'
+import type { OpenStream, PaymentRequired, Prepared, RequestFacts, Route } from '#route/route.ts'
 import { callLimiter, Slot } from './call-limiter.ts'
-import type { MeteredDeps, ProvenPayment } from './call-payment.ts'
-import { chargeMinutes } from './charge-minutes.ts'
 import { CUT, refuseFailure, reportFailure } from './failure.ts'
 import { nothingLeft, rateLimitAfterRefusal, rateLimitOf } from './rate-limit-state.ts'
 import { type Ending, pushHeaders, SECRET, stampRateLimit, toWire } from './wire.ts'
+
+export interface MeteredDeps {
+  readonly ctx: Context
+  /** The payment offer, or a refusal where payments are off. */
+  paymentRequired(
+    caller: Caller,
+    facts: RequestFacts,
+  ): PaymentRequired | Refusal | Promise<PaymentRequired | Refusal>
+  /**
+   * Whether a payment came with the request; refuses a used one, also where the call would be free.
+   * `credited`: it still serves a call, this one if it is for the caller's balance.
+   */
+  rejectUsedPayment?(facts: RequestFacts): Promise<Refusal | 'carried' | 'credited' | undefined>
+  /** Settles a payment that came with the request; undefined when none came. */
+  settle?(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined>
+}
 
 /** A call on its way, with what the headers of its answer show. */
 interface Way {
@@ -222,4 +239,88 @@ async function rateLimitToShow(way: Way, { status }: Outgoing): Promise<RateLimi
   const { deps, caller, rateLimit } = way
   if (rateLimit !== undefined) return rateLimit
   return status === 429 ? rateLimitAfterRefusal(deps.ctx, caller) : rateLimitOf(deps.ctx, caller)
+}
+
+export interface StreamEnd {
+  readonly reason: string
+  readonly detail: string
+  readonly offer?: unknown
+}
+
+interface ChargedCall {
+  readonly call: Call
+  /** Anew: a key may have been revoked. */
+  identify(): Promise<Caller | Refusal>
+}
+
+/** A stream of a revoked, expired or limited key ends within about a second. */
+const IDENTIFY_EVERY_MS = 500
+
+/** How soon a client may reconnect. */
+const RETRY_MS = { soon: 1_000, later: 10_000 }
+
+/**
+ * Charges each started minute as it is sent; the first was charged on opening. Whatever ends the stream
+ * is its last event. The source must yield within a second or so, if only empty text.
+ */
+export function chargeMinutes(
+  deps: MeteredDeps,
+  charged: ChargedCall & { readonly open: OpenStream },
+): OpenStream {
+  return async function* stream(signal) {
+    let minuteMs = deps.ctx.clock()
+    let identifiedMs = deps.ctx.clock()
+    try {
+      for await (const chunk of charged.open(signal)) {
+        if (Math.abs(deps.ctx.clock() - identifiedMs) >= IDENTIFY_EVERY_MS) {
+          identifiedMs = deps.ctx.clock()
+          const caller = await charged.identify()
+          if (isRefusal(caller)) return yield endText(endOf(caller), RETRY_MS.later)
+        }
+        const elapsedMs = Math.abs(deps.ctx.clock() - minuteMs)
+        if (elapsedMs >= MINUTE_MS) {
+          if (signal.aborted) return
+          minuteMs = elapsedMs < 2 * MINUTE_MS ? minuteMs + MINUTE_MS : deps.ctx.clock()
+          const end = await chargeMinute(deps, charged)
+          if (end !== undefined) return yield endText(end, RETRY_MS.later)
+        }
+        yield chunk
+      }
+      const detail = 'the server is stopping; reconnect with Last-Event-ID'
+      yield endText({ reason: 'server_stopping', detail }, RETRY_MS.soon)
+    } catch (error) {
+      if (signal.aborted) return
+      const end = endOf(refuseFailure(deps.ctx, error, charged.call.requestId))
+      yield endText(end, RETRY_MS.later)
+    }
+  }
+}
+
+async function chargeMinute(
+  deps: MeteredDeps,
+  { call, identify }: ChargedCall,
+): Promise<StreamEnd | undefined> {
+  const caller = await identify()
+  if (isRefusal(caller)) return endOf(caller)
+  const admission = await meterOf(deps.ctx).admit(caller)
+  callCounts(deps.ctx).addAdmission(
+    admission.kind === 'admitted' ? admission.source : admission.kind,
+  )
+  if (admission.kind === 'admitted') return undefined
+  if (admission.kind === 'limited') return endOf(refuseSpending(admission.cap))
+  return exhausted(await deps.paymentRequired(caller, call))
+}
+
+function endOf({ code, message }: Refusal): StreamEnd {
+  return { reason: code, detail: message }
+}
+
+function exhausted(ending: PaymentRequired | Refusal): StreamEnd {
+  const reason = 'quota_exhausted'
+  if (isRefusal(ending)) return { reason, detail: ending.message }
+  return { reason, detail: 'no free call and no balance is left', offer: ending.body }
+}
+
+function endText(end: StreamEnd, retryMs: number): string {
+  return `retry: ${retryMs}\nevent: end\ndata: ${JSON.stringify(end)}\n\n`
 }

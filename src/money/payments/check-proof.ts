@@ -1,10 +1,10 @@
 import type { Address, Hash } from '#domain/address.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { readKnown } from '#money/payments/deposit.ts'
 import { findProof } from './claim-store.ts'
 import type { Asker } from './contract-proofs.ts'
 import { liveCreditsOf } from './credit.ts'
 import type { PaymentsDeps } from './payments-deps.ts'
-import { readKnown } from './read-known.ts'
 import type { Proof } from './register-claim.ts'
 import { logName } from './suspense.ts'
 

@@ -2,12 +2,12 @@ import type { Address } from '#domain/address.ts'
 import type { CanonicalDeposits } from '#domain/deposit.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { unixNow } from '#lib/time.ts'
+import { readKnown } from '#money/payments/deposit.ts'
 import { CLAIM_TTL_SECONDS, type Claim } from './claim.ts'
 import { readProvenPayers } from './claim-store.ts'
 import { type Credit, creditsOf } from './credit.ts'
 import { judgeClaim } from './judge-claim.ts'
 import type { PaymentsDeps } from './payments-deps.ts'
-import { readKnown } from './read-known.ts'
 
 export type ClaimStatus =
   | 'pending'

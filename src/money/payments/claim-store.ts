@@ -1,9 +1,10 @@
 import type { Address, Hash } from '#domain/address.ts'
-import type { Connection } from '#store/engine.ts'
+import type { Retained } from '#operations/jobs/retained.ts'
+import { START } from '#operations/jobs/retained.ts'
+import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
 import { CLAIM_TTL_SECONDS, type Claim, claims, TRUSTS } from './claim.ts'
-import type { Reads } from './reads.ts'
 
 export interface NewClaim extends Omit<Claim, 'createdUnix' | 'openedUnix' | 'wasCredited'> {
   readonly nowUnix: number
@@ -198,3 +199,27 @@ export async function reversedClaims(
 export type ClaimPlace = Pick<Claim, 'openedUnix' | 'id'>
 
 export const FIRST_PLACE: ClaimPlace = { openedUnix: -1, id: '' }
+
+export interface Reads {
+  run(statement: Sql): Promise<readonly Row[]>
+}
+
+/** Claims without money, since anyone may post any hash; others stay for the audit. */
+export const RETAINED_CLAIMS: Retained = {
+  // Covers questions about last month.
+  keepDays: 35,
+  atOnce: { sqlite: 500, postgres: 500 },
+  async deletePage(connection, { beforeUnix, limit }) {
+    // A claim reopened meanwhile stays; a locked one gets no new proofs.
+    const locked = await connection.run(sql`
+      update claims set id = id where was_credited = 0 and id in (
+        select id from claims where was_credited = 0 and opened_unix <= ${beforeUnix}
+        order by opened_unix, id limit ${limit}) returning id`)
+    const ids = locked.map((row) => column.text(row, 'id'))
+    if (ids.length > 0) {
+      await connection.run(sql`delete from claim_proofs where claim_id in (${join(ids)})`)
+      await connection.run(sql`delete from claims where id in (${join(ids)})`)
+    }
+    return { place: START, isDone: ids.length < limit }
+  },
+}

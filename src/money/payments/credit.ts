@@ -13,10 +13,10 @@ import type { Address, Hash } from '#domain/address.ts'
 import type { Deposit } from '#domain/deposit.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { lesser } from '#lib/lesser.ts'
+import type { Reads } from '#money/payments/claim-store.ts'
 import type { Connection } from '#store/engine.ts'
 import { codecOf, column, type RowOf } from '#store/row.ts'
 import { join, type Sql, sql } from '#store/sql.ts'
-import type { Reads } from './reads.ts'
 
 const credits = codecOf({
   id: column.text,

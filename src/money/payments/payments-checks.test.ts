@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { ledgerGuards } from '#accounts/ledger/ledger-tables.ts'
+import { paymentsGuards } from '#money/payments/payments-tables.ts'
 import { ConstraintError } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import {
@@ -12,7 +13,6 @@ import {
 } from '#test/payments/payments-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
-import { paymentsGuards } from './payments-guards.ts'
 import { readSuspense } from './suspense.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import type { Address, Hash } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { unixNow } from '#lib/time.ts'
+import { readKnown } from '#money/payments/deposit.ts'
 import type { Connection } from '#store/engine.ts'
 import { CLAIM_TTL_SECONDS, type Claim, OPEN_CLAIMS_MAX, type Trust } from './claim.ts'
 import { awaitedByOwner, insertClaim, insertProof, lockClaim, updateClaim } from './claim-store.ts'
 import type { PaymentsDeps } from './payments-deps.ts'
-import { readKnown } from './read-known.ts'
 
 export interface Proof {
   readonly message: string

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { DAY_SECONDS, unixNow } from '#lib/time.ts'
+import { RETAINED_CLAIMS } from '#money/payments/claim-store.ts'
 import { createPruning } from '#operations/jobs/retained.ts'
 import { sql } from '#store/sql.ts'
 import { hash } from '#test/payments/fake-chain.ts'
@@ -14,7 +15,6 @@ import {
 } from '#test/payments/payments-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { RETAINED_CLAIMS } from './retained-claims.ts'
 
 const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 

@@ -3,9 +3,10 @@ import { admitWithin } from '#accounts/metering/meter/meter.ts'
 import type { Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type FailureGuard, isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { errorText, paymentRequiredHeader } from '#money/x402/offers/offer.ts'
+import type { X402Deps } from '#money/x402/x402-deps.ts'
 import type { PaymentRequired, RequestFacts } from '#route/route.ts'
 import type { PaymentFault } from './faults.ts'
-import { callOfferHeader } from './offers/call-offer.ts'
 import { carriesPayment, type PaymentPayload } from './offers/payment-payload.ts'
 import { type PaymentResponse, paymentResponseHeaders } from './offers/payment-response.ts'
 import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
@@ -256,4 +257,25 @@ export function refusePending(transaction: Hash | null): Refusal {
       : 'the payment was sent, but its transaction is not confirmed yet; it will be credited automatically. Do not pay again: check /api/usage',
     { retryAfterSeconds: RETRY_SECONDS, members: { transaction } },
   )
+}
+
+type Deps = Pick<X402Deps, 'payment' | 'pricePerCall' | 'clock' | 'amounts' | 'publicBaseUrl'>
+
+/** Proxies limit headers to 4 KB by default; the others need about 1 KB. */
+export const OFFER_LENGTH_MAX = 2_800
+
+/** Drops the query if the header is too long. */
+export function callOfferHeader(
+  deps: Deps,
+  { target, error }: { readonly target: string; readonly error: string | undefined },
+): string {
+  const [path = ''] = target.split('?', 1)
+  const header = (part: string) =>
+    paymentRequiredHeader(deps, {
+      amounts: deps.amounts,
+      resourceUrl: deps.publicBaseUrl + part,
+      ...(error !== undefined && { error: errorText(error) }),
+    })
+  const whole = header(target)
+  return whole.length <= OFFER_LENGTH_MAX ? whole : header(path)
 }

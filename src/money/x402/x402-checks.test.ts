@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { ledgerChecks } from '#accounts/ledger/ledger-checks.ts'
 import { ledgerGuards } from '#accounts/ledger/ledger-tables.ts'
 import { accountsMigrations } from '#main/stores.ts'
-import { paymentsGuards } from '#money/payments/payments-guards.ts'
+import { paymentsGuards } from '#money/payments/payments-tables.ts'
+import { x402Guards } from '#money/x402/x402-tables.ts'
 import type { Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -10,7 +11,6 @@ import { eachEngine, unguarded } from '#test/store/each-engine.ts'
 import { brokenPromises, depositOf, NOON_UNIX, newPayment, word } from '#test/x402/x402-harness.ts'
 import { creditPayment, endPayment } from './settling/credit-payment.ts'
 import { insertPayment, setPaymentStatus } from './settling/payment-store.ts'
-import { x402Guards } from './x402-guards.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 

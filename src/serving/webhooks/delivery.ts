@@ -1,15 +1,15 @@
 import { LRUCache } from 'lru-cache'
+import { type Key, newestKeys } from '#accounts/keys/key-store.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { showCursor } from '#chains/indexer/feed/cursor.ts'
 import { readOtherParts } from '#chains/indexer/indexed-config/tables.ts'
 import { unixNow } from '#lib/time.ts'
 import { SharedPages } from '#serving/stream/feed-hub.ts'
 import type { Filter } from '#serving/stream/stream-parameters.ts'
+import type { Engine } from '#store/engine.ts'
 import type { WebhookCallers } from './charge-event.ts'
 import { type DeliverDeps, deliverNext } from './deliver-next.ts'
-import { followKeys } from './follow-keys.ts'
 import { FeedScan, storedPosition } from './scan.ts'
-import { takeTurns } from './take-turns.ts'
 import type { Webhook } from './webhook.ts'
 import { readFilter } from './webhook-filter.ts'
 import { changeWebhook, dueWebhooks } from './webhook-store.ts'
@@ -171,4 +171,75 @@ export class Delivery {
 function isWorth({ webhook, scan, isReady, isBehind }: Look, isTime: boolean): boolean {
   if (isReady || scan.at === undefined) return false
   return isBehind || (isTime && showCursor(scan.at.cursor) !== webhook.cursor)
+}
+
+/** Ends webhooks whose key's newest rotation is revoked or has expired. */
+export async function followKeys(
+  accounts: Engine,
+  webhooks: readonly Webhook[],
+  nowUnix: number,
+): Promise<void> {
+  const publicIds = webhooks.map(({ publicId }) => publicId)
+  const keys = await newestKeys({ run: accounts.read }, [...new Set(publicIds)])
+  const changed = webhooks.flatMap((webhook) => {
+    const changes = changesOf(keys.get(webhook.publicId), nowUnix)
+    return changes === undefined ? [] : [{ webhook, changes }]
+  })
+  if (changed.length === 0) return
+  await accounts.write(async (connection) => {
+    for (const { webhook, changes } of changed) await changeWebhook(connection, webhook, changes)
+  })
+}
+
+function changesOf(key: Key | undefined, nowUnix: number): Partial<Webhook> | undefined {
+  const isExpired = (key?.limits?.expiresUnix ?? nowUnix + 1) <= nowUnix
+  if (key !== undefined && key.revokedUnix === null && !isExpired) return undefined
+  const reason = key?.revokedUnix === null ? 'key_expired' : 'key_revoked'
+  return { state: 'ended', reason, answer: reason, answerUnix: nowUnix, dueMs: null }
+}
+
+/** A request holds a socket and a few kilobytes. */
+const REQUESTS_MAX = 512
+
+/** Above this, only wallets without a request get one. */
+const SHARED_MAX = 256
+
+const PER_HOST_MAX = 8
+const PER_WALLET_MAX = 8
+
+interface Turn {
+  readonly webhook: Pick<Webhook, 'url' | 'wallet'>
+}
+
+/**
+ * Which of these, in their order, may be sent to now, so that no wallet and no host keeps the others
+ * waiting.
+ */
+export function takeTurns<T extends Turn>(
+  due: readonly T[],
+  underWay: readonly Turn[],
+): readonly T[] {
+  const taken = new Map<string, number>()
+  let total = 0
+  const take = ({ webhook: { url, wallet } }: Turn) => {
+    total += 1
+    for (const name of [hostName(url), wallet]) taken.set(name, (taken.get(name) ?? 0) + 1)
+  }
+  const isFree = ({ webhook: { url, wallet } }: Turn) => {
+    const ofWallet = taken.get(wallet) ?? 0
+    const max = ofWallet === 0 ? REQUESTS_MAX : SHARED_MAX
+    return (
+      total < max && ofWallet < PER_WALLET_MAX && (taken.get(hostName(url)) ?? 0) < PER_HOST_MAX
+    )
+  }
+  for (const each of underWay) take(each)
+  return due.filter((each) => {
+    if (!isFree(each)) return false
+    take(each)
+    return true
+  })
+}
+
+function hostName(url: string): string {
+  return `host ${new URL(url).hostname}`
 }

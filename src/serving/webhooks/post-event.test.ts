@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import { test } from 'node:test'
+import { isPublicAddress } from '#serving/webhooks/webhook-url.ts'
 import { type PostDeps, postEvent } from './post-event.ts'
-import { isPublicAddress } from './public-address.ts'
 import { parseWebhookUrl } from './webhook-url.ts'
 
 const open: PostDeps = {

@@ -1,10 +1,11 @@
+import { createHmac, randomBytes } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { request } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { retryAfterMs } from '#lib/retry-after.ts'
-import { isPublicAddress } from './public-address.ts'
+import { isPublicAddress } from '#serving/webhooks/webhook-url.ts'
 import { hostOf } from './webhook-url.ts'
 
 export interface PostDeps {
@@ -112,4 +113,29 @@ export async function resolveName(host: string): Promise<readonly string[]> {
   const found = [v4, v6].flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
   if (found.length === 0 && v4.status === 'rejected') throw v4.reason
   return found
+}
+
+/** 32 random bytes as libraries of Standard Webhooks take them. */
+export function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`
+}
+
+/** Headers of Standard Webhooks 1.0.0, symmetric (`v1`). */
+export function signedHeaders(
+  secret: string,
+  event: {
+    /** The same at every attempt. */
+    readonly id: string
+    /** The time of the attempt. */
+    readonly unix: number
+    readonly payload: string
+  },
+): Readonly<Record<string, string>> {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const content = `${event.id}.${event.unix}.${event.payload}`
+  return {
+    'webhook-id': event.id,
+    'webhook-timestamp': String(event.unix),
+    'webhook-signature': `v1,${createHmac('sha256', key).update(content).digest('base64')}`,
+  }
 }

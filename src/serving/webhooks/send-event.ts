@@ -1,7 +1,7 @@
 import { type Clock, toIso, unixNow } from '#lib/time.ts'
+import { signedHeaders } from '#serving/webhooks/post-event.ts'
 import { type PostDeps, type PostResult, postEvent } from './post-event.ts'
 import type { Webhook } from './webhook.ts'
-import { signedHeaders } from './webhook-secret.ts'
 
 export interface EventSendDeps extends PostDeps {
   readonly clock: Clock

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { takeTurns } from './take-turns.ts'
+import { takeTurns } from '#serving/webhooks/delivery.ts'
 
 const hostile = Array.from({ length: 2_000 }, (_, nth) => webhookOf(`w${nth % 20}`, 'slow.example'))
 

@@ -1,23 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
-import { lockSuccessor } from '#accounts/keys/key-store.ts'
+import { lockSuccessor, rotationsOf } from '#accounts/keys/key-store.ts'
 import { writeOrRefuse } from '#accounts/keys/write-or-refuse.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { showCursor } from '#chains/indexer/feed/cursor.ts'
 import { readEnd } from '#chains/indexer/feed/read-feed.ts'
 import { finalOnAllChains } from '#chains/indexer/feed/write-feed.ts'
+import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
+import { type Parameter, parsed } from '#route/parameter.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import { filterParameters } from '#serving/stream/stream-parameters.ts'
+import { newSecret } from '#serving/webhooks/post-event.ts'
+import { listWebhooks } from '#serving/webhooks/webhook-store.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import type { KeyedCaller } from './charge-event.ts'
-import { keyOf, ownWebhook, ownWebhooks, webhookIdInPath } from './own-webhook.ts'
 import { WEBHOOKS_PER_WALLET_MAX, type Webhook } from './webhook.ts'
 import { parseFilter } from './webhook-filter.ts'
 import { OneWebhook, toWebhookRecord, WebhookRecord, WebhookWithSecret } from './webhook-record.ts'
-import { newSecret } from './webhook-secret.ts'
 import {
   changeWebhook,
   countOfWallet,
@@ -275,4 +277,38 @@ async function change(
     if (Object.keys(changes).length > 0) await changeWebhook(connection, locked, changes)
     return { ...locked, ...changes }
   })
+}
+
+const UUID = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'
+
+export const webhookIdInPath: Parameter<string> = {
+  in: 'path',
+  description: 'The `id` of a webhook.',
+  schema: Type.String({ pattern: UUID }),
+  example: '0d9b6f54-3c7e-4a52-9a0b-6f2f6f6d1c11',
+  parse: (raw = '') =>
+    new RegExp(UUID).test(raw) ? parsed(raw, raw) : { ok: false, reason: 'must be a UUID' },
+}
+
+/** Webhooks belong to a key. */
+export function keyOf(caller: Caller): KeyedCaller | Refusal {
+  if (caller.kind === 'keyed') return caller
+  return refuse('invalid_api_key', 'send the key of the webhooks as Bearer')
+}
+
+/** Lists the webhooks of the key and of those that it replaced. */
+export async function ownWebhooks(
+  connection: Connection,
+  { publicId }: KeyedCaller,
+): Promise<readonly Webhook[]> {
+  return listWebhooks(connection, await rotationsOf(connection, publicId))
+}
+
+export async function ownWebhook(
+  connection: Connection,
+  caller: KeyedCaller,
+  id: string,
+): Promise<Webhook | Refusal> {
+  const own = (await ownWebhooks(connection, caller)).find((each) => each.id === id)
+  return own ?? refuse('webhook_not_found', `this key has no webhook ${id}`)
 }

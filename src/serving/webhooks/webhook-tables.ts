@@ -1,4 +1,6 @@
+import { type Check, DIFFERENCES_MAX, queryCheck } from '#accounts/ledger/check.ts'
 import type { Tables } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
 
 export const webhookTables: Tables = `
       create table webhooks (
@@ -30,3 +32,12 @@ export const webhookTables: Tables = `
       create index webhooks_by_key on webhooks (public_id, created_unix, id);
       create index webhooks_by_wallet on webhooks (wallet);
       create index webhooks_due on webhooks (due_ms, id) where due_ms is not null`
+
+export const webhooksChecks: readonly Check[] = [
+  queryCheck(
+    'a webhook that gets events knows when to look',
+    sql`select id as subject, 'a due time' as expected, 'none' as found from webhooks
+      where state in ('active', 'unfunded', 'failing') and due_ms is null
+      order by id limit ${DIFFERENCES_MAX}`,
+  ),
+]

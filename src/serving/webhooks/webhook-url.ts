@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isPublicAddress } from './public-address.ts'
+import ipaddr from 'ipaddr.js'
 
 export const URL_LENGTH_MAX = 2_048
 
@@ -29,4 +29,12 @@ export function parseWebhookUrl(
 /** Drops the brackets of IPv6. */
 export function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+}
+
+/** Whether it is global unicast by the IANA special-purpose registries (RFC 6890), and not a mapped address. */
+export function isPublicAddress(address: string): boolean {
+  if (isIP(address) === 0 || address.includes('%')) return false
+  const parsed = ipaddr.parse(address)
+  const isGlobal = parsed.kind() === 'ipv4' || parsed.match(ipaddr.parseCIDR('2000::/3'))
+  return isGlobal && parsed.range() === 'unicast'
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Hash } from '#domain/address.ts'
+import { evmSigner } from '#money/x402/facilitators/embedded-facilitator.ts'
 import { ASSET, PAY_TO, PAYER, word } from '#test/x402/x402-harness.ts'
-import { evmSigner } from './evm-signer.ts'
 
 const INPUTS = ['address', 'address', 'uint256', 'uint256', 'uint256', 'bytes32', 'bytes']
 

@@ -1,6 +1,6 @@
 import { type Address, parseAddress } from '#domain/address.ts'
 import type { Clock } from '#lib/time.ts'
-import type { Reads } from '#money/payments/reads.ts'
+import type { Reads } from '#money/payments/claim-store.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { callOfferHeader, OFFER_LENGTH_MAX } from './call-offer.ts'
+import { callOfferHeader, OFFER_LENGTH_MAX } from '#money/x402/pay-for-call.ts'
 
 const ecosystem = parseEcosystem('local.ts', localEcosystem)
 assert.ok(ecosystem.payment !== null)

@@ -1,4 +1,4 @@
-import type { Reads } from '#money/payments/reads.ts'
+import type { Reads } from '#money/payments/claim-store.ts'
 import type { Connection } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { sql } from '#store/sql.ts'

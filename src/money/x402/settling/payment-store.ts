@@ -1,5 +1,6 @@
 import type { Address, Hash } from '#domain/address.ts'
-import type { Reads } from '#money/payments/reads.ts'
+import type { Reads } from '#money/payments/claim-store.ts'
+import { type Retained, START } from '#operations/jobs/retained.ts'
 import type { Connection, Row } from '#store/engine.ts'
 import { column } from '#store/row.ts'
 import { type Sql, sql } from '#store/sql.ts'
@@ -274,4 +275,23 @@ function toPayee(row: Row): Payee {
   if (column.text(row, 'payee_kind') === 'bucket') return { kind: 'bucket', bucket: payee }
   const wallet = column.hex(row, 'payee_wallet')
   return { kind: 'key', publicId: payee, wallet, isOwn: column.integer(row, 'payee_own') === 1 }
+}
+
+/** Drops payments that sent nothing a day after expiry, because anyone may sign some that fail. */
+export const RETAINED_PAYMENTS: Retained = {
+  // Shown again within a day, it is answered "already used".
+  keepDays: 1,
+  atOnce: { sqlite: 500, postgres: 500 },
+  async deletePage(connection, { beforeUnix, limit }) {
+    const until = String(beforeUnix)
+    // Decimal strings: compare length, then text.
+    const hasEnded = sql`(length(valid_before) < ${until.length}
+      or (length(valid_before) = ${until.length} and valid_before <= ${until}))`
+    const deleted = await connection.run(sql`
+      delete from x402_intents where status = 'abandoned' and id in (
+        select id from x402_intents
+        where status = 'abandoned' and look_unix is null and ${hasEnded}
+        order by created_unix, id limit ${limit}) returning id`)
+    return { place: START, isDone: deleted.length < limit }
+  },
 }

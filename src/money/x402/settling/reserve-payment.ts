@@ -1,5 +1,5 @@
 import { DAY_SECONDS } from '#lib/time.ts'
-import type { Reads } from '#money/payments/reads.ts'
+import type { Reads } from '#money/payments/claim-store.ts'
 import type { Connection } from '#store/engine.ts'
 import { lockReservations } from './gas-days.ts'
 import {
