@@ -1,6 +1,6 @@
 import pino from 'pino'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import { openStores } from '#main/stores.ts'
 import { auditAll } from '#operations/audit/audit.ts'
 import { auditAccounts } from '#operations/audit/audit-accounts.ts'

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { sleep } from '#lib/async.ts'
 import { freePort } from '#lib/free-port.ts'
-import { sleep } from '#lib/sleep.ts'
 import { openNode } from '#operations/setup/node.ts'
 
 /** Chain nodes besides anvil, as their own packages run them. */

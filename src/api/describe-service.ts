@@ -1,4 +1,4 @@
-import { joinWords } from '#lib/join-words.ts'
+import { joinWords } from '#lib/words.ts'
 import { GUIDES } from './guide-pages.ts'
 import type { ServiceFacts } from './service-facts.ts'
 

@@ -1,4 +1,4 @@
-import { PLAIN_STYLE, PLAIN_STYLE_PATH } from '#api/http/plain-page.ts'
+import { PLAIN_STYLE, PLAIN_STYLE_PATH } from '#api/plain-page.ts'
 import type { Context } from '#context.ts'
 import type { JsonObject } from '#lib/json.ts'
 import { PaymentRequiredBody } from '#money/payments/offers.ts'

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Marked } from 'marked'
-import { preferredType } from '#api/http/accept.ts'
-import type { Call, Outgoing } from '#api/http/call.ts'
-import { HTML_TYPE, PLAIN_POLICY, plainPage } from '#api/http/plain-page.ts'
+import { HTML_TYPE, PLAIN_POLICY, plainPage } from '#api/plain-page.ts'
+import { preferredType } from '#route/media.ts'
+import type { Call, Outgoing } from '#route/route.ts'
 
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
 

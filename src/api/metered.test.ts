@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { meterOf } from '#accounts/metering/meter/meter.ts'
-import type { Call } from '#api/http/call.ts'
 import { refuse } from '#domain/refusal.ts'
-import { answer } from '#route/route.ts'
+import { answer, type Call } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
 import {
   GOOD_KEY,

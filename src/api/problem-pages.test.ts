@@ -3,9 +3,9 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import type { Call } from '#api/http/call.ts'
 import { REFUSALS } from '#domain/refusal.ts'
 import { PREPAYMENT_MESSAGES } from '#money/payments/prepayment-record.ts'
+import type { Call } from '#route/route.ts'
 import { markdownFiles } from './markdown-page.ts'
 
 const folder = join(import.meta.dirname, '../../docs/errors')

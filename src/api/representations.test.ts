@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Type } from 'typebox'
-import { CSV_TYPE, formatParameter, wantsCsv } from '#route/csv.ts'
+import { CSV_TYPE, formatParameter, wantsCsv } from '#route/media.ts'
 import { answer, defineRoute } from '#route/route.ts'
 import { type Harness, startHarness } from '#test/http/api-harness.ts'
 

@@ -1,16 +1,27 @@
 import { randomBytes } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
+import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
 import { callCounts } from '#accounts/metering/call-counts.ts'
-import { findAddressBucket } from '#accounts/metering/client-address.ts'
-import { HttpCall, type HttpQuery, NO_QUERY, type Outgoing, parseQuery } from '#api/http/call.ts'
-import { JSON_BODY_TYPE, readJsonBodies } from '#api/http/json-body.ts'
+import { findAddressBucket } from '#accounts/metering/callers.ts'
 import type { MeteredDeps } from '#api/metered.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import type { Route } from '#route/route.ts'
+import {
+  BROKEN_BODY,
+  type Call,
+  type HttpQuery,
+  NO_QUERY,
+  type Outgoing,
+  type Route,
+  targetOf,
+} from '#route/route.ts'
 import { allowedMethods } from './allowed-methods.ts'
 import { CONSTANT_HEADERS } from './constant-headers.ts'
 import { reportFailure } from './failure.ts'
@@ -312,4 +323,81 @@ function isAnswering(socket: Socket & { readonly _httpMessage?: unknown }): bool
 /** The signal of a call ends it when the client leaves or the server stops. */
 function readableOf(stream: NonNullable<Outgoing['stream']>, call: HttpCall): Readable {
   return Readable.from(stream(call.signal), { objectMode: false })
+}
+
+/** A class: object literals with getters are slow to collect. */
+class HttpCall implements Call {
+  readonly requestId: string
+  readonly method: string
+  readonly headers: IncomingHttpHeaders
+  readonly addressBucket: string
+  readonly path: Readonly<Record<string, string>>
+  readonly query: HttpQuery
+  readonly body: unknown
+  readonly #request: FastifyRequest
+  readonly #stopping: AbortSignal
+  #signal: AbortSignal | undefined
+
+  constructor(request: FastifyRequest, addressBucket: string, stopping: AbortSignal) {
+    this.requestId = request.id
+    this.method = request.method
+    this.headers = request.headers
+    this.addressBucket = addressBucket
+    this.path = isTexts(request.params) ? request.params : {}
+    this.query = request.query instanceof Map ? request.query : NO_QUERY
+    this.body = request.body
+    this.#request = request
+    this.#stopping = stopping
+  }
+
+  get target(): string {
+    const pattern = this.#request.routeOptions.url ?? ''
+    return targetOf(pattern.replace(/:(\w+)/g, '{$1}'), this.path, this.query)
+  }
+
+  /** Creating a signal costs more than most answers. */
+  get signal(): AbortSignal {
+    this.#signal ??= AbortSignal.any([this.#stopping, this.#request.signal])
+    return this.#signal
+  }
+
+  isCut(): boolean {
+    const { socket } = this.#request.raw
+    return socket.destroyed || !socket.writable
+  }
+}
+
+/** Null without parameters. */
+function isTexts(value: unknown): value is Readonly<Record<string, string>> {
+  return typeof value === 'object' && value !== null
+}
+
+/** A Map makes `__proto__` harmless (WHATWG URL). Node's header limit bounds the length. */
+function parseQuery(text: string): HttpQuery {
+  if (text === '') return NO_QUERY
+  const query = new Map<string, string[]>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    const values = query.get(name)
+    if (values === undefined) query.set(name, [value])
+    else values.push(value)
+  }
+  return query
+}
+
+/** Allows white space around the semicolon (RFC 9110, 8.3.1) and the usual misspelling of UTF-8. */
+const JSON_BODY_TYPE = /^application\/json(?: ?; ?charset="?utf-?8"?)?$/i
+
+/** Of `JSON_BODY_TYPE`, which the server checks: Fastify overlooks broken parameters. */
+function readJsonBodies(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  const utf8 = new TextDecoder('utf-8', { fatal: true })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (request, bytes, done) => {
+    try {
+      const text = utf8.decode(bytes)
+      void parse(request, text, (error, body) => done(null, error === null ? body : BROKEN_BODY))
+    } catch {
+      done(null, BROKEN_BODY)
+    }
+  })
 }

@@ -1,6 +1,6 @@
-import { JSON_TYPE, wantsPage } from '#api/http/accept.ts'
-import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from '#api/http/plain-page.ts'
+import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from '#api/plain-page.ts'
 import { escapeMarkup } from '#lib/markup.ts'
+import { JSON_TYPE, wantsPage } from '#route/media.ts'
 import type { HealthDeps } from './health-routes.ts'
 import type { Page } from './outside-routes.ts'
 

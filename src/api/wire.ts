@@ -1,12 +1,17 @@
-import { JSON_TYPE } from '#api/http/accept.ts'
-import type { Call, Outgoing } from '#api/http/call.ts'
-import { toProblem } from '#api/http/problem.ts'
+import { toProblem } from '#api/problem.ts'
 import type { Context } from '#context.ts'
 import type { RateLimitState } from '#domain/caller.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
-import { CSV_TYPE } from '#route/csv.ts'
-import type { Answer, Outcome, Route, StreamAnswer } from '#route/route.ts'
-import { unknownMembers } from '#route/route.ts'
+import { CSV_TYPE, JSON_TYPE } from '#route/media.ts'
+import {
+  type Answer,
+  type Call,
+  type Outcome,
+  type Outgoing,
+  type Route,
+  type StreamAnswer,
+  unknownMembers,
+} from '#route/route.ts'
 
 interface Written {
   readonly deps: { readonly ctx: Context }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseDecimal } from '#lib/decimal.ts'
+import { parseDecimal } from '#domain/money.ts'
 import {
   chainPrices,
   PRICE_DECIMALS,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { countOf } from './count-of.ts'
-import { formatDecimal, parseDecimal, percentage, shareOf } from './decimal.ts'
-import { Mutex } from './mutex.ts'
-import { fromStored, toStored } from './stored-integer.ts'
+import { formatDecimal, parseDecimal, percentage, shareOf } from '#domain/money.ts'
+import { fromStored, toStored } from '#store/sql.ts'
+import { Mutex } from './async.ts'
 import { toStoredText } from './stored-text.ts'
 import { lastDays, nextMidnight, startOfDay, toDate } from './time.ts'
+import { countOf } from './words.ts'
 
 const u256 = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
 const sum = fc.bigInt({ min: -(2n ** 400n), max: 2n ** 400n })

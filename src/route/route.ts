@@ -1,10 +1,56 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { IsObject, type Static, type TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
-import type { Call } from '#api/http/call.ts'
-import { BROKEN_BODY } from '#api/http/json-body.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { type Refusal, type RefusalCode, type RefusalDetail, refuse } from '#domain/refusal.ts'
-import type { Effective, Parameter, Parameters, Parsed, ValuesOf } from './parameter.ts'
+
+/** A request as routes and pages see it: an HTTP request, or a tool call inside of one. */
+export interface Call {
+  /** Never taken from a header. */
+  readonly requestId: string
+  readonly method: string
+  /** Repeated headers are joined by commas, so that none is hidden. */
+  readonly headers: IncomingHttpHeaders
+  /** The counted address: one IPv4 or one IPv6 /64. */
+  readonly addressBucket: string
+  readonly path: Readonly<Record<string, string>>
+  readonly query: HttpQuery
+  /** Path and query, rebuilt from parsed values, so that no raw input reaches an answer. */
+  readonly target: string
+  /** BROKEN_BODY when unreadable. */
+  readonly body: unknown
+  /** Client left or server stopping. */
+  readonly signal: AbortSignal
+  /** Whether no answer can reach the client any more. */
+  isCut(): boolean
+}
+
+export type HttpQuery = ReadonlyMap<string, readonly string[]>
+
+export interface Outgoing {
+  readonly status: number
+  /** Names and values in turn. */
+  readonly headers: string[]
+  readonly body: string | Uint8Array
+  /** Replaces the body; pulled as the client reads. */
+  readonly stream?: (signal: AbortSignal) => AsyncIterable<string | Buffer>
+}
+
+export const NO_QUERY: HttpQuery = new Map()
+
+export function targetOf(pattern: string, path: Call['path'], query: HttpQuery): string {
+  const plain = pattern.replace(/\{([^}]+)\}/g, (_, name: string) =>
+    encodeURIComponent(path[name] ?? ''),
+  )
+  const pairs = [...query].flatMap(([name, values]) => values.map((value) => [name, value]))
+  return pairs.length === 0 ? plain : `${plain}?${new URLSearchParams(pairs)}`
+}
+
+/**
+ * Unreadable, or with a member that could reach a prototype. Refused together with parameters,
+ * after the key.
+ */
+export const BROKEN_BODY: unique symbol = Symbol('broken body')
 
 /** Lower-case names. */
 export type RequestHeaders = Call['headers']
@@ -268,4 +314,54 @@ export function answer(
   more: Partial<Answer> = {},
 ): Answer {
   return { kind: 'answer', status, body, ...more }
+}
+
+/** A value after defaults, as in `meta.query`. */
+export type Effective = string | number | null
+
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T; readonly effective: Effective }
+  | {
+      readonly ok: false
+      readonly reason: string
+      /** Default `invalid_parameter`. */
+      readonly code?: RefusalCode
+      readonly allowed?: readonly string[]
+      readonly minimum?: number
+      readonly maximum?: number
+    }
+
+/** Documentation and parser together. */
+export interface Parameter<T> {
+  readonly in: 'query' | 'path'
+  readonly description: string
+  /** Default included. */
+  readonly schema: TSchema
+  readonly example?: string | number
+  /** Undefined when absent, never empty. */
+  parse(raw: string | undefined): Parsed<T>
+}
+
+export type Parameters = Readonly<Record<string, Parameter<unknown>>>
+
+export type ValuesOf<P extends Parameters> = {
+  readonly [Name in keyof P]: P[Name] extends Parameter<infer T> ? T : never
+}
+
+export function parsed<T>(value: T, effective: Effective): Parsed<T> {
+  return { ok: true, value, effective }
+}
+
+/** Never clamps. */
+export function parseInteger(
+  raw: string,
+  range: { readonly minimum: number; readonly maximum: number },
+): Parsed<number> {
+  const value = /^(0|[1-9][0-9]{0,14})$/.test(raw) ? Number(raw) : Number.NaN
+  if (value >= range.minimum && value <= range.maximum) return parsed(value, value)
+  return {
+    ok: false,
+    reason: `must be an integer from ${range.minimum} to ${range.maximum}`,
+    ...range,
+  }
 }

@@ -1,5 +1,5 @@
-import type { Connection, Engine, Migration, Row } from './engine.ts'
-import type { Sql } from './sql.ts'
+import type { Connection, Engine, Migration } from './engine.ts'
+import type { Row, Sql } from './sql.ts'
 import type { ColumnType } from './typed-values.ts'
 
 /** What else the engines do differently, besides how they open, commit and insert. */

@@ -1,6 +1,7 @@
 import type { Dialect, StreamedTable } from './dialect.ts'
-import type { Connection, Engine, Row } from './engine.ts'
+import type { Connection, Engine } from './engine.ts'
 import { postgresDialect } from './postgres/postgres-dialect.ts'
+import type { Row } from './sql.ts'
 import { sqliteDialect } from './sqlite/sqlite-dialect.ts'
 
 const dialects: Readonly<Record<Engine['dialect'], Dialect>> = {

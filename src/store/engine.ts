@@ -1,9 +1,6 @@
 import type { Rows } from './packed-rows.ts'
-import type { Sql } from './sql.ts'
+import type { Row, Sql } from './sql.ts'
 import type { ColumnType } from './typed-values.ts'
-
-/** Integers are exact numbers. */
-export type Row = Readonly<Record<string, unknown>>
 
 export interface Connection {
   run(statement: Sql): Promise<readonly Row[]>

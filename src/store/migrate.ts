@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
-import type { Connection, Migration, OnMigration, Tables } from './engine.ts'
-import { StoreError } from './engine.ts'
-import { column } from './row.ts'
+import { column } from '#store/sql.ts'
+import {
+  type Connection,
+  type Migration,
+  type OnMigration,
+  StoreError,
+  type Tables,
+} from './engine.ts'
 import { sql } from './sql.ts'
 
 /** The first version of a store. */

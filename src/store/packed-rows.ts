@@ -1,4 +1,4 @@
-import { toStored } from '#lib/stored-integer.ts'
+import { toStored } from '#store/sql.ts'
 import type { SqlValue } from './sql.ts'
 
 export type PackedColumn =

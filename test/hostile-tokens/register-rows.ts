@@ -1,6 +1,5 @@
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 
 /** Every stored balance, whatever its sign, in order. */
 export async function readStoredBalances(connection: Connection) {

@@ -3,18 +3,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Type } from 'typebox'
-import { secretDigest } from '#accounts/keys/secret.ts'
-import { weakEtag } from '#api/http/accept.ts'
+import { secretDigest } from '#accounts/keys/key-store.ts'
 import { type ApiDeps, createApi, type HttpServer } from '#api/server.ts'
 import { type GuardSetting, readConfig } from '#config.ts'
 import type { Context } from '#context.ts'
 import { type Clock, startOfDay } from '#lib/time.ts'
-import { type Parameter, parseInteger } from '#route/parameter.ts'
+import { weakEtag } from '#route/media.ts'
 import {
   answer,
   defineRoute,
   type Outcome,
+  type Parameter,
   type PaymentRequired,
+  parseInteger,
   type Route,
 } from '#route/route.ts'
 import { type Engine, StoreError } from '#store/engine.ts'

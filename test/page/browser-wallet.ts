@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core'
-import type { Hex, TypedDataDefinition } from 'viem'
-import { createWalletClient, http } from 'viem'
+import { createWalletClient, type Hex, http, type TypedDataDefinition } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { ChainClient } from '#devnet/chain-client.ts'
 

@@ -1,7 +1,6 @@
 import { BURNS } from '#chains/kinds/burns/kind.ts'
-import type { Connection, Engine, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { column, type Row, sql } from '#store/sql.ts'
 import type { SimulatedChain } from './simulated-chain.ts'
 import type { World } from './world.ts'
 

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toStored } from '#lib/stored-integer.ts'
 import { ConstraintError, type Engine, type Migration } from '#store/engine.ts'
 import { eachRow, type PackedRows } from '#store/packed-rows.ts'
-import { column } from '#store/row.ts'
-import { join, rows, sql } from '#store/sql.ts'
+import { column, join, rows, sql, toStored } from '#store/sql.ts'
 
 const MIGRATIONS: readonly Migration[] = [
   {

@@ -10,7 +10,7 @@ import { createWalletClient, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
 import { developmentWallets } from '#devnet/wallets.ts'
-import { Mutex } from '#lib/mutex.ts'
+import { Mutex } from '#lib/async.ts'
 
 /** What goes wrong with one step of one payer's payment. */
 export type Fault =

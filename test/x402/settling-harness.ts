@@ -1,5 +1,5 @@
 import type { Address } from '#domain/address.ts'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import type { Facilitator } from '#money/x402/facilitators/facilitator.ts'
 import type { PaymentPayload } from '#money/x402/offers/payment-payload.ts'
 import { exact } from '#money/x402/schemes/exact/exact.ts'

@@ -12,7 +12,6 @@ export const rooms: readonly string[] = [
   'contracts',
   'src/chains/ecosystem',
   'src/context',
-  'src/api/http',
   'src/route',
   'src/operations/jobs',
   'src/chains/chain',

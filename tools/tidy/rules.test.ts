@@ -132,10 +132,6 @@ test('names that are not kebab-case, say nothing or carry a version are told', (
     'src/api/keys-v2.ts',
   ]
   for (const path of [...bad, ...worse]) assert.equal(nameBreaches([path]).length, 1, path)
-  const good = [
-    'src/lib/stored-integer.ts',
-    'src/accounts/keys/401.test.ts',
-    'src/chains/chain/eip191.ts',
-  ]
+  const good = ['src/store/sql.ts', 'src/accounts/keys/401.test.ts', 'src/chains/chain/eip191.ts']
   assert.deepEqual(nameBreaches([...good, 'src/chains/datasets/prices/uniswap-v2.ts']), [])
 })

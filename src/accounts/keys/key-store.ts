@@ -1,12 +1,11 @@
+import { hash, randomBytes } from 'node:crypto'
 import { restoredSince } from '#accounts/ledger/restored-since.ts'
 import type { Address } from '#domain/address.ts'
 import type { KeyLimits } from '#domain/key-limits.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import type { Connection, Engine, Row } from '#store/engine.ts'
-import { codecOf, column, type RowOf } from '#store/row.ts'
-import { inNames, join, type Sql, sql } from '#store/sql.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { codecOf, column, inNames, join, type Row, type RowOf, type Sql, sql } from '#store/sql.ts'
 import { type SignedMessage, usableFromMs } from './message.ts'
-import { type NewSecret, newSecret } from './secret.ts'
 
 const keys = codecOf({
   publicId: column.text,
@@ -256,4 +255,30 @@ export async function useMessage(
 async function first(found: Promise<readonly Row[]>): Promise<Key | undefined> {
   const [row] = await found
   return row && keys.read(row)
+}
+
+const SECRET_BYTES = 16
+
+const PUBLIC_ID_BYTES = 4
+
+/** Shown once; only the digest is stored. */
+export interface NewSecret {
+  readonly publicId: string
+  readonly secret: string
+  readonly digest: string
+}
+
+export function newSecret(keyPrefix: string): NewSecret {
+  const publicId = randomBytes(PUBLIC_ID_BYTES).toString('hex')
+  const secret = `${keyPrefix}_${publicId}_${randomBytes(SECRET_BYTES).toString('hex')}`
+  return { publicId, secret, digest: secretDigest(secret) }
+}
+
+export function secretDigest(secret: string): string {
+  return hash('sha256', secret, 'hex')
+}
+
+export function isSecret(keyPrefix: string, text: string): boolean {
+  if (!text.startsWith(`${keyPrefix}_`)) return false
+  return /^[0-9a-f]{8}_[0-9a-f]{32}$/.test(text.slice(keyPrefix.length + 1))
 }

@@ -5,7 +5,7 @@ import { PUBLIC_ID } from '#domain/caller.ts'
 import type { Freshness, PayerProof } from '#domain/payer-proof.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { parseSignature, recoverSigner } from '#domain/signature.ts'
-import { parseInstant } from '#lib/instant.ts'
+import { parseInstant } from '#lib/time.ts'
 
 type Checking = Pick<Context, 'ecosystem' | 'clock'>
 

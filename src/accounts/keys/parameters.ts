@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { type Address, parseAddress } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
-import { type Parameter, parsed } from '#route/parameter.ts'
+import { type Parameter, parsed } from '#route/route.ts'
 import { ACTIONS, type Action } from './message.ts'
 
 export const publicIdInPath: Parameter<string> = {

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { isSecret, secretDigest } from '#accounts/keys/key-store.ts'
 import { forgetKey } from '#accounts/metering/callers.ts'
 import type { Context } from '#context.ts'
 import { named } from '#lib/schema.ts'
@@ -6,7 +7,6 @@ import { unixNow } from '#lib/time.ts'
 import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
 import { findKeysByDigest, markRevoked } from './key-store.ts'
 import { noteKeyChange } from './revoked-keys.ts'
-import { isSecret, secretDigest } from './secret.ts'
 
 export function reportLeakRoute(ctx: Context): Route {
   return defineRoute({

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import type { Context } from '#context.ts'
 import type { Address } from '#domain/address.ts'
 import type { Engine } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 import { markRevoked } from './key-store.ts'
 
 /** A public id per line, beside embedded accounts: older accounts put back must not revive these keys. */

@@ -2,11 +2,10 @@ import { keyAccount } from '#accounts/ledger/account.ts'
 import type { KeyLimits, ReachedCap } from '#domain/key-limits.ts'
 import { type MicroUsd, toUsd } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { allEnded } from '#lib/all-ended.ts'
+import { allEnded } from '#lib/async.ts'
 import { nextMidnight, toIso } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { inNames, sql } from '#store/sql.ts'
+import { column, inNames, sql } from '#store/sql.ts'
 import { findKey, type Key, lockKey } from './key-store.ts'
 
 export interface CapLeft {

@@ -1,7 +1,6 @@
 import type { MicroUsd } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { inNames, type Sql, sql } from '#store/sql.ts'
+import { column, inNames, type Sql, sql } from '#store/sql.ts'
 
 export function balancesOf(accounts: readonly string[]): Sql {
   return sql`select account, micro_usd from balances where account ${inNames(accounts)}`

@@ -1,6 +1,5 @@
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import { column, type Sql, sql } from '#store/sql.ts'
 
 export interface LedgerDifference {
   readonly subject: string

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { rows, sql } from '#store/sql.ts'
+import { column, rows, sql } from '#store/sql.ts'
 import { isPrepaid } from './account.ts'
 
 export interface Posting {

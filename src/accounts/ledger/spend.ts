@@ -1,6 +1,6 @@
 import type { MicroUsd } from '#domain/money.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
+import { column } from '#store/sql.ts'
 
 export interface SpendInput {
   /** Each account must have been posted to before. */

@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Engine } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 
 export interface LedgerSums {
   /** The sum of all postings; zero unless money was made or lost. */

@@ -7,6 +7,7 @@ import type { SupplyShare } from '#chains/ecosystem/ecosystem.ts'
 import { type Judged, liveChain } from '#chains/statistics/holdings.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import type { Address } from '#domain/address.ts'
+import { formatDecimal } from '#domain/money.ts'
 import {
   type Allowance,
   type ShareTier,
@@ -14,12 +15,10 @@ import {
   type WalletTier,
   walletTiers,
 } from '#domain/tier.ts'
-import { formatDecimal } from '#lib/decimal.ts'
+import { TtlCache } from '#lib/async.ts'
 import { HOUR_SECONDS, unixNow } from '#lib/time.ts'
-import { TtlCache } from '#lib/ttl-cache.ts'
 import { type Connection, StoreError } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { join, sql } from '#store/sql.ts'
+import { column, join, sql } from '#store/sql.ts'
 import { batchLoader } from './batch-loader.ts'
 
 /** All keys of a wallet have one allowance; with the age of a caller it holds within a second. */

@@ -1,8 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import { type Call, type Outgoing, targetOf } from '#api/http/call.ts'
 import type { MeteredDeps } from '#api/metered.ts'
 import { isObject } from '#lib/json.ts'
-import type { Route } from '#route/route.ts'
+import { type Call, type Outgoing, type Route, targetOf } from '#route/route.ts'
 import { metered } from '../metered.ts'
 import { toolParameters } from './describe-tool.ts'
 

@@ -1,5 +1,5 @@
 import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
-import { allEnded } from '#lib/all-ended.ts'
+import { allEnded } from '#lib/async.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { ChainEvent, ChainTip, Position } from './chain-event.ts'
 import type { ChainSource } from './chain-source.ts'

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { AGE_MAX_MS, AnswerCache, type Question } from '#chains/datasets/data-route.ts'
 import { answer } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
-import { AGE_MAX_MS, AnswerCache, type Question } from './answer-cache.ts'
 import { registerMigrations } from './datasets.ts'
 
 interface World {

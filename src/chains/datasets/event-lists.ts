@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TObject, type TProperties, Type } from 'typebox'
+import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from '#chains/datasets/meta.ts'
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import {
   type EventKey,
@@ -29,7 +30,6 @@ import {
   tokenParameter,
   walletParameter,
 } from './parameters.ts'
-import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from './wire.ts'
 
 /** The list of a kind's newest events; the stream shows the same rows. */
 export interface EventList {

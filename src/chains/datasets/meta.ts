@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import {
   type Chain,
   type Ecosystem,
@@ -10,12 +10,20 @@ import { CHAIN_PART } from '#chains/indexer/indexed-config/file-part.ts'
 import { STALL_REASONS } from '#chains/indexer/stalled-chains.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
 import { UNKNOWN_REASONS, type UnknownFigure } from '#chains/indexer/unknown-figures.ts'
+import { formatDecimal, type MicroUsd, toUsd } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { mapOf, named } from '#lib/schema.ts'
 import { toIso } from '#lib/time.ts'
-import type { Effective } from '#route/parameter.ts'
-import type { RegisterState } from './answer-cache.ts'
+import type { Effective } from '#route/route.ts'
 import { HOLDERS, PRICES } from './dataset-names.ts'
+
+/** How far the register is in one snapshot. */
+export interface RegisterState {
+  readonly status: IndexStatus
+  readonly nowUnix: number
+  /** Changes whenever an answer's body may, except for elapsed seconds. */
+  readonly revision: string
+}
 
 const chainMeta = named('ChainStatus', {
   chain: Type.String(),
@@ -259,4 +267,55 @@ function unknownOf({ unknown, chains }: Known, { addresses }: PricedToken) {
     const chain = chains.find((each) => each.chain.id === chainId)?.chain
     return dataset === HOLDERS && chain !== undefined && addresses.get(chain.name) === contract
   })
+}
+
+/** Shared shapes, each with its constructor. */
+
+export const nullable = (schema: TSchema) => Type.Union([schema, Type.Null()])
+
+export const amountText = Type.String({
+  pattern: '^-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$',
+  description: 'Token units: no exponent, no trailing zeros',
+})
+
+export const rawText = Type.String({ pattern: '^-?(0|[1-9][0-9]*)$', description: 'Base units' })
+
+export const usdNumber = Type.Number({ description: 'US dollars, at most 6 decimals' })
+
+export const usdOrNull = Type.Union([usdNumber, Type.Null()], {
+  description: 'US dollars, at most 6 decimals; null without a price',
+})
+
+export const unpricedCount = Type.Integer({
+  minimum: 0,
+  description: 'How many of the events have no dollar value, and are not in the sum',
+})
+
+export const priceNumber = Type.Number({ description: 'US dollars per token' })
+
+export const priceText = Type.String({
+  pattern: '^(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$',
+  description: 'US dollars, 18 significant digits, no exponent, no trailing zeros',
+})
+
+export const unixTime = Type.Integer({ description: 'Unix seconds' })
+
+export const addressText = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'EIP-55' })
+
+/** Shows an amount in token units and in base units. */
+export function amounts<Name extends string, Raw extends bigint | null>(
+  name: Name,
+  raw: Raw,
+  decimals: number,
+) {
+  const shown = raw === null ? null : formatDecimal(raw, decimals)
+  type Shown = Raw extends bigint ? string : string | null
+  return { [name]: shown, [`${name}Raw`]: raw === null ? null : raw.toString() } as Record<
+    Name | `${Name}Raw`,
+    Shown
+  >
+}
+
+export function usdOf(value: MicroUsd | null): number | null {
+  return value === null ? null : toUsd(value)
 }

@@ -2,9 +2,8 @@ import { Type } from 'typebox'
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import type { EventKey } from '#chains/indexer/events/list-events.ts'
 import { type Address, parseAddress, showAddress } from '#domain/address.ts'
-import { parseMoment } from '#lib/instant.ts'
-import { DAY_SECONDS, lastDays, startOfDay, toDate } from '#lib/time.ts'
-import { type Parameter, type Parsed, parsed, parseInteger } from '#route/parameter.ts'
+import { DAY_SECONDS, lastDays, parseMoment, startOfDay, toDate } from '#lib/time.ts'
+import { type Parameter, type Parsed, parsed, parseInteger } from '#route/route.ts'
 
 /** `all` goes back to the first day with data. */
 export type Period = number | 'all'

@@ -1,5 +1,5 @@
+import { parseDecimal } from '#domain/money.ts'
 import { type ShareTier, shareTiers } from '#domain/tier.ts'
-import { parseDecimal } from '#lib/decimal.ts'
 import type { Chain, Ecosystem, HoldingGate, PricedToken, SupplyShare } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import { type PriceSource, quoteOf } from './priced-token.ts'

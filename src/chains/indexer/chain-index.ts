@@ -9,7 +9,7 @@ import {
   HISTORY_MARGIN,
 } from '#chains/chain/follow.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
-import { Mutex } from '#lib/mutex.ts'
+import { Mutex } from '#lib/async.ts'
 import { readBackfill } from './backfill/backfill-row.ts'
 import { Backfiller, type BackfillerDeps } from './backfill/backfiller.ts'
 import type { Phase } from './backfill/open-phase.ts'

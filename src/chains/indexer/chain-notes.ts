@@ -1,6 +1,5 @@
 import type { Connection, Tables } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 
 /**
  * What outlives a chain's position: how often rows of it were removed (so that older cached answers are not

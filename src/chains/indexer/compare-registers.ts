@@ -1,8 +1,7 @@
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { StreamedTable } from '#store/dialect.ts'
 import { type StoreState, streamTable } from '#store/dialects.ts'
-import type { Row } from '#store/engine.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import { type Row, type Sql, sql } from '#store/sql.ts'
 import type { ColumnType } from '#store/typed-values.ts'
 
 export interface RegisterDifference {

@@ -1,8 +1,7 @@
 import type { ChainTip, Position } from '#chains/chain/chain-event.ts'
 import type { BlockHeader, BlockRef } from '#domain/chain.ts'
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { rows, sql } from '#store/sql.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, type Row, rows, sql } from '#store/sql.ts'
 
 export async function readPosition(
   connection: Connection,

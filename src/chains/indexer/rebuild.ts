@@ -1,7 +1,7 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import { ChainIndex } from './chain-index.ts'
 import { valueEvents } from './events/value-events.ts'
 import type { ChainStatus } from './status.ts'

@@ -1,7 +1,7 @@
 import type { ChainEvent, Position } from '#chains/chain/chain-event.ts'
 import { DeepReorgError } from '#chains/chain/follow.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import { LeadLostError } from '#operations/jobs/leader.ts'
 import type { BackfillerDeps } from './backfill/backfiller.ts'
 import { ChainIndex } from './chain-index.ts'

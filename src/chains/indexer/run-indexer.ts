@@ -1,6 +1,6 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import type { Clock } from '#lib/time.ts'
 import { type Leader, LeadLostError } from '#operations/jobs/leader.ts'
 import { type Engine, StoreError } from '#store/engine.ts'

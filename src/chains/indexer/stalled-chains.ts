@@ -2,8 +2,7 @@ import { DeepReorgError, UnlinkedBlocksError } from '#chains/chain/follow.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import type { Fence } from '#operations/jobs/leader.ts'
 import { type Connection, ConstraintError, type Engine, StoreError } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 
 export const STALL_REASONS = [
   'deep_reorg',

@@ -1,5 +1,5 @@
 import { type Log, placeOf } from '#domain/chain.ts'
-import { allEnded } from '#lib/all-ended.ts'
+import { allEnded } from '#lib/async.ts'
 import { chunks } from '#lib/chunks.ts'
 import { toStoredText } from '#lib/stored-text.ts'
 import { type Clock, unixNow } from '#lib/time.ts'

@@ -8,8 +8,7 @@ import type { Chain, HoldingGate, PricedToken } from '#chains/ecosystem/ecosyste
 import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
 import type { Address } from '#domain/address.ts'
-import { type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'
-import { formatDecimal } from '#lib/decimal.ts'
+import { formatDecimal, type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 

@@ -2,8 +2,8 @@ import { readTotalSupply } from '#chains/datasets/holders/queries.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import { sumTotals, totalOf } from '#chains/indexer/events/sum-windows.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
+import { formatDecimal } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
-import { formatDecimal } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'
 
 export interface ImpossibleBurns {

@@ -25,9 +25,8 @@ import {
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { type EventPart, eventKinds } from '#chains/kinds/kinds.ts'
 import type { Context } from '#context.ts'
-import { toUsdPriceExact, toValueExact } from '#domain/money.ts'
+import { formatDecimal, toUsdPriceExact, toValueExact } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
-import { formatDecimal } from '#lib/decimal.ts'
 import type { Connection } from '#store/engine.ts'
 
 export interface MetricSource {

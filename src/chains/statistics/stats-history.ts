@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { dataRoute } from '#chains/datasets/data-route.ts'
+import { nullable, unixTime } from '#chains/datasets/meta.ts'
 import {
   type Period,
   periodParameter,
@@ -8,14 +9,12 @@ import {
 } from '#chains/datasets/parameters.ts'
 import { CANDLE_DAYS } from '#chains/datasets/prices/fold-hours.ts'
 import { hourCandles } from '#chains/datasets/prices/price-book.ts'
-import { nullable, unixTime } from '#chains/datasets/wire.ts'
 import type { Context } from '#context.ts'
 import { type Price, toUsdPrice, toUsdPriceExact } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { HOUR_SECONDS, startOfHour, toDate } from '#lib/time.ts'
-import { type Parameter, parsed } from '#route/parameter.ts'
-import type { Route } from '#route/route.ts'
+import { type Parameter, parsed, type Route } from '#route/route.ts'
 import { METRICS, type Metric, type MetricSource, metrics } from './metrics.ts'
 
 type NamedMetric = Metric & { readonly name: string }

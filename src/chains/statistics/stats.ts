@@ -7,13 +7,11 @@ import {
   readTotalSupply,
   totalSupplyOf,
 } from '#chains/datasets/holders/queries.ts'
-import { areHoldersKnown, areTransfersReadable } from '#chains/datasets/meta.ts'
-import { latestPrice } from '#chains/datasets/prices/price-book.ts'
-import { PRICE_GAPS } from '#chains/datasets/prices/price-paths.ts'
-import { addDollars, valueNow } from '#chains/datasets/value-now.ts'
 import {
   amounts,
   amountText,
+  areHoldersKnown,
+  areTransfersReadable,
   nullable,
   priceNumber,
   priceText,
@@ -22,7 +20,10 @@ import {
   unpricedCount,
   usdOf,
   usdOrNull,
-} from '#chains/datasets/wire.ts'
+} from '#chains/datasets/meta.ts'
+import { latestPrice } from '#chains/datasets/prices/price-book.ts'
+import { PRICE_GAPS } from '#chains/datasets/prices/price-paths.ts'
+import { addDollars, valueNow } from '#chains/datasets/value-now.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import { addSums, NOTHING } from '#chains/indexer/events/event.ts'
 import {
@@ -39,9 +40,16 @@ import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
 import { GRAVE_DIGS } from '#chains/kinds/grave-digs/kind.ts'
 import type { Context } from '#context.ts'
 import { showAddress } from '#domain/address.ts'
-import { toUsdPrice, toUsdPriceExact, toValueExact, valueAt } from '#domain/money.ts'
+import {
+  formatDecimal,
+  percentage,
+  shareOf,
+  toUsdPrice,
+  toUsdPriceExact,
+  toValueExact,
+  valueAt,
+} from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
-import { formatDecimal, percentage, shareOf } from '#lib/decimal.ts'
 import { mapOf, named } from '#lib/schema.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { Route } from '#route/route.ts'

@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
-import { JSON_TYPE, preferredType, TEXT_TYPE } from '#api/http/accept.ts'
-import { answersOf, type RegisterState } from '#chains/datasets/answer-cache.ts'
+import { answersOf } from '#chains/datasets/data-route.ts'
 import { circulatingOf, readTotalSupply, totalSupplyOf } from '#chains/datasets/holders/queries.ts'
 import {
   chainsOf,
@@ -9,14 +8,20 @@ import {
   scopeParameters,
   whyUnknown,
 } from '#chains/datasets/holders/scope.ts'
-import { buildMeta, metaSchema } from '#chains/datasets/meta.ts'
-import { amounts, amountText, rawText } from '#chains/datasets/wire.ts'
+import {
+  amounts,
+  amountText,
+  buildMeta,
+  metaSchema,
+  type RegisterState,
+  rawText,
+} from '#chains/datasets/meta.ts'
 import { conditionOf } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
-import type { Effective } from '#route/parameter.ts'
-import { type Answer, answer, defineRoute, type Route } from '#route/route.ts'
+import { JSON_TYPE, preferredType, TEXT_TYPE } from '#route/media.ts'
+import { type Answer, answer, defineRoute, type Effective, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 
 const FIGURES = {

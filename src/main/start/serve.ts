@@ -6,7 +6,7 @@ import { type ApiDeps, createApi } from '#api/server.ts'
 import { statusPage } from '#api/status-page.ts'
 import type { Config } from '#config.ts'
 import type { Context } from '#context.ts'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import { type MetricsServer, startMetricsServer } from '#operations/health/metrics-server.ts'
 import { sitePages } from '#serving/site/site-pages.ts'
 

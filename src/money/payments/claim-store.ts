@@ -1,9 +1,7 @@
 import type { Address, Hash } from '#domain/address.ts'
-import type { Retained } from '#operations/jobs/retained.ts'
-import { START } from '#operations/jobs/retained.ts'
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { join, type Sql, sql } from '#store/sql.ts'
+import { type Retained, START } from '#operations/jobs/retained.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, join, type Row, type Sql, sql } from '#store/sql.ts'
 import { CLAIM_TTL_SECONDS, type Claim, claims, TRUSTS } from './claim.ts'
 
 export interface NewClaim extends Omit<Claim, 'createdUnix' | 'openedUnix' | 'wasCredited'> {

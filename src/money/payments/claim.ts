@@ -1,4 +1,4 @@
-import { codecOf, column, type RowOf } from '#store/row.ts'
+import { codecOf, column, type RowOf } from '#store/sql.ts'
 
 /** Who stands behind a claim, ascending. */
 export const TRUSTS = ['none', 'payer', 'owner'] as const

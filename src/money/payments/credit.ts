@@ -15,8 +15,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import { lesser } from '#lib/lesser.ts'
 import type { Reads } from '#money/payments/claim-store.ts'
 import type { Connection } from '#store/engine.ts'
-import { codecOf, column, type RowOf } from '#store/row.ts'
-import { join, type Sql, sql } from '#store/sql.ts'
+import { codecOf, column, join, type RowOf, type Sql, sql } from '#store/sql.ts'
 
 const credits = codecOf({
   id: column.text,

@@ -1,4 +1,4 @@
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import { StoreError } from '#store/engine.ts'
 
 /** A block can take long; a credit of another process is then seen after this. */

@@ -3,8 +3,7 @@ import { Type } from 'typebox'
 import type { Ecosystem, Payment } from '#chains/ecosystem/ecosystem.ts'
 import { showAddress } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
-import { type MicroUsd, toUsd } from '#domain/money.ts'
-import { formatDecimal } from '#lib/decimal.ts'
+import { formatDecimal, type MicroUsd, toUsd } from '#domain/money.ts'
 import { type Clock, nextMidnight, toDate, toIso, unixNow } from '#lib/time.ts'
 
 export const PaymentRequiredBody = Type.Object(

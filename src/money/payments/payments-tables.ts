@@ -1,7 +1,6 @@
 import { leaderTables } from '#operations/jobs/leader.ts'
 import type { Tables } from '#store/engine.ts'
-import type { Guard } from '#store/guard.ts'
-import { guardsSql } from '#store/guard.ts'
+import { type Guard, guardsSql } from '#store/guard.ts'
 
 export const paymentsGuards: readonly Guard[] = [
   {

@@ -3,11 +3,17 @@ import { findKey } from '#accounts/keys/key-store.ts'
 import { type Hash, parseAddress, parseHash } from '#domain/address.ts'
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import { unixNow } from '#lib/time.ts'
 import { readKnown } from '#money/payments/deposit.ts'
-import { type Parameter, parsed, parseInteger } from '#route/parameter.ts'
-import { answer, defineRoute, type Route } from '#route/route.ts'
+import {
+  answer,
+  defineRoute,
+  type Parameter,
+  parsed,
+  parseInteger,
+  type Route,
+} from '#route/route.ts'
 import { checkProof } from './check-proof.ts'
 import type { Claim, Trust } from './claim.ts'
 import { type ClaimState, isOpen, readClaimState } from './claim-state.ts'

@@ -1,7 +1,6 @@
 import type { Deposit } from '#domain/deposit.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { join, sql } from '#store/sql.ts'
+import { column, join, sql } from '#store/sql.ts'
 import type { DepositIndex } from './deposit.ts'
 
 const PAGE_DEPOSITS = 500

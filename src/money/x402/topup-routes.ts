@@ -1,11 +1,16 @@
 import { Type } from 'typebox'
 import { findKey } from '#accounts/keys/key-store.ts'
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
-import type { MicroUsd } from '#domain/money.ts'
+import { formatDecimal, type MicroUsd, parseDecimal } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import { formatDecimal, parseDecimal } from '#lib/decimal.ts'
-import { type Parameter, parsed } from '#route/parameter.ts'
-import { defineRoute, type Outcome, type RequestFacts, type Route } from '#route/route.ts'
+import {
+  defineRoute,
+  type Outcome,
+  type Parameter,
+  parsed,
+  type RequestFacts,
+  type Route,
+} from '#route/route.ts'
 import type { PaymentFault } from './faults.ts'
 import { DISCOVERY, TOPUP_PATH } from './offers/discovery.ts'
 import { errorText, paymentRequiredHeader, TopupOfferBody, topupOfferBody } from './offers/offer.ts'

@@ -1,6 +1,5 @@
 import type { Tables } from '#store/engine.ts'
-import type { Guard } from '#store/guard.ts'
-import { guardsSql } from '#store/guard.ts'
+import { type Guard, guardsSql } from '#store/guard.ts'
 
 export const x402Guards: readonly Guard[] = [
   // Only payments that moved nothing may be deleted.

@@ -1,8 +1,8 @@
 import { type Check, DIFFERENCES_MAX } from '#accounts/ledger/check.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { dialectOf, type StoreState } from '#store/dialects.ts'
-import type { Engine, Migration, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
+import type { Engine, Migration } from '#store/engine.ts'
+import { column, type Row } from '#store/sql.ts'
 
 /** Runs within `inScratch` of the dialect. */
 export function schemaCheck(dialect: Engine['dialect']): Check {

@@ -2,8 +2,7 @@ import type { Check } from '#accounts/ledger/check.ts'
 import type { Dialect } from '#store/dialect.ts'
 import { dialectOf } from '#store/dialects.ts'
 import type { Connection, Engine } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import { column, type Sql, sql } from '#store/sql.ts'
 
 /**
  * Searches for the shape of a key's secret, whatever its prefix. The database searches, so that no value

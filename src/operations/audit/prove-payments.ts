@@ -4,11 +4,10 @@ import { recipientsOf } from '#chains/datasets/deposits/deposits.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { askContract } from '#chains/indexer/token-contract.ts'
+import { formatDecimal } from '#domain/money.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
-import { formatDecimal } from '#lib/decimal.ts'
 import { type StoreState, streamTable } from '#store/dialects.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 import type { AuditDeps } from './audit-deps.ts'
 
 /**

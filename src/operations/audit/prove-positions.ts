@@ -1,7 +1,6 @@
 import type { ChainStatus, IndexStatus } from '#chains/indexer/status.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 import type { AuditDeps } from './audit-deps.ts'
 
 /**

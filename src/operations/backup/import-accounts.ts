@@ -10,8 +10,7 @@ import { rowChecks } from '#operations/audit/audit-accounts.ts'
 import { schemaCheck } from '#operations/audit/audit-schema.ts'
 import { type Report, UpkeepError } from '#operations/upkeep/report.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { plain, type SqlValue } from '#store/sql.ts'
+import { column, plain, type SqlValue } from '#store/sql.ts'
 import { type BuiltColumn, buildSchema } from '#store/sqlite/built-schema.ts'
 
 type Counts = Readonly<Record<string, number>>

@@ -1,6 +1,6 @@
 import type { GaugeReading } from '#api/metrics.ts'
 import type { EndpointStatus } from '#chains/chain/chain-source.ts'
-import { answersOf } from '#chains/datasets/answer-cache.ts'
+import { answersOf } from '#chains/datasets/data-route.ts'
 import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { readStalls } from '#chains/indexer/stalled-chains.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'

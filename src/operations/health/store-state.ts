@@ -2,8 +2,7 @@ import { registerMigrations } from '#chains/datasets/datasets.ts'
 import type { Context } from '#context.ts'
 import { dialectOf } from '#store/dialects.ts'
 import type { Engine, Migration } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 
 /** A probe asks every second or so, anyone may ask, and each answer costs a commit. */
 const REMEMBERED_MS = 3_000

@@ -1,4 +1,4 @@
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import {
   type Connection,
   type Engine,
@@ -6,8 +6,7 @@ import {
   StoreError,
   type Tables,
 } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 
 export const leaderTables: Tables = `
   create table leaders (

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import { type Leader, LeadLostError } from '#operations/jobs/leader.ts'
 
 /** Work that is done again and again, by one process at a time. */

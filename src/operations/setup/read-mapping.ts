@@ -6,7 +6,7 @@ import { makeEventReader } from '#chains/indexer/decode-event.ts'
 import { type MappedRow, makeRowReader } from '#chains/indexer/events/row-reader.ts'
 import { type Hash, showAddress } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
-import { formatDecimal } from '#lib/decimal.ts'
+import { formatDecimal } from '#domain/money.ts'
 
 /** What becomes of a log. `args` are those of the event, as far as it could be decoded. */
 export type ReadLog =

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { Config } from '#config.ts'
-import { ConfigError } from '#config.ts'
+import { type Config, ConfigError } from '#config.ts'
 import { storeFile } from '#main/store-file.ts'
 import { migrateStore, openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'

@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { acceptsCoding } from '#api/http/accept.ts'
 import type { Page } from '#api/outside-routes.ts'
 import { refuse } from '#domain/refusal.ts'
 import { PACKAGE_ROOT } from '#lib/package-root.ts'
+import { acceptsCoding } from '#route/media.ts'
 
 export const CONSOLE_FOLDER = join(PACKAGE_ROOT, 'dist/console')
 

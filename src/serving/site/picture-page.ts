@@ -1,12 +1,17 @@
-import { matchesEtag, weakEtag } from '#api/http/accept.ts'
-import type { Call, Outgoing } from '#api/http/call.ts'
 import type { Page } from '#api/outside-routes.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { TtlCache } from '#lib/async.ts'
 import { type Clock, MINUTE_MS } from '#lib/time.ts'
-import { TtlCache } from '#lib/ttl-cache.ts'
 import { AskRefused } from '#route/ask-routes.ts'
-import { type Parameter, parsed } from '#route/parameter.ts'
-import { parseParameters, type Route } from '#route/route.ts'
+import { matchesEtag, weakEtag } from '#route/media.ts'
+import {
+  type Call,
+  type Outgoing,
+  type Parameter,
+  parsed,
+  parseParameters,
+  type Route,
+} from '#route/route.ts'
 
 interface Drawn {
   readonly body: string | Buffer

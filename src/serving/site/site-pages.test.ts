@@ -4,13 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { Type } from 'typebox'
-import type { Call } from '#api/http/call.ts'
 import { cards } from '#chains/kinds/cards.ts'
 import { isRefusal } from '#domain/refusal.ts'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import { askRoutes } from '#route/ask-routes.ts'
-import { type Parameters, parsed } from '#route/parameter.ts'
-import { answer, defineRoute, type Route } from '#route/route.ts'
+import {
+  answer,
+  type Call,
+  defineRoute,
+  type Parameters,
+  parsed,
+  type Route,
+} from '#route/route.ts'
 import { localEcosystemAt, oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { testCall } from '#test/test-call.ts'
 import { testContext } from '#test/test-context.ts'

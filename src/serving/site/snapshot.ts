@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { cards } from '#chains/kinds/cards.ts'
 import type { Context } from '#context.ts'
+import { TtlCache } from '#lib/async.ts'
 import { unixNow } from '#lib/time.ts'
-import { TtlCache } from '#lib/ttl-cache.ts'
 import type { Ask } from '#route/ask-routes.ts'
 import { isNotReady, lastingAsk, rowsOf, type SnapshotSeries, seriesOf } from './series.ts'
 

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { acceptsCoding, matchesEtag, weakEtag } from '#api/http/accept.ts'
-import type { Call, Outgoing } from '#api/http/call.ts'
+import { acceptsCoding, matchesEtag, weakEtag } from '#route/media.ts'
+import type { Call, Outgoing } from '#route/route.ts'
 
 export interface Source {
   /** Made anew when the text changes. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import { sql } from '#store/sql.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'

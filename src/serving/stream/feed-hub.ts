@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { type FeedCursor, showCursor } from '#chains/indexer/feed/cursor.ts'
 import { type FeedState, readFeedState } from '#chains/indexer/feed/read-feed.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import { readShown, type ShownPage } from './feed-rows.ts'
 import type { Filter } from './stream-parameters.ts'
 

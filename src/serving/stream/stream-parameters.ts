@@ -5,9 +5,8 @@ import { CURSOR_PATTERN, type FeedCursor, parseCursor } from '#chains/indexer/fe
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import type { Address } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { joinWords } from '#lib/join-words.ts'
-import { type Parameter, parsed } from '#route/parameter.ts'
-import type { RequestHeaders } from '#route/route.ts'
+import { joinWords } from '#lib/words.ts'
+import { type Parameter, parsed, type RequestHeaders } from '#route/route.ts'
 
 export const PRICE = 'price'
 

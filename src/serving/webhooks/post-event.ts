@@ -1,7 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
-import type { IncomingMessage, RequestOptions } from 'node:http'
-import { request } from 'node:http'
+import { type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { retryAfterMs } from '#lib/retry-after.ts'

@@ -1,7 +1,6 @@
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
-import type { Effective, ValuesOf } from '#route/parameter.ts'
-import { parseParameters } from '#route/route.ts'
+import { type Effective, parseParameters, type ValuesOf } from '#route/route.ts'
 import { type Filter, filterParameters } from '#serving/stream/stream-parameters.ts'
 
 type Parsers = ReturnType<typeof filterParameters>

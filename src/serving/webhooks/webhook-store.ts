@@ -1,8 +1,7 @@
 import { DAY_SECONDS } from '#lib/time.ts'
 import { type Retained, START } from '#operations/jobs/retained.ts'
 import type { Connection } from '#store/engine.ts'
-import { column, columnOf } from '#store/row.ts'
-import { inNames, join, type SqlValue, sql } from '#store/sql.ts'
+import { column, columnOf, inNames, join, type SqlValue, sql } from '#store/sql.ts'
 import { FAILING_MAX_SECONDS, type Webhook, webhooks } from './webhook.ts'
 
 type Reads = Pick<Connection, 'run'>

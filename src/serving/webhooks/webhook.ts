@@ -1,6 +1,5 @@
 import { DAY_SECONDS } from '#lib/time.ts'
-import type { Row } from '#store/engine.ts'
-import { codecOf, column, type RowOf } from '#store/row.ts'
+import { codecOf, column, type Row, type RowOf } from '#store/sql.ts'
 
 export const STATES = ['active', 'unfunded', 'failing', 'disabled', 'ended'] as const
 

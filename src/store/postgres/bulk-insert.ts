@@ -1,6 +1,6 @@
-import type { BulkInsert, Row } from '../engine.ts'
+import type { BulkInsert } from '../engine.ts'
 import { eachRow, type Rows } from '../packed-rows.ts'
-import type { SqlValue } from '../sql.ts'
+import type { Row, SqlValue } from '../sql.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 
 /** More would save no time. */

@@ -1,4 +1,4 @@
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import type { Channel } from '../engine.ts'
 import { PostgresConnection, type PostgresConnectionOptions } from './postgres-connection.ts'
 

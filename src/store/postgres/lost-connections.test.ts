@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
-import { allEnded } from '#lib/all-ended.ts'
+import { allEnded } from '#lib/async.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { openWay } from '#test/way-to-server.ts'
 import { type Engine, type Migration, StoreError } from '../engine.ts'

@@ -1,8 +1,7 @@
 import { Socket } from 'node:net'
 import { Client, DatabaseError, type QueryResult, types } from 'pg'
-import type { Row } from '../engine.ts'
 import { ConstraintError, LockTimeoutError, StoreError } from '../engine.ts'
-import { type Sql, type SqlValue, toNumbered } from '../sql.ts'
+import { type Row, type Sql, type SqlValue, toNumbered } from '../sql.ts'
 
 export interface PostgresConnectionOptions {
   readonly url: string

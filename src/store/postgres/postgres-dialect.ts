@@ -1,8 +1,8 @@
+import { column } from '#store/sql.ts'
 import { type Dialect, PAGE_ROWS, type StreamedTable } from '../dialect.ts'
-import type { Connection, Migration, Row } from '../engine.ts'
+import type { Connection, Migration } from '../engine.ts'
 import { statementsOf } from '../migrate.ts'
-import { column } from '../row.ts'
-import { plain, sql } from '../sql.ts'
+import { plain, type Row, sql } from '../sql.ts'
 
 export const postgresDialect: Dialect = {
   textColumns: sql`

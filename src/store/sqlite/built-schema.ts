@@ -1,7 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { Migration, Row } from '../engine.ts'
+import { column } from '#store/sql.ts'
+import type { Migration } from '../engine.ts'
 import { statementsOf } from '../migrate.ts'
-import { column } from '../row.ts'
+import type { Row } from '../sql.ts'
 import type { ColumnType } from '../typed-values.ts'
 
 export interface BuiltColumn {

@@ -4,8 +4,8 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { LogSync } from '#store/sqlite/open-sqlite.ts'
 import { heldDisk, turn, until } from '#test/store/log-sync-harness.ts'
-import { LogSync } from './log-sync.ts'
 
 /** Continuations between the end of one sync and the beginning of the next, and some more. */
 const CONTINUATIONS = 12

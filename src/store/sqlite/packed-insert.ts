@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { toStored } from '#lib/stored-integer.ts'
+import { toStored } from '#store/sql.ts'
 import type { BulkInsert } from '../engine.ts'
 import {
   type PackedColumn,

@@ -1,6 +1,6 @@
 import { type Dialect, PAGE_ROWS, type StreamedTable } from '../dialect.ts'
-import type { Connection, Migration, Row } from '../engine.ts'
-import { empty, join, plain, type SqlValue, sql } from '../sql.ts'
+import type { Connection, Migration } from '../engine.ts'
+import { empty, join, plain, type Row, type SqlValue, sql } from '../sql.ts'
 import { buildSchema, PARTS } from './built-schema.ts'
 
 export const sqliteDialect: Dialect = {

@@ -1,6 +1,5 @@
 import type { Engine } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 import type { OwnedKey } from '../world/owner.ts'
 import { type KeyStory, type Step, untilVerified } from './key-story.ts'
 

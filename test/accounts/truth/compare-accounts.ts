@@ -1,7 +1,6 @@
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 import { BucketDay } from './bucket-day.ts'
 import type { Roster } from './roster.ts'
 import { BucketState, type Truth } from './truth.ts'

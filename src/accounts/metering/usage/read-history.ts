@@ -2,9 +2,8 @@ import { keyAccount } from '#accounts/ledger/account.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { lastDays } from '#lib/time.ts'
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, type Row, type Sql, sql } from '#store/sql.ts'
 import { accountOf } from '../meter/decide-batch.ts'
 
 export interface HistoryInput {

@@ -1,7 +1,6 @@
 import { startOfDay } from '#lib/time.ts'
 import type { Retained } from '#operations/jobs/retained.ts'
-import { column } from '#store/row.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import { column, type Sql, sql } from '#store/sql.ts'
 
 /** Small on SQLite, where they run on the serving thread; on PostgreSQL each page costs a commit. */
 export const ROWS_PER_PAGE = { sqlite: 50, postgres: 1_000 }

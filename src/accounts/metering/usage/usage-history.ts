@@ -4,9 +4,15 @@ import { toUsd } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { toDate, unixNow } from '#lib/time.ts'
-import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/csv.ts'
-import { type Parameter, parsed, parseInteger } from '#route/parameter.ts'
-import { answer, defineRoute, type Route } from '#route/route.ts'
+import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/media.ts'
+import {
+  answer,
+  defineRoute,
+  type Parameter,
+  parsed,
+  parseInteger,
+  type Route,
+} from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
 import { MeteringUnavailable } from '../meter/admission.ts'
 import { type Charged, type HistoryDay, type HistoryInput, readHistory } from './read-history.ts'

@@ -1,4 +1,4 @@
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import type { Clock } from '#lib/time.ts'
 
 export interface Timing {

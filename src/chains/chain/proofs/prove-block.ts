@@ -1,6 +1,6 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
-import { allEnded } from '#lib/all-ended.ts'
+import { allEnded } from '#lib/async.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { ProvenBlock } from '../chain-source.ts'
 import { EndpointError } from '../endpoints/endpoint-error.ts'

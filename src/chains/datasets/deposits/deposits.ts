@@ -7,9 +7,8 @@ import { type Address, type Hash, ZERO_ADDRESS } from '#domain/address.ts'
 import { type Log, placeOf } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { chunks } from '#lib/chunks.ts'
-import { toStored } from '#lib/stored-integer.ts'
 import type { Connection, Tables } from '#store/engine.ts'
-import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import { ROWS_PER_STATEMENT, rows, sql, toStored } from '#store/sql.ts'
 
 export const DEPOSITS = 'deposits'
 

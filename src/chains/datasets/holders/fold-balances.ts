@@ -1,11 +1,9 @@
 import type { Change, Position } from '#chains/indexer/dataset.ts'
 import { ZERO_ADDRESS } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
-import { toStored } from '#lib/stored-integer.ts'
 import { startOfDay, startOfHour } from '#lib/time.ts'
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, ROWS_PER_STATEMENT, type Row, rows, sql, toStored } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import { hourKey, type Movement, movesAny, type OpenedHour, type Step } from './movement.ts'
 

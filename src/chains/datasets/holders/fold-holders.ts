@@ -1,9 +1,7 @@
 import type { Change } from '#chains/indexer/dataset.ts'
 import type { Address } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
-import type { Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import { column, ROWS_PER_STATEMENT, type Row, rows, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import type { HoldersSince } from './fold-balances.ts'
 import {

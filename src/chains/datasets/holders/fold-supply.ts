@@ -1,10 +1,8 @@
 import type { Change } from '#chains/indexer/dataset.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
-import { toStored } from '#lib/stored-integer.ts'
 import { startOfDay } from '#lib/time.ts'
-import { column } from '#store/row.ts'
-import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import { column, ROWS_PER_STATEMENT, rows, sql, toStored } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import type { Movement } from './movement.ts'
 

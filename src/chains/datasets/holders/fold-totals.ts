@@ -1,10 +1,8 @@
 import type { Change } from '#chains/indexer/dataset.ts'
 import { ZERO_ADDRESS } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
-import { toStored } from '#lib/stored-integer.ts'
-import type { BulkInsert, Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { empty, ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import type { BulkInsert, Connection } from '#store/engine.ts'
+import { column, empty, ROWS_PER_STATEMENT, type Row, rows, sql, toStored } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import type { Movement } from './movement.ts'
 

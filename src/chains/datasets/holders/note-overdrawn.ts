@@ -1,8 +1,7 @@
 import type { Change } from '#chains/indexer/dataset.ts'
 import { noteOverdrawn } from '#chains/indexer/unknown-figures.ts'
 import { type Address, showAddress } from '#domain/address.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 import { HOLDERS } from '../dataset-names.ts'
 
 /**

@@ -1,8 +1,7 @@
 import { TOTAL } from '#chains/indexer/events/event.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 import { addSupply, NO_SUPPLY, readSupply, type SupplyChange } from './fold-supply.ts'
 
 /** Compares with `<=`, as `sumTotals` does. */

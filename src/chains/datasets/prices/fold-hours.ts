@@ -1,9 +1,7 @@
 import type { Change } from '#chains/indexer/dataset.ts'
-import { fromStored, toStored } from '#lib/stored-integer.ts'
 import { DAY_SECONDS, startOfHour } from '#lib/time.ts'
-import type { BulkInsert, Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { join, sql } from '#store/sql.ts'
+import type { BulkInsert, Connection } from '#store/engine.ts'
+import { column, fromStored, join, type Row, sql, toStored } from '#store/sql.ts'
 import { POINT, type PricePoint, pointsBetween, toPoint } from './queries.ts'
 
 /** How far candles go back. */

@@ -1,7 +1,13 @@
 import { type PricedToken, type PriceSource, quoteOf } from '#chains/ecosystem/priced-token.ts'
-import { chainPrices, PRICE_DECIMALS, PRICE_ONE, type Price, valueAt } from '#domain/money.ts'
-import { allEnded } from '#lib/all-ended.ts'
-import { parseDecimal } from '#lib/decimal.ts'
+import {
+  chainPrices,
+  PRICE_DECIMALS,
+  PRICE_ONE,
+  type Price,
+  parseDecimal,
+  valueAt,
+} from '#domain/money.ts'
+import { allEnded } from '#lib/async.ts'
 import { hasBegun } from './decode.ts'
 import type { PricePoint } from './queries.ts'
 

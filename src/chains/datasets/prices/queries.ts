@@ -1,8 +1,7 @@
 import type { EventMoment } from '#chains/indexer/events/value-events.ts'
 import type { Price } from '#domain/money.ts'
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { empty, sql } from '#store/sql.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, empty, type Row, sql } from '#store/sql.ts'
 
 export interface PricePoint {
   readonly unix: number

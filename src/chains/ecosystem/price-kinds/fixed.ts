@@ -1,5 +1,4 @@
-import { PRICE_DECIMALS } from '#domain/money.ts'
-import { parseDecimal } from '#lib/decimal.ts'
+import { PRICE_DECIMALS, parseDecimal } from '#domain/money.ts'
 import { decimalText } from '../fields.ts'
 import { definePriceKind } from './price-kind.ts'
 

@@ -1,7 +1,6 @@
 import type { Position } from '#chains/chain/chain-event.ts'
-import type { Connection, Row, Tables } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import type { Connection, Tables } from '#store/engine.ts'
+import { column, type Row, sql } from '#store/sql.ts'
 
 export const backfillsTables: Tables = `
     create table backfills (

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Position } from '#chains/chain/chain-event.ts'
-import { allEnded } from '#lib/all-ended.ts'
+import { allEnded } from '#lib/async.ts'
 import type { Change, HistoryFold, Staged, Store } from '../dataset.ts'
 import { readFinalized } from '../positions.ts'
 import type { Anomaly, Segment } from '../segment.ts'

@@ -3,9 +3,7 @@ import type { EventReading } from '#chains/ecosystem/event-source.ts'
 import type { Address } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { toStored } from '#lib/stored-integer.ts'
-import type { Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
+import { column, type Row, toStored } from '#store/sql.ts'
 
 export interface EventFact extends EventReading {
   readonly log: Pick<

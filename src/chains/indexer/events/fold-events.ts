@@ -1,8 +1,8 @@
-import { allEnded } from '#lib/all-ended.ts'
+import { allEnded } from '#lib/async.ts'
 import { chunks } from '#lib/chunks.ts'
 import { startOfDay, startOfHour } from '#lib/time.ts'
-import type { BulkInsert, Connection, Row } from '#store/engine.ts'
-import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
+import type { BulkInsert, Connection } from '#store/engine.ts'
+import { ROWS_PER_STATEMENT, type Row, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import {
   addSums,

@@ -1,8 +1,7 @@
 import type { Address, Hash } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { empty, join, type Sql, sql } from '#store/sql.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, empty, join, type Row, type Sql, sql } from '#store/sql.ts'
 
 export interface EventPlace {
   readonly chainId: number

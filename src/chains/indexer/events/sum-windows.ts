@@ -1,7 +1,6 @@
 import { DAY_SECONDS, HOUR_SECONDS } from '#lib/time.ts'
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { empty, join, sql } from '#store/sql.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, empty, join, type Row, sql } from '#store/sql.ts'
 import { addSums, NOTHING, readSums, type Sums, TOTAL } from './event.ts'
 import { readContribution } from './store-events.ts'
 

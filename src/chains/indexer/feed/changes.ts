@@ -1,7 +1,6 @@
 import { type Log, placeOf } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import type { Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
+import { column, type Row } from '#store/sql.ts'
 import type { EventFact } from '../events/event.ts'
 import { type EventPlace, type ListedEvent, toListed } from '../events/list-events.ts'
 

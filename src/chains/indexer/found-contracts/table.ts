@@ -2,8 +2,7 @@ import type { FoundContracts } from '#chains/ecosystem/found-contracts.ts'
 import type { Address } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { Connection, Tables } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { inNames, ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import { column, inNames, ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 
 /** `read_number`: up to which block the factory's events are read, wherever the position is. */
 export const foundContractsTables: Tables = `

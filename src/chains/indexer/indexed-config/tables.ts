@@ -1,6 +1,5 @@
 import type { Connection, Tables } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { rows, sql } from '#store/sql.ts'
+import { column, rows, sql } from '#store/sql.ts'
 import {
   type FilePart,
   type FileParts,

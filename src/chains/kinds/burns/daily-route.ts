@@ -1,14 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { dataRoute } from '#chains/datasets/data-route.ts'
 import {
-  chainParameter,
-  periodParameter,
-  type SeriesDay,
-  seriesDays,
-  tokenParameter,
-  valuesAtDayEnds,
-} from '#chains/datasets/parameters.ts'
-import {
   amounts,
   amountText,
   rawText,
@@ -16,7 +8,15 @@ import {
   unpricedCount,
   usdOf,
   usdOrNull,
-} from '#chains/datasets/wire.ts'
+} from '#chains/datasets/meta.ts'
+import {
+  chainParameter,
+  periodParameter,
+  type SeriesDay,
+  seriesDays,
+  tokenParameter,
+  valuesAtDayEnds,
+} from '#chains/datasets/parameters.ts'
 import type { Chain, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import { addSums, NOTHING, type Sums, takeSums } from '#chains/indexer/events/event.ts'
 import {
@@ -32,8 +32,7 @@ import type { Context } from '#context.ts'
 import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 
 const dayRow = named('BurnDay', {
   date: Type.String({ format: 'date' }),

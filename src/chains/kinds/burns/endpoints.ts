@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { accountOf, type EventList, eventRow, listRoute } from '#chains/datasets/event-lists.ts'
-import { addressText } from '#chains/datasets/wire.ts'
+import { addressText } from '#chains/datasets/meta.ts'
 import { burns } from '#chains/kinds/burns/kind.ts'
 import type { Context } from '#context.ts'
 import { dailyBurns } from './daily-route.ts'

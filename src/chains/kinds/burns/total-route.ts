@@ -1,18 +1,19 @@
 import { Type } from 'typebox'
 import { dataRoute } from '#chains/datasets/data-route.ts'
 import { HOLDERS } from '#chains/datasets/dataset-names.ts'
-import { areHoldersKnown, areTransfersReadable } from '#chains/datasets/meta.ts'
-import { tokenParameter } from '#chains/datasets/parameters.ts'
-import { priceAt } from '#chains/datasets/prices/price-book.ts'
 import {
   amounts,
   amountText,
+  areHoldersKnown,
+  areTransfersReadable,
   nullable,
   rawText,
   unixTime,
   usdOf,
   usdOrNull,
-} from '#chains/datasets/wire.ts'
+} from '#chains/datasets/meta.ts'
+import { tokenParameter } from '#chains/datasets/parameters.ts'
+import { priceAt } from '#chains/datasets/prices/price-book.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import {
   sumTotals,
@@ -23,8 +24,7 @@ import {
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
 import type { Context } from '#context.ts'
-import { valueAt } from '#domain/money.ts'
-import { percentage, shareOf } from '#lib/decimal.ts'
+import { percentage, shareOf, valueAt } from '#domain/money.ts'
 import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'

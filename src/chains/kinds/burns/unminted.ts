@@ -4,10 +4,8 @@ import type { Change } from '#chains/indexer/dataset.ts'
 import { type Contribution, NOTHING, TOTAL } from '#chains/indexer/events/event.ts'
 import { foldEvents } from '#chains/indexer/events/fold-events.ts'
 import { chunks } from '#lib/chunks.ts'
-import { toStored } from '#lib/stored-integer.ts'
-import type { Connection, Row, Tables } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import type { Connection, Tables } from '#store/engine.ts'
+import { column, ROWS_PER_STATEMENT, type Row, rows, sql, toStored } from '#store/sql.ts'
 
 /** What was minted but is not new, per block; summed in `event_buckets`. */
 export const unmintedTables: Tables = `

@@ -8,8 +8,6 @@ import {
   listParameters,
   readEventPage,
 } from '#chains/datasets/event-lists.ts'
-import { addressParameter } from '#chains/datasets/parameters.ts'
-import { type ValuedSums, valueNow } from '#chains/datasets/value-now.ts'
 import {
   addressText,
   amounts,
@@ -20,7 +18,9 @@ import {
   unpricedCount,
   usdOf,
   usdOrNull,
-} from '#chains/datasets/wire.ts'
+} from '#chains/datasets/meta.ts'
+import { addressParameter } from '#chains/datasets/parameters.ts'
+import { type ValuedSums, valueNow } from '#chains/datasets/value-now.ts'
 import { addSums, NOTHING, readSums, type Sums } from '#chains/indexer/events/event.ts'
 import { dollarsOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
@@ -30,8 +30,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { join, sql } from '#store/sql.ts'
+import { column, join, sql } from '#store/sql.ts'
 
 const claimRow = eventRow('DividendClaim', {})
 

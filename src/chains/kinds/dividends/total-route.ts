@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import { dataRoute } from '#chains/datasets/data-route.ts'
-import { type ValuedSums, valueNow } from '#chains/datasets/value-now.ts'
 import {
   addressText,
   amounts,
@@ -10,7 +9,8 @@ import {
   unpricedCount,
   usdOf,
   usdOrNull,
-} from '#chains/datasets/wire.ts'
+} from '#chains/datasets/meta.ts'
+import { type ValuedSums, valueNow } from '#chains/datasets/value-now.ts'
 import { NOTHING, type Sums } from '#chains/indexer/events/event.ts'
 import {
   dollarsOf,
@@ -26,8 +26,7 @@ import { showAddress } from '#domain/address.ts'
 import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 
 const windowShape = named('PayoutSums', {
   usdAtPayout: usdOrNull,

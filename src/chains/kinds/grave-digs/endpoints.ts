@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { accountOf, type EventList, eventRow, listRoute } from '#chains/datasets/event-lists.ts'
-import { addressText, nullable } from '#chains/datasets/wire.ts'
+import { addressText, nullable } from '#chains/datasets/meta.ts'
 import { graveDigs } from '#chains/kinds/grave-digs/kind.ts'
 import type { Context } from '#context.ts'
 import { leaderboard } from './leaderboard-route.ts'

@@ -1,7 +1,5 @@
 import { Type } from 'typebox'
 import { dataRoute } from '#chains/datasets/data-route.ts'
-import { limitParameter, tokenParameter } from '#chains/datasets/parameters.ts'
-import { priceAt } from '#chains/datasets/prices/price-book.ts'
 import {
   addressText,
   amounts,
@@ -10,18 +8,18 @@ import {
   unixTime,
   usdOf,
   usdOrNull,
-} from '#chains/datasets/wire.ts'
+} from '#chains/datasets/meta.ts'
+import { limitParameter, tokenParameter } from '#chains/datasets/parameters.ts'
+import { priceAt } from '#chains/datasets/prices/price-book.ts'
 import { sumTotals, totalOf } from '#chains/indexer/events/sum-windows.ts'
 import { GRAVE_DIGS } from '#chains/kinds/grave-digs/kind.ts'
 import type { Context } from '#context.ts'
 import { type Address, showAddress } from '#domain/address.ts'
-import { valueAt } from '#domain/money.ts'
-import { percentage } from '#lib/decimal.ts'
+import { percentage, valueAt } from '#domain/money.ts'
 import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 
 const leaderRow = named('Leader', {
   rank: Type.Integer({ minimum: 1 }),

@@ -1,5 +1,4 @@
-import type { MicroUsd } from '#domain/money.ts'
-import { multiplyDivide } from '#lib/decimal.ts'
+import { type MicroUsd, multiplyDivide } from '#domain/money.ts'
 import { greater, lesser } from '#lib/lesser.ts'
 import type { SettlingRpc } from '../settling/settling-rpc.ts'
 

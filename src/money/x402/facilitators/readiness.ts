@@ -2,8 +2,7 @@ import { type Address, parseAddress } from '#domain/address.ts'
 import type { Clock } from '#lib/time.ts'
 import type { Reads } from '#money/payments/claim-store.ts'
 import type { Connection, Engine } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 
 /** Whether payments are offered: as the leader last wrote it. */
 export interface FacilitatorReadiness {

@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { type Address, showAddress } from '#domain/address.ts'
-import type { MicroUsd } from '#domain/money.ts'
-import { formatDecimal } from '#lib/decimal.ts'
+import { formatDecimal, type MicroUsd } from '#domain/money.ts'
 import { currentPayTo, type OfferDeps } from '#money/payments/offers.ts'
 import { FAULTS, isFault } from '../faults.ts'
 import type { Scheme } from '../schemes/scheme.ts'

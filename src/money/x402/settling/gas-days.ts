@@ -1,7 +1,6 @@
 import type { Reads } from '#money/payments/claim-store.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 
 /** Gas of a UTC day in gwei: the most that its transactions may cost. */
 export async function gasOfDay(reads: Reads, day: number): Promise<bigint> {

@@ -1,9 +1,8 @@
 import type { Address, Hash } from '#domain/address.ts'
 import type { Reads } from '#money/payments/claim-store.ts'
 import { type Retained, START } from '#operations/jobs/retained.ts'
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, type Row, type Sql, sql } from '#store/sql.ts'
 import { isFault, type PaymentFault } from '../faults.ts'
 import type { Payee, PaymentStatus, X402Payment } from './x402-payment.ts'
 

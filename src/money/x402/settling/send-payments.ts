@@ -1,5 +1,5 @@
 import { type Hash, parseHash } from '#domain/address.ts'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Facilitator } from '../facilitators/facilitator.ts'
 import type { PaymentFault } from '../faults.ts'

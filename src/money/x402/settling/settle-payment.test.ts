@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { isRefusal } from '#domain/refusal.ts'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'

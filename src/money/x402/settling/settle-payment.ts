@@ -1,5 +1,5 @@
 import type { Hash } from '#domain/address.ts'
-import { sleep } from '#lib/sleep.ts'
+import { sleep } from '#lib/async.ts'
 import { unixNow } from '#lib/time.ts'
 import type { PaymentFault } from '../faults.ts'
 import type { PaymentPayload } from '../offers/payment-payload.ts'

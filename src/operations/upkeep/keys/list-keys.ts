@@ -1,10 +1,9 @@
 import { type Address, showAddress } from '#domain/address.ts'
-import { formatDecimal } from '#lib/decimal.ts'
+import { formatDecimal } from '#domain/money.ts'
 import { toIso } from '#lib/time.ts'
 import { streamTable } from '#store/dialects.ts'
-import type { Engine, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import type { Engine } from '#store/engine.ts'
+import { column, type Row, sql } from '#store/sql.ts'
 
 export interface ShownKey {
   readonly publicId: string

@@ -1,9 +1,8 @@
 import { showAddress } from '#domain/address.ts'
-import { formatDecimal } from '#lib/decimal.ts'
+import { formatDecimal } from '#domain/money.ts'
 import { toDate } from '#lib/time.ts'
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { type Sql, sql } from '#store/sql.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, type Row, type Sql, sql } from '#store/sql.ts'
 
 export const OWNERS = ['wallet', 'key'] as const
 

@@ -1,6 +1,6 @@
 import { stringify } from 'csv-stringify/sync'
-import { countOf } from '#lib/count-of.ts'
 import { lastDays, unixNow } from '#lib/time.ts'
+import { countOf } from '#lib/words.ts'
 import type { CommandContext } from '#main/command-context.ts'
 import { onAccounts } from '../open-accounts.ts'
 import type { Report } from '../report.ts'

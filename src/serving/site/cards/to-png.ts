@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { Mutex } from '#lib/mutex.ts'
+import { Mutex } from '#lib/async.ts'
 import { moduleFile } from '#lib/package-root.ts'
 import type { Card } from './draw-card.ts'
 

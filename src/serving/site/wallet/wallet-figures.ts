@@ -1,6 +1,6 @@
 import { cards } from '#chains/kinds/cards.ts'
 import { type Address, showAddress } from '#domain/address.ts'
-import { formatDecimal } from '#lib/decimal.ts'
+import { formatDecimal } from '#domain/money.ts'
 import { lastDays, startOfDay } from '#lib/time.ts'
 import { type Ask, AskRefused } from '#route/ask-routes.ts'
 import { type Meta, sourceOf } from '../chart/charts.ts'

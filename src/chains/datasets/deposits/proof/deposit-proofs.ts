@@ -1,8 +1,7 @@
 import { type Backfill, readBackfill } from '#chains/indexer/backfill/backfill-row.ts'
 import { type BlockRef, placeOf } from '#domain/chain.ts'
 import type { Connection } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import { column, sql } from '#store/sql.ts'
 import { DEPOSITS, type DepositFact, storeDeposits } from '../deposits.ts'
 
 export interface UnprovenBlock extends BlockRef {

@@ -1,6 +1,5 @@
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { empty, sql } from '#store/sql.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, empty, type Row, sql } from '#store/sql.ts'
 import { turningDays } from '../holder-days.ts'
 
 const PAGE = 20_000

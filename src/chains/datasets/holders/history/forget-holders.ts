@@ -1,7 +1,6 @@
 import type { Change } from '#chains/indexer/dataset.ts'
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { empty, join, type Sql, sql } from '#store/sql.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, empty, join, type Row, type Sql, sql } from '#store/sql.ts'
 import { forgetTotals, sumTotalsAnew } from '../fold-totals.ts'
 import { countHoldersAnew } from './count-holders-anew.ts'
 

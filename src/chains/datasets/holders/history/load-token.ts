@@ -1,6 +1,5 @@
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { sql } from '#store/sql.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, type Row, sql } from '#store/sql.ts'
 import type { TokenHistory } from './token-history.ts'
 
 const PAGE = 20_000

@@ -1,5 +1,4 @@
-import type { LogColumns } from '#chains/chain/columns/log-columns.ts'
-import { HASH_DIGITS, PLACE } from '#chains/chain/columns/log-columns.ts'
+import { HASH_DIGITS, type LogColumns, PLACE } from '#chains/chain/columns/log-columns.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import { free } from '#lib/free.ts'
 import { DAY_SECONDS, startOfDay, startOfHour } from '#lib/time.ts'

@@ -1,9 +1,7 @@
 import type { Address } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
-import { toStored } from '#lib/stored-integer.ts'
-import type { Connection, Row } from '#store/engine.ts'
-import { column } from '#store/row.ts'
-import { empty, ROWS_PER_STATEMENT, type Sql, sql } from '#store/sql.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, empty, ROWS_PER_STATEMENT, type Row, type Sql, sql, toStored } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 
 /** A token on these of its chains. */

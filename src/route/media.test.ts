@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { wantsCsv } from '#route/csv.ts'
-import { acceptsCoding, preferredType } from './accept.ts'
+import { acceptsCoding, preferredType, wantsCsv } from '#route/media.ts'
 
 test('Accept is read with quality values, in any case', () => {
   for (const [accept, type] of [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
-import { TtlCache } from './ttl-cache.ts'
+import { it, test } from 'node:test'
+import { allEnded, TtlCache } from '#lib/async.ts'
 
 it('what is forgotten while it is loaded is loaded anew', async () => {
   const loads: PromiseWithResolvers<string>[] = []
@@ -42,4 +42,24 @@ it('all who ask in time get one reading, after a failure another, and a clock se
   assert.equal(cache.leftMs('key'), 0)
   assert.equal(await read(), 4)
   assert.equal(cache.leftMs('key'), 1_000)
+})
+
+test('nothing is under way any more when one of several tasks has failed', async () => {
+  const slow = Promise.withResolvers<string>()
+  let isOver = false
+  const all = allEnded([Promise.reject(new Error('the first')), slow.promise]).finally(() => {
+    isOver = true
+  })
+  all.catch(() => undefined)
+  await new Promise(setImmediate)
+  assert.equal(isOver, false)
+  slow.resolve('done')
+  await assert.rejects(all, /the first/)
+})
+
+test('outcomes come in the order of the tasks, not of their ends', async () => {
+  const first = Promise.withResolvers<number>()
+  const all = allEnded([first.promise, Promise.resolve(2)])
+  first.resolve(1)
+  assert.deepEqual(await all, [1, 2])
 })

@@ -1,5 +1,33 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import type { Clock } from './time.ts'
+import type { Clock } from '#lib/time.ts'
+
+export class Mutex {
+  #tail: Promise<unknown> = Promise.resolve()
+
+  run<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#tail.then(task, task)
+    this.#tail = result.catch(() => undefined)
+    return result
+  }
+}
+
+/** Waits for every task even after a failure: statements must not outlive their transaction. */
+export async function allEnded<T extends readonly unknown[] | []>(
+  tasks: T,
+): Promise<{ -readonly [Index in keyof T]: Awaited<T[Index]> }> {
+  await Promise.allSettled(tasks)
+  return Promise.all(tasks)
+}
+
+/** Ends early on abort; never throws. */
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await delay(ms, undefined, { signal, ref: true })
+  } catch {
+    return
+  }
+}
 
 interface Held<V> {
   readonly value: Promise<V>

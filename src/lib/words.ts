@@ -1,3 +1,8 @@
+/** `1 key`, `2 keys`. */
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
 /** Such as `burned, was paid or dug`. */
 export function joinWords(words: readonly string[], last: 'and' | 'or'): string {
   if (words.length < 2) return words.join('')

@@ -1,8 +1,8 @@
 import type { Context } from '#context.ts'
 import { REFUSALS, type Refusal } from '#domain/refusal.ts'
 import { escapeMarkup } from '#lib/markup.ts'
-import { wantsPage } from './accept.ts'
-import type { Call, Outgoing } from './call.ts'
+import { wantsPage } from '#route/media.ts'
+import type { Call, Outgoing } from '#route/route.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from './plain-page.ts'
 
 /** A bucket has refilled a token by then. */
