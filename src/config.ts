@@ -6,7 +6,7 @@ export interface GuardSetting {
   readonly perMinute: number
 }
 
-export interface PortSetting {
+interface PortSetting {
   readonly host: string
   readonly port: number
 }
@@ -50,7 +50,7 @@ export interface Config {
   readonly webhookPrivate: boolean
 }
 
-export interface SettlingSetting {
+interface SettlingSetting {
   /** Private key of the settling wallet. */
   readonly keyFile: string | undefined
   /** Headers that authenticate us to the facilitator of the ecosystem file. */
@@ -62,7 +62,7 @@ export interface SettlingSetting {
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Shown by `--help`. */
 export const VARIABLES: Readonly<Record<string, string>> = {

@@ -1,18 +1,22 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { relinked } from '#api/guide-pages.ts'
+import { markdownFiles } from '#api/markdown-page.ts'
 import { PLAIN_STYLE, PLAIN_STYLE_PATH } from '#api/plain-page.ts'
 import type { Context } from '#context.ts'
+import { REFUSALS, refuse } from '#domain/refusal.ts'
 import type { JsonObject } from '#lib/json.ts'
+import { PACKAGE_ROOT } from '#lib/package-root.ts'
 import { PaymentRequiredBody } from '#money/payments/offers.ts'
+import { PREPAYMENT_MESSAGES } from '#money/payments/prepayment-record.ts'
 import type { Route } from '#route/route.ts'
 import { capturedExamples } from './captured-examples.ts'
-import { clientPages } from './client-pages.ts'
 import { describeService } from './describe-service.ts'
 import { GUIDES, guidePage } from './guide-pages.ts'
 import { type Examples, type LiveExamples, liveExamples } from './live-examples.ts'
 import { metricsOf } from './meta-route.ts'
 import { TOPUP, toOpenApi } from './openapi.ts'
 import type { Page } from './outside-routes.ts'
-import { paymentRequiredExample } from './payment-required-example.ts'
-import { problemPage } from './problem-pages.ts'
 import { scalarPages } from './scalar-pages.ts'
 import { factsOf, type ServiceFacts } from './service-facts.ts'
 import { type StaticContent, staticPage } from './static-page.ts'
@@ -206,4 +210,63 @@ function payingText(facts: ServiceFacts, routes: readonly Route[]): string {
 9. To pay ahead, call ${publicBaseUrl}/api/sessions/topup?usd=0.1, which always answers 402.
 10. Over MCP (${publicBaseUrl}/mcp) the offer is the result of the tool, and the payload goes into \`_meta["x402/payment"]\`.
 `
+}
+
+/** The typed client as one module and its types, which Deno finds by the header. */
+export function clientPages(): readonly Page[] {
+  const read = (name: string) => () => readFile(join(PACKAGE_ROOT, 'dist/client', name), 'utf8')
+  return [
+    staticPage({
+      path: '/client.js',
+      contentType: 'text/javascript; charset=utf-8',
+      text: read('client.js'),
+      headers: ['X-TypeScript-Types', '/client.d.ts'],
+    }),
+    staticPage({
+      path: '/client.d.ts',
+      contentType: 'application/typescript; charset=utf-8',
+      text: read('client.d.ts'),
+    }),
+  ]
+}
+
+export function paymentRequiredExample(
+  facts: Pick<ServiceFacts, 'pricePerCallUsd' | 'pricingDocsUrl'>,
+  payment: NonNullable<ServiceFacts['payment']>,
+): unknown {
+  const { pricePerCallUsd, pricingDocsUrl } = facts
+  return {
+    x402Version: 1,
+    error: 'payment_required',
+    errorMessage: 'Daily quota exhausted and no prepaid balance.',
+    accepts: [
+      {
+        scheme: 'exact',
+        network: payment.network,
+        asset: payment.asset,
+        assetSymbol: payment.symbol,
+        maxAmountRequired: pricePerCallUsd,
+        payTo: payment.payTo,
+        description:
+          'What ran out and when it resets, who can mint a key, and how to pay from that wallet.',
+        docs: pricingDocsUrl,
+      },
+    ],
+  }
+}
+
+const FOLDER = join(PACKAGE_ROOT, 'docs/errors')
+
+const CODES = new Set([...Object.keys(REFUSALS), ...PREPAYMENT_MESSAGES])
+
+/** GET /problems/{code}: the `type` of every error body, and what a prepayment's message means. */
+export function problemPage(): Page {
+  const answer = markdownFiles(FOLDER, (text) => relinked(text, '/docs/errors/'))
+  return {
+    path: '/problems/{code}',
+    async read(incoming) {
+      const code = incoming.path.code ?? ''
+      return CODES.has(code) ? answer(incoming, code) : refuse('not_found', 'unknown error code')
+    },
+  }
 }

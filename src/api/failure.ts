@@ -1,4 +1,4 @@
-import { ConnectionCut, MeteringUnavailable } from '#accounts/metering/meter/admission.ts'
+import { ConnectionCut, MeteringUnavailable } from '#accounts/metering/meter/decide-batch.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { StoreError } from '#store/engine.ts'

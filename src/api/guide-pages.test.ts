@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { problemPage } from '#api/document-pages.ts'
 import { REFUSALS } from '#domain/refusal.ts'
 import { PREPAYMENT_MESSAGES } from '#money/payments/prepayment-record.ts'
 import type { Call } from '#route/route.ts'
 import { testCall } from '#test/test-call.ts'
 import { GUIDES, guidePage } from './guide-pages.ts'
-import { problemPage } from './problem-pages.ts'
 
 test('links of guides and problem pages lead to a page, or to a heading of one', async () => {
   const [guides, problems] = [guidePage('https://api.test'), problemPage()]

@@ -2,7 +2,7 @@ import { refuseSpending } from '#accounts/keys/spending-caps.ts'
 import { guardCall } from '#accounts/metering/abuse-guard.ts'
 import { callCounts } from '#accounts/metering/call-counts.ts'
 import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
-import { MeteringUnavailable } from '#accounts/metering/meter/admission.ts'
+import { MeteringUnavailable } from '#accounts/metering/meter/decide-batch.ts'
 import { meterOf } from '#accounts/metering/meter/meter.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
@@ -247,7 +247,7 @@ async function rateLimitToShow(way: Way, { status }: Outgoing): Promise<RateLimi
   return status === 429 ? rateLimitAfterRefusal(deps.ctx, caller) : rateLimitOf(deps.ctx, caller)
 }
 
-export interface StreamEnd {
+interface StreamEnd {
   readonly reason: string
   readonly detail: string
   readonly offer?: unknown
@@ -269,7 +269,7 @@ const RETRY_MS = { soon: 1_000, later: 10_000 }
  * Charges each started minute as it is sent; the first was charged on opening. Whatever ends the stream
  * is its last event. The source must yield within a second or so, if only empty text.
  */
-export function chargeMinutes(
+function chargeMinutes(
   deps: MeteredDeps,
   charged: ChargedCall & { readonly open: OpenStream },
 ): OpenStream {
@@ -377,7 +377,7 @@ export class CallLimiter {
   }
 }
 
-export const callLimiter = oncePerContext(() => new CallLimiter())
+const callLimiter = oncePerContext(() => new CallLimiter())
 
 /** A listener for each waiting call would cost more than the call. */
 function removeCut(line: Waiting[]): void {
@@ -387,7 +387,7 @@ function removeCut(line: Waiting[]): void {
 }
 
 /** The turn of one call. */
-export class Slot {
+class Slot {
   readonly #limiter: CallLimiter
   readonly #bucket: string
   readonly #client: Client

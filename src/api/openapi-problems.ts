@@ -36,7 +36,7 @@ const PROBLEM_SCHEMA: JsonObject = {
   additionalProperties: true,
 }
 
-export interface ProblemInput {
+interface ProblemInput {
   readonly codes: ReadonlySet<RefusalCode>
   readonly takesPayments: boolean
   readonly examples: Readonly<Partial<Record<RefusalCode, unknown>>>

@@ -8,7 +8,7 @@ import { NamedSchemas } from './named-schemas.ts'
 import { ANSWER_HEADERS, headerComponents, headerRefs } from './openapi-headers.ts'
 import { problemResponses } from './openapi-problems.ts'
 
-export interface OpenApiInput {
+interface OpenApiInput {
   /** OpenAPI `info`: title, version, licence, description in Markdown. */
   readonly info: JsonObject
   /** Has no trailing slash. */

@@ -11,7 +11,7 @@ const RATE_LIMITED_SECONDS = 1
 /** A store or index rarely recovers sooner. */
 const UNAVAILABLE_SECONDS = 5
 
-export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
+const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
 /** RFC 9457, plus the contract's two members; a page for browsers. */
 export function toProblem(

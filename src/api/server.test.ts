@@ -294,6 +294,15 @@ describe('the HTTP server', () => {
     assert.equal(known.headers.get('x-ratelimit-tier'), 'free')
   })
 
+  it('a body that breaks off in its chunks, and an expectation of any kind, get answers with our headers', async () => {
+    const headers = 'Host: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n'
+    const broken = await raw(`POST /api/echo HTTP/1.1\r\n${headers}\r\nzz\r\nabc\r\n`)
+    assert.equal(statusOf(broken), 400)
+    assert.match(broken, /\r\nX-RateLimit-Limit: /)
+    const expecting = await line('GET', '/api/thing', 'Expect: something\r\n')
+    assert.equal(statusOf(expecting), 200)
+  })
+
   it('headers that are too long are refused with an answer', async () => {
     const response = await line('GET', '/api/thing', `X: ${'x'.repeat(20_000)}\r\n`)
     assert.equal(statusOf(response), 413)

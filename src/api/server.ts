@@ -22,7 +22,6 @@ import {
   type Route,
   targetOf,
 } from '#route/route.ts'
-import { allowedMethods } from './allowed-methods.ts'
 import { CONSTANT_HEADERS } from './constant-headers.ts'
 import { reportFailure } from './failure.ts'
 import { answerMcp } from './mcp/answer-mcp.ts'
@@ -106,6 +105,8 @@ export function createApi(deps: ApiDeps): HttpServer {
     clientErrorHandler: (error, socket) => void refuseMalformed(error, socket),
   })
   app.server.maxConnections = CONNECTIONS_MAX
+  // What it expects is ignored (RFC 9110, 10.1.1); Node's own 417 lacks our headers.
+  app.server.on('checkExpectation', (...exchange) => app.server.emit('request', ...exchange))
   readJsonBodies(app)
 
   const callOf = (request: FastifyRequest) => {
@@ -316,8 +317,10 @@ function refuseUnparsed(code: string | undefined): Refusal {
 }
 
 /** As Node itself asks before it writes its own 400. */
-function isAnswering(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
-  return socket._httpMessage !== undefined && socket._httpMessage !== null
+function isAnswering(
+  socket: Socket & { readonly _httpMessage?: { readonly _headerSent: boolean } | null },
+): boolean {
+  return socket._httpMessage?._headerSent === true
 }
 
 /** The signal of a call ends it when the client leaves or the server stops. */
@@ -400,4 +403,30 @@ function readJsonBodies(app: FastifyInstance): void {
       done(null, BROKEN_BODY)
     }
   })
+}
+
+/** Finds the methods of a path, as in `Allow`; undefined for an unknown path. */
+export function allowedMethods(
+  endpoints: readonly { readonly method: 'GET' | 'POST'; readonly path: string }[],
+): (path: string) => string | undefined {
+  const methods = new Map<string, Set<string>>()
+  for (const { method, path } of endpoints) {
+    const own = methods.get(path) ?? new Set(['OPTIONS'])
+    own.add(method)
+    if (method === 'GET') own.add('HEAD')
+    methods.set(path, own)
+  }
+  const entries = [...methods].map(([path, own]) => ({
+    pattern: patternOf(path),
+    literal: !path.includes('{'),
+    allow: [...own].sort().join(', '),
+  }))
+  // Literal paths first, as in the router.
+  entries.sort((a, b) => Number(b.literal) - Number(a.literal))
+  return (path) => entries.find((entry) => entry.pattern.test(path))?.allow
+}
+
+function patternOf(path: string): RegExp {
+  const parts = path.split(/\{[^}]+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${parts.join('[^/]+')}$`)
 }

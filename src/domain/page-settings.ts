@@ -1,5 +1,5 @@
 /** `#rrggbb` on a light and on a dark page. */
-export interface ModeColor {
+interface ModeColor {
   readonly light: string
   readonly dark: string
 }

@@ -4,7 +4,7 @@ import { type Address, type Hash, ZERO_ADDRESS } from './address.ts'
 export const TRANSFER_TOPIC: Hash =
   '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
-export type TokenRole = 'primary' | 'secondary' | 'reward'
+type TokenRole = 'primary' | 'secondary' | 'reward'
 
 export interface Token {
   readonly symbol: string

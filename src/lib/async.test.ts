@@ -56,10 +56,3 @@ test('nothing is under way any more when one of several tasks has failed', async
   slow.resolve('done')
   await assert.rejects(all, /the first/)
 })
-
-test('outcomes come in the order of the tasks, not of their ends', async () => {
-  const first = Promise.withResolvers<number>()
-  const all = allEnded([first.promise, Promise.resolve(2)])
-  first.resolve(1)
-  assert.deepEqual(await all, [1, 2])
-})

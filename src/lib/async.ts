@@ -34,7 +34,7 @@ interface Held<V> {
   readonly askedAtMs: number
 }
 
-export interface TtlOptions {
+interface TtlOptions {
   readonly max: number
   readonly ttlMs: number
   readonly clock: Clock

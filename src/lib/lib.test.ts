@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { SextonError } from '#client/problem.ts'
 import { formatDecimal, parseDecimal, percentage, shareOf } from '#domain/money.ts'
-import { fromStored, toStored } from '#store/sql.ts'
+import { free } from '#lib/free.ts'
+import { retryAfterMs } from '#lib/retry-after.ts'
+import { fromStored, toStored, toStoredText } from '#store/sql.ts'
 import { Mutex } from './async.ts'
-import { toStoredText } from './stored-text.ts'
 import { lastDays, nextMidnight, startOfDay, toDate } from './time.ts'
 import { countOf } from './words.ts'
 
@@ -82,4 +84,37 @@ test('what is burned of nothing newly minted is an unknown share, not none', () 
 test('one is singular, every other number plural', () => {
   const shown = [0, 1, 2].map((count) => countOf(count, 'difference'))
   assert.deepEqual(shown, ['0 differences', '1 difference', '2 differences'])
+})
+
+const nowMs = Date.UTC(2026, 0, 1)
+
+const waits: readonly (readonly [string, number | undefined])[] = [
+  ['7', 7_000],
+  ['86400', 86_400_000],
+  ['Thu, 01 Jan 2026 00:00:20 GMT', 20_000],
+  ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
+  ['soon', undefined],
+]
+
+for (const [header, ms] of waits)
+  test(`Retry-After: ${header} means the same to nodes, webhooks and the client`, () => {
+    assert.equal(retryAfterMs(header, nowMs), ms)
+    const headers = { 'retry-after': header, date: new Date(nowMs).toUTCString() }
+    const error = new SextonError(new Response('', { status: 503, headers }), undefined)
+    assert.equal(error.retryAfterSeconds, ms === undefined ? undefined : ms / 1_000)
+  })
+
+test('without the header there is nothing to wait for', () => {
+  assert.equal(retryAfterMs(undefined, nowMs), undefined)
+})
+
+const BYTES = 32_000_000
+
+test('memory that is freed is given back at once, and its views are empty', () => {
+  const numbers = new Uint32Array(BYTES / 4).fill(7)
+  const tail = numbers.subarray(5)
+  const before = process.memoryUsage().arrayBuffers
+  free(numbers)
+  assert.ok(before - process.memoryUsage().arrayBuffers >= BYTES / 2)
+  assert.deepEqual([numbers.length, tail.length, tail[0]], [0, 0, undefined])
 })

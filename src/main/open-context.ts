@@ -3,7 +3,7 @@ import type { Context } from '#context.ts'
 import { unixNow } from '#lib/time.ts'
 import { noteRestore, openStores, reportMigrations } from './stores.ts'
 
-export interface OpenContext extends Context {
+interface OpenContext extends Context {
   /** Closes the stores. */
   close(): Promise<void>
 }

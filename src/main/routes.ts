@@ -13,7 +13,7 @@ import type { Route } from '#route/route.ts'
 import { streamRoute } from '#serving/stream/stream-route.ts'
 import { type WebhooksDeps, webhookRoutes } from '#serving/webhooks/webhook-routes.ts'
 
-export interface RoutesDeps {
+interface RoutesDeps {
   readonly webhooks: WebhooksDeps
   /** Undefined without payments. */
   readonly payments: PaymentsDeps | undefined

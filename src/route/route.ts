@@ -66,9 +66,7 @@ export interface Asked<P extends Parameters> extends Pick<RequestFacts, 'headers
   readonly question: string
 }
 
-export interface HandlerInput<P extends Parameters, B extends TSchema>
-  extends Asked<P>,
-    RequestFacts {
+interface HandlerInput<P extends Parameters, B extends TSchema> extends Asked<P>, RequestFacts {
   /** Values after defaults, as in `meta.query`. */
   readonly effective: Readonly<Record<string, Effective>>
   readonly body: Static<B>
@@ -105,7 +103,7 @@ export interface StreamAnswer {
 
 export type Outcome = Answer | StreamAnswer | Refusal | PaymentRequired
 
-export interface AnswerShape {
+interface AnswerShape {
   readonly description: string
   readonly schema: TSchema
 }
@@ -132,7 +130,7 @@ interface RouteFacts {
   readonly guard?: 'mint' | 'gate' | 'claim' | 'webhook'
 }
 
-export interface RouteDefinition<P extends Parameters, B extends TSchema> extends RouteFacts {
+interface RouteDefinition<P extends Parameters, B extends TSchema> extends RouteFacts {
   readonly parameters: P
   readonly body?: B
   /** Checks what single parameters cannot, before any charge, 304 or work. */
@@ -142,7 +140,7 @@ export interface RouteDefinition<P extends Parameters, B extends TSchema> extend
   handle(input: HandlerInput<P, B>): Outcome | Promise<Outcome>
 }
 
-export interface RawInput {
+interface RawInput {
   /** Keeps the order of the query. */
   readonly query: ReadonlyMap<string, readonly string[]>
   readonly path: Readonly<Record<string, string>>

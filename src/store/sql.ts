@@ -190,3 +190,8 @@ export function fromStored(text: unknown): bigint {
 function complement(digits: string): string {
   return digits.replace(/\d/g, (digit) => String(9 - Number(digit)))
 }
+
+/** PostgreSQL rejects NUL in texts, and no store keeps half a surrogate pair. */
+export function toStoredText(text: string): string {
+  return text.replaceAll('\u0000', '\uFFFD').toWellFormed()
+}

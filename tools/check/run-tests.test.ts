@@ -14,6 +14,9 @@ const pidFile = join(folder, 'pid')
 
 /** Hangs, with a grandchild in a process group of its own, as the chains are. */
 const hanging = `
+import { spawn } from 'node:child_process'
+import { renameSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
 const child = spawn('sh', ['-c', process.env.GRANDCHILD], { detached: true, stdio: 'ignore' })
 writeFileSync('pid.draft', String(child.pid))
 renameSync('pid.draft', 'pid')

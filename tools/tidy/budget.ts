@@ -9,19 +9,19 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 4286,
-  api: 3422,
-  chains: 23715,
+  accounts: 4272,
+  api: 3417,
+  chains: 23713,
   domain: 483,
   entry: 303,
-  lib: 287,
-  main: 1694,
+  lib: 283,
+  main: 1691,
   money: 6422,
-  operations: 5079,
-  route: 520,
-  serving: 4276,
-  store: 2152,
-  tests: 52396,
+  operations: 5036,
+  route: 518,
+  serving: 4271,
+  store: 2146,
+  tests: 52393,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -1,5 +1,5 @@
 import { useContext, useRef } from 'preact/hooks'
-import { datesBetween } from '#serving/site/chart/dates.ts'
+import { datesBetween } from '#serving/site/chart/draw-chart.ts'
 import {
   areaPath,
   type Box,

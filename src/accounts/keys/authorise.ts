@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { writeOrRefuse } from '#accounts/keys/key-store.ts'
 import { readAllowance } from '#accounts/metering/tier.ts'
 import type { Context } from '#context.ts'
 import type { Address } from '#domain/address.ts'
@@ -9,7 +10,6 @@ import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { findKey, type Key, lockKey, useMessage } from './key-store.ts'
 import { type Action, checkSigned, type SignedMessage } from './message.ts'
-import { writeOrRefuse } from './write-or-refuse.ts'
 
 export const SIGNED_FIELDS = {
   ownerAddress: Type.String({ maxLength: 64, description: 'The wallet that signs.' }),
@@ -41,7 +41,7 @@ export const AUTHORITY_REFUSALS: readonly RefusalCode[] = [
   'not_key_owner',
 ]
 
-export interface NamedKeys {
+interface NamedKeys {
   readonly key?: string
   readonly to?: string
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { publicIdInPath } from '#accounts/keys/message-route.ts'
 import { forgetKey } from '#accounts/metering/callers.ts'
 import type { Context } from '#context.ts'
 import type { KeyLimits } from '#domain/key-limits.ts'
@@ -10,7 +11,6 @@ import { answer, defineRoute, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { AUTHORITY_REFUSALS, actOnKey, authorise, ProofBody, useAuthority } from './authorise.ts'
 import { type Key, setLimits } from './key-store.ts'
-import { publicIdInPath } from './parameters.ts'
 import { noteKeyChange } from './revoked-keys.ts'
 import { readSpent } from './spending-caps.ts'
 

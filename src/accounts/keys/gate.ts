@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { walletInQuery } from '#accounts/keys/message-route.ts'
 import { readShares } from '#accounts/metering/tier.ts'
 import { readHoldings } from '#chains/statistics/holdings.ts'
 import type { Context } from '#context.ts'
@@ -8,7 +9,6 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import { walletTiers } from '#domain/tier.ts'
 import { named } from '#lib/schema.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
-import { walletInQuery } from './parameters.ts'
 
 const Held = named('GateToken', {
   symbol: Type.String(),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { keyAccount } from '#accounts/ledger/account.ts'
-import { readBalances } from '#accounts/ledger/balance.ts'
+import { KeyRecord, toKeyRecord, writeOrRefuse } from '#accounts/keys/key-store.ts'
+import { keyAccount, readBalances } from '#accounts/ledger/account.ts'
 import { readAllowance } from '#accounts/metering/tier.ts'
 import type { Context } from '#context.ts'
 import { toUsd } from '#domain/money.ts'
@@ -9,9 +9,7 @@ import { named } from '#lib/schema.ts'
 import { unixNow } from '#lib/time.ts'
 import { answer, defineRoute, type RequestHeaders, type Route } from '#route/route.ts'
 import { AUTHORITY_REFUSALS, type Authority, authorise, type OwnerProof } from './authorise.ts'
-import { KeyRecord, toKeyRecord } from './key-record.ts'
 import { listKeys, useMessage } from './key-store.ts'
-import { writeOrRefuse } from './write-or-refuse.ts'
 
 const ListedKey = named('ListedApiKey', {
   ...KeyRecord.properties,

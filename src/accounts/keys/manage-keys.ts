@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { Type } from 'typebox'
-import { keyAccount } from '#accounts/ledger/account.ts'
-import { lockBalance } from '#accounts/ledger/balance.ts'
+import {
+  KeyRecord,
+  Label,
+  NewKey,
+  parseLabel,
+  toKeyRecord,
+  writeOrRefuse,
+} from '#accounts/keys/key-store.ts'
+import { publicIdInPath } from '#accounts/keys/message-route.ts'
+import { keyAccount, lockBalance } from '#accounts/ledger/account.ts'
 import { post } from '#accounts/ledger/post.ts'
 import { forgetKey } from '#accounts/metering/callers.ts'
 import type { Context } from '#context.ts'
@@ -21,7 +29,6 @@ import {
   SIGNED_FIELDS,
   useAuthority,
 } from './authorise.ts'
-import { KeyRecord, Label, NewKey, parseLabel, toKeyRecord } from './key-record.ts'
 import {
   countRotations,
   insertKey,
@@ -32,10 +39,8 @@ import {
   recordSuccessor,
   setLabel,
 } from './key-store.ts'
-import { publicIdInPath } from './parameters.ts'
 import { noteKeyChange } from './revoked-keys.ts'
 import { readSpent } from './spending-caps.ts'
-import { writeOrRefuse } from './write-or-refuse.ts'
 
 const OWNER = {
   method: 'POST',

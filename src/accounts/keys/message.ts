@@ -150,7 +150,7 @@ function issuedMs(values: MessageValues): number {
   return parseInstant(values.issued ?? '') ?? 0
 }
 
-export interface SignedInput {
+interface SignedInput {
   readonly ownerAddress: string
   readonly signature: string
   readonly message: string

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { Label, NewKey, parseLabel, toKeyRecord, writeOrRefuse } from '#accounts/keys/key-store.ts'
 import { readAllowance } from '#accounts/metering/tier.ts'
 import type { Context } from '#context.ts'
 import { isRefusal } from '#domain/refusal.ts'
@@ -6,11 +7,9 @@ import { unixNow } from '#lib/time.ts'
 import { answer, defineRoute, type Route } from '#route/route.ts'
 import { SIGNED_FIELDS } from './authorise.ts'
 import { checkGate } from './gate.ts'
-import { Label, NewKey, parseLabel, toKeyRecord } from './key-record.ts'
 import { insertKey, useMessage } from './key-store.ts'
 import { checkSigned, type SignedMessage } from './message.ts'
 import { noteKeyChange } from './revoked-keys.ts'
-import { writeOrRefuse } from './write-or-refuse.ts'
 
 const MintBody = Type.Object({ ...SIGNED_FIELDS, label: Type.Optional(Label) })
 

@@ -42,7 +42,7 @@ export async function revokeAgain(
   noteRevokedKeys(folder, [...revoked.difference(noted)])
 }
 
-export interface KeyChange {
+interface KeyChange {
   readonly kind: 'minted' | 'revoked' | 'rotated' | 'limited'
   readonly publicId: string
   readonly owner: Address

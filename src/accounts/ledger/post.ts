@@ -18,7 +18,7 @@ export interface Entry {
   readonly postings: readonly Posting[]
 }
 
-export type PostOutcome = 'created' | 'exists' | 'insufficient'
+type PostOutcome = 'created' | 'exists' | 'insufficient'
 
 /**
  * Posts in the caller's transaction. `insufficient`: a prepaid account would go negative; nothing was

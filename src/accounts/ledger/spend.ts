@@ -2,7 +2,7 @@ import type { MicroUsd } from '#domain/money.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
 import { column } from '#store/sql.ts'
 
-export interface SpendInput {
+interface SpendInput {
   /** Each account must have been posted to before. */
   readonly calls: ReadonlyMap<string, number>
   readonly pricePerCall: MicroUsd

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
+import { sumLedger } from '#accounts/ledger/ledger-checks.ts'
 import { firstSchema } from '#store/migrate.ts'
 import { rows, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
 import { chainInAccount, keyAccount } from './account.ts'
 import { ledgerGuards, ledgerTables } from './ledger-tables.ts'
-import { sumLedger } from './sum-ledger.ts'
 
 const onEachEngine = eachEngine(startPostgres, firstSchema('accounts', ledgerTables))
 

@@ -5,7 +5,7 @@ import type { Caller } from '#domain/caller.ts'
 import { type FailureGuard, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
 
-export interface GuardLimit {
+interface GuardLimit {
   readonly burst: number
   readonly refillPerSecond: number
 }

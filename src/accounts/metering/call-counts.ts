@@ -1,6 +1,6 @@
 import { oncePerContext } from '#context.ts'
 
-export type AdmissionSource = 'quota' | 'prepaid' | 'exhausted' | 'limited'
+type AdmissionSource = 'quota' | 'prepaid' | 'exhausted' | 'limited'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 /** A commit waits for a disk or for the database's. */
@@ -16,7 +16,7 @@ interface RouteCounts {
 /**
  * Counts requests in plain numbers, because the metrics library hashes labels for each value.
  */
-export class CallCounts {
+class CallCounts {
   readonly #routes = new Map<string, RouteCounts>()
   readonly #admissions = { quota: 0, prepaid: 0, exhausted: 0, limited: 0 }
   readonly #commits = new Distribution(COMMIT_SECONDS)

@@ -1,3 +1,4 @@
+import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 import { padded } from '#accounts/keys/key-store.ts'
 import { HOLDERS } from '#chains/datasets/dataset-names.ts'
@@ -19,7 +20,6 @@ import { TtlCache } from '#lib/async.ts'
 import { HOUR_SECONDS, unixNow } from '#lib/time.ts'
 import { type Connection, StoreError } from '#store/engine.ts'
 import { column, join, sql } from '#store/sql.ts'
-import { batchLoader } from './batch-loader.ts'
 
 /** All keys of a wallet have one allowance; with the age of a caller it holds within a second. */
 const ALLOWANCE_TTL_MS = 400
@@ -124,7 +124,7 @@ export async function judgeTiers(
   })
 }
 
-export interface ShareHeld {
+interface ShareHeld {
   readonly tier: ShareTier
   readonly symbol: string
   /** Token units. */
@@ -196,4 +196,22 @@ async function readHeld(
     }
   }
   return { held, needed: BigInt(supplyPerMille) * supply }
+}
+
+const TOGETHER_MAX = 256
+
+/** Batches look-ups of one turn of the event loop into one statement, without caching results. */
+export function batchLoader<K extends string, V>(
+  load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,
+): (key: K) => Promise<V | undefined> {
+  const loader = new DataLoader<K, V | undefined>(
+    async (keys) => {
+      // Clears the loader's cache, which only deduplicates within a turn.
+      loader.clearAll()
+      const found = await load(keys)
+      return keys.map((key) => found.get(key))
+    },
+    { maxBatchSize: TOGETHER_MAX, batchScheduleFn: setImmediate },
+  )
+  return (key) => loader.load(key)
 }

@@ -24,7 +24,7 @@ import { factsOf } from '../service-facts.ts'
 import { callTool, textOf } from './call-tool.ts'
 import { describeTool, isTool } from './describe-tool.ts'
 
-export interface McpDeps extends MeteredDeps {
+interface McpDeps extends MeteredDeps {
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
 }

@@ -5,7 +5,7 @@ import { type Call, type Outgoing, type Route, targetOf } from '#route/route.ts'
 import { metered } from '../metered.ts'
 import { toolParameters } from './describe-tool.ts'
 
-export interface ToolCall {
+interface ToolCall {
   readonly route: Route
   readonly values: Readonly<Record<string, unknown>>
   readonly payment: unknown

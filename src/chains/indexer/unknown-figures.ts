@@ -1,7 +1,6 @@
 import type { Address } from '#domain/address.ts'
-import { toStoredText } from '#lib/stored-text.ts'
 import type { Connection, Tables } from '#store/engine.ts'
-import { column, rows, sql } from '#store/sql.ts'
+import { column, rows, sql, toStoredText } from '#store/sql.ts'
 
 /** What a dataset cannot vouch for, by contract. */
 export const unknownFiguresTables: Tables = `

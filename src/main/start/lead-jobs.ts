@@ -3,7 +3,7 @@ import { type JobRuns, runJobs } from '#operations/jobs/run-jobs.ts'
 import type { JobDeps } from '../jobs/job-deps.ts'
 import { openVerifierJobs } from '../jobs/verifier-jobs.ts'
 
-export interface LeadJobsInput extends Omit<JobDeps, 'leader' | 'onEnd'> {
+interface LeadJobsInput extends Omit<JobDeps, 'leader' | 'onEnd'> {
   /** Filled while this process leads. */
   readonly runs: JobRuns
 }

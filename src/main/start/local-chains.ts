@@ -6,7 +6,7 @@ import type { Config } from '#config.ts'
 import type { Devnet, Ports } from '#devnet/start-devnet.ts'
 import { freePort } from '#lib/free-port.ts'
 
-export interface LocalChains {
+interface LocalChains {
   /** The file with the ports in use. */
   readonly file: EcosystemFile
   /** Resolves when the chains have reached the present (seconds). */

@@ -16,7 +16,7 @@ import type { FromIndexWorker } from './index-worker.ts'
 import { leadJobs } from './lead-jobs.ts'
 import { type Served, serve } from './serve.ts'
 
-export interface ServiceInput {
+interface ServiceInput {
   readonly config: Config
   readonly ecosystemName: string
   readonly ecosystemFile: unknown

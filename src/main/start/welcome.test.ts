@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { welcome } from './welcome.ts'
+import { welcome } from '#main/start/start.ts'
 
 const welcomeTo = (file: EcosystemFile, isWhole = true) =>
   welcome({

@@ -5,9 +5,10 @@ import {
   isPrepaid,
   keyAccount,
   keyOfAccount,
+  lockBalance,
+  readBalances,
   receivableAccount,
 } from '#accounts/ledger/account.ts'
-import { lockBalance, readBalances } from '#accounts/ledger/balance.ts'
 import { type Posting, post, readPostings } from '#accounts/ledger/post.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { Deposit } from '#domain/deposit.ts'

@@ -1,4 +1,4 @@
-import type { Admission } from '#accounts/metering/meter/admission.ts'
+import type { Admission } from '#accounts/metering/meter/decide-batch.ts'
 import { admitWithin } from '#accounts/metering/meter/meter.ts'
 import type { Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'

@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
-import { keyOfAccount, receivableAccount } from '#accounts/ledger/account.ts'
-import { readBalances } from '#accounts/ledger/balance.ts'
+import { keyOfAccount, readBalances, receivableAccount } from '#accounts/ledger/account.ts'
 import { type Hash, showAddress } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type MicroUsd, toUsd } from '#domain/money.ts'

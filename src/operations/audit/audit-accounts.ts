@@ -1,5 +1,10 @@
 import { verifyPayerProof } from '#accounts/keys/message.ts'
-import type { Check, LedgerDifference } from '#accounts/ledger/check.ts'
+import {
+  type Check,
+  DIFFERENCES_MAX,
+  type LedgerDifference,
+  queryCheck,
+} from '#accounts/ledger/check.ts'
 import { ledgerChecks } from '#accounts/ledger/ledger-checks.ts'
 import { callerChecks } from '#accounts/metering/caller-checks.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
@@ -15,13 +20,13 @@ import { readSuspense } from '#money/payments/suspense.ts'
 import { depositCheck } from '#money/x402/deposit-check.ts'
 import { x402Checks } from '#money/x402/x402-checks.ts'
 import { webhooksChecks } from '#serving/webhooks/webhook-tables.ts'
+import type { Dialect } from '#store/dialect.ts'
 import { dialectOf } from '#store/dialects.ts'
 import type { Connection, Engine } from '#store/engine.ts'
-import { moveChecks } from './audit-moves.ts'
+import { column, type Sql, sql } from '#store/sql.ts'
 import { guardSettingChecks, schemaCheck } from './audit-schema.ts'
-import { secretCheck } from './audit-secrets.ts'
 
-export interface AccountsAuditDeps {
+interface AccountsAuditDeps {
   readonly ecosystem: Ecosystem
   readonly stores: Pick<Stores, 'register' | 'accounts'>
   readonly clock: Clock
@@ -126,4 +131,83 @@ async function noteOpenMoney(
   note(`unclaimed deposits: ${suspense.deposits}, ${show(suspense.microUsd)} in all`)
   for (const { wallet, microUsd } of await readReceivables(connection))
     note(`${wallet} owes ${show(microUsd)} after a reorg`)
+}
+
+/** A move stays within a wallet, by rotation or message. */
+const BETWEEN_KEYS = sql`source.wallet = target.wallet and case
+  when entries.id like 'move:rotate:%'
+    then entries.id = 'move:rotate:' || target.public_id and source.successor = target.public_id
+  else entries.id like 'move:%' and exists (
+    select 1 from used_messages where used_messages.digest = substr(entries.id, 6)
+      and used_messages.action = 'move-balance' and used_messages.wallet = source.wallet) end`
+
+/** Checks movements that are neither deposit nor spending. */
+export const moveChecks: readonly Check[] = [
+  queryCheck(
+    'money moves within one wallet only, by a rotation or a signed message',
+    sql`select entries.id as subject, 'a known cause within one wallet' as expected,
+        entries.kind || ' of ' || coalesce(taken.account, 'nobody') || ' to '
+          || coalesce(given.account, 'nobody') as found
+      from journal_entries as entries
+        left join postings as taken on taken.entry_id = entries.id and taken.line = 0
+        left join postings as given on given.entry_id = entries.id and given.line = 1
+        left join keys as source
+          on taken.account like 'key:%' and source.public_id = substr(taken.account, 5)
+        left join keys as target
+          on given.account like 'key:%' and target.public_id = substr(given.account, 5)
+      where entries.kind not in ('credit', 'reversal') and not (
+        entries.kind = 'move' and coalesce(taken.micro_usd < 0, 1 = 0)
+        and not exists (
+          select 1 from postings where postings.entry_id = entries.id and postings.line > 1)
+        and coalesce(${BETWEEN_KEYS}, 1 = 0))
+      order by entries.id limit ${DIFFERENCES_MAX}`,
+  ),
+]
+
+/**
+ * Searches for the shape of a key's secret, whatever its prefix. The database searches, so that no value
+ * is read or shown.
+ */
+export function secretCheck(dialect: Engine['dialect']): Check {
+  const of = dialectOf({ dialect })
+  return {
+    name: 'no row holds the secret of a key',
+    async run(connection) {
+      const differences = []
+      for (const place of await textColumns(connection, of)) {
+        const [row] = await connection.run(sql`
+          select count(*) as found from ${plain(place.table)}
+          where ${of.contains(plain(place.column), SECRET)}`)
+        const found = row === undefined ? 0 : column.integer(row, 'found')
+        if (found > 0)
+          differences.push({
+            subject: `${place.table}.${place.column}`,
+            detail: `expected 0 secrets, found ${found}`,
+          })
+      }
+      return differences
+    },
+  }
+}
+
+interface Place {
+  readonly table: string
+  readonly column: string
+}
+
+async function textColumns(connection: Connection, of: Dialect): Promise<readonly Place[]> {
+  const found = await connection.run(of.textColumns)
+  return found.map((row) => ({
+    table: column.text(row, 'place'),
+    column: column.text(row, 'name'),
+  }))
+}
+
+const HEX = '[0-9a-f]'
+
+const SECRET = `[a-z0-9]_${HEX.repeat(8)}_${HEX.repeat(32)}`
+
+/** Quotes a column's name, which was read from the catalogue. */
+function plain(name: string): Sql {
+  return { kind: 'sql', parts: [`"${name.replaceAll('"', '""')}"`], values: [] }
 }

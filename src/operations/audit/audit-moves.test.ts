@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
 import { type Entry, post } from '#accounts/ledger/post.ts'
 import { accountsMigrations } from '#main/stores.ts'
+import { moveChecks } from '#operations/audit/audit-accounts.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { createMoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { moveChecks } from './audit-moves.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 

@@ -12,7 +12,7 @@ import { auditAccounts } from './audit-accounts.ts'
 import type { AuditDeps } from './audit-deps.ts'
 import { auditRegister } from './audit-register.ts'
 
-export interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
+interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
   readonly config: Pick<Config, 'dataFolder' | 'database' | 'newAccounts'>
   readonly ecosystem: Ecosystem
   readonly clock: Clock

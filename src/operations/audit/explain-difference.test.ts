@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { ZERO_ADDRESS } from '#domain/address.ts'
+import { explainDifference } from '#operations/audit/prove-balances.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { grave, holder, operator } from '#test/local-addresses.ts'
-import { explainDifference } from './explain-difference.ts'
 
 /** The holder has 70 at the end, out of a supply of 100. */
 const chain = beginChain(1, 1_700_000_000)

@@ -1,6 +1,17 @@
 import { Command } from 'commander'
-import type { Reading } from '#config.ts'
-import { type Address, parseAddress } from '#domain/address.ts'
+import { findKey, markRevoked } from '#accounts/keys/key-store.ts'
+import { noteRevokedKeys } from '#accounts/keys/revoked-keys.ts'
+import { ConfigError, type Reading } from '#config.ts'
+import { type Address, parseAddress, showAddress } from '#domain/address.ts'
+import { PUBLIC_ID } from '#domain/caller.ts'
+import { formatDecimal } from '#domain/money.ts'
+import { toIso, unixNow } from '#lib/time.ts'
+import { countOf } from '#lib/words.ts'
+import type { CommandContext } from '#main/command-context.ts'
+import { onAccounts, type Report, UpkeepError } from '#operations/cli/run-upkeep.ts'
+import { streamTable } from '#store/dialects.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { column, type Row, sql } from '#store/sql.ts'
 import { parsed, runUpkeep, type UpkeepOptions, upkeepCommand } from './run-upkeep.ts'
 
 const KEYS = `
@@ -24,10 +35,7 @@ function listCommand(process: NodeJS.Process): Command {
     .description('all keys with owner, state and balance')
     .option('--owner <address>', 'only keys of this wallet', parsed(parseOwner))
     .action((options: UpkeepOptions & { readonly owner?: Address }) =>
-      runUpkeep(process, options, async (context, report) => {
-        const { runList } = await import('#operations/upkeep/keys/run-keys.ts')
-        return runList(context, report, options)
-      }),
+      runUpkeep(process, options, (context, report) => runList(context, report, options)),
     )
 }
 
@@ -36,14 +44,123 @@ function revokeCommand(process: NodeJS.Process): Command {
     .description('revoke keys; all, or none if one is unknown')
     .argument('<publicId...>', 'public ids of the keys')
     .action((publicIds: string[], options: UpkeepOptions) =>
-      runUpkeep(process, options, async (context, report) => {
-        const { runRevoke } = await import('#operations/upkeep/keys/run-keys.ts')
-        return runRevoke(context, report, publicIds)
-      }),
+      runUpkeep(process, options, (context, report) => runRevoke(context, report, publicIds)),
     )
 }
 
 function parseOwner(text: string): Reading<Address> {
   const value = parseAddress(text)
   return value === undefined ? { ok: false, reason: 'must be an EVM address' } : { ok: true, value }
+}
+
+type Context = Pick<CommandContext, 'config' | 'clock'>
+
+export function runList(
+  context: Context,
+  report: Report,
+  { owner }: { readonly owner?: Address },
+): Promise<void> {
+  return onAccounts(context.config, async (accounts) => {
+    const keys = await listAllKeys(accounts, owner)
+    for (const key of keys) report.say(inWords(key))
+    report.say(countOf(keys.length, 'key'))
+    report.done({ keys })
+  })
+}
+
+export function runRevoke(
+  context: Context,
+  report: Report,
+  publicIds: readonly string[],
+): Promise<void> {
+  const wrong = publicIds.filter((each) => !PUBLIC_ID.test(each))
+  if (wrong.length > 0) throw new ConfigError(`not a publicId (8 hex digits): ${wrong.join(', ')}`)
+  return onAccounts(context.config, async (accounts) => {
+    const outcome = await accounts.write((tx) => revokeKeys(tx, publicIds, unixNow(context.clock)))
+    const { database, dataFolder } = context.config
+    if (database.kind === 'sqlite') noteRevokedKeys(dataFolder, outcome.revoked)
+    for (const publicId of outcome.revoked) report.say(`${publicId}: revoked`)
+    for (const each of outcome.before) report.say(`${each}: was revoked before`)
+    report.done({ ...outcome })
+  })
+}
+
+interface ShownKey {
+  readonly publicId: string
+  readonly owner: string
+  readonly label: string | null
+  readonly createdAt: string
+  readonly revokedAt: string | null
+  readonly successor: string | null
+  readonly balanceUsd: string
+}
+
+const LISTED = `(
+  select keys.public_id, keys.wallet, keys.label, keys.created_unix, keys.revoked_unix,
+    keys.successor, coalesce(balances.micro_usd, 0) as balance
+  from keys left join balances on balances.account = 'key:' || keys.public_id) as listed`
+
+export async function listAllKeys(
+  engine: Engine,
+  owner: Address | undefined,
+): Promise<readonly ShownKey[]> {
+  return engine.snapshot(async (connection) => {
+    const state = { connection, dialect: engine.dialect }
+    const keys: ShownKey[] = []
+    for await (const row of streamTable(state, {
+      table: LISTED,
+      key: { public_id: 'text' },
+      ...(owner !== undefined && { where: sql`wallet = ${owner}` }),
+    }))
+      keys.push(toShown(row))
+    return keys
+  })
+}
+
+function toShown(row: Row): ShownKey {
+  const revokedUnix = column.integerOrNull(row, 'revoked_unix')
+  return {
+    publicId: column.text(row, 'public_id'),
+    owner: showAddress(column.hex(row, 'wallet')),
+    label: column.textOrNull(row, 'label'),
+    createdAt: toIso(column.integer(row, 'created_unix')),
+    revokedAt: revokedUnix === null ? null : toIso(revokedUnix),
+    successor: column.textOrNull(row, 'successor'),
+    balanceUsd: formatDecimal(column.amount(row, 'balance'), 6),
+  }
+}
+
+export function inWords(key: ShownKey): string {
+  const state = key.revokedAt === null ? 'active' : `revoked ${key.revokedAt}`
+  const next = key.successor === null ? '' : `, replaced by ${key.successor}`
+  const label = key.label === null ? '' : ` "${key.label}"`
+  return `${key.publicId}  ${key.owner}  ${state}${next}  ${key.balanceUsd} USD${label}`
+}
+
+export interface Revoked {
+  readonly revoked: readonly string[]
+  /** Ids of keys that were revoked before. */
+  readonly before: readonly string[]
+}
+
+/** Revokes all of them in one transaction, or none if one is unknown. */
+export async function revokeKeys(
+  connection: Connection,
+  publicIds: readonly string[],
+  nowUnix: number,
+): Promise<Revoked> {
+  const [revoked, before, unknown]: [string[], string[], string[]] = [[], [], []]
+  // In one order, so that two commands cannot deadlock.
+  for (const publicId of [...new Set(publicIds)].sort()) {
+    const key = await findKey(connection, publicId)
+    if (key === undefined) unknown.push(publicId)
+    else if ((await markRevoked(connection, { publicId, nowUnix })) === undefined)
+      before.push(publicId)
+    else revoked.push(publicId)
+  }
+  if (unknown.length > 0)
+    throw new UpkeepError(
+      `no key has the publicId ${unknown.join(', ')}; nothing was revoked, "sexton keys list" shows all`,
+    )
+  return { revoked, before }
 }

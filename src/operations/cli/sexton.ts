@@ -17,7 +17,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Make>>> = {
   import: async () => (await import('./import-command.ts')).importCommand,
 }
 
-export async function createProgram(from: NodeJS.Process): Promise<Command> {
+async function createProgram(from: NodeJS.Process): Promise<Command> {
   const width = Math.max(...Object.keys(VARIABLES).map((name) => name.length))
   const variables = Object.entries(VARIABLES).map(
     ([name, text]) => `  ${name.padEnd(width)}  ${text}`,

@@ -15,7 +15,7 @@ export const leaderTables: Tables = `
   )`
 
 /** PostgreSQL frees the lock of a process that is silent for longer (`SILENT_HOLDER_MS`). */
-export const LEAD_MS = 10_000
+const LEAD_MS = 10_000
 
 const KEEP_EVERY_MS = 3_000
 

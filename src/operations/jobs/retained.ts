@@ -10,7 +10,7 @@ export interface Retained {
   deletePage(connection: Connection, page: RetainedPage): Promise<Pruned>
 }
 
-export interface RetainedPage {
+interface RetainedPage {
   /** Unix seconds. */
   readonly beforeUnix: number
   readonly limit: number
@@ -18,7 +18,7 @@ export interface RetainedPage {
   readonly place: Place
 }
 
-export interface Pruned {
+interface Pruned {
   readonly place: Place
   readonly isDone: boolean
 }

@@ -17,7 +17,7 @@ export interface OpenJob extends Job {
 }
 
 /** The newest runs of a job in this process, by `performance.now()`. */
-export interface JobRun {
+interface JobRun {
   readonly firstMs: number
   readonly succeededMs: number | undefined
   readonly failedMs: number | undefined

@@ -2,23 +2,27 @@ import type { ChainSource, SourceLog } from '#chains/chain/chain-source.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { EventSource } from '#chains/ecosystem/event-source.ts'
 import { loadEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { EcosystemError, type Problem } from '#chains/ecosystem/problem.ts'
+import { findContract } from '#chains/indexer/found-contracts/dataset.ts'
 import { type Mapping, mappingsOf } from '#chains/indexer/mappings.ts'
 import { ProofError } from '#chains/indexer/proof-error.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
 import { proveStartBlocks } from '#chains/indexer/prove-start-blocks.ts'
 import { mappingWarnings } from '#chains/kinds/kinds.ts'
-import { showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { isObject } from '#lib/json.ts'
 import type { Clock } from '#lib/time.ts'
 import { countOf } from '#lib/words.ts'
 import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
-import { checkEndpoints } from './check-endpoints.ts'
-import { findEmitters } from './find-emitters.ts'
+import { messageOf } from '#operations/setup/discover/chain-view.ts'
+import { openNode } from '#operations/setup/node.ts'
+import type { Scan } from '#operations/setup/scan-back.ts'
 import { describeRow, type ReadLog, readMapping, whyNotRead } from './read-mapping.ts'
 import { scanBack } from './scan-back.ts'
 
-export interface CheckedFile {
+interface CheckedFile {
   readonly file: string
   readonly errors: readonly Problem[]
   readonly warnings: readonly Problem[]
@@ -27,7 +31,7 @@ export interface CheckedFile {
   readonly rows: readonly Problem[]
 }
 
-export interface CheckDeps {
+interface CheckDeps {
   readonly clock: Clock
   onProgress(task: string, done: number, total: number): void
 }
@@ -247,3 +251,63 @@ function showRows(
     }))
   })
 }
+
+/** Asks each endpoint by itself: the others would cover for one that is wrong. */
+export async function checkEndpoints(
+  chains: readonly Chain[],
+  clock: Clock,
+): Promise<readonly Problem[]> {
+  const judged = await Promise.all(
+    chains.flatMap((chain, index) =>
+      chain.rpcUrls.map(async (url, place) => {
+        const message = await judgeEndpoint(chain, url, clock)
+        return { field: `chains[${index}].rpcUrls[${place}]`, message }
+      }),
+    ),
+  )
+  return judged.flatMap(({ field, message }) => (message === undefined ? [] : { field, message }))
+}
+
+/** Blocks may be this far ahead of this machine's clock. */
+const CLOCK_SECONDS = 5
+
+async function judgeEndpoint(chain: Chain, url: string, clock: Clock): Promise<string | undefined> {
+  const node = openNode(url)
+  try {
+    const id = Number(await node.ask('eth_chainId'))
+    if (id !== chain.id)
+      return `serves chain ${id}, the file says ${chain.id}; correct the URL or the id`
+    const head = await node.ask('eth_getBlockByNumber', 'latest', false)
+    const ageSeconds = clock() / 1_000 - Number(isObject(head) ? head.timestamp : Number.NaN)
+    if (ageSeconds > chain.staleAfterSeconds)
+      return `its head is ${Math.round(ageSeconds)} s old: the node lags, or the chain stands still`
+    if (ageSeconds < -CLOCK_SECONDS)
+      return `its head is ${Math.round(-ageSeconds)} s in the future: this machine's clock is slow; run NTP`
+    return undefined
+  } catch (error) {
+    return `does not answer (${messageOf(error)}); check the URL, or start the node`
+  }
+}
+
+/** The contract of a mapping, or the newest ones that its factory made, which then count as found. */
+export async function findEmitters(
+  deps: Parameters<typeof scanBack>[0],
+  { made, address }: Pick<EventSource, 'made' | 'address'>,
+  range: Pick<Scan, 'from' | 'to' | 'untilMs'>,
+): Promise<readonly Address[]> {
+  if (made === undefined) return [address]
+  const filter = { addresses: [address], topics: [[made.event.topic0]] }
+  const { logs } = await scanBack(deps, { ...range, filter, enough: ENOUGH })
+  const contracts = new Set<Address>()
+  for (const log of logs.slice(-ENOUGH)) {
+    const contract = findContract(made, log)
+    if (contract === undefined) continue
+    made.found.add([[contract, log.blockNumber]])
+    contracts.add(contract)
+  }
+  // The factory itself emits nothing of the event, which then shows as no log.
+  return contracts.size === 0 ? [address] : [...contracts]
+}
+
+/** Any endpoint takes as many addresses. */
+const ENOUGH = 100

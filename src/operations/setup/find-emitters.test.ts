@@ -6,12 +6,12 @@ import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { mappingsOf } from '#chains/indexer/mappings.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { parseAddress } from '#domain/address.ts'
+import { findEmitters } from '#operations/setup/check-file.ts'
 import { sql } from '#store/sql.ts'
 import { deployContract, transact } from '#test/deploy-contract.ts'
 import { oneTokenEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
-import { findEmitters } from './find-emitters.ts'
 
 const devnet = await startOwnDevnet()
 after(() => devnet.stop())

@@ -12,7 +12,7 @@ export interface Scan {
 }
 
 /** Ascending. `from` is how far back the scan came. */
-export interface Scanned {
+interface Scanned {
   readonly logs: readonly SourceLog[]
   readonly from: number
 }

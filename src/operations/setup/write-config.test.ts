@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { loadEcosystemFile } from '#chains/ecosystem/load-ecosystem.ts'
-import { writeModule } from './write-config.ts'
+import { writeModule } from '#operations/setup/init.ts'
 
 test('the written module holds the same file, whatever a contract calls itself and a node answers', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'sexton-config-'))

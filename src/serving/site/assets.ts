@@ -26,7 +26,7 @@ interface Asset {
 }
 
 /** What the build made of `console/`. */
-export interface BuiltConsole {
+interface BuiltConsole {
   readonly assets: ReadonlyMap<string, Asset>
   readonly template: string
   /** The HTML that is seen before scripts arrive; built from `console/src/first-view.tsx`. */

@@ -1,9 +1,9 @@
 import type { Page } from '#api/outside-routes.ts'
 import type { Context } from '#context.ts'
 import { isRefusal } from '#domain/refusal.ts'
+import { escapeMarkup } from '#lib/markup.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import type { Route } from '#route/route.ts'
-import { drawBadge } from './chart/badge.ts'
 import { CHART_NAMES, type Meta, readChart, routeOfChart, sourceOf } from './chart/charts.ts'
 import { drawChart, type Theme } from './chart/draw-chart.ts'
 import { dollars, short } from './chart/format.ts'
@@ -98,4 +98,32 @@ function badgeValue(name: string, { tokens, ...stats }: Stats, symbol: string | 
 
 function priced(usd: number | null): string {
   return usd === null ? 'no price' : dollars(usd)
+}
+
+/** The width in the browser's default sans at 12 px; a badge may be a little too wide. */
+const CHARACTER_WIDTH = 7.2
+const BOLD_WIDTH = 8.6
+const PADDING = 10
+
+interface Badge {
+  readonly label: string
+  readonly value: string
+  readonly title: string
+}
+
+/** Draws a figure of 28 px height for a README. */
+export function drawBadge({ label, value, title }: Badge): string {
+  const left = Math.ceil(label.length * CHARACTER_WIDTH + 2 * PADDING)
+  const right = Math.ceil(value.length * BOLD_WIDTH + 2 * PADDING)
+  const width = left + right
+  const text = (x: number, fill: string, content: string, weight: number) =>
+    `<text x="${x}" y="18.5" fill="${fill}" font-weight="${weight}" text-anchor="middle">${escapeMarkup(content)}</text>`
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="28" viewBox="0 0 ${width} 28" role="img" aria-label="${escapeMarkup(`${label}: ${value}`)}" font-family="Verdana,DejaVu Sans,sans-serif" font-size="12">
+<title>${escapeMarkup(title)}</title>
+<rect x=".5" y=".5" width="${width - 1}" height="27" rx="2" fill="#fcfdfa" stroke="#17201c"/>
+<path d="M0 2a2 2 0 0 1 2-2h${left - 2}v28h-${left - 2}a2 2 0 0 1-2-2z" fill="#17201c"/>
+${text(left / 2, '#f5f6f2', label, 400)}
+${text(left + right / 2, '#17201c', value, 600)}
+</svg>
+`
 }

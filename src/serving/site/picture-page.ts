@@ -19,7 +19,7 @@ interface Drawn {
 }
 
 /** A picture by what it depends on, so that no other spelling makes it be drawn again. */
-export interface Picture {
+interface Picture {
   readonly name: string
   readonly query: Readonly<Record<string, string>>
 }
@@ -73,7 +73,7 @@ function toOutgoing(
   return { status: 200, headers, body }
 }
 
-export type Choices = Readonly<Record<string, Pick<Parameter<unknown>, 'in' | 'parse'>>>
+type Choices = Readonly<Record<string, Pick<Parameter<unknown>, 'in' | 'parse'>>>
 
 export function pictureOf(name: string, choices: Choices, incoming: Call): Picture | Refusal {
   const values = parseParameters(choices, incoming)

@@ -3,7 +3,7 @@ import type { Context } from '#context.ts'
 import { type Ask, AskRefused } from '#route/ask-routes.ts'
 
 /** One value a day, oldest first, today last; null where there is none. */
-export type DayValues = readonly (number | null)[]
+type DayValues = readonly (number | null)[]
 
 export interface SnapshotSeries {
   /** Midnight UTC of the first day. */

@@ -16,7 +16,7 @@ export interface Snapshot {
   readonly figures: SnapshotFigures | null
 }
 
-export interface SnapshotFigures {
+interface SnapshotFigures {
   /** The `meta` of /api/stats, with its blocks. */
   readonly meta: SnapshotMeta
   readonly stats: unknown

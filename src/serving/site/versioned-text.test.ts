@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { VersionedText } from '#serving/site/site-pages.ts'
 import { testCall } from '#test/test-call.ts'
-import { VersionedText } from './versioned-text.ts'
 
 test('a 304 names no type of a body that it does not carry', async () => {
   const versioned = new VersionedText()

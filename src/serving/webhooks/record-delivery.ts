@@ -1,4 +1,4 @@
-import { writeOrRefuse } from '#accounts/keys/write-or-refuse.ts'
+import { writeOrRefuse } from '#accounts/keys/key-store.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'

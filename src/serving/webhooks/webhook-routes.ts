@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
-import { lockSuccessor, rotationsOf } from '#accounts/keys/key-store.ts'
-import { writeOrRefuse } from '#accounts/keys/write-or-refuse.ts'
+import { lockSuccessor, rotationsOf, writeOrRefuse } from '#accounts/keys/key-store.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { showCursor } from '#chains/indexer/feed/cursor.ts'
 import { readEnd } from '#chains/indexer/feed/read-feed.ts'

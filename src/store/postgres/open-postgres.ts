@@ -45,7 +45,7 @@ const WITHOUT_TIMEOUT =
   'isolation level read committed; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 60000'
 
 /** Any constant; serializes migrations of processes that start together. */
-export const MIGRATION_LOCK = 5_398_017
+const MIGRATION_LOCK = 5_398_017
 
 export function openPostgres(options: PostgresOptions): Engine {
   const { schema, silenceMaxMs = SILENCE_MAX_MS, connectionsMax = CONNECTIONS_MAX } = options
@@ -77,7 +77,7 @@ export function openPostgres(options: PostgresOptions): Engine {
   }
 }
 
-export function connectionOf(options: PostgresOptions): { url: string; session: string } {
+function connectionOf(options: PostgresOptions): { url: string; session: string } {
   return { url: urlOf(options.url), session: sessionOf(options) }
 }
 
@@ -115,7 +115,7 @@ function urlOf(url: string): string {
 }
 
 /** Migrations may be silent for minutes. */
-export async function onOwnConnection<T>(
+async function onOwnConnection<T>(
   settings: Omit<PostgresConnectionOptions, 'silenceMaxMs'>,
   work: (connection: PostgresConnection) => Promise<T>,
 ): Promise<T> {

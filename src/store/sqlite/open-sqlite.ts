@@ -206,7 +206,7 @@ async function isMissingAny(
   return migrations.some(({ id }) => !applied.has(id))
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly file: string
   /** Tunes the file for large inserts; fixed when it is created. */
   readonly bulk?: boolean
@@ -240,7 +240,7 @@ const ROWS_AT_ONCE = 32
 /** Bounds the text in memory. */
 const PACKED_ROWS_AT_ONCE = 4_096
 
-export class SqliteConnection implements Connection {
+class SqliteConnection implements Connection {
   readonly #database: DatabaseSync
   readonly #inserts = new WeakMap<BulkInsert, Map<number, string>>()
   readonly #statements = new LRUCache<string, Prepared>({ max: STATEMENTS_MAX })
@@ -386,10 +386,7 @@ export class SqliteConnection implements Connection {
   }
 }
 
-export function* rowsInBatches(
-  rows: Iterable<readonly SqlValue[]>,
-  size: number,
-): Iterable<SqlValue[]> {
+function* rowsInBatches(rows: Iterable<readonly SqlValue[]>, size: number): Iterable<SqlValue[]> {
   let values: SqlValue[] = []
   let count = 0
   for (const row of rows) {
@@ -449,7 +446,7 @@ function codeOf(error: unknown): number {
 
 export type SyncFile = (descriptor: number) => Promise<void>
 
-export interface LogSyncOptions {
+interface LogSyncOptions {
   /** Write-ahead log; exists after the first write. */
   readonly file: string
   readonly sync?: SyncFile

@@ -15,7 +15,7 @@ const NUMBER_LENGTH = 25
 
 const BLANK_NUMBER = `x'${'20'.repeat(NUMBER_LENGTH)}'`
 
-export interface PackedInsert {
+interface PackedInsert {
   readonly text: string
   readonly values: readonly (SqlValue | Uint8Array)[]
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { bucketAccount, chainInAccount } from '#accounts/ledger/account.ts'
-import { readBalances } from '#accounts/ledger/balance.ts'
+import { bucketAccount, chainInAccount, readBalances } from '#accounts/ledger/account.ts'
 import { post } from '#accounts/ledger/post.ts'
 import { sleep } from '#lib/async.ts'
 import type { Engine } from '#store/engine.ts'

@@ -1,13 +1,12 @@
 import { type CapLeft, lockCaps, readCaps } from '#accounts/keys/spending-caps.ts'
-import { bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
-import { balancesOf } from '#accounts/ledger/balance.ts'
+import { balancesOf, bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
 import { spendCalls } from '#accounts/ledger/spend.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
+import type { ReachedCap } from '#domain/key-limits.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { nextMidnight } from '#lib/time.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
 import { column, inNames, type Row, sql } from '#store/sql.ts'
-import type { Admission, MeterState, Refused } from './admission.ts'
 
 export interface Batch {
   /** In order of arrival. */
@@ -192,7 +191,7 @@ export interface UsageDay {
 }
 
 /** The day after units were taken, and how many of them. */
-export interface TakenUnits extends UsageDay {
+interface TakenUnits extends UsageDay {
   readonly granted: number
 }
 
@@ -200,7 +199,7 @@ export interface TakenUnits extends UsageDay {
  * Counts, decides and takes in one statement, so that no number of replicas exceeds a quota. Name
  * order prevents deadlocks. Buckets without units left are absent: locked, not written.
  */
-export async function takeUnits(
+async function takeUnits(
   connection: Connection,
   day: number,
   wanted: ReadonlyMap<string, { readonly calls: number; readonly quota: number }>,
@@ -257,7 +256,7 @@ export async function lockUsageDay(
 }
 
 /** Needs the locks of `takeUnits` in this transaction. */
-export async function addPaid(
+async function addPaid(
   connection: Connection,
   day: number,
   calls: ReadonlyMap<string, number>,
@@ -279,7 +278,7 @@ const PAID: BulkInsert = {
  * Needs the lock on the wallet's row. A wallet's first key has no row: its calls are the wallet's less those
  * of the other keys.
  */
-export async function addKeyUnits(
+async function addKeyUnits(
   connection: Connection,
   day: number,
   units: ReadonlyMap<string, number>,
@@ -328,4 +327,45 @@ function toUsageDay(row: Row): UsageDay {
 
 function inOrder<T>(map: ReadonlyMap<string, T>): [string, T][] {
   return [...map].sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+export type Refused =
+  | { readonly kind: 'exhausted' }
+  | { readonly kind: 'limited'; readonly cap: ReachedCap }
+
+/** Durable before it is returned; the figures are those of the call's own moment. */
+export type Admission = (
+  | { readonly kind: 'admitted'; readonly source: 'quota' | 'prepaid' }
+  | Refused
+) & { readonly rateLimit: RateLimitState }
+
+export interface MeterState extends RateLimitState {
+  readonly prepaidBalance: MicroUsd
+  /** What `admit` would answer now, if not admitted. */
+  readonly refused?: Refused
+}
+
+/** Throws MeteringUnavailable. */
+export interface Meter {
+  /**
+   * Takes a free unit, else the price from the balance, else refuses. Nothing of a call may fail after it.
+   * Throws ConnectionCut if `isCut` when the call would join a batch.
+   */
+  admit(caller: Caller, isCut?: () => boolean): Promise<Admission>
+  /** Charges nothing. */
+  rateLimit(caller: Caller): Promise<MeterState>
+  /** Whether the caller's last call was refused, without asking the store. */
+  wasRefused(caller: Caller): boolean
+  /** Calls that wait for a decision or for the disk. */
+  waiting(): number
+}
+
+/** Answer 503, never 402, 429 or a free pass. */
+export class MeteringUnavailable extends Error {
+  override readonly name = 'MeteringUnavailable'
+}
+
+/** The client left, so that its call is not charged. */
+export class ConnectionCut extends Error {
+  override readonly name = 'ConnectionCut'
 }

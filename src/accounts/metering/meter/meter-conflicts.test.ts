@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
+import { MeteringUnavailable } from '#accounts/metering/meter/decide-batch.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'
@@ -8,7 +9,6 @@ import { assertSound } from '#test/callers/callers-harness.ts'
 import { anonymous, count, MIGRATIONS, meterOf } from '#test/callers/meter-harness.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { eventually } from '#test/world.ts'
-import { MeteringUnavailable } from './admission.ts'
 
 let server: TestPostgres
 before(async () => {

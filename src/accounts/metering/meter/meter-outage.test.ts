@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
+import { MeteringUnavailable } from '#accounts/metering/meter/decide-batch.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { assertSound } from '#test/callers/callers-harness.ts'
 import { anonymous, fund, MIGRATIONS, meterOf, PRICE } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { MeteringUnavailable } from './admission.ts'
 
 const CALLER = anonymous('192.0.2.1', 3)
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Admission, Meter } from '#accounts/metering/meter/decide-batch.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { Engine } from '#store/engine.ts'
 import {
@@ -14,7 +15,6 @@ import {
 } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import type { Admission, Meter } from './admission.ts'
 
 const onBoth = eachEngine(startPostgres, MIGRATIONS)
 

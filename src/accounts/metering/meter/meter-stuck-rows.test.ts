@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
+import { MeteringUnavailable } from '#accounts/metering/meter/decide-batch.ts'
 import { sleep } from '#lib/async.ts'
 import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
@@ -9,7 +10,6 @@ import { assertSound } from '#test/callers/callers-harness.ts'
 import { anonymous, MIGRATIONS, NOON } from '#test/callers/meter-harness.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { testContext } from '#test/test-context.ts'
-import { MeteringUnavailable } from './admission.ts'
 import { meterOf } from './meter.ts'
 
 /** Short, so that a retry comes soon; the servers of this file are idle. */

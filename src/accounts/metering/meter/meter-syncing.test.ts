@@ -5,6 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import {
+  type Admission,
+  type Meter,
+  MeteringUnavailable,
+} from '#accounts/metering/meter/decide-batch.ts'
 import { sleep } from '#lib/async.ts'
 import type { Engine } from '#store/engine.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
@@ -18,7 +23,6 @@ import {
   sources,
 } from '#test/callers/meter-harness.ts'
 import { type HeldDisk, heldDisk } from '#test/store/log-sync-harness.ts'
-import { type Admission, type Meter, MeteringUnavailable } from './admission.ts'
 
 interface World extends HeldDisk {
   readonly engine: Engine

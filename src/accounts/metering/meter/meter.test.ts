@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { ConnectionCut } from '#accounts/metering/meter/decide-batch.ts'
 import { DAY_SECONDS, nextMidnight } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -18,7 +19,6 @@ import {
 } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
-import { ConnectionCut } from './admission.ts'
 
 const onBoth = eachEngine(startPostgres, MIGRATIONS)
 

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { LRUCache } from 'lru-cache'
 import { findKey } from '#accounts/keys/key-store.ts'
-import { lockUsageDay } from '#accounts/metering/meter/decide-batch.ts'
+import {
+  type Admission,
+  ConnectionCut,
+  lockUsageDay,
+  type Meter,
+  MeteringUnavailable,
+  type MeterState,
+} from '#accounts/metering/meter/decide-batch.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
 import type { Caller } from '#domain/caller.ts'
@@ -9,13 +16,6 @@ import { startOfDay, unixNow } from '#lib/time.ts'
 import { type Connection, LockTimeoutError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { callCounts } from '../call-counts.ts'
-import {
-  type Admission,
-  ConnectionCut,
-  type Meter,
-  MeteringUnavailable,
-  type MeterState,
-} from './admission.ts'
 import { type Batch, decideBatch, readStates } from './decide-batch.ts'
 
 /** On eviction, an exhausted caller gets one more call handled before the 402. */
@@ -164,7 +164,7 @@ interface Waiting<Request, Result> {
 }
 
 /** Works on one batch at a time, in order of arrival: what arrives meanwhile forms the next. */
-export class BatchQueue<Request, Result> {
+class BatchQueue<Request, Result> {
   readonly #work: (batch: readonly Request[]) => Promise<readonly Result[]>
   #waiting: Waiting<Request, Result>[] = []
   #atWork = 0

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Admission } from '#accounts/metering/meter/decide-batch.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import {
   audited,
@@ -12,7 +13,6 @@ import {
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
-import type { Admission } from './admission.ts'
 import { admitWithin } from './meter.ts'
 
 const onBoth = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))

@@ -18,7 +18,7 @@ export interface Charged {
   readonly spent: MicroUsd
 }
 
-export interface KeyCharged extends Charged {
+interface KeyCharged extends Charged {
   /** Null beyond the limit, and before keys had their own counters. */
   readonly publicId: string | null
 }

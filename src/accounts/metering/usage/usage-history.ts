@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { MeteringUnavailable } from '#accounts/metering/meter/decide-batch.ts'
 import type { Context } from '#context.ts'
 import { toUsd } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
@@ -14,7 +15,6 @@ import {
   type Route,
 } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
-import { MeteringUnavailable } from '../meter/admission.ts'
 import { type Charged, type HistoryDay, type HistoryInput, readHistory } from './read-history.ts'
 
 const DAYS = { minimum: 1, maximum: 90 }

@@ -5,7 +5,7 @@ import { missing, readByCode } from '#chains/ecosystem/event-kinds/resolve-code.
 import { requireArguments, resolveEvent } from '#chains/ecosystem/event-kinds/resolve-event.ts'
 import { resolveToken } from '#chains/ecosystem/event-kinds/resolve-token.ts'
 import { argumentName, closed, mapping } from '#chains/ecosystem/fields.ts'
-import { toStoredText } from '#lib/stored-text.ts'
+import { toStoredText } from '#store/sql.ts'
 
 export const GRAVE_DIGS = 'grave-digs'
 

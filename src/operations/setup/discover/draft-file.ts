@@ -14,7 +14,7 @@ export interface Draft {
 }
 
 /** An entry that only the operator can decide on. */
-export interface DraftQuestion {
+interface DraftQuestion {
   /** The field, or the list that it would be an entry of, such as `burns`. */
   readonly path: string
   readonly text: string

@@ -1,6 +1,13 @@
 import { type Address, showAddress } from '#domain/address.ts'
+import {
+  type Around,
+  type Floor,
+  findPools,
+  floorOf,
+  type Pool,
+} from '#operations/setup/discover/pools.ts'
+import { priceQuote } from '#operations/setup/discover/quote-prices.ts'
 import { ask, type ChainEntry, type ChainView, describeChain, SetupError } from './chain-view.ts'
-import { choosePool, type FoundPool } from './choose-pool.ts'
 import { listEvents } from './list-events.ts'
 import type { QuotePrice } from './quote-prices.ts'
 import {
@@ -25,7 +32,7 @@ export interface Findings {
   readonly events: readonly string[]
 }
 
-export interface Inspection {
+interface Inspection {
   readonly view: ChainView & { readonly urls: readonly string[] }
   readonly address: Address
   /** Contracts that the operator named: pools, or what pays holders. */
@@ -64,4 +71,38 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
     ),
     events,
   }
+}
+
+export interface FoundPool {
+  readonly pool: Pick<Pool, 'kind' | 'address' | 'quote'>
+  /** Dollars of its quote side. */
+  readonly usd: number
+  readonly floor: Floor
+}
+
+/** Returns the deepest pool whose quote has a price, and the price of the quote. */
+export async function choosePool(
+  view: ChainView,
+  token: TokenFacts,
+  around: Around,
+): Promise<{ readonly pool: FoundPool | undefined; readonly quotes: readonly QuotePrice[] }> {
+  const pools = await findPools(view, token, around)
+  const byQuote = [...Map.groupBy(pools, ({ quote }) => quote.address).values()]
+  const valued = await Promise.all(
+    byQuote.map(async (same) => {
+      const [first] = same
+      const quotes = first === undefined ? [] : await priceQuote(view, first.quote, around)
+      const [own] = quotes
+      if (own === undefined) return []
+      return same.map((pool) => ({ pool, quotes, quoteUsd: own.usd, usd: depthOf(pool) * own.usd }))
+    }),
+  )
+  const [best] = valued.flat().sort((a, b) => b.usd - a.usd)
+  if (best === undefined) return { pool: undefined, quotes: [] }
+  const { pool, usd, quotes, quoteUsd } = best
+  return { pool: { pool, usd, floor: floorOf(pool, quoteUsd) }, quotes }
+}
+
+function depthOf({ quote, quoteHeld }: Pool): number {
+  return Number(quoteHeld) / 10 ** quote.decimals
 }

@@ -4,7 +4,7 @@ import { type FoundReading, findReading } from '#chains/indexer/find-reading.ts'
 import type { ChainView } from './chain-view.ts'
 import type { TokenFacts } from './token-facts.ts'
 
-export interface Candidate {
+interface Candidate {
   readonly price: Omit<PriceFile, 'chain' | 'quote'>
   readonly token: TokenFacts
   /** Undefined for a feed in dollars. */

@@ -41,7 +41,7 @@ async function readText(view: ChainView, address: Address, name: string) {
   return Buffer.from(word.slice(2), 'hex').toString('utf8').replaceAll('\0', '')
 }
 
-export interface FirstBlock {
+interface FirstBlock {
   readonly block: number
   readonly evidence: string
 }

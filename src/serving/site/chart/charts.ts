@@ -25,7 +25,7 @@ export function routeOfChart(name: string): 'getDailyBurns' | 'getStatsHistory' 
 }
 
 /** Parameters as the route parsed them. */
-export type ChartQuery = Readonly<Record<string, string>>
+type ChartQuery = Readonly<Record<string, string>>
 
 export interface Meta {
   readonly chains: readonly {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { datesBetween } from './dates.ts'
+import { datesBetween } from '#serving/site/chart/draw-chart.ts'
 import { cut, dayName, dollars, short } from './format.ts'
 import {
   areaPath,

@@ -19,7 +19,7 @@ const TICKS_MAX = 4
 /** Room above the largest value, and below the least where the scale does not begin at zero. */
 const ROOM = 0.05
 
-export interface ScaleOptions {
+interface ScaleOptions {
   /** Filled marks need it. */
   readonly fromZero: boolean
   /** Counts have no halves. */
@@ -134,7 +134,7 @@ function runsOf(values: Values, scale: Scale, box: Box): readonly (readonly Poin
   return runs
 }
 
-export interface Bar {
+interface Bar {
   readonly x: number
   readonly y: number
   readonly width: number
