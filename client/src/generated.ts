@@ -1027,8 +1027,8 @@ export type Webhook = {
   readonly filter: Readonly<Record<string, string | number | null>>
   readonly dailyCap: number | null
   /** `unfunded`: quota and balance are empty; `failing`: the last attempt failed. */
-  readonly state: 'active' | 'unfunded' | 'failing' | 'disabled' | 'ended'
-  /** Why it is disabled (`gone` for 410, `failing` for a week) or ended (`key_revoked`, `key_expired`). */
+  readonly state: 'active' | 'unfunded' | 'failing' | 'disabled'
+  /** Why it is disabled: `gone` for 410, `failing` for five days, `filter_not_served`. */
   readonly reason: null | string
   readonly createdAt: string
   /** The last event that was delivered or passed, as an id of the stream. */

@@ -27,10 +27,6 @@ export async function compose(
   const money = moneyOf(ctx)
   const x402 = money?.x402
   const routes = routesOf(ctx, {
-    webhooks: {
-      ...{ engine: accounts, register: ctx.register, ecosystem, clock },
-      allowPrivate: config.webhookPrivate,
-    },
     payments: money,
     topup: x402 && { ...x402.settling, receiver: x402.receiver },
   })

@@ -11,10 +11,9 @@ import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
 import { type TopupDeps, topupRoutes } from '#money/x402/topup-routes.ts'
 import type { Route } from '#route/route.ts'
 import { streamRoute } from '#serving/stream/stream-route.ts'
-import { type WebhooksDeps, webhookRoutes } from '#serving/webhooks/webhook-routes.ts'
+import { webhookRoutes } from '#serving/webhooks/webhook-routes.ts'
 
 interface RoutesDeps {
-  readonly webhooks: WebhooksDeps
   /** Undefined without payments. */
   readonly payments: PaymentsDeps | undefined
   /** Undefined where x402 payments are not settled. */
@@ -22,16 +21,13 @@ interface RoutesDeps {
 }
 
 /** The operations of the API. Those that calls are charged for come first. */
-export function routesOf(
-  ctx: Context,
-  { webhooks, payments, topup }: RoutesDeps,
-): readonly Route[] {
+export function routesOf(ctx: Context, { payments, topup }: RoutesDeps): readonly Route[] {
   return [
     ...dataRoutes(ctx),
     streamRoute(ctx),
     ...supplyRoutes(ctx),
     ...callerRoutes(ctx),
-    ...webhookRoutes(webhooks),
+    ...webhookRoutes(ctx),
     ...(payments === undefined ? [] : paymentsRoutes(payments)),
     ...(topup === undefined ? [] : topupRoutes(topup)),
   ]

@@ -53,10 +53,10 @@ guarantee(
     feed.stream.index = index
     await feed.burn()
     const { cursor } = await world.show(key, webhookId)
-    const old = world.deliverer()
+    const old = world.sender()
     await assert.rejects(old.pass(), /built from another ecosystem file: chains\[1\]/)
     assert.equal((await world.show(key, webhookId)).cursor, cursor)
-    await world.deliver(world.deliverer({ ecosystem: newer }))
+    await world.deliver(world.sender({ ecosystem: newer }))
     assert.deepEqual(typesOf(receiver), ['feed.reset', 'feed.reset', 'burn.add'])
   },
 )
@@ -77,7 +77,7 @@ for (const hasCaughtUp of [false, true])
         const { stream } = feed
         stream.base.chain = stream.base.chain.fork(stream.base.chain.head.number - 1).addEmpty(1)
         stream.index = stepIndex(await commitDepsOf(standby, feed.ecosystem))
-        const promoted = world.deliverer({ register: standby })
+        const promoted = world.sender({ register: standby })
         if (hasCaughtUp) await feed.burn(2)
         await world.deliver(promoted)
         await feed.burn()

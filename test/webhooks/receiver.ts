@@ -17,7 +17,7 @@ export interface Received {
 
 type Behave = (response: ServerResponse, event: Received) => unknown
 
-/** A real receiver that verifies every signature; its name is made up. */
+/** A real receiver that verifies every signature, on a host of its own. */
 export interface Receiver {
   readonly url: string
   /** One of them signs what counts; all are taken while there is none. */
@@ -44,7 +44,7 @@ export async function startReceiver(): Promise<Receiver> {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const receiver: Receiver = {
-    url: `http://receiver.example:${port}/hook`,
+    url: `http://receiver-${port}.localhost:${port}/hook`,
     secrets: [],
     events: [],
     get requests() {

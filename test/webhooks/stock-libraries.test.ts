@@ -103,7 +103,7 @@ guarantee('stock libraries verify with the new secret alone after a rotation', a
 guarantee('the receiver of docs/webhooks.md stores events', async (stock) => {
   const { world, key } = stock
   const port = await freePort()
-  const url = `http://receiver.example:${port}/hook`
+  const url = `http://receiver.localhost:${port}/hook`
   const registered = await world.call(key, 'registerWebhook', { body: { url } })
   const { webhook, secret } = bodyOf<{ webhook: { id: string }; secret: string }>(registered)
   const child = runDocumented(secret, port)

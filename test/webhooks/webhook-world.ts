@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { resetAll } from '#chains/indexer/feed/write-feed.ts'
+import { readConfig } from '#config.ts'
+import type { Context } from '#context.ts'
 import { isRefusal } from '#domain/refusal.ts'
-import { openCallers } from '#main/jobs/send-webhooks.ts'
 import type { Outcome, Route } from '#route/route.ts'
-import { Delivery, type DeliveryDeps } from '#serving/webhooks/delivery.ts'
+import { WebhookSender } from '#serving/webhooks/send-webhooks.ts'
 import { webhookRoutes } from '#serving/webhooks/webhook-routes.ts'
-import { webhooksChecks } from '#serving/webhooks/webhook-tables.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
@@ -23,7 +23,7 @@ import {
 } from '#test/callers/callers-harness.ts'
 import { type StreamWorld, startStreamWorld } from '../feed/stream-world.ts'
 import { testCall } from '../test-call.ts'
-import { testContext } from '../test-context.ts'
+import { SILENT, testContext } from '../test-context.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
 /** A real register over a made-up chain, whose feed tests write by burning. */
@@ -68,14 +68,14 @@ export interface WebhookWorld {
   readonly engine: Engine
   readonly now: { ms: number }
   readonly reported: unknown[]
-  deliverer(more?: Partial<DeliveryDeps>): Delivery
+  sender(more?: Partial<Context>): WebhookSender
   call(key: Secret, operationId: string, input?: CallInput): Promise<Outcome>
   receiver(): Promise<Receiver>
   /** An active webhook of a receiver. */
   webhook(key: Secret, receiver: Receiver, filter?: object): Promise<string>
   show(key: Secret, webhookId: string): Promise<Shown>
   /** Until nothing is due. */
-  deliver(deliverer?: Delivery): Promise<void>
+  deliver(sender?: WebhookSender): Promise<void>
   counted(key: Secret): Promise<{ readonly used: number; readonly paid: number }>
   end(): Promise<void>
 }
@@ -99,25 +99,22 @@ export interface Shown {
 export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorld {
   const callers = createHarness(engine)
   const { now } = callers
-  const clock = () => now.ms
   const reported: unknown[] = []
-  const { ecosystem } = feed
-  const routes = webhookRoutes({
-    ...{ engine, ecosystem, clock },
-    register: feed.register,
-    allowPrivate: true,
+  const ctx = webhookContext(feed, engine, {
+    clock: () => now.ms,
+    logger: { ...SILENT, error: (fields: unknown) => void reported.push(fields) },
   })
+  const routes = webhookRoutes(ctx)
   const receivers: Receiver[] = []
-  const deliverers: Delivery[] = []
+  const senders: WebhookSender[] = []
   const world: WebhookWorld = {
     callers,
     engine,
     now,
     reported,
-    deliverer(more = {}) {
-      const report = (error: unknown) => reported.push(error)
-      const made = new Delivery(delivererDeps(feed, { accounts: engine, clock, report, ...more }))
-      deliverers.push(made)
+    sender(more = {}) {
+      const made = new WebhookSender({ ...ctx, ...more })
+      senders.push(made)
       return made
     },
     call: (key, operationId, input = {}) =>
@@ -137,46 +134,36 @@ export function createWebhookWorld(feed: FeedWorld, engine: Engine): WebhookWorl
       const shown = await world.call(key, 'getWebhook', { webhookId })
       return bodyOf<{ webhook: Shown }>(shown).webhook
     },
-    async deliver(deliverer = deliverers[0] ?? world.deliverer()) {
-      while (reported.length === 0 && (await hasWork(deliverer, engine)));
+    async deliver(sender = senders[0] ?? world.sender()) {
+      while (reported.length === 0 && (await hasWork(sender, engine)));
     },
     counted: (key) => countedCalls(engine, key),
     async end() {
-      for (const each of deliverers) await each.stop()
+      for (const each of senders) await each.stop()
       for (const each of receivers) await each.stop()
-      await assertQueued(engine)
     },
   }
   return world
 }
 
 /** Does what there is to do now; whether any webhook changed. */
-export async function hasWork(deliverer: Delivery, engine: Engine): Promise<boolean> {
+export async function hasWork(sender: WebhookSender, engine: Engine): Promise<boolean> {
   const read = () =>
-    engine.read(sql`select id, cursor, state, due_ms, attempts from webhooks order by id`)
+    engine.read(sql`select id, cursor, enabled, due_ms, attempts from webhooks order by id`)
   const before = await read()
-  await deliverer.pass()
-  await deliverer.idle()
+  await sender.pass()
+  await sender.idle()
   return JSON.stringify(await read()) !== JSON.stringify(before)
 }
 
-/** As a service makes them, with receivers on this machine. */
-export function delivererDeps(
+/** As a service has it, with receivers on this machine. */
+export function webhookContext(
   { register, ecosystem }: Pick<FeedWorld, 'register' | 'ecosystem'>,
-  more: Pick<DeliveryDeps, 'accounts' | 'clock' | 'report'> & Partial<DeliveryDeps>,
-): DeliveryDeps {
-  const { accounts, clock } = more
-  return {
-    register,
-    ecosystem,
-    pricePerCall: 100n,
-    callersOf: openCallers(testContext({ ecosystem, register, accounts, clock })),
-    allowPrivate: true,
-    resolve: async () => ['127.0.0.1'],
-    timeoutMs: 2_000,
-    random: () => 0.5,
-    ...more,
-  }
+  accounts: Engine,
+  more: Partial<Context>,
+): Context {
+  const config = { ...readConfig({}, { isTty: false }), webhookPrivate: true }
+  return testContext({ register, ecosystem, accounts, config, ...more })
 }
 
 async function callRoute(
@@ -202,8 +189,4 @@ export async function countedCalls(engine: Engine, { publicId }: Pick<Secret, 'p
       cast(coalesce(sum(paid), 0) as bigint) as paid from usage_days
     where bucket = (select 'wallet:' || wallet from keys where public_id = ${publicId})`)
   return { used: Number(row.used), paid: Number(row.paid) }
-}
-
-export async function assertQueued(engine: Engine): Promise<void> {
-  for (const { run, name } of webhooksChecks) assert.deepEqual(await engine.snapshot(run), [], name)
 }

@@ -15,7 +15,7 @@ import type { RequestHeaders } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
 import { batchLoader, readAllowance } from './tier.ts'
 
-type KeyedCaller = Caller & { readonly kind: 'keyed' }
+export type KeyedCaller = Caller & { readonly kind: 'keyed' }
 
 /** Revocation and a new allowance must hold on every replica within a second. */
 const KEY_TTL_MS = 500

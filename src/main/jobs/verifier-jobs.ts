@@ -2,10 +2,10 @@ import { readIndexStatus } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
 import { settlingOf } from '#money/x402/facilitators/open-facilitator.ts'
 import type { Job, OpenJob } from '#operations/jobs/run-jobs.ts'
+import { WebhookSender } from '#serving/webhooks/send-webhooks.ts'
 import { createAnomalyReport } from '../start/report-mappings.ts'
 import type { JobDeps } from './job-deps.ts'
 import { createRetention } from './retention.ts'
-import { openSending } from './send-webhooks.ts'
 import { openSettling, openVerifying, type SettlingJobs } from './settle-payments.ts'
 
 interface VerifierDeps extends JobDeps {
@@ -62,9 +62,9 @@ const VERIFIER_JOBS: readonly VerifierJob[] = [
     budgetSeconds: 30,
     whileFailing: 'events reach webhooks late',
     open(deps) {
-      const delivery = openSending(deps)
-      deps.onEnd(() => delivery.stop())
-      return () => delivery.pass()
+      const sender = new WebhookSender(deps)
+      deps.onEnd(() => sender.stop())
+      return () => sender.pass()
     },
   },
   {

@@ -19,7 +19,6 @@ import { paymentsChecks } from '#money/payments/payments-checks.ts'
 import { readSuspense } from '#money/payments/suspense.ts'
 import { depositCheck } from '#money/x402/deposit-check.ts'
 import { x402Checks } from '#money/x402/x402-checks.ts'
-import { webhooksChecks } from '#serving/webhooks/webhook-tables.ts'
 import type { Dialect } from '#store/dialect.ts'
 import { dialectOf } from '#store/dialects.ts'
 import type { Connection, Engine } from '#store/engine.ts'
@@ -40,7 +39,6 @@ export function rowChecks(dialect: Engine['dialect']): readonly Check[] {
     ...ledgerChecks,
     ...callerChecks,
     ...x402Checks,
-    ...webhooksChecks,
     ...moveChecks,
     secretCheck(dialect),
     ...guardSettingChecks(dialect),

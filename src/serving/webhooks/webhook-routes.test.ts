@@ -1,25 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
 import { accountsMigrations } from '#main/stores.ts'
 import { sql } from '#store/sql.ts'
 import { bodyOf, codeOf } from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
-import { createWebhookWorld, type FeedWorld, startFeedWorld } from '#test/webhooks/webhook-world.ts'
+import { eachEngine } from '#test/store/each-engine.ts'
+import { testsOnFeed } from '#test/webhooks/tests-on-feed.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
-let feed: FeedWorld
-before(async () => {
-  feed = await startFeedWorld()
-})
-after(() => feed.end())
+const guarantee = testsOnFeed()
 
 const url = 'http://receiver.example:8080/hook'
 
-onBoth(
+guarantee(
   'a wallet has twenty webhooks, also when they are registered at once, and a rotation gives no more',
-  async ({ engine }) => {
-    const world = createWebhookWorld(feed, engine)
+  async (world) => {
     const key = await world.callers.mint()
     const register = () => world.call(key, 'registerWebhook', { body: { url } })
     const codes = (await Promise.all(Array.from({ length: 24 }, register))).map(codeOf)
@@ -28,13 +22,13 @@ onBoth(
     const next = await world.callers.rotate(key)
     const after = await world.call(next, 'registerWebhook', { body: { url } })
     assert.equal(codeOf(after), 'webhook_limit_reached')
-    await world.end()
   },
+  onBoth,
 )
 
-test('a new secret replaces the old one at once, and no answer shows one again', () =>
-  onSqlite(accountsMigrations, async ({ engine }) => {
-    const world = createWebhookWorld(feed, engine)
+guarantee(
+  'a new secret replaces the old one at once, and no answer shows one again',
+  async (world, feed) => {
     const key = await world.callers.mint()
     const receiver = await world.receiver()
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
@@ -51,65 +45,56 @@ test('a new secret replaces the old one at once, and no answer shows one again',
       const shown = await world.call(key, operation, { webhookId })
       assert.ok(!JSON.stringify(shown).includes(secret.slice(6)), operation)
     }
-    await world.end()
-  }))
+  },
+)
 
-test('other keys see and change nothing of a webhook', () =>
-  onSqlite(accountsMigrations, async ({ engine }) => {
-    const world = createWebhookWorld(feed, engine)
-    const [key, other] = [await world.callers.mint(), await world.callers.mint()]
-    const webhookId = await world.webhook(key, await world.receiver())
-    const input = { webhookId, body: {} }
-    const operations = ['getWebhook', 'enableWebhook', 'deleteWebhook', 'rotateWebhookSecret']
-    for (const each of operations) {
-      assert.equal(codeOf(await world.call(other, each, input)), 'webhook_not_found', each)
-      const anonymous = await world.call({ ...key, secret: '' }, each, input)
-      assert.equal(codeOf(anonymous), 'invalid_api_key', each)
-    }
-    const listed = await world.call(other, 'listWebhooks')
-    assert.ok(listed.kind === 'answer')
-    assert.deepEqual((listed.body as { webhooks: unknown[] }).webhooks, [])
-    await world.end()
-  }))
+guarantee('other keys see and change nothing of a webhook', async (world) => {
+  const [key, other] = [await world.callers.mint(), await world.callers.mint()]
+  const webhookId = await world.webhook(key, await world.receiver())
+  const input = { webhookId, body: {} }
+  const operations = ['getWebhook', 'enableWebhook', 'deleteWebhook', 'rotateWebhookSecret']
+  for (const each of operations) {
+    assert.equal(codeOf(await world.call(other, each, input)), 'webhook_not_found', each)
+    const anonymous = await world.call({ ...key, secret: '' }, each, input)
+    assert.equal(codeOf(anonymous), 'invalid_api_key', each)
+  }
+  const listed = await world.call(other, 'listWebhooks')
+  assert.ok(listed.kind === 'answer')
+  assert.deepEqual((listed.body as { webhooks: unknown[] }).webhooks, [])
+})
 
-test('a deleted webhook gets nothing more and leaves no row', () =>
-  onSqlite(accountsMigrations, async ({ engine }) => {
-    const world = createWebhookWorld(feed, engine)
-    const key = await world.callers.mint()
-    const receiver = await world.receiver()
-    const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
-    receiver.behave = (response) => response.writeHead(503).end()
-    await feed.burn(2)
-    await world.deliver()
-    assert.equal(codeOf(await world.call(key, 'deleteWebhook', { webhookId })), 200)
-    assert.equal(codeOf(await world.call(key, 'getWebhook', { webhookId })), 'webhook_not_found')
-    await feed.burn()
-    await world.deliver()
-    assert.equal(receiver.events.length, 1)
-    assert.deepEqual(await engine.read(sql`select id from webhooks`), [])
-    await world.end()
-  }))
+guarantee('a deleted webhook gets nothing more and leaves no row', async (world, feed) => {
+  const key = await world.callers.mint()
+  const receiver = await world.receiver()
+  const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
+  receiver.behave = (response) => response.writeHead(503).end()
+  await feed.burn(2)
+  await world.deliver()
+  assert.equal(codeOf(await world.call(key, 'deleteWebhook', { webhookId })), 200)
+  assert.equal(codeOf(await world.call(key, 'getWebhook', { webhookId })), 'webhook_not_found')
+  await feed.burn()
+  await world.deliver()
+  assert.equal(receiver.events.length, 1)
+  assert.deepEqual(await world.engine.read(sql`select id from webhooks`), [])
+})
 
-test('wrong URLs and filters are refused with their names', () =>
-  onSqlite(accountsMigrations, async ({ engine }) => {
-    const world = createWebhookWorld(feed, engine)
-    const key = await world.callers.mint()
-    const wrong = [
-      [{ url: 'ftp://a.example' }, 'url'],
-      [{ url, filter: { kind: 'mint' } }, 'filter.kind'],
-      [{ url, filter: { token: 'DOGE' } }, 'filter.token'],
-      [{ url, filter: { chain: 'solana' } }, 'filter.chain'],
-      [{ url, filter: { address: '0x12' } }, 'filter.address'],
-      [{}, 'url'],
-    ] as const
-    for (const [body, name] of wrong) {
-      const refused = await world.call(key, 'registerWebhook', { body })
-      assert.ok(refused.kind === 'refusal', name)
-      assert.equal(refused.code, 'invalid_body')
-      assert.deepEqual(
-        refused.errors?.map((each) => `${each.in} ${each.name}`),
-        [`body ${name}`],
-      )
-    }
-    await world.end()
-  }))
+guarantee('wrong URLs and filters are refused with their names', async (world) => {
+  const key = await world.callers.mint()
+  const wrong = [
+    [{ url: 'ftp://a.example' }, 'url'],
+    [{ url, filter: { kind: 'mint' } }, 'filter.kind'],
+    [{ url, filter: { token: 'DOGE' } }, 'filter.token'],
+    [{ url, filter: { chain: 'solana' } }, 'filter.chain'],
+    [{ url, filter: { address: '0x12' } }, 'filter.address'],
+    [{}, 'url'],
+  ] as const
+  for (const [body, name] of wrong) {
+    const refused = await world.call(key, 'registerWebhook', { body })
+    assert.ok(refused.kind === 'refusal', name)
+    assert.equal(refused.code, 'invalid_body')
+    assert.deepEqual(
+      refused.errors?.map((each) => `${each.in} ${each.name}`),
+      [`body ${name}`],
+    )
+  }
+})

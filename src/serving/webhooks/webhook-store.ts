@@ -1,8 +1,83 @@
-import { DAY_SECONDS } from '#lib/time.ts'
 import { type Retained, START } from '#operations/jobs/retained.ts'
-import type { Connection } from '#store/engine.ts'
-import { column, columnOf, inNames, join, type SqlValue, sql } from '#store/sql.ts'
-import { FAILING_MAX_SECONDS, type Webhook, webhooks } from './webhook.ts'
+import type { Connection, Tables } from '#store/engine.ts'
+import {
+  codecOf,
+  column,
+  columnOf,
+  empty,
+  inNames,
+  join,
+  type RowOf,
+  type SqlValue,
+  sql,
+} from '#store/sql.ts'
+
+export const webhookTables: Tables = `
+      create table webhooks (
+        id text primary key,
+        public_id text not null,
+        wallet text not null,
+        url text not null,
+        description text,
+        filter text not null,
+        daily_cap bigint,
+        secret text not null,
+        enabled bigint not null default 1,
+        reason text,
+        cursor text not null,
+        final_unix bigint,
+        attempts bigint not null default 0,
+        failing_unix bigint,
+        due_ms bigint not null default 0,
+        delivered bigint not null default 0,
+        answer text,
+        answer_unix bigint,
+        cap_day bigint not null default 0,
+        cap_calls bigint not null default 0,
+        created_unix bigint not null
+      );
+      create index webhooks_by_key on webhooks (public_id, created_unix, id);
+      create index webhooks_by_wallet on webhooks (wallet)`
+
+const webhooks = codecOf({
+  id: column.text,
+  /** The key that registered it; its newest rotation pays. */
+  publicId: column.text,
+  wallet: column.text,
+  url: column.text,
+  description: column.textOrNull,
+  /** JSON of stream parameters. */
+  filter: column.text,
+  /** Paid events of a UTC day; null without a cap. */
+  dailyCap: column.integerOrNull,
+  /** Signs its events; shown when it is made or rotated. */
+  secret: column.text,
+  enabled: column.flag,
+  /** Why it is disabled. */
+  reason: column.textOrNull,
+  /** The last change of the feed that was delivered or passed. */
+  cursor: column.text,
+  /** Everything older was delivered and is final, on every chain. */
+  finalUnix: column.integerOrNull,
+  /** Failed attempts in a row, and since when. */
+  attempts: column.integer,
+  failingUnix: column.integerOrNull,
+  /** Nothing is sent before; 0 with nothing to wait for. */
+  dueMs: column.integer,
+  delivered: column.integer,
+  /** The last response, or why there was none. */
+  answer: column.textOrNull,
+  answerUnix: column.integerOrNull,
+  capDay: column.integer,
+  capCalls: column.integer,
+  createdUnix: column.integer,
+})
+
+/** A cursor on the feed whose changes are pushed to a URL. */
+export type Webhook = RowOf<typeof webhooks>
+
+/** It waits for nothing. */
+export const AT_ONCE: Partial<Webhook> = { attempts: 0, failingUnix: null, dueMs: 0 }
 
 type Reads = Pick<Connection, 'run'>
 
@@ -17,98 +92,77 @@ export async function listWebhooks(
   return found.map(webhooks.read)
 }
 
+export async function findWebhook(reads: Reads, id: string): Promise<Webhook | undefined> {
+  const [row] = await reads.run(sql`select ${webhooks.columns} from webhooks where id = ${id}`)
+  return row && webhooks.read(row)
+}
+
+/** Lists enabled webhooks that wait for nothing, in the order of their ids. */
+export async function dueWebhooks(
+  reads: Reads,
+  {
+    nowMs,
+    afterId,
+    limit,
+  }: { readonly nowMs: number; readonly afterId: string; readonly limit: number },
+): Promise<readonly Webhook[]> {
+  // An answer in the future was written before the clock was set back.
+  const found = await reads.run(sql`
+    select ${webhooks.columns} from webhooks
+    where enabled = 1 and id > ${afterId}
+      and (due_ms <= ${nowMs} or answer_unix > ${Math.ceil(nowMs / 1_000)})
+    order by id limit ${limit}`)
+  return found.map(webhooks.read)
+}
+
 /** Locks the wallet, so that two registrations at once are counted one after the other. */
-export async function countOfWallet(connection: Connection, wallet: string): Promise<number> {
-  await connection.run(sql`update wallets set wallet = wallet where wallet = ${wallet}`)
-  const [row = {}] = await connection.run(sql`
+export async function countOfWallet(tx: Connection, wallet: string): Promise<number> {
+  await tx.run(sql`update wallets set wallet = wallet where wallet = ${wallet}`)
+  const [row = {}] = await tx.run(sql`
     select count(*) as webhooks from webhooks where wallet = ${wallet}`)
   return column.integer(row, 'webhooks')
 }
 
-export async function insertWebhook(
-  connection: Connection,
-  webhook: Partial<Webhook>,
-): Promise<void> {
+export async function insertWebhook(tx: Connection, webhook: Partial<Webhook>): Promise<void> {
   const members = Object.entries(webhook)
-  await connection.run(sql`
+  await tx.run(sql`
     insert into webhooks (${join(members.map(([member]) => columnOf(member)))})
     values (${join(members.map(([, value]) => stored(value)))})`)
+}
+
+/** Returns the webhook as it is then; undefined if it is gone, or moved from the cursor that is given. */
+export async function changeWebhook(
+  tx: Connection,
+  { id, cursor }: Pick<Webhook, 'id'> & Partial<Pick<Webhook, 'cursor'>>,
+  changes: Partial<Webhook>,
+): Promise<Webhook | undefined> {
+  const set = Object.entries(changes).map(
+    ([member, value]) => sql`${columnOf(member)} = ${stored(value)}`,
+  )
+  const [row] = await tx.run(sql`
+    update webhooks set ${join(set)}
+    where id = ${id} ${cursor === undefined ? empty : sql`and cursor = ${cursor}`}
+    returning ${webhooks.columns}`)
+  return row && webhooks.read(row)
 }
 
 function stored(value: SqlValue | boolean): SqlValue {
   return typeof value === 'boolean' ? Number(value) : value
 }
 
-/** Locks the webhook until the transaction ends; undefined once removed. */
-export async function lockWebhook(
-  connection: Connection,
-  id: string,
-): Promise<Webhook | undefined> {
-  const [row] = await connection.run(sql`
-    update webhooks set id = id where id = ${id} returning ${webhooks.columns}`)
-  return row && webhooks.read(row)
+export async function removeWebhooks(tx: Connection, ids: readonly string[]): Promise<void> {
+  await tx.run(sql`delete from webhooks where id ${inNames(ids)}`)
 }
 
-/** Changes nothing and returns false unless its cursor and state are as they were read. */
-export async function changeWebhook(
-  connection: Connection,
-  read: Webhook,
-  changes: Partial<Webhook>,
-): Promise<boolean> {
-  const changed = await connection.run(sql`
-    update webhooks set ${join(Object.entries(changes).map(([member, value]) => sql`${columnOf(member)} = ${stored(value)}`))}
-    where id = ${read.id} and cursor = ${read.cursor} and state = ${read.state} returning id`)
-  return changed.length === 1
-}
-
-/** A later due time was written before the clock was set back; jitter adds to the longest wait. */
-const DUE_AHEAD_MAX_MS = (FAILING_MAX_SECONDS + 3 * DAY_SECONDS) * 1_000
-
-/** Returns webhooks that are due: one of each wallet, then a second of each, and so on. */
-export async function dueWebhooks(
-  reads: Reads,
-  { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
-): Promise<readonly Webhook[]> {
-  const found = await reads.run(sql`
-    select ${webhooks.columns} from (
-      select ${webhooks.columns}, row_number() over (partition by wallet order by due_ms, id) as turn
-      from webhooks
-      where due_ms is not null and (due_ms <= ${nowMs} or due_ms > ${nowMs + DUE_AHEAD_MAX_MS})
-    ) as due order by turn, due_ms, id limit ${limit}`)
-  return found.map(webhooks.read)
-}
-
-/** A call of its wallet could not be paid. What receivers asked for holds. */
-export async function markUnfunded(
-  connection: Connection,
-  input: { readonly wallet: string; readonly dueMs: number; readonly nowUnix: number },
-): Promise<void> {
-  await connection.run(sql`
-    update webhooks set state = 'unfunded', answer = 'payment_required',
-      answer_unix = ${input.nowUnix}, failing_unix = null,
-      due_ms = case when due_ms > ${input.dueMs} then due_ms else ${input.dueMs} end
-    where wallet = ${input.wallet} and state in ('active', 'failing')`)
-}
-
-export async function removeWebhook(connection: Connection, id: string): Promise<void> {
-  await connection.run(sql`delete from webhooks where id = ${id}`)
-}
-
-/** Disabled ones are kept for 30 days. */
-const DISABLED_MORE_SECONDS = 29 * DAY_SECONDS
-
-/** They ended with their key, or were disabled and left so. */
+/** Those that were disabled and left so. */
 export const RETAINED_WEBHOOKS: Retained = {
-  keepDays: 1,
+  keepDays: 30,
   atOnce: { sqlite: 500, postgres: 500 },
-  async deletePage(connection, { beforeUnix, limit }) {
-    const deleted = await connection.run(sql`
+  async deletePage(tx, { beforeUnix, limit }) {
+    const deleted = await tx.run(sql`
       delete from webhooks where id in (
-        select id from webhooks where created_unix < ${beforeUnix}
-          and state in ('ended', 'disabled')
-          and coalesce(answer_unix, created_unix)
-            + case when state = 'disabled' then ${DISABLED_MORE_SECONDS} else 0 end < ${beforeUnix}
-        limit ${limit}) returning id`)
+        select id from webhooks where enabled = 0 and answer_unix < ${beforeUnix} limit ${limit}
+      ) returning id`)
     return { place: START, isDone: deleted.length < limit }
   },
 }

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { accountsMigrations } from '#main/stores.ts'
 import { sql } from '#store/sql.ts'
 import { bodyOf } from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import type { Receiver } from '#test/webhooks/receiver.ts'
 import { testsOnFeed } from '#test/webhooks/tests-on-feed.ts'
+import type { WebhookWorld } from '#test/webhooks/webhook-world.ts'
+import type { WebhookSender } from './send-webhooks.ts'
+import { insertWebhook } from './webhook-store.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -87,9 +92,8 @@ guarantee(
   'what was in flight as the money ran out comes again once there is money, and is paid once',
   async (world, feed) => {
     const key = await world.callers.mint()
-    const [receiver, other] = [await world.receiver(), await world.receiver()]
+    const receiver = await world.receiver()
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
-    const otherId = await world.webhook(key, other, { kind: 'dig' })
     receiver.behave = async (response) => {
       await world.callers.admit(key.secret, 10)
       response.writeHead(204).end()
@@ -98,8 +102,7 @@ guarantee(
     await world.deliver()
     assert.equal(receiver.events.length, 1)
     assert.deepEqual(await world.counted(key), { used: 10, paid: 0 })
-    for (const each of [webhookId, otherId])
-      assert.equal((await world.show(key, each)).state, 'unfunded', 'all of the wallet')
+    assert.equal((await world.show(key, webhookId)).state, 'unfunded')
     await world.callers.fund(key.publicId, 200n)
     receiver.behave = (response) => response.writeHead(204).end()
     world.now.ms += MINUTE_MS
@@ -112,7 +115,7 @@ guarantee(
 )
 
 guarantee(
-  'a webhook follows its key through a rotation, and ends with its revocation',
+  'a webhook follows its key through a rotation',
   async (world, feed) => {
     const key = await world.callers.mint()
     const receiver = await world.receiver()
@@ -125,87 +128,152 @@ guarantee(
     assert.equal(receiver.events.length, 1)
     assert.deepEqual(await world.counted(next), { used: 10, paid: 1 })
     assert.equal((await world.show(next, webhookId)).delivered, 1)
-    await world.callers.revoke(next)
-    await feed.burn()
-    await world.deliver()
-    assert.equal(receiver.events.length, 1)
   },
   onBoth,
 )
 
 guarantee(
-  'a webhook ends with its key in whatever state it is',
-  async (world) => {
+  'a webhook is removed with its key, also while it waits for its next attempt',
+  async (world, feed) => {
     const key = await world.callers.mint()
     const receiver = await world.receiver()
-    for (let count = 0; count < 3; count += 1) await world.webhook(key, receiver)
-    await world.engine.write(async (connection) => {
-      const found = await connection.run(sql`select id from webhooks order by id`)
-      for (const [index, state] of ['disabled', 'failing', 'ended'].entries())
-        await connection.run(sql`
-          update webhooks set state = ${state}, due_ms = ${world.now.ms + index * HOUR_MS}
-          where id = ${String(found[index]?.id)}`)
-    })
+    receiver.behave = (response) => response.writeHead(500).end()
+    await world.webhook(key, receiver, { kind: 'burn' })
+    await world.webhook(key, receiver, { kind: 'dig' })
+    await feed.burn()
+    await world.deliver()
     const next = await world.callers.rotate(key)
     await world.callers.revoke(next)
-    world.now.ms += 3 * HOUR_MS
+    world.now.ms += MINUTE_MS
     await world.deliver()
-    const found = await world.engine.read(sql`select state, reason, due_ms from webhooks`)
-    const ended = { state: 'ended', reason: 'key_revoked', due_ms: null }
-    assert.deepEqual(found, [ended, ended, ended])
+    assert.deepEqual(await world.engine.read(sql`select id from webhooks`), [])
+    assert.equal(receiver.events.length, 1)
   },
   onBoth,
 )
 
-guarantee('one stuck receiver of many delays nobody else', async (world, feed) => {
+guarantee('a webhook waits while its key has expired', async (world, feed) => {
+  const key = await world.callers.mint()
+  const receiver = await world.receiver()
+  await world.webhook(key, receiver, { kind: 'burn' })
+  const setEnd = (unix: number | null) =>
+    world.engine.write((tx) =>
+      tx.run(
+        sql`update keys set limits = ${unix === null ? null : JSON.stringify({ expiresUnix: unix })}`,
+      ),
+    )
+  await setEnd(1)
+  await feed.burn()
+  await world.deliver()
+  assert.equal(receiver.events.length, 0)
+  await setEnd(null)
+  await world.deliver()
+  assert.equal(receiver.events.length, 1)
+})
+
+/** Webhooks of other wallets, each with the key of the first. */
+async function addHostile(world: WebhookWorld, count: number, urlOf: (nth: number) => string) {
+  const [row = {}] = await world.engine.read(sql`select * from webhooks limit 1`)
+  const own = { publicId: String(row.public_id), cursor: String(row.cursor) }
+  await world.engine.write(async (tx) => {
+    for (let nth = 0; nth < count; nth += 1)
+      await insertWebhook(tx, {
+        ...own,
+        id: `${String(nth).padStart(8, '0')}-hostile`,
+        wallet: `0x${Math.floor(nth / 20)}`,
+        url: urlOf(nth),
+        filter: '{"kind":"burn"}',
+        secret: 'whsec_',
+        createdUnix: 0,
+      })
+  })
+}
+
+/** Passes as the job does, until the receiver has an event. */
+async function untilReceived(sender: WebhookSender, receiver: Receiver): Promise<number> {
+  const startedMs = performance.now()
+  while (receiver.events.length === 0 && performance.now() - startedMs < 10_000) {
+    await sender.pass()
+    await sleep(20)
+  }
+  return performance.now() - startedMs
+}
+
+guarantee('a host that does not answer delays only its own', async (world, feed) => {
   const key = await world.callers.mint()
   await world.callers.fund(key.publicId, 10_000n)
-  const stuck = await world.receiver()
-  const others = await Promise.all(Array.from({ length: 8 }, () => world.receiver()))
-  await world.webhook(key, stuck, { kind: 'burn' })
-  for (const each of others) await world.webhook(key, each, { kind: 'burn' })
-  stuck.behave = () => undefined
-  await feed.burn(3)
-  const deliverer = world.deliverer({ timeoutMs: 10_000 })
-  const startedMs = performance.now()
-  while (others.some(({ events }) => events.length < 3)) {
-    await deliverer.pass()
-    await new Promise((resolve) => setImmediate(resolve))
-    assert.ok(performance.now() - startedMs < 5_000, 'the others wait for the stuck one')
-  }
-  while (stuck.events.length === 0) {
-    await deliverer.pass()
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  assert.equal(stuck.events.length, 1)
-  await deliverer.stop()
+  const [honest, slow] = [await world.receiver(), await world.receiver()]
+  await world.webhook(key, honest, { kind: 'burn' })
+  slow.behave = () => undefined
+  await addHostile(world, 2_000, () => slow.url)
+  await feed.burn()
+  const sender = world.sender()
+  assert.ok((await untilReceived(sender, honest)) < 2_000)
+  assert.ok(slow.requests <= 1)
+  await sender.stop()
+})
+
+guarantee('a wallet with a slow host for each webhook holds four requests', async (world, feed) => {
+  const key = await world.callers.mint()
+  await world.callers.fund(key.publicId, 10_000n)
+  const [honest, slow] = [await world.receiver(), await world.receiver()]
+  await world.webhook(key, honest, { kind: 'burn' })
+  slow.behave = () => undefined
+  await addHostile(world, 40, (nth) => slow.url.replace('receiver', `slow-${nth}`))
+  await feed.burn()
+  const sender = world.sender()
+  assert.ok((await untilReceived(sender, honest)) < 2_000)
+  await sender.pass()
+  await sleep(200)
+  assert.equal(slow.requests, 8, 'of two wallets')
+  await sender.stop()
 })
 
 guarantee(
-  'what a receiver asked for holds, also while the wallet cannot pay, which is no failure',
+  'what a receiver asks for holds for six hours at most, and its owner can go on at once',
   async (world, feed) => {
     const key = await world.callers.mint()
-    const [receiver, other] = [await world.receiver(), await world.receiver()]
-    await world.webhook(key, receiver, { kind: 'burn' })
-    receiver.behave = (response) => response.writeHead(503, { 'retry-after': '900000' }).end()
-    const deliverer = world.deliverer({ random: () => 1 })
+    const receiver = await world.receiver()
+    const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
+    receiver.behave = (response) => response.writeHead(503, { 'retry-after': '86400' }).end()
     await feed.burn()
-    await world.deliver(deliverer)
-    await world.webhook(key, other, { kind: 'burn' })
-    other.behave = async (response) => {
-      await world.callers.admit(key.secret, 10)
-      response.writeHead(204).end()
-    }
-    await feed.burn()
-    await world.deliver(deliverer)
+    await world.deliver()
+    world.now.ms += 5 * HOUR_MS
+    await world.deliver()
     assert.equal(receiver.events.length, 1)
-    const [own] = await world.engine.read(sql`
-      select state, failing_unix, due_ms from webhooks where url = ${receiver.url}`)
-    assert.deepEqual([own?.state, own?.failing_unix], ['unfunded', null])
-    assert.ok(Number(own?.due_ms) > world.now.ms + 7 * 24 * HOUR_MS)
+    world.now.ms += 3 * HOUR_MS
+    await world.deliver()
+    assert.equal(receiver.events.length, 2)
+    receiver.behave = (response) => response.writeHead(204).end()
+    await world.call(key, 'enableWebhook', { webhookId })
+    await world.deliver()
+    const ids = receiver.events.map(({ id }) => id)
+    assert.deepEqual([ids.length, new Set(ids).size], [3, 1])
+    const { state, failedAttempts } = await world.show(key, webhookId)
+    assert.deepEqual([state, failedAttempts], ['active', 0])
   },
-  onBoth,
 )
+
+for (const backMs of [90_000, HOUR_MS, 25 * HOUR_MS])
+  guarantee(
+    `with the clock set back by ${backMs / 1_000} seconds, events and retries go on at once`,
+    async (world, feed) => {
+      const key = await world.callers.mint()
+      await world.callers.fund(key.publicId, 10_000n)
+      const [receiver, failing] = [await world.receiver(), await world.receiver()]
+      await world.webhook(key, receiver, { kind: 'burn' })
+      await world.webhook(key, failing, { kind: 'burn' })
+      failing.behave = (response) => response.writeHead(500).end()
+      await feed.burn()
+      await world.deliver()
+      failing.behave = (response) => response.writeHead(204).end()
+      world.now.ms -= backMs
+      await feed.burn()
+      await world.deliver()
+      assert.equal(receiver.events.length, 2)
+      assert.equal(failing.events.length, 3)
+    },
+  )
 
 guarantee(
   '410 disables, and once enabled again it goes on at the same event',
@@ -277,7 +345,7 @@ guarantee(
 )
 
 guarantee(
-  'two deliverers at once lose nothing, charge nothing twice, and what comes twice has one id',
+  'two senders at once lose nothing, charge nothing twice, and what comes twice has one id',
   async (world, feed) => {
     const key = await world.callers.mint()
     const receiver = await world.receiver()
@@ -285,7 +353,7 @@ guarantee(
     const held: (() => void)[] = []
     receiver.behave = (response) => held.push(() => response.writeHead(204).end())
     await feed.burn()
-    const [first, second] = [world.deliverer(), world.deliverer()]
+    const [first, second] = [world.sender(), world.sender()]
     await first.pass()
     while (held.length === 0) await new Promise((resolve) => setImmediate(resolve))
     receiver.behave = (response) => response.writeHead(204).end()
@@ -302,14 +370,14 @@ guarantee(
 )
 
 guarantee(
-  'a webhook that fails for a week is disabled with its cursor kept',
+  'a webhook that fails for five days is disabled with its cursor kept',
   async (world, feed) => {
     const key = await world.callers.mint()
     const receiver = await world.receiver()
     const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
     await feed.burn()
     receiver.behave = (response) => response.writeHead(302, { location: receiver.url }).end()
-    for (let hour = 0; hour < 172; hour += 2, world.now.ms += 2 * HOUR_MS) await world.deliver()
+    for (let hour = 0; hour < 136; hour += 2, world.now.ms += 2 * HOUR_MS) await world.deliver()
     const { state, reason, lastAnswer } = await world.show(key, webhookId)
     assert.deepEqual([state, reason, lastAnswer?.answer], ['disabled', 'failing', '302'])
     receiver.behave = (response) => response.writeHead(204).end()
@@ -377,3 +445,42 @@ guarantee(
     assert.ok(!ids.includes(`burn.add ${added}`), 'what was retracted was never final')
   },
 )
+
+guarantee('a reset reaches back to every event that did not come', async (world, feed) => {
+  const key = await world.callers.mint()
+  const receiver = await world.receiver()
+  world.now.ms += 1_000 * 3_600_000
+  await world.webhook(key, receiver, { kind: 'burn' })
+  await feed.burn()
+  await feed.rebuild()
+  await world.deliver()
+  const [reset] = receiver.events
+  const [newest = {}] = await feed.register.read(
+    sql`select max(timestamp_unix) as unix from events`,
+  )
+  assert.equal(reset?.type, 'feed.reset')
+  assert.ok(Number(reset.data.sinceUnix) <= Number(newest.unix))
+})
+
+guarantee('a cursor moves past what does not match, and is stored in bulk', async (world, feed) => {
+  const key = await world.callers.mint()
+  const receiver = await world.receiver()
+  const webhookId = await world.webhook(key, receiver, { kind: 'dig' })
+  const before = (await world.show(key, webhookId)).cursor
+  await feed.burn(3)
+  world.now.ms += 6_000
+  await world.deliver()
+  assert.notEqual((await world.show(key, webhookId)).cursor, before)
+  assert.equal(receiver.events.length, 0)
+})
+
+guarantee('a webhook far behind keeps what a pass has read for it', async (world, feed) => {
+  const key = await world.callers.mint()
+  const webhookId = await world.webhook(key, await world.receiver(), { kind: 'dig' })
+  const sender = world.sender()
+  await sender.pass()
+  const before = (await world.show(key, webhookId)).cursor
+  await feed.burn(1_200)
+  await sender.pass()
+  assert.notEqual((await world.show(key, webhookId)).cursor, before)
+})
