@@ -46,26 +46,26 @@ const PREFLIGHT_SECONDS = 86_400
  * can be abused (Fetch standard, CORS).
  */
 export const CONSTANT_HEADERS: readonly string[] = [
-  'Access-Control-Allow-Origin',
+  'access-control-allow-origin',
   '*',
-  'Access-Control-Expose-Headers',
+  'access-control-expose-headers',
   EXPOSED.join(', '),
-  'X-Content-Type-Options',
+  'x-content-type-options',
   'nosniff',
 ]
 
 /** `allow` is the methods of the path. */
 export function preflightHeaders(allow: string): string[] {
   return [
-    'Allow',
+    'allow',
     allow,
-    'Access-Control-Allow-Methods',
+    'access-control-allow-methods',
     allow,
-    'Access-Control-Allow-Headers',
+    'access-control-allow-headers',
     ALLOWED.join(', '),
-    'Access-Control-Max-Age',
+    'access-control-max-age',
     String(PREFLIGHT_SECONDS),
-    'Cache-Control',
+    'cache-control',
     'no-store',
   ]
 }

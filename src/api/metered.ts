@@ -79,7 +79,7 @@ export async function metered(deps: MeteredDeps, route: Route, call: Call): Prom
     return toWire(way, refuseFailure(deps.ctx, error, call.requestId))
   })
   if (way.paymentHeaders !== undefined) pushHeaders(outgoing.headers, way.paymentHeaders)
-  if (way.source !== undefined) outgoing.headers.push('X-RateLimit-Source', way.source)
+  if (way.source !== undefined) outgoing.headers.push('x-ratelimit-source', way.source)
   stampRateLimit(outgoing.headers, await rateLimitToShow(way, outgoing), deps.ctx.clock())
   return outgoing
 }

@@ -298,7 +298,7 @@ describe('the HTTP server', () => {
     const headers = 'Host: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n'
     const broken = await raw(`POST /api/echo HTTP/1.1\r\n${headers}\r\nzz\r\nabc\r\n`)
     assert.equal(statusOf(broken), 400)
-    assert.match(broken, /\r\nX-RateLimit-Limit: /)
+    assert.match(broken, /\r\nx-ratelimit-limit: /)
     const expecting = await line('GET', '/api/thing', 'Expect: something\r\n')
     assert.equal(statusOf(expecting), 200)
   })

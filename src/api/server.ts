@@ -121,8 +121,8 @@ export function createApi(deps: ApiDeps): HttpServer {
     for (const pairs of [headers, CONSTANT_HEADERS])
       for (let index = 0; index < pairs.length; index += 2)
         reply.header(pairs[index] ?? '', pairs[index + 1] ?? '')
-    reply.header('X-Request-Id', requestId)
-    if (isDraining) reply.header('Connection', 'close')
+    reply.header('x-request-id', requestId)
+    if (isDraining) reply.header('connection', 'close')
     observe(ctx, { requestId, method, client, route, status, durationMs: reply.elapsedTime })
     if (stream !== undefined && method !== 'HEAD') return reply.send(readableOf(stream, call))
     return reply.send(status === 204 || status === 304 ? undefined : body)
@@ -155,8 +155,8 @@ export function createApi(deps: ApiDeps): HttpServer {
     const refusal = refuseUnparsed(error.code)
     const outgoing = await deny(ctx, { ...call, ...unheard, isCut: () => false }, refusal)
     const { status, headers, body } = outgoing
-    const last = ['X-Request-Id', call.requestId, 'Content-Length', String(Buffer.byteLength(body))]
-    const pairs = [...headers, ...CONSTANT_HEADERS, ...last, 'Connection', 'close']
+    const last = ['x-request-id', call.requestId, 'content-length', String(Buffer.byteLength(body))]
+    const pairs = [...headers, ...CONSTANT_HEADERS, ...last, 'connection', 'close']
     const lines = pairs.map((each, index) => (index % 2 === 0 ? `${each}: ` : `${each}\r\n`))
     if (!socket.writable || isAnswering(socket)) return void socket.destroy()
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
@@ -167,7 +167,7 @@ export function createApi(deps: ApiDeps): HttpServer {
     const refusal = unfit(request)
     // Its body is not read.
     if (refusal !== undefined)
-      return refuseHere(request, reply.header('Connection', 'close'), refusal)
+      return refuseHere(request, reply.header('connection', 'close'), refusal)
     // Some clients send a type without a body.
     if (!hasBody(request.headers)) delete request.headers['content-type']
   })

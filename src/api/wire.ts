@@ -36,7 +36,7 @@ const CACHED = 'private, max-age=2'
 export function toWire(asked: Written, ending: Ending): Outgoing {
   const outgoing = wireOf(asked, ending)
   const ignored = ignoredParameters(asked)
-  if (ignored !== '') outgoing.headers.push('X-Ignored-Parameters', ignored)
+  if (ignored !== '') outgoing.headers.push('x-ignored-parameters', ignored)
   return outgoing
 }
 
@@ -44,9 +44,9 @@ function wireOf(asked: Written, ending: Ending): Outgoing {
   if (ending.kind === 'answer') return answerWire(asked, ending)
   if (ending.kind === 'refusal') return toProblem(asked.deps.ctx, asked.call, ending)
   if (ending.kind === 'not-modified')
-    return { status: 304, headers: ['ETag', ending.etag, 'Cache-Control', CACHED], body: '' }
+    return { status: 304, headers: ['etag', ending.etag, 'cache-control', CACHED], body: '' }
   if (ending.kind === 'stream') return streamWire(ending)
-  const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
+  const headers = ['content-type', JSON_TYPE, 'cache-control', 'no-store']
   pushHeaders(headers, ending.headers ?? {})
   return { status: 402, headers, body: JSON.stringify(ending.body) }
 }
@@ -54,20 +54,20 @@ function wireOf(asked: Written, ending: Ending): Outgoing {
 function answerWire({ route }: Written, answer: Answer): Outgoing {
   const sentAsIs = answer.contentType !== undefined && typeof answer.body === 'string'
   const body = sentAsIs ? String(answer.body) : JSON.stringify(answer.body)
-  const headers = ['Content-Type', answer.contentType ?? JSON_TYPE]
+  const headers = ['content-type', answer.contentType ?? JSON_TYPE]
   if (answer.headers?.['Cache-Control'] === undefined)
-    headers.push('Cache-Control', route.metered ? CACHED : 'no-store')
-  if (answer.etag !== undefined) headers.push('ETag', answer.etag)
+    headers.push('cache-control', route.metered ? CACHED : 'no-store')
+  if (answer.etag !== undefined) headers.push('etag', answer.etag)
   if (answer.contentType === CSV_TYPE)
-    headers.push('Content-Disposition', `attachment; filename="${fileNameOf(route)}"`)
+    headers.push('content-disposition', `attachment; filename="${fileNameOf(route)}"`)
   pushHeaders(headers, answer.headers ?? {})
   return { status: answer.status, headers, body }
 }
 
 /** `X-Accel-Buffering` makes nginx pass events on at once. */
 function streamWire({ contentType, open: stream }: StreamAnswer): Outgoing {
-  const headers = ['Content-Type', contentType, 'Cache-Control', 'no-store']
-  return { status: 200, headers: [...headers, 'X-Accel-Buffering', 'no'], body: '', stream }
+  const headers = ['content-type', contentType, 'cache-control', 'no-store']
+  return { status: 200, headers: [...headers, 'x-accel-buffering', 'no'], body: '', stream }
 }
 
 function fileNameOf({ path }: Route): string {
@@ -89,21 +89,21 @@ export function stampRateLimit(headers: string[], rateLimit: RateLimitState, now
   // The state holds until the reset, so a late answer is dated before it.
   const dateUnix = Math.min(Math.floor(nowMs / 1000), resetUnix - 1)
   headers.push(
-    'X-RateLimit-Limit',
+    'x-ratelimit-limit',
     String(dailyQuota),
-    'X-RateLimit-Remaining',
+    'x-ratelimit-remaining',
     String(remaining),
-    'X-RateLimit-Reset',
+    'x-ratelimit-reset',
     String(resetUnix),
-    'X-RateLimit-Tier',
+    'x-ratelimit-tier',
     tier,
-    'RateLimit-Policy',
+    'ratelimit-policy',
     `"daily";q=${dailyQuota};w=${DAY_SECONDS}`,
-    'RateLimit',
+    'ratelimit',
     `"daily";r=${remaining};t=${resetUnix - dateUnix}`,
-    'Vary',
+    'vary',
     'Authorization, Accept, Accept-Encoding',
-    'Date',
+    'date',
     httpDate(dateUnix),
   )
 }
