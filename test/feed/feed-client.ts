@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { latestPrice } from '#chains/datasets/prices/price-book.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { listEvents } from '#chains/indexer/events/list-events.ts'
-import type { FeedEvent } from '#chains/indexer/feed/changes.ts'
-import type { FeedCursor } from '#chains/indexer/feed/cursor.ts'
-import { type FeedChange, readEnd, readPage } from '#chains/indexer/feed/read-feed.ts'
-import { PRICES_OF_FEED } from '#chains/indexer/feed/read-range.ts'
+import type { FeedCursor, FeedEvent } from '#chains/indexer/feed/read-feed.ts'
+import {
+  type FeedChange,
+  PRICES_OF_FEED,
+  readEnd,
+  readPage,
+} from '#chains/indexer/feed/read-feed.ts'
 import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import { toUsdPriceExact } from '#domain/money.ts'

@@ -11,7 +11,7 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4272,
   api: 3417,
-  chains: 23713,
+  chains: 23641,
   domain: 483,
   entry: 303,
   lib: 283,
@@ -19,9 +19,9 @@ export const budget: Readonly<Record<string, number>> = {
   money: 6422,
   operations: 5034,
   route: 518,
-  serving: 4015,
+  serving: 3875,
   store: 2146,
-  tests: 52393,
+  tests: 52302,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -3,13 +3,12 @@ import { column, sql } from '#store/sql.ts'
 
 /**
  * What outlives a chain's position: how often rows of it were removed (so that older cached answers are not
- * reused), from which block on the feed leaves its changes out, and why its head or its history stalls.
+ * reused), and why its head or its history stalls.
  */
 export const chainNotesTables: Tables = `
     create table chain_notes (
       chain_id bigint primary key,
       removals bigint not null default 0,
-      feed_gap_from bigint,
       head_stall text,
       head_stall_detail text,
       history_stall text,

@@ -9,7 +9,7 @@ import type { AnyDataset, Change, Staged } from './dataset.ts'
 import type { TimeRange } from './events/time-range.ts'
 import { type PriceBook, unvalueEvents, valueEvents, valuesOf } from './events/value-events.ts'
 import { Changes } from './feed/changes.ts'
-import { type FedCommit, openGap, resetAll, writeFeed } from './feed/write-feed.ts'
+import { type FedCommit, resetAll, resetRange, writeFeed } from './feed/write-feed.ts'
 import type { Anomaly, Segment } from './segment.ts'
 import { noteUnknown } from './unknown-figures.ts'
 
@@ -86,7 +86,7 @@ async function feed(
   if (feeding === 'anew') return resetAll(connection, nowUnix)
   if (feeding === 'none') return
   if (changes === undefined)
-    return openGap(connection, { chainId, from: feeding.finalizedBefore + 1 })
+    return resetRange(connection, { chainId, from: feeding.finalizedBefore + 1, nowUnix })
   await writeFeed(connection, prices, { ...commit, ...feeding, changes, nowUnix })
 }
 

@@ -1,10 +1,16 @@
 import { placeMembers, toListRow } from '#chains/datasets/event-lists.ts'
 import { readStatus } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import type { FeedEvent } from '#chains/indexer/feed/changes.ts'
-import { type FeedCursor, showCursor } from '#chains/indexer/feed/cursor.ts'
-import { type FeedChange, type PageInput, readPage } from '#chains/indexer/feed/read-feed.ts'
-import { PRICES_OF_FEED } from '#chains/indexer/feed/read-range.ts'
+import {
+  type FeedChange,
+  type FeedCursor,
+  type FeedEvent,
+  type FeedItem,
+  type PageInput,
+  PRICES_OF_FEED,
+  readPage,
+  showCursor,
+} from '#chains/indexer/feed/read-feed.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { kindLists } from '#chains/kinds/endpoints.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
@@ -47,32 +53,24 @@ function kindOf({ dataset, kind }: FeedEvent): string | undefined {
   return dataset === PRICES_OF_FEED ? PRICE : streamedBy.get(dataset)?.[kind]
 }
 
-export interface Shown {
+export interface ShownItem {
   readonly change: FeedChange
-  readonly kind: string | undefined
-  /** Its data, written once for all readers; undefined for what the file no longer has. */
-  readonly json: (() => string) | undefined
-  /** The token's decimals; prices have no amount. */
-  readonly decimals: number | undefined
-}
-
-export interface ShownItem extends Shown {
   /** The cursor after this event. */
   readonly cursor: FeedCursor
+  readonly kind: string | undefined
+  /** The token's decimals; prices have no amount. */
+  readonly decimals: number | undefined
+  /** Its data; undefined for what the file no longer has. */
+  readonly json: string | undefined
+  /** As a server-sent event. */
+  readonly text: string
 }
 
-interface Page {
-  readonly items: readonly ShownItem[]
-  readonly next: FeedCursor
-  /** Server-sent events of all items; made once, since most readers of a page have no filter. */
-  readonly whole: () => Buffer | ''
-}
-
-export type ShownPage = Page | 'ahead' | 'gone'
+export type ShownPage = { readonly items: readonly ShownItem[]; readonly next: FeedCursor } | 'lost'
 
 /**
- * Changes after a cursor as a stream and a webhook show them. `ahead` also while the register is
- * built from another file than this process has, which may not know what changed.
+ * Changes after a cursor as a stream and a webhook show them. None while the register is built from another
+ * file than this process has, which may not know what changed.
  */
 export async function readShown(
   { ecosystem }: Pick<Context, 'ecosystem'>,
@@ -80,61 +78,46 @@ export async function readShown(
   input: Omit<PageInput, 'datasets'>,
 ): Promise<ShownPage> {
   const page = await readPage(reads, { ...input, datasets: LISTED })
-  if (typeof page === 'string') return page
-  if (page.items.length === 0) return makePage([], page.next)
+  if (page === 'lost') return page
   const status = await readStatus({ ecosystem }, reads)
-  if (status === undefined) return makePage([], input.cursor)
-  if (status.otherParts.length > 0) return 'ahead'
-  const items = page.items.map(({ change, cursor }) => ({
-    ...show({ status, ecosystem }, change),
-    cursor,
-  }))
-  return makePage(items, page.next)
+  if (status === undefined || status.otherParts.length > 0) return { items: [], next: input.cursor }
+  return { items: page.items.map((each) => show({ status, ecosystem }, each)), next: page.next }
 }
 
-function makePage(items: readonly ShownItem[], next: FeedCursor): Page {
-  const whole = once((): Buffer | '' => {
-    const text = eventsText(items)
-    return text === '' ? '' : Buffer.from(text)
-  })
-  return { items, next, whole }
-}
-
-const NOTHING = { kind: undefined, json: undefined, decimals: undefined }
-
-function show({ status, ecosystem }: Place, change: FeedChange): Shown {
+function show(at: Place, { change, cursor }: FeedItem): ShownItem {
   const { op, event } = change
-  const { chainId, blockNumber, token } = event
-  const chain = status.chains.find((each) => each.chain.id === chainId)?.chain
-  if (op === 'reset') {
-    const range = { fromBlock: Number(event.detail), toBlock: blockNumber < 0 ? null : blockNumber }
-    const reset = { reason: 'changed_otherwise', chain: chain?.name ?? null, chainId, ...range }
-    return { ...NOTHING, change, json: jsonOnce(() => reset) }
-  }
-  if (chain === undefined) return { ...NOTHING, change }
-  if (op === 'finalized') {
-    const json = jsonOnce(() => ({ chain: chain.name, chainId, blockNumber }))
-    return { ...NOTHING, change, json }
-  }
   const kind = kindOf(event)
-  const known = ecosystem.tokens.find(({ symbol }) => symbol === token)
-  const toOwn = toRow[event.dataset]
-  if (kind === undefined || known === undefined || toOwn === undefined)
-    return { ...NOTHING, change, kind }
-  const json = jsonOnce(() => ({ kind, row: toOwn(event, { status, ecosystem }) }))
-  return { change, kind, json, decimals: kind === PRICE ? undefined : known.decimals }
-}
-
-function jsonOnce(data: () => object): () => string {
-  return once(() => JSON.stringify(data()))
-}
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined
-  return () => {
-    made ??= make()
-    return made
+  const token = at.ecosystem.tokens.find(({ symbol }) => symbol === event.token)
+  const data = dataOf(at, change, kind)
+  const json = data && JSON.stringify(data)
+  const text = json === undefined ? '' : eventText(op, json, cursor)
+  return {
+    change,
+    cursor,
+    kind,
+    decimals: kind === PRICE ? undefined : token?.decimals,
+    json,
+    text,
   }
+}
+
+function dataOf(
+  at: Place,
+  { op, event }: FeedChange,
+  kind: string | undefined,
+): object | undefined {
+  const { chainId, blockNumber, detail } = event
+  const chain = at.status.chains.find((each) => each.chain.id === chainId)?.chain
+  if (op === 'reset') {
+    const range = { fromBlock: Number(detail), toBlock: blockNumber < 0 ? null : blockNumber }
+    return { reason: 'changed_otherwise', chain: chain?.name ?? null, chainId, ...range }
+  }
+  if (chain === undefined) return undefined
+  if (op === 'finalized') return { chain: chain.name, chainId, blockNumber }
+  const isKnown = at.ecosystem.tokens.some(({ symbol }) => symbol === event.token)
+  const toOwn = toRow[event.dataset]
+  if (kind === undefined || !isKnown || toOwn === undefined) return undefined
+  return { kind, row: toOwn(event, at) }
 }
 
 /** A `reset` of everything: what the reader has may be wrong on any chain. */
@@ -146,35 +129,14 @@ export const WHOLE = {
   toBlock: null,
 } as const
 
-/** Omits the blank line that ends an event, so that an id can follow. */
-export function eventText(event: string, json: string): string {
-  return `event: ${event}\ndata: ${json}\n`
-}
-
-/** Ends the event. Without data it only moves the client's cursor. */
-export function withId(text: string, cursor: FeedCursor): string {
-  return `${text}id: ${showCursor(cursor)}\n\n`
-}
-
-/** What the filter lets through of a page. */
-export function pageText({ items, whole }: Page, filter: Filter): Buffer | string {
-  const { finality: _, ...conditions } = filter
-  if (Object.values(conditions).every((each) => each === undefined)) return whole()
-  return eventsText(items.filter((each) => matches(filter, each)))
-}
-
-function eventsText(items: readonly ShownItem[]): string {
-  return items
-    .map(({ change, json, cursor }) =>
-      json === undefined ? '' : withId(eventText(change.op, json()), cursor),
-    )
-    .join('')
+export function eventText(event: string, json: string, cursor: FeedCursor): string {
+  return `event: ${event}\ndata: ${json}\nid: ${showCursor(cursor)}\n\n`
 }
 
 /** `finalized` and `reset` have no kind and no token. */
 export function matches(
   { kind, token, chain, address, leastAmount, leastUsd }: Filter,
-  { change, kind: own, json, decimals }: Shown,
+  { change, kind: own, json, decimals }: ShownItem,
 ): boolean {
   if (json === undefined) return false
   const { op, event } = change

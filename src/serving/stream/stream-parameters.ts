@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { chainParameter, tokenParameter, walletParameter } from '#chains/datasets/parameters.ts'
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import { CURSOR_PATTERN, type FeedCursor, parseCursor } from '#chains/indexer/feed/cursor.ts'
+import { CURSOR_PATTERN, type FeedCursor, parseCursor } from '#chains/indexer/feed/read-feed.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import type { Address } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'

@@ -2,14 +2,13 @@ import { Type } from 'typebox'
 import { answersOf } from '#chains/datasets/data-route.ts'
 import { eventProperties } from '#chains/datasets/event-lists.ts'
 import { notReadYet, nullable, priceNumber, priceText } from '#chains/datasets/meta.ts'
+import { readFeedState } from '#chains/indexer/feed/read-feed.ts'
 import { kindLists } from '#chains/kinds/endpoints.ts'
 import type { Context } from '#context.ts'
 import { isRefusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { defineRoute, type Route } from '#route/route.ts'
-import { feedOf } from './feed-hub.ts'
-import { follow } from './follow.ts'
-import { Seats, STREAMS_MAX } from './seats.ts'
+import { follow } from './follow-feed.ts'
 import { eventIdParameter, filterParameters, KINDS, lastEventIdOf } from './stream-parameters.ts'
 
 const priceRow = named('PriceChange', {
@@ -36,9 +35,18 @@ otherwise: read the lists again. Open the stream, then read the lists, then appl
 for seven days. With \`finality=finalized\` events come when their block is final. Each started minute costs one \
 call, the first on opening; \`end\` says why the server ended the stream.`
 
+/** Half of all connections; the rest stay for calls. */
+const STREAMS_MAX = 5_000
+
+/** The limit of each address, and of each wallet. */
+const PER_CALLER_MAX = 50
+
+/** The rest is for callers who have none. */
+const SHARED_PART = 0.9
+
 /** `streamsMax` is the limit of this process. */
 export function streamRoute(ctx: Context, streamsMax = STREAMS_MAX): Route {
-  const seats = new Seats({ clock: ctx.clock, max: streamsMax })
+  const streams = new OpenStreams(streamsMax)
   return defineRoute({
     method: 'GET',
     path: '/api/stream',
@@ -63,15 +71,16 @@ export function streamRoute(ctx: Context, streamsMax = STREAMS_MAX): Route {
       const cursor = lastEventIdOf(headers) ?? parameters.lastEventId ?? parameters.cursor
       if (isRefusal(cursor)) return cursor
       const state = await answersOf(ctx).state()
-      if (state === undefined || !(await feedOf(ctx).hasFeed())) return NOT_LIVE
+      const feed = await ctx.register.snapshot(readFeedState)
+      if (state === undefined || feed === undefined) return NOT_LIVE
       const refusal = notReadYet(state.status, { datasets: [], chain: parameters.chain })
       if (refusal !== undefined) return refusal
       const wallet = caller.kind === 'keyed' ? [`wallet:${caller.wallet}`] : []
-      const seat = seats.take([`ip:${addressBucket}`, ...wallet])
-      if (seat === undefined) return FULL
+      const names = [`ip:${addressBucket}`, ...wallet]
+      if (streams.isFull(names)) return FULL
       const { cursor: _, lastEventId: __, ...filter } = parameters
-      const wanted = { after: cursor, filter, seat }
-      const open = (signal: AbortSignal) => follow(ctx, wanted, signal)
+      const open = (signal: AbortSignal) =>
+        streams.counted(names, follow(ctx, { after: cursor, filter }, signal))
       return { kind: 'stream', contentType: 'text/event-stream; charset=utf-8', open }
     },
   })
@@ -88,3 +97,38 @@ const FULL = refuse(
   'you have, or this server has, all streams that are allowed; try again later',
   { retryAfterSeconds: 60 },
 )
+
+/** Counts the open streams of this process, by address and wallet. */
+class OpenStreams {
+  readonly #max: number
+  readonly #counts = new Map<string, number>()
+  #total = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  isFull(names: readonly string[]): boolean {
+    const own = Math.max(...names.map((name) => this.#counts.get(name) ?? 0))
+    const max = own === 0 ? this.#max : Math.ceil(this.#max * SHARED_PART)
+    return own >= PER_CALLER_MAX || this.#total >= max
+  }
+
+  async *counted(names: readonly string[], stream: AsyncIterable<string>): AsyncGenerator<string> {
+    this.#count(names, 1)
+    try {
+      yield* stream
+    } finally {
+      this.#count(names, -1)
+    }
+  }
+
+  #count(names: readonly string[], by: 1 | -1): void {
+    this.#total += by
+    for (const name of names) {
+      const count = (this.#counts.get(name) ?? 0) + by
+      if (count === 0) this.#counts.delete(name)
+      else this.#counts.set(name, count)
+    }
+  }
+}

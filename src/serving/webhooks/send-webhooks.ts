@@ -3,16 +3,18 @@ import { lockSuccessor, newestKeys, writeOrRefuse } from '#accounts/keys/key-sto
 import { type KeyedCaller, keyedCaller } from '#accounts/metering/callers.ts'
 import { admitWithin, canPay } from '#accounts/metering/meter/meter.ts'
 import { readAllowance } from '#accounts/metering/tier.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { type FeedCursor, parseCursor, showCursor } from '#chains/indexer/feed/cursor.ts'
-import { readEnd } from '#chains/indexer/feed/read-feed.ts'
-import { readOtherParts } from '#chains/indexer/indexed-config/tables.ts'
+import {
+  type FeedCursor,
+  parseCursor,
+  readEnd,
+  showCursor,
+} from '#chains/indexer/feed/read-feed.ts'
 import { type Context, reportError } from '#context.ts'
 import { isRefusal, refuse } from '#domain/refusal.ts'
 import { type Clock, nextMidnight, startOfDay, toIso, unixNow } from '#lib/time.ts'
 import { LeadLostError } from '#operations/jobs/leader.ts'
-import { SharedPages } from '#serving/stream/feed-hub.ts'
 import { matches, type ShownItem, WHOLE } from '#serving/stream/feed-rows.ts'
+import { SharedPages } from '#serving/stream/follow-feed.ts'
 import type { Filter } from '#serving/stream/stream-parameters.ts'
 import type { Connection } from '#store/engine.ts'
 import { type PostResult, postEvent, signedHeaders } from './post-event.ts'
@@ -82,10 +84,9 @@ export class WebhookSender {
     })
   }
 
-  /** Starts to send what is due; does not wait for receivers. Throws while the file is another. */
+  /** Starts to send what is due; does not wait for receivers. */
   async pass(): Promise<void> {
     const { accounts, clock } = this.#ctx
-    await checkFile(this.#ctx)
     const nowMs = clock()
     if (this.#afterId === '') {
       this.#isUpkeep = Math.abs(nowMs - this.#upkeepMs) >= UPKEEP_MS
@@ -145,7 +146,7 @@ export class WebhookSender {
     let at: Position = { cursor: parsed, finalUnix }
     for (let count = 0; count < PAGES_MAX; count += 1) {
       const page = await this.#pages.page(at.cursor, filter.finality)
-      if (typeof page === 'string') return 'lost'
+      if (page === 'lost') return page
       for (const item of page.items) {
         at = passed(at, item)
         // `finalized` itself is left out: rows say how final they are.
@@ -236,7 +237,7 @@ export class WebhookSender {
     return {
       id: `${id}-${idOf(showCursor(own))}`,
       type: isFree ? 'feed.reset' : `${kind}.${change.op}`,
-      data: json?.() ?? '{}',
+      data: json ?? '{}',
       unix: timestamp > 0 ? timestamp : undefined,
       isFree,
       passes: stored(found.at),
@@ -315,15 +316,6 @@ function passed({ finalUnix }: Position, { change, cursor }: ShownItem): Positio
 
 function stored({ cursor, finalUnix }: Position): Partial<Webhook> {
   return { cursor: showCursor(cursor), finalUnix }
-}
-
-/** Otherwise what only the newer of two files knows would be passed in silence. */
-async function checkFile({ register, ecosystem }: Context): Promise<void> {
-  const file = filePartsOf(ecosystem)
-  const other = await register.snapshot((reads) => readOtherParts(reads, file))
-  const fields = other.flatMap((part) => part.fields)
-  if (fields.length > 0)
-    throw new Error(`the register is built from another ecosystem file: ${fields.join(', ')}`)
 }
 
 /** Nobody can list or pay for them any more. */

@@ -1,16 +1,9 @@
 import { type Log, placeOf } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { column, type Row } from '#store/sql.ts'
+import type { Row } from '#store/sql.ts'
 import type { EventFact } from '../events/event.ts'
-import { type EventPlace, type ListedEvent, toListed } from '../events/list-events.ts'
-
-export interface FeedEvent extends ListedEvent {
-  readonly dataset: string
-}
-
-export function toFeedEvent(row: Row): FeedEvent {
-  return { dataset: column.text(row, 'dataset'), ...toListed(row) }
-}
+import { type EventPlace, toListed } from '../events/list-events.ts'
+import { type FeedEvent, toFeedEvent } from './read-feed.ts'
 
 export interface PriceLog {
   readonly symbol: string

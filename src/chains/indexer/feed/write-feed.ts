@@ -4,9 +4,16 @@ import { DAY_SECONDS } from '#lib/time.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
 import { column, type SqlValue, sql, toStored } from '#store/sql.ts'
 import type { PriceBook } from '../events/value-events.ts'
-import { byPlace, type Changes, type FeedEvent, isNewer, type PriceLog } from './changes.ts'
-import { type FeedState, type Op, readFeedState } from './read-feed.ts'
-import { PRICES_OF_FEED, pricesIn } from './read-range.ts'
+import { byPlace, type Changes, isNewer, type PriceLog } from './changes.ts'
+import {
+  type FeedEvent,
+  type FeedState,
+  type Op,
+  PRICES_OF_FEED,
+  pricesIn,
+  readFeedState,
+  toFeedEvent,
+} from './read-feed.ts'
 
 const KEPT_SECONDS = 7 * DAY_SECONDS
 
@@ -18,15 +25,20 @@ const PRUNE_LOT = 1_000
 
 const NAME = 'register'
 
-/** Marks a reset from this block on, which the chain's next commit at the head writes. */
-export async function openGap(
+/** Resets a range of history that was read without its single changes. */
+export async function resetRange(
   connection: Connection,
-  { chainId, from }: { readonly chainId: number; readonly from: number },
+  {
+    chainId,
+    from,
+    nowUnix,
+  }: { readonly chainId: number; readonly from: number; readonly nowUnix: number },
 ): Promise<void> {
-  await connection.run(sql`
-    insert into chain_notes (chain_id, feed_gap_from) values (${chainId}, ${from})
-    on conflict (chain_id) do update set
-      feed_gap_from = coalesce(chain_notes.feed_gap_from, excluded.feed_gap_from)`)
+  const state = await readFeedState(connection)
+  if (state === undefined) return
+  const { numbers, finalized } = await readHeights(connection)
+  const list = [resetOf(chainId, { from, to: numbers.get(chainId) ?? -1 })]
+  await append(connection, state, { list, nowUnix, finalized })
 }
 
 /** Resets every chain, because rows changed without a commit, and values on other chains with them. */
@@ -66,18 +78,15 @@ export async function writeFeed(
   const { chainId, changes, nowUnix } = commit
   const heights = await readHeights(connection)
   const to = heights.numbers.get(chainId) ?? -1
-  const from = await closeGap(connection, chainId)
   const state = await readFeedState(connection)
   const list =
     state === undefined
       ? [resetOf(chainId, { from: 0, to })]
-      : from !== undefined
-        ? [resetOf(chainId, { from, to })]
-        : changes.areTooMany
-          ? [...changes.touched].map(([id, lowest]) =>
-              resetOf(id, { from: lowest, to: heights.numbers.get(id) ?? -1 }),
-            )
-          : await listChanges(connection, book, { ...commit, newestUnix: heights.newestUnix })
+      : changes.areTooMany
+        ? [...changes.touched].map(([id, lowest]) =>
+            resetOf(id, { from: lowest, to: heights.numbers.get(id) ?? -1 }),
+          )
+        : await listChanges(connection, book, { ...commit, newestUnix: heights.newestUnix })
   const whole = [
     ...(await lostPriceChanges(connection, commit)),
     ...list,
@@ -93,25 +102,11 @@ export async function writeFeed(
 
 /** Writes the first row of a new register. */
 async function start(connection: Connection): Promise<FeedState> {
-  const epoch = newEpoch()
+  const epoch = randomBytes(6).toString('hex')
   await connection.run(
     sql`insert into feed (name, epoch, last, pruned) values (${NAME}, ${epoch}, 0, 1)`,
   )
   return { epoch, last: 0, pruned: 1 }
-}
-
-function newEpoch(): string {
-  return randomBytes(6).toString('hex')
-}
-
-async function closeGap(connection: Connection, chainId: number): Promise<number | undefined> {
-  const [row] = await connection.run(sql`
-    select feed_gap_from from chain_notes
-    where chain_id = ${chainId} and feed_gap_from is not null`)
-  if (row === undefined) return undefined
-  await connection.run(sql`
-    update chain_notes set feed_gap_from = null where chain_id = ${chainId}`)
-  return column.integer(row, 'feed_gap_from')
 }
 
 async function append(
@@ -188,8 +183,8 @@ async function lostPriceChanges(
 ): Promise<readonly Change[]> {
   if (ancestor === undefined) return []
   const above = { chainId, from: ancestor, to: Number.MAX_SAFE_INTEGER }
-  const lost = await pricesIn(connection, { ...above, limit: KEPT_MAX })
-  return lost.toSorted((a, b) => byPlace(b, a)).map((event) => ({ op: 'retract', event }))
+  const lost = (await connection.run(pricesIn(above))).map(toFeedEvent)
+  return lost.sort((a, b) => byPlace(b, a)).map((event) => ({ op: 'retract', event }))
 }
 
 async function listChanges(
