@@ -71,7 +71,7 @@ describe('following a chain with proofs of every log', () => {
   test('finds the logs of a block that the node calls empty, in lists and receipts', async () => {
     const lie: Lie = ({ method }, result) =>
       method === 'eth_getLogs' || method === 'eth_getBlockReceipts' ? [] : result
-    await assert.rejects(amounts(lie), /its receipts are not those of its transactions/)
+    assert.deepEqual(await amounts(lie), [1n, 2n])
   })
 
   test('rejects a made-up log that the bloom admits', async () => {

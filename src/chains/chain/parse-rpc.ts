@@ -49,7 +49,8 @@ const rpcLog = {
     transactionHash: hash,
     transactionIndex: quantity,
     logIndex: quantity,
-    blockTimestamp: { anyOf: [quantity, { type: 'null' }] },
+    // Some servers send a number.
+    blockTimestamp: { anyOf: [quantity, { type: 'integer', minimum: 0 }, { type: 'null' }] },
     removed: { type: 'boolean' },
   },
 } as const
@@ -111,7 +112,9 @@ export function parseBlock(value: unknown): BlockHeader | undefined {
 
 export function parseLogs(value: unknown, chainId: number): readonly SourceLog[] {
   if (!checkLogs.Check(value)) throw malformed('list of logs', checkLogs.Errors(value))
-  return orderLogs(value.map((log) => toSourceLog(log, chainId)))
+  // What is marked as removed has left the chain.
+  const present = value.filter(({ removed }) => removed !== true)
+  return orderLogs(present.map((log) => toSourceLog(log, chainId)))
 }
 
 export function parseReceiptLogs(value: unknown, chainId: number): readonly SourceLog[] {
@@ -142,7 +145,6 @@ export function parseQuantity(value: unknown): number {
 }
 
 function toSourceLog(log: Static<typeof rpcLog>, chainId: number): SourceLog {
-  if (log.removed === true) throw new RpcError('the node returned a log marked as removed')
   const time = log.blockTimestamp ? Number(log.blockTimestamp) : 0
   return {
     chainId,

@@ -79,6 +79,7 @@ export async function readShown(
 ): Promise<ShownPage> {
   const page = await readPage(reads, { ...input, datasets: LISTED })
   if (page === 'lost') return page
+  if (page.items.length === 0) return { items: [], next: page.next }
   const status = await readStatus({ ecosystem }, reads)
   if (status === undefined || status.otherParts.length > 0) return { items: [], next: input.cursor }
   return { items: page.items.map((each) => show({ status, ecosystem }, each)), next: page.next }
@@ -91,14 +92,8 @@ function show(at: Place, { change, cursor }: FeedItem): ShownItem {
   const data = dataOf(at, change, kind)
   const json = data && JSON.stringify(data)
   const text = json === undefined ? '' : eventText(op, json, cursor)
-  return {
-    change,
-    cursor,
-    kind,
-    decimals: kind === PRICE ? undefined : token?.decimals,
-    json,
-    text,
-  }
+  const decimals = kind === PRICE ? undefined : token?.decimals
+  return { change, cursor, kind, decimals, json, text }
 }
 
 function dataOf(

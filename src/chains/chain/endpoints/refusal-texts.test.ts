@@ -42,6 +42,18 @@ const texts: readonly RefusalText[] = [
     kind: 'too-large',
     blocksMax: 2_000,
   },
+  capped(
+    'a plan of 2026',
+    -32_600,
+    'eth_getLogs is limited to a 5 range on this plan; upgrade to increase the limit to 10,000',
+    5,
+  ),
+  capped(
+    'a proxy of 2026',
+    -32_000,
+    'block range is too large (2000), maximum allowed is 1000',
+    1_000,
+  ),
   capped('rpc.blast.io', -32_614, 'eth_getLogs is limited to a 10,000 range', 10_000),
   capped(
     'api.avax.network',

@@ -94,4 +94,7 @@ test('dropped history is told from a refusal of the size', () => {
 test('a contract that refuses is no trouble of the node', () => {
   const call = { method: 'eth_call', status: 200, message: 'execution reverted', code: 3 }
   assert.equal(readRefusal(call).kind, 'reverted')
+  const bare = ['InvalidFEOpcode', 'InvalidJump', 'StackUnderflow', 'invalid jump destination']
+  for (const message of bare)
+    assert.equal(readRefusal({ ...call, message, code: -32_000 }).kind, 'reverted')
 })

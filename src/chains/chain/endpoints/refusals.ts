@@ -42,7 +42,7 @@ const NO_SUCH_METHOD =
 const PRUNED =
   /\bprun|missing trie node|histor(y|ical).*(not |un)available|state .*not available|archive|required historical/i
 
-const REVERT = /\brevert|out of gas|invalid opcode/i
+const REVERT = /\brevert|out of gas|invalid ?(fe)? ?(opcode|jump)|stack ?underflow/i
 
 /** Limits on addresses or bytes look alike. */
 const ABOUT_BLOCKS = /range|blocks?\b|smaller than size/i
@@ -56,6 +56,11 @@ const BLOCK_CAPS: readonly RegExp[] = [
   /\(\d+ > (\d+)()\)/g,
   /smaller than size (\d[\d,_]*)(k\b)?/gi,
 ]
+
+/** What a plan has, before what a larger one would have. */
+const OWN_CAP = /limited to (?:an? )?(\d[\d,_]*)\s?(k)?[\s-]*(?:blocks? )?range/i
+/** The span that is refused. */
+const TOO_LARGE_SPAN = /too large \(\d[\d,_]*\)/gi
 
 /** Durations, sizes and counts of anything else. */
 const NOT_BLOCKS =
@@ -117,8 +122,10 @@ function suggestion(message: string, blocksAsked: number | undefined): number | 
 function blockCap(message: string, blocksAsked: number | undefined): number | undefined {
   if (!ABOUT_BLOCKS.test(message)) return undefined
   // No pattern looks past a bracket, so none joins the words around what was removed.
-  const text = message.replace(NOT_BLOCKS, '[')
-  const caps = BLOCK_CAPS.flatMap((pattern) => [...text.matchAll(pattern)])
+  const text = message.replace(TOO_LARGE_SPAN, '[').replace(NOT_BLOCKS, '[')
+  const own = OWN_CAP.exec(text)
+  const found = own ? [own] : BLOCK_CAPS.flatMap((pattern) => [...text.matchAll(pattern)])
+  const caps = found
     .map(([, digits, thousands]) => {
       const number = Number((digits ?? '').replace(/[,_]/g, ''))
       return thousands ? number * 1000 : number

@@ -49,8 +49,27 @@ async function proveAnswers(
   const mayAskForEach = txHashes.length <= mostTransactions(fields.gasUsed)
   if (all === null && !mayAskForEach)
     throw unproven(ref, `its gas is not enough for ${txHashes.length} transactions`)
-  const receipts = parseReceipts(all ?? (await askOneByOne(deps, txHashes)))
-  const inOrder = receipts.toSorted(
+  const prove = (receipts: unknown) => proveReceipts({ ref, fields, txHashes }, receipts)
+  const proveEach = async () => prove(await askOneByOne(deps, txHashes))
+  // Some nodes tell a block's receipts short, twice or not at all, and each alone as it is.
+  const receipts =
+    all === null
+      ? await proveEach()
+      : await prove(all).catch((error) => (mayAskForEach ? proveEach() : Promise.reject(error)))
+  return { header, logs: logsOf(deps.chainId, header, receipts) }
+}
+
+/** Returns them in order. */
+async function proveReceipts(
+  block: {
+    readonly ref: BlockRef
+    readonly fields: Readonly<Record<string, unknown>>
+    readonly txHashes: readonly Hash[]
+  },
+  receipts: unknown,
+): Promise<ReturnType<typeof parseReceipts>> {
+  const { ref, fields, txHashes } = block
+  const inOrder = parseReceipts(receipts).toSorted(
     (a, b) => Number(a.transactionIndex) - Number(b.transactionIndex),
   )
   const isOfBlock = inOrder.every(
@@ -61,7 +80,7 @@ async function proveAnswers(
     throw unproven(ref, 'its receipts are not those of its transactions')
   if ((await receiptsRoot(inOrder)) !== String(fields.receiptsRoot).toLowerCase())
     throw unproven(ref, `its receipts do not hash to its receiptsRoot${hintOfType(inOrder)}`)
-  return { header, logs: logsOf(deps.chainId, header, inOrder) }
+  return inOrder
 }
 
 function proveHeader(ref: BlockRef, block: unknown) {
