@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Marked } from 'marked'
+import type { Page } from '#api/outside-routes.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage } from '#api/plain-page.ts'
-import { preferredType } from '#route/media.ts'
-import type { Call, Outgoing } from '#route/route.ts'
+import { refuse } from '#domain/refusal.ts'
+import { PACKAGE_ROOT } from '#lib/package-root.ts'
+import { type Call, type Outgoing, preferredType } from '#route/route.ts'
 
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
 
@@ -49,4 +51,40 @@ export function anchorOf(heading: string): string {
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
+}
+
+/** What callers read, from `docs/`. */
+export const GUIDES = {
+  'first-chart': 'A first chart in ten lines',
+  contract: 'What the service promises',
+  limits: 'Limits of a key',
+  webhooks: 'Webhooks',
+} as const
+
+/** GET /docs/{name} */
+export function guidePage(publicBaseUrl: string): Page {
+  const answer = markdownFiles(join(PACKAGE_ROOT, 'docs'), (text) =>
+    relinked(text.replaceAll('https://api.example', publicBaseUrl)),
+  )
+  return {
+    path: '/docs/{name}',
+    async read(incoming) {
+      const name = incoming.path.name ?? ''
+      if (Object.hasOwn(GUIDES, name)) return answer(incoming, name)
+      return refuse('not_found', `the guides are ${Object.keys(GUIDES).join(', ')}`)
+    },
+  }
+}
+
+/** Links between files of `docs/` lead to their pages; those to files that are not served stay as words. */
+export function relinked(text: string, folder = '/docs/'): string {
+  return text.replace(
+    /\[([^\]]+)\]\((?![a-z]+:|#)([^)]*)\)/g,
+    (_, label: string, target: string) => {
+      const { pathname, hash } = new URL(target, `file://${folder}`)
+      const [, errors, name = ''] = /^\/docs\/(errors\/)?([a-z_-]+)\.md$/.exec(pathname) ?? []
+      if (errors !== undefined) return `[${label}](/problems/${name})`
+      return Object.hasOwn(GUIDES, name) ? `[${label}](/docs/${name}${hash})` : label
+    },
+  )
 }

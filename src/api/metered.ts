@@ -2,24 +2,23 @@ import { refuseSpending } from '#accounts/keys/spending-caps.ts'
 import { guardCall } from '#accounts/metering/abuse-guard.ts'
 import { callCounts } from '#accounts/metering/call-counts.ts'
 import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
-import { MeteringUnavailable } from '#accounts/metering/meter/decide-batch.ts'
-import { meterOf } from '#accounts/metering/meter/meter.ts'
+import { MeteringUnavailable, meterOf } from '#accounts/metering/meter/meter.ts'
+import { CUT, refuseFailure, reportFailure } from '#api/problem.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { MINUTE_MS } from '#lib/time.ts'
 import type { CallPayment, ProvenPayment } from '#money/x402/pay-for-call.ts'
-import { matchesEtag } from '#route/media.ts'
-import type {
-  Call,
-  OpenStream,
-  Outgoing,
-  PaymentRequired,
-  Prepared,
-  RequestFacts,
-  Route,
+import {
+  type Call,
+  matchesEtag,
+  type OpenStream,
+  type Outgoing,
+  type PaymentRequired,
+  type Prepared,
+  type RequestFacts,
+  type Route,
 } from '#route/route.ts'
-import { CUT, refuseFailure, reportFailure } from './failure.ts'
 import { nothingLeft, rateLimitAfterRefusal, rateLimitOf } from './rate-limit-state.ts'
 import { type Ending, pushHeaders, SECRET, stampRateLimit, toWire } from './wire.ts'
 

@@ -1,12 +1,12 @@
+import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
+import type { CapturedExamples } from '#api/examples.ts'
 import { REFUSALS, type RefusalCode } from '#domain/refusal.ts'
-import type { JsonObject } from '#lib/json.ts'
+import { tiers } from '#domain/tier.ts'
+import { isObject, type JsonObject } from '#lib/json.ts'
 import type { Route } from '#route/route.ts'
-import type { CapturedExamples } from './captured-examples.ts'
-import { NamedSchemas } from './named-schemas.ts'
-import { ANSWER_HEADERS, headerComponents, headerRefs } from './openapi-headers.ts'
-import { problemResponses } from './openapi-problems.ts'
 
 interface OpenApiInput {
   /** OpenAPI `info`: title, version, licence, description in Markdown. */
@@ -206,4 +206,240 @@ function refusalsOf(input: OpenApiInput, route: Route): ReadonlySet<RefusalCode>
   if (route.method === 'POST') codes.add('invalid_json').add('unsupported_media_type')
   for (const code of route.refusals) if (REFUSALS[code].status !== 402) codes.add(code)
   return codes
+}
+
+const text = (description: string, more: JsonObject = {}): JsonObject => ({
+  description,
+  required: true,
+  schema: { type: 'string', ...more },
+})
+
+const count = (description: string): JsonObject => ({
+  description,
+  required: true,
+  schema: { type: 'integer', minimum: 0 },
+})
+
+const optional = (header: JsonObject): JsonObject => ({ ...header, required: false })
+
+const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
+  'X-RateLimit-Limit': count("The caller's daily quota"),
+  'X-RateLimit-Remaining': count('Free calls left today'),
+  'X-RateLimit-Reset': count('Unix seconds of the next reset (00:00 UTC)'),
+  'X-RateLimit-Tier': text("The caller's tier", { enum: tiers.map(({ name }) => name) }),
+  'X-RateLimit-Source': text('What paid for the call', { enum: ['quota', 'prepaid'] }),
+  'RateLimit-Policy': text('IETF form of the quota', {
+    pattern: '^"daily";q=[0-9]+;w=86400$',
+    examples: ['"daily";q=2000;w=86400'],
+  }),
+  RateLimit: text('IETF form: calls left and seconds to the reset', {
+    pattern: '^"daily";r=[0-9]+;t=[0-9]+$',
+    examples: ['"daily";r=1999;t=43200'],
+  }),
+  'X-Request-Id': text('Identifies this request; quote it to support'),
+  'X-Ignored-Parameters': optional(
+    text('Unknown query parameters and body members, percent-encoded, with a comma between'),
+  ),
+  'Access-Control-Allow-Origin': text('Any origin may read', { const: '*' }),
+  'Cache-Control': text('What a cache may do'),
+  ETag: optional(text('The state that the answer shows', { pattern: '^W/"[^"]+"$' })),
+  Link: optional(text('The next page, rel="next" (RFC 8288)')),
+  'Content-Disposition': optional(text('Of CSV: a name for the file')),
+  'Retry-After': count('Seconds to wait before the next try'),
+  'PAYMENT-REQUIRED': optional(
+    text('What stock x402 clients can pay at once: base64 of a PaymentRequired, x402 version 2'),
+  ),
+  'PAYMENT-RESPONSE': optional(
+    text('Result of the payment sent with the call: base64 of an x402 SettleResponse'),
+  ),
+  'X-PAYMENT-RESPONSE': optional(text('The same for a payment in X-PAYMENT, x402 version 1')),
+  'WWW-Authenticate': text('The scheme of a key', { const: 'Bearer' }),
+}
+
+const everywhere = [
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-RateLimit-Tier',
+  'RateLimit-Policy',
+  'RateLimit',
+  'X-Request-Id',
+  'X-Ignored-Parameters',
+  'Access-Control-Allow-Origin',
+  'Cache-Control',
+]
+
+const paymentResponses = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
+
+const ofPayments: readonly string[] = ['PAYMENT-REQUIRED', ...paymentResponses]
+
+const ANSWER_HEADERS = {
+  free: everywhere,
+  paid: [...everywhere, ...paymentResponses],
+  metered: [...everywhere, 'X-RateLimit-Source', 'ETag', 'Link', ...paymentResponses],
+  payment: [...everywhere, 'PAYMENT-REQUIRED', ...paymentResponses],
+}
+
+function refusalHeaders(status: number): readonly string[] {
+  if (status === 401) return [...everywhere, 'WWW-Authenticate']
+  if (status === 503) return [...everywhere, 'Retry-After', ...paymentResponses]
+  if (status === 500 || status === 409) return [...everywhere, ...paymentResponses]
+  return status === 429 ? [...everywhere, 'Retry-After'] : everywhere
+}
+
+function headerRefs(names: readonly string[], takesPayments: boolean): JsonObject {
+  const present = names.filter((name) => takesPayments || !ofPayments.includes(name))
+  return Object.fromEntries(present.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+function headerComponents(has: { readonly payments: boolean; readonly csv: boolean }): JsonObject {
+  const present = Object.entries(HEADER_COMPONENTS).filter(
+    ([name]) =>
+      (has.payments || !ofPayments.includes(name)) && (has.csv || name !== 'Content-Disposition'),
+  )
+  return Object.fromEntries(present)
+}
+
+/** The body of every refusal but 402 (RFC 9457), which may have extra members. */
+const PROBLEM_SCHEMA: JsonObject = {
+  title: 'Problem',
+  type: 'object',
+  description: 'What went wrong, for programs (`error`) and for people (`errorMessage`).',
+  required: ['type', 'title', 'status', 'detail', 'error', 'errorMessage', 'requestId'],
+  properties: {
+    type: { type: 'string', format: 'uri', description: 'A page about this error' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    error: { type: 'string', description: 'A code that never changes' },
+    errorMessage: { type: 'string', description: 'The same text as `detail`' },
+    requestId: { type: 'string' },
+    errors: {
+      type: 'array',
+      description: 'Each wrong part of the request',
+      items: {
+        type: 'object',
+        required: ['in', 'name', 'reason'],
+        properties: {
+          in: { type: 'string', enum: ['query', 'path', 'header', 'body'] },
+          name: { type: 'string' },
+          reason: { type: 'string' },
+          allowed: { type: 'array', items: { type: 'string' } },
+          minimum: { type: 'number' },
+          maximum: { type: 'number' },
+        },
+      },
+    },
+  },
+  additionalProperties: true,
+}
+
+interface ProblemInput {
+  readonly codes: ReadonlySet<RefusalCode>
+  readonly takesPayments: boolean
+  readonly examples: Readonly<Partial<Record<RefusalCode, unknown>>>
+}
+
+/** Shares equal responses through `components.responses`. */
+function problemResponses(input: ProblemInput, shared: Map<string, JsonObject>): JsonObject {
+  const byStatus = new Map<number, RefusalCode[]>()
+  for (const code of input.codes) {
+    const { status } = REFUSALS[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const responses: Record<number, JsonObject> = {}
+  for (const [status, own] of byStatus) {
+    const name = nameOf(own.sort())
+    if (!shared.has(name)) shared.set(name, problemResponse(status, own, input))
+    responses[status] = { $ref: `#/components/responses/${name}` }
+  }
+  return responses
+}
+
+/** Makes names such as `InvalidBodyOrInvalidParameter`; some generators refuse a leading digit. */
+function nameOf(codes: readonly RefusalCode[]): string {
+  const pascal = (code: string) =>
+    code.replace(/(?:^|_)([a-z])/g, (_, first) => first.toUpperCase())
+  return codes.map(pascal).join('Or')
+}
+
+function problemResponse(
+  status: number,
+  codes: readonly RefusalCode[],
+  { takesPayments, examples }: Pick<ProblemInput, 'takesPayments' | 'examples'>,
+): JsonObject {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${REFUSALS[code].title}`).join('; '),
+    headers: headerRefs(refusalHeaders(status), takesPayments),
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [
+            PROBLEM_SCHEMA,
+            {
+              type: 'object',
+              properties: {
+                error: { enum: codes },
+                status: { type: 'integer', const: status },
+              },
+            },
+          ],
+        },
+        ...examplesOf(codes, examples),
+      },
+    },
+  }
+}
+
+/** One for each code; a code without one, such as a bug's, is left out. */
+function examplesOf(codes: readonly RefusalCode[], examples: ProblemInput['examples']): JsonObject {
+  const known = codes.filter((code) => examples[code] !== undefined)
+  if (known.length === 0) return {}
+  return {
+    examples: Object.fromEntries(
+      known.map((code) => [code, { summary: REFUSALS[code].title, value: examples[code] }]),
+    ),
+  }
+}
+
+/** Collects the schemas with a title as `components.schemas`; generators name their types by these. */
+export class NamedSchemas {
+  readonly #found = new Map<string, unknown>()
+
+  /** The same with each member `schema` referring to them; examples may have titles of their own. */
+  referIn(part: JsonObject): JsonObject {
+    return mapMembers(part, (each, name) => {
+      if (name === 'schema') return this.#refer(each)
+      return isObject(each) && !name.startsWith('example') ? this.referIn(each) : each
+    })
+  }
+
+  #refer(schema: unknown): unknown {
+    if (Array.isArray(schema)) return schema.map((each) => this.#refer(each))
+    if (!isObject(schema)) return schema
+    const own = typed(mapMembers(schema, (each) => this.#refer(each)))
+    if (typeof own.title !== 'string') return own
+    const { title, ...named } = own
+    const known = this.#found.get(title)
+    assert(known === undefined || isDeepStrictEqual(known, named), `two schemas "${title}"`)
+    this.#found.set(title, named)
+    return { $ref: `#/components/schemas/${title}` }
+  }
+
+  all(): JsonObject {
+    return Object.fromEntries([...this.#found].sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+}
+
+/** An enum with the type of its texts, without which some generators of clients and models refuse it. */
+export function typed(schema: JsonObject): JsonObject {
+  return 'enum' in schema && !('type' in schema) ? { type: 'string', ...schema } : schema
+}
+
+function mapMembers(
+  object: JsonObject,
+  change: (value: unknown, name: string) => unknown,
+): JsonObject {
+  const members = Object.entries(object).map(([name, value]) => [name, change(value, name)])
+  return Object.fromEntries(members)
 }

@@ -1,12 +1,11 @@
 import { guardCall } from '#accounts/metering/abuse-guard.ts'
 import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
-import { toProblem } from '#api/problem.ts'
+import { refuseFailure, toProblem } from '#api/problem.ts'
 import type { Context } from '#context.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import type { Call, Outgoing } from '#route/route.ts'
 import { preflightHeaders } from './constant-headers.ts'
-import { refuseFailure } from './failure.ts'
 import { rateLimitOf, rememberedRateLimit } from './rate-limit-state.ts'
 import { stampRateLimit } from './wire.ts'
 

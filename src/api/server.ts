@@ -10,7 +10,8 @@ import Fastify, {
 } from 'fastify'
 import { callCounts } from '#accounts/metering/call-counts.ts'
 import { findAddressBucket } from '#accounts/metering/callers.ts'
-import type { MeteredDeps } from '#api/metered.ts'
+import { type MeteredDeps, metered } from '#api/metered.ts'
+import { reportFailure } from '#api/problem.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import {
@@ -23,9 +24,7 @@ import {
   targetOf,
 } from '#route/route.ts'
 import { CONSTANT_HEADERS } from './constant-headers.ts'
-import { reportFailure } from './failure.ts'
 import { answerMcp } from './mcp/answer-mcp.ts'
-import { metered } from './metered.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
 
 export interface ApiDeps extends MeteredDeps {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { GUIDES } from '#api/markdown-page.ts'
 import { type Ecosystem, notConfigured, type Payment } from '#chains/ecosystem/ecosystem.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import { oncePerContext } from '#context.ts'
@@ -8,6 +9,7 @@ import type { PageColors, PageLinks } from '#domain/page-settings.ts'
 import { type Tier, tiers } from '#domain/tier.ts'
 import { toDate, unixNow } from '#lib/time.ts'
 import { VERSION } from '#lib/version.ts'
+import { joinWords } from '#lib/words.ts'
 import { describeMinter } from '#money/payments/offers.ts'
 
 export interface ServiceFacts {
@@ -136,4 +138,96 @@ function payToOn({ payTo }: Payment, date: string): string {
   const current = payTo.findLast(({ since }) => since <= date) ?? payTo[0]
   assert(current !== undefined, 'the ecosystem file names an address to pay to')
   return showAddress(current.address)
+}
+
+/** Markdown introduction of the documentation; its headings are anchors. */
+export function describeService(facts: ServiceFacts): string {
+  return [
+    `Public REST API for the on-chain history and statistics of a token ecosystem: ${subjectsOf(facts)}. Anyone can call it without a key.`,
+    quickStart(facts),
+    guides(facts),
+    conventions(facts),
+    quotas(facts),
+    ...(facts.payment === null ? [] : [pricing(facts, facts.payment)]),
+  ].join('\n\n')
+}
+
+function subjectsOf({ eventKinds, notConfigured }: ServiceFacts): string {
+  const configured = eventKinds.filter(({ part }) => !notConfigured.includes(part))
+  return joinWords([...configured.map(({ noun }) => noun), 'holders', 'prices'], 'and')
+}
+
+function quickStart({ publicBaseUrl, keyPrefix, gate, notConfigured }: ServiceFacts): string {
+  const lines = [
+    `curl ${publicBaseUrl}/api/stats`,
+    notConfigured.includes('burns')
+      ? `curl '${publicBaseUrl}/api/stats/history?metric=holders&period=7d'`
+      : `curl '${publicBaseUrl}/api/burns?period=7d'`,
+    gate === null
+      ? `curl ${publicBaseUrl}/api/usage`
+      : `curl -H 'Authorization: Bearer ${keyPrefix}_0123abcd_...' ${publicBaseUrl}/api/usage`,
+  ]
+  return `## Quick start
+
+\`\`\`sh
+${lines.join('\n')}
+\`\`\``
+}
+
+function guides({ publicBaseUrl }: ServiceFacts): string {
+  const links = Object.entries(GUIDES).map(
+    ([name, title]) => `[${title}](${publicBaseUrl}/docs/${name})`,
+  )
+  return `Guides: ${links.join(', ')}. A typed client for browsers, Node and Deno is at [/client.js](${publicBaseUrl}/client.js). [The register](${publicBaseUrl}/) shows the figures to people, [the status](${publicBaseUrl}/status) how the service is.`
+}
+
+function conventions({ chains }: ServiceFacts): string {
+  return `## Conventions
+
+- Data endpoints answer \`{ "data": ..., "meta": ... }\`. \`meta.asOf\` says how fresh the data is, \`meta.query\` which parameters were in force, \`meta.notConfigured\` which optional parts are missing; their endpoints answer with zeros and empty lists.
+- Token amounts come twice: \`amount\` as a decimal string in whole tokens, \`amountRaw\` as an integer string in base units. A missing USD price is \`null\`, never 0.
+- Chains are named in lower case (\`${chains[0]?.name ?? 'base'}\`); requests may also use the id or CAIP-2. Tokens are named by symbol or address.
+- Lists are newest first and go on with \`cursor\`. Series and lists can be had as CSV with \`format=csv\`.
+- Errors are \`application/problem+json\` with a stable code in \`error\`; the page at \`type\` explains each. An ETag sent back in \`If-None-Match\` makes an unchanged answer a free 304.`
+}
+
+function quotas({ tiers, gate, payment }: ServiceFacts): string {
+  const rows = tiers.map(
+    ({ tier, dailyQuota, requires }) => `| ${tier} | ${dailyQuota} | ${requires} |`,
+  )
+  const notes = [
+    'Only data calls answered 2xx count; errors and 304 are free. Every response says where you stand in `X-RateLimit-Limit`, `-Remaining`, `-Reset` and `-Tier`; `GET /api/usage/history` shows earlier days, usage per key, and how long a balance lasts.',
+    ...(gate === null
+      ? []
+      : [
+          'A key is minted with a wallet signature (`POST /api/keys`); all keys of a wallet share its quota.',
+        ]),
+    ...(payment === null
+      ? ['Beyond the daily quota a data call answers 429 `quota_exceeded` until 00:00 UTC.']
+      : []),
+  ]
+  return `## Quotas
+
+| Tier | Calls per UTC day | Needs |
+|---|---|---|
+${rows.join('\n')}
+
+${notes.join(' ')}`
+}
+
+function pricing(
+  { pricePerCallUsd }: ServiceFacts,
+  payment: NonNullable<ServiceFacts['payment']>,
+): string {
+  const perDollar = Math.floor(1 / Number(pricePerCallUsd))
+  return `## Pricing
+
+Calls beyond the daily quota cost **${pricePerCallUsd} USD each** (${perDollar} calls per 1 USD), paid in advance in ${payment.symbol} on ${payment.network}. There is no subscription and no card.
+
+1. Send ${payment.symbol} (\`${payment.asset}\` on ${payment.network}) from the wallet that owns the key to \`${payment.payTo}\`.
+2. Register the transaction for a key of yours with \`POST /api/sessions/prepay\`; the balance belongs to the key.
+3. After ${payment.confirmations} blocks the balance of the key is credited; calls then go on without a 402 until it is empty.
+
+Without quota and balance a data call answers 402 with the payment options.
+`
 }

@@ -2,10 +2,11 @@ import { toProblem } from '#api/problem.ts'
 import type { Context } from '#context.ts'
 import type { RateLimitState } from '#domain/caller.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
-import { CSV_TYPE, JSON_TYPE } from '#route/media.ts'
 import {
   type Answer,
   type Call,
+  CSV_TYPE,
+  JSON_TYPE,
   type Outcome,
   type Outgoing,
   type Route,

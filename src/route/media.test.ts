@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { acceptsCoding, preferredType, wantsCsv } from '#route/media.ts'
+import { acceptsCoding, preferredType, wantsCsv } from '#route/route.ts'
 
 test('Accept is read with quality values, in any case', () => {
   for (const [accept, type] of [

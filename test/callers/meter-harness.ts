@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { chainInAccount } from '#accounts/ledger/account.ts'
-import { ledgerChecks } from '#accounts/ledger/ledger-checks.ts'
+import { ledgerChecks } from '#accounts/ledger/check.ts'
 import { post } from '#accounts/ledger/post.ts'
-import { type Admission, accountOf, type Meter } from '#accounts/metering/meter/decide-batch.ts'
-import { meterOf as meterOfContext } from '#accounts/metering/meter/meter.ts'
+import {
+  type Admission,
+  accountOf,
+  type Meter,
+  meterOf as meterOfContext,
+} from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#domain/caller.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { latestPrice } from '#chains/datasets/prices/price-book.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { listEvents } from '#chains/indexer/events/list-events.ts'
-import type { FeedCursor, FeedEvent } from '#chains/indexer/feed/read-feed.ts'
 import {
   type FeedChange,
+  type FeedCursor,
+  type FeedEvent,
   PRICES_OF_FEED,
   readEnd,
   readPage,

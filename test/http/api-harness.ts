@@ -8,7 +8,6 @@ import { type ApiDeps, createApi, type HttpServer } from '#api/server.ts'
 import { type GuardSetting, readConfig } from '#config.ts'
 import type { Context } from '#context.ts'
 import { type Clock, startOfDay } from '#lib/time.ts'
-import { weakEtag } from '#route/media.ts'
 import {
   answer,
   defineRoute,
@@ -17,6 +16,7 @@ import {
   type PaymentRequired,
   parseInteger,
   type Route,
+  weakEtag,
 } from '#route/route.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'

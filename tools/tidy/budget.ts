@@ -9,19 +9,19 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 4272,
-  api: 3417,
-  chains: 23641,
+  accounts: 4237,
+  api: 3389,
+  chains: 23631,
   domain: 483,
   entry: 303,
   lib: 283,
-  main: 1637,
-  money: 6422,
+  main: 1636,
+  money: 6421,
   operations: 5034,
-  route: 518,
-  serving: 3875,
+  route: 515,
+  serving: 3872,
   store: 2146,
-  tests: 52302,
+  tests: 52298,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

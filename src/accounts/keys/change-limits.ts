@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { publicIdInPath } from '#accounts/keys/message-route.ts'
+import { publicIdInPath } from '#accounts/keys/message.ts'
 import { forgetKey } from '#accounts/metering/callers.ts'
 import type { Context } from '#context.ts'
 import type { KeyLimits } from '#domain/key-limits.ts'

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { Type } from 'typebox'
-import { restoredSince } from '#accounts/ledger/restored-since.ts'
+import { restoredSince } from '#accounts/ledger/account.ts'
 import type { Context } from '#context.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MeteringUnavailable } from '#accounts/metering/meter/decide-batch.ts'
+import { MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
 import { parseAddress } from '#domain/address.ts'
 import type { PayerProof } from '#domain/payer-proof.ts'
 import { type Engine, StoreError } from '#store/engine.ts'

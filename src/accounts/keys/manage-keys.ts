@@ -1,17 +1,28 @@
 import assert from 'node:assert/strict'
 import { Type } from 'typebox'
 import {
+  countRotations,
+  insertKey,
+  type Key,
   KeyRecord,
   Label,
+  listKeys,
+  lockKey,
+  markRevoked,
   NewKey,
   parseLabel,
+  ROTATIONS_MAX,
+  recordSuccessor,
+  setLabel,
   toKeyRecord,
+  useMessage,
   writeOrRefuse,
 } from '#accounts/keys/key-store.ts'
-import { publicIdInPath } from '#accounts/keys/message-route.ts'
-import { keyAccount, lockBalance } from '#accounts/ledger/account.ts'
+import { publicIdInPath } from '#accounts/keys/message.ts'
+import { keyAccount, lockBalance, readBalances } from '#accounts/ledger/account.ts'
 import { post } from '#accounts/ledger/post.ts'
 import { forgetKey } from '#accounts/metering/callers.ts'
+import { readAllowance } from '#accounts/metering/tier.ts'
 import type { Context } from '#context.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
 import type { KeyLimits } from '#domain/key-limits.ts'
@@ -19,26 +30,18 @@ import { type MicroUsd, toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
-import { answer, defineRoute, type Route } from '#route/route.ts'
+import { answer, defineRoute, type RequestHeaders, type Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import {
   AUTHORITY_REFUSALS,
+  type Authority,
   actOnKey,
   authorise,
+  type OwnerProof,
   ProofBody,
   SIGNED_FIELDS,
   useAuthority,
 } from './authorise.ts'
-import {
-  countRotations,
-  insertKey,
-  type Key,
-  lockKey,
-  markRevoked,
-  ROTATIONS_MAX,
-  recordSuccessor,
-  setLabel,
-} from './key-store.ts'
 import { noteKeyChange } from './revoked-keys.ts'
 import { readSpent } from './spending-caps.ts'
 
@@ -240,4 +243,80 @@ export async function moveWholeBalance(
   })
   assert(outcome === 'created', `a move of a locked balance ended ${outcome}`)
   return amount
+}
+
+const ListedKey = named('ListedApiKey', {
+  ...KeyRecord.properties,
+  prepaidBalanceUsd: Type.Number({ description: 'The prepaid balance of this key.' }),
+})
+
+const KeyList = named('ApiKeyList', { keys: Type.Array(ListedKey) })
+
+export function listRoute(ctx: Context): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/keys',
+    operationId: 'listKeys',
+    tag: 'Keys',
+    summary: 'List the keys of a wallet',
+    description:
+      'Give a key of the wallet as Bearer, or sign the text of GET /api/keys/message?action=list and send the headers X-Wallet-Address, X-Wallet-Message (the text in base64url) and X-Wallet-Signature. Revoked keys are listed too; secrets never.',
+    metered: false,
+    guard: 'mint',
+    parameters: {},
+    answers: { 200: { description: 'All keys of the wallet, newest first.', schema: KeyList } },
+    refusals: AUTHORITY_REFUSALS,
+    async handle({ headers, caller }) {
+      const proof = proofOf(headers)
+      const authority = authorise(ctx, { action: 'list', caller, proof, named: {} })
+      if (isRefusal(authority)) return authority
+      const used = await useListing(ctx, authority)
+      if (used !== undefined) return used
+      const keys = await readKeys(ctx, authority)
+      return answer(200, { keys })
+    },
+  })
+}
+
+function proofOf(headers: RequestHeaders): OwnerProof {
+  const ownerAddress = only(headers['x-wallet-address'])
+  const signature = only(headers['x-wallet-signature'])
+  const message = only(headers['x-wallet-message'])
+  return {
+    ...(ownerAddress === undefined ? {} : { ownerAddress }),
+    ...(signature === undefined ? {} : { signature }),
+    ...(message === undefined
+      ? {}
+      : { message: Buffer.from(message, 'base64url').toString('utf8') }),
+  }
+}
+
+function only(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === 'string' || header === undefined ? header : header.join(',')
+}
+
+async function useListing(ctx: Context, authority: Authority): Promise<Refusal | undefined> {
+  const { signed } = authority
+  if (signed === undefined) return undefined
+  const nowUnix = unixNow(ctx.clock)
+  const outcome = await writeOrRefuse(ctx.accounts, async (connection) => {
+    const used = await useMessage(connection, { signed, action: 'list', nowUnix })
+    return used ?? 'unused'
+  })
+  return isRefusal(outcome) ? outcome : undefined
+}
+
+async function readKeys(ctx: Context, { wallet }: Authority) {
+  const allowance = await readAllowance(ctx, wallet)
+  return ctx.accounts.snapshot(async (reads) => {
+    const keys = await listKeys(reads, wallet)
+    const balances = await readBalances(
+      reads,
+      keys.map((key) => keyAccount(key.publicId)),
+    )
+    return keys.map((key) => ({
+      ...toKeyRecord(ctx, key, allowance),
+      prepaidBalanceUsd: toUsd(balances.get(keyAccount(key.publicId)) ?? 0n),
+    }))
+  })
 }

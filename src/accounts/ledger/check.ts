@@ -1,4 +1,6 @@
-import type { Connection } from '#store/engine.ts'
+import { setImmediate } from 'node:timers/promises'
+import type { MicroUsd } from '#domain/money.ts'
+import type { Connection, Engine } from '#store/engine.ts'
 import { column, type Sql, sql } from '#store/sql.ts'
 
 export interface LedgerDifference {
@@ -26,5 +28,123 @@ export function queryCheck(name: string, statement: Sql): Check {
         detail: `expected ${column.text(row, 'expected')}, found ${column.text(row, 'found')}`,
       }))
     },
+  }
+}
+
+/** 2^53 - 1. */
+const EXACT_MAX: Sql = sql`9007199254740991`
+
+export const ledgerChecks: readonly Check[] = [
+  queryCheck(
+    'the postings of each entry sum to zero',
+    sql`select entry_id as subject, 0 as expected, cast(sum(micro_usd) as bigint) as found
+      from postings group by entry_id having sum(micro_usd) <> 0
+      order by entry_id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every entry has at least two postings',
+    sql`select journal_entries.id as subject, 2 as expected, count(postings.line) as found
+      from journal_entries left join postings on postings.entry_id = journal_entries.id
+      group by journal_entries.id having count(postings.line) < 2
+      order by journal_entries.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every posting belongs to an entry',
+    sql`select postings.entry_id as subject, 0 as expected, count(*) as found
+      from postings left join journal_entries on journal_entries.id = postings.entry_id
+      where journal_entries.id is null
+      group by postings.entry_id order by postings.entry_id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'all postings sum to zero',
+    sql`select 'all accounts' as subject, 0 as expected, cast(sum(micro_usd) as bigint) as found
+      from postings having sum(micro_usd) <> 0`,
+  ),
+  queryCheck(
+    'a stored balance is the sum of its postings less what its calls cost',
+    sql`select account as subject, cast(sum(expected) as bigint) as expected,
+        cast(sum(found) as bigint) as found
+      from (
+        select account, 0 as expected, micro_usd as found from balances
+        union all select account, micro_usd, 0 from postings
+        union all select account, -micro_usd, 0 from spend_days
+      ) as parts
+      group by account having sum(expected) <> sum(found)
+      order by account limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'no prepaid balance is below zero',
+    sql`select account as subject, 0 as expected, micro_usd as found from balances
+      where micro_usd < 0 and (account like 'key:%' or account like 'bucket:%')
+      order by account limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'each account is of a known kind, on its side of zero and guarded as its kind is',
+    sql`select account as subject,
+        case when account like 'key:%' or account like 'bucket:%' then 1 else 0 end as expected,
+        prepaid as found
+      from balances
+      where case
+        when account like 'key:%' or account like 'bucket:%' then prepaid <> 1
+        when account like 'chain_in:%' or account like 'receivable:%'
+          then prepaid <> 0 or micro_usd > 0
+        else 1 = 1 end
+      order by account limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every balance is exact as a number',
+    sql`select account as subject, ${EXACT_MAX} as expected, micro_usd as found from balances
+      where micro_usd > ${EXACT_MAX} or micro_usd < -${EXACT_MAX}
+      order by account limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every paid call cost its price',
+    sql`select account as subject, calls * price_micro_usd as expected, micro_usd as found
+      from spend_days
+      where micro_usd <> calls * price_micro_usd or price_micro_usd <= 0
+      order by account, day, price_micro_usd limit ${DIFFERENCES_MAX}`,
+  ),
+]
+
+export interface LedgerSums {
+  /** The sum of all postings; zero unless money was made or lost. */
+  readonly postings: MicroUsd
+  readonly negative: number
+}
+
+/** About a millisecond each on SQLite, whose reads hold the thread. */
+const PAGE = 1_000
+
+/** Reads pages without a common snapshot: entries never change, and each sums to zero. */
+export async function sumLedger(engine: Pick<Engine, 'read'>): Promise<LedgerSums> {
+  return { postings: await sumPostings(engine), negative: await countNegative(engine) }
+}
+
+async function sumPostings(engine: Pick<Engine, 'read'>): Promise<MicroUsd> {
+  let sum = 0n
+  for (let entry = '', line = -1; ; await setImmediate()) {
+    const rows = await engine.read(sql`
+      select entry_id, line, micro_usd from postings
+      where (entry_id, line) > (${entry}, ${line})
+      order by entry_id, line limit ${PAGE}`)
+    for (const row of rows) sum += column.amount(row, 'micro_usd')
+    const last = rows.at(-1)
+    if (last === undefined) return sum
+    entry = column.text(last, 'entry_id')
+    line = column.integer(last, 'line')
+  }
+}
+
+async function countNegative(engine: Pick<Engine, 'read'>): Promise<number> {
+  let count = 0
+  for (let account = ''; ; await setImmediate()) {
+    const rows = await engine.read(sql`
+      select account, prepaid, micro_usd from balances
+      where account > ${account} order by account limit ${PAGE}`)
+    for (const row of rows)
+      if (column.integer(row, 'prepaid') === 1 && column.amount(row, 'micro_usd') < 0n) count += 1
+    const last = rows.at(-1)
+    if (last === undefined) return count
+    account = column.text(last, 'account')
   }
 }

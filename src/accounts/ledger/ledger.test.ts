@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
-import { lockBalance, readBalances } from '#accounts/ledger/account.ts'
+import {
+  bucketAccount,
+  chainInAccount,
+  keyAccount,
+  lockBalance,
+  readBalances,
+  receivableAccount,
+} from '#accounts/ledger/account.ts'
+import { type LedgerDifference, ledgerChecks } from '#accounts/ledger/check.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import { ConstraintError, type Engine } from '#store/engine.ts'
 import { firstSchema } from '#store/migrate.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
-import { bucketAccount, chainInAccount, keyAccount, receivableAccount } from './account.ts'
-import type { LedgerDifference } from './check.ts'
-import { ledgerChecks } from './ledger-checks.ts'
 import { ledgerGuards, ledgerTables } from './ledger-tables.ts'
 import { type Entry, post } from './post.ts'
 import { spendCalls } from './spend.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { sumLedger } from '#accounts/ledger/ledger-checks.ts'
+import { sumLedger } from '#accounts/ledger/check.ts'
 import { firstSchema } from '#store/migrate.ts'
 import { rows, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'

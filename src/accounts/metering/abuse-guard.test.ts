@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gateRoute } from '#accounts/keys/gate.ts'
+import { gateRoute } from '#accounts/keys/mint.ts'
 import { readConfig } from '#config.ts'
 import type { Caller } from '#domain/caller.ts'
 import { anonymous, keyed } from '#test/callers/meter-harness.ts'

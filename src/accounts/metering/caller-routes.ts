@@ -1,15 +1,14 @@
 import { changeLimitsRoute, readLimitsRoute } from '#accounts/keys/change-limits.ts'
-import { gateRoute } from '#accounts/keys/gate.ts'
-import { listRoute } from '#accounts/keys/list-keys.ts'
 import {
   labelRoute,
+  listRoute,
   moveBalanceRoute,
   revokeRoute,
   rotateRoute,
 } from '#accounts/keys/manage-keys.ts'
-import { messageRoute } from '#accounts/keys/message-route.ts'
-import { mintRoute } from '#accounts/keys/mint.ts'
-import { reportLeakRoute } from '#accounts/keys/report-leak.ts'
+import { messageRoute } from '#accounts/keys/message.ts'
+import { gateRoute, mintRoute } from '#accounts/keys/mint.ts'
+import { reportLeakRoute } from '#accounts/keys/revoked-keys.ts'
 import type { Context } from '#context.ts'
 import type { Route } from '#route/route.ts'
 import { usageRoute } from './usage/usage.ts'

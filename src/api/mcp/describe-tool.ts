@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js'
+import { typed } from '#api/openapi.ts'
 import type { Context } from '#context.ts'
 import type { Route } from '#route/route.ts'
-import { typed } from '../named-schemas.ts'
 import { factsOf } from '../service-facts.ts'
 
 export function isTool({ method, metered, stream, operationId }: Route): boolean {

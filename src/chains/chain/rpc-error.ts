@@ -17,3 +17,52 @@ export class RpcError extends Error {
     this.lie = options.lie ?? false
   }
 }
+
+export type FailureKind =
+  | 'too-large'
+  | 'too-fast'
+  | 'no-method'
+  | 'pruned'
+  | 'behind'
+  | 'reverted'
+  | 'refused'
+  | 'timeout'
+  | 'cut-off'
+  | 'unreachable'
+  | 'malformed'
+  | 'unproven'
+  | 'aborted'
+
+/** Names the host, never the URL, which may hold a key. */
+export class EndpointError extends RpcError {
+  readonly kind: FailureKind
+  readonly retryAfterMs: number | undefined
+  readonly blocksMax: number | undefined
+  readonly blocksThatFit: number | undefined
+
+  constructor(
+    kind: FailureKind,
+    message: string,
+    more: {
+      readonly cause?: unknown
+      readonly tooLarge?: boolean
+      readonly retryAfterMs?: number | undefined
+      readonly blocksMax?: number | undefined
+      readonly blocksThatFit?: number | undefined
+    } = {},
+  ) {
+    super(message, { cause: more.cause, tooLarge: more.tooLarge ?? kind === 'too-large' })
+    this.kind = kind
+    this.retryAfterMs = more.retryAfterMs
+    this.blocksMax = more.blocksMax
+    this.blocksThatFit = more.blocksThatFit
+  }
+}
+
+export function isOutage(kind: FailureKind): boolean {
+  return kind === 'timeout' || kind === 'unreachable' || kind === 'malformed' || kind === 'cut-off'
+}
+
+export function asksToSlowDown(kind: FailureKind): boolean {
+  return kind === 'too-fast' || kind === 'behind' || (isOutage(kind) && kind !== 'cut-off')
+}

@@ -1,8 +1,8 @@
+import { orderLogs } from '#chains/chain/parse-rpc.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
 import { admittedPairs, bloomAdmits } from './bloom.ts'
 import type { ChainSource, SourceLog } from './chain-source.ts'
 import type { LogFilter } from './log-filter.ts'
-import { orderLogs } from './order-logs.ts'
 import { RpcError } from './rpc-error.ts'
 
 /** If the bloom admits a missing event or is unknown, the block's receipts must confirm the logs. */

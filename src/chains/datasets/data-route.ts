@@ -9,16 +9,21 @@ import { type Context, oncePerContext } from '#context.ts'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { unixNow } from '#lib/time.ts'
-import { CSV_TYPE, formatParameter, JSON_TYPE, toCsv, wantsCsv, weakEtag } from '#route/media.ts'
 import {
   type Answer,
   type Asked,
   answer,
+  CSV_TYPE,
   defineRoute,
   type Effective,
+  formatParameter,
+  JSON_TYPE,
   type Parameters,
   type Route,
+  toCsv,
   type ValuesOf,
+  wantsCsv,
+  weakEtag,
 } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import {

@@ -1,6 +1,6 @@
 import { type AbiFunction, decodeResult, encodeData } from 'ox/AbiFunction'
 import type { ChainSource } from '#chains/chain/chain-source.ts'
-import { EndpointError } from '#chains/chain/endpoints/endpoint-error.ts'
+import { EndpointError } from '#chains/chain/rpc-error.ts'
 import type { Address } from '#domain/address.ts'
 import { ProofError } from './proof-error.ts'
 

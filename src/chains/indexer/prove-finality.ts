@@ -1,5 +1,5 @@
 import type { BlockTag, ChainSource } from '#chains/chain/chain-source.ts'
-import { asksToSlowDown, EndpointError } from '#chains/chain/endpoints/endpoint-error.ts'
+import { asksToSlowDown, EndpointError } from '#chains/chain/rpc-error.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import { ProofError } from './proof-error.ts'
 

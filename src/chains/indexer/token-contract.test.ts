@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EndpointError } from '#chains/chain/endpoints/endpoint-error.ts'
+import { EndpointError } from '#chains/chain/rpc-error.ts'
 import type { Address } from '#domain/address.ts'
 import { askSupply } from './token-contract.ts'
 

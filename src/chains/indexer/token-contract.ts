@@ -1,6 +1,5 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
-import { EndpointError } from '#chains/chain/endpoints/endpoint-error.ts'
-import { RpcError } from '#chains/chain/rpc-error.ts'
+import { EndpointError, RpcError } from '#chains/chain/rpc-error.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 
 /** EIP-20. */

@@ -1,6 +1,6 @@
 import type { ChainSource, SourceLog } from '#chains/chain/chain-source.ts'
-import { EndpointError } from '#chains/chain/endpoints/endpoint-error.ts'
 import type { LogFilter } from '#chains/chain/log-filter.ts'
+import { EndpointError } from '#chains/chain/rpc-error.ts'
 
 export interface Walk {
   readonly filter: LogFilter

@@ -20,8 +20,16 @@ import { conditionOf } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
-import { JSON_TYPE, preferredType, TEXT_TYPE } from '#route/media.ts'
-import { type Answer, answer, defineRoute, type Effective, type Route } from '#route/route.ts'
+import {
+  type Answer,
+  answer,
+  defineRoute,
+  type Effective,
+  JSON_TYPE,
+  preferredType,
+  type Route,
+  TEXT_TYPE,
+} from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 
 const FIGURES = {

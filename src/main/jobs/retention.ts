@@ -1,4 +1,4 @@
-import { RETAINED_USAGE } from '#accounts/metering/usage/retained-usage.ts'
+import { RETAINED_USAGE } from '#accounts/metering/usage/usage.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { RETAINED_CLAIMS } from '#money/payments/claim-store.ts'
 import { RETAINED_PAYMENTS } from '#money/x402/settling/payment-store.ts'

@@ -1,5 +1,4 @@
-import type { Admission } from '#accounts/metering/meter/decide-batch.ts'
-import { admitWithin } from '#accounts/metering/meter/meter.ts'
+import { type Admission, admitWithin } from '#accounts/metering/meter/meter.ts'
 import type { Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type FailureGuard, isRefusal, type Refusal, refuse } from '#domain/refusal.ts'

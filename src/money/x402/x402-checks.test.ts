@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { ledgerChecks } from '#accounts/ledger/ledger-checks.ts'
+import { ledgerChecks } from '#accounts/ledger/check.ts'
 import { ledgerGuards } from '#accounts/ledger/ledger-tables.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { paymentsGuards } from '#money/payments/payments-tables.ts'

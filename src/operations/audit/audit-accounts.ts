@@ -3,9 +3,9 @@ import {
   type Check,
   DIFFERENCES_MAX,
   type LedgerDifference,
+  ledgerChecks,
   queryCheck,
 } from '#accounts/ledger/check.ts'
-import { ledgerChecks } from '#accounts/ledger/ledger-checks.ts'
 import { callerChecks } from '#accounts/metering/caller-checks.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'

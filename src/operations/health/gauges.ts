@@ -1,4 +1,4 @@
-import { type LedgerSums, sumLedger } from '#accounts/ledger/ledger-checks.ts'
+import { type LedgerSums, sumLedger } from '#accounts/ledger/check.ts'
 import type { Readiness } from '#api/health-routes.ts'
 import type { GaugeReading } from '#api/metrics.ts'
 import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'

@@ -1,7 +1,7 @@
-import { EndpointError } from '#chains/chain/endpoints/endpoint-error.ts'
 import { openPost } from '#chains/chain/endpoints/http-post.ts'
-import { readAnswer } from '#chains/chain/endpoints/rpc-answer.ts'
+import { readAnswer } from '#chains/chain/endpoints/json-rpc.ts'
 import { secretsOf, withoutSecrets } from '#chains/chain/endpoints/secrets.ts'
+import { EndpointError } from '#chains/chain/rpc-error.ts'
 import { sleep } from '#lib/async.ts'
 
 /** One JSON-RPC endpoint, asked directly: no failover, and errors as the node worded them. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SourceLog } from '#chains/chain/chain-source.ts'
-import { EndpointError } from '#chains/chain/endpoints/endpoint-error.ts'
+import { EndpointError } from '#chains/chain/rpc-error.ts'
 import { scanBack } from './scan-back.ts'
 
 const filter = { addresses: [], topics: [] }

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { Page } from '#api/outside-routes.ts'
 import { refuse } from '#domain/refusal.ts'
 import { PACKAGE_ROOT } from '#lib/package-root.ts'
-import { acceptsCoding } from '#route/media.ts'
+import { acceptsCoding } from '#route/route.ts'
 
 export const CONSOLE_FOLDER = join(PACKAGE_ROOT, 'dist/console')
 

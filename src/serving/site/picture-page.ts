@@ -3,14 +3,15 @@ import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { TtlCache } from '#lib/async.ts'
 import { type Clock, MINUTE_MS } from '#lib/time.ts'
 import { AskRefused } from '#route/ask-routes.ts'
-import { matchesEtag, weakEtag } from '#route/media.ts'
 import {
   type Call,
+  matchesEtag,
   type Outgoing,
   type Parameter,
   parsed,
   parseParameters,
   type Route,
+  weakEtag,
 } from '#route/route.ts'
 
 interface Drawn {

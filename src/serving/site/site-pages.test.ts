@@ -16,6 +16,7 @@ import {
   parsed,
   type Route,
 } from '#route/route.ts'
+import { Wallets } from '#serving/site/wallet/wallet-figures.ts'
 import { localEcosystemAt, oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { testCall } from '#test/test-call.ts'
 import { testContext } from '#test/test-context.ts'
@@ -25,7 +26,6 @@ import { chartPages } from './chart-pages.ts'
 import { fillShell } from './shell.ts'
 import { sitePages } from './site-pages.ts'
 import { themeSheet } from './theme.ts'
-import { Wallets } from './wallet/wallets.ts'
 
 const DAY = 86_400
 

@@ -5,8 +5,15 @@ import type { Context } from '#context.ts'
 import { parseAddress, showAddress } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { askRoutes } from '#route/ask-routes.ts'
-import { acceptsCoding, matchesEtag, weakEtag } from '#route/media.ts'
-import type { Call, Outgoing, Route } from '#route/route.ts'
+import {
+  acceptsCoding,
+  type Call,
+  matchesEtag,
+  type Outgoing,
+  type Route,
+  weakEtag,
+} from '#route/route.ts'
+import { Wallets } from '#serving/site/wallet/wallet-figures.ts'
 import { assetPage, CONSOLE_FOLDER, readConsole } from './assets.ts'
 import { cardPage } from './cards/card-page.ts'
 import { dollars, percent, short } from './chart/format.ts'
@@ -14,7 +21,6 @@ import { chartPages } from './chart-pages.ts'
 import { fillShell, type Head, MARK } from './shell.ts'
 import { type Snapshot, sharedSnapshot } from './snapshot.ts'
 import { themeSheet } from './theme.ts'
-import { Wallets } from './wallet/wallets.ts'
 
 /** No inline code, and nothing from another host; styles are set by scripts through the CSSOM only. */
 const POLICY = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
-import { MeteringUnavailable } from '#accounts/metering/meter/decide-batch.ts'
+import { MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { sql } from '#store/sql.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { accountOf } from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#domain/caller.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
@@ -16,7 +17,6 @@ import {
   sources,
 } from '#test/callers/meter-harness.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
-import { accountOf } from './decide-batch.ts'
 
 type Step =
   | { readonly do: 'calls'; readonly callers: readonly number[] }

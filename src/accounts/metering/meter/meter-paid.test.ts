@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Admission, Meter } from '#accounts/metering/meter/decide-batch.ts'
+import type { Admission, Meter } from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { Engine } from '#store/engine.ts'
 import {

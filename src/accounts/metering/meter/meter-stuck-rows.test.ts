@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
-import { MeteringUnavailable } from '#accounts/metering/meter/decide-batch.ts'
+import { MeteringUnavailable, meterOf } from '#accounts/metering/meter/meter.ts'
 import { sleep } from '#lib/async.ts'
 import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
@@ -10,7 +10,6 @@ import { assertSound } from '#test/callers/callers-harness.ts'
 import { anonymous, MIGRATIONS, NOON } from '#test/callers/meter-harness.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { testContext } from '#test/test-context.ts'
-import { meterOf } from './meter.ts'
 
 /** Short, so that a retry comes soon; the servers of this file are idle. */
 const LOCK_TIMEOUT_MS = 300

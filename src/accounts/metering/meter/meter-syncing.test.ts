@@ -5,11 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import {
-  type Admission,
-  type Meter,
-  MeteringUnavailable,
-} from '#accounts/metering/meter/decide-batch.ts'
+import { type Admission, type Meter, MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
 import { sleep } from '#lib/async.ts'
 import type { Engine } from '#store/engine.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { ConnectionCut } from '#accounts/metering/meter/decide-batch.ts'
+import { ConnectionCut } from '#accounts/metering/meter/meter.ts'
 import { DAY_SECONDS, nextMidnight } from '#lib/time.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'

@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
 import { LRUCache } from 'lru-cache'
 import { findKey } from '#accounts/keys/key-store.ts'
-import {
-  type Admission,
-  ConnectionCut,
-  lockUsageDay,
-  type Meter,
-  MeteringUnavailable,
-  type MeterState,
-} from '#accounts/metering/meter/decide-batch.ts'
+import { type CapLeft, lockCaps, readCaps } from '#accounts/keys/spending-caps.ts'
+import { balancesOf, bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
+import { spendCalls } from '#accounts/ledger/spend.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
-import type { Caller } from '#domain/caller.ts'
-import { startOfDay, unixNow } from '#lib/time.ts'
-import { type Connection, LockTimeoutError } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
+import type { Caller, RateLimitState } from '#domain/caller.ts'
+import type { ReachedCap } from '#domain/key-limits.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { nextMidnight, startOfDay, unixNow } from '#lib/time.ts'
+import { type BulkInsert, type Connection, LockTimeoutError } from '#store/engine.ts'
+import { column, inNames, type Row, sql } from '#store/sql.ts'
 import { callCounts } from '../call-counts.ts'
-import { type Batch, decideBatch, readStates } from './decide-batch.ts'
 
 /** On eviction, an exhausted caller gets one more call handled before the 402. */
 const REFUSED_MAX = 20_000
@@ -208,4 +204,366 @@ class BatchQueue<Request, Result> {
       for (const { reject } of batch) reject(error)
     }
   }
+}
+
+export interface Batch {
+  /** In order of arrival. */
+  readonly callers: readonly Caller[]
+  /** Unix seconds, for the whole batch. */
+  readonly day: number
+  readonly pricePerCall: MicroUsd
+}
+
+/**
+ * Decides calls in arrival order, in one transaction: free units, then prepaid calls. It takes at
+ * most three statements without payment and six with, and for capped keys a lock each and one
+ * sum. Locks usage_days, key_days, keys, balances, spend_days in that order.
+ */
+async function decideBatch(tx: Connection, batch: Batch): Promise<readonly Admission[]> {
+  const { callers, day, pricePerCall } = batch
+  const newest = new Map(callers.map((caller) => [caller.bucket, caller]))
+  const taken = await takeUnits(tx, day, wantedUnits(callers, newest))
+  const { keyUnits, overQuota } = shareUnits(callers, taken)
+  const unread = overQuota.filter(({ bucket }) => !taken.has(bucket))
+  const usage =
+    overQuota.length === 0
+      ? NO_USAGE
+      : await readUsage(tx, day, {
+          buckets: unread.map(({ bucket }) => bucket),
+          accounts: overQuota.map(accountOf),
+        })
+  if (keyUnits.size > 0) await addKeyUnits(tx, day, keyUnits)
+  const capped = cappedKeys(overQuota)
+  const caps = capped.size === 0 ? NONE : await lockCaps(tx, day, capped)
+  const payable = payableCalls(overQuota, usage.balances, caps, pricePerCall)
+  const spent =
+    payable.size === 0 ? NONE : await spendCalls(tx, { calls: payable, pricePerCall, day })
+
+  const unitsLeft = new Map([...taken].map(([bucket, { granted }]) => [bucket, granted]))
+  const callsLeft = new Map([...spent].map(([account, { calls }]) => [account, calls]))
+  const days = new Map(
+    [...newest.keys()].map((bucket) => {
+      const { used, paid } = taken.get(bucket) ?? usage.days.get(bucket) ?? NO_CALLS
+      return [bucket, { used: used - (unitsLeft.get(bucket) ?? 0), paid }]
+    }),
+  )
+  const paid = new Map<string, number>()
+  const admissions = callers.map((caller): Admission => {
+    const today = days.get(caller.bucket) ?? { ...NO_CALLS }
+    const show = () => rateLimitOf(newest.get(caller.bucket) ?? caller, today, day)
+    if (takeOne(unitsLeft, caller.bucket)) {
+      today.used += 1
+      return { kind: 'admitted', source: 'quota', rateLimit: show() }
+    }
+    const account = accountOf(caller)
+    if (takeOne(callsLeft, account)) {
+      today.paid += 1
+      countOne(paid, caller.bucket)
+      return { kind: 'admitted', source: 'prepaid', rateLimit: show() }
+    }
+    const calls = (spent.get(account)?.calls ?? 0) + 1
+    const cap = reachedCap(caps.get(account), BigInt(calls) * pricePerCall)
+    return { ...(cap ?? EXHAUSTED), rateLimit: show() }
+  })
+  if (paid.size > 0) await addPaid(tx, day, paid)
+  return admissions
+}
+
+/** What `decideBatch` would find for one call of each. */
+async function readStates(tx: Connection, batch: Batch): Promise<readonly MeterState[]> {
+  const { callers, day, pricePerCall } = batch
+  const buckets = callers.map(({ bucket }) => bucket)
+  const usage = await readUsage(tx, day, { buckets, accounts: callers.map(accountOf) })
+  const capped = cappedKeys(callers)
+  const caps = capped.size === 0 ? NONE : await readCaps(tx, day, capped)
+  return callers.map((caller) => {
+    const account = accountOf(caller)
+    const rateLimit = rateLimitOf(caller, usage.days.get(caller.bucket) ?? NO_CALLS, day)
+    const prepaidBalance = usage.balances.get(account) ?? 0n
+    if (rateLimit.remaining > 0) return { ...rateLimit, prepaidBalance }
+    const cap = reachedCap(caps.get(account), pricePerCall)
+    const refused = cap ?? (prepaidBalance < pricePerCall ? EXHAUSTED : undefined)
+    return { ...rateLimit, prepaidBalance, ...(refused !== undefined && { refused }) }
+  })
+}
+
+const NONE: ReadonlyMap<string, never> = new Map<string, never>()
+
+const NO_CALLS = { used: 0, paid: 0 }
+
+const NO_USAGE: Usage = { days: NONE, balances: NONE }
+
+const EXHAUSTED: Refused = { kind: 'exhausted' }
+
+/** Takes the newest caller's quota, so that a new tier applies at once. */
+function wantedUnits(callers: readonly Caller[], newest: ReadonlyMap<string, Caller>) {
+  const calls = new Map<string, number>()
+  for (const { bucket } of callers) countOne(calls, bucket)
+  return new Map(
+    [...newest].map(([bucket, { dailyQuota: quota }]) => [
+      bucket,
+      { calls: calls.get(bucket) ?? 0, quota },
+    ]),
+  )
+}
+
+/** Gives the units of each bucket to its first calls. */
+function shareUnits(callers: readonly Caller[], taken: ReadonlyMap<string, TakenUnits>) {
+  const shared = new Map<string, number>()
+  const keyUnits = new Map<string, number>()
+  const overQuota: Caller[] = []
+  for (const caller of callers) {
+    const granted = taken.get(caller.bucket)?.granted ?? 0
+    if (countOne(shared, caller.bucket) > granted) overQuota.push(caller)
+    else if (caller.kind === 'keyed' && caller.hasOwnCounter === true)
+      countOne(keyUnits, caller.publicId)
+  }
+  return { keyUnits, overQuota }
+}
+
+/** Calls of accounts that hold the price of at least one; the debit itself decides. */
+function payableCalls(
+  callers: readonly Caller[],
+  balances: ReadonlyMap<string, MicroUsd>,
+  caps: ReadonlyMap<string, CapLeft>,
+  pricePerCall: MicroUsd,
+): ReadonlyMap<string, number> {
+  const calls = new Map<string, number>()
+  for (const account of callers.map(accountOf)) {
+    const cost = BigInt((calls.get(account) ?? 0) + 1) * pricePerCall
+    const isCapped = reachedCap(caps.get(account), cost) !== undefined
+    if (!isCapped && (balances.get(account) ?? 0n) >= pricePerCall) countOne(calls, account)
+  }
+  return calls
+}
+
+function cappedKeys(callers: readonly Caller[]): ReadonlySet<string> {
+  const capped = callers.flatMap((caller) =>
+    caller.kind === 'keyed' && caller.limits?.dailyCapMicroUsd !== undefined ? caller.publicId : [],
+  )
+  return new Set(capped)
+}
+
+function reachedCap(capLeft: CapLeft | undefined, cost: MicroUsd): Refused | undefined {
+  if (capLeft === undefined || capLeft.left >= cost) return undefined
+  return { kind: 'limited', cap: capLeft.cap }
+}
+
+function rateLimitOf(
+  { tier, dailyQuota }: Caller,
+  { used, paid }: { readonly used: number; readonly paid: number },
+  day: number,
+): RateLimitState {
+  return {
+    tier,
+    dailyQuota,
+    requestCount: used + paid,
+    overageCount: paid,
+    remaining: Math.max(0, dailyQuota - used),
+    resetUnix: nextMidnight(day),
+  }
+}
+
+/** The account that pays for a caller's calls. */
+export function accountOf(caller: Caller): string {
+  return caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
+}
+
+function countOne(counts: Map<string, number>, name: string): number {
+  const count = (counts.get(name) ?? 0) + 1
+  counts.set(name, count)
+  return count
+}
+
+/** False when none is left. */
+function takeOne(left: Map<string, number>, name: string): boolean {
+  const count = left.get(name) ?? 0
+  if (count > 0) left.set(name, count - 1)
+  return count > 0
+}
+
+/** Charged calls of a bucket on a day: free units and paid calls. */
+export interface UsageDay {
+  readonly used: number
+  readonly paid: number
+}
+
+/** The day after units were taken, and how many of them. */
+interface TakenUnits extends UsageDay {
+  readonly granted: number
+}
+
+/**
+ * Counts, decides and takes in one statement, so that no number of replicas exceeds a quota. Name
+ * order prevents deadlocks. Buckets without units left are absent: locked, not written.
+ */
+async function takeUnits(
+  connection: Connection,
+  day: number,
+  wanted: ReadonlyMap<string, { readonly calls: number; readonly quota: number }>,
+): Promise<ReadonlyMap<string, TakenUnits>> {
+  const taken = await connection.insert(
+    TAKEN,
+    inOrder(wanted).map(([bucket, { calls, quota }]) => {
+      const first = Math.min(calls, quota)
+      return [day, bucket, first, first, quota, quota]
+    }),
+  )
+  return new Map(
+    taken.map((row) => [
+      column.text(row, 'bucket'),
+      { ...toUsageDay(row), granted: column.integer(row, 'granted') },
+    ]),
+  )
+}
+
+const GRANTED = `case
+  when usage_days.used >= excluded.quota then 0
+  when excluded.quota - usage_days.used < excluded.granted then excluded.quota - usage_days.used
+  else excluded.granted end`
+
+const TAKEN: BulkInsert = {
+  table: 'usage_days',
+  columns: {
+    day: 'bigint',
+    bucket: 'text',
+    used: 'bigint',
+    granted: 'bigint',
+    quota: 'bigint',
+    quota_most: 'bigint',
+  },
+  constants: { paid: 0 },
+  conflict: `on conflict (day, bucket) do update set
+    granted = ${GRANTED}, used = usage_days.used + ${GRANTED}, quota = excluded.quota,
+    quota_most = case when excluded.quota > usage_days.quota_most
+      then excluded.quota else usage_days.quota_most end
+    where usage_days.used < excluded.quota or usage_days.quota <> excluded.quota
+    returning bucket, used, paid, granted`,
+}
+
+/** Creates the row if needed. Call before changing a balance: the meter locks in this order. */
+async function lockUsageDay(
+  connection: Connection,
+  input: { readonly bucket: string; readonly day: number; readonly quota: number },
+): Promise<void> {
+  const { bucket, day, quota } = input
+  await connection.run(sql`
+    insert into usage_days (day, bucket, used, paid, granted, quota, quota_most)
+    values (${day}, ${bucket}, 0, 0, 0, ${quota}, ${quota})
+    on conflict (day, bucket) do update set used = usage_days.used`)
+}
+
+/** Needs the locks of `takeUnits` in this transaction. */
+async function addPaid(
+  connection: Connection,
+  day: number,
+  calls: ReadonlyMap<string, number>,
+): Promise<void> {
+  await connection.insert(
+    PAID,
+    inOrder(calls).map(([bucket, paid]) => [day, bucket, paid]),
+  )
+}
+
+const PAID: BulkInsert = {
+  table: 'usage_days',
+  columns: { day: 'bigint', bucket: 'text', paid: 'bigint' },
+  constants: { used: 0, granted: 0, quota: 0, quota_most: 0 },
+  conflict: 'on conflict (day, bucket) do update set paid = usage_days.paid + excluded.paid',
+}
+
+/**
+ * Needs the lock on the wallet's row. A wallet's first key has no row: its calls are the wallet's less those
+ * of the other keys.
+ */
+async function addKeyUnits(
+  connection: Connection,
+  day: number,
+  units: ReadonlyMap<string, number>,
+): Promise<void> {
+  await connection.insert(
+    KEY_UNITS,
+    inOrder(units).map(([publicId, used]) => [day, publicId, used]),
+  )
+}
+
+const KEY_UNITS: BulkInsert = {
+  table: 'key_days',
+  columns: { day: 'bigint', public_id: 'text', used: 'bigint' },
+  conflict: 'on conflict (day, public_id) do update set used = key_days.used + excluded.used',
+}
+
+export interface Usage {
+  /** Keyed by bucket; absent without calls. */
+  readonly days: ReadonlyMap<string, UsageDay>
+  /** Keyed by account; absent without postings. */
+  readonly balances: ReadonlyMap<string, MicroUsd>
+}
+
+/** Reads both in one statement, so that they are of one moment. */
+export async function readUsage(
+  connection: Connection,
+  day: number,
+  of: { readonly buckets: readonly string[]; readonly accounts: readonly string[] },
+): Promise<Usage> {
+  const rows = await connection.run(sql`
+    select 1 as is_day, bucket as name, used, paid, 0 as micro_usd from usage_days
+    where day = ${day} and bucket ${inNames(of.buckets)}
+    union all
+    select 0, account, 0, 0, micro_usd from (${balancesOf(of.accounts)}) as held`)
+  const days = new Map<string, UsageDay>()
+  const balances = new Map<string, MicroUsd>()
+  for (const row of rows)
+    if (row.is_day === 1) days.set(column.text(row, 'name'), toUsageDay(row))
+    else balances.set(column.text(row, 'name'), column.amount(row, 'micro_usd'))
+  return { days, balances }
+}
+
+function toUsageDay(row: Row): UsageDay {
+  return { used: column.integer(row, 'used'), paid: column.integer(row, 'paid') }
+}
+
+function inOrder<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+export type Refused =
+  | { readonly kind: 'exhausted' }
+  | { readonly kind: 'limited'; readonly cap: ReachedCap }
+
+/** Durable before it is returned; the figures are those of the call's own moment. */
+export type Admission = (
+  | { readonly kind: 'admitted'; readonly source: 'quota' | 'prepaid' }
+  | Refused
+) & { readonly rateLimit: RateLimitState }
+
+interface MeterState extends RateLimitState {
+  readonly prepaidBalance: MicroUsd
+  /** What `admit` would answer now, if not admitted. */
+  readonly refused?: Refused
+}
+
+/** Throws MeteringUnavailable. */
+export interface Meter {
+  /**
+   * Takes a free unit, else the price from the balance, else refuses. Nothing of a call may fail after it.
+   * Throws ConnectionCut if `isCut` when the call would join a batch.
+   */
+  admit(caller: Caller, isCut?: () => boolean): Promise<Admission>
+  /** Charges nothing. */
+  rateLimit(caller: Caller): Promise<MeterState>
+  /** Whether the caller's last call was refused, without asking the store. */
+  wasRefused(caller: Caller): boolean
+  /** Calls that wait for a decision or for the disk. */
+  waiting(): number
+}
+
+/** Answer 503, never 402, 429 or a free pass. */
+export class MeteringUnavailable extends Error {
+  override readonly name = 'MeteringUnavailable'
+}
+
+/** The client left, so that its call is not charged. */
+export class ConnectionCut extends Error {
+  override readonly name = 'ConnectionCut'
 }

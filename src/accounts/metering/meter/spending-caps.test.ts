@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Admission } from '#accounts/metering/meter/decide-batch.ts'
+import { type Admission, admitWithin } from '#accounts/metering/meter/meter.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import {
   audited,
@@ -13,7 +13,6 @@ import {
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
-import { admitWithin } from './meter.ts'
 
 const onBoth = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 

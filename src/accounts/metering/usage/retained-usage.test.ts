@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { RETAINED_USAGE, ROWS_PER_PAGE } from '#accounts/metering/usage/usage.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { createPruning } from '#operations/jobs/retained.ts'
@@ -7,7 +8,6 @@ import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
-import { RETAINED_USAGE, ROWS_PER_PAGE } from './retained-usage.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 

@@ -1,18 +1,21 @@
 import { Type } from 'typebox'
-import { MeteringUnavailable } from '#accounts/metering/meter/decide-batch.ts'
+import { MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
 import type { Context } from '#context.ts'
 import { toUsd } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { toDate, unixNow } from '#lib/time.ts'
-import { CSV_TYPE, formatParameter, toCsv, wantsCsv } from '#route/media.ts'
 import {
   answer,
+  CSV_TYPE,
   defineRoute,
+  formatParameter,
   type Parameter,
   parsed,
   parseInteger,
   type Route,
+  toCsv,
+  wantsCsv,
 } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
 import { type Charged, type HistoryDay, type HistoryInput, readHistory } from './read-history.ts'

@@ -4,8 +4,7 @@ import type { BlockTag, ChainSource, SourceLog } from '../chain-source.ts'
 import type { LogFilter } from '../log-filter.ts'
 import { parseBlock, parseBytes, parseLogs, parseQuantity, parseReceiptLogs } from '../parse-rpc.ts'
 import { proveBlock } from '../proofs/prove-block.ts'
-import { RpcError } from '../rpc-error.ts'
-import { EndpointError } from './endpoint-error.ts'
+import { EndpointError, RpcError } from '../rpc-error.ts'
 import type { RpcCall } from './json-rpc.ts'
 
 export type Request = (call: RpcCall) => Promise<unknown>

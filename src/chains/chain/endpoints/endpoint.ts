@@ -1,7 +1,6 @@
 import type { EndpointStatus } from '../chain-source.ts'
-import { RpcError } from '../rpc-error.ts'
+import { asksToSlowDown, EndpointError, RpcError } from '../rpc-error.ts'
 import { type CallSource, callSource } from './call-source.ts'
-import { asksToSlowDown, EndpointError } from './endpoint-error.ts'
 import { Health } from './health.ts'
 import { type HttpAnswer, openPost, type Post } from './http-post.ts'
 import { JsonRpc, type RpcCall } from './json-rpc.ts'

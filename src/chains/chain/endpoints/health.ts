@@ -1,7 +1,6 @@
 import type { Clock } from '#lib/time.ts'
 import type { EndpointState } from '../chain-source.ts'
-import type { RpcError } from '../rpc-error.ts'
-import { type EndpointError, isOutage } from './endpoint-error.ts'
+import { type EndpointError, isOutage, type RpcError } from '../rpc-error.ts'
 
 type SetAside = Exclude<EndpointState, 'ok' | 'probing'>
 

@@ -1,14 +1,12 @@
 import { setMaxListeners } from 'node:events'
+import { EndpointError, RpcError } from '#chains/chain/rpc-error.ts'
 import type { HistoryPart, HistoryRequest } from '../chain-source.ts'
 import type { LogColumns } from '../columns/log-columns.ts'
-import { RpcError } from '../rpc-error.ts'
 import type { Endpoint } from './endpoint.ts'
-import { EndpointError } from './endpoint-error.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
 import type { LogsFetcher } from './logs-fetcher.ts'
 import { type QueuedRange, RangeQueue } from './range-queue.ts'
 import { RangeSizer } from './range-sizer.ts'
-import { retryPlanFor } from './retry-plan.ts'
 
 /** `RateLimiter` decides below it. */
 const AHEAD_MAX = 16
@@ -171,4 +169,43 @@ class HistoryStream {
 function limitsOf(error: RpcError): Pick<EndpointError, 'blocksMax' | 'blocksThatFit'> {
   if (error instanceof EndpointError) return error
   return { blocksMax: undefined, blocksThatFit: undefined }
+}
+
+export interface RetryPlan {
+  readonly isSize: boolean
+  readonly isSmaller: boolean
+  readonly isElsewhere: boolean
+  readonly waits: boolean
+}
+
+const SMALLER: RetryPlan = { isSize: true, isSmaller: true, isElsewhere: false, waits: false }
+const LATER: RetryPlan = { isSize: false, isSmaller: false, isElsewhere: false, waits: true }
+const ELSEWHERE: RetryPlan = { isSize: false, isSmaller: false, isElsewhere: true, waits: false }
+
+export function retryPlanFor(error: unknown): RetryPlan {
+  if (!(error instanceof EndpointError)) {
+    const tooLarge = error instanceof RpcError && error.tooLarge
+    return { isSize: tooLarge, isSmaller: true, isElsewhere: !tooLarge, waits: false }
+  }
+  switch (error.kind) {
+    case 'too-large':
+    case 'timeout':
+    // Most likely the size.
+    case 'refused':
+    case 'reverted':
+    case 'no-method':
+      return SMALLER
+    case 'cut-off':
+      return { ...SMALLER, isElsewhere: true }
+    case 'too-fast':
+    case 'aborted':
+      return LATER
+    case 'pruned':
+    case 'unproven':
+      return ELSEWHERE
+    case 'behind':
+    case 'unreachable':
+    case 'malformed':
+      return { ...ELSEWHERE, waits: true }
+  }
 }

@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { EndpointError } from './endpoint-error.ts'
+import { EndpointError } from '#chains/chain/rpc-error.ts'
 import { openPost } from './http-post.ts'
 import { secretsOf, withoutSecrets } from './secrets.ts'
 

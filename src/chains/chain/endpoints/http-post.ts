@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import * as plain from 'node:http'
 import * as secure from 'node:https'
 import { urlToHttpOptions } from 'node:url'
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
+import { EndpointError } from '#chains/chain/rpc-error.ts'
+import { free } from '#lib/free.ts'
 import { retryAfterMs } from '#lib/retry-after.ts'
-import type { BodyPool } from './body-pool.ts'
-import { decompress } from './decompress.ts'
-import { EndpointError } from './endpoint-error.ts'
-import { readBody } from './read-body.ts'
 
 export interface PostOptions {
   readonly timeoutMs: number
@@ -146,4 +146,120 @@ function toEndpointError(error: unknown): EndpointError {
   if (error instanceof EndpointError) return error
   const words = error instanceof Error && error.message !== '' ? error.message : codeOf(error)
   return new EndpointError('unreachable', words || 'no connection', { cause: error })
+}
+
+/** The limit is over ten times the target size. */
+export const BODY_BYTES_MAX = 64 * 1024 * 1024
+
+export function readBody(incoming: IncomingMessage, pool?: BodyPool): Promise<Buffer> {
+  const declared = Number(incoming.headers['content-length'] ?? Number.NaN)
+  return new Promise((resolve, reject) => {
+    const body = declared <= BODY_BYTES_MAX ? makeSized(declared, pool) : makeGrowing()
+    const refuse = () => {
+      incoming.destroy()
+      reject(new EndpointError('too-large', `the answer exceeds ${BODY_BYTES_MAX} bytes`))
+    }
+    if (declared > BODY_BYTES_MAX) refuse()
+    incoming.on('data', (part: Buffer) => {
+      if (body.add(part) > BODY_BYTES_MAX) refuse()
+    })
+    incoming.on('end', () => resolve(body.whole()))
+    incoming.on('error', (cause) => {
+      const words = `the answer was cut off: ${cause.message}`
+      reject(new EndpointError('cut-off', words, { cause }))
+    })
+  })
+}
+
+interface Body {
+  add(part: Buffer): number
+  whole(): Buffer
+}
+
+/** Avoids copying megabytes. */
+function makeSized(size: number, pool: BodyPool | undefined): Body {
+  const whole = pool?.take(size) ?? Buffer.allocUnsafeSlow(size)
+  let length = 0
+  return {
+    add(part) {
+      length += part.copy(whole, length)
+      freePart(part)
+      return length
+    },
+    whole: () => whole.subarray(0, length),
+  }
+}
+
+function makeGrowing(): Body {
+  const parts: Buffer[] = []
+  let length = 0
+  return {
+    add(part) {
+      length += part.length
+      if (length <= BODY_BYTES_MAX) parts.push(part)
+      return length
+    },
+    whole() {
+      const whole = Buffer.concat(parts, length)
+      for (const part of parts) freePart(part)
+      return whole
+    },
+  }
+}
+
+/** A response comes in a hundred parts, which the collector would leave for dozens of responses. */
+function freePart({ buffer, length }: Buffer): void {
+  // Not Node's pool, of which a part may be a slice.
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === length) free(new Uint8Array(buffer))
+}
+
+const decoders = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+} as const
+
+/** RFC 9110, 8.4. Off the main thread. */
+export async function decompress(body: Buffer, encoding: string): Promise<Buffer> {
+  const name = encoding.trim().toLowerCase()
+  if (name === 'identity' || name === '') return body
+  if (!isKnown(name)) throw new EndpointError('malformed', `unknown content-encoding ${name}`)
+  try {
+    return await decoders[name](body, { maxOutputLength: BODY_BYTES_MAX })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    if (code === 'ERR_BUFFER_TOO_LARGE')
+      throw new EndpointError('too-large', `the answer exceeds ${BODY_BYTES_MAX} bytes`)
+    const kind = code === 'Z_BUF_ERROR' ? 'cut-off' : 'malformed'
+    throw new EndpointError(kind, `the answer is not a complete ${name} stream`, { cause: error })
+  }
+}
+
+function isKnown(name: string): name is keyof typeof decoders {
+  return Object.hasOwn(decoders, name)
+}
+
+const BUFFERS_MAX = 4
+
+const STEP_BYTES = 1 << 20
+
+/** Gigabytes of history must not allocate new pages each time. */
+export class BodyPool {
+  readonly #free: Buffer[] = []
+
+  take(size: number): Buffer {
+    const place = this.#free.findIndex((buffer) => buffer.length >= size)
+    const [found] = place < 0 ? [] : this.#free.splice(place, 1)
+    const rounded = Math.ceil(Math.max(1, size) / STEP_BYTES) * STEP_BYTES
+    return (found ?? Buffer.allocUnsafeSlow(rounded)).subarray(0, size)
+  }
+
+  give(body: Uint8Array): void {
+    // Only this pool's buffers are whole steps.
+    const { buffer, byteOffset } = body
+    if (byteOffset !== 0 || buffer.byteLength % STEP_BYTES !== 0) return
+    if (this.#free.length < BUFFERS_MAX) this.#free.push(Buffer.from(buffer))
+  }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { EndpointError } from '#chains/chain/rpc-error.ts'
 import {
   answerText,
   movableTiming,
@@ -10,7 +11,6 @@ import {
   startScriptedNode,
 } from '#test/scripted-node.ts'
 import { Endpoint } from './endpoint.ts'
-import { EndpointError } from './endpoint-error.ts'
 import { openLogsFetcher } from './logs-fetcher.ts'
 import { systemTiming } from './timing.ts'
 

@@ -1,6 +1,8 @@
-import { EndpointError } from './endpoint-error.ts'
+import { RESULT_LIST } from '#chains/chain/columns/scan-logs.ts'
+import { readRefusal } from '#chains/chain/endpoints/refusals.ts'
+import { EndpointError } from '#chains/chain/rpc-error.ts'
+import { isObject } from '#lib/json.ts'
 import type { HttpAnswer } from './http-post.ts'
-import { readAnswer, readAnswers } from './rpc-answer.ts'
 
 export interface RpcCall {
   readonly method: string
@@ -104,4 +106,185 @@ export class JsonRpc {
 
 function bodyOf({ id, method, params }: RpcCall & { readonly id: number }): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
+}
+
+export interface SentRequest {
+  readonly id: number
+  readonly method: string
+  readonly blocksAsked?: number
+}
+
+export function readAnswer(answer: HttpAnswer, asked: SentRequest): unknown {
+  return resultOf(parse(answer, asked), { answer, asked })
+}
+
+export type BatchAnswer =
+  | { readonly outcomes: readonly (EndpointError | { readonly result: unknown })[] }
+  | { readonly batchSizeMax: number }
+
+/** Matches answers to calls by id (JSON-RPC 2.0, 6). */
+export function readAnswers(answer: HttpAnswer, asked: readonly SentRequest[]): BatchAnswer {
+  const [first] = asked
+  const method = first?.method ?? 'batch'
+  const status = answer.status
+  // A gateway may refuse batches in plain text.
+  if (status === 413) return { batchSizeMax: Math.max(1, Math.floor(asked.length / 2)) }
+  if (status === 400 || status === 405 || status === 422) return readBatchText(answer)
+  const value = parse(answer, { id: 0, method })
+  if (!Array.isArray(value)) return readBatchRefusal(answer, value, method)
+  const answerTo = findById(value)
+  const outcomes = asked.map((each) => {
+    try {
+      return { result: resultOf(answerTo(each), { answer, asked: each }) }
+    } catch (error) {
+      if (error instanceof EndpointError) return error
+      throw error
+    }
+  })
+  return { outcomes }
+}
+
+/** A refusal may lack the id (JSON-RPC 2.0, 5). */
+function findById(answers: readonly unknown[]): (asked: SentRequest) => unknown {
+  const byId = new Map(answers.map((each) => [isObject(each) ? each.id : undefined, each]))
+  return ({ id }) => byId.get(id) ?? byId.get(null)
+}
+
+/** Reads around the list, which may be megabytes, without parsing it. */
+export function readEnvelope(answer: HttpAnswer, asked: SentRequest): void {
+  const value = frameOf(answer.body) ?? parse(answer, asked)
+  requireList(resultOf(value, { answer, asked }))
+}
+
+/**
+ * Reads a batch of logs and block; returns the block, null if unknown. Refusing the batch counts as refusing the logs.
+ */
+export function readEnvelopes(
+  answer: HttpAnswer,
+  asked: { readonly logs: SentRequest; readonly block: SentRequest },
+): unknown {
+  const value = frameOf(answer.body) ?? parse(answer, asked.logs)
+  const answerTo = Array.isArray(value) ? findById(value) : () => value
+  const resultFor = (each: SentRequest) => resultOf(answerTo(each), { answer, asked: each })
+  requireList(resultFor(asked.logs))
+  try {
+    return resultFor(asked.block)
+  } catch (error) {
+    if (error instanceof EndpointError && error.kind === 'refused') return null
+    throw error
+  }
+}
+
+function requireList(value: unknown): void {
+  if (!Array.isArray(value)) throw new EndpointError('malformed', 'the result is not a list')
+}
+
+const TAIL_BYTES_MAX = 512
+
+function frameOf(body: Buffer): unknown {
+  const start = body.indexOf(RESULT_LIST)
+  if (start < 0) return undefined
+  const head = body.toString('latin1', 0, start)
+  const tail = body.toString('latin1', Math.max(0, body.length - TAIL_BYTES_MAX))
+  const last = tail.lastIndexOf(']')
+  const end = head.startsWith('[') ? tail.lastIndexOf(']', last - 1) : last
+  if (end < 0) return undefined
+  try {
+    return JSON.parse(`${head}${RESULT_LIST}${tail.slice(end)}`)
+  } catch {
+    return undefined
+  }
+}
+
+function parse(answer: HttpAnswer, asked: SentRequest): unknown {
+  const text = answer.body.toString('utf8')
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw notJson(answer, { asked, text, cause: error })
+  }
+}
+
+function notJson(
+  answer: HttpAnswer,
+  input: { readonly asked: SentRequest; readonly text: string; readonly cause: unknown },
+): EndpointError {
+  const { asked, text, cause } = input
+  const start = text.trimStart().slice(0, 1)
+  const isJsonBegun = start === '{' || start === '['
+  if (answer.status < 300 && isJsonBegun)
+    return new EndpointError('cut-off', 'the answer is cut off', { cause })
+  if (answer.status < 300)
+    return new EndpointError('malformed', `not JSON: ${text.slice(0, 100)}`, { cause })
+  return refusalOf({ message: text.slice(0, 300), code: undefined }, { answer, asked })
+}
+
+function resultOf(
+  value: unknown,
+  context: { readonly answer: HttpAnswer; readonly asked: SentRequest },
+): unknown {
+  const { answer, asked } = context
+  const error = isObject(value) ? value.error : undefined
+  if (error !== undefined && error !== null) throw refusalOf(wordsOf(error), context)
+  if (answer.status < 200 || answer.status > 299)
+    throw refusalOf({ message: '', code: undefined }, context)
+  if (!isObject(value)) throw new EndpointError('malformed', `no answer with id ${asked.id}`)
+  if (value.id !== asked.id)
+    throw new EndpointError('malformed', `asked with id ${asked.id}, got ${String(value.id)}`)
+  if (!Object.hasOwn(value, 'result'))
+    throw new EndpointError('malformed', 'an answer with neither result nor error')
+  return value.result
+}
+
+function refusalOf(
+  words: { readonly message: string; readonly code: number | undefined },
+  context: { readonly answer: HttpAnswer; readonly asked: SentRequest },
+): EndpointError {
+  const { method, blocksAsked } = context.asked
+  const { status, retryAfterMs } = context.answer
+  const { kind, ...limits } = readRefusal({ ...words, method, status, blocksAsked })
+  const prefix = status === 200 ? '' : `HTTP ${status} `
+  // Only logs have smaller ranges.
+  const tooLarge = method === 'eth_getLogs' && (kind === 'too-large' || kind === 'timeout')
+  const suffix = words.code === undefined ? '' : ` (code ${words.code})`
+  return new EndpointError(kind, `${prefix}${words.message}${suffix}`.trim(), {
+    ...limits,
+    tooLarge,
+    retryAfterMs,
+  })
+}
+
+function readBatchText(answer: HttpAnswer): BatchAnswer {
+  const text = answer.body.toString('utf8', 0, 1_000)
+  return { batchSizeMax: batchSizeIn(text) }
+}
+
+function batchSizeIn(text: string): number {
+  return Math.max(1, Number(/(?:max|limit|size|most)\D{0,30}(\d{1,4})\b/i.exec(text)?.[1] ?? 1))
+}
+
+function readBatchRefusal(answer: HttpAnswer, value: unknown, method: string): BatchAnswer {
+  const error = isObject(value) ? value.error : undefined
+  const words = wordsOf(error)
+  const context = { answer, asked: { id: 0, method } }
+  const refusal = refusalOf(words, context)
+  const isServerTrouble = refusal.kind === 'too-fast' || answer.status >= 500
+  if (isServerTrouble && !/batch/i.test(words.message)) throw refusal
+  if (error === undefined && answer.status < 300 && !isObject(value))
+    throw new EndpointError('malformed', 'no answer to a batch')
+  return { batchSizeMax: batchSizeIn(words.message) }
+}
+
+/** Some nodes put the refusal into `data`; a few repeat the request there. */
+const DATA_CHARS_MAX = 300
+
+function wordsOf(error: unknown): { readonly message: string; readonly code: number | undefined } {
+  if (!isObject(error)) return { message: String(error ?? ''), code: undefined }
+  const { message, code, data } = error
+  const details = typeof data === 'string' ? data : isObject(data) ? JSON.stringify(data) : ''
+  const more = details === '' ? '' : ` ${details.slice(0, DATA_CHARS_MAX)}`
+  return {
+    message: `${typeof message === 'string' ? message : JSON.stringify(error).slice(0, 300)}${more}`,
+    code: typeof code === 'number' ? code : undefined,
+  }
 }

@@ -1,17 +1,19 @@
 import { fromNumber } from 'ox/Hex'
+import {
+  BodyPool,
+  type HttpAnswer,
+  openPost,
+  type Post,
+} from '#chains/chain/endpoints/http-post.ts'
+import { readEnvelope, readEnvelopes } from '#chains/chain/endpoints/json-rpc.ts'
+import { EndpointError, type FailureKind, RpcError } from '#chains/chain/rpc-error.ts'
 import type { BlockRef } from '#domain/chain.ts'
 import type { FilledColumns, LogColumns } from '../columns/log-columns.ts'
 import { PairTable } from '../columns/pair-table.ts'
 import { readLogsAnswer } from '../columns/read-answer.ts'
 import type { LogFilter } from '../log-filter.ts'
 import { parseBlock } from '../parse-rpc.ts'
-import { RpcError } from '../rpc-error.ts'
-import { BatchSupport } from './batch-support.ts'
-import { BodyPool } from './body-pool.ts'
 import { rangeFilter } from './call-source.ts'
-import { EndpointError } from './endpoint-error.ts'
-import { type HttpAnswer, openPost, type Post } from './http-post.ts'
-import { readEnvelope, readEnvelopes } from './rpc-answer.ts'
 
 /** Plain data, to cross threads. Both ends included. */
 export interface LogsRequest {
@@ -99,4 +101,50 @@ function readEnd(ask: LogsRequest, answer: HttpAnswer): BlockRef {
 function readLogs({ id, chainId, filter, from, to }: LogsRequest, { body, wireBytes }: HttpAnswer) {
   const table = PairTable.of(filter)
   return { columns: readLogsAnswer({ id, chainId, table, body, from, to }), wireBytes }
+}
+
+/** Then tries a single call, if no batch ever worked. */
+const FAILURES_MAX = 3
+
+/** JSON-RPC 2.0, 5.1: -32600 is "Invalid Request". */
+const NO_BATCHES = /\bbatch|invalid request|HTTP 405/i
+
+const OTHER_REASONS: readonly FailureKind[] = ['too-fast', 'too-large', 'behind', 'aborted']
+
+const TRY_AGAIN_AFTER = 50
+
+/**
+ * One or two calls per request. Once a batch has worked, batching stays: a stray refusal must not
+ * disable the check that the second call makes.
+ */
+export class BatchSupport {
+  #hasTakenTwo = false
+  #failuresInRow = 0
+  #takenAlone = 0
+
+  async learn<T>(ask: (isAlone: boolean) => Promise<T>): Promise<T> {
+    const isAlone = !this.#hasTakenTwo && this.#failuresInRow >= FAILURES_MAX
+    try {
+      const answer = await ask(isAlone)
+      this.#answered(isAlone)
+      return answer
+    } catch (error) {
+      if (error instanceof EndpointError) this.#failed(error, isAlone)
+      throw error
+    }
+  }
+
+  #answered(wasAlone: boolean): void {
+    if (!wasAlone) this.#hasTakenTwo = true
+    else this.#takenAlone += 1
+    if (wasAlone && this.#takenAlone % TRY_AGAIN_AFTER === 0) this.#failuresInRow = FAILURES_MAX - 1
+  }
+
+  #failed({ kind, message }: EndpointError, wasAlone: boolean): void {
+    if (kind === 'behind') this.#hasTakenTwo = true
+    if (OTHER_REASONS.includes(kind)) return
+    if (wasAlone) this.#failuresInRow = 0
+    else if (NO_BATCHES.test(message)) this.#failuresInRow = FAILURES_MAX
+    else this.#failuresInRow += 1
+  }
 }

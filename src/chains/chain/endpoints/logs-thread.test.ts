@@ -12,8 +12,7 @@ import {
   startScriptedNode,
 } from '#test/scripted-node.ts'
 import type { LogColumns } from '../columns/log-columns.ts'
-import { RpcError } from '../rpc-error.ts'
-import { EndpointError } from './endpoint-error.ts'
+import { EndpointError, RpcError } from '../rpc-error.ts'
 import { type LogsFetcher, type LogsRequest, openLogsFetcher } from './logs-fetcher.ts'
 import { openLogsThread } from './logs-thread.ts'
 

@@ -1,11 +1,15 @@
 import { Worker } from 'node:worker_threads'
+import { type FilledColumns, LogColumns } from '#chains/chain/columns/log-columns.ts'
+import type {
+  FetchedLogs,
+  LogsFetcher,
+  LogsRequest,
+  ReadLogs,
+} from '#chains/chain/endpoints/logs-fetcher.ts'
+import { EndpointError, RpcError } from '#chains/chain/rpc-error.ts'
 import { free } from '#lib/free.ts'
 import { moduleFile } from '#lib/package-root.ts'
-import { LogColumns } from '../columns/log-columns.ts'
 import { PairTable } from '../columns/pair-table.ts'
-import { EndpointError } from './endpoint-error.ts'
-import type { FetchedLogs, LogsFetcher, LogsRequest, ReadLogs } from './logs-fetcher.ts'
-import { type FromThread, fromFailure, type ToThread } from './logs-message.ts'
 
 /** Frees an idle thread's memory. */
 const IDLE_MS = 30_000
@@ -110,4 +114,41 @@ function toFetched(
 
 function send(worker: Worker, message: ToThread, moved: ArrayBuffer[] = []): void {
   worker.postMessage(message, moved)
+}
+
+export type ToThread =
+  | { readonly kind: 'fetch'; readonly ticket: number; readonly ask: LogsRequest }
+  | { readonly kind: 'abort'; readonly ticket: number }
+  | { readonly kind: 'release'; readonly body: Uint8Array }
+
+export type FromThread =
+  | {
+      readonly kind: 'logs'
+      readonly ticket: number
+      readonly body: Uint8Array
+      readonly columns: FilledColumns
+      readonly end: FetchedLogs['end']
+      readonly wireBytes: number
+    }
+  | { readonly kind: 'failed'; readonly ticket: number; readonly failure: Failure }
+
+/** An error as plain data: a class does not cross threads. */
+type Failure =
+  | { readonly kind: 'endpoint'; readonly message: string; readonly error: EndpointError }
+  | { readonly kind: 'rpc'; readonly message: string; readonly error: RpcError }
+  | { readonly kind: 'bug'; readonly error: unknown }
+
+export function toFailure(error: unknown): Failure {
+  if (error instanceof EndpointError)
+    return { kind: 'endpoint', message: error.message, error: { ...error } }
+  if (error instanceof RpcError) return { kind: 'rpc', message: error.message, error: { ...error } }
+  return { kind: 'bug', error }
+}
+
+function fromFailure(failure: Failure): unknown {
+  if (failure.kind === 'bug') return failure.error
+  const { message, error } = failure
+  return failure.kind === 'rpc'
+    ? new RpcError(message, error)
+    : new EndpointError(failure.error.kind, message, failure.error)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { parentPort } from 'node:worker_threads'
+import { type FromThread, type ToThread, toFailure } from '#chains/chain/endpoints/logs-thread.ts'
 import { type FetchedLogs, openLogsFetcher } from './logs-fetcher.ts'
-import { type FromThread, type ToThread, toFailure } from './logs-message.ts'
 
 assert(parentPort !== null, 'this file runs as a worker thread')
 const port = parentPort

@@ -1,4 +1,4 @@
-import { EndpointError, type FailureKind } from './endpoint-error.ts'
+import { EndpointError, type FailureKind } from '#chains/chain/rpc-error.ts'
 import type { Timing } from './timing.ts'
 
 export interface RateLimitPass {

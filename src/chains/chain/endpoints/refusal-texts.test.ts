@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EndpointError, type FailureKind } from './endpoint-error.ts'
-import { readEnvelope } from './rpc-answer.ts'
+import { readEnvelope } from '#chains/chain/endpoints/json-rpc.ts'
+import { EndpointError, type FailureKind } from '#chains/chain/rpc-error.ts'
 
 interface RefusalText {
   /** The public endpoint that sent it in 2026, or the thread that quotes it. */

@@ -1,4 +1,4 @@
-import type { FailureKind } from './endpoint-error.ts'
+import type { FailureKind } from '#chains/chain/rpc-error.ts'
 
 export interface RefusalWords {
   readonly method: string

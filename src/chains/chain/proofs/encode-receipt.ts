@@ -1,4 +1,7 @@
+import { createMPT } from '@ethereumjs/mpt'
+import { toBytes } from 'ox/Hex'
 import { fromHex } from 'ox/Rlp'
+import type { Hash } from '#domain/address.ts'
 
 type Hex = `0x${string}`
 
@@ -73,4 +76,14 @@ export function integer(quantity: string): Hex {
 
 export function bytes(text: string): Hex {
   return `0x${text.slice(2)}`
+}
+
+/** Yellow Paper, 4.3.1. */
+export async function receiptsRoot(receipts: readonly WireReceipt[]): Promise<Hash> {
+  const trie = await createMPT()
+  for (const [index, receipt] of receipts.entries()) {
+    const key = fromHex(integer(`0x${index.toString(16)}`), { as: 'Bytes' })
+    await trie.put(key, toBytes(encodeReceipt(receipt)))
+  }
+  return `0x${Buffer.from(trie.root()).toString('hex')}`
 }

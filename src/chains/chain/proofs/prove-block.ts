@@ -1,13 +1,12 @@
+import { isKnownType, receiptsRoot } from '#chains/chain/proofs/encode-receipt.ts'
+import { EndpointError } from '#chains/chain/rpc-error.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
 import { allEnded } from '#lib/async.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { ProvenBlock } from '../chain-source.ts'
-import { EndpointError } from '../endpoints/endpoint-error.ts'
 import { parseBlock, parseHashes, parseReceipts } from '../parse-rpc.ts'
-import { isKnownType } from './encode-receipt.ts'
 import { unknownFields } from './hash-header.ts'
-import { receiptsRoot } from './receipts-root.ts'
 
 export interface ProveDeps {
   readonly chainId: number

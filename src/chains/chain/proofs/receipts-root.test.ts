@@ -4,10 +4,14 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { toHex } from 'ox/Rlp'
+import {
+  encodeReceipt,
+  isKnownType,
+  receiptsRoot,
+  type WireReceipt,
+} from '#chains/chain/proofs/encode-receipt.ts'
 import { PACKAGE_ROOT } from '#lib/package-root.ts'
-import { encodeReceipt, isKnownType, type WireReceipt } from './encode-receipt.ts'
 import { hashHeader } from './hash-header.ts'
-import { receiptsRoot } from './receipts-root.ts'
 
 const VECTORS = join(PACKAGE_ROOT, 'test', 'block-hash-vectors.golden.json')
 

@@ -9,8 +9,7 @@ import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import type { EventFact } from '../events/event.ts'
 import { type CommitDeps, type Feeding, transact } from '../transaction.ts'
 import { Changes } from './changes.ts'
-import type { FeedCursor } from './read-feed.ts'
-import { type FeedItem, readEnd, readPage } from './read-feed.ts'
+import { type FeedCursor, type FeedItem, readEnd, readPage } from './read-feed.ts'
 
 const COMMITS = 40
 

@@ -1,6 +1,6 @@
 import { from } from 'ox/AbiFunction'
 import type { ChainSource } from '#chains/chain/chain-source.ts'
-import { EndpointError } from '#chains/chain/endpoints/endpoint-error.ts'
+import { EndpointError } from '#chains/chain/rpc-error.ts'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import { callView } from '#chains/indexer/call-view.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Address } from '#domain/address.ts'
-import { OpenedWallets } from './wallets.ts'
+import { OpenedWallets } from '#serving/site/wallet/wallet-figures.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { describe, it, test } from 'node:test'
+import { reportFailure } from '#api/problem.ts'
 import { REFUSALS } from '#domain/refusal.ts'
 import { PREPAYMENT_MESSAGES } from '#money/payments/prepayment-record.ts'
 import type { Call } from '#route/route.ts'
+import { testContext } from '#test/test-context.ts'
 import { markdownFiles } from './markdown-page.ts'
 
 const folder = join(import.meta.dirname, '../../docs/errors')
@@ -43,4 +45,27 @@ describe('the error pages', () => {
       assert.ok(text.startsWith(`# ${message}\n`))
       for (const part of ['**Status `', '## Cause', '## What to do']) assert.ok(text.includes(part))
     })
+})
+
+test('a flood of errors is a few lines and a count of the rest', () => {
+  const errors: unknown[] = []
+  const warnings: unknown[] = []
+  let now = 0
+  const silent = () => undefined
+  const ctx = testContext({
+    logger: {
+      debug: silent,
+      info: silent,
+      error: (line: unknown) => void errors.push(line),
+      warn: (line: unknown) => void warnings.push(line),
+    },
+    clock: () => now,
+  })
+  now = 20_000
+  for (let count = 0; count < 500; count += 1) reportFailure(ctx, new Error('down'), 'id')
+  assert.equal(errors.length, 20)
+  now = 30_000
+  reportFailure(ctx, new Error('down'), 'id')
+  assert.equal(errors.length, 21)
+  assert.deepEqual(warnings, [{ left: 480 }])
 })

@@ -1,0 +1,132 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import captured from '#api/examples.json' with { type: 'json' }
+import type { ServiceFacts } from '#api/service-facts.ts'
+import type { RefusalCode } from '#domain/refusal.ts'
+import { askRoutes } from '#route/ask-routes.ts'
+import type { Route } from '#route/route.ts'
+
+/** Short answers make a readable page: two rows show a list as well as twenty. */
+const SHORT: Readonly<Record<string, string>> = { limit: '2', period: '2d' }
+
+/** Answers by operation and status, as in the OpenAPI document. */
+export type Examples = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+/** The document must be there while a store hangs. */
+const TIMEOUT_MS = 1_000
+
+export interface LiveExamples {
+  readonly answers: Examples
+  readonly isComplete: boolean
+}
+
+/** The service's own answers of now, of those routes that can give one. */
+export async function liveExamples(routes: readonly Route[]): Promise<LiveExamples> {
+  const stop = new AbortController()
+  const late = delay(TIMEOUT_MS, false, { signal: stop.signal, ref: false }).catch(() => false)
+  const answers: Record<string, Record<string, unknown>> = {}
+  const isComplete = await Promise.race([askAll(routes, answers, stop.signal), late])
+  stop.abort()
+  return { answers: { ...answers }, isComplete }
+}
+
+/** Asks one after the other until it is stopped. */
+async function askAll(
+  routes: readonly Route[],
+  answers: Record<string, Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const ask = askRoutes(routes)
+  const address = await someWallet(ask)
+  let isComplete = true
+  for (const { operationId, method, metered, open, stream, parameters } of routes) {
+    if (method !== 'GET' || stream === true || !(metered || open === true)) continue
+    if (signal.aborted) return false
+    const names = Object.keys(parameters)
+    const query = Object.fromEntries(Object.entries(SHORT).filter(([name]) => names.includes(name)))
+    const path = names.includes('address') ? { address } : {}
+    try {
+      answers[operationId] = { 200: await ask(operationId, query, path) }
+    } catch {
+      isComplete = false
+    }
+  }
+  return isComplete
+}
+
+/** One with claims where there is one; any other is zeros. */
+async function someWallet(ask: ReturnType<typeof askRoutes>): Promise<string> {
+  const nobody = '0x0000000000000000000000000000000000000001'
+  try {
+    const { data } = (await ask('listPayouts', { limit: '20' })) as {
+      readonly data: readonly { readonly recipient: string | null }[]
+    }
+    return data.find(({ recipient }) => recipient !== null)?.recipient ?? nobody
+  } catch {
+    return nobody
+  }
+}
+
+/** What `tools/capture-examples.ts` wrote down of a real service. */
+interface Captured {
+  /** Names of that service, which are replaced by this one's. */
+  readonly names: Readonly<Record<Name, string>>
+  readonly requests: Readonly<Record<string, unknown>>
+  readonly answers: Examples
+  readonly problems: Readonly<Partial<Record<RefusalCode, unknown>>>
+}
+
+type Name =
+  | 'publicBaseUrl'
+  | 'service'
+  | 'keyPrefix'
+  | 'primary'
+  | 'secondary'
+  | 'asset'
+  | 'payTo'
+  | 'network'
+
+type NamedFacts = Pick<ServiceFacts, 'name' | 'publicBaseUrl' | 'keyPrefix' | 'payment' | 'tokens'>
+
+export type CapturedExamples = Omit<Captured, 'names'>
+
+/** Bodies of keys, payments, usage and problems, in the names of this service. */
+export function capturedExamples(facts: NamedFacts): CapturedExamples {
+  const { names, ...rest } = captured as Captured
+  const own = ownNames(facts)
+  const known = Object.entries(names) as [Name, string][]
+  const ownOf = new Map(known.map(([name, theirs]) => [theirs, own[name] ?? theirs]))
+  // In one pass, because this service's primary token may be called as the captured secondary.
+  const any = new RegExp(known.map(patternOf).join('|'), 'g')
+  const text = JSON.stringify(rest).replace(any, (theirs) =>
+    JSON.stringify(ownOf.get(theirs)).slice(1, -1),
+  )
+  return JSON.parse(text)
+}
+
+/** A symbol is replaced only as a whole JSON string, the prefix of keys only before `_`. */
+function patternOf([name, theirs]: [Name, string]): string {
+  const text = theirs.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  if (name === 'service') return `(?<=")${text}(?=: )`
+  if (name === 'keyPrefix') return `${text}(?=_)`
+  if (name === 'network') return `(?<="network":")${text}(?=")`
+  if (name === 'primary' || name === 'secondary') return `(?<=")${text}(?=")`
+  return text
+}
+
+function ownNames(facts: NamedFacts): Readonly<Partial<Record<Name, string>>> {
+  const { payment, tokens } = facts
+  const symbolOf = (role: string) => tokens.find((token) => token.role === role)?.symbol
+  const named = { primary: symbolOf('primary'), secondary: symbolOf('secondary') }
+  return {
+    publicBaseUrl: facts.publicBaseUrl,
+    service: facts.name,
+    keyPrefix: facts.keyPrefix,
+    ...(named.primary !== undefined && { primary: named.primary }),
+    ...(named.secondary !== undefined && { secondary: named.secondary }),
+    ...(payment !== null && {
+      asset: payment.asset,
+      payTo: payment.payTo,
+      network: payment.network,
+    }),
+  }
+}
