@@ -93,7 +93,7 @@ async function play(engine: Engine, steps: readonly Step[], auditsEach: boolean)
   for (const wallet of wallets) seen.keys.push(await world.mint(wallet))
   for (const each of steps) {
     await take(world, seen, each)
-    if (auditsEach) assert.deepEqual(await world.auditRows(), [], `after ${JSON.stringify(each)}`)
+    if (auditsEach) assert.deepEqual(await world.audit(), [], `after ${JSON.stringify(each)}`)
   }
   assert.deepEqual(await world.audit(), [])
   await compareHistories(world, seen)

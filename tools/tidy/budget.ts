@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4237,
   api: 3389,
-  chains: 23631,
+  chains: 23630,
   domain: 483,
   entry: 303,
   lib: 283,
   main: 1636,
   money: 6421,
-  operations: 5034,
+  operations: 4926,
   route: 515,
   serving: 3872,
-  store: 2146,
-  tests: 52298,
+  store: 1963,
+  tests: 52097,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -1,7 +1,6 @@
 import { DAY_SECONDS } from '#lib/time.ts'
-import type { StreamedTable } from '#store/dialect.ts'
-import { type StoreState, streamTable } from '#store/dialects.ts'
 import { type Row, type Sql, sql } from '#store/sql.ts'
+import { type StoreState, type StreamedTable, streamTable } from '#store/stream-table.ts'
 import type { ColumnType } from '#store/typed-values.ts'
 
 export interface RegisterDifference {

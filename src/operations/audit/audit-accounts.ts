@@ -19,11 +19,8 @@ import { paymentsChecks } from '#money/payments/payments-checks.ts'
 import { readSuspense } from '#money/payments/suspense.ts'
 import { depositCheck } from '#money/x402/deposit-check.ts'
 import { x402Checks } from '#money/x402/x402-checks.ts'
-import type { Dialect } from '#store/dialect.ts'
-import { dialectOf } from '#store/dialects.ts'
-import type { Connection, Engine } from '#store/engine.ts'
-import { column, type Sql, sql } from '#store/sql.ts'
-import { guardSettingChecks, schemaCheck } from './audit-schema.ts'
+import type { Connection } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
 
 interface AccountsAuditDeps {
   readonly ecosystem: Ecosystem
@@ -34,19 +31,7 @@ interface AccountsAuditDeps {
   note(line: string): void
 }
 
-export function rowChecks(dialect: Engine['dialect']): readonly Check[] {
-  return [
-    ...ledgerChecks,
-    ...callerChecks,
-    ...x402Checks,
-    ...moveChecks,
-    secretCheck(dialect),
-    ...guardSettingChecks(dialect),
-  ]
-}
-
 export function accountsChecks(deps: {
-  readonly dialect: Engine['dialect']
   readonly deposits: DepositIndex
   readonly chainId: number | null
   readonly blockHash: BlockHashAt
@@ -54,9 +39,8 @@ export function accountsChecks(deps: {
   readonly clock: Clock
   note(line: string): void
 }): readonly Check[] {
-  const { dialect } = deps
   return [
-    ...rowChecks(dialect),
+    ...rowChecks,
     ...paymentsChecks({
       ...deps,
       verifyPayerProof: (proof) => verifyPayerProof(deps, proof),
@@ -91,14 +75,12 @@ function nameOf({ check, subject }: Found): string {
 async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
   const { payment } = deps.ecosystem
   const { accounts, register } = deps.stores
-  const { dialect } = accounts
   const reads = { register, ecosystem: deps.ecosystem }
   const deposits: DepositIndex = {
     canonical: (query) => readDeposits(reads, query),
   }
   const checks = accountsChecks({
     ...deps,
-    dialect,
     deposits,
     chainId: payment?.chain.id ?? null,
     blockHash: payment === null ? async () => undefined : blockHashes(register, payment.chain),
@@ -112,8 +94,6 @@ async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
   await accounts.snapshot(async (connection) => {
     for (const check of checks) await run(check, connection)
   })
-  const onSchema = (connection: Connection) => run(schemaCheck(dialect), connection)
-  await dialectOf(accounts).inScratch(accounts, onSchema)
   await accounts.snapshot((connection) => noteOpenMoney(deps, connection, deposits))
   return differences
 }
@@ -162,50 +142,9 @@ export const moveChecks: readonly Check[] = [
   ),
 ]
 
-/**
- * Searches for the shape of a key's secret, whatever its prefix. The database searches, so that no value
- * is read or shown.
- */
-export function secretCheck(dialect: Engine['dialect']): Check {
-  const of = dialectOf({ dialect })
-  return {
-    name: 'no row holds the secret of a key',
-    async run(connection) {
-      const differences = []
-      for (const place of await textColumns(connection, of)) {
-        const [row] = await connection.run(sql`
-          select count(*) as found from ${plain(place.table)}
-          where ${of.contains(plain(place.column), SECRET)}`)
-        const found = row === undefined ? 0 : column.integer(row, 'found')
-        if (found > 0)
-          differences.push({
-            subject: `${place.table}.${place.column}`,
-            detail: `expected 0 secrets, found ${found}`,
-          })
-      }
-      return differences
-    },
-  }
-}
-
-interface Place {
-  readonly table: string
-  readonly column: string
-}
-
-async function textColumns(connection: Connection, of: Dialect): Promise<readonly Place[]> {
-  const found = await connection.run(of.textColumns)
-  return found.map((row) => ({
-    table: column.text(row, 'place'),
-    column: column.text(row, 'name'),
-  }))
-}
-
-const HEX = '[0-9a-f]'
-
-const SECRET = `[a-z0-9]_${HEX.repeat(8)}_${HEX.repeat(32)}`
-
-/** Quotes a column's name, which was read from the catalogue. */
-function plain(name: string): Sql {
-  return { kind: 'sql', parts: [`"${name.replaceAll('"', '""')}"`], values: [] }
-}
+export const rowChecks: readonly Check[] = [
+  ...ledgerChecks,
+  ...callerChecks,
+  ...x402Checks,
+  ...moveChecks,
+]

@@ -7,7 +7,6 @@ import { testContext } from '#test/test-context.ts'
 import { accountsChecks } from './audit-accounts.ts'
 
 const checks = accountsChecks({
-  dialect: 'sqlite',
   deposits: { canonical: async () => undefined },
   chainId: 8453,
   blockHash: async () => undefined,

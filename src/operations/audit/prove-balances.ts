@@ -6,9 +6,9 @@ import type { ChainStatus, IndexStatus } from '#chains/indexer/status.ts'
 import { askContract, askSupply } from '#chains/indexer/token-contract.ts'
 import { type Address, type Hash, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { isTracked, TRANSFER_TOPIC } from '#domain/token.ts'
-import { type StoreState, streamTable } from '#store/dialects.ts'
 import type { Connection } from '#store/engine.ts'
 import { column, type Row, sql } from '#store/sql.ts'
+import { type StoreState, streamTable } from '#store/stream-table.ts'
 import type { AuditDeps } from './audit-deps.ts'
 
 /** The calls of one batch. */

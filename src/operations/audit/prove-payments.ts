@@ -6,8 +6,8 @@ import type { IndexStatus } from '#chains/indexer/status.ts'
 import { askContract } from '#chains/indexer/token-contract.ts'
 import { formatDecimal } from '#domain/money.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
-import { type StoreState, streamTable } from '#store/dialects.ts'
 import { column, sql } from '#store/sql.ts'
+import { type StoreState, streamTable } from '#store/stream-table.ts'
 import type { AuditDeps } from './audit-deps.ts'
 
 /**

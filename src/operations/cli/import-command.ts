@@ -6,13 +6,11 @@ import { ConfigError } from '#config.ts'
 import { unixNow } from '#lib/time.ts'
 import type { CommandContext } from '#main/command-context.ts'
 import { storeFile } from '#main/store-file.ts'
-import { accountsMigrations, migrateStore, openStore } from '#main/stores.ts'
+import { migrateStore, openStore } from '#main/stores.ts'
 import { rowChecks } from '#operations/audit/audit-accounts.ts'
-import { schemaCheck } from '#operations/audit/audit-schema.ts'
 import { type Report, UpkeepError } from '#operations/cli/run-upkeep.ts'
 import type { Connection } from '#store/engine.ts'
-import { column, plain, type SqlValue } from '#store/sql.ts'
-import { type BuiltColumn, buildSchema } from '#store/sqlite/built-schema.ts'
+import { column, plain, type Row, type SqlValue } from '#store/sql.ts'
 import { runUpkeep, type UpkeepOptions, upkeepCommand } from './run-upkeep.ts'
 
 const IMPORT = `
@@ -82,7 +80,7 @@ function lock(source: DatabaseSync, file: string): void {
 }
 
 async function fill(tx: Connection, source: DatabaseSync): Promise<Counts> {
-  const { columns } = buildSchema(accountsMigrations)
+  const columns = columnsByTable(source)
   const tables = [...columns.keys()]
   const each = async (statement: (table: string) => string) => {
     for (const table of tables) await tx.run(plain(statement(table)))
@@ -102,15 +100,28 @@ async function fill(tx: Connection, source: DatabaseSync): Promise<Counts> {
   return counts
 }
 
+/** In the order of their making. */
+function columnsByTable(source: DatabaseSync): ReadonlyMap<string, readonly Row[]> {
+  const rows = source.prepare(`
+    select tables.name as table_name, listed.name, upper(listed.type) as type
+    from sqlite_master as tables, pragma_table_info(tables.name) as listed
+    where tables.type = 'table' and tables.name <> 'migrations' order by tables.rowid, listed.cid`)
+  return Map.groupBy(rows.all(), (row) => column.text(row, 'table_name'))
+}
+
 const ROWS_AT_ONCE = 5_000
 
 async function copyTable(
   tx: Connection,
   source: DatabaseSync,
-  { table, list }: { readonly table: string; readonly list: readonly BuiltColumn[] },
+  { table, list }: { readonly table: string; readonly list: readonly Row[] },
 ): Promise<number> {
-  const names = list.map(({ name }) => name)
-  const into = { table, columns: Object.fromEntries(list.map(({ name, type }) => [name, type])) }
+  const names = list.map((row) => column.text(row, 'name'))
+  const columns = list.map((row) => [
+    column.text(row, 'name'),
+    row.type === 'TEXT' ? ('text' as const) : ('bigint' as const),
+  ])
+  const into = { table, columns: Object.fromEntries(columns) }
   const statement = source.prepare(`select ${names.join(', ')} from ${table}`)
   let rows: SqlValue[][] = []
   let count = 0
@@ -138,7 +149,7 @@ async function prove(tx: Connection, counts: Counts): Promise<void> {
     const found = await countRows(tx, table)
     if (found !== rows) wrong.push(`${table} has ${found} of ${rows} rows`)
   }
-  for (const check of [...rowChecks('postgres'), schemaCheck('postgres')])
+  for (const check of rowChecks)
     for (const { subject, detail } of await check.run(tx))
       wrong.push(`${check.name}: ${subject}: ${detail}`)
   if (wrong.length > 0)

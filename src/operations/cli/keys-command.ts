@@ -9,9 +9,9 @@ import { toIso, unixNow } from '#lib/time.ts'
 import { countOf } from '#lib/words.ts'
 import type { CommandContext } from '#main/command-context.ts'
 import { onAccounts, type Report, UpkeepError } from '#operations/cli/run-upkeep.ts'
-import { streamTable } from '#store/dialects.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { column, type Row, sql } from '#store/sql.ts'
+import { streamTable } from '#store/stream-table.ts'
 import { parsed, runUpkeep, type UpkeepOptions, upkeepCommand } from './run-upkeep.ts'
 
 const KEYS = `

@@ -11,6 +11,8 @@ import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { stateOfRegister, watchAccounts } from './store-state.ts'
 
+const UNWRITABLE = 'cannot be written to: full, read-only, or changed by hand'
+
 const watch = (engine: Engine) =>
   watchAccounts({ accounts: engine, clock: Date.now }, accountsMigrations)
 
@@ -36,7 +38,7 @@ test('accounts whose commits do not reach the disk are not ready', async () => {
   })
   await engine.migrate(accountsMigrations)
   disk.isFull = true
-  assert.equal(await watch(engine)(), 'refuses what the meter writes')
+  assert.equal(await watch(engine)(), UNWRITABLE)
   disk.isFull = false
   assert.equal(await watch(engine)(), 'ok')
   await engine.close()
@@ -64,7 +66,7 @@ onPostgres('a read-only server is not ready and says so', async ({ engine, repli
   await engine.write((tx) => tx.run({ kind: 'sql', parts: [statement], values: [] }))
   const later = replica()
   try {
-    assert.equal(await watch(later)(), 'is read-only')
+    assert.equal(await watch(later)(), UNWRITABLE)
   } finally {
     await later.close()
   }
@@ -76,5 +78,5 @@ onBoth('accounts that refuse a row of the meter are not ready', async ({ engine 
       ? 'alter table usage_days add check (day > 0)'
       : "create trigger no_rows before insert on usage_days begin select raise(abort, 'no'); end"
   await engine.write((tx) => tx.run({ kind: 'sql', parts: [body], values: [] }))
-  assert.equal(await watch(engine)(), 'refuses what the meter writes')
+  assert.equal(await watch(engine)(), UNWRITABLE)
 })

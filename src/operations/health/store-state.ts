@@ -1,6 +1,5 @@
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import type { Context } from '#context.ts'
-import { dialectOf } from '#store/dialects.ts'
 import type { Engine, Migration } from '#store/engine.ts'
 import { column, sql } from '#store/sql.ts'
 
@@ -38,8 +37,9 @@ export function watchAccounts(
   const read = async () => {
     const missing = await missingMigration(accounts, migrations)
     if (missing !== undefined) return missing
-    if (await dialectOf(accounts).isReadOnly(accounts)) return 'is read-only'
-    return (await canCommit(accounts)) ? 'ok' : 'refuses what the meter writes'
+    return (await canCommit(accounts))
+      ? 'ok'
+      : 'cannot be written to: full, read-only, or changed by hand'
   }
   return () => {
     const nowMs = clock()

@@ -111,7 +111,7 @@ async function timeUpkeep(
   note: (line: string) => void,
 ): Promise<void> {
   const clock = Date.now
-  for (const check of rowChecks('postgres'))
+  for (const check of rowChecks)
     await timed(times, `audit: ${check.name}`, async () => {
       const found = await engine.snapshot(check.run)
       if (found.length > 0) throw new Error(`${check.name}: ${JSON.stringify(found[0])}`)
