@@ -17,11 +17,11 @@ export const budget: Readonly<Record<string, number>> = {
   lib: 283,
   main: 1636,
   money: 6421,
-  operations: 4926,
+  operations: 4748,
   route: 515,
   serving: 3872,
   store: 1963,
-  tests: 52097,
+  tests: 51971,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

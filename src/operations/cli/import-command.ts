@@ -8,10 +8,15 @@ import type { CommandContext } from '#main/command-context.ts'
 import { storeFile } from '#main/store-file.ts'
 import { migrateStore, openStore } from '#main/stores.ts'
 import { rowChecks } from '#operations/audit/audit-accounts.ts'
-import { type Report, UpkeepError } from '#operations/cli/run-upkeep.ts'
+import {
+  type Report,
+  runUpkeep,
+  UpkeepError,
+  type UpkeepOptions,
+  upkeepCommand,
+} from '#operations/cli/run-upkeep.ts'
 import type { Connection } from '#store/engine.ts'
 import { column, plain, type Row, type SqlValue } from '#store/sql.ts'
-import { runUpkeep, type UpkeepOptions, upkeepCommand } from './run-upkeep.ts'
 
 const IMPORT = `
 Copies the accounts of a data folder into the empty PostgreSQL of SEXTON_DATABASE_URL, once. Stop the service

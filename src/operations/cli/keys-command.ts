@@ -8,11 +8,18 @@ import { formatDecimal } from '#domain/money.ts'
 import { toIso, unixNow } from '#lib/time.ts'
 import { countOf } from '#lib/words.ts'
 import type { CommandContext } from '#main/command-context.ts'
-import { onAccounts, type Report, UpkeepError } from '#operations/cli/run-upkeep.ts'
+import {
+  onAccounts,
+  parsed,
+  type Report,
+  runUpkeep,
+  UpkeepError,
+  type UpkeepOptions,
+  upkeepCommand,
+} from '#operations/cli/run-upkeep.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { column, type Row, sql } from '#store/sql.ts'
 import { streamTable } from '#store/stream-table.ts'
-import { parsed, runUpkeep, type UpkeepOptions, upkeepCommand } from './run-upkeep.ts'
 
 const KEYS = `
 Works while the service runs. A revoked key is refused by every replica within a second.

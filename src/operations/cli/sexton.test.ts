@@ -68,7 +68,7 @@ describe('the command line', () => {
     const main = run(['--help'])
     assert.equal(await ended(main.child), 0)
     const onStores = ['start', 'check', 'audit']
-    const ofUpkeep = ['keys list', 'usage', 'backup', 'import']
+    const ofUpkeep = ['keys list', 'backup', 'import']
     const all = [...onStores, ...ofUpkeep, 'init']
     for (const word of [...all, 'SEXTON_DATABASE_URL'])
       assert.ok(main.output.text.includes(word.replace(' list', '')), word)

@@ -12,7 +12,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<Make>>> = {
   check: async () => (await import('./check-command.ts')).checkCommand,
   audit: async () => (await import('./audit-command.ts')).auditCommand,
   keys: async () => (await import('./keys-command.ts')).keysCommand,
-  usage: async () => (await import('./usage-command.ts')).usageCommand,
   backup: async () => (await import('./backup-command.ts')).backupCommand,
   import: async () => (await import('./import-command.ts')).importCommand,
 }
