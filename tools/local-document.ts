@@ -9,7 +9,7 @@ import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { readConfig } from '#config.ts'
 import { compose } from '#main/compose.ts'
-import { type TopupDeps, topupRoutes } from '#money/x402/topup-routes.ts'
+import { topupRoutes } from '#money/x402/topup-routes.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 
 /** The OpenAPI document of the local ecosystem on a server that settles payments. */
@@ -26,9 +26,12 @@ export async function localDocument() {
       logger: pino({ level: 'silent' }),
     }
     const composed = await compose(ctx)
-    // Describing a route needs the amounts only.
-    const topup = topupRoutes({ amounts: [100_000n] } as unknown as TopupDeps)
-    const routes = [...composed.routes, ...topup, metaRoute(ctx), ...healthRoutes(composed)]
+    const routes = [
+      ...composed.routes,
+      ...topupRoutes(ctx),
+      metaRoute(ctx),
+      ...healthRoutes(composed),
+    ]
     return openApiOf(ctx, routes)
   } finally {
     await engine.close()

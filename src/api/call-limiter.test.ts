@@ -112,28 +112,3 @@ test('a key that is revoked while its calls wait and work serves none of them', 
   assert.equal(world.counts.size, 0)
   await world.server.stop()
 })
-
-test('slow payments of an address hold up no other call of it', async () => {
-  const { promise: settled, resolve: settleAll } = Promise.withResolvers<void>()
-  const settling: string[] = []
-  const world = await startHarness({
-    settle: async (_caller, { headers }) => {
-      if (headers['x-paid'] !== undefined) world.counts.clear()
-      if (headers['x-slow'] === undefined && headers['x-paid'] === undefined) return undefined
-      if (headers['x-slow'] !== undefined) {
-        settling.push('slow')
-        await settled
-      }
-      return { kind: 'balance', headers: {} }
-    },
-  })
-  const ask = (headers = {}) => fetch(`${world.origin}/api/thing`, { headers })
-  world.counts.set('127.0.0.1', 3)
-  assert.equal((await ask()).status, 402)
-  const slow = Array.from({ length: 8 }, () => ask({ 'x-slow': '1' }))
-  while (settling.length < 8) await turn()
-  assert.equal((await ask({ 'x-paid': '1' })).status, 200)
-  settleAll()
-  await Promise.all(slow)
-  await world.server.stop()
-})

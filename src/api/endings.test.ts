@@ -8,7 +8,6 @@ import { guardCall } from '#accounts/metering/abuse-guard.ts'
 import { anonymousCaller } from '#accounts/metering/callers.ts'
 import { refuse } from '#domain/refusal.ts'
 import { sleep } from '#lib/async.ts'
-import type { ProvenPayment } from '#money/x402/pay-for-call.ts'
 import { answer } from '#route/route.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -17,12 +16,10 @@ import {
   createHarness,
   HARNESS_MIGRATIONS,
 } from '#test/callers/callers-harness.ts'
-import { type Harness, NOON_MS, startHarness } from '#test/http/api-harness.ts'
+import { type Harness, startHarness } from '#test/http/api-harness.ts'
 import type { Moment } from '#test/killed-at-commit.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, type OpenStore } from '#test/store/each-engine.ts'
-import { nothingLeft } from './rate-limit-state.ts'
-import type { ApiDeps } from './server.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
@@ -38,7 +35,6 @@ interface Ending {
   /** The status of the last answer; undefined where none is read. */
   readonly status: number | undefined
   readonly charged: number
-  readonly more?: Partial<ApiDeps>
   act(world: World): Promise<number | undefined>
 }
 
@@ -126,18 +122,6 @@ const killed = (moment: Moment) => async (world: World) => {
 async function useUp(world: World): Promise<void> {
   for (let call = 0; call < 5; call += 1) assert.equal(await ask(world), 200)
 }
-
-/** Posting it credits, and charges the call if it is asked to. */
-const settle =
-  (posted: string[]): NonNullable<ApiDeps['settle']> =>
-  async (payer) => {
-    const rateLimit = nothingLeft(payer, NOON_MS)
-    const post: ProvenPayment['post'] = async (what) => {
-      posted.push(what)
-      return { kind: 'admitted', source: 'prepaid', rateLimit }
-    }
-    return { kind: 'proven', headers: { 'PAYMENT-RESPONSE': 'yes' }, payer, post }
-  }
 
 function callTool(world: World): Promise<number> {
   const headers = {
@@ -305,40 +289,19 @@ const ENDINGS: readonly Ending[] = [
   },
 ]
 
-for (const { end, status, charged, more, act } of ENDINGS)
+for (const { end, status, charged, act } of ENDINGS)
   onBoth(`a call that ends with ${end} is charged ${charged}`, (opened) =>
-    inWorld(opened, more, async (world) => {
+    inWorld(opened, async (world) => {
       assert.equal(await act(world), status)
       await turn()
       assert.equal(await chargedTo(world), charged)
     }),
   )
 
-for (const [words, outcome, status, posted] of [
-  ['whose work is done', async () => answer(200, {}), 200, ['credit and call']],
-  ['whose work fails', async () => refuse('data_not_ready', 'x'), 503, ['credit']],
-] as const)
-  onBoth(`of a paid call ${words}, ${posted[0]} is posted once`, (opened) => {
-    const posts: string[] = []
-    return inWorld(opened, { settle: settle(posts) }, async (world) => {
-      await useUp(world)
-      // The first exhausted call tells that the next one must be settled before its work.
-      assert.equal(await ask(world), 200)
-      world.api.outcome = outcome
-      posts.length = 0
-      assert.equal(await ask(world), status)
-      assert.deepEqual(posts, posted)
-    })
-  })
-
-async function inWorld(
-  opened: OpenStore,
-  more: Partial<ApiDeps> | undefined,
-  work: (world: World) => Promise<void>,
-): Promise<void> {
+async function inWorld(opened: OpenStore, work: (world: World) => Promise<void>): Promise<void> {
   const store = { isLost: false, isDown: false }
   const accounts = createHarness(breakable(opened.engine, store))
-  const api = await startHarness({ ctx: accounts.metering.ctx, ...more })
+  const api = await startHarness({ ctx: accounts.metering.ctx })
   try {
     await work({ api, accounts, opened, store })
   } finally {

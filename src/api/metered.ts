@@ -3,12 +3,12 @@ import { guardCall } from '#accounts/metering/abuse-guard.ts'
 import { callCounts } from '#accounts/metering/call-counts.ts'
 import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
 import { MeteringUnavailable, meterOf } from '#accounts/metering/meter/meter.ts'
-import { CUT, refuseFailure, reportFailure } from '#api/problem.ts'
+import { CUT, refuseFailure } from '#api/problem.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { MINUTE_MS } from '#lib/time.ts'
-import type { CallPayment, ProvenPayment } from '#money/x402/pay-for-call.ts'
+import { offerCall, pay, rejectUnfitPayment, rejectUsedPayment } from '#money/x402/pay.ts'
 import {
   type Call,
   matchesEtag,
@@ -16,31 +16,14 @@ import {
   type Outgoing,
   type PaymentRequired,
   type Prepared,
-  type RequestFacts,
   type Route,
 } from '#route/route.ts'
 import { nothingLeft, rateLimitAfterRefusal, rateLimitOf } from './rate-limit-state.ts'
 import { type Ending, pushHeaders, SECRET, stampRateLimit, toWire } from './wire.ts'
 
-export interface MeteredDeps {
-  readonly ctx: Context
-  /** The payment offer, or a refusal where payments are off. */
-  paymentRequired(
-    caller: Caller,
-    facts: RequestFacts,
-  ): PaymentRequired | Refusal | Promise<PaymentRequired | Refusal>
-  /**
-   * Whether a payment came with the request; refuses a used one, also where the call would be free.
-   * `credited`: it still serves a call, this one if it is for the caller's balance.
-   */
-  rejectUsedPayment?(facts: RequestFacts): Promise<Refusal | 'carried' | 'credited' | undefined>
-  /** Settles a payment that came with the request; undefined when none came. */
-  settle?(caller: Caller, facts: RequestFacts): Promise<CallPayment | undefined>
-}
-
 /** A call on its way, with what the headers of its answer show. */
 interface Way {
-  readonly deps: MeteredDeps
+  readonly ctx: Context
   readonly route: Route
   readonly call: Call
   /** The address until a key is accepted, so that a 401 shows the state of the address. */
@@ -50,8 +33,8 @@ interface Way {
   rateLimit: RateLimitState | undefined
   /** What paid for the call. */
   source: 'quota' | 'prepaid' | undefined
-  /** Proven, but not credited yet. */
-  payment: ProvenPayment | undefined
+  /** It brings a payment that was credited without its call. */
+  isCredited: boolean
   /** Of a payment that this request settled. */
   paymentHeaders: Readonly<Record<string, string>> | undefined
 }
@@ -60,42 +43,41 @@ interface Way {
  * The way of a call: identify → parse → guard → 304 → 402 of who is exhausted and brings no payment → work →
  * charge or pay → send. What may fail stands before the charge; after it only the answer is written.
  */
-export async function metered(deps: MeteredDeps, route: Route, call: Call): Promise<Outgoing> {
+export async function metered(ctx: Context, route: Route, call: Call): Promise<Outgoing> {
   const way: Way = {
-    deps,
+    ctx,
     route,
     call,
-    caller: anonymousCaller(deps.ctx, call.addressBucket),
+    caller: anonymousCaller(ctx, call.addressBucket),
     prepared: undefined,
     rateLimit: undefined,
     source: undefined,
-    payment: undefined,
+    isCredited: false,
     paymentHeaders: undefined,
   }
   const outgoing = await answer(way).catch((error: unknown) => {
-    if (error instanceof MeteringUnavailable)
-      way.rateLimit = nothingLeft(way.caller, deps.ctx.clock())
-    return toWire(way, refuseFailure(deps.ctx, error, call.requestId))
+    if (error instanceof MeteringUnavailable) way.rateLimit = nothingLeft(way.caller, ctx.clock())
+    return toWire(way, refuseFailure(ctx, error, call.requestId))
   })
   if (way.paymentHeaders !== undefined) pushHeaders(outgoing.headers, way.paymentHeaders)
   if (way.source !== undefined) outgoing.headers.push('x-ratelimit-source', way.source)
-  stampRateLimit(outgoing.headers, await rateLimitToShow(way, outgoing), deps.ctx.clock())
+  stampRateLimit(outgoing.headers, await rateLimitToShow(way, outgoing), ctx.clock())
   return outgoing
 }
 
 async function answer(way: Way): Promise<Outgoing> {
-  const { deps, route, call } = way
-  const identifiedMs = deps.ctx.clock()
+  const { ctx, route, call } = way
+  const identifiedMs = ctx.clock()
   // Refusals before the guard take a token too, so that 401s and 400s are bounded.
   const unfit = (await identify(way)) ?? (await parse(way))
-  const refused = guardCall(deps.ctx, way.caller, call.addressBucket, route.guard) ?? unfit
+  const refused = guardCall(ctx, way.caller, call.addressBucket, route.guard) ?? unfit
   if (refused !== undefined) return toWire(way, refused)
   if (!route.metered) return work(way)
   const unchanged = await notModified(way)
   if (unchanged !== undefined) return toWire(way, unchanged)
-  const slot = new Slot(callLimiter(deps.ctx), way.caller.bucket, call)
+  const slot = new Slot(callLimiter(ctx), way.caller.bucket, call)
   try {
-    const ending = (await slot.take()) ?? (await settleFirst(way, slot))
+    const ending = (await slot.take()) ?? (await refuseExhausted(way))
     if (ending !== undefined) return toWire(way, ending)
     const outgoing = await work(way)
     if (outgoing.status >= 300) return outgoing
@@ -105,17 +87,16 @@ async function answer(way: Way): Promise<Outgoing> {
     return notCharged === undefined ? chargedByMinute(way, outgoing) : toWire(way, notCharged)
   } finally {
     slot.release()
-    if (way.payment !== undefined) await creditAlone(way, way.payment)
   }
 }
 
 const SMALL_BYTES_MAX = 65_536
 
 async function identify(way: Way): Promise<Refusal | undefined> {
-  const { deps, route, call } = way
+  const { ctx, route, call } = way
   const { authorization, 'x-api-key': misplaced } = call.headers
   if (route.open === true || (authorization ?? misplaced) === undefined) return undefined
-  const caller = await identifyCaller(deps.ctx, call.headers, call.addressBucket)
+  const caller = await identifyCaller(ctx, call.headers, call.addressBucket)
   if (isRefusal(caller)) return caller
   way.caller = caller
   return undefined
@@ -142,33 +123,22 @@ async function notModified(way: Way): Promise<Ending | undefined> {
     : undefined
 }
 
-/** A call that would be refused, or brings a payment, causes no work before that is settled. */
-async function settleFirst(way: Way, slot: Slot): Promise<Ending | undefined> {
-  const { deps, call, caller } = way
-  const carried = await deps.rejectUsedPayment?.(call)
+/** A call that would be refused and brings no payment that could be taken causes no work. */
+async function refuseExhausted(way: Way): Promise<Ending | undefined> {
+  const { ctx, call, caller } = way
+  const carried = await rejectUsedPayment(ctx, call)
   if (typeof carried === 'object') return carried
-  if (carried === undefined && !meterOf(deps.ctx).wasRefused(caller)) return undefined
-  const { refused, ...rateLimit } = await meterOf(deps.ctx).rateLimit(caller)
-  if (refused === undefined && carried !== 'credited') return undefined
-  if (refused !== undefined) {
-    way.rateLimit = { ...rateLimit, remaining: 0 }
-    callCounts(deps.ctx).addAdmission(refused.kind)
-    if (refused.kind === 'limited') return refuseSpending(refused.cap)
-  }
-  // Settling takes seconds.
-  slot.release()
-  return (await pay(way)) ?? slot.take()
-}
-
-/** Settles the payment that the request carries; else 402. */
-async function pay(way: Way): Promise<Ending | undefined> {
-  const { deps, call, caller } = way
-  const payment = await deps.settle?.(caller, call)
-  if (payment === undefined) return deps.paymentRequired(caller, call)
-  way.paymentHeaders = payment.headers
-  if (payment.kind === 'unsettled') return payment.ending
-  if (payment.kind === 'proven') way.payment = payment
-  return undefined
+  way.isCredited = carried === 'credited'
+  if (carried === undefined && !meterOf(ctx).wasRefused(caller)) return undefined
+  const { refused, ...rateLimit } = await meterOf(ctx).rateLimit(caller)
+  if (refused === undefined) return undefined
+  way.rateLimit = { ...rateLimit, remaining: 0 }
+  callCounts(ctx).addAdmission(refused.kind)
+  if (refused.kind === 'limited') return refuseSpending(refused.cap)
+  if (carried === undefined) return offerCall(ctx, caller, call)
+  const unfit = carried === 'carried' ? await rejectUnfitPayment(ctx, caller, call) : undefined
+  way.paymentHeaders = unfit?.headers
+  return unfit?.ending
 }
 
 /** Also writes the answer, since what cannot be serialized must not be charged. */
@@ -184,28 +154,27 @@ async function work(way: Way): Promise<Outgoing> {
 /** A key may be revoked or restricted while its call waits or works. */
 const IDENTITY_AGE_MAX_MS = 500
 
-/** Charges the call, or settles the payment that it brings and charges then. Undefined once it is charged. */
+/** Charges the call, or settles the payment that it brings and charges it then. Undefined once it is charged. */
 async function charge(way: Way, identifiedMs: number): Promise<Ending | undefined> {
-  const { deps, call } = way
-  for (let isPaid = way.payment !== undefined; ; isPaid = true) {
+  const { ctx, call } = way
+  let mustPay = way.isCredited
+  let isPaid = false
+  for (;;) {
     if (call.isCut()) return CUT
-    const { payment } = way
-    // A call that a payment of its own pays for is served to a key that was rotated meanwhile.
-    const isOld = Math.abs(deps.ctx.clock() - identifiedMs) > IDENTITY_AGE_MAX_MS
-    const refused = isOld && payment === undefined ? await identify(way) : undefined
+    const isOld = Math.abs(ctx.clock() - identifiedMs) > IDENTITY_AGE_MAX_MS
+    const refused = isOld ? await identify(way) : undefined
     if (refused !== undefined) return refused
-    way.payment = undefined
-    // A payment is credited in the transaction that debits its call.
-    const posted = await payment?.post('credit and call')
-    if (posted?.kind === 'unsettled') {
-      way.paymentHeaders = posted.headers
-      return posted.ending
+    const paid = mustPay ? await pay(ctx, way.caller, call) : undefined
+    if (paid !== undefined) way.paymentHeaders = paid.headers
+    if (paid?.kind === 'unpaid') return paid.ending
+    if (paid?.kind === 'balance') {
+      mustPay = false
+      isPaid = true
+      continue
     }
-    const admission = posted ?? (await meterOf(deps.ctx).admit(way.caller, () => call.isCut()))
+    const admission = paid?.admission ?? (await meterOf(ctx).admit(way.caller, () => call.isCut()))
     way.rateLimit = admission.rateLimit
-    callCounts(deps.ctx).addAdmission(
-      admission.kind === 'admitted' ? admission.source : admission.kind,
-    )
+    callCounts(ctx).addAdmission(admission.kind === 'admitted' ? admission.source : admission.kind)
     if (admission.kind === 'admitted') {
       way.source = admission.source
       return undefined
@@ -213,37 +182,27 @@ async function charge(way: Way, identifiedMs: number): Promise<Ending | undefine
     way.rateLimit = { ...admission.rateLimit, remaining: 0 }
     if (admission.kind === 'limited') return refuseSpending(admission.cap)
     // A credit that only repays a receivable leaves nothing; its payment is not settled twice.
-    if (isPaid) return deps.paymentRequired(way.caller, call)
-    const ending = await pay(way)
-    if (ending !== undefined) return ending
-  }
-}
-
-/** The work failed, but the deposit stands. The job that finishes payments credits it otherwise. */
-async function creditAlone({ deps, call }: Way, payment: ProvenPayment): Promise<void> {
-  try {
-    await payment.post('credit')
-  } catch (error) {
-    reportFailure(deps.ctx, error, call.requestId)
+    if (isPaid || mustPay) return offerCall(ctx, way.caller, call)
+    mustPay = true
   }
 }
 
 function chargedByMinute(way: Way, outgoing: Outgoing): Outgoing {
-  const { deps, call, caller } = way
+  const { ctx, call, caller } = way
   const { stream: open } = outgoing
   if (open === undefined) return outgoing
   const identifyAgain = async () =>
     call.headers.authorization === undefined
       ? caller
-      : identifyCaller(deps.ctx, call.headers, call.addressBucket)
-  const stream = chargeMinutes(deps, { call, identify: identifyAgain, open })
+      : identifyCaller(ctx, call.headers, call.addressBucket)
+  const stream = chargeMinutes(ctx, { call, identify: identifyAgain, open })
   return { ...outgoing, stream }
 }
 
 async function rateLimitToShow(way: Way, { status }: Outgoing): Promise<RateLimitState> {
-  const { deps, caller, rateLimit } = way
+  const { ctx, caller, rateLimit } = way
   if (rateLimit !== undefined) return rateLimit
-  return status === 429 ? rateLimitAfterRefusal(deps.ctx, caller) : rateLimitOf(deps.ctx, caller)
+  return status === 429 ? rateLimitAfterRefusal(ctx, caller) : rateLimitOf(ctx, caller)
 }
 
 interface StreamEnd {
@@ -269,24 +228,24 @@ const RETRY_MS = { soon: 1_000, later: 10_000 }
  * is its last event. The source must yield within a second or so, if only empty text.
  */
 function chargeMinutes(
-  deps: MeteredDeps,
+  ctx: Context,
   charged: ChargedCall & { readonly open: OpenStream },
 ): OpenStream {
   return async function* stream(signal) {
-    let minuteMs = deps.ctx.clock()
-    let identifiedMs = deps.ctx.clock()
+    let minuteMs = ctx.clock()
+    let identifiedMs = ctx.clock()
     try {
       for await (const chunk of charged.open(signal)) {
-        if (Math.abs(deps.ctx.clock() - identifiedMs) >= IDENTIFY_EVERY_MS) {
-          identifiedMs = deps.ctx.clock()
+        if (Math.abs(ctx.clock() - identifiedMs) >= IDENTIFY_EVERY_MS) {
+          identifiedMs = ctx.clock()
           const caller = await charged.identify()
           if (isRefusal(caller)) return yield endText(endOf(caller), RETRY_MS.later)
         }
-        const elapsedMs = Math.abs(deps.ctx.clock() - minuteMs)
+        const elapsedMs = Math.abs(ctx.clock() - minuteMs)
         if (elapsedMs >= MINUTE_MS) {
           if (signal.aborted) return
-          minuteMs = elapsedMs < 2 * MINUTE_MS ? minuteMs + MINUTE_MS : deps.ctx.clock()
-          const end = await chargeMinute(deps, charged)
+          minuteMs = elapsedMs < 2 * MINUTE_MS ? minuteMs + MINUTE_MS : ctx.clock()
+          const end = await chargeMinute(ctx, charged)
           if (end !== undefined) return yield endText(end, RETRY_MS.later)
         }
         yield chunk
@@ -295,25 +254,23 @@ function chargeMinutes(
       yield endText({ reason: 'server_stopping', detail }, RETRY_MS.soon)
     } catch (error) {
       if (signal.aborted) return
-      const end = endOf(refuseFailure(deps.ctx, error, charged.call.requestId))
+      const end = endOf(refuseFailure(ctx, error, charged.call.requestId))
       yield endText(end, RETRY_MS.later)
     }
   }
 }
 
 async function chargeMinute(
-  deps: MeteredDeps,
+  ctx: Context,
   { call, identify }: ChargedCall,
 ): Promise<StreamEnd | undefined> {
   const caller = await identify()
   if (isRefusal(caller)) return endOf(caller)
-  const admission = await meterOf(deps.ctx).admit(caller)
-  callCounts(deps.ctx).addAdmission(
-    admission.kind === 'admitted' ? admission.source : admission.kind,
-  )
+  const admission = await meterOf(ctx).admit(caller)
+  callCounts(ctx).addAdmission(admission.kind === 'admitted' ? admission.source : admission.kind)
   if (admission.kind === 'admitted') return undefined
   if (admission.kind === 'limited') return endOf(refuseSpending(admission.cap))
-  return exhausted(await deps.paymentRequired(caller, call))
+  return exhausted(await offerCall(ctx, caller, call))
 }
 
 function endOf({ code, message }: Refusal): StreamEnd {

@@ -10,7 +10,7 @@ import Fastify, {
 } from 'fastify'
 import { callCounts } from '#accounts/metering/call-counts.ts'
 import { findAddressBucket } from '#accounts/metering/callers.ts'
-import { type MeteredDeps, metered } from '#api/metered.ts'
+import { metered } from '#api/metered.ts'
 import { reportFailure } from '#api/problem.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
@@ -27,7 +27,8 @@ import { CONSTANT_HEADERS } from './constant-headers.ts'
 import { answerMcp } from './mcp/answer-mcp.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
 
-export interface ApiDeps extends MeteredDeps {
+export interface ApiDeps {
+  readonly ctx: Context
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
   /** Routes whose parts this service lacks: refused and undocumented. */
@@ -215,7 +216,7 @@ function endpointsOf(deps: ApiDeps): readonly Endpoint[] {
   const endpoints: Endpoint[] = []
   const add = (method: 'GET' | 'POST', path: string, respond: Endpoint['respond']) =>
     endpoints.push({ method, path, respond })
-  for (const route of routes) add(route.method, route.path, (call) => metered(deps, route, call))
+  for (const route of routes) add(route.method, route.path, (call) => metered(ctx, route, call))
   for (const page of pages) add('GET', page.path, (call) => answerPage(ctx, page, call))
   for (const { method, path, refusal } of unconfigured)
     add(method, path, (call) => deny(ctx, call, refusal))

@@ -15,7 +15,7 @@ import {
 } from '#route/route.ts'
 
 interface Written {
-  readonly deps: { readonly ctx: Context }
+  readonly ctx: Context
   readonly route: Route
   readonly call: Pick<Call, 'requestId' | 'headers' | 'query' | 'body'>
 }
@@ -43,7 +43,7 @@ export function toWire(asked: Written, ending: Ending): Outgoing {
 
 function wireOf(asked: Written, ending: Ending): Outgoing {
   if (ending.kind === 'answer') return answerWire(asked, ending)
-  if (ending.kind === 'refusal') return toProblem(asked.deps.ctx, asked.call, ending)
+  if (ending.kind === 'refusal') return toProblem(asked.ctx, asked.call, ending)
   if (ending.kind === 'not-modified')
     return { status: 304, headers: ['etag', ending.etag, 'cache-control', CACHED], body: '' }
   if (ending.kind === 'stream') return streamWire(ending)

@@ -4,8 +4,8 @@ import type { Readiness } from '#api/health-routes.ts'
 import { createMetrics } from '#api/metrics.ts'
 import type { Context } from '#context.ts'
 import { TtlCache } from '#lib/async.ts'
-import { settlingOf } from '#money/x402/facilitators/open-facilitator.ts'
-import { moneyOf, offerCall, type X402 } from '#money/x402/money.ts'
+import { moneyOf } from '#money/x402/money.ts'
+import { settlingOf } from '#money/x402/settling.ts'
 import { gaugesOf } from '#operations/health/gauges.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
 import type { Leading } from '#operations/health/job-gauges.ts'
@@ -24,11 +24,10 @@ export async function compose(
   leading: Leading = { index: false, jobs: new Map() },
 ): Promise<ServeInput> {
   const { ecosystem, accounts, config, clock } = ctx
-  const money = moneyOf(ctx)
-  const x402 = money?.x402
+  const settling = await settlingOf(ctx)
   const routes = routesOf(ctx, {
-    payments: money,
-    topup: x402 && { ...x402.settling, receiver: x402.receiver },
+    payments: moneyOf(ctx),
+    settles: settling !== undefined,
   })
   // Other processes change keys.
   accounts.listen?.('sexton_keys', (digest) => forgetKey(ctx, digest))
@@ -46,25 +45,14 @@ export async function compose(
       ...work,
       readiness,
       waitingCalls: () => meterOf(ctx).waiting(),
-      settling: x402 && gaugedSettling(ctx, x402),
+      settling,
     })
   return {
     metrics: config.metrics && createMetrics(ctx, gauges()),
     readiness: () =>
       shown.get('', async () => publicReadiness(await readiness(), ecosystem.chains)),
     operatorReadiness: readiness,
-    paymentRequired: (caller, of) => offerCall(ctx, caller, of),
-    ...(x402 !== undefined && {
-      rejectUsedPayment: (of) => x402.receiver.rejectUsedPayment(of),
-      settle: (caller, of) => x402.calls.pay(caller, of),
-    }),
-    unconfigured: unconfiguredRoutes(ecosystem, x402 !== undefined),
+    unconfigured: unconfiguredRoutes(ecosystem, settling !== undefined),
     routes,
   }
-}
-
-function gaugedSettling(ctx: Context, { settling, receiver }: X402) {
-  const settles = settlingOf(ctx)
-  const gasPerDayGwei = settles?.kind === 'wallet' ? BigInt(settles.gasPerDayGwei) : undefined
-  return { ...settling, outcomes: receiver.outcomes, gasPerDayGwei }
 }

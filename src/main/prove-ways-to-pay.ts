@@ -1,7 +1,7 @@
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { Clock } from '#lib/time.ts'
 import { SCHEMES } from '#money/x402/schemes/schemes.ts'
-import { openSettlingRpc } from '#money/x402/settling/settling-rpc.ts'
+import { openSettlingRpc } from '#money/x402/settling-rpc.ts'
 
 /** What an operator must know of wallets that cannot pay by x402; empty if all can. */
 export async function proveWaysToPay(payment: Payment, clock: Clock): Promise<readonly string[]> {

@@ -8,7 +8,7 @@ import { supplyRoutes } from '#chains/statistics/supply.ts'
 import type { Context } from '#context.ts'
 import type { PaymentsDeps } from '#money/payments/payments-deps.ts'
 import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
-import { type TopupDeps, topupRoutes } from '#money/x402/topup-routes.ts'
+import { topupRoutes } from '#money/x402/topup-routes.ts'
 import type { Route } from '#route/route.ts'
 import { streamRoute } from '#serving/stream/stream-route.ts'
 import { webhookRoutes } from '#serving/webhooks/webhook-routes.ts'
@@ -16,12 +16,12 @@ import { webhookRoutes } from '#serving/webhooks/webhook-routes.ts'
 interface RoutesDeps {
   /** Undefined without payments. */
   readonly payments: PaymentsDeps | undefined
-  /** Undefined where x402 payments are not settled. */
-  readonly topup: TopupDeps | undefined
+  /** Whether x402 payments are settled. */
+  readonly settles: boolean
 }
 
 /** The operations of the API. Those that calls are charged for come first. */
-export function routesOf(ctx: Context, { payments, topup }: RoutesDeps): readonly Route[] {
+export function routesOf(ctx: Context, { payments, settles }: RoutesDeps): readonly Route[] {
   return [
     ...dataRoutes(ctx),
     streamRoute(ctx),
@@ -29,7 +29,7 @@ export function routesOf(ctx: Context, { payments, topup }: RoutesDeps): readonl
     ...callerRoutes(ctx),
     ...webhookRoutes(ctx),
     ...(payments === undefined ? [] : paymentsRoutes(payments)),
-    ...(topup === undefined ? [] : topupRoutes(topup)),
+    ...(settles ? topupRoutes(ctx) : []),
   ]
 }
 

@@ -150,7 +150,6 @@ async function startServer(
     routes: [...dataRoutesOf({ register, ecosystem }), counted(stream, open)],
     pages: [],
     ctx,
-    paymentRequired: () => ({ kind: 'payment-required', body: { error: 'payment_required' } }),
     ...more,
   })
   const port = await server.listen({ host: '127.0.0.1', port: 0 })

@@ -13,7 +13,6 @@ import {
   defineRoute,
   type Outcome,
   type Parameter,
-  type PaymentRequired,
   parseInteger,
   type Route,
   weakEtag,
@@ -29,8 +28,6 @@ export const NOON_MS = 1_795_262_400_000
 
 /** The one key that the harness knows, of a wallet with a quota of five. */
 export const GOOD_KEY = `svc_0123abcd_${'ab'.repeat(16)}`
-
-export const PAYMENT_BODY = { x402Version: 1, error: 'payment_required', accepts: [] }
 
 /** Calls of the day by bucket, in the file of the accounts. */
 export interface Counts {
@@ -75,8 +72,8 @@ export interface HarnessInput extends Partial<ApiDeps> {
 /** Starts a listening server with three routes around `metered`. */
 export async function startHarness(input: HarnessInput = {}): Promise<Harness> {
   const { clock: _, anonymousQuota, guard, ...more } = input
-  const { state, ctx, routes, close, paymentRequired } = await harnessParts(input)
-  const deps = { ctx, routes, pages: [], paymentRequired, ...more }
+  const { state, ctx, routes, close } = await harnessParts(input)
+  const deps = { ctx, routes, pages: [], ...more }
   const server = createApi(deps)
   const port = await server.listen({ host: '127.0.0.1', port: 0 })
   const stop = async () => {
@@ -128,8 +125,7 @@ export async function harnessParts({
     await engine.close()
     await rm(folder, { recursive: true })
   }
-  const paymentRequired = (): PaymentRequired => ({ kind: 'payment-required', body: PAYMENT_BODY })
-  return { state, ctx, routes: harnessRoutes(state), close, paymentRequired }
+  return { state, ctx, routes: harnessRoutes(state), close }
 }
 
 async function addKey(engine: Engine): Promise<void> {

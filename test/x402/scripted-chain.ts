@@ -8,12 +8,8 @@ import type { BlockRef } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { exact } from '#money/x402/schemes/exact/exact.ts'
 import type { Authorization } from '#money/x402/schemes/scheme.ts'
-import { toTopic } from '#money/x402/settling/read-settlement.ts'
-import {
-  type LogQuery,
-  NodeUnreachable,
-  type SettlingRpc,
-} from '#money/x402/settling/settling-rpc.ts'
+import { toTopic } from '#money/x402/settlement.ts'
+import { type LogQuery, NodeUnreachable, type SettlingRpc } from '#money/x402/settling-rpc.ts'
 
 export interface Act {
   readonly kind: 'use' | 'cancel' | 'transfer'
@@ -108,7 +104,7 @@ export class ScriptedChain {
     balance: () => Promise.reject(new Error('only facilitators pay gas')),
     transactionCount: () => Promise.reject(new Error('only facilitators send')),
     send: () => Promise.reject(new Error('only facilitators send')),
-    code: () => this.#answer(() => '0x'),
+    code: () => this.#answer(() => '0x01'),
     call: ({ data, at }) => this.#answer(() => this.#call(data, this.#until(at))),
     receipt: (txHash) => this.#answer(() => this.#receipt(txHash)),
     transaction: (txHash) => this.#answer(() => this.#transaction(txHash)),
@@ -143,6 +139,7 @@ export class ScriptedChain {
       const [payer, nonce] = decodeData(STATE, data)
       return toWord(isUsed(blocks, lower(payer), nonce) ? 1n : 0n)
     }
+    if (data.startsWith(getSelector(SIGNED))) return `0x1626ba7e${'0'.repeat(56)}`
     return toWord(this.#balance(blocks, lower(decodeData(BALANCE, data)[0])))
   }
 
@@ -207,9 +204,9 @@ export class ScriptedChain {
 
   #transaction(txHash: Hash): Awaited<ReturnType<SettlingRpc['transaction']>> {
     const receipt = this.#receipt(txHash)
-    if (receipt !== undefined) return { from: receipt.from, isSealed: true }
+    if (receipt !== undefined) return { from: receipt.from }
     const isPending = this.#pool.some((each) => each.txHash === txHash)
-    return isPending ? { from: this.#relayer, isSealed: false } : undefined
+    return isPending ? { from: this.#relayer } : undefined
   }
 
   #header(number: number): Awaited<ReturnType<SettlingRpc['header']>> {
@@ -260,6 +257,7 @@ export class ScriptedChain {
 }
 
 const STATE = parseFunction('function authorizationState(address, bytes32) view returns (bool)')
+const SIGNED = parseFunction('function isValidSignature(bytes32, bytes) view returns (bytes4)')
 const BALANCE = parseFunction('function balanceOf(address) view returns (uint256)')
 function partsOf(blocks: readonly Block[]): readonly Part[] {
   return blocks.flatMap(({ transactions }) => transactions.flatMap(({ parts }) => parts))

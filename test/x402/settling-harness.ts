@@ -1,18 +1,24 @@
+import type { Payment } from '#chains/ecosystem/ecosystem.ts'
+import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import type { Address } from '#domain/address.ts'
 import { sleep } from '#lib/async.ts'
-import type { Facilitator } from '#money/x402/facilitators/facilitator.ts'
-import type { PaymentPayload } from '#money/x402/offers/payment-payload.ts'
+import type { Facilitator } from '#money/x402/facilitator.ts'
+import { finishPayments } from '#money/x402/finish-payments.ts'
+import type { PaymentPayload } from '#money/x402/payload.ts'
+import { balanceOf, insertPayment, type X402Payment } from '#money/x402/payment.ts'
 import { exact } from '#money/x402/schemes/exact/exact.ts'
 import type { Authorization } from '#money/x402/schemes/scheme.ts'
-import { creditPayment } from '#money/x402/settling/credit-payment.ts'
-import { finishPayments, sendReserved } from '#money/x402/settling/finish-payments.ts'
-import { insertPayment, openPayments } from '#money/x402/settling/payment-store.ts'
-import { PaymentSender } from '#money/x402/settling/send-payments.ts'
-import { type SettleOutcome, settlePayment } from '#money/x402/settling/settle-payment.ts'
-import type { X402Payment } from '#money/x402/settling/x402-payment.ts'
-import type { X402Deps } from '#money/x402/x402-deps.ts'
+import {
+  type Credited,
+  sendAgain,
+  settlePayment,
+  type ToSettle,
+} from '#money/x402/settle-payment.ts'
+import type { Settling } from '#money/x402/settling.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
+import { SILENT, testContext } from '../test-context.ts'
 import { ScriptedChain } from './scripted-chain.ts'
 import {
   ASSET,
@@ -30,7 +36,7 @@ export const CONFIRMATIONS = 3
 /** The wallet with a number. */
 export const payer = (n: number): Address => `0x${n.toString(16).padStart(40, '0')}`
 
-export const PAYMENT: X402Deps['payment'] = {
+export const PAYMENT: Payment = {
   chain: {
     id: CHAIN_ID,
     name: 'base',
@@ -88,7 +94,6 @@ export type SettlingHarness = ReturnType<typeof settlingHarness>
 
 interface HarnessOptions {
   readonly chain?: ScriptedChain
-  readonly ids?: string
   readonly confirmations?: number
 }
 
@@ -96,71 +101,36 @@ interface HarnessOptions {
  * Payments on a scripted chain, settled by a scripted facilitator; the clock is the chain's unless a
  * test moves it.
  */
-export function settlingHarness(
-  engine: Engine,
-  /** A second replica has the chain of the first and ids of its own. */
-  options: HarnessOptions = {},
-) {
+export function settlingHarness(engine: Engine, options: HarnessOptions = {}) {
   const chain =
     options.chain ?? new ScriptedChain({ asset: ASSET, relayer: WALLET, startUnix: NOON_UNIX })
   const time = { aheadSeconds: 0 }
   const reports: unknown[] = []
-  const clock = () => (chain.nowUnix + time.aheadSeconds) * 1000
-  const deps: X402Deps = {
-    ...{ engine, clock },
-    newId: countingIds(options.ids ?? 'id'),
-    rpc: chain.rpc,
-    payment: { ...PAYMENT, confirmations: options.confirmations ?? CONFIRMATIONS },
-    readiness: { isReady: async () => true },
-    pricePerCall: 100n,
-    amounts: [100_000n, 1_000_000n],
-    publicBaseUrl: 'http://127.0.0.1',
-    recoveries: { refusal: () => undefined, failed: () => undefined },
-    report: (error) => void reports.push(error),
-  }
+  const payment = { ...PAYMENT, confirmations: options.confirmations ?? CONFIRMATIONS }
+  const ctx = testContext({
+    accounts: engine,
+    ecosystem: { ...parseEcosystem('local', localEcosystem), payment },
+    clock: () => (chain.nowUnix + time.aheadSeconds) * 1000,
+    logger: { ...SILENT, error: ({ err }: { readonly err: unknown }) => reports.push(err) },
+  })
   const faults: Faults = { verifies: 'rightly', sends: true, says: 'the truth' }
-  const leading = { ...deps, facilitator: scriptedFacilitator(chain, faults) }
-  const sender = new PaymentSender(leading)
-  const settling = { ...deps, waitMs: WAIT_MS }
-  /** The leader's job, while some work goes on. */
-  const whileLeading = async <T>(work: Promise<T>): Promise<T> => {
-    const isDone = { value: false }
-    const done = work.finally(() => Object.assign(isDone, { value: true }))
-    while (!isDone.value) {
-      await sendReserved({ ...leading, sender })
-      await sleep(20)
-    }
-    await sender.end()
-    return done
+  const settling: Settling = {
+    ...{ rpc: chain.rpc, payment, waitMs: WAIT_MS },
+    ...scriptedFacilitator(chain, faults),
   }
-  /** In a process that does not lead. */
-  const request = async (authorization: Authorization): Promise<SettleOutcome> => {
-    const outcome = await settlePayment(settling, inputOf(authorization))
-    if (outcome.kind === 'settled')
-      await engine.write((connection) =>
-        creditPayment(connection, deps, { ...outcome, isServed: true }),
-      )
-    return outcome
-  }
+  /** Settles one for the bucket of its number. */
+  const settle = (authorization: Authorization) =>
+    settlePayment(ctx, settling, askedOf(authorization))
   return {
-    ...{ chain, deps, settling, leading: { ...leading, sender }, time, reports, faults },
-    ...{ whileLeading },
+    ...{ chain, ctx, settling, time, reports, faults, settle },
     ...paymentsAt(chain),
     ...readsOf(engine),
-    request,
-    /** Settles one for the bucket of its number. */
-    settle: (authorization: Authorization) => whileLeading(request(authorization)),
     /** Has one sent as for a request that is killed before it sees an outcome. */
     async submit(payment: X402Payment): Promise<void> {
       await engine.write((connection) => insertPayment(connection, payment))
-      sender.start(payment)
-      await sender.end()
+      await sendAgain(ctx, settling, payment).catch((error: unknown) => reports.push(error))
     },
-    async finish() {
-      const credited = await finishPayments({ ...leading, sender })
-      await sender.end()
-      return credited
-    },
+    finish: () => finishPayments(ctx, settling),
   }
 }
 
@@ -189,14 +159,6 @@ export async function pass(
 /** A request in a test does not wait long. */
 const WAIT_MS = 3_000
 
-function countingIds(prefix: string): () => string {
-  let ids = 0
-  return () => {
-    ids += 1
-    return `${prefix}-${String(ids).padStart(4, '0')}`
-  }
-}
-
 function paymentsAt(chain: ScriptedChain) {
   return {
     authorize(n: number, seconds = 300): Authorization {
@@ -220,10 +182,12 @@ function paymentsAt(chain: ScriptedChain) {
 /** What the store says. */
 function readsOf(engine: Engine) {
   return {
-    open: () => openPayments({ run: engine.read }, 100),
     async states(): Promise<string[]> {
-      const found = await engine.read(sql`select status from x402_intents order by id`)
+      const found = await engine.read(sql`select status from x402_intents order by nonce`)
       return found.map(({ status }) => String(status))
+    },
+    async hints(): Promise<readonly unknown[]> {
+      return engine.read(sql`select id from x402_intents where tx_hash is not null`)
     },
     /** Live credits, by the bucket that has them. */
     async credits(): Promise<string[]> {
@@ -235,10 +199,16 @@ function readsOf(engine: Engine) {
   }
 }
 
-/** Signs for the bucket of its number. */
-export function inputOf(authorization: Authorization) {
+/** What the bucket of its number asks for. */
+export function askedOf(authorization: Authorization): ToSettle<Credited> {
   const { payee } = newPayment(numberOf(authorization))
-  return { payload: payloadOf(authorization), payee }
+  return {
+    ...{ payload: payloadOf(authorization), payee, amounts: [authorization.value] },
+    addressBucket: balanceOf(payee),
+    isForBalance: true,
+    isAwaited: () => true,
+    post: (_, credit) => credit(),
+  }
 }
 
 function payloadOf(authorization: Authorization): PaymentPayload {

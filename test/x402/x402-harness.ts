@@ -2,11 +2,10 @@ import type { Check } from '#accounts/ledger/check.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { Deposit } from '#domain/deposit.ts'
+import type { X402Payment } from '#money/x402/payment.ts'
 import type { Authorization } from '#money/x402/schemes/scheme.ts'
-import type { PaymentStatus, X402Payment } from '#money/x402/settling/x402-payment.ts'
 import { x402Checks } from '#money/x402/x402-checks.ts'
 import type { Engine } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
 
 export const CHAIN_ID = 8453
 export const ASSET: Address = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
@@ -55,7 +54,7 @@ export function newPayment(n: number): X402Payment {
     },
     signature: SIGNATURE,
     payee: { kind: 'bucket', bucket: `192.0.2.${n}` },
-    status: 'reserved',
+    status: 'open',
     createdUnix: NOON_UNIX,
     fromBlock: 0,
     txHash: null,
@@ -82,27 +81,6 @@ export function depositOf(
     amount: value,
     proven: true,
   }
-}
-
-/** Stores a payment for the bucket of an address as a test needs it, without a chain. */
-export async function storePayment(
-  engine: Engine,
-  input: {
-    readonly authorization: Authorization
-    readonly bucket: string
-    readonly status: PaymentStatus
-    readonly creditId?: string
-  },
-): Promise<void> {
-  const { from, to, value, validAfter, validBefore, nonce } = input.authorization
-  await engine.write((tx) =>
-    tx.run(sql`
-      insert into x402_intents (id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
-        valid_before, signature, payee_kind, payee, status, created_unix, from_block, credit_id)
-      values ('payment', ${CHAIN_ID}, ${ASSET}, ${from}, ${nonce}, ${to}, ${value},
-        ${String(validAfter)}, ${String(validBefore)}, '0x', 'bucket', ${input.bucket},
-        ${input.status}, 1, 0, ${input.creditId ?? null})`),
-  )
 }
 
 /** The names of the promises that do not hold, of x402 payments unless others are asked for. */

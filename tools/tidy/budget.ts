@@ -10,18 +10,18 @@ import { isTest, type SourceFile } from './source-file.ts'
  */
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4237,
-  api: 3389,
+  api: 3347,
   chains: 23630,
   domain: 483,
   entry: 303,
   lib: 283,
-  main: 1636,
-  money: 6421,
-  operations: 4748,
+  main: 1561,
+  money: 5819,
+  operations: 4742,
   route: 515,
   serving: 3872,
   store: 1963,
-  tests: 51971,
+  tests: 51300,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -12,7 +12,6 @@ import {
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js'
 import { identifyCaller } from '#accounts/metering/callers.ts'
-import type { MeteredDeps } from '#api/metered.ts'
 import type { Context } from '#context.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { isObject } from '#lib/json.ts'
@@ -23,7 +22,8 @@ import { factsOf } from '../service-facts.ts'
 import { callTool, textOf } from './call-tool.ts'
 import { describeTool, isTool } from './describe-tool.ts'
 
-interface McpDeps extends MeteredDeps {
+interface McpDeps {
+  readonly ctx: Context
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
 }
@@ -120,7 +120,7 @@ function createServer(deps: McpDeps, message: Call, answered: Answered): Server 
         ErrorCode.InvalidParams,
         `unknown tool "${params.name}"; tools/list names them`,
       )
-    const { result, headers } = await callTool(deps, message, {
+    const { result, headers } = await callTool(deps.ctx, message, {
       route,
       values: params.arguments ?? {},
       payment: params._meta?.['x402/payment'],

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import type { MeteredDeps } from '#api/metered.ts'
+import type { Context } from '#context.ts'
 import { isObject } from '#lib/json.ts'
 import { type Call, type Outgoing, type Route, targetOf } from '#route/route.ts'
 import { metered } from '../metered.ts'
@@ -18,10 +18,10 @@ interface Called {
 }
 
 /** A call like any other of the client that sent the message: the same checks, the same count, the same payment. */
-export async function callTool(deps: MeteredDeps, message: Call, tool: ToolCall): Promise<Called> {
+export async function callTool(ctx: Context, message: Call, tool: ToolCall): Promise<Called> {
   const wrong = wrongArguments(tool)
   if (wrong !== undefined) return { result: failed(wrong), headers: [] }
-  const outgoing = await metered(deps, tool.route, toolCall(message, tool))
+  const outgoing = await metered(ctx, tool.route, toolCall(message, tool))
   const headers = headersOf(outgoing)
   const source = headers.get('x-ratelimit-source')
   return {

@@ -3,6 +3,8 @@ import type { Leader } from '#operations/jobs/leader.ts'
 
 /** What the jobs work with. A write to the accounts fails once another process leads. */
 export interface JobDeps extends Context {
+  /** The process's own, whose writes are not fenced. */
+  readonly ctx: Context
   readonly leader: Pick<Leader, 'leads'>
   /** Wakes requests of this process that wait for a prepayment. */
   onChange(): void

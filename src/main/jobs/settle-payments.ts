@@ -2,12 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import { createVerifier } from '#money/payments/verifier.ts'
-import { openFacilitator } from '#money/x402/facilitators/open-facilitator.ts'
-import { createPublisher } from '#money/x402/facilitators/publish-readiness.ts'
-import { finishPayments, sendReserved } from '#money/x402/settling/finish-payments.ts'
-import { settlesPayment } from '#money/x402/settling/payment-store.ts'
-import { PaymentSender } from '#money/x402/settling/send-payments.ts'
-import { openSettlingRpc } from '#money/x402/settling/settling-rpc.ts'
+import { finishPayments } from '#money/x402/finish-payments.ts'
+import { settlesPayment } from '#money/x402/payment.ts'
+import { settlingOf } from '#money/x402/settling.ts'
 import { blockHashes } from '../start/block-hashes.ts'
 import type { JobDeps } from './job-deps.ts'
 
@@ -32,47 +29,13 @@ export function openVerifying(deps: JobDeps): () => Promise<void> {
   }
 }
 
-/** 64 payments may fail for one reason. */
-const REASONS_MAX = 5
-
-export interface SettlingJobs {
-  send(): Promise<void>
-  finish(): Promise<void>
-  publish(): Promise<void>
-}
-
-/** Settles x402 payments. */
-export async function openSettling(deps: JobDeps): Promise<SettlingJobs> {
-  const payment = paymentOf(deps)
-  const { clock, logger } = deps
-  const failures: unknown[] = []
-  const common = {
-    engine: deps.accounts,
-    clock,
-    newId: randomUUID,
-    rpc: openSettlingRpc(payment.chain),
-    payment,
-    report: (error: unknown) => void failures.push(error),
-  }
-  const facilitator = await openFacilitator({ ...deps, ...common })
-  const settling = { ...common, facilitator }
-  const sender = new PaymentSender(settling)
-  deps.onEnd(() => sender.end())
-  const publish = createPublisher(settling)
-  const failed = () => {
-    const errors = failures.splice(0)
-    if (errors.length === 0) return
-    const reasons = [...new Set(errors.map(String))].slice(0, REASONS_MAX).join('; ')
-    throw new Error(`${errors.length} steps of payments failed: ${reasons}`, { cause: errors[0] })
-  }
-  return {
-    send: () => sendReserved({ ...settling, sender }),
-    async finish() {
-      const credited = await finishPayments({ ...settling, sender })
-      if (credited > 0) logger.info({ credited }, 'x402 payments were finished')
-      failed()
-    },
-    publish,
+/** Finishes x402 payments. It needs no fence, since a payment's row is locked while it is credited. */
+export async function openFinishing({ ctx, logger }: JobDeps): Promise<() => Promise<void>> {
+  const settling = await settlingOf(ctx)
+  return async () => {
+    if (settling === undefined) return
+    const credited = await finishPayments(ctx, settling)
+    if (credited > 0) logger.info({ credited }, 'x402 payments were finished')
   }
 }
 

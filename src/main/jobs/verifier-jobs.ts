@@ -1,26 +1,21 @@
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
-import { settlingOf } from '#money/x402/facilitators/open-facilitator.ts'
+import { settlingSettingOf } from '#money/x402/facilitator.ts'
 import type { Job, OpenJob } from '#operations/jobs/run-jobs.ts'
 import { WebhookSender } from '#serving/webhooks/send-webhooks.ts'
 import { createAnomalyReport } from '../start/report-mappings.ts'
 import type { JobDeps } from './job-deps.ts'
 import { createRetention } from './retention.ts'
-import { openSettling, openVerifying, type SettlingJobs } from './settle-payments.ts'
-
-interface VerifierDeps extends JobDeps {
-  /** The jobs of payments that share a facilitator. */
-  settling(): Promise<SettlingJobs>
-}
+import { openFinishing, openVerifying } from './settle-payments.ts'
 
 interface VerifierJob extends Job {
   readonly isWanted?: (ctx: Context) => boolean
-  open(deps: VerifierDeps): OpenJob['run'] | Promise<OpenJob['run']>
+  open(deps: JobDeps): OpenJob['run'] | Promise<OpenJob['run']>
 }
 
 const isPaid = ({ ecosystem }: Context) => ecosystem.payment !== null
 
-const isSettled = (ctx: Context) => settlingOf(ctx) !== undefined
+const isSettled = (ctx: Context) => settlingSettingOf(ctx) !== undefined
 
 /** All that the leader of the jobs does again and again. */
 const VERIFIER_JOBS: readonly VerifierJob[] = [
@@ -33,28 +28,12 @@ const VERIFIER_JOBS: readonly VerifierJob[] = [
     open: openVerifying,
   },
   {
-    name: 'x402-send',
-    everySeconds: 0.2,
-    budgetSeconds: 30,
-    whileFailing: 'x402 payments are not settled, and answered 402 or 503',
-    isWanted: isSettled,
-    open: async ({ settling }) => (await settling()).send,
-  },
-  {
     name: 'x402',
     everySeconds: 1,
     budgetSeconds: 60,
     whileFailing: 'x402 payments whose request ended early are credited late',
     isWanted: isSettled,
-    open: async ({ settling }) => (await settling()).finish,
-  },
-  {
-    name: 'x402-offers',
-    everySeconds: 5,
-    budgetSeconds: 60,
-    whileFailing: 'x402 payments are not offered',
-    isWanted: isSettled,
-    open: async ({ settling }) => (await settling()).publish,
+    open: openFinishing,
   },
   {
     name: 'webhooks',
@@ -95,12 +74,5 @@ export function wantedJobs(ctx: Context): readonly VerifierJob[] {
 }
 
 export function openVerifierJobs(deps: JobDeps): Promise<readonly OpenJob[]> {
-  let opened: Promise<SettlingJobs> | undefined
-  const settling = () => {
-    opened ??= openSettling(deps)
-    return opened
-  }
-  return Promise.all(
-    wantedJobs(deps).map(async (job) => ({ ...job, run: await job.open({ ...deps, settling }) })),
-  )
+  return Promise.all(wantedJobs(deps).map(async (job) => ({ ...job, run: await job.open(deps) })))
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { readConfig } from '#config.ts'
 import type { JobRuns } from '#operations/jobs/run-jobs.ts'
 import type { Engine } from '#store/engine.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
+import { testContext } from '#test/test-context.ts'
 import { accountsMigrations } from '../stores.ts'
 import { leadJobs } from './lead-jobs.ts'
 
@@ -23,16 +23,9 @@ function startJobs(
   const stopping = new AbortController()
   const silent = () => undefined
   const runs: JobRuns = new Map()
-  const jobs = {
-    ecosystem: localEcosystemAt({}),
-    ...stores,
-    admissions: stores.accounts,
-    clock,
-    logger: { debug: silent, info: silent, warn: silent, error },
-    config: readConfig({}, { isTty: false }),
-    onChange: silent,
-    runs,
-  }
+  const logger = { debug: silent, info: silent, warn: silent, error }
+  const ctx = testContext({ ecosystem: localEcosystemAt({}), ...stores, clock, logger })
+  const jobs = { ...ctx, ctx, onChange: silent, runs }
   const ended = leadJobs(jobs, stopping.signal)
   return {
     leads: () => runs.size > 0,

@@ -61,7 +61,7 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
   const index = startIndexThread(work, onNews, input.beforeIndex?.())
   const ending = new AbortController()
   const verifying = leadJobs(
-    { ...ctx, runs: leading.jobs, onChange: () => moneyOf(ctx)?.notifier.notify() },
+    { ...ctx, ctx, runs: leading.jobs, onChange: () => moneyOf(ctx)?.notifier.notify() },
     ending.signal,
   )
   return {

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it, test } from 'node:test'
 import { pino } from 'pino'
-import { paymentRequiredExample } from '#api/document-pages.ts'
 import { createMetrics } from '#api/metrics.ts'
-import { factsOf } from '#api/service-facts.ts'
 import { readConfig } from '#config.ts'
 import { type ApiClient, createApiClient } from '#test/api-client.ts'
 import { assertLintFree } from '#test/assert-lint-free.ts'
@@ -30,12 +28,7 @@ describe('the API', () => {
       },
       logger: pino({ level: 'debug' }, { write: (line) => void lines.push(line) }),
     }
-    const facts = factsOf(ctx)
     served = await serve(ctx, {
-      paymentRequired: () => ({
-        kind: 'payment-required',
-        body: facts.payment && paymentRequiredExample(facts, facts.payment),
-      }),
       routes: parts.routes,
       metrics: createMetrics(ctx, [
         { name: 'sexton_test', help: 'A test', read: async () => ({ base: 7 }) },

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Payment } from '#chains/ecosystem/ecosystem.ts'
+import type { Ecosystem, Payment } from '#chains/ecosystem/ecosystem.ts'
+import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import { testContext } from '#test/test-context.ts'
 import { currentPayTo, paymentRequiredBody } from './offers.ts'
 
 const OLD = `0x${'11'.repeat(20)}` as const
@@ -29,20 +32,16 @@ const payment: Payment = {
   ],
 }
 
-const at = (date: string) => ({
-  payment,
-  pricePerCall: 100n,
-  pricingDocsUrl: 'https://api.example/docs#pricing',
-  minter: 'a wallet that holds 100 USD of GRAVE on base',
-  settles: false,
-  clock: () => Date.parse(date),
-})
+const local = parseEcosystem('local', localEcosystem)
+
+const at = (date: string, more: Partial<Ecosystem> = {}) =>
+  testContext({ ecosystem: { ...local, payment, ...more }, clock: () => Date.parse(date) })
 
 const ANONYMOUS = { kind: 'anonymous', dailyQuota: 500 } as const
 const KEYED = { kind: 'keyed', dailyQuota: 2_000 } as const
 
 test('the 402 body is the object of the contract, no member added and none left out', () => {
-  const body = paymentRequiredBody(at('2026-11-21T00:00:00Z'), ANONYMOUS)
+  const body = paymentRequiredBody(at('2026-11-21T00:00:00Z'), ANONYMOUS, false)
   assert.deepEqual(body, {
     x402Version: 1,
     error: 'payment_required',
@@ -56,7 +55,7 @@ test('the 402 body is the object of the contract, no member added and none left 
         maxAmountRequired: '0.0001',
         payTo: '0x52908400098527886E0F7030069857D2E4169EE7',
         description: body.accepts[0].description,
-        docs: 'https://api.example/docs#pricing',
+        docs: local.service.pricingDocsUrl,
       },
     ],
   })
@@ -68,14 +67,17 @@ test('A23: the newest wallet whose day has come is shown', () => {
   assert.equal(currentPayTo(at('2025-01-01T00:00:00Z')), OLD)
 })
 
-const describe = (more: object, caller: typeof ANONYMOUS | typeof KEYED = ANONYMOUS) =>
-  paymentRequiredBody({ ...at('2026-11-21T13:00:00Z'), ...more }, caller).accepts[0].description
+const describe = (
+  more: Partial<Ecosystem>,
+  caller: typeof ANONYMOUS | typeof KEYED = ANONYMOUS,
+  settles = false,
+) => paymentRequiredBody(at('2026-11-21T13:00:00Z', more), caller, settles).accepts[0].description
 
 test('an anonymous caller is told what ran out, who can mint a key and how to pay, in this order', () => {
   assert.equal(
     describe({}),
     'The 500 free calls of this address are used up until 2026-11-22T00:00:00Z. ' +
-      'More calls need an API key with a balance: a wallet that holds 100 USD of GRAVE on base mints one with POST /api/keys. ' +
+      'More calls need an API key with a balance: a wallet that holds 100 USD of GRAVE and CRYPT on base mints one with POST /api/keys. ' +
       'Send USDC on base from that wallet to payTo, then POST the transaction to /api/sessions/prepay; each call costs 0.0001 USD.',
   )
 })
@@ -83,7 +85,7 @@ test('an anonymous caller is told what ran out, who can mint a key and how to pa
 test('the topup resource is mentioned only if payments are settled', () => {
   assert.doesNotMatch(describe({}), /topup/)
   assert.match(
-    describe({ settles: true }),
+    describe({}, ANONYMOUS, true),
     /0\.0001 USD\. x402 clients can pay immediately, .*topup\.$/,
   )
 })
@@ -91,5 +93,5 @@ test('the topup resource is mentioned only if payments are settled', () => {
 test('callers with a key, or without a gate, are not told to mint one', () => {
   assert.match(describe({}, KEYED), /^The 2000 free calls of this key's wallet are used up/)
   assert.doesNotMatch(describe({}, KEYED), /mint/)
-  assert.match(describe({ minter: null }), /key minting is currently disabled/)
+  assert.match(describe({ gate: null }), /key minting is currently disabled/)
 })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { Type } from 'typebox'
 import type { Ecosystem, Payment } from '#chains/ecosystem/ecosystem.ts'
+import type { Context } from '#context.ts'
 import { showAddress } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
-import { formatDecimal, type MicroUsd, toUsd } from '#domain/money.ts'
-import { type Clock, nextMidnight, toDate, toIso, unixNow } from '#lib/time.ts'
+import { formatDecimal, toUsd } from '#domain/money.ts'
+import { nextMidnight, toDate, toIso, unixNow } from '#lib/time.ts'
 
 export const PaymentRequiredBody = Type.Object(
   {
@@ -30,25 +31,22 @@ export const PaymentRequiredBody = Type.Object(
   { title: 'PaymentRequired', additionalProperties: false },
 )
 
-export interface OfferDeps {
-  readonly payment: Payment
-  readonly pricePerCall: MicroUsd
-  /** Comes from the configuration, never from a request. */
-  readonly pricingDocsUrl: string
-  readonly clock: Clock
+/** How payments are taken; for code that runs only where they are. */
+export function paymentOf({ ecosystem }: Pick<Context, 'ecosystem'>): Payment {
+  const { payment } = ecosystem
+  assert(payment !== null, 'the ecosystem file has no payment')
+  return payment
 }
 
-export interface WaysOn {
-  readonly minter: string | null
-  readonly settles: boolean
-}
-
+/** The 402 body that the API contract specifies. */
 export function paymentRequiredBody(
-  deps: OfferDeps & WaysOn,
+  ctx: Pick<Context, 'ecosystem' | 'clock'>,
   caller: Pick<Caller, 'kind' | 'dailyQuota'>,
+  settles: boolean,
 ) {
-  const { payment } = deps
-  const price = formatDecimal(deps.pricePerCall, 6)
+  const payment = paymentOf(ctx)
+  const { pricePerCall, service } = ctx.ecosystem
+  const price = formatDecimal(pricePerCall, 6)
   return {
     x402Version: 1,
     error: 'payment_required',
@@ -60,27 +58,29 @@ export function paymentRequiredBody(
         asset: showAddress(payment.asset),
         assetSymbol: payment.symbol,
         maxAmountRequired: price,
-        payTo: showAddress(currentPayTo(deps)),
-        description: describe(deps, caller),
-        docs: deps.pricingDocsUrl,
+        payTo: showAddress(currentPayTo(ctx)),
+        description: describe(ctx, caller, settles),
+        docs: service.pricingDocsUrl,
       },
     ],
   } as const
 }
 
 function describe(
-  deps: OfferDeps & WaysOn,
+  ctx: Pick<Context, 'ecosystem' | 'clock'>,
   { kind, dailyQuota }: Pick<Caller, 'kind' | 'dailyQuota'>,
+  settles: boolean,
 ): string {
-  const { payment, minter, settles } = deps
-  const reset = toIso(nextMidnight(unixNow(deps.clock)))
+  const payment = paymentOf(ctx)
+  const minter = describeMinter(ctx.ecosystem)
+  const reset = toIso(nextMidnight(unixNow(ctx.clock)))
   const owner = kind === 'keyed' ? "this key's wallet" : 'this address'
   const used = `The ${dailyQuota} free calls of ${owner} are used up until ${reset}.`
   const key =
     minter === null
       ? 'More calls need an API key with a balance; key minting is currently disabled.'
       : `More calls need an API key with a balance: ${minter} mints one with POST /api/keys.`
-  const pay = `Send ${payment.symbol} on ${payment.chain.name} from that wallet to payTo, then POST the transaction to /api/sessions/prepay; each call costs ${formatDecimal(deps.pricePerCall, 6)} USD.`
+  const pay = `Send ${payment.symbol} on ${payment.chain.name} from that wallet to payTo, then POST the transaction to /api/sessions/prepay; each call costs ${formatDecimal(ctx.ecosystem.pricePerCall, 6)} USD.`
   const toOwnKey = pay.replace('that wallet', 'the wallet of this key')
   const atOnce = 'x402 clients can pay immediately, even without a key, at /api/sessions/topup.'
   const ways = kind === 'keyed' ? [toOwnKey] : minter === null ? [key] : [key, pay]
@@ -96,9 +96,9 @@ export function describeMinter({ gate, primary, secondary }: Ecosystem): string 
 }
 
 /** The wallet to pay today; payments to older ones still count. */
-export function currentPayTo(deps: Pick<OfferDeps, 'payment' | 'clock'>) {
-  const today = toDate(unixNow(deps.clock))
-  const listed = deps.payment.payTo
+export function currentPayTo(ctx: Pick<Context, 'ecosystem' | 'clock'>) {
+  const today = toDate(unixNow(ctx.clock))
+  const listed = paymentOf(ctx).payTo
   const current = listed.filter((each) => each.since <= today).at(-1) ?? listed[0]
   assert(current !== undefined, 'the ecosystem lists a wallet to pay')
   return current.address

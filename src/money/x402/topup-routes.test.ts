@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { bucketAccount } from '#accounts/ledger/account.ts'
 import { spendCalls } from '#accounts/ledger/spend.ts'
-import type { Deposit } from '#domain/deposit.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { accountsMigrations } from '#main/stores.ts'
@@ -11,71 +10,33 @@ import type { Outcome } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { testCall } from '#test/test-call.ts'
 import { settlingHarness } from '#test/x402/settling-harness.ts'
-import {
-  CALLER,
-  depositOf,
-  NOON_UNIX,
-  newPayment,
-  PAY_TO,
-  PAYER,
-  SIGNATURE,
-  storePayment,
-  word,
-} from '#test/x402/x402-harness.ts'
-import type { PaymentPayload } from './offers/payment-payload.ts'
-import { PaymentReceiver, type Received } from './payment-receiver.ts'
-import type { SettleOutcome } from './settling/settle-payment.ts'
-import type { PaymentStatus } from './settling/x402-payment.ts'
-import { topupRoutes } from './topup-routes.ts'
+import { ACCEPTED, CALLER, depositOf, PAY_TO, PAYER, SIGNATURE } from '#test/x402/x402-harness.ts'
+import { toBase64 } from './payload.ts'
+import { exact } from './schemes/exact/exact.ts'
+import { judgePayment } from './settlement.ts'
+import type { Settling } from './settling.ts'
+import { topUpWith } from './topup-routes.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
 const ACCOUNT = bucketAccount(CALLER.bucket)
-const DEPOSIT: Deposit = {
-  ...depositOf({ from: PAYER, to: PAY_TO, value: 100_000n }, 1),
-  timestampUnix: NOON_UNIX,
-}
-
-/** A receiver whose payments are settled as a test says, with what the store is to say of them by then. */
-function settlingReceiver(engine: Engine) {
-  const { settling, deps, authorize } = settlingHarness(engine)
+/** The top-up of a payment whose transfer is on the chain, or not, when it comes. */
+function topupOn(engine: Engine) {
+  const harness = settlingHarness(engine)
+  const { chain, ctx, settling, authorize } = harness
   const authorization = { ...authorize(1), from: PAYER }
-  const payload: PaymentPayload = {
-    ...{ version: 2, scheme: 'exact', network: 'eip155:8453', accepted: undefined },
-    ...{ authorization, signature: SIGNATURE },
-  }
-  const store = (status: PaymentStatus, creditId?: string) =>
-    storePayment(engine, {
-      authorization,
-      bucket: CALLER.bucket,
-      status,
-      ...(creditId !== undefined && { creditId }),
-    })
+  chain.fund(PAYER, 1_000_000n)
   return {
-    deps,
-    store,
-    async credit(): Promise<void> {
-      const credit = { id: 'credit', deposit: DEPOSIT, claimId: null, nowUnix: 3 }
-      await engine.write((tx) => creditDeposit(tx, { ...credit, account: ACCOUNT, owner: PAYER }))
-      await store('credited', credit.id)
-    },
-    /** The answer to a top-up whose payment is settled so. */
-    async topUp(outcome: SettleOutcome): Promise<Outcome> {
-      const receiver = new (class extends PaymentReceiver {
-        override async receive(): Promise<Received> {
-          return { kind: 'fresh', payload }
-        }
-        override async settle(): Promise<SettleOutcome> {
-          return outcome
-        }
-      })(settling)
-      const [route] = topupRoutes({ ...settling, receiver })
-      const prepared = route?.prepare({ query: new Map(), path: {}, body: {} })
-      assert.ok(prepared !== undefined && !isRefusal(prepared))
-      const headers = { 'payment-signature': 'read by the receiver' }
-      return prepared.run(testCall({ headers, addressBucket: CALLER.bucket }), CALLER)
+    ...harness,
+    authorization,
+    topUp(facilitator: Partial<Settling> = {}): Promise<Outcome> {
+      const payload = exact.write({ authorization, signature: SIGNATURE })
+      const header = toBase64({ x402Version: 2, accepted: ACCEPTED, payload })
+      const facts = { headers: { 'payment-signature': header }, addressBucket: CALLER.bucket }
+      const payee = { kind: 'bucket', bucket: CALLER.bucket } as const
+      const input = { caller: CALLER, payee, amount: 100_000n, facts }
+      return topUpWith(ctx, { ...settling, waitMs: 500, ...facilitator }, input)
     },
   }
 }
@@ -85,39 +46,29 @@ function responseOf(outcome: Outcome) {
   return decodePaymentResponseHeader(headers?.['PAYMENT-RESPONSE'] ?? '')
 }
 
-/** The outcome of a payment that another writer ends. */
-const SETTLED = {
-  kind: 'settled',
-  payment: newPayment(9),
-  paid: { kind: 'paid', deposit: DEPOSIT },
-} as const
-
-onBoth(
-  'a top-up whose credit was made by somebody else a moment before is told in full',
-  async ({ engine }) => {
-    const receiver = settlingReceiver(engine)
-    await receiver.credit()
-    const topup = await receiver.topUp(SETTLED)
-    assert.ok(topup.kind === 'answer')
-    const { verifiedAt, ...body } = topup.body as Readonly<Record<string, unknown>>
-    assert.deepEqual(body, {
-      txHash: DEPOSIT.txHash,
-      amountUsd: 0.1,
-      verified: true,
-      message: 'verified',
-      apiKeyPublicId: null,
-      payerAddress: PAYER,
-      creditedUsd: 0.1,
-      repaidUsd: 0,
-      prepaidBalanceUsd: 0.1,
-    })
-    assert.equal(responseOf(topup).success, true)
-  },
-)
+onBoth('a top-up is answered in full', async ({ engine }) => {
+  const { chain, authorization, topUp } = topupOn(engine)
+  chain.mine(1, [[{ kind: 'use', authorization }]])
+  const topup = await topUp()
+  assert.ok(topup.kind === 'answer')
+  const { verifiedAt, txHash, ...body } = topup.body as Readonly<Record<string, unknown>>
+  assert.deepEqual(body, {
+    amountUsd: 0.1,
+    verified: true,
+    message: 'verified',
+    apiKeyPublicId: null,
+    payerAddress: PAYER,
+    creditedUsd: 0.1,
+    repaidUsd: 0,
+    prepaidBalanceUsd: 0.1,
+  })
+  assert.equal(responseOf(topup).success, true)
+  assert.equal(responseOf(topup).transaction, txHash)
+})
 
 onBoth('a top-up that repays a debt says what of it is on the balance', async ({ engine }) => {
-  const receiver = settlingReceiver(engine)
-  const lost = { ...DEPOSIT, txHash: word(2), blockHash: word(2) }
+  const { chain, authorization, topUp } = topupOn(engine)
+  const lost = depositOf({ from: PAYER, to: PAY_TO, value: 100_000n }, 2)
   await engine.write(async (tx) => {
     const account = { account: ACCOUNT, owner: PAYER, claimId: null }
     await creditDeposit(tx, { id: 'lost', deposit: lost, ...account, nowUnix: 1 })
@@ -125,8 +76,8 @@ onBoth('a top-up that repays a debt says what of it is on the balance', async ({
     for (const credit of await liveCreditsOf(tx, [lost.txHash]))
       await reverseCredit(tx, { credit, nowUnix: 2 })
   })
-  await receiver.credit()
-  const topup = await receiver.topUp(SETTLED)
+  chain.mine(1, [[{ kind: 'use', authorization }]])
+  const topup = await topUp()
   assert.ok(topup.kind === 'answer')
   const body = topup.body as Readonly<Record<string, unknown>>
   assert.equal(body.amountUsd, 0.1)
@@ -135,33 +86,39 @@ onBoth('a top-up that repays a debt says what of it is on the balance', async ({
   assert.equal(body.prepaidBalanceUsd, 0.06)
 })
 
-onBoth(
-  'a top-up whose transfer a prepayment has is 409 with a good response, and says so',
-  async ({ engine }) => {
-    const receiver = settlingReceiver(engine)
-    await receiver.store('claimed')
-    const topup = await receiver.topUp(SETTLED)
-    assert.ok(isRefusal(topup))
-    assert.equal(topup.code, 'payment_already_used')
-    assert.equal(topup.members?.transaction, DEPOSIT.txHash)
-    assert.equal(responseOf(topup).success, true)
-    assert.equal(responseOf(topup).transaction, DEPOSIT.txHash)
-  },
-)
+onBoth('a top-up whose transfer a prepayment has is 409', async ({ engine }) => {
+  const { chain, authorization, settling, paymentOf, topUp, states } = topupOn(engine)
+  chain.mine(1, [[{ kind: 'use', authorization }]])
+  const verdict = await judgePayment(settling, paymentOf(authorization, 'payment-1'))
+  assert.ok(verdict.kind === 'paid')
+  const { deposit } = verdict
+  const claimed = { id: 'claimed', deposit, claimId: null, nowUnix: 3 }
+  await engine.write((tx) => creditDeposit(tx, { ...claimed, account: ACCOUNT, owner: PAYER }))
+  const topup = await topUp()
+  assert.ok(isRefusal(topup))
+  assert.equal(topup.code, 'payment_already_used')
+  assert.deepEqual(await states(), ['failed'])
+})
 
 onBoth(
   'a top-up whose end is open is 503 with the response that names its transaction',
   async ({ engine }) => {
-    const receiver = settlingReceiver(engine)
-    await receiver.store('submitted')
-    for (const outcome of [SETTLED, { kind: 'pending', transaction: DEPOSIT.txHash } as const]) {
-      const topup = await receiver.topUp(outcome)
-      assert.ok(isRefusal(topup))
-      assert.equal(topup.code, 'settlement_pending')
-      const response = responseOf(topup)
-      assert.equal(response.success, false)
-      assert.equal(response.errorReason, 'settlement_pending')
-      assert.equal(response.transaction, DEPOSIT.txHash)
-    }
+    const { chain, topUp } = topupOn(engine)
+    const topup = await topUp()
+    assert.ok(isRefusal(topup))
+    assert.equal(topup.code, 'settlement_pending')
+    const response = responseOf(topup)
+    assert.equal(response.success, false)
+    assert.equal(response.errorReason, 'settlement_pending')
+    assert.equal(response.transaction, chain.sent[0])
   },
 )
+
+onBoth('a top-up while the facilitator is unusable is 503 with Retry-After', async ({ engine }) => {
+  const { topUp, states } = topupOn(engine)
+  const topup = await topUp({ isReady: async () => false })
+  assert.ok(isRefusal(topup))
+  assert.equal(topup.code, 'data_not_ready')
+  assert.equal(topup.retryAfterSeconds, 60)
+  assert.deepEqual(await states(), [])
+})

@@ -1,9 +1,19 @@
+import assert from 'node:assert/strict'
 import { Type } from 'typebox'
 import { findKey } from '#accounts/keys/key-store.ts'
+import { keyOfAccount, readBalances, receivableAccount } from '#accounts/ledger/account.ts'
+import type { Context } from '#context.ts'
+import { type Hash, showAddress } from '#domain/address.ts'
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
-import { formatDecimal, type MicroUsd, parseDecimal } from '#domain/money.ts'
+import { formatDecimal, type MicroUsd, parseDecimal, toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { named } from '#lib/schema.ts'
+import { toIso, unixNow } from '#lib/time.ts'
+import type { Reads } from '#money/payments/claim-store.ts'
+import { paymentOf } from '#money/payments/offers.ts'
 import {
+  type Answer,
+  answer,
   defineRoute,
   type Outcome,
   type Parameter,
@@ -11,27 +21,57 @@ import {
   type RequestFacts,
   type Route,
 } from '#route/route.ts'
+import { column, sql } from '#store/sql.ts'
 import type { PaymentFault } from './faults.ts'
-import { DISCOVERY, TOPUP_PATH } from './offers/discovery.ts'
-import { errorText, paymentRequiredHeader, TopupOfferBody, topupOfferBody } from './offers/offer.ts'
-import { carriesPayment } from './offers/payment-payload.ts'
-import { type PaymentResponse, paymentResponseHeaders } from './offers/payment-response.ts'
-import { openPaymentOfCaller, payeeOf, refusePending } from './pay-for-call.ts'
-import { type PaymentReceiver, refuseUsed } from './payment-receiver.ts'
-import { creditPayment } from './settling/credit-payment.ts'
-import type { SettleDeps } from './settling/settle-payment.ts'
-import type { Payee } from './settling/x402-payment.ts'
-import { answerSettled, refusePendingTopup, Topup } from './topup-answer.ts'
+import {
+  DISCOVERY,
+  errorText,
+  OFFERS,
+  paymentRequiredHeader,
+  TOPUP_PATH,
+  TopupOfferBody,
+  topupOfferBody,
+} from './offer.ts'
+import {
+  carriesPayment,
+  openPaymentOfCaller,
+  payeeOf,
+  refuseClaimed,
+  refusePending,
+  refuseUsed,
+} from './pay.ts'
+import {
+  type PaymentPayload,
+  type PaymentResponse,
+  paymentResponseHeaders,
+  readPayment,
+} from './payload.ts'
+import type { Payee } from './payment.ts'
+import { outcomesOf, settlePayment } from './settle-payment.ts'
+import { type Settling, settlingOf } from './settling.ts'
 
-export interface TopupDeps extends SettleDeps {
-  readonly receiver: PaymentReceiver
+export const Topup = named('Topup', {
+  txHash: Type.String(),
+  amountUsd: Type.Number(),
+  verified: Type.Literal(true),
+  message: Type.Literal('verified'),
+  apiKeyPublicId: Type.Union([Type.String(), Type.Null()]),
+  payerAddress: Type.String(),
+  creditedUsd: Type.Number({ description: 'What the payment added to the balance.' }),
+  repaidUsd: Type.Number({
+    description: 'What repaid a debt: spent balance whose payment a reorg had reversed.',
+  }),
+  verifiedAt: Type.String({ format: 'date-time' }),
+  prepaidBalanceUsd: Type.Union([Type.Number(), Type.Null()], {
+    description: 'The new balance; null if another key than the calling one was credited.',
+  }),
+})
+
+export function topupRoutes(ctx: Context): readonly Route[] {
+  return [topupRoute(ctx, 'GET'), topupRoute(ctx, 'POST')]
 }
 
-export function topupRoutes(deps: TopupDeps): readonly Route[] {
-  return [topupRoute(deps, 'GET'), topupRoute(deps, 'POST')]
-}
-
-function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
+function topupRoute(ctx: Context, method: 'GET' | 'POST'): Route {
   return defineRoute({
     method,
     path: TOPUP_PATH,
@@ -42,7 +82,7 @@ function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
       'Without a payment: 402 with offers for x402 clients, version 1 in the body, version 2 in the header PAYMENT-REQUIRED. With a payment in X-PAYMENT or PAYMENT-SIGNATURE: settles it and credits the key in `key`, else the key in the Authorization header, else the address you call from.',
     metered: false,
     guard: 'claim',
-    parameters: { usd: usdInQuery(deps.amounts[0] ?? 0n), key: keyInQuery },
+    parameters: { usd: usdInQuery(OFFERS[0]), key: keyInQuery },
     answers: { 200: { description: 'Paid and credited.', schema: Topup } },
     offer: { description: 'What can be paid.', schema: TopupOfferBody },
     refusals: [
@@ -53,9 +93,9 @@ function topupRoute(deps: TopupDeps, method: 'GET' | 'POST'): Route {
       'data_not_ready',
     ],
     async handle({ parameters: { usd, key }, caller, ...facts }) {
-      const payee = await choosePayee(deps, caller, key)
+      const payee = await choosePayee(ctx, caller, key)
       if (isRefusal(payee)) return payee
-      return topUp(deps, { caller, payee, amount: usd, facts })
+      return topUp(ctx, { caller, payee, amount: usd, facts })
     },
   })
 }
@@ -91,12 +131,12 @@ const keyInQuery: Parameter<string | undefined> = {
 }
 
 async function choosePayee(
-  deps: TopupDeps,
+  ctx: Context,
   caller: Caller,
   publicId: string | undefined,
 ): Promise<Payee | Refusal> {
   if (publicId === undefined) return payeeOf(caller)
-  const key = await findKey({ run: deps.engine.read }, publicId)
+  const key = await findKey({ run: ctx.accounts.read }, publicId)
   if (key === undefined)
     return refuse('key_not_found', `there is no key ${publicId}; check the parameter key`)
   if (key.revokedUnix !== null)
@@ -112,47 +152,59 @@ interface TopupInput {
   readonly facts: Pick<RequestFacts, 'headers' | 'addressBucket'>
 }
 
-async function topUp(deps: TopupDeps, input: TopupInput): Promise<Outcome> {
-  const { headers } = input.facts
-  if (!carriesPayment(headers)) return offer(deps, input)
-  const { caller, payee } = input
-  const { receiver } = deps
-  const received = await receiver.receive(input.facts, { amounts: [input.amount], payee })
-  if (isRefusal(received)) return received
-  if (received.kind === 'rejected') return reject(deps, input, received)
-  const { payload } = received
-  if (received.kind === 'crowded') return refusePendingTopup(deps, { payload, transaction: null })
-  const paid = { payload, payee }
-  const outcome = await (received.kind === 'again' ? receiver.join(paid) : receiver.settle(paid))
-  if (outcome.kind === 'used') return refuseUsed()
-  if (outcome.kind === 'pending') return refusePendingTopup(deps, { payload, ...outcome })
-  if (outcome.kind === 'rejected') return reject(deps, input, { payload, ...outcome })
-  if (outcome.kind === 'credited')
-    return (
-      (await receiver.takeServed(outcome)) ??
-      answerSettled(deps, { caller, ...paid, transaction: outcome.transaction })
-    )
-  const transaction = outcome.paid.deposit.txHash
-  try {
-    await deps.engine.write((connection) =>
-      creditPayment(connection, deps, { ...outcome, isServed: true }),
-    )
-  } catch (error) {
-    deps.report(error)
-    return refusePendingTopup(deps, { payload, transaction })
+async function topUp(ctx: Context, input: TopupInput): Promise<Outcome> {
+  const settling = await settlingOf(ctx)
+  assert(settling !== undefined, 'the route exists only where payments are settled')
+  return topUpWith(ctx, settling, input)
+}
+
+export async function topUpWith(
+  ctx: Context,
+  settling: Settling,
+  input: TopupInput,
+): Promise<Outcome> {
+  const { caller, payee, amount, facts } = input
+  if (!carriesPayment(facts.headers)) return offer(ctx, settling, input)
+  const payload = readPayment(facts.headers)
+  if (typeof payload === 'string') return reject(ctx, settling, input, payload)
+  const outcome = await settlePayment(ctx, settling, {
+    ...{ payload, payee, amounts: [amount], addressBucket: facts.addressBucket },
+    isForBalance: false,
+    isAwaited: () => true,
+    post: (_, credit) => credit(),
+  })
+  switch (outcome.kind) {
+    case 'posted':
+    case 'credited':
+      return answerSettled(ctx, { caller, payee, payload, transaction: outcome.transaction })
+    case 'rejected':
+      return reject(ctx, settling, input, outcome.reason, payload)
+    case 'pending':
+      return refusePendingTopup(ctx, { payload, transaction: outcome.transaction })
+    case 'claimed': {
+      const headers = paymentResponseHeaders(ctx, { payload, ...outcome })
+      return { ...refuseClaimed(outcome.transaction), headers }
+    }
+    case 'used':
+    case 'balance':
+      return refuseUsed()
+    case 'refusal':
+      return outcome
   }
-  return answerSettled(deps, { caller, ...paid, transaction })
 }
 
 function reject(
-  deps: TopupDeps,
+  ctx: Context,
+  settling: Settling,
   input: TopupInput,
-  { reason, payload }: Pick<PaymentResponse, 'payload'> & { readonly reason: PaymentFault },
+  reason: PaymentFault,
+  payload?: PaymentPayload,
 ): Promise<Outcome> {
+  outcomesOf(ctx).rejected += 1
   const response = { payload, transaction: null, errorReason: reason }
-  return offer(deps, input, {
+  return offer(ctx, settling, input, {
     error: reason,
-    headers: paymentResponseHeaders(deps.payment, response),
+    headers: paymentResponseHeaders(ctx, response),
   })
 }
 
@@ -162,13 +214,14 @@ interface Refused {
 }
 
 async function offer(
-  deps: TopupDeps,
+  ctx: Context,
+  settling: Settling,
   input: TopupInput,
   { error, headers }: Refused = {},
 ): Promise<Outcome> {
-  const open = await openPaymentOfCaller(deps, input.caller)
+  const open = await openPaymentOfCaller(ctx, input.caller)
   if (open !== undefined) return refusePending(open.txHash)
-  if (error === 'settlement_unavailable' || !(await deps.readiness.isReady()))
+  if (error === 'settlement_unavailable' || !(await settling.isReady()))
     return refuse(
       'data_not_ready',
       'x402 payments cannot be settled at the moment; try again later, or pay by transfer and POST /api/sessions/prepay',
@@ -179,14 +232,14 @@ async function offer(
     )
   const offered = {
     amounts: [input.amount],
-    resourceUrl: `${deps.publicBaseUrl}${TOPUP_PATH}?${queryOf(input)}`,
+    resourceUrl: `${ctx.ecosystem.service.publicBaseUrl}${TOPUP_PATH}?${queryOf(input)}`,
     extensions: DISCOVERY,
     ...(error !== undefined && { error: errorText(error) }),
   }
   return {
     kind: 'payment-required',
-    body: topupOfferBody(deps, offered),
-    headers: { 'PAYMENT-REQUIRED': paymentRequiredHeader(deps, offered), ...headers },
+    body: topupOfferBody(ctx, offered),
+    headers: { 'PAYMENT-REQUIRED': paymentRequiredHeader(ctx, offered), ...headers },
   }
 }
 
@@ -197,4 +250,76 @@ function queryOf(input: TopupInput): URLSearchParams {
   const query = new URLSearchParams({ usd: formatDecimal(amount, 6) })
   if (payee.kind === 'key' && !payee.isOwn) query.set('key', payee.publicId)
   return query
+}
+
+interface SettledTopup {
+  readonly caller: Caller
+  readonly payee: Payee
+  readonly payload: PaymentPayload
+  readonly transaction: Hash
+}
+
+/** Answers as the store has it: on the balance, with an earlier prepayment, or pending after a reorg. */
+async function answerSettled(
+  ctx: Context,
+  { caller, payee, payload, transaction }: SettledTopup,
+): Promise<Answer | Refusal> {
+  const { credit, balance } = await ctx.accounts.snapshot(async (reads) => {
+    const credit = await readCredit(reads, ctx, payload)
+    const account = credit.account ?? ''
+    return { credit, balance: (await readBalances(reads, [account])).get(account) ?? 0n }
+  })
+  const { value: amount, from } = payload.authorization
+  const headers = paymentResponseHeaders(ctx, { payload, transaction })
+  if (credit.account === undefined) return refusePendingTopup(ctx, { payload, transaction })
+  const isOwn =
+    payee.kind === 'bucket' || (caller.kind === 'keyed' && caller.publicId === payee.publicId)
+  const body = {
+    txHash: transaction,
+    amountUsd: toUsd(amount),
+    verified: true,
+    message: 'verified',
+    apiKeyPublicId: keyOfAccount(credit.account) ?? null,
+    payerAddress: showAddress(from),
+    creditedUsd: toUsd(amount - credit.repaid),
+    repaidUsd: toUsd(credit.repaid),
+    verifiedAt: toIso(unixNow(ctx.clock)),
+    prepaidBalanceUsd: isOwn ? toUsd(balance) : null,
+  }
+  return answer(200, body, { headers: { ...headers, 'Cache-Control': 'no-store' } })
+}
+
+interface FoundCredit {
+  readonly account: string | undefined
+  readonly repaid: MicroUsd
+}
+
+async function readCredit(
+  reads: Reads,
+  ctx: Context,
+  { authorization }: PaymentPayload,
+): Promise<FoundCredit> {
+  const { chain, asset } = paymentOf(ctx)
+  const [row] = await reads.run(sql`
+    select credits.account, (
+        select cast(coalesce(sum(postings.micro_usd), 0) as bigint) from postings
+        where postings.entry_id = 'credit:' || credits.id
+          and postings.account = ${receivableAccount('')} || credits.owner) as repaid
+    from x402_intents as payments left join credits
+      on credits.id = payments.credit_id and credits.reversed_unix is null
+    where payments.chain_id = ${chain.id} and payments.asset = ${asset}
+      and payments.payer = ${authorization.from} and payments.nonce = ${authorization.nonce}`)
+  if (row === undefined) return { account: undefined, repaid: 0n }
+  return {
+    account: column.textOrNull(row, 'account') ?? undefined,
+    repaid: column.amount(row, 'repaid'),
+  }
+}
+
+function refusePendingTopup(
+  ctx: Context,
+  { payload, transaction }: Pick<PaymentResponse, 'payload' | 'transaction'>,
+): Refusal {
+  const response = { payload, transaction, errorReason: 'settlement_pending' } as const
+  return { ...refusePending(transaction), headers: paymentResponseHeaders(ctx, response) }
 }

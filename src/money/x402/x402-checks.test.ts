@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { ledgerChecks } from '#accounts/ledger/check.ts'
 import { ledgerGuards } from '#accounts/ledger/ledger-tables.ts'
+import type { Deposit } from '#domain/deposit.ts'
+import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { paymentsGuards } from '#money/payments/payments-tables.ts'
 import { x402Guards } from '#money/x402/x402-tables.ts'
@@ -8,9 +10,18 @@ import type { Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
-import { brokenPromises, depositOf, NOON_UNIX, newPayment, word } from '#test/x402/x402-harness.ts'
-import { creditPayment, endPayment } from './settling/credit-payment.ts'
-import { insertPayment, setPaymentStatus } from './settling/payment-store.ts'
+import { settlingHarness } from '#test/x402/settling-harness.ts'
+import {
+  ASSET,
+  brokenPromises,
+  depositOf,
+  NOON_UNIX,
+  newPayment,
+  word,
+} from '#test/x402/x402-harness.ts'
+import { failPayment, insertPayment } from './payment.ts'
+import { creditPayment } from './settle-payment.ts'
+import { depositCheck } from './x402-checks.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
@@ -18,26 +29,16 @@ const NOW_MS = NOON_UNIX * 1000
 
 /** Payments 1 and 2 are settled, 3 has failed, 4 and 5 are on their way. */
 async function livedIn(engine: Engine): Promise<void> {
-  let ids = 0
-  const newId = () => {
-    ids += 1
-    return `id-${ids}`
-  }
   for (const n of [1, 2, 3, 4, 5]) {
-    const reserved = newPayment(n)
-    await engine.write((tx) => insertPayment(tx, reserved))
-    const { id } = reserved
-    await engine.write((tx) => setPaymentStatus(tx, { id, from: 'reserved', to: 'submitted' }))
-    const payment = { ...reserved, status: 'submitted' } as const
-    const ended = { to: 'failed', lookUnix: undefined, reason: 'insufficient_funds' } as const
-    if (n === 3) await engine.write((tx) => endPayment(tx, payment, ended))
+    const payment = newPayment(n)
+    const { id } = payment
+    await engine.write((tx) => insertPayment(tx, payment))
+    const failed = { id, reason: 'insufficient_funds', dueUnix: null }
+    if (n === 3) await engine.write((tx) => failPayment(tx, failed))
     if (n > 2) continue
-    const txHash = word(999 + n)
-    const deposit = { ...depositOf(payment.authorization, n), txHash }
-    const paid = { kind: 'paid', deposit } as const
-    await engine.write((tx) =>
-      creditPayment(tx, { newId, clock: () => NOW_MS }, { payment, paid, isServed: true }),
-    )
+    const deposit = { ...depositOf(payment.authorization, n), txHash: word(999 + n) }
+    const paid = { payment, deposit, isServed: true }
+    await engine.write((tx) => creditPayment(tx, { clock: () => NOW_MS }, paid))
   }
 }
 
@@ -117,11 +118,6 @@ const CORRUPTIONS: readonly {
     found: [ONE_LIVE, STATE],
   },
   {
-    what: 'a payment in a state that does not exist',
-    statement: sql`update x402_intents set status = 'paid' where id = 'payment-4'`,
-    found: [STATE],
-  },
-  {
     what: 'a payment that has served a call without a credit',
     statement: sql`update x402_intents set served = 1 where id = 'payment-5'`,
     found: [STATE],
@@ -138,3 +134,40 @@ for (const { what, statement, found } of CORRUPTIONS)
     })
     assert.deepEqual(await brokenPromises(engine), found)
   })
+
+onBoth(
+  'the audit finds a failed payment whose money came, and takes an ordinary transfer of the same sum for unclaimed',
+  async ({ engine }) => {
+    const { chain, ctx, settling, authorize, paymentOf } = settlingHarness(engine)
+    const authorization = authorize(1)
+    const payment = paymentOf(authorization, 'payment-1')
+    await engine.write((tx) => insertPayment(tx, payment))
+    const failed = { id: payment.id, reason: 'insufficient_funds', dueUnix: null }
+    await engine.write((tx) => failPayment(tx, failed))
+    chain.fund(authorization.from, 1_000_000n)
+    const depositBy = async (kind: 'transfer' | 'use'): Promise<Deposit> => {
+      chain.mine(1, [[{ kind, authorization }]])
+      const query = { address: ASSET, topics: [TRANSFER_TOPIC], fromBlock: chain.blockNumber }
+      const [log] = await chain.rpc.logs(query)
+      assert.ok(log !== undefined)
+      const { txHash, logIndex } = log
+      const deposit = depositOf(authorization, chain.blockNumber)
+      return { ...deposit, txHash, logIndex, timestampUnix: chain.nowUnix }
+    }
+    const audit = async (deposit: Deposit) => {
+      const head = { number: 1_020, hash: word(20), timestamp: NOON_UNIX + 40 }
+      const canonical = async (query: object) => {
+        const isFirst = 'after' in query && Object(query.after).positionInTx === -1
+        const deposits = isFirst ? [deposit] : []
+        return { head, completeFromBlock: 0, isComplete: true, deposits }
+      }
+      const check = depositCheck({ ...settling, deposits: { canonical }, clock: ctx.clock })
+      return (await engine.snapshot(check.run)).map(({ subject }) => subject)
+    }
+    assert.deepEqual(await audit(await depositBy('transfer')), [])
+    const paid = await depositBy('use')
+    assert.deepEqual(await audit(paid), ['payment-1 failed'])
+    await engine.write((tx) => creditPayment(tx, ctx, { payment, deposit: paid, isServed: false }))
+    assert.deepEqual(await audit(paid), [])
+  },
+)

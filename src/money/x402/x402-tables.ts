@@ -7,7 +7,7 @@ export const x402Guards: readonly Guard[] = [
     table: 'x402_intents',
     name: 'x402_intents_stay',
     on: 'delete',
-    when: "old.status <> 'abandoned'",
+    when: "old.status <> 'failed' or old.tx_hash is not null or old.due_unix is not null",
   },
   {
     table: 'x402_intents',
@@ -29,10 +29,10 @@ export const x402Guards: readonly Guard[] = [
   },
   {
     table: 'x402_intents',
-    name: 'x402_intents_send_nothing_once_abandoned',
+    name: 'x402_intents_send_nothing_once_failed',
     on: 'update',
     columns: ['status'],
-    when: "old.status in ('abandoned', 'failed') and new.status in ('reserved', 'submitted')",
+    when: "old.status = 'failed' and new.status = 'open'",
   },
 ]
 
@@ -54,30 +54,25 @@ export const x402Tables: readonly Tables[] = [
       payee text not null,
       payee_wallet text,
       payee_own bigint not null default 1,
-      status text not null,
+      status text not null check (status in ('open', 'credited', 'failed')),
       reason text,
       created_unix bigint not null,
       from_block bigint not null,
       tx_hash text,
-      look_unix bigint,
-      reverted_unix bigint,
+      -- When the job looks at it next; null once nothing can become of it any more.
+      due_unix bigint,
       served bigint not null default 0,
       credit_id text unique references credits (id),
       unique (chain_id, asset, payer, nonce)
     );
-    create index x402_intents_open on x402_intents (created_unix, id)
-      where status in ('reserved', 'submitted');
-    create index x402_intents_abandoned on x402_intents (created_unix, id)
-      where status = 'abandoned';
+    create index x402_intents_open on x402_intents (created_unix, id) where status = 'open';
+    create index x402_intents_failed on x402_intents (created_unix, id) where status = 'failed';
     create index x402_intents_by_tx on x402_intents (tx_hash) where tx_hash is not null;
-    create index x402_intents_to_look_at on x402_intents (look_unix, id)
-      where look_unix is not null;
-    create index x402_intents_reverted on x402_intents (payer, reverted_unix)
-      where reverted_unix is not null;
+    create index x402_intents_due on x402_intents (due_unix, id) where due_unix is not null;
+    create index x402_intents_reverted on x402_intents (payer, created_unix)
+      where reason = 'reverted';
     create table x402_facilitator (
       id bigint primary key check (id = 1),
-      wallet text,
-      ready_until_ms bigint not null default 0,
       -- The most that transactions of the newest day may have cost.
       gas_day bigint not null default 0,
       gas_gwei bigint not null default 0

@@ -17,8 +17,8 @@ import { readReceivables } from '#money/payments/credit.ts'
 import type { BlockHashAt, DepositIndex } from '#money/payments/deposit.ts'
 import { paymentsChecks } from '#money/payments/payments-checks.ts'
 import { readSuspense } from '#money/payments/suspense.ts'
-import { depositCheck } from '#money/x402/deposit-check.ts'
-import { x402Checks } from '#money/x402/x402-checks.ts'
+import { openSettlingRpc } from '#money/x402/settling-rpc.ts'
+import { depositCheck, x402Checks } from '#money/x402/x402-checks.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 
@@ -39,13 +39,16 @@ export function accountsChecks(deps: {
   readonly clock: Clock
   note(line: string): void
 }): readonly Check[] {
+  const { payment } = deps.ecosystem
   return [
     ...rowChecks,
     ...paymentsChecks({
       ...deps,
       verifyPayerProof: (proof) => verifyPayerProof(deps, proof),
     }),
-    depositCheck(deps),
+    ...(payment === null
+      ? []
+      : [depositCheck({ ...deps, payment, rpc: openSettlingRpc(payment.chain) })]),
   ]
 }
 

@@ -41,20 +41,19 @@ export function checkCommand(process: NodeJS.Process): Command {
 }
 
 async function showListing(context: CommandContext): Promise<ExitCode> {
-  const [{ listingOf, settlingOf }, ecosystem] = await Promise.all([
-    import('#money/x402/facilitators/open-facilitator.ts'),
+  const [{ listingOf, settlingSettingOf }, ecosystem] = await Promise.all([
+    import('#money/x402/facilitator.ts'),
     chosenEcosystem(context.config),
   ])
-  const { payment } = ecosystem
-  if (payment === null) {
+  if (ecosystem.payment === null) {
     context.show('not listed: the ecosystem file has no "payment"')
     return 1
   }
-  if (settlingOf({ ...context, ecosystem })?.kind !== 'facilitator') {
+  if (settlingSettingOf({ ...context, ecosystem })?.kind !== 'facilitator') {
     context.show('not listed: payments are not settled by a facilitator')
     return 1
   }
-  const listing = listingOf(ecosystem, { ...context, payment })
+  const listing = listingOf({ ...context, ecosystem })
   context.process.stdout.write(`${JSON.stringify(listing, null, 2)}\n`)
   return 0
 }

@@ -3,16 +3,17 @@ import type { Readiness } from '#api/health-routes.ts'
 import type { GaugeReading } from '#api/metrics.ts'
 import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
 import type { Context } from '#context.ts'
+import type { Settling } from '#money/x402/settling.ts'
 import { anomalyGauge, endpointGauges, registerGauges } from './index-gauges.ts'
 import { jobGauges } from './job-gauges.ts'
 import type { ProcessWork } from './read-readiness.ts'
-import { type SettlingGaugeDeps, settlingGauges } from './settling-gauges.ts'
+import { settlingGauges } from './settling-gauges.ts'
 
 interface ProcessGauges extends ProcessWork {
   waitingCalls(): number
   readiness(): Promise<Readiness>
   /** Undefined where x402 payments are not settled. */
-  readonly settling: SettlingGaugeDeps | undefined
+  readonly settling: Settling | undefined
 }
 
 /** The gauges of a process that serves the API. Pools come first, before the scrape takes connections. */
@@ -26,7 +27,7 @@ export function gaugesOf(ctx: Context, own: ProcessGauges): readonly GaugeReadin
     ...registerGauges(ctx),
     anomalyGauge(ctx),
     ...endpointGauges(own.indexing),
-    ...settlingGauges(own.settling),
+    ...settlingGauges(ctx, own.settling),
   ]
 }
 

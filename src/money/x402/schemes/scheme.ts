@@ -4,7 +4,7 @@ import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { Clock } from '#lib/time.ts'
 import type { PaymentFault } from '../faults.ts'
-import type { SettlingRpc } from '../settling/settling-rpc.ts'
+import type { SettlingRpc } from '../settling-rpc.ts'
 
 /** What a payer signs, in any scheme. Addresses in lower case. */
 export interface Authorization {

@@ -6,7 +6,7 @@ import { NodeRefusal } from '#chains/chain/node-refusal.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
-import type { SettlingRpc } from '../../settling/settling-rpc.ts'
+import type { SettlingRpc } from '../../settling-rpc.ts'
 import type { Authorization, Way } from '../scheme.ts'
 import { digestOf, type TransferForm, transferCall } from './authorization.ts'
 

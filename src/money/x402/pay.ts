@@ -1,0 +1,200 @@
+import { type Admission, admitWithin } from '#accounts/metering/meter/meter.ts'
+import type { Context } from '#context.ts'
+import type { Hash } from '#domain/address.ts'
+import type { Caller } from '#domain/caller.ts'
+import { type Refusal, refuse } from '#domain/refusal.ts'
+import { nextMidnight, unixNow } from '#lib/time.ts'
+import { paymentOf, paymentRequiredBody } from '#money/payments/offers.ts'
+import type { Call, PaymentRequired, RequestFacts, RequestHeaders } from '#route/route.ts'
+import { settlingSettingOf } from './facilitator.ts'
+import type { PaymentFault } from './faults.ts'
+import { callOfferHeader, OFFERS } from './offer.ts'
+import {
+  matchOffer,
+  type PaymentPayload,
+  type PaymentResponse,
+  paymentResponseHeaders,
+  readPayment,
+} from './payload.ts'
+import { findPayment, openPaymentOf, type Payee, type X402Payment } from './payment.ts'
+import { outcomesOf, settlePayment } from './settle-payment.ts'
+import { type Settling, settlingOf } from './settling.ts'
+
+/** What became of a call's payment; the headers go on any answer. */
+export type Paid = { readonly headers: Readonly<Record<string, string>> } & (
+  | { readonly kind: 'admission'; readonly admission: Admission }
+  /** The balance was raised, and the call is to be charged to it. */
+  | { readonly kind: 'balance' }
+  | { readonly kind: 'unpaid'; readonly ending: Refusal | PaymentRequired }
+)
+
+/** Settles the payment that a call carries; credits it and debits the call in one transaction. Else 402. */
+export async function pay(ctx: Context, caller: Caller, call: Call): Promise<Paid> {
+  const settling = carriesPayment(call.headers) ? await settlingOf(ctx) : undefined
+  if (settling !== undefined) return payWith(ctx, settling, caller, call)
+  return { kind: 'unpaid', headers: {}, ending: await offerCall(ctx, caller, call) }
+}
+
+export async function payWith(
+  ctx: Context,
+  settling: Settling,
+  caller: Caller,
+  call: Pick<Call, 'headers' | 'addressBucket' | 'target' | 'isCut'>,
+): Promise<Paid> {
+  const payload = readPayment(call.headers)
+  if (typeof payload === 'string') return reject(ctx, caller, call, payload)
+  const outcome = await settlePayment(ctx, settling, {
+    payload,
+    payee: payeeOf(caller),
+    amounts: OFFERS,
+    addressBucket: call.addressBucket,
+    isForBalance: true,
+    isAwaited: () => !call.isCut(),
+    post: (tx, credit) => admitWithin(ctx, tx, caller, credit),
+  })
+  switch (outcome.kind) {
+    case 'posted': {
+      const headers = paymentResponseHeaders(ctx, { payload, ...outcome })
+      return { kind: 'admission', headers, admission: outcome.value }
+    }
+    case 'credited':
+      return { kind: 'balance', headers: paymentResponseHeaders(ctx, { payload, ...outcome }) }
+    case 'balance':
+      return { kind: 'balance', headers: {} }
+    case 'rejected':
+      return reject(ctx, caller, call, outcome.reason, payload)
+    case 'used':
+      return { kind: 'unpaid', headers: {}, ending: refuseUsed() }
+    case 'claimed': {
+      const headers = paymentResponseHeaders(ctx, { payload, ...outcome })
+      return { kind: 'unpaid', headers, ending: refuseClaimed(outcome.transaction) }
+    }
+    case 'pending': {
+      const { transaction } = outcome
+      const response = { payload, transaction, errorReason: 'settlement_pending' } as const
+      // The response would be of another payment.
+      const headers = outcome.isOther ? {} : paymentResponseHeaders(ctx, response)
+      return { kind: 'unpaid', headers, ending: refusePending(transaction) }
+    }
+    case 'refusal':
+      return { kind: 'unpaid', headers: {}, ending: outcome }
+  }
+}
+
+async function reject(
+  ctx: Context,
+  caller: Caller,
+  call: Pick<Call, 'target'>,
+  reason: PaymentFault,
+  payload?: PaymentPayload,
+): Promise<Extract<Paid, { kind: 'unpaid' }>> {
+  outcomesOf(ctx).rejected += 1
+  const response: PaymentResponse = { payload, transaction: null, errorReason: reason }
+  const headers = paymentResponseHeaders(ctx, response)
+  return { kind: 'unpaid', headers, ending: await offerCall(ctx, caller, call, reason) }
+}
+
+export function carriesPayment(headers: RequestHeaders): boolean {
+  return headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined
+}
+
+/**
+ * A payment that is over buys nothing, even where the call is free; one that was credited without
+ * its call serves one. Undefined without a payment.
+ */
+export async function rejectUsedPayment(
+  ctx: Context,
+  { headers }: Pick<RequestFacts, 'headers'>,
+): Promise<Refusal | 'carried' | 'credited' | undefined> {
+  if (!carriesPayment(headers) || settlingSettingOf(ctx) === undefined) return undefined
+  const payload = readPayment(headers)
+  if (typeof payload === 'string') return 'carried'
+  const { chain, asset } = paymentOf(ctx)
+  const named = { chainId: chain.id, asset, authorization: payload.authorization }
+  const payment = await findPayment({ run: ctx.accounts.read }, named)
+  if (payment === undefined || payment.status === 'open') return 'carried'
+  if (payment.status === 'credited' && !payment.isServed) return 'credited'
+  outcomesOf(ctx).used += 1
+  return refuseUsed()
+}
+
+/** A payment that matches no offer is refused before the call causes any work. */
+export async function rejectUnfitPayment(
+  ctx: Context,
+  caller: Caller,
+  call: RequestFacts,
+): Promise<Extract<Paid, { kind: 'unpaid' }> | undefined> {
+  const payload = readPayment(call.headers)
+  if (typeof payload === 'string') return reject(ctx, caller, call, payload)
+  const fault = matchOffer(ctx, OFFERS, payload)
+  return fault && reject(ctx, caller, call, fault, payload)
+}
+
+/**
+ * What a call that is not paid for is answered: the contract's 402, with an x402 offer in the header
+ * if it can be settled; a refusal where there are no payments. While a payment of the caller is open it
+ * is 503: whoever pays again pays twice.
+ */
+export async function offerCall(
+  ctx: Context,
+  caller: Caller,
+  { target }: Pick<RequestFacts, 'target'>,
+  error?: PaymentFault,
+): Promise<PaymentRequired | Refusal> {
+  const nowUnix = unixNow(ctx.clock)
+  if (ctx.ecosystem.payment === null)
+    return refuse('quota_exceeded', 'the daily quota is used up; it resets at 00:00 UTC', {
+      retryAfterSeconds: nextMidnight(nowUnix) - nowUnix,
+    })
+  const settling = await settlingOf(ctx)
+  const body = paymentRequiredBody(ctx, caller, settling !== undefined)
+  if (settling === undefined) return { kind: 'payment-required', body }
+  const open = await openPaymentOfCaller(ctx, caller)
+  if (open !== undefined) return refusePending(open.txHash)
+  const isOffered = error !== 'settlement_unavailable' && (await settling.isReady())
+  if (!isOffered) return { kind: 'payment-required', body }
+  const header = callOfferHeader(ctx, { target, error })
+  return { kind: 'payment-required', body, headers: { 'PAYMENT-REQUIRED': header } }
+}
+
+export function payeeOf(caller: Caller): Payee {
+  if (caller.kind === 'anonymous') return { kind: 'bucket', bucket: caller.bucket }
+  return { kind: 'key', publicId: caller.publicId, wallet: caller.wallet, isOwn: true }
+}
+
+export function openPaymentOfCaller(
+  { accounts }: Pick<Context, 'accounts'>,
+  caller: Caller,
+): Promise<X402Payment | undefined> {
+  const wallet = caller.kind === 'keyed' ? caller.wallet : undefined
+  return openPaymentOf({ run: accounts.read }, payeeOf(caller), wallet)
+}
+
+/** Blocks come every two seconds. */
+const RETRY_SECONDS = 5
+
+/** Never 402, which would ask for a second payment while the first may still arrive. */
+export function refusePending(transaction: Hash | null): Refusal {
+  return refuse(
+    'settlement_pending',
+    transaction === null
+      ? 'the payment is not settled yet: another one is in progress, or its transfer is not visible yet. Do not sign a new payment: send this one again later, or check /api/usage'
+      : 'the payment was sent, but its transaction is not confirmed yet; it will be credited automatically. Do not pay again: check /api/usage',
+    { retryAfterSeconds: RETRY_SECONDS, members: { transaction } },
+  )
+}
+
+export function refuseUsed(): Refusal {
+  return refuse(
+    'payment_already_used',
+    'this payment was already used; any amount it moved is on the balance it was made for. Sign a new payment only to pay again',
+  )
+}
+
+export function refuseClaimed(txHash: Hash): Refusal {
+  return refuse(
+    'payment_already_used',
+    'the transfer succeeded, but a prepayment had already registered its transaction: the amount is on the key of that prepayment, and this balance is unchanged',
+    { members: { transaction: txHash } },
+  )
+}

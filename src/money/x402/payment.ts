@@ -1,0 +1,320 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Address, Hash } from '#domain/address.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
+import type { Reads } from '#money/payments/claim-store.ts'
+import { type Retained, START } from '#operations/jobs/retained.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, type Row, type Sql, sql } from '#store/sql.ts'
+import type { Signed } from './schemes/scheme.ts'
+
+/**
+ * `open`: only the chain says what became of it. `credited`: a deposit is on a balance. `failed`:
+ * none is; one is credited after all if others send the authorization before it expires.
+ */
+export type PaymentStatus = 'open' | 'credited' | 'failed'
+
+export type Payee =
+  | {
+      readonly kind: 'key'
+      readonly publicId: string
+      readonly wallet: Address
+      /** False where somebody else pays for it: anyone may. */
+      readonly isOwn: boolean
+    }
+  | { readonly kind: 'bucket'; readonly bucket: string }
+
+/** One per authorization, forever. */
+export interface X402Payment extends Signed {
+  readonly id: string
+  readonly scheme: string
+  readonly chainId: number
+  readonly asset: Address
+  readonly payee: Payee
+  readonly status: PaymentStatus
+  readonly createdUnix: number
+  /** Head when it came. Who held the signature may have sent it up to `EARLIER_BLOCKS` before. */
+  readonly fromBlock: number
+  /** A facilitator's word until the status is `credited`. */
+  readonly txHash: Hash | null
+  /** Why it failed: a `PaymentFault`, or `REVERTED` or `CLAIMED`. */
+  readonly reason: string | null
+  /** The payment's own call was answered, or its top-up. */
+  readonly isServed: boolean
+}
+
+/** Our transaction failed on the chain, at our cost. */
+export const REVERTED = 'reverted'
+
+/** A prepayment has the deposit. */
+export const CLAIMED = 'claimed'
+
+/** How far before a payment came its transfer is looked for: an offer's five minutes, 150 blocks on Base. */
+export const EARLIER_BLOCKS = 400
+
+/** The job looks at what a request has left open for so long; requests wait ten seconds. */
+export const OPEN_SECONDS = 15
+
+export function samePayee(one: Payee, other: Payee): boolean {
+  return one.kind === other.kind && balanceOf(one) === balanceOf(other)
+}
+
+/** The nonce alone is public as soon as the payment is. */
+export function sameSigned(one: Signed, other: Signed): boolean {
+  return (
+    one.signature === other.signature && isDeepStrictEqual(one.authorization, other.authorization)
+  )
+}
+
+export function balanceOf(payee: Payee): string {
+  return payee.kind === 'key' ? payee.publicId : payee.bucket
+}
+
+export function isOwn(payee: Payee): boolean {
+  return payee.kind === 'bucket' || payee.isOwn
+}
+
+export const COLUMNS = sql`id, scheme, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
+  valid_before, signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
+  from_block, tx_hash, reason, served`
+
+/** Nodes' default of pending transactions per account. */
+const OPEN_MAX = 64
+
+/**
+ * `busy`: another payment by this wallet is open (its funds could back many that fail at our cost), or
+ * one for the caller's own balance, or too many. `waits`: its last one reverted at our cost. Nothing is stored then.
+ */
+export async function reservePayment(
+  connection: Connection,
+  payment: X402Payment,
+): Promise<'reserved' | 'used' | 'busy' | 'waits'> {
+  // Serialises reservations across replicas.
+  await lockReservations(connection)
+  if ((await findPayment(connection, payment)) !== undefined) return 'used'
+  const { chainId, asset, authorization, createdUnix, payee } = payment
+  const payer = authorization.from
+  const [reverted] = await connection.run(sql`
+    select id from x402_intents
+    where payer = ${payer} and reason = ${REVERTED} and created_unix >= ${createdUnix - DAY_SECONDS}
+    limit 1`)
+  if (reverted !== undefined) return 'waits'
+  const ofCaller = isOwn(payee) ? madeBy(payee, payer) : sql`payer = ${payer}`
+  const [open] = await connection.run(sql`
+    select count(*) as every, count(case when ${ofCaller} then 1 end) as of_caller
+    from x402_intents where status = 'open' and chain_id = ${chainId} and asset = ${asset}`)
+  if (open === undefined || column.integer(open, 'of_caller') > 0) return 'busy'
+  if (column.integer(open, 'every') >= OPEN_MAX) return 'busy'
+  await insertPayment(connection, payment)
+  return 'reserved'
+}
+
+/** The lock makes its holder the only one that reserves. */
+export async function lockReservations(connection: Connection): Promise<void> {
+  await connection.run(sql`
+    insert into x402_facilitator (id) values (1) on conflict (id) do update set id = 1`)
+}
+
+export async function insertPayment(connection: Connection, payment: X402Payment): Promise<void> {
+  const { authorization, payee } = payment
+  const wallet = payee.kind === 'key' ? payee.wallet : null
+  await connection.run(sql`
+    insert into x402_intents (id, scheme, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
+      valid_before, signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
+      from_block, due_unix)
+    values (${payment.id}, ${payment.scheme}, ${payment.chainId}, ${payment.asset}, ${authorization.from},
+      ${authorization.nonce}, ${authorization.to}, ${authorization.value},
+      ${String(authorization.validAfter)}, ${String(authorization.validBefore)},
+      ${payment.signature}, ${payee.kind}, ${balanceOf(payee)}, ${wallet},
+      ${isOwn(payee) ? 1 : 0}, ${payment.status}, ${payment.createdUnix}, ${payment.fromBlock},
+      ${payment.createdUnix + OPEN_SECONDS})`)
+}
+
+export async function findPayment(
+  reads: Reads,
+  { chainId, asset, authorization }: Pick<X402Payment, 'chainId' | 'asset' | 'authorization'>,
+): Promise<X402Payment | undefined> {
+  const [row] = await reads.run(sql`
+    select ${COLUMNS} from x402_intents
+    where chain_id = ${chainId} and asset = ${asset}
+      and payer = ${authorization.from} and nonce = ${authorization.nonce}`)
+  return row && toPayment(row)
+}
+
+export async function lockPayment(
+  connection: Connection,
+  id: string,
+): Promise<X402Payment | undefined> {
+  const [row] = await connection.run(sql`
+    update x402_intents set status = status where id = ${id} returning ${COLUMNS}`)
+  return row && toPayment(row)
+}
+
+/** Finds an open payment that a caller made for its balance, or by its wallet. */
+export async function openPaymentOf(
+  reads: Reads,
+  payee: Payee,
+  wallet: Address | undefined,
+): Promise<X402Payment | undefined> {
+  const [row] = await reads.run(sql`
+    select ${COLUMNS} from x402_intents
+    where status = 'open' and ${madeBy(payee, wallet ?? null)}
+    order by created_unix, id limit 1`)
+  return row && toPayment(row)
+}
+
+function madeBy(payee: Payee, payer: Address | null): Sql {
+  return sql`((payee_kind = ${payee.kind} and payee = ${balanceOf(payee)} and payee_own = 1)
+    or payer = ${payer})`
+}
+
+/**
+ * Its money must then not be credited to a prepayment. A facilitator's word does not count: it could
+ * name the transfer of someone else.
+ */
+export async function settlesPayment(reads: Reads, txHash: Hash): Promise<boolean> {
+  const found = await reads.run(sql`
+    select id from x402_intents where status = 'credited' and tx_hash = ${txHash} limit 1`)
+  return found.length === 1
+}
+
+/** Creation of the oldest open payment, in Unix seconds. */
+export async function oldestOpen(reads: Reads): Promise<number | undefined> {
+  const [row] = await reads.run(
+    sql`select min(created_unix) as oldest from x402_intents where status = 'open'`,
+  )
+  return (row && column.integerOrNull(row, 'oldest')) ?? undefined
+}
+
+/** Payments that the job has to look at, also failed ones that others may have sent. */
+export async function duePayments(
+  reads: Reads,
+  input: { readonly nowUnix: number; readonly limit: number },
+): Promise<X402Payment[]> {
+  const found = await reads.run(sql`
+    select ${COLUMNS} from x402_intents where due_unix <= ${input.nowUnix}
+    order by due_unix, id limit ${input.limit}`)
+  return found.map(toPayment)
+}
+
+/** Opens payments again whose credit a reorg took. */
+export async function reopenLost(connection: Connection, nowUnix: number): Promise<void> {
+  await connection.run(sql`
+    update x402_intents set status = 'open', due_unix = ${nowUnix}
+    where status = 'credited' and credit_id in (
+      select id from credits where reversed_unix is not null)`)
+}
+
+export async function setDue(
+  connection: Connection,
+  input: { readonly id: string; readonly dueUnix: number | null },
+): Promise<void> {
+  await connection.run(sql`
+    update x402_intents set due_unix = ${input.dueUnix}
+    where id = ${input.id} and status <> 'credited'`)
+}
+
+/** False if it is not open any more. */
+export async function failPayment(
+  connection: Connection,
+  input: { readonly id: string; readonly reason: string; readonly dueUnix: number | null },
+): Promise<boolean> {
+  const failed = await connection.run(sql`
+    update x402_intents set status = 'failed', reason = ${input.reason}, due_unix = ${input.dueUnix}
+    where id = ${input.id} and status = 'open' returning id`)
+  return failed.length === 1
+}
+
+/** What a facilitator says has settled it. */
+export async function setHint(
+  connection: Connection,
+  input: { readonly id: string; readonly txHash: Hash },
+): Promise<void> {
+  await connection.run(sql`
+    update x402_intents set tx_hash = ${input.txHash}
+    where id = ${input.id} and status = 'open'`)
+}
+
+/** True for the one request that is served by the payment's credit. */
+export async function takeServed(connection: Connection, id: string): Promise<boolean> {
+  const taken = await connection.run(sql`
+    update x402_intents set served = 1
+    where id = ${id} and status = 'credited' and served = 0 returning id`)
+  return taken.length === 1
+}
+
+export async function setCredited(
+  connection: Connection,
+  input: {
+    readonly id: string
+    readonly txHash: Hash
+    readonly creditId: string
+    readonly isServed: boolean
+  },
+): Promise<void> {
+  await connection.run(sql`
+    update x402_intents set status = 'credited', tx_hash = ${input.txHash},
+      credit_id = ${input.creditId}, due_unix = null, reason = null,
+      served = case when served = 1 then 1 else ${input.isServed ? 1 : 0} end
+    where id = ${input.id}`)
+}
+
+export async function setClaimed(
+  connection: Connection,
+  input: { readonly id: string; readonly txHash: Hash },
+): Promise<void> {
+  await connection.run(sql`
+    update x402_intents set status = 'failed', reason = ${CLAIMED}, tx_hash = ${input.txHash},
+      due_unix = null
+    where id = ${input.id}`)
+}
+
+export function toPayment(row: Row): X402Payment {
+  return {
+    id: column.text(row, 'id'),
+    scheme: column.text(row, 'scheme'),
+    chainId: column.integer(row, 'chain_id'),
+    asset: column.hex(row, 'asset'),
+    authorization: {
+      from: column.hex(row, 'payer'),
+      to: column.hex(row, 'pay_to'),
+      value: column.amount(row, 'micro_usd'),
+      validAfter: BigInt(column.text(row, 'valid_after')),
+      validBefore: BigInt(column.text(row, 'valid_before')),
+      nonce: column.hex(row, 'nonce'),
+    },
+    signature: column.hex(row, 'signature'),
+    payee: toPayee(row),
+    status: column.text(row, 'status') as PaymentStatus,
+    createdUnix: column.integer(row, 'created_unix'),
+    fromBlock: column.integer(row, 'from_block'),
+    txHash: row.tx_hash === null ? null : column.hex(row, 'tx_hash'),
+    reason: column.textOrNull(row, 'reason'),
+    isServed: column.integer(row, 'served') === 1,
+  }
+}
+
+function toPayee(row: Row): Payee {
+  const payee = column.text(row, 'payee')
+  if (column.text(row, 'payee_kind') === 'bucket') return { kind: 'bucket', bucket: payee }
+  const wallet = column.hex(row, 'payee_wallet')
+  return { kind: 'key', publicId: payee, wallet, isOwn: column.integer(row, 'payee_own') === 1 }
+}
+
+/** Drops payments that moved nothing a day after expiry, because anyone may sign some that fail. */
+export const RETAINED_PAYMENTS: Retained = {
+  // Shown again within a day, it is answered "already used".
+  keepDays: 1,
+  atOnce: { sqlite: 500, postgres: 500 },
+  async deletePage(connection, { beforeUnix, limit }) {
+    const until = String(beforeUnix)
+    // Decimal strings: compare length, then text.
+    const hasEnded = sql`(length(valid_before) < ${until.length}
+      or (length(valid_before) = ${until.length} and valid_before <= ${until}))`
+    const deleted = await connection.run(sql`
+      delete from x402_intents where id in (
+        select id from x402_intents
+        where status = 'failed' and tx_hash is null and due_unix is null and ${hasEnded}
+        order by created_unix, id limit ${limit}) returning id`)
+    return { place: START, isDone: deleted.length < limit }
+  },
+}
