@@ -2,8 +2,8 @@ import { Type } from 'typebox'
 import type { Page } from '#api/outside-routes.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from '#api/plain-page.ts'
 import { refuse } from '#domain/refusal.ts'
-import { escapeMarkup } from '#lib/markup.ts'
 import { mapOf, named } from '#lib/schema.ts'
+import { escapeMarkup } from '#lib/text.ts'
 import { answer, defineRoute, JSON_TYPE, type Route, wantsPage } from '#route/route.ts'
 
 export interface Readiness {

@@ -4,6 +4,16 @@ import { callCounts } from '#accounts/metering/call-counts.ts'
 import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
 import { MeteringUnavailable, meterOf } from '#accounts/metering/meter/meter.ts'
 import { CUT, refuseFailure } from '#api/problem.ts'
+import {
+  type Ending,
+  nothingLeft,
+  pushHeaders,
+  rateLimitAfterRefusal,
+  rateLimitOf,
+  SECRET,
+  stampRateLimit,
+  toWire,
+} from '#api/wire.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import type { Caller, RateLimitState } from '#domain/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
@@ -18,8 +28,6 @@ import {
   type Prepared,
   type Route,
 } from '#route/route.ts'
-import { nothingLeft, rateLimitAfterRefusal, rateLimitOf } from './rate-limit-state.ts'
-import { type Ending, pushHeaders, SECRET, stampRateLimit, toWire } from './wire.ts'
 
 /** A call on its way, with what the headers of its answer show. */
 interface Way {

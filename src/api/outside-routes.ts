@@ -1,13 +1,11 @@
 import { guardCall } from '#accounts/metering/abuse-guard.ts'
 import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
 import { refuseFailure, toProblem } from '#api/problem.ts'
+import { preflightHeaders, rateLimitOf, rememberedRateLimit, stampRateLimit } from '#api/wire.ts'
 import type { Context } from '#context.ts'
 import type { Caller } from '#domain/caller.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import type { Call, Outgoing } from '#route/route.ts'
-import { preflightHeaders } from './constant-headers.ts'
-import { rateLimitOf, rememberedRateLimit } from './rate-limit-state.ts'
-import { stampRateLimit } from './wire.ts'
 
 /** An unmetered document: docs, OpenAPI, error pages. */
 export interface Page {

@@ -1,7 +1,7 @@
 import { ConnectionCut, MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { REFUSALS, type Refusal, refuse } from '#domain/refusal.ts'
-import { escapeMarkup } from '#lib/markup.ts'
+import { escapeMarkup } from '#lib/text.ts'
 import { type Call, type Outgoing, wantsPage } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from './plain-page.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anonymousCaller } from '#accounts/metering/callers.ts'
+import { rateLimitAfterRefusal, rememberedRateLimit } from '#api/wire.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import { NOON_MS, startHarness } from '#test/http/api-harness.ts'
-import { rateLimitAfterRefusal, rememberedRateLimit } from './rate-limit-state.ts'
 
 test('a rate-limit state that is remembered from before midnight is not shown after it', async () => {
   const midnight = startOfDay(NOON_MS / 1_000) + DAY_SECONDS

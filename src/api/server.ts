@@ -10,8 +10,10 @@ import Fastify, {
 } from 'fastify'
 import { callCounts } from '#accounts/metering/call-counts.ts'
 import { findAddressBucket } from '#accounts/metering/callers.ts'
+import { answerMcp } from '#api/mcp.ts'
 import { metered } from '#api/metered.ts'
 import { reportFailure } from '#api/problem.ts'
+import { CONSTANT_HEADERS } from '#api/wire.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import {
@@ -23,8 +25,6 @@ import {
   type Route,
   targetOf,
 } from '#route/route.ts'
-import { CONSTANT_HEADERS } from './constant-headers.ts'
-import { answerMcp } from './mcp/answer-mcp.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
 
 export interface ApiDeps {

@@ -7,9 +7,9 @@ import { showAddress } from '#domain/address.ts'
 import { formatDecimal, toUsd } from '#domain/money.ts'
 import type { PageColors, PageLinks } from '#domain/page-settings.ts'
 import { type Tier, tiers } from '#domain/tier.ts'
+import { VERSION } from '#lib/package-root.ts'
+import { joinWords } from '#lib/text.ts'
 import { toDate, unixNow } from '#lib/time.ts'
-import { VERSION } from '#lib/version.ts'
-import { joinWords } from '#lib/words.ts'
 import { describeMinter } from '#money/payments/offers.ts'
 
 export interface ServiceFacts {

@@ -1,7 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import { meterOf } from '#accounts/metering/meter/meter.ts'
 import { toProblem } from '#api/problem.ts'
-import type { Context } from '#context.ts'
-import type { RateLimitState } from '#domain/caller.ts'
-import { DAY_SECONDS } from '#lib/time.ts'
+import { type Context, oncePerContext } from '#context.ts'
+import type { Caller, RateLimitState } from '#domain/caller.ts'
+import { DAY_SECONDS, nextMidnight, unixNow } from '#lib/time.ts'
 import {
   type Answer,
   type Call,
@@ -139,4 +142,136 @@ function shortened(name: string): string {
   const encoded = encodeURIComponent(name.slice(0, IGNORED_LENGTH_MAX).toWellFormed())
   // No escape is cut in two.
   return encoded.slice(0, IGNORED_LENGTH_MAX).replace(/%[0-9A-F]?$/, '')
+}
+
+/** Refused addresses; a flood from more of them reads the store again. */
+const REMEMBERED_MAX = 10_000
+const REMEMBERED_MS = 1_000
+
+/** States of refused callers. */
+const remembered = oncePerContext(
+  () => new LRUCache<string, RateLimitState>({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
+)
+
+/** Docs and health must answer while the store hangs. */
+const RATE_LIMIT_TIMEOUT_MS = 500
+
+/** The current state, or `nothingLeft` when the store is too slow. */
+export async function rateLimitOf(ctx: Context, caller: Caller): Promise<RateLimitState> {
+  const timer = new AbortController()
+  const late = delay(RATE_LIMIT_TIMEOUT_MS, undefined, { signal: timer.signal, ref: false })
+  try {
+    const rateLimit = await Promise.race([
+      meterOf(ctx).rateLimit(caller),
+      late.catch(() => undefined),
+    ])
+    return rateLimit ?? nothingLeft(caller, ctx.clock())
+  } catch {
+    return nothingLeft(caller, ctx.clock())
+  } finally {
+    timer.abort()
+  }
+}
+
+/** Cached for a 429, so that a flood does not turn into store reads. */
+export async function rateLimitAfterRefusal(ctx: Context, caller: Caller): Promise<RateLimitState> {
+  const known = recall(ctx, caller)
+  if (known !== undefined) return known
+  const rateLimit = await rateLimitOf(ctx, caller)
+  remembered(ctx).set(caller.identity, rateLimit)
+  return rateLimit
+}
+
+export function rememberedRateLimit(ctx: Context, caller: Caller): RateLimitState {
+  return recall(ctx, caller) ?? nothingLeft(caller, ctx.clock())
+}
+
+/** A state of another day is wrong for today, and its reset may be past. */
+function recall(ctx: Context, caller: Caller): RateLimitState | undefined {
+  const known = remembered(ctx).get(caller.identity)
+  return known?.resetUnix === nextMidnight(unixNow(ctx.clock)) ? known : undefined
+}
+
+/** Returns the state without the store: tier, limit and reset, with nothing left. */
+export function nothingLeft(caller: Caller, nowMs: number): RateLimitState {
+  return {
+    tier: caller.tier,
+    dailyQuota: caller.dailyQuota,
+    requestCount: 0,
+    overageCount: 0,
+    remaining: 0,
+    resetUnix: nextMidnight(unixNow(() => nowMs)),
+  }
+}
+
+/** Headers that scripts of other origins may read. */
+const EXPOSED = [
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-RateLimit-Tier',
+  'X-RateLimit-Source',
+  'X-Request-Id',
+  'X-Ignored-Parameters',
+  'RateLimit-Policy',
+  'RateLimit',
+  'ETag',
+  'Link',
+  'Retry-After',
+  'WWW-Authenticate',
+  'PAYMENT-REQUIRED',
+  'PAYMENT-RESPONSE',
+  'X-PAYMENT-RESPONSE',
+]
+
+/**
+ * `*` is for headers of others, such as those of tracing; it never covers `Authorization`, and old
+ * browsers know no `*`. Stock x402 clients send `Access-Control-Expose-Headers` as a request header.
+ */
+const ALLOWED = [
+  '*',
+  'Authorization',
+  'Content-Type',
+  'If-None-Match',
+  'Last-Event-ID',
+  'MCP-Protocol-Version',
+  'MCP-Session-Id',
+  'PAYMENT-SIGNATURE',
+  'X-PAYMENT',
+  'X-Wallet-Address',
+  'X-Wallet-Message',
+  'X-Wallet-Signature',
+  'Access-Control-Expose-Headers',
+]
+
+/** Preflights can be cached for a day: what they allow never shrinks. */
+const PREFLIGHT_SECONDS = 86_400
+
+/**
+ * Names and values in turn. Any origin may read, but without credentials, so no cookie of a visitor
+ * can be abused (Fetch standard, CORS).
+ */
+export const CONSTANT_HEADERS: readonly string[] = [
+  'access-control-allow-origin',
+  '*',
+  'access-control-expose-headers',
+  EXPOSED.join(', '),
+  'x-content-type-options',
+  'nosniff',
+]
+
+/** `allow` is the methods of the path. */
+export function preflightHeaders(allow: string): string[] {
+  return [
+    'allow',
+    allow,
+    'access-control-allow-methods',
+    allow,
+    'access-control-allow-headers',
+    ALLOWED.join(', '),
+    'access-control-max-age',
+    String(PREFLIGHT_SECONDS),
+    'cache-control',
+    'no-store',
+  ]
 }

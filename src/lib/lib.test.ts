@@ -10,8 +10,8 @@ import { freePort } from '#lib/free-port.ts'
 import { retryAfterMs } from '#lib/retry-after.ts'
 import { fromStored, toStored, toStoredText } from '#store/sql.ts'
 import { allEnded, Mutex, TtlCache } from './async.ts'
+import { countOf } from './text.ts'
 import { lastDays, nextMidnight, startOfDay, toDate } from './time.ts'
-import { countOf } from './words.ts'
 
 const u256 = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
 const sum = fc.bigInt({ min: -(2n ** 400n), max: 2n ** 400n })

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { countOf } from '#lib/words.ts'
+import { countOf } from '#lib/text.ts'
 import type { CommandContext, ExitCode } from '#main/command-context.ts'
 import { runOnStores, type StoreOptions, storeCommand } from './run-on-stores.ts'
 

@@ -5,8 +5,8 @@ import { ConfigError, type Reading } from '#config.ts'
 import { type Address, parseAddress, showAddress } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
 import { formatDecimal } from '#domain/money.ts'
+import { countOf } from '#lib/text.ts'
 import { toIso, unixNow } from '#lib/time.ts'
-import { countOf } from '#lib/words.ts'
 import type { CommandContext } from '#main/command-context.ts'
 import {
   onAccounts,

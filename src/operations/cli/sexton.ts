@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { Command, CommanderError } from 'commander'
 import { VARIABLES } from '#config.ts'
-import { VERSION } from '#lib/version.ts'
+import { VERSION } from '#lib/package-root.ts'
 import { describeFailure } from './describe-failure.ts'
 
 type Make = (from: NodeJS.Process) => Command

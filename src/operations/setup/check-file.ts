@@ -13,14 +13,13 @@ import { proveStartBlocks } from '#chains/indexer/prove-start-blocks.ts'
 import { mappingWarnings } from '#chains/kinds/kinds.ts'
 import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { isObject } from '#lib/json.ts'
+import { countOf } from '#lib/text.ts'
 import type { Clock } from '#lib/time.ts'
-import { countOf } from '#lib/words.ts'
 import { proveWaysToPay } from '#main/prove-ways-to-pay.ts'
 import { messageOf } from '#operations/setup/discover/chain-view.ts'
 import { openNode } from '#operations/setup/node.ts'
-import type { Scan } from '#operations/setup/scan-back.ts'
+import { type Scan, scanBack } from '#operations/setup/scan-back.ts'
 import { describeRow, type ReadLog, readMapping, whyNotRead } from './read-mapping.ts'
-import { scanBack } from './scan-back.ts'
 
 interface CheckedFile {
   readonly file: string

@@ -1,7 +1,7 @@
 import type { Page } from '#api/outside-routes.ts'
 import type { Context } from '#context.ts'
 import { isRefusal } from '#domain/refusal.ts'
-import { escapeMarkup } from '#lib/markup.ts'
+import { escapeMarkup } from '#lib/text.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import type { Route } from '#route/route.ts'
 import { CHART_NAMES, type Meta, readChart, routeOfChart, sourceOf } from './chart/charts.ts'

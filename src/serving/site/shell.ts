@@ -1,4 +1,4 @@
-import { escapeMarkup } from '#lib/markup.ts'
+import { escapeMarkup } from '#lib/text.ts'
 
 /** Metadata in the page's head for search engines and link previews. */
 export interface Head {

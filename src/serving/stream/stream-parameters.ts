@@ -5,7 +5,7 @@ import { CURSOR_PATTERN, type FeedCursor, parseCursor } from '#chains/indexer/fe
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import type { Address } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { joinWords } from '#lib/words.ts'
+import { joinWords } from '#lib/text.ts'
 import { type Parameter, parsed, type RequestHeaders } from '#route/route.ts'
 
 export const PRICE = 'price'

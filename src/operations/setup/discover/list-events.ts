@@ -1,6 +1,6 @@
 import { countTopics } from '#chains/indexer/name-of-topic.ts'
 import { type Address, showAddress } from '#domain/address.ts'
-import { countOf } from '#lib/words.ts'
+import { countOf } from '#lib/text.ts'
 import { scanBack } from '../scan-back.ts'
 import type { ChainView } from './chain-view.ts'
 

@@ -1,5 +1,5 @@
 import type { PageColors } from '#domain/page-settings.ts'
-import { escapeMarkup } from '#lib/markup.ts'
+import { escapeMarkup } from '#lib/text.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { dayName } from '#serving/site/chart/format.ts'
 import { chartTokens } from '../theme.ts'

@@ -1,0 +1,348 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  ListResourcesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+  type Resource,
+  type TextResourceContents,
+  type Tool,
+} from '@modelcontextprotocol/sdk/types.js'
+import { identifyCaller } from '#accounts/metering/callers.ts'
+import { metered } from '#api/metered.ts'
+import { typed } from '#api/openapi.ts'
+import type { Page } from '#api/outside-routes.ts'
+import { factsOf } from '#api/service-facts.ts'
+import type { Context } from '#context.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
+import { isObject } from '#lib/json.ts'
+import { askRoutes } from '#route/ask-routes.ts'
+import {
+  acceptsType,
+  BROKEN_BODY,
+  type Call,
+  type Outgoing,
+  type Route,
+  targetOf,
+} from '#route/route.ts'
+
+interface McpDeps {
+  readonly ctx: Context
+  readonly routes: readonly Route[]
+  readonly pages: readonly Page[]
+}
+
+const INSTRUCTIONS =
+  'Figures of a token ecosystem, read from its chains. Every answer says at which block it stands. Data tools cost one call each, free until the daily quota is used up; getUsage says what is left, for free.'
+
+/**
+ * Answers one message of MCP's streamable HTTP transport. Stateless: a server for each request, so that any
+ * replica can answer the next.
+ */
+export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing | Refusal> {
+  // A batch of a few kilobytes would ask for megabytes; MCP dropped batches in 2025-06-18.
+  if (Array.isArray(message.body)) return refuse('invalid_body', 'send one message per request')
+  const { headers } = message
+  const caller = await identifyCaller(deps.ctx, headers, message.addressBucket)
+  if (isRefusal(caller)) return caller
+  if (!acceptsType(headers.accept, 'application/json'))
+    return refuse('invalid_parameter', 'Accept must admit application/json')
+  const answered: Answered = { headers: [] }
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    enableJsonResponse: true,
+    // Pages of other sites must not reach a server that only the victim's network can.
+    enableDnsRebindingProtection: true,
+    allowedOrigins: [new URL(deps.ctx.ecosystem.service.publicBaseUrl).origin],
+  })
+  const server = createServer(deps, message, answered)
+  await server.connect(transport)
+  try {
+    const response = await transport.handleRequest(toRequest(deps, message), {
+      // Undefined would make it read a body that is not there.
+      parsedBody: message.body === BROKEN_BODY ? null : withoutNulls(message.body ?? null),
+    })
+    const type = response.headers.get('content-type')
+    const typed = type === null ? [] : ['Content-Type', type]
+    const all = ['Cache-Control', 'no-store', ...answered.headers, ...typed]
+    return { status: response.status, headers: all, body: await response.text() }
+  } finally {
+    await server.close()
+  }
+}
+
+/** What a call of a tool adds to the headers of the answer. */
+interface Answered {
+  headers: readonly string[]
+}
+
+/** Null members of a message are absent ones. */
+function withoutNulls(body: unknown): unknown {
+  if (!isObject(body)) return body
+  const { params, ...message } = body
+  if (params === null) return message
+  if (!isObject(params) || params.arguments !== null) return body
+  const { arguments: _, ...rest } = params
+  return { ...message, params: rest }
+}
+
+/** The SDK wants both media types, though it answers in JSON. */
+function toRequest({ ctx }: McpDeps, { headers }: Call): Request {
+  const names = ['content-type', 'origin', 'mcp-protocol-version'] as const
+  const given = names.flatMap((name) => {
+    const value = headers[name]
+    return value === undefined ? [] : [[name, String(value)] as [string, string]]
+  })
+  const accept: [string, string] = ['accept', 'application/json, text/event-stream']
+  return new Request(`${ctx.ecosystem.service.publicBaseUrl}/mcp`, {
+    method: 'POST',
+    headers: [...given, accept],
+  })
+}
+
+const described = new WeakMap<McpDeps['routes'], readonly Tool[]>()
+
+/** Builds the list once. */
+function toolsOf({ ctx, routes }: McpDeps): readonly Tool[] {
+  const known = described.get(routes)
+  if (known !== undefined) return known
+  const tools = routes.filter(isTool).map((route) => describeTool(ctx, route))
+  described.set(routes, tools)
+  return tools
+}
+
+function createServer(deps: McpDeps, message: Call, answered: Answered): Server {
+  const { name, version } = factsOf(deps.ctx)
+  const server = new Server(
+    { name, version },
+    { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+  )
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...toolsOf(deps)] }))
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+    const route = deps.routes.find((each) => isTool(each) && each.operationId === params.name)
+    if (route === undefined)
+      throw new McpError(
+        ErrorCode.InvalidParams,
+        `unknown tool "${params.name}"; tools/list names them`,
+      )
+    const { result, headers } = await callTool(deps.ctx, message, {
+      route,
+      values: params.arguments ?? {},
+      payment: params._meta?.['x402/payment'],
+    })
+    answered.headers = headers
+    return result
+  })
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({
+    resources: listResources(deps.ctx),
+  }))
+  server.setRequestHandler(ReadResourceRequestSchema, async ({ params }) => ({
+    contents: [await readResource(deps, message, params.uri)],
+  }))
+  return server
+}
+
+const META = '/api/meta'
+
+const RESOURCES = [
+  { name: META, title: 'Chains, tokens, metrics, limits and prices', mimeType: 'application/json' },
+  { name: '/llms.txt', title: 'How to use the service', mimeType: 'text/plain' },
+  { name: '/openapi.json', title: 'The OpenAPI document', mimeType: 'application/json' },
+] as const
+
+function listResources({ ecosystem }: Context): Resource[] {
+  return RESOURCES.map((each) => ({
+    uri: `${ecosystem.service.publicBaseUrl}${each.name}`,
+    ...each,
+  }))
+}
+
+async function readResource(
+  deps: McpDeps,
+  message: Call,
+  uri: string,
+): Promise<TextResourceContents> {
+  const { publicBaseUrl } = deps.ctx.ecosystem.service
+  const path = uri.startsWith(publicBaseUrl) ? uri.slice(publicBaseUrl.length) : uri
+  const resource = RESOURCES.find(({ name }) => name === path)
+  if (resource === undefined)
+    throw new McpError(ErrorCode.InvalidParams, `unknown resource "${uri}"; see resources/list`)
+  const { mimeType } = resource
+  if (path === META)
+    return { uri, mimeType, text: JSON.stringify(await askRoutes(deps.routes)('getMeta')) }
+  const page = deps.pages.find((each) => each.path === path)
+  const outgoing = await page?.read({ ...message, headers: {} })
+  if (outgoing === undefined || isRefusal(outgoing))
+    throw new McpError(ErrorCode.InternalError, outgoing?.message ?? 'there is none now')
+  return { uri, mimeType, text: textOf(outgoing) }
+}
+
+interface ToolCall {
+  readonly route: Route
+  readonly values: Readonly<Record<string, unknown>>
+  readonly payment: unknown
+}
+
+interface Called {
+  readonly result: CallToolResult
+  /** Headers of the answer to the message. */
+  readonly headers: readonly string[]
+}
+
+/** A call like any other of the client that sent the message: the same checks, the same count, the same payment. */
+export async function callTool(ctx: Context, message: Call, tool: ToolCall): Promise<Called> {
+  const wrong = wrongArguments(tool)
+  if (wrong !== undefined) return { result: failed(wrong), headers: [] }
+  const outgoing = await metered(ctx, tool.route, toolCall(message, tool))
+  const headers = headersOf(outgoing)
+  const source = headers.get('x-ratelimit-source')
+  return {
+    result: { ...resultOf(outgoing, headers), _meta: metaOf(headers) },
+    headers: source === undefined ? [] : ['X-RateLimit-Source', source],
+  }
+}
+
+/** Structured content is repeated as text (MCP 2025-06-18, Tools), since most clients show the model the text only. */
+function resultOf(outgoing: Outgoing, headers: ReadonlyMap<string, string>): CallToolResult {
+  if (outgoing.status === 402) return paymentRequired(outgoing, headers)
+  const text = textOf(outgoing)
+  if (outgoing.status >= 300) return failed(text)
+  return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) }
+}
+
+function wrongArguments({ route, values }: ToolCall): string | undefined {
+  const known = toolParameters(route).map(([name]) => name)
+  const unknown = Object.keys(values).filter((name) => !known.includes(name))
+  if (unknown.length > 0)
+    return `unknown arguments: ${unknown.join(', ')}; known: ${known.join(', ')}`
+  const nested = Object.keys(values).find(
+    (name) => typeof values[name] === 'object' && values[name] !== null,
+  )
+  return nested && `${nested} must be a text, a number or a boolean`
+}
+
+/** Headers of the message alone; a payment among them would be the caller's mistake. */
+const OF_MESSAGE = [
+  'accept',
+  'accept-encoding',
+  'content-type',
+  'content-length',
+  'if-none-match',
+  'payment-signature',
+  'x-payment',
+]
+
+function toolCall(message: Call, { route, values, payment }: ToolCall): Call {
+  const given = Object.entries(values).filter(([, value]) => value !== null)
+  const place = (where: 'path' | 'query') =>
+    given.filter(([name]) => route.parameters[name]?.in === where)
+  const kept = Object.entries(message.headers).filter(([name]) => !OF_MESSAGE.includes(name))
+  const path = Object.fromEntries(place('path').map(([name, value]) => [name, String(value)]))
+  const query = new Map(place('query').map(([name, value]) => [name, [String(value)]]))
+  return {
+    requestId: message.requestId,
+    method: 'GET',
+    headers: {
+      ...Object.fromEntries(kept),
+      ...(payment !== undefined && { 'payment-signature': toBase64(payment) }),
+    },
+    addressBucket: message.addressBucket,
+    path,
+    query,
+    target: targetOf(route.path, path, query),
+    body: undefined,
+    signal: message.signal,
+    isCut: () => message.isCut(),
+  }
+}
+
+function toBase64(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64')
+}
+
+function fromBase64(text: string): unknown {
+  return JSON.parse(Buffer.from(text, 'base64').toString('utf8'))
+}
+
+function headersOf({ headers }: Outgoing): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (let index = 0; index < headers.length; index += 2)
+    found.set((headers[index] ?? '').toLowerCase(), headers[index + 1] ?? '')
+  return found
+}
+
+export function textOf({ body }: Pick<Outgoing, 'body'>): string {
+  return typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
+}
+
+function failed(text: string): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text }] }
+}
+
+function metaOf(headers: ReadonlyMap<string, string>): Record<string, unknown> {
+  const response = headers.get('payment-response')
+  return {
+    'sexton/quota': {
+      limit: Number(headers.get('x-ratelimit-limit')),
+      remaining: Number(headers.get('x-ratelimit-remaining')),
+      resetUnix: Number(headers.get('x-ratelimit-reset')),
+      tier: headers.get('x-ratelimit-tier') ?? null,
+      source: headers.get('x-ratelimit-source') ?? null,
+    },
+    ...(response !== undefined && { 'x402/payment-response': fromBase64(response) }),
+  }
+}
+
+/** The offer as structured content and as text (x402 v2, MCP transport). */
+function paymentRequired(outgoing: Outgoing, headers: ReadonlyMap<string, string>): CallToolResult {
+  const offer = headers.get('payment-required')
+  // There is no offer that a client could pay where payments are not settled.
+  const data: unknown = offer === undefined ? JSON.parse(textOf(outgoing)) : fromBase64(offer)
+  return {
+    ...failed(JSON.stringify(data)),
+    ...(isObject(data) && { structuredContent: { ...data } }),
+  }
+}
+
+function isTool({ method, metered, stream, operationId }: Route): boolean {
+  return method === 'GET' && !stream && (metered || operationId === 'getUsage')
+}
+
+function toolParameters({ parameters }: Pick<Route, 'parameters'>) {
+  return Object.entries(parameters).filter(([name]) => name !== 'format')
+}
+
+/** Leaves out the schema of answers, which the resource /openapi.json has. */
+function describeTool(ctx: Context, route: Route): Tool {
+  const parameters = toolParameters(route)
+  return {
+    name: route.operationId,
+    title: route.summary,
+    description: `${route.summary}. ${costOf(ctx, route)}`,
+    annotations: { readOnlyHint: true },
+    inputSchema: {
+      type: 'object',
+      properties: Object.fromEntries(
+        parameters.map(([name, { schema: own, description }]) => [
+          name,
+          typed({ ...own, description }),
+        ]),
+      ),
+      required: parameters.flatMap(([name, each]) => (each.in === 'path' ? [name] : [])),
+      additionalProperties: false,
+    },
+  }
+}
+
+function costOf(ctx: Context, { metered }: Route): string {
+  const { payment, pricePerCallUsd } = factsOf(ctx)
+  if (!metered) return 'Cost: free.'
+  const beyond =
+    payment === null
+      ? 'Beyond the daily quota it is refused until 00:00 UTC.'
+      : `Beyond the daily quota it costs ${pricePerCallUsd} USD from the prepaid balance, which x402 tops up.`
+  return `Cost: one call of the daily quota; errors are free. ${beyond}`
+}
