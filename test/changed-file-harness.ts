@@ -68,11 +68,7 @@ export const withoutEthereum: Edit = (file) => ({
 
 export async function applyFile(engine: Engine, ecosystem: Ecosystem) {
   const deps = await commitDepsOf(engine, ecosystem)
-  const { chains } = ecosystem
-  const changes = await applyConfig({
-    ...{ ...deps, chains, file: filePartsOf(ecosystem) },
-    hasWaited: false,
-  })
+  const changes = await applyConfig({ ...deps, file: filePartsOf(ecosystem), hasWaited: false })
   return { changes, index: stepIndex(deps) }
 }
 

@@ -3,13 +3,15 @@ import { judgeTiers } from '#accounts/metering/tier.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { applyConfig } from '#chains/indexer/indexed-config/apply-config.ts'
 import { mayLead } from '#chains/indexer/indexed-config/may-lead.ts'
+import { readIndexedConfig } from '#chains/indexer/indexed-config/tables.ts'
 import { readHoldings } from '#chains/statistics/holdings.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { auditRegister } from '#operations/audit/audit-register.ts'
 import { Leader } from '#operations/jobs/leader.ts'
 import { sql } from '#store/sql.ts'
-import { eachEngine } from '#test/store/each-engine.ts'
+import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import {
   applyFile,
   GENESIS_UNIX,
@@ -23,16 +25,12 @@ import { openSource, startIndexer } from './indexed-ecosystem.ts'
 import { startPostgres } from './postgres.ts'
 import { readinessOf } from './readiness-harness.ts'
 import { callRoute, dataRoutesOf, readRoute, refusalOf } from './route-reader.ts'
-import { advanceAll } from './stepped-index.ts'
+import { advanceAll, commitDepsOf, differenceOf } from './stepped-index.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 const onPostgres = eachEngine(startPostgres, registerMigrations, ['postgres'])
 
-interface Rereading {
-  readonly meta: { readonly rereading?: unknown }
-}
-
-onEach('only an edited mapping is re-read, and answers say so', ({ engine: register }) =>
+onEach('a changed mapping empties the register, which is then read again', ({ engine: register }) =>
   withChains(async (at) => {
     await indexAll(register, at())
     const ecosystem = at(zeroOnly)
@@ -41,14 +39,12 @@ onEach('only an edited mapping is re-read, and answers say so', ({ engine: regis
       { chainId: 8453, name: 'burns', fields: ['burns[0].where changed'] },
     ])
     const routes = dataRoutesOf({ register, ecosystem })
-    const refused = await refusalOf(routes, '/api/burns?chain=base')
-    assert.equal(refused.code, 'data_not_ready')
-    const { meta } = (await readRoute(routes, '/api/dividends/total')) as Rereading
-    const gap = { fromBlock: 0, toBlock: 100 }
-    assert.deepEqual(meta.rereading, [{ chain: 'base', chainId: 8453, dataset: 'burns', gap }])
+    assert.equal((await refusalOf(routes, '/api/dividends/total')).code, 'data_not_ready')
     await advanceAll(index, ecosystem.chains)
-    const after = (await readRoute(routes, '/api/burns/total')) as Rereading
-    assert.deepEqual(after.meta.rereading, [])
+    await onSqlite(registerMigrations, async ({ engine: fresh }) => {
+      await indexAll(fresh, ecosystem)
+      assert.equal(await differenceOf(register, fresh), undefined)
+    })
     const found = await register.read(sql`
       select distinct kind from events where dataset = 'burns' and chain_id = 8453 and token = 'GRAVE'`)
     assert.deepEqual(found, [{ kind: 'burn' }])
@@ -56,7 +52,7 @@ onEach('only an edited mapping is re-read, and answers say so', ({ engine: regis
 )
 
 onEach(
-  'while balances are re-read, no keys are minted and tiers stay as they are',
+  'while the register is read again, no keys are minted and tiers stay as they are',
   ({ engine: register }) =>
     withChains(async (at) => {
       await indexAll(register, at())
@@ -130,6 +126,21 @@ onEach('a standby with an older file does not bring it back', (store) =>
     )
     assert.equal(await may(true, filePartsOf(at(heldBack))), true, 'its file is a new one')
   }),
+)
+
+onEach(
+  'a process that waited while another applied its file checks again before it applies its own',
+  ({ engine }) =>
+    withChains(async (at) => {
+      await indexAll(engine, at())
+      await indexAll(engine, at(zeroOnly))
+      const older = at()
+      const deps = await commitDepsOf(engine, older)
+      const waited = { ...deps, file: filePartsOf(older), hasWaited: true }
+      assert.equal(await applyConfig(waited), undefined)
+      const indexed = await engine.snapshot(readIndexedConfig)
+      assert.equal(indexed?.digest, filePartsOf(at(zeroOnly)).digest)
+    }),
 )
 
 onPostgres(

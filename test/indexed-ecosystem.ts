@@ -84,7 +84,6 @@ export function startIndexer(
       reportOf: () => ({
         event: () => undefined,
         read: () => undefined,
-        complete: () => undefined,
         failure: (error) => void failures.push(error),
       }),
       ...more,
@@ -120,10 +119,8 @@ async function untilCaughtUp(
   for (let waitedMs = 0; waitedMs < CAUGHT_UP_MS; waitedMs += ASK_AGAIN_MS) {
     const heads = await Promise.all(sources.map((source) => source.header('latest')))
     const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
-    const there = status?.chains.every(
-      ({ blockHash, backfill }, index) => backfill === null && blockHash === heads[index]?.hash,
-    )
-    if (there && status?.unread.length === 0) return
+    const there = status?.chains.every(({ blockHash }, index) => blockHash === heads[index]?.hash)
+    if (there) return
     await sleep(ASK_AGAIN_MS)
   }
   throw new Error('the index did not catch up with the chains', { cause: failures.at(-1) })

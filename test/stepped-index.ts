@@ -51,8 +51,7 @@ export function stepIndex(
         indexes.get(chain.id) ?? new ChainIndex({ ...deps, source: sourceOf(chain) }, chain)
       indexes.set(chain.id, index)
       const event = await index.followOnce()
-      const isQuiet = event.kind === 'idle' || event.kind === 'behind'
-      return !isQuiet || (await index.readOlder())
+      return event.kind !== 'idle' && event.kind !== 'behind'
     },
   }
 }

@@ -190,12 +190,6 @@ export type ChainStatus = {
   readonly status: 'live' | 'syncing' | 'stale'
   /** Why newer blocks of the chain cannot be read; null while they can */
   readonly stalled: 'deep_reorg' | 'unlinked_blocks' | 'unreadable_node' | 'unusable_data' | null
-  readonly gap: {
-    readonly fromBlock: number
-    readonly toBlock: number
-    /** Windows that begin later are complete */
-    readonly untilUnix: number
-  } | null
 }
 
 export type ClaimSummary = {
@@ -451,9 +445,7 @@ export type Meta = {
   /** At least one chain is stale */
   readonly stale: boolean
   readonly chains: readonly ChainStatus[]
-  /** Datasets being read again, because the ecosystem file changed; figures include what has been read so far */
-  readonly rereading: readonly Rereading[]
-  /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap` */
+  /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs */
   readonly unknown: readonly UnknownFigure[]
   /** Optional parts that this ecosystem does not configure; their endpoints return zeros and empty lists */
   readonly notConfigured: readonly (
@@ -497,9 +489,7 @@ export type PagedMeta = {
   /** At least one chain is stale */
   readonly stale: boolean
   readonly chains: readonly ChainStatus[]
-  /** Datasets being read again, because the ecosystem file changed; figures include what has been read so far */
-  readonly rereading: readonly Rereading[]
-  /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap` */
+  /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs */
   readonly unknown: readonly UnknownFigure[]
   /** Optional parts that this ecosystem does not configure; their endpoints return zeros and empty lists */
   readonly notConfigured: readonly (
@@ -673,17 +663,6 @@ export type Problem = {
 export type Readiness = {
   readonly status: 'ready'
   readonly parts: Readonly<Record<string, string>>
-}
-
-export type Rereading = {
-  readonly chain: string
-  readonly chainId: number
-  readonly dataset: string
-  readonly gap: {
-    /** First missing block */
-    readonly fromBlock: number
-    readonly toBlock: number | null
-  }
 }
 
 export type RevokedApiKey = {
@@ -873,7 +852,6 @@ export type TokenStats = {
   readonly priceUnknown:
     | 'no_source'
     | 'no_event'
-    | 'not_read'
     | 'no_liquidity'
     | 'low_liquidity'
     | 'stale'
@@ -1149,9 +1127,7 @@ export function getDailyBurns(
       /** At least one chain is stale */
       readonly stale: boolean
       readonly chains: readonly ChainStatus[]
-      /** Datasets being read again, because the ecosystem file changed; figures include what has been read so far */
-      readonly rereading: readonly Rereading[]
-      /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap` */
+      /** What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs */
       readonly unknown: readonly UnknownFigure[]
       /** Optional parts that this ecosystem does not configure; their endpoints return zeros and empty lists */
       readonly notConfigured: readonly (

@@ -31,8 +31,8 @@ export const texts = {
     unread: 'Nothing has been read yet.',
     unreadMore: 'The index is looking for the first blocks; this page goes on by itself.',
     syncing: (chain: string) => `${chain} is catching up.`,
-    syncingMore: (from: string, to: string) =>
-      `Blocks ${from} to ${to} are still to be read; older figures of the chain are incomplete until then.`,
+    syncingMore: (block: string, time: string) =>
+      `Its figures stand at block ${block} from ${time} until then.`,
     stale: (chain: string, age: string) => `${chain} has been silent for ${age}.`,
     staleMore: (block: string, time: string) =>
       `You see block ${block} from ${time}. We keep asking.`,

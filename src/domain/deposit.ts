@@ -31,9 +31,9 @@ export interface CanonicalDeposits {
   readonly head: BlockRef & {
     readonly timestamp: number
   }
-  /** Below, history is still being read. */
+  /** The file's first block: what was paid before is not read. */
   readonly completeFromBlock: number
-  /** Whether history is read from the file's first block on. */
+  /** Whether the head of the chain is reached. */
   readonly isComplete: boolean
   readonly deposits: readonly Deposit[]
 }

@@ -6,16 +6,14 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { readBackfills } from '#chains/indexer/backfill/backfill-row.ts'
-import { addresses, type ChainName } from '#devnet/addresses.ts'
+import type { ChainName } from '#devnet/addresses.ts'
 import type { Engine } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { type BuiltChain, beginChain } from '#test/chain-builder/built-chain.ts'
-import { logOf } from '#test/chain-builder/log-plans.ts'
+import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { asLateAs, type LivelyBlock, live, livelyBlocks } from '#test/chain-builder/random-life.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
-import { forgetChain } from '#test/forget-chain.ts'
+import { forgetRegister } from '#test/forget-register.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { advanceAll, commitDepsOf, type SteppedIndex, stepIndex } from '#test/stepped-index.ts'
@@ -105,42 +103,6 @@ test('whoever starts from the lists and applies the feed ends up with the lists'
     )
 })
 
-test('a client that read the lists amid a backfill is reset when the older history is there', async () => {
-  const life = await beginLife()
-  try {
-    const [chain] = life.ecosystem.chains
-    const [node] = life.nodes
-    assert.ok(chain !== undefined && node !== undefined)
-    node.chain = oldBurns(node.chain)
-    for (const { index, clients } of life.registers) {
-      const [client] = clients
-      const { engine } = index.deps
-      assert.ok(client !== undefined)
-      for (let isOpen = false; !isOpen; ) {
-        await index.advance(chain)
-        isOpen = await client.step(engine, 1)
-      }
-      await client.step(engine, 1)
-      const left = await engine.snapshot(readBackfills)
-      assert.ok(left.has(chain.id), 'older history is still missing')
-      await advanceAll(index, life.ecosystem.chains)
-      await client.compare(engine)
-      assert.ok(client.seen.has('reset'))
-    }
-  } finally {
-    await life.end()
-  }
-})
-
-/** One a day, for a hundred days. */
-function oldBurns(chain: BuiltChain): BuiltChain {
-  const { grave, distributor } = addresses.base
-  const minted = chain.add({ logs: [logOf.mint(grave, distributor, 10n ** 20n)] })
-  const burn = logOf.transfer(grave, distributor, `0x${'00'.repeat(20)}`, 10n ** 18n)
-  const days = Array.from({ length: 100 }, () => ({ secondsApart: 86_400, logs: [burn] }))
-  return minted.add(...days).addEmpty(100)
-}
-
 interface Register {
   index: SteppedIndex
   readonly replicas: readonly Engine[]
@@ -214,7 +176,7 @@ async function takeStep(life: Life, step: Step): Promise<void> {
   if (step.do === 'index') for (const { index } of life.registers) await index.advance(chain)
   if (step.do === 'forget')
     for (const register of life.registers) {
-      await forgetChain(register.index.deps, chain.id)
+      await forgetRegister(register.index.deps)
       register.index = stepIndex(register.index.deps)
     }
   if (step.do === 'grow') node.chain = live(node.chain, name, step.blocks)

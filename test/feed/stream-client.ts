@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { readStream } from '#examples/stream.ts'
 import type { Route } from '#route/route.ts'
 import { readRoute } from '../route-reader.ts'
@@ -27,7 +28,7 @@ export class StreamClient {
     this.#stop = stop
     const before = this.#reading
     this.#reading = before
-      .then(() => this.#read(origin, secret, stop.signal))
+      .then(() => this.#readOn(origin, secret, stop.signal))
       .catch((error: unknown) => {
         if (!stop.signal.aborted) throw error
       })
@@ -36,6 +37,17 @@ export class StreamClient {
   async disconnect(): Promise<void> {
     this.#stop.abort()
     await this.#reading
+  }
+
+  /** Tries again while the register has no blocks. */
+  async #readOn(origin: string, secret: string, signal: AbortSignal): Promise<void> {
+    for (;;)
+      try {
+        return await this.#read(origin, secret, signal)
+      } catch (error) {
+        if (!/answered 503|data_not_ready/.test(`${error}`)) throw error
+        await sleep(20, undefined, { signal })
+      }
   }
 
   async #read(origin: string, secret: string, signal: AbortSignal): Promise<void> {

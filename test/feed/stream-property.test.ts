@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { asLateAs, live, livelyBlocks } from '../chain-builder/random-life.ts'
-import { forgetChain } from '../forget-chain.ts'
+import { forgetRegister } from '../forget-register.ts'
 import { startPostgres, type TestPostgres } from '../postgres.ts'
 import { stepIndex } from '../stepped-index.ts'
 import { eventually } from '../world.ts'
@@ -96,7 +96,10 @@ async function takeStep(world: StreamWorld, step: Step): Promise<void> {
     base.chain = asLateAs(base.chain, forked.addEmpty(Math.max(0, number - forked.head.number)))
   }
   if (step.do === 'forget') {
-    await forgetChain(world.index.deps, chain.id)
+    await forgetRegister(world.index.deps)
     world.index = stepIndex(world.index.deps)
+    for (const each of world.ecosystem.chains) await world.index.advance(each)
+    // Servers look again at a register that was empty.
+    world.callers.now.ms += 1_000
   }
 }

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { addresses } from '#devnet/addresses.ts'
 import { readStream, type StreamEvent } from '#examples/stream.ts'
 import { logOf } from '../chain-builder/log-plans.ts'
-import { forgetChain } from '../forget-chain.ts'
+import { forgetRegister } from '../forget-register.ts'
 import { stepIndex } from '../stepped-index.ts'
 import { eventually } from '../world.ts'
 import { type StreamWorld, startStreamWorld } from './stream-world.ts'
@@ -174,12 +174,10 @@ test('a reorg retracts, newest first', async () => {
   stream.close()
 })
 
-test('a chain that is read again resets every reader, who then goes on', async () => {
+test('a register that is read again resets every reader, who then goes on', async () => {
   const stream = await openStream('?kind=burn')
   const { id } = await stream.next('ready')
-  const [chain] = world.ecosystem.chains
-  assert.ok(chain !== undefined)
-  await forgetChain(world.index.deps, chain.id)
+  await forgetRegister(world.index.deps)
   world.index = stepIndex(world.index.deps)
   await world.catchUp()
   const reset = await stream.next('reset')

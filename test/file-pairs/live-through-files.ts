@@ -96,10 +96,7 @@ async function indexSome(
 ): Promise<void> {
   const deps = await commitDepsOf(engine, ecosystem)
   const { chains } = ecosystem
-  await applyConfig({
-    ...{ ...deps, chains, file: filePartsOf(ecosystem) },
-    hasWaited: false,
-  })
+  await applyConfig({ ...deps, file: filePartsOf(ecosystem), hasWaited: false })
   const index = stepIndex(deps)
   for (const chain of chains) {
     const steps = isAll ? Number.POSITIVE_INFINITY : chance.integer(0, 8)

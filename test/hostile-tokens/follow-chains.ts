@@ -23,10 +23,7 @@ export async function followChains(
 ): Promise<FollowedChains> {
   const deps = await commitDepsOf(register, ecosystem)
   const { chains } = ecosystem
-  await applyConfig({
-    ...{ ...deps, chains, file: filePartsOf(ecosystem) },
-    hasWaited: false,
-  })
+  await applyConfig({ ...deps, file: filePartsOf(ecosystem), hasWaited: false })
   const followed = new Map(chains.map((chain) => [chain.id, followChain(deps, chain)]))
   return {
     advance: async (chain) => (await followed.get(chain.id)?.advance()) ?? false,
@@ -39,29 +36,21 @@ const FAILURES_MAX = 8
 
 function followChain(deps: CommitDeps, chain: Chain) {
   const index = new ChainIndex({ ...deps, source: openSource(chain) }, chain)
-  const head = new StallNote(deps, chain.id, 'head')
-  const history = new StallNote(deps, chain.id, 'history')
+  const note = new StallNote(deps, chain.id)
   const failures: Error[] = []
-  async function attempt(note: StallNote, work: () => Promise<boolean>): Promise<boolean> {
-    try {
-      const isMoved = await work()
-      await note.worked()
-      return isMoved
-    } catch (error) {
-      failures.push(error instanceof Error ? error : new Error(String(error)))
-      await note.failed(error)
-      return true
-    }
-  }
   return {
     failures,
     async advance() {
       if (failures.length >= FAILURES_MAX) return false
-      const isMoved = await attempt(head, async () => {
+      try {
         const { kind } = await index.followOnce()
+        await note.worked()
         return kind !== 'idle' && kind !== 'behind'
-      })
-      return isMoved || (await attempt(history, () => index.readOlder()))
+      } catch (error) {
+        failures.push(error instanceof Error ? error : new Error(String(error)))
+        await note.failed(error)
+        return true
+      }
     },
   }
 }

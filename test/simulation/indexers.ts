@@ -33,8 +33,6 @@ export function openIndexers(deps: {
   readonly ecosystem: Ecosystem
   readonly time: FastTime
   store(): Engine
-  /** How long each life lets what is folded of older history wait to be stored. */
-  flushEveryMs(): number
 }): Indexers {
   const { ecosystem, time } = deps
   const lives: IndexerLife[] = []
@@ -52,10 +50,7 @@ export function openIndexers(deps: {
     lives,
     start() {
       const mortal = makeMortalEngine(deps.store(), time)
-      const running = startIndexer(
-        { ecosystem, register: mortal.engine, clock: time.now },
-        { flushEveryMs: deps.flushEveryMs() },
-      )
+      const running = startIndexer({ ecosystem, register: mortal.engine, clock: time.now })
       const life: IndexerLife = { running, mortal, state: 'alive' }
       lives.push(life)
       return life

@@ -38,9 +38,7 @@ export async function simulate(
   const tell = (line: string) => void story.push(`${time.now() - START_MS} ${line}`)
   const world = await makeWorld({ chance: chance.apart('world'), time })
   const { ecosystem } = world
-  const waits = chance.apart('flushes')
-  const flushEveryMs = () => waits.integer(0, 5) * 100
-  const indexers = openIndexers({ ecosystem, time, store: () => store.lived, flushEveryMs })
+  const indexers = openIndexers({ ecosystem, time, store: () => store.lived })
   let settledMs = 0
   let failure: string | undefined
   try {

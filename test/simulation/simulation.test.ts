@@ -25,7 +25,6 @@ test('an index that lived through any faults, reorganisations and deaths equals 
 
 /** Seeds that failed once, by what was wrong. */
 const failedOnce: Readonly<Record<string, readonly number[]>> = {
-  'older history never goes beyond the position': [3],
   'a log that no block holds is refused': [13],
   'a node that turns out to be of another chain is not followed': [196],
   'two nodes on different forks never finalize a block of the losing one': [9, 53, 153, 176],

@@ -55,7 +55,10 @@ guarantee('a leader with an older file passes nothing, and a newer one goes on',
   await world.deliver(old)
   assert.equal((await world.show(key, webhookId)).cursor, cursor)
   await world.deliver(world.sender({ ecosystem: newer }))
-  assert.deepEqual(typesOf(receiver), ['feed.reset', 'feed.reset', 'burn.add'])
+  // The register is read again, and with it the burns near the head.
+  const [chain, other, ...burns] = typesOf(receiver)
+  assert.deepEqual([chain, other], ['feed.reset', 'feed.reset'])
+  assert.deepEqual(new Set(burns), new Set(['burn.add']))
 })
 
 for (const hasCaughtUp of [false, true])

@@ -14,7 +14,6 @@ const programs = [
   'test/simulation/main.ts --seeds 500',
   'test/simulation/main.ts --seeds 100 --engine postgres',
   '--test test/recompute/recompute.test.ts test/provider-answers.test.ts test/broken-mappings.test.ts',
-  '--test src/chains/indexer/backfill/backfiller.test.ts',
   '--test test/end-to-end.test.ts test/one-unit-left.test.ts test/optional-parts.test.ts test/rebuilt-register.test.ts',
   '--test test/two-forks.test.ts test/simulation/simulation.test.ts',
   '--test test/client/generators.test.ts test/x402/cases.test.ts test/x402/crossing.test.ts test/setup/other-nodes.test.ts',

@@ -9,9 +9,9 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 4237,
+  accounts: 4236,
   api: 3345,
-  chains: 23630,
+  chains: 20637,
   domain: 483,
   entry: 303,
   lib: 281,
@@ -19,9 +19,9 @@ export const budget: Readonly<Record<string, number>> = {
   money: 5819,
   operations: 4741,
   route: 515,
-  serving: 3872,
+  serving: 3871,
   store: 1963,
-  tests: 51300,
+  tests: 51292,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

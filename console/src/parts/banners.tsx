@@ -40,11 +40,11 @@ export function Banners({ snapshot, failure, retry }: BannersProps) {
           {texts.banners.unreadMore}
         </Banner>
       )}
-      {figures?.meta.chains.map(({ chain, status, gap, blockNumber, blockTimeUnix }) => {
-        if (gap !== null)
+      {figures?.meta.chains.map(({ chain, status, blockNumber, blockTimeUnix }) => {
+        if (status === 'syncing')
           return (
             <Banner key={chain} kind="warn" title={texts.banners.syncing(chain)}>
-              {texts.banners.syncingMore(count(gap.fromBlock), count(gap.toBlock))}
+              {texts.banners.syncingMore(count(blockNumber), clock(blockTimeUnix))}
             </Banner>
           )
         if (status !== 'stale' || !readable) return null

@@ -1,7 +1,6 @@
 import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 import { padded } from '#accounts/keys/key-store.ts'
-import { HOLDERS } from '#chains/datasets/dataset-names.ts'
 import { readStatus } from '#chains/datasets/file-parts.ts'
 import { readBalanceAt, readSupplyAt } from '#chains/datasets/holders/queries.ts'
 import type { SupplyShare } from '#chains/ecosystem/ecosystem.ts'
@@ -185,7 +184,7 @@ async function readHeld(
   const held = new Map<Address, bigint>()
   let supply = 0n
   for (const chain of ctx.ecosystem.chains.filter(({ name }) => token.addresses.has(name))) {
-    const status = liveChain(ctx, index, { chain, datasets: [HOLDERS], tokens: [token] })
+    const status = liveChain(ctx, index, { chain, tokens: [token] })
     if (status === undefined) return undefined
     const blockNumber = status.blockNumber - depthBlocks
     const at = { token: token.symbol, chainId: chain.id, blockNumber }

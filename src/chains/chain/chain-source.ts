@@ -19,8 +19,6 @@ export interface HistoryRequest {
   readonly to: number
   readonly atOnceMax?: number
   readonly signal?: AbortSignal
-  /** Called once every range has been requested, perhaps repeatedly. */
-  onAllAsked?(): void
 }
 
 export interface HistoryPart {

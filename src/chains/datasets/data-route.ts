@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { type Chain, type Ecosystem, notConfigured } from '#chains/ecosystem/ecosystem.ts'
+import { type Ecosystem, notConfigured } from '#chains/ecosystem/ecosystem.ts'
 import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import { conditionOf, type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
 import { type Context, oncePerContext } from '#context.ts'
@@ -29,7 +29,7 @@ import type { Connection } from '#store/engine.ts'
 import {
   buildMeta,
   metaSchema,
-  notReadYet,
+  OTHER_FILE,
   type PageMeta,
   pageSchema,
   type RegisterState,
@@ -70,8 +70,6 @@ export interface DataRouteDefinition<P extends Parameters> {
   readonly refusals?: readonly RefusalCode[]
   /** Checks what single parameters cannot. */
   check?(parameters: ValuesOf<P>): Refusal | undefined
-  /** Those that the answer is made from. */
-  datasets(parameters: ValuesOf<P>): readonly string[]
   read(query: DataQuery<ValuesOf<P>>): Promise<DataResult | Refusal>
 }
 
@@ -79,8 +77,7 @@ export function dataRoute<P extends Parameters>(
   ctx: Context,
   definition: DataRouteDefinition<P>,
 ): Route {
-  const { data, totals, paged, csv, read, datasets, parameters, check, refusals, ...facts } =
-    definition
+  const { data, totals, paged, csv, read, parameters, check, refusals, ...facts } = definition
   const questionOf = (input: Asked<P>): Question => {
     const { format } = input.parameters as { readonly format?: 'json' | 'csv' }
     const representation = csv !== undefined && wantsCsv(input, format) ? 'csv' : 'json'
@@ -99,8 +96,7 @@ export function dataRoute<P extends Parameters>(
     refusals: [...(refusals ?? []), 'data_not_ready'],
     async etag(input) {
       const state = await answersOf(ctx).state()
-      if (state === undefined || state.status.otherParts.length > 0) return undefined
-      return etagOf(questionOf(input), state)
+      return state?.status.isOfThisFile ? etagOf(questionOf(input), state) : undefined
     },
     check: (input) => check?.(input.parameters as ValuesOf<P>),
     handle(input) {
@@ -108,10 +104,8 @@ export function dataRoute<P extends Parameters>(
       const question = questionOf(input)
       const asCsv = question.representation === 'csv'
       return answersOf(ctx).answer(question, async (state, connection) => {
-        const { chain } = asked as { readonly chain?: Chain }
         const { status } = state
-        const missing = notReadYet(status, { datasets: datasets(asked), chain })
-        if (missing !== undefined) return missing
+        if (!status.isOfThisFile) return OTHER_FILE
         const result = await read({ connection, status, parameters: asked })
         if (isRefusal(result)) return result
         const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }

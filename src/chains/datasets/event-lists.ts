@@ -61,7 +61,6 @@ export function listRoute(ctx: Context, list: EventList): Route {
       ...listParameters(ctx.ecosystem),
       address: walletParameter(`Only events of this wallet, which ${deed}.`),
     },
-    datasets: () => [dataset],
     data: Type.Array(row),
     paged: true,
     csv: { row, rows: (data) => data as readonly object[] },

@@ -1,21 +1,23 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import {
-  type Chain,
   type Ecosystem,
   notConfigured,
   OPTIONAL_PARTS,
   type PricedToken,
 } from '#chains/ecosystem/ecosystem.ts'
-import { CHAIN_PART } from '#chains/indexer/indexed-config/file-part.ts'
-import { STALL_REASONS } from '#chains/indexer/stalled-chains.ts'
-import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
+import {
+  type ChainStatus,
+  conditionOf,
+  type IndexStatus,
+  STALL_REASONS,
+} from '#chains/indexer/status.ts'
 import { UNKNOWN_REASONS, type UnknownFigure } from '#chains/indexer/unknown-figures.ts'
 import { formatDecimal, type MicroUsd, toUsd } from '#domain/money.ts'
-import { type Refusal, refuse } from '#domain/refusal.ts'
+import { refuse } from '#domain/refusal.ts'
 import { mapOf, named } from '#lib/schema.ts'
 import { toIso } from '#lib/time.ts'
 import type { Effective } from '#route/route.ts'
-import { HOLDERS, PRICES } from './dataset-names.ts'
+import { HOLDERS } from './dataset-names.ts'
 
 /** How far the register is in one snapshot. */
 export interface RegisterState {
@@ -35,24 +37,6 @@ const chainMeta = named('ChainStatus', {
   status: Type.Enum(['live', 'syncing', 'stale']),
   stalled: Type.Union([Type.Enum([...STALL_REASONS]), Type.Null()], {
     description: 'Why newer blocks of the chain cannot be read; null while they can',
-  }),
-  gap: Type.Union([
-    Type.Object({
-      fromBlock: Type.Integer(),
-      toBlock: Type.Integer(),
-      untilUnix: Type.Integer({ description: 'Windows that begin later are complete' }),
-    }),
-    Type.Null(),
-  ]),
-})
-
-const reindexingMeta = named('Rereading', {
-  chain: Type.String(),
-  chainId: Type.Integer(),
-  dataset: Type.String(),
-  gap: Type.Object({
-    fromBlock: Type.Integer({ description: 'First missing block' }),
-    toBlock: Type.Union([Type.Integer(), Type.Null()]),
   }),
 })
 
@@ -79,13 +63,9 @@ export const metaSchema = Type.Object(
     asOfUnix: Type.Integer({ description: 'Time of the newest indexed block of any chain' }),
     stale: Type.Boolean({ description: 'At least one chain is stale' }),
     chains: Type.Array(chainMeta),
-    rereading: Type.Array(reindexingMeta, {
-      description:
-        'Datasets being read again, because the ecosystem file changed; figures include what has been read so far',
-    }),
     unknown: Type.Array(unknownMeta, {
       description:
-        'What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs. What is not read yet is in `rereading` and `chains[].gap`',
+        'What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs',
     }),
     notConfigured: notConfiguredSchema,
     query: mapOf(Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
@@ -114,12 +94,6 @@ export function buildMeta(
     asOfUnix: status.asOfUnix,
     stale: chains.some((each) => each.status === 'stale'),
     chains,
-    rereading: reindexingOf(status).map(({ chain, dataset, fromBlock, toBlock }) => ({
-      chain: chain.name,
-      chainId: chain.id,
-      dataset,
-      gap: { fromBlock, toBlock },
-    })),
     unknown: nameUnknown(status, ecosystem.tokens).map(({ detail: _, ...shown }) => shown),
     notConfigured: [...notConfigured(ecosystem)],
     query,
@@ -135,100 +109,15 @@ function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainM
     lagSeconds: Math.max(0, nowUnix - status.blockTimeUnix),
     finalizedBlock: status.finalizedNumber,
     status: conditionOf(status, nowUnix),
-    stalled: status.stall?.reason ?? null,
-    gap: gapOf(status),
+    stalled: status.stalled,
   }
 }
 
-/**
- * Null if only datasets that build on older history are incomplete; those lack newer blocks too.
- */
-function gapOf({ backfill }: ChainStatus) {
-  if (backfill === null || backfill.datasets !== null) return null
-  const { newestFrom, read } = backfill
-  const [fromBlock, toBlock] = [read.number + 1, newestFrom.number - 1]
-  return fromBlock > toBlock ? null : { fromBlock, toBlock, untilUnix: newestFrom.timestamp }
-}
-
-/** A dataset that is re-indexed after its part of the file changed. */
-export interface Reindexing {
-  readonly chain: Chain
-  readonly dataset: string
-  readonly fromBlock: number
-  /** Null while the head is unknown. */
-  readonly toBlock: number | null
-  readonly isEmpty: boolean
-}
-
-export function reindexingOf(status: IndexStatus): readonly Reindexing[] {
-  const unread = status.unread.flatMap((chain) =>
-    datasetsOf(status, chain).map((dataset) => {
-      const fromBlock = chain.startBlock
-      return { chain, dataset, fromBlock, toBlock: null, isEmpty: true }
-    }),
-  )
-  return [...unread, ...status.chains.flatMap((each) => reindexingOn(each, status))]
-}
-
-function reindexingOn(
-  { chain, backfill, timesForgotten, blockNumber }: ChainStatus,
-  status: IndexStatus,
-): readonly Reindexing[] {
-  if (backfill === null || timesForgotten === 0) return []
-  const { newestFrom, folded, datasets } = backfill
-  return (datasets ?? datasetsOf(status, chain)).map((dataset) => {
-    const upTo = dataset === HOLDERS ? folded : backfill.read
-    const isNewestThere = datasets === null && dataset !== HOLDERS
-    const toBlock = isNewestThere ? newestFrom.number - 1 : blockNumber
-    const isEmpty = upTo.hash === '0x' && !isNewestThere
-    return { chain, dataset, fromBlock: upTo.number + 1, toBlock, isEmpty }
-  })
-}
-
-function datasetsOf({ parts }: IndexStatus, chain: Chain): readonly string[] {
-  const own = parts.filter(({ chainId, name }) => chainId === chain.id && name !== CHAIN_PART)
-  return own.map(({ name }) => name)
-}
-
-export interface Needed {
-  readonly datasets: readonly string[]
-  /** Set if the request names a chain. */
-  readonly chain?: Chain | undefined
-}
-
-/** The register was built from another file, or none of the data has been re-indexed. */
-export function notReadYet(status: IndexStatus, { datasets, chain }: Needed): Refusal | undefined {
-  const names = new Set([...datasets, PRICES, CHAIN_PART])
-  const other = status.otherParts.filter(({ chainId, name }) => chainId === null || names.has(name))
-  if (other.length > 0)
-    return notReady(
-      `The index does not follow this server's ecosystem file yet (${other.flatMap(({ fields }) => fields).join(', ')}).`,
-    )
-  if (chain !== undefined && status.unread.includes(chain))
-    return notReady(`No block of ${chain.name} has been indexed yet.`)
-  const reindexing = reindexingOf(status)
-  const empty = datasets.find((dataset) => {
-    const on = status.parts.filter(
-      ({ name, chainId }) => name === dataset && (chain === undefined || chain.id === chainId),
-    )
-    const isEmpty = (chainId: number | null) =>
-      reindexing.some(
-        (each) => each.isEmpty && each.dataset === dataset && each.chain.id === chainId,
-      )
-    return on.length > 0 && on.every(({ chainId }) => isEmpty(chainId))
-  })
-  return empty === undefined ? undefined : notReady(`The dataset ${empty} is being read again.`)
-}
-
-/** Whether none of these datasets is being re-indexed. */
-export function isWhole(status: IndexStatus, datasets: readonly string[]): boolean {
-  const isReindexed = reindexingOf(status).some(({ dataset }) => datasets.includes(dataset))
-  return status.otherParts.length === 0 && !isReindexed
-}
-
-function notReady(detail: string): Refusal {
-  return refuse('data_not_ready', `${detail} Try again soon.`, { retryAfterSeconds: 2 })
-}
+export const OTHER_FILE = refuse(
+  'data_not_ready',
+  "The index does not follow this server's ecosystem file yet. Try again soon.",
+  { retryAfterSeconds: 2 },
+)
 
 /** An unknown figure by the names of the file. */
 export interface NamedUnknown extends Pick<UnknownFigure, 'dataset' | 'reason' | 'detail'> {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { ChainTip, Position } from '#chains/chain/chain-event.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
 import { sql } from '#store/sql.ts'
-import { type Backfill, writeBackfill } from './backfill/backfill-row.ts'
 import type { Change } from './dataset.ts'
+import type { Segment } from './open-segment.ts'
 import {
   forgetBlocksAbove,
   forgetBlocksBelow,
@@ -12,73 +12,67 @@ import {
   readPosition,
   storeBlocks,
 } from './positions.ts'
-import type { Segment } from './segment.ts'
 import {
-  applySegment,
   applyStaged,
   type CommitDeps,
   stageLogs,
   storeAnomalies,
+  type Transaction,
   transact,
   type Work,
 } from './transaction.ts'
 import { forgetReadable } from './unknown-figures.ts'
 
+/** Where the chain is, and where the register is expected to be. */
+interface Step {
+  readonly chainId: number
+  readonly expected: Position | undefined
+  readonly tip: ChainTip
+}
+
 /** Stores new blocks of the head, all or nothing. */
 export async function commitBlocks(
   deps: CommitDeps,
-  input: {
-    readonly chainId: number
-    readonly expected: Position | undefined
-    readonly logs: readonly Log[]
-    readonly headers: readonly BlockHeader[]
-    readonly tip: ChainTip
-  },
+  input: Step & { readonly logs: readonly Log[]; readonly headers: readonly BlockHeader[] },
 ): Promise<Position> {
-  const { staged, anomalies } = await stageLogs(deps.datasets, input.logs)
-  const to = input.headers.at(-1)
+  const { headers, logs } = input
+  const to = headers.at(-1)
   assert(to !== undefined, 'a commit needs the block it ends with')
-  await moveHead(deps, { ...input, to }, async (change) => {
-    // The position moves first: which prices count as known depends on it.
-    await movePosition(change.connection, { ...change, to, tip: input.tip })
-    await applyStaged(change, staged)
-    await storeAnomalies(change.connection, anomalies)
-    await storeBlocks(change.connection, input.chainId, input.headers)
-    await finalize(deps, change)
-  })
+  const read = stageLogs(deps.datasets, logs)
+  await moveHead(deps, { ...input, to }, (change) => store(deps, change, { ...input, ...read, to }))
   return to
 }
 
+/** Stores a segment of history, which the feed leaves out. */
 export async function commitSegment(
   deps: CommitDeps,
-  input: {
-    readonly chainId: number
-    readonly expected: Position | undefined
-    readonly segment: Segment
-    readonly tip: ChainTip
-    readonly backfill: Backfill | undefined
-  },
+  input: Step & { readonly segment: Segment },
 ): Promise<Position> {
-  const { segment, chainId, backfill } = input
-  const to = segment.end
-  await moveHead(deps, { ...input, to, isGap: true }, async (change) => {
-    await movePosition(change.connection, { ...change, to, tip: input.tip })
-    if (backfill !== undefined) await writeBackfill(change.connection, chainId, backfill)
-    await applySegment(change, segment)
-    await storeBlocks(change.connection, chainId, [to])
-    await finalize(deps, change)
-  })
+  const { end: to, ...read } = input.segment
+  await moveHead(deps, { ...input, to, isGap: true }, (change) =>
+    store(deps, change, { ...input, ...read, to, headers: [to] }),
+  )
   return to
+}
+
+async function store(
+  deps: CommitDeps,
+  change: Transaction,
+  read: Pick<Step, 'tip'> &
+    Omit<Segment, 'end'> & { readonly to: Position; readonly headers: readonly BlockHeader[] },
+): Promise<void> {
+  const { connection, chainId } = change
+  // The position moves first: which prices count as known depends on it.
+  await movePosition(connection, { ...change, to: read.to, tip: read.tip })
+  await applyStaged(change, read.staged)
+  await storeAnomalies(connection, read.anomalies)
+  await storeBlocks(connection, chainId, read.headers)
+  await finalize(deps, change)
 }
 
 export async function rollBack(
   deps: CommitDeps,
-  input: {
-    readonly chainId: number
-    readonly expected: Position
-    readonly ancestor: BlockHeader
-    readonly tip: ChainTip
-  },
+  input: Step & { readonly expected: Position; readonly ancestor: BlockHeader },
 ): Promise<Position> {
   const { ancestor, chainId } = input
   await moveHead(deps, { ...input, to: ancestor }, async (change) => {
@@ -95,7 +89,7 @@ export async function rollBack(
 
 export async function markTip(
   deps: CommitDeps,
-  input: { readonly chainId: number; readonly expected: Position; readonly tip: ChainTip },
+  input: Step & { readonly expected: Position },
 ): Promise<void> {
   await moveHead(deps, { ...input, to: input.expected }, async (change) => {
     await movePosition(change.connection, { ...change, to: input.expected, tip: input.tip })
@@ -105,10 +99,7 @@ export async function markTip(
 
 async function moveHead(
   deps: CommitDeps,
-  input: {
-    readonly chainId: number
-    readonly expected: Position | undefined
-    readonly tip: ChainTip
+  input: Step & {
     readonly to: Position
     readonly ancestor?: Position
     readonly isGap?: boolean
@@ -127,8 +118,7 @@ async function moveHead(
       const finalizedBefore = await readFinalized(connection, chainId)
       const finalizedNumber = Math.max(finalizedBefore, Math.min(tip.finalized, to.number))
       const ancestor = input.ancestor?.number
-      const feeding = { finalizedBefore, ancestor, isGap }
-      return { chainId, finalizedNumber, isOlder: false, feeding }
+      return { chainId, finalizedNumber, feeding: { finalizedBefore, ancestor, isGap } }
     },
     work,
   )

@@ -16,11 +16,9 @@ export interface Change {
   readonly connection: Connection
   readonly chainId: number
   readonly finalizedNumber: number
-  /** Gets no hourly sums. */
-  readonly isOlder: boolean
   /** Collects changes for the feed, which follows the head only. */
   readonly changes?: Changes | undefined
-  /** Returns values in dollars; undefined while unread blocks may change one. */
+  /** Returns values in dollars; undefined while blocks of another chain may change one. */
   valuesOf(amounts: readonly DatedAmount[]): Promise<readonly (MicroUsd | null | undefined)[]>
   /** Events in this range must be valued again. */
   priceMoved(symbol: string, when: TimeRange): void
@@ -40,42 +38,20 @@ export interface Dataset<Fact> {
   learn?(logs: readonly Log[]): void
   /** Makes what it holds in memory that of the register. */
   load?(connection: Connection, chainId: number): Promise<void>
-  /** Makes its rows fit a changed file, once the rows of changed parts are removed. */
-  reconcile?(connection: Connection, chainIds: ReadonlySet<number>): Promise<void>
   /** Facts come in chain order. */
   apply(change: Change, facts: readonly Fact[]): Promise<void>
   /** Apply, revert, apply equals apply. */
   revert(change: Change, ancestor: Position): Promise<void>
-  /** Deletes the rows that reverting everything leaves. */
-  forget?(change: Change): Promise<void>
   /** Drops what only reverts needed. */
   finalize?(change: Change): Promise<void>
-  /**
-   * Datasets whose facts build on all earlier ones fold history from the first block on. Hourly facts
-   * are kept from `newestFromUnix` on.
-   */
-  readonly openHistory?: (chainId: number, newestFromUnix: number) => HistoryFold
+  /** History may be dated by the day, and by the hour in the newest days. */
+  readonly isDatedRoughly?: boolean
 }
 
 export interface TogetherDecoder<Fact> {
   isWaiting(log: Log): boolean
   /** What it returns is as `decode`. */
   decode(logs: readonly Log[]): (log: Log) => readonly Fact[]
-}
-
-export type Store = (change: Change) => Promise<void>
-
-/** Sums history in memory, in block order, and is flushed now and then. */
-export interface HistoryFold {
-  load(connection: Connection): Promise<void>
-  /** Takes columns in chain order. */
-  take(columns: LogColumns, report: ReportLog): void
-  /**
-   * The changes since the last call, copied, to be stored once while `take` continues.
-   */
-  drain(): Store
-  /** Ends the fold: facts are then staged as for other datasets. */
-  complete(change: Change): Promise<void>
 }
 
 /** Hides the fact type, so that all datasets fit into one list. */
@@ -94,7 +70,6 @@ export interface LogProblem {
 export type ReportLog = (log: Log, problem: LogProblem) => void
 
 export interface Staged {
-  readonly size: number
   takeLogs(logs: readonly Log[]): void
   takeColumns(columns: LogColumns): void
   /** Ends taking. */
@@ -110,7 +85,6 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
     stage(report) {
       const facts = new OrderedFacts<Fact>()
       const later: Log[] = []
-      let laterSize = 0
       const add = (log: Log, read: (log: Log) => readonly Fact[]) => {
         try {
           for (const fact of read(log)) facts.add(log, fact)
@@ -121,21 +95,15 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
       }
       const take = (logs: readonly Log[]) => {
         for (const log of logs) {
-          if (together?.isWaiting(log) === true) {
-            later.push(log)
-            laterSize += 1 + log.data.length / CHARACTERS_PER_ROW
-          } else add(log, decode)
+          if (together?.isWaiting(log) === true) later.push(log)
+          else add(log, decode)
         }
       }
       return {
-        get size() {
-          return facts.size + laterSize
-        },
         takeLogs: (logs) => take(selection.ofLogs(logs)),
         takeColumns: (columns) => take(selection.ofColumns(columns)),
         seal() {
           const logs = later.splice(0)
-          laterSize = 0
           if (together === undefined || logs.length === 0) return
           const read = together.decode(logs)
           for (const log of logs) add(log, read)
@@ -145,9 +113,6 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
     },
   }
 }
-
-/** Two words of a log's data, such as a wallet and its amount. */
-const CHARACTERS_PER_ROW = 128
 
 /** Merges facts into chain order, since filters bring theirs one after another. */
 class OrderedFacts<Fact> {

@@ -5,7 +5,7 @@ import type { ChainName } from '#devnet/addresses.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { live, livelyBlocks } from '#test/chain-builder/random-life.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
-import { forgetChain } from '#test/forget-chain.ts'
+import { forgetRegister } from '#test/forget-register.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { advanceAll, commitDepsOf, differenceOf, stepIndex } from '#test/stepped-index.ts'
@@ -14,7 +14,7 @@ import { type IndexStatus, readIndexStatus } from './status.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 
-onEach('a chain that is forgotten leaves nothing of it, and is read anew', async ({ engine }) => {
+onEach('a register that is emptied leaves nothing, and is read anew', async ({ engine }) => {
   const life = fc.array(livelyBlocks, { minLength: 12, maxLength: 12 })
   const [some = [], more = []] = fc.sample(life, { numRuns: 2, seed: 7 }).map((each) => each.flat())
   const serve = (id: number, name: ChainName, blocks: typeof some) =>
@@ -31,23 +31,18 @@ onEach('a chain that is forgotten leaves nothing of it, and is read anew', async
     })
   try {
     const deps = await commitDepsOf(engine, ecosystem)
-    for (const forgotten of chains) {
+    await advanceAll(stepIndex(deps), chains)
+    const before = await readState()
+    await forgetRegister(deps)
+    await onSqlite(registerMigrations, async ({ engine: fresh }) => {
+      assert.equal(await differenceOf(engine, fresh), undefined)
+      await advanceAll(stepIndex(await commitDepsOf(fresh, ecosystem)), chains)
       await advanceAll(stepIndex(deps), chains)
-      const before = await readState()
-      await forgetChain(deps, forgotten.id)
-      await onSqlite(registerMigrations, async ({ engine: fresh }) => {
-        const index = stepIndex(await commitDepsOf(fresh, ecosystem))
-        const others = chains.filter((each) => each !== forgotten)
-        await advanceAll(index, others)
-        assert.equal(await differenceOf(engine, fresh), undefined)
-        await advanceAll(index, chains)
-        await advanceAll(stepIndex(deps), chains)
-        assert.equal(await differenceOf(engine, fresh), undefined)
-      })
-      const after = await readState()
-      assert.deepEqual(blocksOf(after), blocksOf(before))
-      assert.notEqual(after.revision, before.revision, 'what was known of it is no longer believed')
-    }
+      assert.equal(await differenceOf(engine, fresh), undefined)
+    })
+    const after = await readState()
+    assert.deepEqual(blocksOf(after), blocksOf(before))
+    assert.notEqual(after.revision, before.revision, 'answers of before are no longer reused')
   } finally {
     for (const node of nodes) await node.stop()
   }

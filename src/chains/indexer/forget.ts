@@ -1,37 +1,18 @@
-import type { Position } from '#chains/chain/chain-event.ts'
-import { sql } from '#store/sql.ts'
-import { endBackfill } from './backfill/backfill-row.ts'
+import type { Connection } from '#store/engine.ts'
+import { column, type Sql, sql } from '#store/sql.ts'
 import { noteForgotten } from './chain-notes.ts'
-import type { AnyDataset } from './dataset.ts'
-import { forgetPosition } from './positions.ts'
-import { forgetStalls } from './stalled-chains.ts'
-import type { Transaction } from './transaction.ts'
-import { forgetUnknown } from './unknown-figures.ts'
+import { COMPARED_TABLES } from './compare-registers.ts'
+import { resetAll } from './feed/write-feed.ts'
 
-export async function removeChain(
-  change: Transaction,
-  datasets: readonly AnyDataset[],
-): Promise<void> {
-  const { connection, chainId } = change
-  await removeDatasets(change, datasets)
-  await endBackfill(connection, chainId)
-  await forgetPosition(connection, chainId)
-  await forgetStalls(connection, chainId)
-}
-
-export async function removeDatasets(
-  change: Transaction,
-  datasets: readonly AnyDataset[],
-): Promise<void> {
-  const { connection, chainId } = change
-  for (const dataset of datasets) {
-    await (dataset.forget?.(change) ?? dataset.revert(change, BEFORE_ALL))
-    await connection.run(sql`
-      delete from anomalies where chain_id = ${chainId} and dataset = ${dataset.name}`)
-    await forgetUnknown(connection, { chainId, dataset: dataset.name })
+/** Empties the register: every chain is then read again from its start. Call it without a timeout. */
+export async function forgetAll(connection: Connection, nowUnix: number): Promise<void> {
+  const followed = await connection.run(sql`select chain_id from positions`)
+  for (const table of [...COMPARED_TABLES, ...PROGRESS]) {
+    const name: Sql = { kind: 'sql', parts: [table], values: [] }
+    await connection.run(sql`delete from ${name}`)
   }
-  await change.unvalueMoved()
-  await noteForgotten(connection, chainId)
+  for (const row of followed) await noteForgotten(connection, column.integer(row, 'chain_id'))
+  await resetAll(connection, nowUnix)
 }
 
-const BEFORE_ALL: Position = { number: -1, hash: '0x', timestamp: -1 }
+const PROGRESS = ['unknown_figures', 'found_contracts', 'factories', 'blocks', 'positions']

@@ -13,6 +13,13 @@ export async function readPosition(
   return row && toPosition(row)
 }
 
+/** The position, and the head of the chain when it was reached. */
+export async function readProgress(connection: Connection, chainId: number) {
+  const [row] = await connection.run(sql`
+    select number, hash, timestamp_unix, head_number from positions where chain_id = ${chainId}`)
+  return row && { position: toPosition(row), headNumber: column.integer(row, 'head_number') }
+}
+
 function toPosition(row: Row): Position {
   return {
     number: column.integer(row, 'number'),
@@ -97,9 +104,4 @@ export async function forgetBlocksBelow(
   number: number,
 ): Promise<void> {
   await connection.run(sql`delete from blocks where chain_id = ${chainId} and number < ${number}`)
-}
-
-export async function forgetPosition(connection: Connection, chainId: number): Promise<void> {
-  await connection.run(sql`delete from blocks where chain_id = ${chainId}`)
-  await connection.run(sql`delete from positions where chain_id = ${chainId}`)
 }

@@ -55,13 +55,14 @@ async function catchUp(deps: CatchUpDeps, status: ChainStatus): Promise<void> {
     deps.onProgress({ chain: chain.name, done: number, total })
   const index = new ChainIndex({ ...deps, onRead }, chain)
   let standstills = 0
-  for (let failures = 0; index.position?.number !== total || !index.isComplete; ) {
+  for (let failures = 0; index.position?.number !== total; ) {
     if (standstills > STANDSTILLS_MAX)
       throw new RpcError(
         `${chain.name} keeps reorganising at block ${total}; audit again when its head is stable`,
       )
     try {
-      if (!(await advance(index, total))) {
+      const { kind } = await index.followOnce()
+      if (kind !== 'history' && kind !== 'blocks') {
         standstills += 1
         await sleep(RETRY_MS)
       }
@@ -73,12 +74,4 @@ async function catchUp(deps: CatchUpDeps, status: ChainStatus): Promise<void> {
       await sleep(RETRY_MS)
     }
   }
-}
-
-async function advance(index: ChainIndex, total: number): Promise<boolean> {
-  const isThere = index.position?.number === total
-  if (isThere && ((await index.readOlder()) || index.isComplete)) return true
-  // The head may have left the chain meanwhile.
-  const { kind } = await index.followOnce()
-  return kind === 'history' || kind === 'blocks'
 }

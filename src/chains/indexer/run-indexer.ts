@@ -4,7 +4,6 @@ import { sleep } from '#lib/async.ts'
 import type { Clock } from '#lib/time.ts'
 import { type Leader, LeadLostError } from '#operations/jobs/leader.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
-import type { BackfillerDeps } from './backfill/backfiller.ts'
 import type { AnyDataset } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
 import { applyConfig } from './indexed-config/apply-config.ts'
@@ -12,7 +11,7 @@ import type { FileParts, PartChange } from './indexed-config/file-part.ts'
 import { mayLead } from './indexed-config/may-lead.ts'
 import { type ChainReport, runChain } from './run-chain.ts'
 
-export interface IndexerDeps extends Pick<BackfillerDeps, 'flushEveryMs'> {
+export interface IndexerDeps {
   readonly ecosystem: Ecosystem
   readonly register: Engine
   readonly leader: Leader
@@ -75,11 +74,8 @@ async function tryToLead(deps: IndexerDeps, turn: Turn): Promise<boolean> {
 
 /** False if it may not lead, or the store failed. */
 async function tryToApply(deps: IndexerDeps, { leader, hasWaited }: Turn): Promise<boolean> {
-  const { register: engine, ecosystem } = deps
-  const { chains } = ecosystem
-  const own = { engine, leader, hasWaited, tokens: symbolsOf(ecosystem), chains }
   try {
-    const changes = await applyConfig({ ...deps, ...own })
+    const changes = await applyConfig({ ...deps, engine: deps.register, leader, hasWaited })
     if (changes === undefined) {
       await leader.handOver()
       return false
@@ -93,15 +89,11 @@ async function tryToApply(deps: IndexerDeps, { leader, hasWaited }: Turn): Promi
   }
 }
 
-function symbolsOf({ tokens }: Ecosystem): readonly string[] {
-  return tokens.map((token) => token.symbol)
-}
-
 async function lead(deps: IndexerDeps, leader: Leader, outer: AbortSignal): Promise<void> {
   const lost = new AbortController()
   const signal = AbortSignal.any([outer, lost.signal])
   const { register: engine, ecosystem } = deps
-  const tokens = symbolsOf(ecosystem)
+  const tokens = ecosystem.tokens.map(({ symbol }) => symbol)
   const runs = ecosystem.chains.map((chain) =>
     runChain(
       {

@@ -11,7 +11,8 @@ import { startPostgres } from '#test/postgres.ts'
 import { readinessOf } from '#test/readiness-harness.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { readStalls, StallNote } from './stalled-chains.ts'
+import { readStalls } from './chain-notes.ts'
+import { StallNote } from './stalled-chains.ts'
 import { readIndexStatus } from './status.ts'
 
 const onEngines = eachEngine(startPostgres, registerMigrations)
@@ -94,7 +95,7 @@ onEngines(
   'one break between blocks does not stall a chain, a second one does',
   async ({ engine }) => {
     const { leader } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
-    const note = new StallNote({ engine, leader }, 8453, 'head')
+    const note = new StallNote({ engine, leader }, 8453)
     const reason = async () => (await engine.snapshot(readStalls)).get(8453)?.reason
     const broken = new UnlinkedBlocksError('block 7 does not follow 0xab; the chain moved')
     await note.failed(broken)
@@ -103,7 +104,7 @@ onEngines(
     assert.equal(await reason(), undefined)
     await note.failed(broken)
     assert.equal(await reason(), 'unlinked_blocks')
-    await new StallNote({ engine, leader }, 8453, 'head').worked()
+    await new StallNote({ engine, leader }, 8453).worked()
     assert.equal(await reason(), undefined)
   },
 )
@@ -111,7 +112,7 @@ onEngines(
 onEngines('data that the store refuses stalls a chain, a store outage does not', async (store) => {
   const { engine } = store
   const { leader } = await commitDepsOf(engine, ecosystemOn('http://127.0.0.1:1'))
-  const note = new StallNote({ engine, leader }, 8453, 'history')
+  const note = new StallNote({ engine, leader }, 8453)
   const reason = async () => (await engine.snapshot(readStalls)).get(8453)?.reason
   for (let round = 0; round < 3; round += 1) await note.failed(new StoreError('no connection'))
   assert.equal(await reason(), undefined)

@@ -4,12 +4,16 @@ import type { Finality } from '#domain/chain.ts'
 import { allEnded } from '#lib/async.ts'
 import type { Connection } from '#store/engine.ts'
 import { column, type Row, sql } from '#store/sql.ts'
-import { type Backfill, readBackfills } from './backfill/backfill-row.ts'
-import { readForgotten } from './chain-notes.ts'
-import type { FilePart, FileParts, PartChange } from './indexed-config/file-part.ts'
-import { partsThatDiffer, readIndexedConfig } from './indexed-config/tables.ts'
-import { readStalls, type Stall } from './stalled-chains.ts'
+import type { FileParts } from './indexed-config/file-part.ts'
 import { readUnknown, type UnknownFigure } from './unknown-figures.ts'
+
+export const STALL_REASONS = [
+  'deep_reorg',
+  'unlinked_blocks',
+  'unreadable_node',
+  'unusable_data',
+] as const
+export type StallReason = (typeof STALL_REASONS)[number]
 
 export interface ChainStatus {
   readonly chain: Chain
@@ -19,17 +23,14 @@ export interface ChainStatus {
   readonly headNumber: number
   readonly safeNumber: number
   readonly finalizedNumber: number
-  readonly backfill: Backfill | null
-  readonly stall: Stall | null
+  readonly stalled: StallReason | null
   readonly timesForgotten: number
 }
 
 export interface IndexStatus {
   readonly chains: readonly ChainStatus[]
-  readonly unread: readonly Chain[]
-  /** Of the file of this process. */
-  readonly parts: readonly FilePart[]
-  readonly otherParts: readonly PartChange[]
+  /** Whether the register was built from the file of this process. */
+  readonly isOfThisFile: boolean
   readonly unknown: readonly UnknownFigure[]
   /** Newest indexed block of any chain; windows roll back from it. */
   readonly asOfUnix: number
@@ -37,46 +38,33 @@ export interface IndexStatus {
   readonly revision: string
 }
 
+/** Undefined before each chain has its first blocks. */
 export async function readIndexStatus(
   connection: Connection,
   chains: readonly Chain[],
-  file?: FileParts,
+  file?: Pick<FileParts, 'digest'>,
 ): Promise<IndexStatus | undefined> {
-  const [found, backfills, stalls, indexed, unknown] = await allEnded([
+  const [found, unknown] = await allEnded([
     connection.run(sql`
       select positions.chain_id, number, hash, timestamp_unix,
-        head_number, safe_number, finalized_number, coalesce(removals, 0) as times_forgotten
+        head_number, safe_number, finalized_number, coalesce(removals, 0) as times_forgotten,
+        stall, (select digest from file_adoptions order by sequence desc limit 1) as file_digest
       from positions left join chain_notes on chain_notes.chain_id = positions.chain_id`),
-    readBackfills(connection),
-    readStalls(connection),
-    readIndexedConfig(connection),
     readUnknown(connection),
   ])
   const byId = new Map(found.map((row) => [column.integer(row, 'chain_id'), row]))
-  const unread = chains.filter(({ id }) => !byId.has(id))
-  if (unread.length === chains.length) return undefined
-  if (unread.length > 0) {
-    const forgotten = await readForgotten(connection)
-    if (!unread.every(({ id }) => forgotten.has(id))) return undefined
-  }
   const statuses = chains.flatMap((chain) => {
     const row = byId.get(chain.id)
-    const backfill = backfills.get(chain.id) ?? null
-    const stall = stalls.get(chain.id) ?? null
-    return row === undefined ? [] : [toStatus(chain, row, { backfill, stall })]
+    return row === undefined ? [] : [toStatus(chain, row)]
   })
+  if (statuses.length < chains.length) return undefined
+  const digest = found[0]?.file_digest ?? null
   return {
     chains: statuses,
-    unread,
-    parts: file?.parts ?? [],
-    otherParts: file === undefined ? [] : await partsThatDiffer(connection, indexed, file),
+    isOfThisFile: file === undefined || digest === null || digest === file.digest,
     unknown,
     asOfUnix: Math.max(...statuses.map((each) => each.blockTimeUnix)),
-    revision: [
-      indexed?.sequence ?? 0,
-      ...statuses.map(revisionOf),
-      ...digestOfUnknown(unknown),
-    ].join('-'),
+    revision: [...statuses.map(revisionOf), ...digestOfUnknown(unknown)].join('-'),
   }
 }
 
@@ -86,11 +74,7 @@ export function digestOfUnknown(unknown: readonly UnknownFigure[]): readonly str
   return [createHash('sha256').update(JSON.stringify(unknown)).digest('hex').slice(0, 8)]
 }
 
-function toStatus(
-  chain: Chain,
-  row: Row,
-  more: Pick<ChainStatus, 'backfill' | 'stall'>,
-): ChainStatus {
+function toStatus(chain: Chain, row: Row): ChainStatus {
   return {
     chain,
     blockNumber: column.integer(row, 'number'),
@@ -99,34 +83,31 @@ function toStatus(
     headNumber: column.integer(row, 'head_number'),
     safeNumber: column.integer(row, 'safe_number'),
     finalizedNumber: column.integer(row, 'finalized_number'),
-    ...more,
+    stalled: toStallReason(row.stall),
     timesForgotten: column.integer(row, 'times_forgotten'),
   }
 }
 
+export function toStallReason(stored: unknown): StallReason | null {
+  if (stored == null) return null
+  return STALL_REASONS.find((each) => each === stored) ?? 'unusable_data'
+}
+
 function revisionOf(status: ChainStatus): string {
   const { chain, timesForgotten, blockNumber, blockHash, safeNumber, finalizedNumber } = status
-  const stalled = status.stall === null ? [] : [status.stall.reason]
-  const { read, folded } = status.backfill ?? {}
-  const hash = blockHash.slice(2, 12)
-  const older = [read?.number, folded?.number]
-  const head = [blockNumber, hash, safeNumber, finalizedNumber]
-  return [chain.id, timesForgotten, ...head, ...older, ...stalled].join('.')
+  const head = [blockNumber, blockHash.slice(2, 12), safeNumber, finalizedNumber]
+  const stalled = status.stalled === null ? [] : [status.stalled]
+  return [chain.id, timesForgotten, ...head, ...stalled].join('.')
 }
 
 /** `stale`: the newest block is too old. */
 export function conditionOf(status: ChainStatus, nowUnix: number): 'live' | 'syncing' | 'stale' {
-  const isBehind = status.headNumber - status.blockNumber > SYNCING_BLOCKS
-  if (isBehind || isIncomplete(status)) return 'syncing'
+  if (status.headNumber - status.blockNumber > SYNCING_BLOCKS) return 'syncing'
   return nowUnix - status.blockTimeUnix > status.chain.staleAfterSeconds ? 'stale' : 'live'
 }
 
-export function isIncomplete({ backfill }: Pick<ChainStatus, 'backfill'>): boolean {
-  return backfill !== null && backfill.datasets === null
-}
-
 /** A chain at the head is up to one commit behind. */
-const SYNCING_BLOCKS = 64
+export const SYNCING_BLOCKS = 64
 
 export function finalityOf(status: ChainStatus, blockNumber: number): Finality {
   if (blockNumber <= status.finalizedNumber) return 'finalized'

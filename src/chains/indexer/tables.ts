@@ -1,7 +1,6 @@
 import { leaderTables } from '#operations/jobs/leader.ts'
 import type { Tables } from '#store/engine.ts'
 import { notificationTrigger } from '#store/notifications.ts'
-import { backfillsTables } from './backfill/backfill-row.ts'
 import { chainNotesTables } from './chain-notes.ts'
 import { eventsTables } from './events/tables.ts'
 import { feedTables } from './feed/read-feed.ts'
@@ -44,7 +43,6 @@ export const indexerTables: readonly Tables[] = [
       create index anomalies_newest on anomalies (kind, chain_id, block_number);
       create index anomalies_of_contract on anomalies (chain_id, dataset, contract)`,
   eventsTables,
-  backfillsTables,
   chainNotesTables,
   indexedConfigTables,
   feedTables,

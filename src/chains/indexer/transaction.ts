@@ -10,7 +10,7 @@ import type { TimeRange } from './events/time-range.ts'
 import { type PriceBook, unvalueEvents, valueEvents, valuesOf } from './events/value-events.ts'
 import { Changes } from './feed/changes.ts'
 import { type FedCommit, resetAll, resetRange, writeFeed } from './feed/write-feed.ts'
-import type { Anomaly, Segment } from './segment.ts'
+import type { Anomaly } from './open-segment.ts'
 import { noteUnknown } from './unknown-figures.ts'
 
 export interface CommitDeps {
@@ -22,10 +22,10 @@ export interface CommitDeps {
   readonly tokens: readonly string[]
 }
 
-export async function stageLogs(
+export function stageLogs(
   datasets: readonly AnyDataset[],
   logs: readonly Log[],
-): Promise<{ readonly staged: readonly Staged[]; readonly anomalies: readonly Anomaly[] }> {
+): { readonly staged: readonly Staged[]; readonly anomalies: readonly Anomaly[] } {
   const anomalies: Anomaly[] = []
   const staged = datasets.map((dataset) => {
     const each = dataset.stage((log, problem) =>
@@ -59,8 +59,8 @@ export async function transact(
     const isFed = typeof feeding === 'object' && feeding.isGap !== true
     const changes = isFed ? new Changes() : undefined
     await work(openChange(deps, { connection, ...read, changes }))
-    await valueEvents(connection, deps.prices, deps.tokens, changes)
-    await feed(deps, connection, { ...read, feeding, changes })
+    const valued = await valueEvents(connection, deps.prices, deps.tokens, changes)
+    await feed(deps, connection, { ...read, feeding, changes, valued })
   })
 }
 
@@ -69,28 +69,28 @@ interface AtHead extends Pick<FedCommit, 'finalizedBefore' | 'ancestor'> {
   readonly isGap?: boolean
 }
 
-/** Changes at the head are written to the feed; `anew`: rows changed otherwise. */
-export type Feeding = AtHead | 'anew' | 'none'
+/** Changes at the head are written to the feed. */
+export type Feeding = AtHead | 'none'
 
-export interface Facts extends Pick<Change, 'chainId' | 'finalizedNumber' | 'isOlder'> {
+export interface Facts extends Pick<Change, 'chainId' | 'finalizedNumber'> {
   readonly feeding?: Feeding
 }
 
 async function feed(
   { prices, clock }: Pick<CommitDeps, 'prices' | 'clock'>,
   connection: Connection,
-  commit: Facts & { readonly feeding: Feeding } & Pick<Change, 'changes'>,
+  commit: Facts & { readonly feeding: Feeding; readonly valued: number } & Pick<Change, 'changes'>,
 ): Promise<void> {
-  const { feeding, changes, chainId } = commit
-  const nowUnix = unixNow(clock)
-  if (feeding === 'anew') return resetAll(connection, nowUnix)
+  const { feeding, changes, chainId, valued } = commit
   if (feeding === 'none') return
+  const nowUnix = unixNow(clock)
+  if (changes === undefined && valued > 0) return resetAll(connection, nowUnix)
   if (changes === undefined)
     return resetRange(connection, { chainId, from: feeding.finalizedBefore + 1, nowUnix })
   await writeFeed(connection, prices, { ...commit, ...feeding, changes, nowUnix })
 }
 
-export function openChange(
+function openChange(
   deps: Pick<CommitDeps, 'prices'>,
   facts: Facts & Pick<Change, 'connection' | 'changes'>,
 ): Transaction {
@@ -111,11 +111,6 @@ export function openChange(
       moved.clear()
     },
   }
-}
-
-export async function applySegment(change: Transaction, segment: Segment): Promise<void> {
-  await applyStaged(change, segment.staged)
-  await storeAnomalies(change.connection, segment.anomalies)
 }
 
 /** Applies datasets in turn, because prices of one value the next. */

@@ -75,15 +75,6 @@ export async function noteOverdrawn(
       values ${rows(list.map((row) => [...row, chainId, dataset, 'differs']))}`)
 }
 
-export async function forgetUnknown(
-  connection: Connection,
-  { chainId, dataset }: Pick<UnknownFigure, 'chainId' | 'dataset'>,
-): Promise<void> {
-  await connection.run(
-    sql`delete from unknown_figures where chain_id = ${chainId} and dataset = ${dataset}`,
-  )
-}
-
 /** Runs after a reorg, once the anomalies that left the chain are removed. */
 export async function forgetReadable(connection: Connection, chainId: number): Promise<void> {
   await connection.run(sql`

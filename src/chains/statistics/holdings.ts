@@ -1,7 +1,6 @@
-import { HOLDERS, PRICES } from '#chains/datasets/dataset-names.ts'
 import { readStatus } from '#chains/datasets/file-parts.ts'
 import { readBalanceAt } from '#chains/datasets/holders/queries.ts'
-import { areHoldersKnown, isWhole } from '#chains/datasets/meta.ts'
+import { areHoldersKnown } from '#chains/datasets/meta.ts'
 import { averagePrice } from '#chains/datasets/prices/average-price.ts'
 import type { UnknownPrice } from '#chains/datasets/prices/price-paths.ts'
 import type { Chain, HoldingGate, PricedToken } from '#chains/ecosystem/ecosystem.ts'
@@ -42,7 +41,6 @@ export function readHoldings(ctx: Judged, gate: HoldingGate, wallet: Address): P
     const held = secondary === null ? [primary] : [primary, secondary]
     const status = liveChain(ctx, await readStatus(ctx, connection), {
       chain: gate.chain,
-      datasets: [HOLDERS, PRICES],
       tokens: held,
     })
     if (status === undefined)
@@ -69,11 +67,10 @@ export function liveChain(
   index: IndexStatus | undefined,
   of: {
     readonly chain: Chain
-    readonly datasets: readonly string[]
     readonly tokens: readonly PricedToken[]
   },
 ): ChainStatus | undefined {
-  if (index === undefined || !isWhole(index, of.datasets)) return undefined
+  if (index?.isOfThisFile !== true) return undefined
   if (!of.tokens.every((token) => areHoldersKnown(index, token, of.chain.id))) return undefined
   const status = index.chains.find((each) => each.chain.id === of.chain.id)
   if (status === undefined) return undefined

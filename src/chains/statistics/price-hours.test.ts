@@ -2,12 +2,10 @@ import assert from 'node:assert/strict'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import type { LocalFile } from '#chains/ecosystem/ecosystems/local.ts'
-import { writeBackfill } from '#chains/indexer/backfill/backfill-row.ts'
 import { addresses } from '#devnet/addresses.ts'
 import { HOUR_SECONDS } from '#lib/time.ts'
 import type { Route } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
@@ -159,27 +157,6 @@ onEach('an hour shows no price at which the pool held less than its floor', ({ e
     },
     withFloor,
   ),
-)
-
-onEach('hours of blocks that are not read yet are unknown', ({ engine }) =>
-  inWorld(engine, async (routes) => {
-    await engine.write(async (connection) => {
-      for (const table of ['price_points', 'price_hours'])
-        await connection.run(sql`
-          delete from ${{ kind: 'sql', parts: [table], values: [] }} where symbol = 'GRAVE'
-            and timestamp_unix between ${START_UNIX + 3_700} and ${START_UNIX + 3_900}`)
-      const read = { number: 2, hash: '0x22', timestamp: START_UNIX + 120 } as const
-      const newestFrom = { number: 6, timestamp: START_UNIX + 7_300 }
-      await writeBackfill(connection, 8453, { newestFrom, read, folded: read, datasets: null })
-    })
-    const days = await readRoute(routes, '/api/stats/history?metric=price&period=1d')
-    assert.equal((days.data as { points: Hour[] }).points.at(-1)?.value, 80)
-    const { points } = (await readRoute(routes, `${target}1d`)).data as { points: Hour[] }
-    assert.deepEqual(
-      points.slice(-5).map(({ open, high, low, close }) => [open, high, low, close]),
-      [...Array.from({ length: 4 }, () => [null, null, null, null]), [null, 80, 80, 80]],
-    )
-  }),
 )
 
 onEach(

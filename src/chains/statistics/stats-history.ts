@@ -7,8 +7,8 @@ import {
   seriesDays,
   tokenParameter,
 } from '#chains/datasets/parameters.ts'
+import { hourCandles } from '#chains/datasets/prices/candles.ts'
 import { CANDLE_DAYS } from '#chains/datasets/prices/fold-hours.ts'
-import { hourCandles } from '#chains/datasets/prices/price-book.ts'
 import type { Context } from '#context.ts'
 import { type Price, toUsdPrice, toUsdPriceExact } from '#domain/money.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
@@ -98,7 +98,6 @@ export function statsHistoryRoute(ctx: Context): Route {
       interval: intervalParameter,
       token: tokenParameter(tokens, undefined),
     },
-    datasets: ({ metric }) => [metric.dataset],
     data: historyShape,
     csv: {
       row: (data) => ((data as History).interval === 'hour' ? hourShape : pointShape),

@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import { dataRoute } from '#chains/datasets/data-route.ts'
-import { HOLDERS } from '#chains/datasets/dataset-names.ts'
 import {
   circulatingOf,
   countHolders,
@@ -127,7 +126,6 @@ export function statsRoute(ctx: Context): Route {
     description:
       'Total burned, supply, holders, lifetime dividends, prices and grave digs as of the newest indexed block.',
     parameters: {},
-    datasets: () => [HOLDERS, BURNS, DIVIDENDS, GRAVE_DIGS],
     data: statsShape,
     read: async ({ connection, status }) => ({
       data: await readStats(ctx, connection, status),

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { isUnusable, readStalls } from '#chains/indexer/stalled-chains.ts'
+import { isUnusable, readStalls } from '#chains/indexer/chain-notes.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import type { Config } from '#config.ts'
 import type { Clock } from '#lib/time.ts'
@@ -31,8 +31,8 @@ export interface RunningService {
   readonly ecosystem: Ecosystem
   readonly served: Served
   readonly index: IndexThread
-  /** `newest`: the newest days of every chain. */
-  indexed(): Promise<'nothing' | 'newest' | 'all'>
+  /** `some`: the first blocks of every chain. */
+  indexed(): Promise<'nothing' | 'some' | 'all'>
   stop(): Promise<void>
 }
 
@@ -84,7 +84,6 @@ async function howFar(connection: Connection, ecosystem: Ecosystem) {
   const status = await readIndexStatus(connection, ecosystem.chains)
   const stalls = await readStalls(connection)
   if (ecosystem.chains.some(({ id }) => isUnusable(stalls.get(id)))) return 'nothing'
-  const isAtHeads = status?.chains.every((each) => each.blockNumber >= each.headNumber) ?? false
-  if (!isAtHeads) return 'nothing'
-  return status?.chains.every((each) => each.backfill === null) ? 'all' : 'newest'
+  if (status === undefined) return 'nothing'
+  return status.chains.every((each) => each.blockNumber >= each.headNumber) ? 'all' : 'some'
 }

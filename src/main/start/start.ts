@@ -76,7 +76,7 @@ async function startLocked(deps: StartDeps): Promise<Started> {
   const welcomed = async () => {
     const devnet = await chains
     // Other chains' history may take long.
-    await untilIndexed(service, devnet === undefined ? 'newest' : 'all')
+    await untilIndexed(service, devnet === undefined ? 'some' : 'all')
     const isWhole = (await service.indexed()) === 'all'
     const tookMs = deps.clock() - startedAtMs
     const url = `http://localhost:${service.served.port}`
@@ -134,10 +134,7 @@ async function requireFree({ host, port }: Config): Promise<void> {
 const POLL_MS = 50
 
 /** Rejects when the index fails. */
-export async function untilIndexed(
-  service: RunningService,
-  wanted: 'newest' | 'all',
-): Promise<void> {
+export async function untilIndexed(service: RunningService, wanted: 'some' | 'all'): Promise<void> {
   let failed: Error | undefined
   service.index.ended.catch((error: Error) => {
     failed = error
@@ -166,7 +163,7 @@ export function welcome(input: {
     '',
     isWhole
       ? `Sexton is ready on ${url} ${after}. Try:`
-      : `Sexton answers on ${url} ${after} for the newest days. It still reads older history, which holders, supply and totals need; /readyz says how far. Try:`,
+      : `Sexton answers on ${url} ${after} while it reads the chains: figures stand at the block reached, and /readyz says how far. Try:`,
     '',
     `  curl ${url}/api/stats`,
     ...requestsFor(input.ecosystem).map((path) => `  curl '${url}${path}'`),

@@ -32,5 +32,5 @@ test('only a service that has all figures is called ready', () => {
   assert.match(welcomeTo(localEcosystem), /Sexton is ready on/)
   const early = welcomeTo(localEcosystem, false)
   assert.doesNotMatch(early, /ready on/)
-  assert.match(early, /answers on .* still reads older history/)
+  assert.match(early, /answers on .* while it reads the chains/)
 })

@@ -3,12 +3,14 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { allDatasets, registerMigrations } from '#chains/datasets/datasets.ts'
-import { readStatus } from '#chains/datasets/file-parts.ts'
+import { filePartsOf, readStatus } from '#chains/datasets/file-parts.ts'
 import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import { compareRegisters } from '#chains/indexer/compare-registers.ts'
+import { readOtherParts } from '#chains/indexer/indexed-config/tables.ts'
 import { rebuildIndex } from '#chains/indexer/rebuild.ts'
-import type { ChainStatus, IndexStatus } from '#chains/indexer/status.ts'
+import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
 import { impossibleBurns } from '#chains/statistics/impossible-burns.ts'
+import { unixNow } from '#lib/time.ts'
 import { Leader } from '#operations/jobs/leader.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { column, sql } from '#store/sql.ts'
@@ -35,11 +37,12 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
   return deps.register.snapshot(async (stored) => {
     const status = await readStatus(deps, stored)
     if (status === undefined) return { kind: 'empty' }
-    const parts = status.otherParts.flatMap(({ fields }) => fields)
+    const others = await readOtherParts(stored, filePartsOf(deps.ecosystem))
+    const parts = others.flatMap(({ fields }) => fields)
     if (parts.length > 0) return { kind: 'other-file', parts }
-    const reading =
-      status.unread[0] ?? status.chains.find(({ backfill }) => backfill !== null)?.chain
-    if (reading !== undefined) return { kind: 'incomplete', chain: reading.name }
+    const nowUnix = unixNow(deps.clock)
+    const syncing = status.chains.find((each) => conditionOf(each, nowUnix) === 'syncing')
+    if (syncing !== undefined) return { kind: 'incomplete', chain: syncing.chain.name }
     const left = await leftChain(deps, status)
     if (left !== undefined) return { kind: 'moved', chain: left }
     const state = { connection: stored, dialect: deps.register.dialect }

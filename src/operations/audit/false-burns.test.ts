@@ -74,7 +74,7 @@ async function withBurns(
     const source = openSource(followed)
     const deps = await commitDepsOf(engine, ecosystem)
     const index = new ChainIndex({ ...deps, source }, followed)
-    while ((await index.followOnce()).kind !== 'idle' || !index.isComplete) await index.readOlder()
+    while ((await index.followOnce()).kind !== 'idle');
     await work({ register: engine, ecosystem, source })
   } finally {
     await node.stop()

@@ -46,8 +46,7 @@ async function onProven(work: (proven: Proven) => Promise<void>): Promise<void> 
       const source = openSource(followed)
       const deps = await commitDepsOf(engine, ecosystem)
       const index = new ChainIndex({ ...deps, source }, followed)
-      while ((await index.followOnce()).kind !== 'idle' || !index.isComplete)
-        await index.readOlder()
+      while ((await index.followOnce()).kind !== 'idle');
       const notes: string[] = []
       const prove = () =>
         engine.snapshot(async (connection) => {

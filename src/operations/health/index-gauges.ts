@@ -1,8 +1,8 @@
 import type { GaugeReading } from '#api/metrics.ts'
 import type { EndpointStatus } from '#chains/chain/chain-source.ts'
 import { answersOf } from '#chains/datasets/data-route.ts'
+import { readStalls } from '#chains/indexer/chain-notes.ts'
 import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
-import { readStalls } from '#chains/indexer/stalled-chains.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
 import { unixNow } from '#lib/time.ts'
@@ -24,14 +24,6 @@ export function registerGauges(ctx: Context): readonly GaugeReading[] {
       read: async () =>
         ofChains(await recentStatus(), ({ blockTimeUnix, chain }) =>
           Number(unixNow(clock) - blockTimeUnix > chain.staleAfterSeconds),
-        ),
-    },
-    {
-      name: 'sexton_history_missing_blocks',
-      help: 'Older blocks not read yet, by chain',
-      read: async () =>
-        ofChains(await recentStatus(), ({ backfill, blockNumber }) =>
-          backfill === null ? 0 : blockNumber - backfill.read.number,
         ),
     },
     {

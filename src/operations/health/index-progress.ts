@@ -64,7 +64,12 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
         event.kind === 'blocks'
           ? event.blocks.reduce((sum, block) => sum + block.logs.length, 0)
           : 0
+      const { history } = progress
+      const isDone = event.kind !== 'history'
+      if (isDone && history !== null)
+        logger.info({ chain: chain.name, logs: progress.logs }, 'history complete')
       const reached = {
+        history: isDone ? null : history,
         blockNumber: position?.number ?? 0,
         headNumber: event.tip.head.number,
         finalizedNumber: event.tip.finalized,
@@ -75,11 +80,6 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
     read({ number, logs }) {
       const to = Math.max(number, progress.blockNumber, progress.finalizedNumber)
       report({ history: { number, to } }, logs)
-    },
-    complete() {
-      if (progress.history === null) return
-      logger.info({ chain: chain.name, logs: progress.logs }, 'history complete')
-      report({ history: null })
     },
     failure(error) {
       if (clock() - loggedAtMs >= FAILURE_LOG_MS) {

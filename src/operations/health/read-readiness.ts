@@ -1,25 +1,22 @@
 import type { Readiness } from '#api/health-routes.ts'
 import { answersOf } from '#chains/datasets/data-route.ts'
 import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
-import { areHoldersKnown, nameUnknown, reindexingOf } from '#chains/datasets/meta.ts'
+import { filePartsOf } from '#chains/datasets/file-parts.ts'
+import { areHoldersKnown, nameUnknown } from '#chains/datasets/meta.ts'
 import { latestPrice } from '#chains/datasets/prices/price-book.ts'
-import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { Chain } from '#chains/ecosystem/ecosystem.ts'
+import { isUnusable, readStalls, type Stall } from '#chains/indexer/chain-notes.ts'
+import { readOtherParts } from '#chains/indexer/indexed-config/tables.ts'
 import {
   describeAnomalies,
   type MappingAnomalies,
   readMappingAnomalies,
 } from '#chains/indexer/mappings.ts'
-import { isUnusable, readStalls, type Stall } from '#chains/indexer/stalled-chains.ts'
-import {
-  type ChainStatus,
-  conditionOf,
-  type IndexStatus,
-  isIncomplete,
-} from '#chains/indexer/status.ts'
+import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
 import { type ImpossibleBurns, impossibleBurns } from '#chains/statistics/impossible-burns.ts'
 import type { Context } from '#context.ts'
 import { allEnded } from '#lib/async.ts'
-import { toIso, unixNow } from '#lib/time.ts'
+import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { barOf, type IndexProgress } from './index-progress.ts'
 import { describeJobs, type LedJobs } from './job-gauges.ts'
@@ -44,8 +41,7 @@ const CHECKS: readonly ((ctx: Context, seen: Seen) => Parts | Promise<Parts>)[] 
   (_ctx, { work }) => describeNodes(work),
   describeUnknown,
   describePrices,
-  describeRereading,
-  (_ctx, { otherParts }) => describeFile(otherParts),
+  describeFile,
   (_ctx, { work }) => describeJobs(work),
   (_ctx, { register, accounts }) => ({ register, accounts }),
 ]
@@ -58,8 +54,6 @@ interface Seen extends Findings {
   readonly index: IndexStatus | undefined
   /** A chain may stall before its first block and have no status. */
   readonly stalls: ReadonlyMap<number, Stall>
-  /** Fields of the file that the register was built from otherwise. */
-  readonly otherParts: readonly string[]
 }
 
 export async function readReadiness(ctx: Context, work: ProcessWork): Promise<Readiness> {
@@ -73,17 +67,16 @@ export async function readReadiness(ctx: Context, work: ProcessWork): Promise<Re
     register: await stateOfRegister(register),
     index,
     ...(await register
-      .snapshot((reads) => readFindings(reads, ecosystem, index))
+      .snapshot((reads) => readFindings(reads, ctx, index))
       .catch(() => NO_FINDINGS)),
     stalls: await register.snapshot(readStalls).catch(() => new Map<number, Stall>()),
-    otherParts: index?.otherParts.flatMap(({ fields }) => fields) ?? [],
     accounts: await work.accountsState(),
   }
   const parts: Record<string, string> = {}
   for (const check of CHECKS) Object.assign(parts, await check(ctx, seen))
   const isRight =
     seen.burns.length === 0 && !ecosystem.chains.some(({ id }) => isUnusable(seen.stalls.get(id)))
-  const isIndexed = index !== undefined && seen.otherParts.length === 0
+  const isIndexed = index?.isOfThisFile === true
   const ready = seen.accounts === 'ok' && seen.register === 'ok' && isIndexed && isRight
   return { ready, parts }
 }
@@ -126,19 +119,11 @@ function describeUnknown({ ecosystem }: Context, { index }: Seen): Parts {
   )
 }
 
-function describeRereading(_ctx: Context, { index }: Seen): Parts {
-  const found = index === undefined ? [] : reindexingOf(index)
-  return Object.fromEntries(
-    found.map(({ chain, dataset, fromBlock, toBlock }) => [
-      `${dataset} of ${chain.name}`,
-      `being read again; blocks ${fromBlock} to ${toBlock ?? 'the head'} are missing`,
-    ]),
-  )
-}
-
-function describeFile(otherParts: readonly string[]): Parts {
-  if (otherParts.length === 0) return {}
-  const from = `the register was built from another file (${otherParts.join(', ')})`
+async function describeFile({ register, ecosystem }: Context, { index }: Seen): Promise<Parts> {
+  if (index === undefined || index.isOfThisFile) return {}
+  const parts = await register.snapshot((reads) => readOtherParts(reads, filePartsOf(ecosystem)))
+  const fields = parts.flatMap((part) => part.fields).join(', ')
+  const from = `the register was built from another file (${fields})`
   return { 'ecosystem file': `${from}; start an index with this one` }
 }
 
@@ -214,7 +199,7 @@ export function publicReadiness(readiness: Readiness, chains: readonly Chain[]):
 }
 
 interface Findings {
-  /** Burns above the minted supply, of tokens whose history is read. */
+  /** Burns above the minted supply, once all chains are at their head. */
   readonly burns: readonly ImpossibleBurns[]
   readonly anomalies: readonly MappingAnomalies[]
 }
@@ -226,12 +211,15 @@ const NO_FINDINGS: Findings = {
 
 async function readFindings(
   connection: Connection,
-  ecosystem: Ecosystem,
+  { ecosystem, clock }: Context,
   index: IndexStatus | undefined,
 ): Promise<Findings> {
-  const isWhole =
-    index?.unread.length === 0 && index.chains.every(({ backfill }) => backfill === null)
-  const known = isWhole ? ecosystem.tokens.filter((token) => areHoldersKnown(index, token)) : []
+  const isRead = ({ chains }: IndexStatus) =>
+    chains.every((each) => conditionOf(each, unixNow(clock)) !== 'syncing')
+  const known =
+    index !== undefined && isRead(index)
+      ? ecosystem.tokens.filter((token) => areHoldersKnown(index, token))
+      : []
   return {
     burns: await impossibleBurns(connection, known),
     anomalies: await readMappingAnomalies(connection, ecosystem),
@@ -239,12 +227,8 @@ async function readFindings(
 }
 
 function describeChain(status: ChainStatus, nowUnix: number): string {
-  const { backfill, blockNumber, headNumber } = status
-  const at = `${conditionOf(status, nowUnix)} at block ${blockNumber} of ${headNumber}`
-  if (backfill === null || !isIncomplete(status)) return at
-  const since = toIso(backfill.newestFrom.timestamp)
-  const read = backfill.read.timestamp < 0 ? 'none yet' : `up to block ${backfill.read.number}`
-  return `${at}; complete since ${since}, older history read: ${read}`
+  const { blockNumber, headNumber } = status
+  return `${conditionOf(status, nowUnix)} at block ${blockNumber} of ${headNumber}`
 }
 
 function describeStall(stall: Stall | undefined): string {

@@ -81,7 +81,7 @@ export async function readShown(
   if (page === 'lost') return page
   if (page.items.length === 0) return { items: [], next: page.next }
   const status = await readStatus({ ecosystem }, reads)
-  if (status === undefined || status.otherParts.length > 0) return { items: [], next: input.cursor }
+  if (status === undefined || !status.isOfThisFile) return { items: [], next: input.cursor }
   return { items: page.items.map((each) => show({ status, ecosystem }, each)), next: page.next }
 }
 

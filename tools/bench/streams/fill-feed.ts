@@ -49,7 +49,7 @@ function commit(deps: CommitDeps, block: number): Promise<void> {
   const feeding = { finalizedBefore: finalizedNumber - 1 }
   return transact(
     deps,
-    async () => ({ chainId: benchChain.id, finalizedNumber, isOlder: false, feeding }),
+    async () => ({ chainId: benchChain.id, finalizedNumber, feeding }),
     (change) =>
       storeEvents(
         change,

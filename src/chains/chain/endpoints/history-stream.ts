@@ -89,10 +89,7 @@ class HistoryStream {
   #askAhead(): void {
     while (!this.#failure && !this.#isRefreshing && !this.#signal.aborted) {
       const wanted = this.#queue.peek()
-      if (wanted === undefined) {
-        this.#request.onAllAsked?.()
-        return
-      }
+      if (wanted === undefined) return
       const size = this.#sizer.blocks()
       const to = Math.min(wanted.to, wanted.from + size - 1)
       const endpoint = this.#deps.pool.forHistory(to, wanted.avoid)

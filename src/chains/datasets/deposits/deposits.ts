@@ -51,7 +51,6 @@ export function depositsDataset(payment: Payment | null): Dataset<DepositFact> {
     decode: readDeposit,
     apply: (change, facts) => storeDeposits(change.connection, facts),
     revert: removeDeposits,
-    forget: forgetDeposits,
   }
 }
 
@@ -119,10 +118,6 @@ async function removeDeposits(change: Change, ancestor: Position): Promise<void>
   await change.connection.run(sql`
     delete from deposits
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}`)
-}
-
-async function forgetDeposits({ connection, chainId }: Change): Promise<void> {
-  await connection.run(sql`delete from deposits where chain_id = ${chainId}`)
 }
 
 function toTopic(address: Address): Hash {

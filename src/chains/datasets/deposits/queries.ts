@@ -1,8 +1,6 @@
-import type { Chain } from '#chains/ecosystem/ecosystem.ts'
-import { readBackfill } from '#chains/indexer/backfill/backfill-row.ts'
-import { CHAIN_PART } from '#chains/indexer/indexed-config/file-part.ts'
-import { readOtherParts } from '#chains/indexer/indexed-config/tables.ts'
-import { readPosition, storedBlock } from '#chains/indexer/positions.ts'
+import { readIndexedConfig } from '#chains/indexer/indexed-config/tables.ts'
+import { readProgress, storedBlock } from '#chains/indexer/positions.ts'
+import { SYNCING_BLOCKS } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
 import type { Hash } from '#domain/address.ts'
 import { logIndexAt } from '#domain/chain.ts'
@@ -11,7 +9,6 @@ import { chunks } from '#lib/chunks.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { column, join, ROWS_PER_STATEMENT, type Row, type Sql, sql } from '#store/sql.ts'
 import { filePartsOf } from '../file-parts.ts'
-import { DEPOSITS } from './deposits.ts'
 
 /** Undefined without payments or a head, or while the register was built from another file. */
 export async function readDeposits(
@@ -21,30 +18,15 @@ export async function readDeposits(
   if (ecosystem.payment === null) return undefined
   const { chain } = ecosystem.payment
   return register.snapshot(async (connection) => {
-    const head = await readPosition(connection, chain.id)
-    const others = await readOtherParts(connection, filePartsOf(ecosystem))
-    const isOther = others.some(
-      ({ chainId, name }) => chainId === chain.id && [DEPOSITS, CHAIN_PART].includes(name),
-    )
-    if (head === undefined || isOther) return undefined
+    const progress = await readProgress(connection, chain.id)
+    const indexed = await readIndexedConfig(connection)
+    const isOther = indexed !== undefined && indexed.digest !== filePartsOf(ecosystem).digest
+    if (progress === undefined || isOther) return undefined
     const deposits = await selectDeposits(connection, chain.id, selection)
-    const completeFromBlock = await completeFrom(connection, chain, head.number)
-    const isComplete = completeFromBlock <= chain.startBlock
-    return { head, completeFromBlock, isComplete, deposits }
+    const { position: head, headNumber } = progress
+    const isComplete = headNumber - head.number <= SYNCING_BLOCKS
+    return { head, completeFromBlock: chain.startBlock, isComplete, deposits }
   })
-}
-
-/** A first read starts with the newest days, a re-index with nothing. */
-async function completeFrom(
-  connection: Connection,
-  { id, startBlock }: Chain,
-  headNumber: number,
-): Promise<number> {
-  const backfill = await readBackfill(connection, id)
-  if (backfill === undefined) return startBlock
-  const { datasets, newestFrom } = backfill
-  if (datasets === null) return newestFrom.number
-  return datasets.includes(DEPOSITS) ? headNumber + 1 : startBlock
 }
 
 /** Undefined outside the window of recent blocks. */

@@ -19,9 +19,7 @@ import {
 import { foldHolders, type HolderChange } from './fold-holders.ts'
 import { dropHours, forgetHours, openHours } from './fold-hours.ts'
 import { foldSupply } from './fold-supply.ts'
-import { foldTotals, reconcileTotals } from './fold-totals.ts'
-import { forgetHolders } from './history/forget-holders.ts'
-import { type HistoryToken, openHoldersHistory } from './history/holders-history.ts'
+import { foldTotals } from './fold-totals.ts'
 import { dayEnds } from './holder-days.ts'
 import { collectMovements, MISSHAPEN, type Movement, type TransferFact } from './movement.ts'
 import { noteOverdrawnTokens } from './note-overdrawn.ts'
@@ -33,7 +31,7 @@ export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
   const movesOn = ({ chainId }: Change) => ({
     locked,
     several,
-    tokens: historyTokens(deployments, chainId),
+    tokens: [...deployments.values()].filter((each) => each.chainId === chainId),
   })
   return {
     name: HOLDERS,
@@ -46,26 +44,18 @@ export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
     decode: (log) => readTransfer(log, deployments),
     apply: (change, transfers) => applyTransfers(change, transfers, movesOn(change)),
     revert: (change, ancestor) => revertTransfers(change, ancestor, movesOn(change)),
-    reconcile: (connection) => reconcileTotals(connection, several),
-    forget: (change) => forgetHolders(change, several),
     async finalize(change) {
       await forgetDeltas(change.connection, change.chainId, change.finalizedNumber)
       await forgetHours(change)
     },
-    openHistory: (chainId, newestFromUnix) =>
-      openHoldersHistory({
-        chainId,
-        hoursFromUnix: newestFromUnix,
-        tokens: historyTokens(deployments, chainId),
-        locked,
-      }),
+    isDatedRoughly: true,
   }
 }
 
 interface Moves {
   /** Addresses whose balances do not circulate. */
   readonly locked: ReadonlySet<Address>
-  readonly tokens: readonly HistoryToken[]
+  readonly tokens: readonly Deployment[]
   /** Symbols of tokens on several chains. */
   readonly several: ReadonlySet<string>
 }
@@ -109,17 +99,6 @@ function entriesOf(
       },
     },
   ]
-}
-
-function historyTokens(
-  deployments: ReadonlyMap<string, Deployment>,
-  chainId: number,
-): readonly HistoryToken[] {
-  const all = [...deployments.values()]
-  const several = onSeveralChains(all)
-  return all
-    .filter((each) => each.chainId === chainId)
-    .map(({ symbol, address }) => ({ symbol, address, isOnSeveralChains: several.has(symbol) }))
 }
 
 function onSeveralChains(deployments: readonly Deployment[]): ReadonlySet<string> {

@@ -40,7 +40,6 @@ onPostgres(
         connection,
         chainId: 1,
         finalizedNumber: 0,
-        isOlder: false,
         valuesOf: async () => [],
         priceMoved: () => undefined,
       }

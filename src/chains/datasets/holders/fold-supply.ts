@@ -55,20 +55,6 @@ export async function foldSupply(
   for (const part of chunks([...deltas.values()], ROWS_PER_STATEMENT)) await foldRows(change, part)
 }
 
-export async function foldSupplyDays(
-  change: Change,
-  token: string,
-  days: ReadonlyMap<number, SupplyChange>,
-): Promise<void> {
-  if (days.size === 0) return
-  const total = [...days.values()].reduce(addSupply, NO_SUPPLY)
-  const deltas: { readonly key: Key; readonly sums: SupplyChange }[] = [
-    { key: [token, 'total', 0], sums: total },
-    ...[...days].map(([dayUnix, sums]) => ({ key: [token, 'day', dayUnix] as const, sums })),
-  ]
-  for (const part of chunks(deltas, ROWS_PER_STATEMENT)) await foldRows(change, part)
-}
-
 const KEY = { token: 'text', grain: 'text', bucket_unix: 'bigint' } as const
 
 async function foldRows(

@@ -1,9 +1,8 @@
 import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import { type ChainStatus, type IndexStatus, isIncomplete } from '#chains/indexer/status.ts'
+import type { ChainStatus, IndexStatus } from '#chains/indexer/status.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { isTracked } from '#domain/token.ts'
-import { HOLDERS } from '../dataset-names.ts'
-import { areHoldersKnown, isWhole } from '../meta.ts'
+import { areHoldersKnown } from '../meta.ts'
 import { chainParameter, tokenParameter } from '../parameters.ts'
 
 /** A token on all of its chains, or on one of them. */
@@ -43,15 +42,8 @@ export function chainsOf(
   )
 }
 
-/** Says why balances are not known: half a history gives some that nobody ever had. */
-export function whyUnknown(status: IndexStatus, asked: ScopeQuery): string | undefined {
-  const { token, chain } = asked
-  if (!isWhole(status, [HOLDERS])) return 'Transfers are being read again.'
-  const missing =
-    status.unread.find(
-      (each) => token.addresses.has(each.name) && (chain ?? each).id === each.id,
-    ) ?? chainsOf(status, asked).find(isIncomplete)?.chain
-  if (missing !== undefined) return `The history of ${missing.name} is still being read.`
+/** Says why balances are not known. */
+export function whyUnknown(status: IndexStatus, { token, chain }: ScopeQuery): string | undefined {
   if (areHoldersKnown(status, token, chain?.id)) return undefined
   return `The balances of ${token.symbol} are unknown: its transfers add up to a balance below zero.`
 }

@@ -1,4 +1,5 @@
 import { type PricedToken, quoteOf } from '#chains/ecosystem/priced-token.ts'
+import type { Context } from '#context.ts'
 import { PRICE_ONE, type Price } from '#domain/money.ts'
 import { HOUR_SECONDS } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
@@ -24,19 +25,17 @@ export interface Candle {
 
 const NO_CANDLE: Candle = { open: null, high: null, low: null, close: null }
 
-interface CandleInput {
-  readonly symbol: string
-  readonly hours: readonly number[]
-  isUnread(unix: number): boolean
-}
-
 type HourEnd = SourcedPoint & Partial<Pick<PriceHour, 'high' | 'low'>>
 
-/** Highs and lows of the token's own source, in dollars by its quote at the end of the hour. */
-export async function readCandles(
+/**
+ * Takes ascending hours without gaps, and returns one candle for each: highs and lows of the token's own
+ * source, in dollars by its quote at the end of the hour.
+ */
+export async function hourCandles(
+  { ecosystem: { tokens } }: Pick<Context, 'ecosystem'>,
   connection: Connection,
-  tokens: readonly PricedToken[],
-  { symbol, hours, isUnread }: CandleInput,
+  symbol: string,
+  hours: readonly number[],
 ): Promise<readonly Candle[]> {
   const ends = [(hours[0] ?? 0) - 1, ...hours.map((hour) => hour + HOUR_SECONDS - 1)]
   const moments = ends.map((unix) => ({ unix }))
@@ -53,7 +52,7 @@ export async function readCandles(
       return points
     },
   })
-  const prices = quoted.map((each, at) => (isUnread(ends[at] ?? 0) ? null : priceOrNull(each)))
+  const prices = quoted.map(priceOrNull)
   return hours.map((hour, index) =>
     candleOf(
       { open: prices[index] ?? null, close: prices[index + 1] ?? null },

@@ -59,7 +59,6 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
       }),
     apply: storePrices,
     revert: (change, ancestor) => removePrices(change, ancestor, series),
-    forget: (change) => forgetPrices(change, series),
   }
 }
 
@@ -175,27 +174,6 @@ async function removePrices(
     change.changes?.unpriced.add(symbol)
     await closeDaysAnew(change, symbol, startOfDay(fromUnix))
     await foldHoursAnew(change, symbol, fromUnix)
-  }
-}
-
-/** Deletes in ranges, because a chain may have millions of points. */
-async function forgetPrices(
-  { connection, ...change }: Change,
-  series: readonly PriceSeries[],
-): Promise<void> {
-  const { chainId } = change
-  const found = await connection.run(sql`
-    select symbol, min(timestamp_unix) as first_unix from price_points
-    where chain_id = ${chainId} group by symbol`)
-  await connection.run(sql`delete from price_points where chain_id = ${chainId}`)
-  const own = series.filter(({ source }) => source.chain.id === chainId)
-  const symbols = [...own.map(({ token }) => token.symbol), ...found.map((row) => `${row.symbol}`)]
-  for (const symbol of new Set(symbols))
-    change.priceMoved(symbol, { fromUnix: 0, untilUnix: FOREVER })
-  for (const row of found) {
-    const [symbol, firstUnix] = [column.text(row, 'symbol'), column.integer(row, 'first_unix')]
-    await closeDaysAnew({ connection, ...change }, symbol, startOfDay(firstUnix))
-    await foldHoursAnew({ connection }, symbol, firstUnix)
   }
 }
 

@@ -1,6 +1,4 @@
 import type { PricedToken, PriceSource } from '#chains/ecosystem/priced-token.ts'
-import { readBackfill, readBackfills } from '#chains/indexer/backfill/backfill-row.ts'
-import type { TimeRange } from '#chains/indexer/events/time-range.ts'
 import type { EventMoment, PriceBook } from '#chains/indexer/events/value-events.ts'
 import { readPosition } from '#chains/indexer/positions.ts'
 import type { Context } from '#context.ts'
@@ -10,8 +8,6 @@ import { allEnded } from '#lib/async.ts'
 import type { Json } from '#lib/json.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import { PRICES } from '../dataset-names.ts'
-import { type Candle, readCandles } from './candles.ts'
 import {
   type KnownPrice,
   pathOf,
@@ -22,7 +18,7 @@ import {
   type UnknownPrice,
   withFixed,
 } from './price-paths.ts'
-import { dayCloses, lastBefore, lastPoint, lastUpTo, nextPoint, pointsBetween } from './queries.ts'
+import { dayCloses, lastBefore, lastPoint, lastUpTo, pointsBetween } from './queries.ts'
 
 export interface LatestPrice extends KnownPrice {
   /** `<kind>:<chain>:<address>`, or `fixed`. */
@@ -38,8 +34,6 @@ export async function latestPrice(
   symbol: string,
   unix: number,
 ): Promise<LatestPrice | UnknownPrice> {
-  const path = pathOf(tokens, symbol)
-  if ((await findUnread(connection, path))(unix)) return { gap: 'not_read', symbol }
   let own: SourcedPoint | undefined
   const read = async (token: PricedToken) => {
     const point = withFixed(token, await lastPoint(connection, token.symbol, unix), unix)
@@ -51,10 +45,7 @@ export async function latestPrice(
     moments,
     read,
   })
-  if ('gap' in quoted)
-    return quoted.gap === 'no_event' && (await isMissingHistory(connection, path))
-      ? { ...quoted, gap: 'not_read' }
-      : quoted
+  if ('gap' in quoted) return quoted
   const asOfUnix = Number.isFinite(quoted.asOfUnix) ? quoted.asOfUnix : unix
   return { price: quoted.price, asOfUnix, source: own === undefined ? '' : nameOf(own.source) }
 }
@@ -76,24 +67,10 @@ export async function dayPrices(
   symbol: string,
   days: readonly number[],
 ): Promise<readonly (Price | null)[]> {
-  const isUnread = await findUnread(connection, pathOf(tokens, symbol))
   const moments = days.map((day) => ({ unix: day + DAY_SECONDS - 1 }))
   const read = (token: PricedToken, at: readonly Moment[]) => closesAt(connection, token, at)
   const quoted = await quoteAlongPath(tokens, symbol, { moments, read })
-  return quoted.map((each, index) =>
-    isUnread(moments[index]?.unix ?? 0) ? null : priceOrNull(each),
-  )
-}
-
-/** Takes ascending hours without gaps, and returns one candle for each. */
-export async function hourCandles(
-  { ecosystem: { tokens } }: File,
-  connection: Connection,
-  symbol: string,
-  hours: readonly number[],
-): Promise<readonly Candle[]> {
-  const isUnread = await findUnread(connection, pathOf(tokens, symbol))
-  return readCandles(connection, tokens, { symbol, hours, isUnread })
+  return quoted.map(priceOrNull)
 }
 
 /** What the index values events by. */
@@ -106,7 +83,7 @@ export function priceBookOf(tokens: readonly PricedToken[]): PriceBook {
           : [],
       ),
     decimals: (symbol) => tokenOf(tokens, symbol)?.decimals ?? 0,
-    known: (connection, symbol) => knownRanges(connection, [...pathOf(tokens, symbol)]),
+    knownUntil: (connection, symbol) => knownUntil(connection, pathOf(tokens, symbol)),
     async pricesAt(connection, symbol, moments) {
       const read = (token: PricedToken, at: readonly EventMoment[]) =>
         pointsBefore(connection, token, at)
@@ -161,86 +138,13 @@ function nameOf(source: PriceSource): string {
   return `${source.kind}:${source.chain.name}:${showAddress(source.address)}`
 }
 
-type Path = Iterable<Pick<PricedToken, 'symbol' | 'prices'>>
-
-function chainsOf(path: Path): ReadonlySet<number> {
-  return new Set([...path].flatMap(({ prices }) => prices.flatMap(({ chain }) => chain?.id ?? [])))
-}
-
-/** Tells moments whose last price may not be read yet. */
-async function findUnread(connection: Connection, path: Path): Promise<(unix: number) => boolean> {
-  const backfills = await readBackfills(connection)
-  const ranges: TimeRange[] = []
-  for (const token of path)
-    for (const chainId of chainsOf([token])) {
-      const backfill = backfills.get(chainId)
-      if (backfill === undefined || backfill.datasets?.includes(PRICES) === false) continue
-      const { datasets, newestFrom, read } = backfill
-      const newest = { unix: newestFrom.timestamp }
-      const next = datasets === null ? await nextPoint(connection, token.symbol, newest) : undefined
-      ranges.push({ fromUnix: read.timestamp, untilUnix: next ?? ALWAYS.untilUnix })
-    }
-  return (unix) => ranges.some(({ fromUnix, untilUnix }) => unix >= fromUnix && unix < untilUnix)
-}
-
-async function isMissingHistory(connection: Connection, path: Path): Promise<boolean> {
-  const backfills = await readBackfills(connection)
-  return [...chainsOf(path)].some((chainId) => backfills.has(chainId))
-}
-
-const ALWAYS: TimeRange = {
-  fromUnix: Number.NEGATIVE_INFINITY,
-  untilUnix: Number.POSITIVE_INFINITY,
-}
-
-async function knownRanges(
+/** All chains that the price depends on are read up to here. */
+async function knownUntil(
   connection: Connection,
-  path: readonly PricedToken[],
-): Promise<readonly TimeRange[]> {
-  const series = path.flatMap(({ symbol, prices }) =>
-    [...chainsOf([{ symbol, prices }])].map((chainId) => ({ symbol, chainId })),
-  )
-  const own = await allEnded(series.map((each) => rangesOf(connection, each)))
-  return own.reduce<readonly TimeRange[]>(
-    (ranges, each) =>
-      ranges.flatMap((range) => each.map((other) => overlap(range, other))).filter(isRange),
-    [ALWAYS],
-  )
-}
-
-/**
- * Moments whose last earlier price is known. During a backfill, prices are known up to `read` and in
- * the newest days.
- */
-async function rangesOf(
-  connection: Connection,
-  { symbol, chainId }: { readonly symbol: string; readonly chainId: number },
-): Promise<readonly TimeRange[]> {
-  const [position, backfill] = await allEnded([
-    readPosition(connection, chainId),
-    readBackfill(connection, chainId),
-  ])
-  if (position === undefined) return []
-  const { fromUnix } = ALWAYS
-  const isComplete = backfill === undefined || backfill.datasets?.includes(PRICES) === false
-  if (isComplete) return [{ fromUnix, untilUnix: position.timestamp }]
-  if (backfill.datasets !== null) return [{ fromUnix, untilUnix: backfill.read.timestamp }]
-  // The price before the first point of the newest days is unknown.
-  const newest = { unix: backfill.newestFrom.timestamp, chainId }
-  const first = await nextPoint(connection, symbol, newest)
-  return [
-    { fromUnix, untilUnix: backfill.read.timestamp },
-    { fromUnix: (first ?? Number.POSITIVE_INFINITY) + 1, untilUnix: position.timestamp },
-  ]
-}
-
-function overlap(a: TimeRange, b: TimeRange): TimeRange {
-  return {
-    fromUnix: Math.max(a.fromUnix, b.fromUnix),
-    untilUnix: Math.min(a.untilUnix, b.untilUnix),
-  }
-}
-
-function isRange(range: TimeRange): boolean {
-  return range.fromUnix <= range.untilUnix
+  path: Iterable<Pick<PricedToken, 'prices'>>,
+): Promise<number> {
+  const sources = [...path].flatMap(({ prices }) => prices)
+  const chainIds = new Set(sources.flatMap(({ chain }) => chain?.id ?? []))
+  const positions = await allEnded([...chainIds].map((id) => readPosition(connection, id)))
+  return Math.min(...positions.map((each) => each?.timestamp ?? Number.NEGATIVE_INFINITY))
 }

@@ -13,13 +13,11 @@ import type { PricePoint } from './queries.ts'
 
 /**
  * Why a price is unknown. `no_source`: the file names none; `no_event`: none of its events was read
- * yet; `not_read`: older history, or a re-index, may still bring one; `no_liquidity`: nothing can be
- * traded; `low_liquidity`: less than the file asks for; `stale`: the feed is older than allowed.
+ * yet; `no_liquidity`: nothing can be traded; `low_liquidity`: less than the file asks for; `stale`: the feed is older than allowed.
  */
 export const PRICE_GAPS = [
   'no_source',
   'no_event',
-  'not_read',
   'no_liquidity',
   'low_liquidity',
   'stale',

@@ -7,7 +7,7 @@ import type { Resolver } from '../resolver.ts'
 export interface EventKind<Part extends string, Mapping extends TSchema> {
   /** The list in the operator's file, and in `meta.notConfigured`. */
   readonly part: Part
-  /** Name in the register, in logs and in `meta.rereading`. */
+  /** Name in the register, and in logs. */
   readonly dataset: string
   /** The name in prose, such as `grave digs`. */
   readonly noun: string

@@ -7,7 +7,7 @@ import type { Dataset } from '../dataset.ts'
 import { selectorsOf } from '../decode-event.ts'
 import type { EventFact } from './event.ts'
 import { type MappedRow, makeRowReader, makeWaiting, transactionOf } from './row-reader.ts'
-import { forgetEvents, revertEvents, storeEvents } from './store-events.ts'
+import { revertEvents, storeEvents } from './store-events.ts'
 
 export function makeEventDataset(input: {
   readonly name: string
@@ -52,7 +52,6 @@ export function makeEventDataset(input: {
     }),
     apply: (change, facts) => storeEvents(change, input, facts),
     revert: (change, ancestor) => revertEvents(change, input, ancestor),
-    forget: (change) => forgetEvents(change, input),
   }
 }
 

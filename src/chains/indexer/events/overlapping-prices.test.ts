@@ -17,10 +17,7 @@ const EVENTS = 3_000
 const book: PriceBook = {
   dependents: (symbol) => (symbol === 'ETH' ? ['ETH', 'A', 'B'] : ['A', 'B']),
   decimals: () => 18,
-  known: async () => [
-    { fromUnix: Number.NEGATIVE_INFINITY, untilUnix: 60 },
-    { fromUnix: 50, untilUnix: Number.POSITIVE_INFINITY },
-  ],
+  knownUntil: async () => Number.POSITIVE_INFINITY,
   pricesAt: async (_connection, _symbol, moments) =>
     moments.map(({ unix }) => (unix < 3 ? null : BigInt(unix) * PRICE_ONE)),
 }

@@ -29,7 +29,7 @@ export async function storeEvents(
     })),
   )
   change.changes?.add(dataset, facts, values)
-  const into = { dataset, byAccount, keepHours: !change.isOlder }
+  const into = { dataset, byAccount, keepHours: true }
   await storeValued(change.connection, { into, facts, values })
 }
 
@@ -136,35 +136,6 @@ export async function revertEvents(
     .filter((row) => column.flag(row, 'counted'))
     .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
   await foldEvents(connection, { dataset, byAccount, keepHours: true }, contributions)
-}
-
-const EVENTS_MAX = 20_000
-
-/** Removes a chain's events and their share in cross-chain sums. */
-export async function forgetEvents(
-  { connection, chainId }: Change,
-  { name: dataset, byAccount }: Summed,
-): Promise<void> {
-  for (let some = EVENTS_MAX; some === EVENTS_MAX; ) {
-    const page = await connection.run(sql`
-      select block_number, place, chain_id, token, account, timestamp_unix, amount, usd, counted
-      from events where dataset = ${dataset} and chain_id = ${chainId}
-      order by block_number, place limit ${EVENTS_MAX}`)
-    some = page.length
-    const last = page.at(-1)
-    if (last === undefined) break
-    const [block, place] = [column.integer(last, 'block_number'), column.integer(last, 'place')]
-    await connection.run(sql`
-      delete from events where dataset = ${dataset} and chain_id = ${chainId}
-        and (block_number < ${block} or (block_number = ${block} and place <= ${place}))`)
-    const lost = page
-      .filter((row) => column.flag(row, 'counted'))
-      .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
-    await foldEvents(connection, { dataset, byAccount, keepHours: false }, lost)
-  }
-  await connection.run(
-    sql`delete from event_buckets where dataset = ${dataset} and chain_id = ${chainId}`,
-  )
 }
 
 export function readContribution(row: Row): Contribution {

@@ -54,7 +54,6 @@ onEach('a window is exact to the second: what a sum over all events gives', asyn
             connection,
             chainId: 1,
             finalizedNumber: 0,
-            isOlder: false,
             valuesOf: async (amounts) => amounts.map(() => undefined),
             priceMoved: () => undefined,
           },

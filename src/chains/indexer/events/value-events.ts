@@ -14,8 +14,8 @@ import type { DatedAmount, TimeRange } from './time-range.ts'
 export interface PriceBook {
   dependents(symbol: string): readonly string[]
   decimals(symbol: string): number
-  /** Returns the ranges in which unread blocks cannot change the token's price. */
-  known(connection: Connection, symbol: string): Promise<readonly TimeRange[]>
+  /** Up to which second unread blocks cannot change the token's price; Infinity for fixed prices. */
+  knownUntil(connection: Connection, symbol: string): Promise<number>
   /**
    * Returns prices at the close of the block before each moment's (of another chain than the price's, before that second); null where unknown.
    */
@@ -45,25 +45,18 @@ export async function valuesOf(
   amounts: readonly DatedAmount[],
 ): Promise<readonly (MicroUsd | null | undefined)[]> {
   const values: (MicroUsd | null | undefined)[] = amounts.map(() => undefined)
-  const valueWithin = async (token: string, indexes: readonly number[], range: TimeRange) => {
-    const decimals = book.decimals(token)
-    const dated = indexes.flatMap((index) => {
-      const each = amounts[index]
-      if (each === undefined || each.unix < range.fromUnix || each.unix > range.untilUnix) return []
-      return [{ index, ...each }]
-    })
+  const byToken = Map.groupBy(amounts.entries(), ([, { token }]) => token)
+  const valued = [...byToken].map(async ([token, entries]) => {
+    const untilUnix = await book.knownUntil(connection, token)
+    const dated = entries.filter(([, { unix }]) => unix <= untilUnix)
     if (dated.length === 0) return
-    const prices = await book.pricesAt(connection, token, dated)
-    for (const [order, { index, amount }] of dated.entries()) {
+    const moments = dated.map(([, each]) => each)
+    const prices = await book.pricesAt(connection, token, moments)
+    for (const [order, [index, { amount }]] of dated.entries()) {
       const price = prices[order] ?? null
-      const value = price === null ? null : valueAt(amount, decimals, price)
+      const value = price === null ? null : valueAt(amount, book.decimals(token), price)
       values[index] = value === null || value > VALUE_MAX ? null : value
     }
-  }
-  const byToken = Map.groupBy(amounts.keys(), (index) => amounts[index]?.token ?? '')
-  const valued = [...byToken].map(async ([token, indexes]) => {
-    const ranges = await book.known(connection, token)
-    await allEnded(ranges.map((range) => valueWithin(token, indexes, range)))
   })
   await allEnded(valued)
   return values
@@ -89,9 +82,11 @@ export async function valueEvents(
   tokens: readonly string[],
   changes?: Changes,
 ): Promise<number> {
-  const known = await allEnded(tokens.map((token) => book.known(connection, token)))
-  const wanted = tokens.flatMap((token, index) =>
-    (known[index] ?? []).map((range) => ({ token, range })),
+  const wanted = await allEnded(
+    tokens.map(async (token) => {
+      const untilUnix = await book.knownUntil(connection, token)
+      return { token, range: { fromUnix: 0, untilUnix } }
+    }),
   )
   let valued = 0
   for (const each of await having(connection, wanted, NOT_VALUED))
@@ -126,11 +121,6 @@ async function having(
     ),
   )
   return ranges.filter((_, index) => found[index]?.length === 1)
-}
-
-export function unvalueToken(connection: Connection, token: string): Promise<void> {
-  const range = { fromUnix: 0, untilUnix: Number.POSITIVE_INFINITY }
-  return unvalue(connection, { token, range })
 }
 
 async function unvalue(

@@ -4,13 +4,7 @@ import type { Address } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import type { Dataset } from '../dataset.ts'
 import { keyOfLog, keyOfSource, readContract } from '../decode-event.ts'
-import {
-  deleteFoundAbove,
-  type FoundContract,
-  insertFound,
-  keepOrigins,
-  loadFound,
-} from './table.ts'
+import { deleteFoundAbove, type FoundContract, insertFound, loadFound } from './table.ts'
 
 /**
  * Contracts that others find their logs by, so this comes before all other datasets, and follows the head always. A log
@@ -43,19 +37,10 @@ export function contractsDataset(origins: Origins): Dataset<FoundContract> {
         found.add(own.map(({ contract, block }) => [contract, block]))
     },
     load: (connection, chainId) => loadFound(connection, setsOf(chainId)),
-    async reconcile(connection, chainIds) {
-      for (const chainId of chainIds) {
-        const keys = setsOf(chainId).map(({ key }) => key)
-        await keepOrigins(connection, chainId, keys)
-      }
-    },
     apply: ({ connection }, facts) => insertFound(connection, facts),
     async revert({ connection, chainId }, { number }) {
       await deleteFoundAbove(connection, chainId, number)
       for (const set of setsOf(chainId)) set.forgetAbove(number)
-    },
-    async forget({ connection, chainId }) {
-      await keepOrigins(connection, chainId, [])
     },
   }
 }

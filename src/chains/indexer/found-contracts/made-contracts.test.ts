@@ -299,7 +299,7 @@ onEach('a contract that is read in history is unknown until it is stored', ({ en
     const log = { chainId: 8453, blockNumber: 2, blockHash, timestamp, txHash, txIndex, ...more }
     const staged = dataset.stage(() => undefined)
     staged.takeLogs([log])
-    assert.deepEqual([staged.size, source.found.size], [1, 0])
+    assert.equal(source.found.size, 0)
     dataset.learn?.([log])
     assert.equal(source.found.counts(pot(0), 2), true)
     await engine.snapshot(async (reads) => dataset.load?.(reads, 8453))

@@ -1,7 +1,7 @@
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
-import { type ReadDeps, readSegments } from '../backfill/read-segments.ts'
 import type { AnyDataset } from '../dataset.ts'
 import { readFinalized } from '../positions.ts'
+import { type ReadDeps, readSegments } from '../read-segments.ts'
 import { applyStaged, type CommitDeps, transact } from '../transaction.ts'
 import { readFactories, writeFactories } from './table.ts'
 
@@ -27,19 +27,15 @@ export async function readFactoriesUpTo(
   const from = Math.min(...ends) + 1
   if (from > to) return false
   const segments = readSegments(read, {
-    from,
-    phases: [{ to, datasets: [contracts] }],
-    folds: new Map(),
-    isStoring: () => false,
-    isWanted: () => false,
-    drain: () => undefined,
+    ...{ from, to, datasets: [contracts] },
+    hoursFromUnix: Number.POSITIVE_INFINITY,
   })
   for await (const { staged, end } of segments)
     await transact(
       deps,
       async (connection) => {
         const finalizedNumber = await readFinalized(connection, chainId)
-        return { chainId, finalizedNumber, isOlder: true }
+        return { chainId, finalizedNumber }
       },
       async (change) => {
         await applyStaged(change, staged)

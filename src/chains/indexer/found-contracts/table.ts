@@ -2,7 +2,7 @@ import type { FoundContracts } from '#chains/ecosystem/found-contracts.ts'
 import type { Address } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { Connection, Tables } from '#store/engine.ts'
-import { column, inNames, ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
+import { column, ROWS_PER_STATEMENT, rows, sql } from '#store/sql.ts'
 
 /** `read_number`: up to which block the factory's events are read, wherever the position is. */
 export const foundContractsTables: Tables = `
@@ -121,15 +121,4 @@ export async function writeFactories(
   await connection.run(sql`
     insert into factories (chain_id, origin, read_number) values ${rows(list)}
     on conflict (chain_id, origin) do update set read_number = excluded.read_number`)
-}
-
-/** Deletes what other origins led to, and how far they are read. */
-export async function keepOrigins(
-  connection: Connection,
-  chainId: number,
-  origins: readonly string[],
-): Promise<void> {
-  const others = sql`chain_id = ${chainId} and not origin ${inNames(origins)}`
-  await connection.run(sql`delete from found_contracts where ${others}`)
-  await connection.run(sql`delete from factories where ${others}`)
 }

@@ -72,7 +72,6 @@ export function dailyBurns(ctx: Context): Route {
     description:
       'One row per UTC day of the period, without gaps, oldest first; today is last and incomplete. Events with amount 0 are not counted.',
     parameters,
-    datasets: () => [BURNS],
     data: Type.Array(dayRow),
     totals: burnSums,
     csv: { row: dayRow, rows: (data) => data as readonly object[] },

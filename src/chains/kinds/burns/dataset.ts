@@ -1,5 +1,5 @@
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import type { Change, Dataset } from '#chains/indexer/dataset.ts'
+import type { Dataset } from '#chains/indexer/dataset.ts'
 import { makeEventReader, selectorsOf } from '#chains/indexer/decode-event.ts'
 import type { EventFact } from '#chains/indexer/events/event.ts'
 import { eventFacts, logPlaceOf, makeEventDataset } from '#chains/indexer/events/event-dataset.ts'
@@ -75,10 +75,6 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
     async revert(change, ancestor) {
       await base.revert(change, ancestor)
       await revertUnminted(change, ancestor)
-    },
-    async forget(change: Change) {
-      await base.forget?.(change)
-      await revertUnminted(change, { number: -1 })
     },
   }
 }

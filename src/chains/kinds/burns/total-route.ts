@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import { dataRoute } from '#chains/datasets/data-route.ts'
-import { HOLDERS } from '#chains/datasets/dataset-names.ts'
 import {
   amounts,
   amountText,
@@ -69,7 +68,6 @@ export function burnTotals(ctx: Context): Route {
     description:
       'Everything ever burned of a token, with the last 24 hours, 7 and 30 days and the share of each chain; the chains add up exactly. Events with amount 0 are not counted.',
     parameters: { token: tokenParameter(ctx.ecosystem.tokens, ctx.ecosystem.primary) },
-    datasets: () => [BURNS, HOLDERS],
     data: totalShape,
     async read({ connection, status, parameters: { token } }) {
       const totals = (await sumTotals(connection, BURNS)).filter(

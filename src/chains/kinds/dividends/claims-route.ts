@@ -69,7 +69,6 @@ export function walletClaims(ctx: Context): Route {
     description:
       'All claims of one wallet, newest first, with their sums. A wallet that never claimed has zeros and an empty list. Events with amount 0 are not counted.',
     parameters: { address: addressParameter, ...listParameters(ctx.ecosystem) },
-    datasets: () => [DIVIDENDS],
     data: claimsShape,
     paged: true,
     csv: { row: claimRow, rows: claimsOf },

@@ -79,7 +79,6 @@ export function dividendTotals(ctx: Context): Route {
     description:
       'Lifetime payouts over all reward tokens with their dollar values, and the last 24 hours, 7 and 30 days back from `meta.asOf`. Claims count; distributions into the pot do not, nor do events with amount 0.',
     parameters: {},
-    datasets: () => [DIVIDENDS],
     data: totalsShape,
     async read({ connection, status }) {
       const totals = await sumTotals(connection, DIVIDENDS)

@@ -46,7 +46,6 @@ export function leaderboard(ctx: Context): Route {
       limit: limitParameter(10),
       token: tokenParameter(ctx.ecosystem.tokens, ctx.ecosystem.primary),
     },
-    datasets: () => [GRAVE_DIGS],
     data: Type.Array(leaderRow),
     csv: { row: leaderRow, rows: (data) => data as readonly object[] },
     async read({ connection, status, parameters: { token, limit } }) {

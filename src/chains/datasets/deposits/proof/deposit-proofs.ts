@@ -1,8 +1,7 @@
-import { type Backfill, readBackfill } from '#chains/indexer/backfill/backfill-row.ts'
 import { type BlockRef, placeOf } from '#domain/chain.ts'
 import type { Connection } from '#store/engine.ts'
 import { column, sql } from '#store/sql.ts'
-import { DEPOSITS, type DepositFact, storeDeposits } from '../deposits.ts'
+import { type DepositFact, storeDeposits } from '../deposits.ts'
 
 export interface UnprovenBlock extends BlockRef {
   /** Null before the first attempt. */
@@ -100,14 +99,6 @@ export async function applyProof(
   return isSame ? 'as-stored' : 'corrected'
 }
 
-/** Deposits that have yet to be read would be duplicated if stored now. */
-function isInGap(backfill: Backfill | undefined, number: number): boolean {
-  if (backfill === undefined) return false
-  const { newestFrom, read, datasets } = backfill
-  if (datasets === null) return number > read.number && number < newestFrom.number
-  return datasets.includes(DEPOSITS) && number > read.number
-}
-
 /** Whether the index has exactly this block; blocks reorgs until the transaction ends. */
 async function isIndexed(
   connection: Connection,
@@ -119,7 +110,6 @@ async function isIndexed(
     update positions set number = number where chain_id = ${chainId}
     returning number, hash, finalized_number`)
   if (position === undefined || column.integer(position, 'number') < number) return false
-  if (isInGap(await readBackfill(connection, chainId), number)) return false
   const [known] = await connection.run(sql`
     select hash from blocks where chain_id = ${chainId} and number = ${number}`)
   if (known !== undefined) return column.hex(known, 'hash') === hash

@@ -44,12 +44,7 @@ async function applyFile(engine: Engine, ecosystem: Ecosystem) {
   assert.ok(payment !== null)
   const deps = await commitDepsOf(engine, ecosystem)
   const file = filePartsOf(ecosystem)
-  await applyConfig({
-    ...deps,
-    chains: ecosystem.chains,
-    file,
-    hasWaited: false,
-  })
+  await applyConfig({ ...deps, file, hasWaited: false })
   const source = openRpcSource({ chainId, urls: [rpcUrl] })
   const index = new ChainIndex({ ...deps, source }, payment.chain)
   const news: string[] = []
@@ -66,8 +61,7 @@ async function applyFile(engine: Engine, ecosystem: Ecosystem) {
   return {
     ...{ news, prover },
     async follow() {
-      do await index.readOlder()
-      while ((await index.followOnce()).kind !== 'idle' || !index.isComplete)
+      while ((await index.followOnce()).kind !== 'idle');
     },
     prove: () => prover.proveStored(signal),
   }

@@ -70,8 +70,7 @@ async function begin(engine: Engine) {
     ...{ news, time },
     readUnproven: () => engine.snapshot((reads) => readUnproven(reads, chainId)),
     async follow() {
-      do await index.readOlder()
-      while ((await index.followOnce()).kind !== 'idle' || !index.isComplete)
+      while ((await index.followOnce()).kind !== 'idle');
     },
     prove: () => prover.proveStored(new AbortController().signal),
     async deposits() {

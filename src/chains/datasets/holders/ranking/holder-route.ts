@@ -6,7 +6,6 @@ import { named } from '#lib/schema.ts'
 import { DAY_SECONDS, HOUR_SECONDS, startOfHour } from '#lib/time.ts'
 import type { Route } from '#route/route.ts'
 import { dataRoute } from '../../data-route.ts'
-import { HOLDERS } from '../../dataset-names.ts'
 import { addressParameter } from '../../parameters.ts'
 import { openingSince } from '../fold-hours.ts'
 import { chainsOf, refuseElsewhere, scopeParameters } from '../scope.ts'
@@ -51,7 +50,6 @@ export function holderRoute(ctx: Context): Route {
     description:
       'What one wallet holds of a token, on each chain, its rank, and the change over 24 hours, 7 and 30 days, which begin at a full hour. A wallet that never held any has zeros.',
     parameters: { address: addressParameter, ...scopeParameters(ctx.ecosystem) },
-    datasets: () => [HOLDERS],
     data: holderShape,
     refusals: ['invalid_address'],
     check: refuseElsewhere,

@@ -67,7 +67,6 @@ export function holdersRoute(ctx: Context): Route {
       ...scopeParameters(ctx.ecosystem),
       cursor: holderCursorParameter,
     },
-    datasets: () => [HOLDERS],
     data: Type.Array(holderRow),
     paged: true,
     csv: { row: holderRow, rows: (data) => data as readonly object[] },

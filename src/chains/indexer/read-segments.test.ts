@@ -6,8 +6,8 @@ import type { ChainSource, HistoryPart, HistoryRequest } from '#chains/chain/cha
 import { LogColumns } from '#chains/chain/columns/log-columns.ts'
 import { PairTable } from '#chains/chain/columns/pair-table.ts'
 import type { BlockHeader } from '#domain/chain.ts'
-import type { AnyDataset } from '../dataset.ts'
-import type { Segment } from '../segment.ts'
+import type { AnyDataset } from './dataset.ts'
+import type { Segment } from './open-segment.ts'
 import { type ReadInput, readSegments } from './read-segments.ts'
 
 const CHAIN = 1
@@ -19,7 +19,6 @@ const dataset: AnyDataset = {
   builtFrom: () => [],
   selectors: [{ chainId: CHAIN, address: `0x${'a'.repeat(40)}`, topic0: `0x${'b'.repeat(64)}` }],
   stage: () => ({
-    size: 0,
     takeLogs: () => undefined,
     takeColumns: () => undefined,
     seal: () => undefined,
@@ -70,25 +69,22 @@ async function* history({ signal, ...request }: HistoryRequest): AsyncIterable<H
   }
 }
 
-/** Each answer is a segment of its own. */
+/** Each answer is a segment of its own, since seconds pass with each. */
 function segments(more: Partial<ReadInput> = {}): AsyncIterator<Segment> {
   const source: Partial<ChainSource> = {
     chainId: CHAIN,
     header,
     history,
   }
+  let now = 0
   const deps = {
     source: source as ChainSource,
-    clock: () => 0,
+    clock: () => (now += 5_000),
     blockClock: new BlockClock({ header }),
     onRead: ({ number }: { readonly number: number }) => void told.push(`read ${number}`),
   }
   const input: ReadInput = {
-    ...{ from: 0, folds: new Map() },
-    phases: [{ to: PARTS * BLOCKS - 1, datasets: [dataset] }],
-    isStoring: () => false,
-    isWanted: () => true,
-    drain: () => undefined,
+    ...{ from: 0, to: PARTS * BLOCKS - 1, datasets: [dataset], hoursFromUnix: 0 },
     ...more,
   }
   return readSegments(deps, input)[Symbol.asyncIterator]()

@@ -4,10 +4,22 @@ import type { ChainSource, HistoryPart } from '#chains/chain/chain-source.ts'
 import type { LogColumns } from '#chains/chain/columns/log-columns.ts'
 import { dateLogs } from '#chains/chain/date-logs.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
-import type { Log } from '#domain/chain.ts'
-import type { AnyDataset, HistoryFold, LogProblem, Staged, Store } from '../dataset.ts'
-import type { Anomaly, Segment } from '../segment.ts'
-import { selectLogs } from '../select-logs.ts'
+import type { BlockHeader, Log } from '#domain/chain.ts'
+import type { AnyDataset, LogProblem, Staged } from './dataset.ts'
+import { selectLogs } from './select-logs.ts'
+
+/** Blocks of history, read and decoded, to be stored at once. */
+export interface Segment {
+  readonly end: BlockHeader
+  readonly staged: readonly Staged[]
+  readonly anomalies: readonly Anomaly[]
+}
+
+export interface Anomaly {
+  readonly log: Log
+  readonly dataset: string
+  readonly problem: LogProblem
+}
 
 export interface SegmentDeps {
   readonly source: ChainSource
@@ -16,42 +28,38 @@ export interface SegmentDeps {
 }
 
 export interface SegmentInput {
-  readonly from: number
   readonly datasets: readonly AnyDataset[]
-  readonly folds: ReadonlyMap<AnyDataset, HistoryFold>
-  /** From when on folds take hours; none unless given. */
-  readonly hoursFromUnix?: number
+  /** From when on roughly dated logs get the time of their hour. */
+  readonly hoursFromUnix: number
 }
 
 const LOGS_AT_ONCE = 256
 
 /** A segment that is being read. */
 export class OpenSegment {
-  readonly from: number
   readonly #deps: SegmentDeps
-  readonly #folds: SegmentInput['folds']
   readonly #hoursFromUnix: number
   readonly #staged: readonly Staged[]
   readonly #anomalies: Anomaly[] = []
-  readonly #foldedAnomalies: Anomaly[] = []
   readonly #exact: ReturnType<typeof selectLogs>
   #logs = 0
   /** The end that came with the newest logs. */
   #end: Pick<HistoryPart, 'end' | 'host'> | undefined
 
-  constructor(deps: SegmentDeps, input: SegmentInput) {
+  constructor(deps: SegmentDeps, { datasets, hoursFromUnix }: SegmentInput) {
     this.#deps = deps
-    this.#folds = input.folds
-    this.#hoursFromUnix = input.hoursFromUnix ?? Number.POSITIVE_INFINITY
-    this.from = input.from
-    this.#staged = input.datasets.map((dataset) =>
-      dataset.stage(reportInto(this.#anomalies, dataset)),
+    this.#hoursFromUnix = hoursFromUnix
+    this.#staged = datasets.map((dataset) =>
+      dataset.stage((log, problem) => {
+        this.#anomalies.push({ log, dataset: dataset.name, problem })
+      }),
     )
-    this.#exact = selectLogs(input.datasets.flatMap((dataset) => dataset.selectors))
+    const exact = datasets.filter(({ isDatedRoughly = false }) => !isDatedRoughly)
+    this.#exact = selectLogs(exact.flatMap(({ selectors }) => selectors))
   }
 
-  get size(): number {
-    return this.#staged.reduce((sum, staged) => sum + staged.size, 0)
+  get logs(): number {
+    return this.#logs
   }
 
   async take({ columns, end, host }: HistoryPart, to: number): Promise<void> {
@@ -61,6 +69,7 @@ export class OpenSegment {
       hoursFromUnix: this.#hoursFromUnix,
     })
     this.#end = { end, host }
+    this.#logs += columns.count
     for (let from = 0; from < columns.count; from += LOGS_AT_ONCE) {
       await setImmediate()
       this.#read(columns.slice(from, Math.min(from + LOGS_AT_ONCE, columns.count)), host)
@@ -69,11 +78,8 @@ export class OpenSegment {
   }
 
   #read(columns: LogColumns, host: string): void {
-    this.#logs += columns.count
     try {
       for (const staged of this.#staged) staged.takeColumns(columns)
-      for (const [dataset, fold] of this.#folds)
-        fold.take(columns, reportInto(this.#foldedAnomalies, dataset))
     } catch (error) {
       if (!(error instanceof RpcError || error instanceof RangeError)) throw error
       throw this.#lie(host, error.message)
@@ -86,7 +92,7 @@ export class OpenSegment {
   }
 
   /** Ends the segment with the header of its last block. */
-  async close(to: number, drained: readonly Store[] | undefined): Promise<Segment> {
+  async close(to: number): Promise<Segment> {
     const header = await this.#deps.source.header(to)
     if (header === undefined)
       throw new RpcError(`the node returned logs up to ${to} but not that block`)
@@ -94,13 +100,6 @@ export class OpenSegment {
     if (end?.number === to && end.hash !== header.hash)
       throw this.#lie(host, `block ${to} has another hash than what came with the logs`)
     for (const each of this.#staged) each.seal()
-    const { from } = this
-    const read = { from, end: header, logs: this.#logs, staged: this.#staged, drained }
-    return { ...read, anomalies: this.#anomalies, foldedAnomalies: this.#foldedAnomalies }
+    return { end: header, staged: this.#staged, anomalies: this.#anomalies }
   }
-}
-
-function reportInto(anomalies: Anomaly[], dataset: AnyDataset) {
-  return (log: Log, problem: LogProblem) =>
-    void anomalies.push({ log, dataset: dataset.name, problem })
 }
