@@ -147,10 +147,12 @@ function nothing(draft: TransactionDraft): void {
 }
 
 function toBurnAddress(draft: TransactionDraft): void {
-  const from = draft.holder()
+  const { chance } = draft
+  const from = chance.happens(0.2) ? burnAddress : draft.holder()
   const amount = draft.share(from)
   if (amount === 0n) draft.mint(from, draft.amount())
-  else draft.move(from, burnAddress, amount)
+  else if (from !== burnAddress) draft.move(from, burnAddress, amount)
+  else draft.move(from, chance.pick<Address>([zeroAddress, burnAddress, draft.somebody()]), amount)
 }
 
 /** A holder sends more than it ever received: the token moves balances without events. */

@@ -60,7 +60,7 @@ export class TransactionDraft {
     return this.chance.pick(people)
   }
 
-  /** Anybody but burn addresses, which send nothing. */
+  /** Anybody but burn addresses, which rarely send. */
   somebody(): Address {
     const who = this.anybody()
     return who === burnAddress ? accounts.holder : who

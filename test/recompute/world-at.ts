@@ -35,7 +35,7 @@ export function gatherWorld(chains: readonly ChainHistory[], asOfUnix: number): 
 }
 
 function toBurn(transfer: Transfer): Burn[] {
-  if (transfer.amount === 0n) return []
+  if (transfer.amount === 0n || transfer.from === burnAddress.toLowerCase()) return []
   if (transfer.to === zeroAddress) return [{ ...transfer, method: 'burn' }]
   return transfer.to === burnAddress.toLowerCase() ? [{ ...transfer, method: 'transfer' }] : []
 }

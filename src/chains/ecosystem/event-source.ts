@@ -13,7 +13,7 @@ export interface EventSource extends EmittedEvent {
   readonly made?: Factory
   /** What `read` depends on: once it changes, the events are read again. */
   readonly facts: JsonMembers
-  /** The field that `where` comes from, if not its own. */
+  /** The field that `where` and `whereNot` come from, if not their own. */
   readonly whereField?: string
   /** Makes the rows of a log; without it, a log is one row. */
   readonly code?: MappingCode

@@ -22,13 +22,21 @@ import { auditRegister } from './audit-register.ts'
 const both = eachEngine(startPostgres, registerMigrations)
 
 const DEAD = '0x000000000000000000000000000000000000dEaD'
+const LOST = '0x0000000000000000000000000000000000000Bad'
 
-/** Mints 1,000; sends 4 to zero, 10 to the burn address and 300 to a wallet; digs 2,000. */
+/** Mints 1,000; sends 4 to zero, 10 to a burn address, which sends 9 on, and 300 to a wallet; digs 2,000. */
 const chain = beginChain(8453, 1_700_000_000)
   .addEmpty(1)
   .add({ logs: [logOf.mint(grave, operator, 1_000n)] })
   .add({ logs: [logOf.transfer(grave, operator, holder, 300n)] })
   .add({ logs: [logOf.burn(grave, holder, 4n), logOf.transfer(grave, holder, DEAD, 10n)] })
+  .add({
+    logs: [
+      logOf.burn(grave, DEAD, 4n),
+      logOf.transfer(grave, DEAD, LOST, 3n),
+      logOf.transfer(grave, DEAD, holder, 2n),
+    ],
+  })
   .add({ logs: [logOf.dig(graveyard, holder, 1n, 2_000n)] })
   .addEmpty(135)
 
@@ -64,9 +72,9 @@ async function withBurns(
 ): Promise<void> {
   const node = await serveChain(chain)
   try {
-    const ecosystem = oneTokenEcosystemAt(node.url, (one, { supply }) => ({
+    const ecosystem = oneTokenEcosystemAt(node.url, (one) => ({
       ...one,
-      supply,
+      supply: { burnAddresses: [DEAD, LOST] },
       burns,
     }))
     const [followed] = ecosystem.chains

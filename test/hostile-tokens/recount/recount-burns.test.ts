@@ -47,6 +47,11 @@ const examples: readonly (readonly [rule: string, logs: readonly LogPlan[], coun
     { burned: [100n], minted: 100n },
   ],
   [
+    'what is burned from a burn address was counted before',
+    [move(holder, burnAddress, 100n), burn(60n, burnAddress), move(burnAddress, burnAddress, 40n)],
+    { burned: [100n], minted: 0n },
+  ],
+  [
     'the locked units of a pair are burned and stay minted',
     [move(zeroAddress, zeroAddress, 1_000n)],
     { burned: [1_000n], minted: 1_000n },

@@ -52,8 +52,10 @@ export function countTransaction(
       const undone = from === ZERO ? 0n : undoneBy(amount, undoable.get(from) ?? 0n)
       if (undone > 0n) undoable.set(from, 0n)
       minted -= undone
+      // What a burn address holds was counted when it was sent there.
+      if (burnAddresses.includes(from)) continue
       burns.push({ place, kind: 'burn', account: from, amount: amount - undone })
-    } else if (burnAddresses.includes(to))
+    } else if (burnAddresses.includes(to) && !burnAddresses.includes(from))
       burns.push({ place, kind: 'transfer', account: from, amount })
   }
   return { burns: burns.filter((burn) => burn.amount > 0n), minted }

@@ -38,7 +38,9 @@ export function makeEventDataset(input: {
         const facts = { ...eventFacts(source), ...source.facts }
         const { whereField: where } = source
         const field = `${input.part}[${index}]`
-        return [{ field, facts, ...(where !== undefined && { fieldOf: { where } }) }]
+        return [
+          { field, facts, ...(where !== undefined && { fieldOf: { where, whereNot: where } }) },
+        ]
       }),
     decode: (log) => toFacts(log, readRows(log, [])),
     ...(isWaiting && {

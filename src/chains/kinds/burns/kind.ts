@@ -45,7 +45,7 @@ export const burns = defineEventKind({
     closed,
   ),
   meaning:
-    'Events that count as burns. On `Transfer` of a listed token: transfers to the zero address and to `supply.burnAddresses`.',
+    'Events that count as burns. On `Transfer` of a listed token: transfers to the zero address and to `supply.burnAddresses`, except from these.',
   meanings: {
     from: 'The argument that holds the wallet whose tokens are burned. Needed unless `rows` decides it.',
     to: 'The argument that holds the receiver. Without it, every event is a burn to the zero address.',
@@ -118,15 +118,17 @@ function requireOwnToken({ resolver, field }: MappingContext, mapped: MappedEven
 }
 
 /**
- * On a token's own `Transfer`, only transfers to the zero address or a burn address are burns:
- * `where` can narrow that set, never widen it.
+ * On a token's own `Transfer`, only transfers to the zero address or a burn address from any other are burns:
+ * `where` can narrow that set, never widen it. What a burn address holds was counted when it was sent there.
  */
 function toBurnAddresses(
   { resolver, field, burnAddresses }: MappingContext,
   mapped: MappedBurn,
 ): MappedBurn {
-  const receiver = isTransferOfToken(mapped) ? mapped.event.inputs[1]?.name : undefined
-  if (receiver === undefined) return mapped
+  const [sender, receiver] = isTransferOfToken(mapped)
+    ? mapped.event.inputs.map(({ name }) => name)
+    : []
+  if (sender === undefined || receiver === undefined) return mapped
   const burning = new Set<string>([ZERO_ADDRESS, ...burnAddresses])
   const wanted = mapped.where.get(receiver)
   const refused = mapped.whereNot.get(receiver)
@@ -143,9 +145,14 @@ function toBurnAddresses(
       'leaves out every burn address; remove one of them here, or the mapping',
     )
   const where = new Map(mapped.where).set(receiver, receivers)
-  const to = mapped.to ?? receiver
-  if (wanted !== undefined) return { ...mapped, to, where }
+  const notFrom = new Set([...(mapped.whereNot.get(sender) ?? []), ...burnAddresses])
+  if (mapped.where.get(sender)?.isSubsetOf(notFrom))
+    resolver.problems.add(
+      `${field}.where.${sender}`,
+      'leaves only burn addresses, whose tokens were burned before; name other senders',
+    )
+  const whereNot = new Map(mapped.whereNot).set(sender, notFrom)
   const isAlone = mapped.where.size + mapped.whereNot.size === 0
   const whereField = `${isAlone ? '' : `${field}.where or `}supply.burnAddresses`
-  return { ...mapped, to, where, whereField }
+  return { ...mapped, to: mapped.to ?? receiver, where, whereNot, whereField }
 }
