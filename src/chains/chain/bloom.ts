@@ -9,7 +9,7 @@ export function bloomAdmits(logsBloom: BlockHeader['logsBloom'], filter: LogFilt
   if (logsBloom === null) return true
   const bloom = fromHex(logsBloom)
   const { addresses } = filter
-  const anyAddress = addresses.length === 0 || addresses.some((address) => holds(bloom, address))
+  const anyAddress = addresses === null || addresses.some((address) => holds(bloom, address))
   return (
     anyAddress &&
     filter.topics.every((values) => values === null || values.some((topic) => holds(bloom, topic)))

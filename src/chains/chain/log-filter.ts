@@ -1,8 +1,8 @@
 import type { Address, Hash } from '#domain/address.ts'
 
 export interface LogFilter {
-  /** Empty: any contract. */
-  readonly addresses: readonly Address[]
+  /** `null`: any contract. */
+  readonly addresses: readonly Address[] | null
   /** `null` accepts every value. */
   readonly topics: readonly (readonly Hash[] | null)[]
   /** Which event of which contract; the lists alone match more. */

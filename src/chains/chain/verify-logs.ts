@@ -59,7 +59,7 @@ function explainsBloom(
   filter: LogFilter,
   logs: readonly SourceLog[],
 ): boolean {
-  if (logsBloom === null || (filter.addresses.length === 0 && logs.length === 0)) return false
+  if (logsBloom === null || (filter.addresses === null && logs.length === 0)) return false
   if (filter.pairs === undefined) return logs.length > 0
   const given = new Set(logs.map((log) => `${log.address}|${log.topics[0]}`))
   return admittedPairs(logsBloom, filter.pairs).every(({ address, topic0 }) =>
@@ -93,7 +93,7 @@ async function compare(
 
 export function matches(filter: LogFilter, log: Pick<Log, 'address' | 'topics'>): boolean {
   const { addresses } = filter
-  if (addresses.length > 0 && !addresses.includes(log.address)) return false
+  if (addresses?.includes(log.address) === false) return false
   return filter.topics.every((values, position) => {
     const topic = log.topics[position]
     return values === null || (topic !== undefined && values.includes(topic))

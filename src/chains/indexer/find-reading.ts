@@ -41,6 +41,7 @@ export async function findReading(
   { price, pair, head }: { readonly price: ContractPrice; readonly pair: PricePair; head: number },
 ): Promise<FoundReading> {
   const { addresses, topics } = await askFilter(chain, price, pair)
+  if (addresses?.length === 0) return { kind: 'none', otherKind: undefined }
   const anyKind = [...new Set([...topicsOf(price), ...kindByTopic.keys()])]
   const filter = { addresses, topics: topics.with(0, anyKind) }
   const whole = { from: price.chain.startBlock, to: head }

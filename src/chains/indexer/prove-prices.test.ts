@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { type Address, encodeFunctionData, parseAbi } from 'viem'
+import { type Address, encodeFunctionData, parseAbi, zeroAddress } from 'viem'
 import type { PriceFile } from '#chains/ecosystem/price-kinds.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { deployContract, transact } from '#test/deploy-contract.ts'
@@ -76,6 +76,8 @@ test('a feed is proven by the events of its aggregator, at a proxy as at the agg
   assert.equal(await proofOf({ ...feed, address: ethUsdFeed }), '')
   const said = await proofOf({ ...feed, address: await deploy('FeedProxy', weth) })
   assert.match(said, /has not emitted AnswerUpdated.* since block 0 \(it emits nothing\)/)
+  const empty = await proofOf({ ...feed, address: await deploy('FeedProxy', zeroAddress) })
+  assert.match(empty, /^ProofError tokens\[0\]\.price\.address: .* names no aggregator/)
 })
 
 test('each source of a list is proven, and named by its place', async () => {

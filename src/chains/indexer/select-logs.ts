@@ -128,7 +128,7 @@ export function filtersOf(
     ...groupByArguments(named.flatMap(selectorPerContract)).map(toNamed),
     ...groupByArguments(others).map((group) => ({
       ...toNamed(group.flatMap(selectorPerContract)),
-      addresses: [],
+      addresses: null,
     })),
   ]
 }
@@ -168,7 +168,7 @@ export function headFiltersOf(
   const ofAny = groupByArguments(others).map((group) => ({
     ...toNamed(group.filter(isNamed).flatMap(selectorPerContract)),
     topics: toNamed(group).topics,
-    addresses: [],
+    addresses: null,
   }))
   return [...groupByArguments(named).map(toNamed), ...ofAny]
 }

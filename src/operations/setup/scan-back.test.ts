@@ -4,7 +4,7 @@ import type { SourceLog } from '#chains/chain/chain-source.ts'
 import { EndpointError } from '#chains/chain/rpc-error.ts'
 import { scanBack } from './scan-back.ts'
 
-const filter = { addresses: [], topics: [] }
+const filter = { addresses: null, topics: [] }
 const logAt = (blockNumber: number) => ({ blockNumber }) as SourceLog
 
 function nodeOf(blocksMax: number, words = `range limit ${blocksMax}`) {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { fromNumber } from 'ox/Hex'
 import type { Hash } from '#domain/address.ts'
 import type { BlockTag, ChainSource, SourceLog } from '../chain-source.ts'
@@ -79,5 +80,7 @@ function toBlock(block: number | BlockTag): string {
 
 function wireFilter(filter: LogFilter): object {
   const { addresses, topics } = filter
-  return addresses.length === 0 ? { topics } : { address: addresses, topics }
+  // Nodes would take an empty list as any contract.
+  assert(addresses?.length !== 0, 'a filter names no contract')
+  return addresses === null ? { topics } : { address: addresses, topics }
 }

@@ -64,12 +64,18 @@ export const chainlink = definePriceKind({
         return { price: usd, liquidity: null }
       },
       async prove(ask) {
+        const named = showAddress(contract.address)
+        if ((await askAggregators(ask, contract.address)).length === 0)
+          return {
+            field: 'address',
+            message: `the feed at ${named} has phases but names no aggregator, so that nothing emits its price; correct the address`,
+          }
         const found = await ask(decimalsView)
         if (found === decimals) return undefined
         const remedy = typeof found === 'number' ? `write ${found}, or correct` : 'correct'
         return {
           field: 'decimals',
-          message: `the feed at ${showAddress(contract.address)} has ${found ?? 'no readable'} decimals, the file says ${decimals}; ${remedy} the address`,
+          message: `the feed at ${named} has ${found ?? 'no readable'} decimals, the file says ${decimals}; ${remedy} the address`,
         }
       },
     }
