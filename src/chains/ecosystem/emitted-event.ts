@@ -15,6 +15,11 @@ export interface EmittedEvent {
   readonly whereNot: ReadonlyMap<string, ReadonlySet<string>>
 }
 
+/** How many of its arguments are topics. */
+export function indexedOf({ inputs }: AbiEvent): number {
+  return inputs.filter(({ indexed }) => indexed).length
+}
+
 /** All by which its logs are read. */
 export function describeEvent({ name, inputs }: AbiEvent): Json {
   return [name, ...inputs.map(({ name = '', type, indexed = false }) => [name, type, indexed])]

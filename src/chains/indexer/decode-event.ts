@@ -1,6 +1,6 @@
 import { decode } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
-import type { EmittedEvent } from '#chains/ecosystem/emitted-event.ts'
+import { type EmittedEvent, indexedOf } from '#chains/ecosystem/emitted-event.ts'
 import { argument, DecodeError, type EventArguments } from '#chains/ecosystem/event-arguments.ts'
 import type { EventSource, Factory } from '#chains/ecosystem/event-source.ts'
 import type { Address, Hash } from '#domain/address.ts'
@@ -18,7 +18,7 @@ export function makeEventReader(
   )
   return (log) => {
     for (const factory of factories.get(keyOfLog(log)) ?? []) requireFollowed(factory, log)
-    return sourcesOf(log).flatMap((source) => {
+    return fitting(sourcesOf(log), log).flatMap((source) => {
       const args = readArguments(source, log)
       return args === undefined ? [] : [{ source, args }]
     })
@@ -65,6 +65,19 @@ export function groupSources(
     if (made === undefined || made.length === 0) return own
     return [...own, ...made].sort((a, b) => sources.indexOf(a) - sources.indexOf(b))
   }
+}
+
+/**
+ * Those whose arguments are indexed as in the log: what ERC-20 and ERC-721 call Transfer differs in nothing else. All
+ * if none is, for the anomaly.
+ */
+export function fitting<Event extends EmittedEvent>(
+  events: readonly Event[],
+  { topics }: Pick<Log, 'topics'>,
+): readonly Event[] {
+  if (events.length < 2) return events
+  const own = events.filter((each) => indexedOf(each.event) === topics.length - 1)
+  return own.length > 0 ? own : events
 }
 
 export function keyOfSource({ chain, address, topic0 }: EmittedEvent): string {

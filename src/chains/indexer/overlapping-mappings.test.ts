@@ -7,6 +7,7 @@ import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import type { LocalFile } from '#chains/ecosystem/ecosystems/local.ts'
 import { accounts, addresses, burnAddress } from '#devnet/addresses.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
+import { indexedTransfer } from '#test/hostile-tokens/hostile-logs.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { type Chance, chanceOf } from '#test/simulation/chance.ts'
 import { differenceOf } from '#test/stepped-index.ts'
@@ -74,6 +75,27 @@ for (const [words, build] of [
       })
     },
   )
+
+both('each of two mappings reads the logs that are indexed as its event', async ({ engine }) => {
+  const of721 = 'event Transfer(address indexed from, address indexed to, uint256 indexed value)'
+  const at = { address: treasury, where: { to: [holder] } }
+  const file = withPayouts(
+    { ...payout('GRAVE', {}), ...at },
+    { ...payout('GRAVE', {}), ...at, event: of721, kind: 'distribution' },
+  )
+  const transfer = { token: treasury, from: payer, to: holder }
+  const logs = [1n, 2n, 3n].flatMap((amount) => [
+    logOf.transfer(treasury, payer, holder, amount),
+    indexedTransfer({ ...transfer, amount: amount + 3n }),
+  ])
+  await inTokenWorld(engine, { chain: baseWith(logs), file }, async (world) => {
+    await world.catchUp()
+    assert.deepEqual(await rowsOf(world, '/api/dividends/recent'), [
+      ...['1 claim', '2 claim', '3 claim'],
+      ...['4 distribution', '5 distribution', '6 distribution'],
+    ])
+  })
+})
 
 const people = [holder, operator, payer, treasury, burnAddress, payTo, zeroAddress] as const
 

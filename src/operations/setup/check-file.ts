@@ -2,9 +2,11 @@ import type { ChainSource, SourceLog } from '#chains/chain/chain-source.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { indexedOf } from '#chains/ecosystem/emitted-event.ts'
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
 import { loadEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { EcosystemError, type Problem } from '#chains/ecosystem/problem.ts'
+import { fitting, keyOfSource } from '#chains/indexer/decode-event.ts'
 import { findContract } from '#chains/indexer/found-contracts/dataset.ts'
 import { type Mapping, mappingsOf } from '#chains/indexer/mappings.ts'
 import { ProofError } from '#chains/indexer/proof-error.ts'
@@ -129,18 +131,22 @@ async function judgeMappings(
   ecosystem: Ecosystem,
   sourceOf: (chain: Chain) => ChainSource,
 ): Promise<Outcome> {
+  const mappings = mappingsOf(ecosystem)
   const judged = await Promise.all(
-    mappingsOf(ecosystem).map(async (mapping) => {
+    mappings.map(async (mapping) => {
       const chain = sourceOf(mapping.source.chain)
       const head = await chain.header('latest')
       if (head === undefined) return {}
       const { source } = mapping
+      const ofKey = mappings.filter((each) => keyOfSource(each.source) === keyOfSource(source))
       const deps = { source: chain, clock }
       const untilMs = clock() + SEARCH_MS
       const range = { from: source.chain.startBlock, to: head.number, untilMs }
       const addresses = await findEmitters(deps, source, range)
       const filter = { addresses, topics: [[source.topic0]] }
-      const { logs, from } = await scanBack(deps, { ...range, filter, enough: SAMPLE })
+      const { logs: found, from } = await scanBack(deps, { ...range, filter, enough: SAMPLE })
+      const sources = ofKey.map((each) => each.source)
+      const logs = found.filter((log) => fitting(sources, log).includes(source))
       const reads = await Promise.all(logs.map((log) => readMapping(chain, source, log)))
       return judgeLogs(ecosystem, mapping, { logs, reads, from, to: head.number })
     }),
@@ -163,7 +169,7 @@ interface Sample {
 function judgeLogs(ecosystem: Ecosystem, mapping: Mapping, sample: Sample): Outcome {
   const { name, source } = mapping
   const { logs, reads } = sample
-  const indexed = source.event.inputs.filter((input) => input.indexed).length
+  const indexed = indexedOf(source.event)
   const unfit = logs.filter(({ topics }) => topics.length - 1 !== indexed)
   const [first] = unfit
   if (first !== undefined)

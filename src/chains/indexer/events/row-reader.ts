@@ -3,7 +3,7 @@ import type { EventSource } from '#chains/ecosystem/event-source.ts'
 import { type MappingCode, runCode } from '#chains/ecosystem/mapping-code.ts'
 import type { EventValue, ModuleEvent } from '#chains/ecosystem/module-types.ts'
 import { type Log, placeOf } from '#domain/chain.ts'
-import { keyOfLog, keyOfSource, makeEventReader, readArguments } from '../decode-event.ts'
+import { fitting, keyOfLog, keyOfSource, makeEventReader, readArguments } from '../decode-event.ts'
 
 /** A row that a mapping makes of a log. */
 export interface MappedRow {
@@ -63,9 +63,13 @@ function toValue(value: unknown): EventValue {
 /** The logs that the mapping lists in `with`, in their order. */
 function logsBeside({ companions }: MappingCode, logs: readonly Log[]): Pick<ModuleEvent, 'logs'> {
   if (companions.length === 0) return {}
-  const byKey = new Map(companions.map((each) => [keyOfSource(each), each]))
+  const byKey = Map.groupBy(companions, keyOfSource)
   const ordered = logs.toSorted((a, b) => placeOf(a) - placeOf(b))
-  return { logs: ordered.flatMap((log) => nameLog(byKey.get(keyOfLog(log)), log)) }
+  return {
+    logs: ordered.flatMap((log) =>
+      nameLog(fitting(byKey.get(keyOfLog(log)) ?? [], log).at(-1), log),
+    ),
+  }
 }
 
 /** A contract can emit what does not fit; it is no log of the event then. */

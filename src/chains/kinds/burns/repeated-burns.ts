@@ -1,3 +1,4 @@
+import { indexedOf } from '#chains/ecosystem/emitted-event.ts'
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 
@@ -22,7 +23,11 @@ export function repeatedBurns(burns: readonly EventSource[]): readonly string[] 
 }
 
 function isSameEvent(burn: EventSource, other: EventSource): boolean {
-  return burn.address === other.address && burn.topic0 === other.topic0
+  return (
+    burn.address === other.address &&
+    burn.topic0 === other.topic0 &&
+    indexedOf(burn.event) === indexedOf(other.event)
+  )
 }
 
 /** Compares arguments by position, since names may differ. */
