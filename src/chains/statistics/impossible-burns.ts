@@ -1,10 +1,14 @@
 import { readTotalSupply } from '#chains/datasets/holders/queries.ts'
-import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
+import type { Ecosystem, EventSource, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import { sumTotals, totalOf } from '#chains/indexer/events/sum-windows.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
+import { isTransferOfToken } from '#chains/kinds/burns/repeated-burns.ts'
+import { UNMINTED } from '#chains/kinds/burns/unminted.ts'
 import { formatDecimal } from '#domain/money.ts'
 import { isTracked } from '#domain/token.ts'
+import { allEnded } from '#lib/async.ts'
 import type { Connection } from '#store/engine.ts'
+import { column, inNames, sql } from '#store/sql.ts'
 
 export interface ImpossibleBurns {
   readonly token: string
@@ -30,4 +34,46 @@ export async function impossibleBurns(
     found.push({ token: symbol, detail })
   }
   return found
+}
+
+/**
+ * What the transfers of a token sent to the zero address and burn addresses is burned or undoes a mint. Fewer burns are
+ * logs that a node left out of its answers: it may know one filter and not another. Undefined if nothing is missing.
+ */
+export async function missingBurns(
+  connection: Connection,
+  ecosystem: Ecosystem,
+): Promise<string | undefined> {
+  const totals = [BURNS, UNMINTED].map((dataset) => sumTotals(connection, dataset))
+  const counted = (await allEnded(totals)).flat()
+  for (const { token, chain } of ecosystem.burns.filter((burn) => isEveryBurn(ecosystem, burn))) {
+    if (token === null || !isTracked(token)) continue
+    const { symbol, decimals } = token
+    const { amount } = totalOf(
+      counted,
+      (each) => each.token === symbol && each.chainId === chain.id,
+    )
+    const held = await connection.run(sql`
+      select balance from balances where token = ${symbol} and chain_id = ${chain.id}
+        and address ${inNames(ecosystem.burnAddresses)}`)
+    const { burned } = await readTotalSupply(connection, symbol, chain.id)
+    const sent = held.reduce((sum, row) => sum + column.bigint(row, 'balance'), burned)
+    const show = (units: bigint) => formatDecimal(units, decimals)
+    if (amount < sent)
+      return `${symbol} on ${chain.name}: transfers took ${show(sent)} out of circulation, but ${show(amount)} are burned: a node left out logs; correct the endpoints, and build the register anew`
+  }
+  return undefined
+}
+
+/** Whether a mapping counts all burns of its token, and no bridge takes any out. */
+function isEveryBurn({ burnAddresses, bridges }: Ecosystem, burn: EventSource): boolean {
+  const { chain, token, where, whereNot, code } = burn
+  const left = [...where.values(), ...whereNot.values()].map(({ size }) => size)
+  const [receivers, senders] = [burnAddresses.length + 1, burnAddresses.length]
+  return (
+    isTransferOfToken(burn) &&
+    code === undefined &&
+    left.join() === `${receivers},${senders}` &&
+    !bridges.some((each) => each.chain.id === chain.id && each.facts.of === token?.symbol)
+  )
 }

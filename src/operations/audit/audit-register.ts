@@ -9,7 +9,7 @@ import { compareRegisters } from '#chains/indexer/compare-registers.ts'
 import { readOtherParts } from '#chains/indexer/indexed-config/tables.ts'
 import { rebuildIndex } from '#chains/indexer/rebuild.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
-import { impossibleBurns } from '#chains/statistics/impossible-burns.ts'
+import { impossibleBurns, missingBurns } from '#chains/statistics/impossible-burns.ts'
 import { unixNow } from '#lib/time.ts'
 import { Leader } from '#operations/jobs/leader.ts'
 import type { Connection, Engine } from '#store/engine.ts'
@@ -51,6 +51,7 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
       (await proveBalances(deps, state, status)) ??
       (await provePayments(deps, state, status)) ??
       (await impossibleBurns(stored, deps.ecosystem.tokens))[0]?.detail ??
+      (await missingBurns(stored, deps.ecosystem)) ??
       (await compareWithRebuilt(deps, stored, status))
     if (difference === undefined) return { kind: 'agrees' }
     const moved = await leftChain(deps, status)

@@ -8,6 +8,7 @@ import { sumTotals, totalOf } from '#chains/indexer/events/sum-windows.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
 import { addresses } from '#devnet/addresses.ts'
 import type { Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
@@ -128,6 +129,18 @@ both('a register with correct burns is ready', ({ engine }) =>
   withBurns(engine, [transfers], async (indexed) => {
     assert.equal((await readiness(indexed)).ready, true)
     assert.deepEqual(await audit(indexed), { kind: 'agrees' })
+  }),
+)
+
+both('burns that a node left out are named by the audit', ({ engine }) =>
+  withBurns(engine, [transfers], async (indexed) => {
+    await engine.write((tx) => tx.run(sql`delete from event_buckets where dataset = ${BURNS}`))
+    const verdict = await audit(indexed)
+    assert.ok(verdict.kind === 'differs', JSON.stringify(verdict))
+    assert.match(
+      verdict.difference,
+      /^GRAVE on base: transfers took \S+12 out .*, but 0 are burned/,
+    )
   }),
 )
 

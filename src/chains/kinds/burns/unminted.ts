@@ -18,7 +18,7 @@ export const unmintedTables: Tables = `
       primary key (chain_id, block_number, token)
     )`
 
-const UNMINTED = 'unminted'
+export const UNMINTED = 'unminted'
 const INTO = { dataset: UNMINTED, keepHours: false, byAccount: false } as const
 
 export interface Unminted {
