@@ -48,7 +48,7 @@ test('endpoints of another chain are refused', async () => {
 test('a chain whose nodes cannot prove its logs is refused, unless it has proofs: "deposits"', async () => {
   const node = await startLyingNode(base)
   try {
-    node.lie = ({ method }, result) => (method.startsWith('eth_getBlockRec') ? [{}] : result)
+    node.lie = ({ method }, result) => (method === 'eth_getBlockByHash' ? null : result)
     const provenWith = (proofs: 'every' | 'deposits') =>
       proofOf((file) => ({
         ...file,
