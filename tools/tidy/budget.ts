@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4236,
   api: 3345,
-  chains: 20637,
+  chains: 20608,
   domain: 483,
   entry: 303,
   lib: 281,
-  main: 1561,
+  main: 1557,
   money: 5819,
-  operations: 4741,
+  operations: 4727,
   route: 515,
   serving: 3871,
   store: 1963,
-  tests: 51292,
+  tests: 50397,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
