@@ -4,16 +4,15 @@ import { sleep } from '#lib/async.ts'
 import { openStores } from '#main/stores.ts'
 import { auditAll } from '#operations/audit/audit.ts'
 import { auditAccounts } from '#operations/audit/audit-accounts.ts'
+import { testContext } from './test-context.ts'
 import type { World } from './world.ts'
 
 /** The accounts alone, where the register is not what is tested. */
 export async function auditAccountsOf({ config, file }: World): Promise<readonly string[]> {
   const stores = await openStores(config)
   try {
-    return await auditAccounts({
-      ...{ stores, ecosystem: parseEcosystem('local.ts', file), clock: Date.now },
-      ...{ pause: () => sleep(2_000), note: () => undefined },
-    })
+    const ctx = testContext({ ...stores, config, ecosystem: parseEcosystem('local.ts', file) })
+    return await auditAccounts(ctx, { pause: () => sleep(2_000), note: () => undefined })
   } finally {
     await stores.close()
   }

@@ -4,7 +4,6 @@ import type { Readiness } from '#api/health-routes.ts'
 import { createMetrics } from '#api/metrics.ts'
 import type { Context } from '#context.ts'
 import { TtlCache } from '#lib/async.ts'
-import { moneyOf } from '#money/x402/money.ts'
 import { settlingOf } from '#money/x402/settling.ts'
 import { gaugesOf } from '#operations/health/gauges.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
@@ -25,10 +24,6 @@ export async function compose(
 ): Promise<ServeInput> {
   const { ecosystem, accounts, config, clock } = ctx
   const settling = await settlingOf(ctx)
-  const routes = routesOf(ctx, {
-    payments: moneyOf(ctx),
-    settles: settling !== undefined,
-  })
   // Other processes change keys.
   accounts.listen?.('sexton_keys', (digest) => forgetKey(ctx, digest))
   const work = {
@@ -52,7 +47,7 @@ export async function compose(
     readiness: () =>
       shown.get('', async () => publicReadiness(await readiness(), ecosystem.chains)),
     operatorReadiness: readiness,
-    unconfigured: unconfiguredRoutes(ecosystem, settling !== undefined),
-    routes,
+    unconfigured: unconfiguredRoutes(ctx),
+    routes: routesOf(ctx),
   }
 }

@@ -6,30 +6,23 @@ import { statsRoute } from '#chains/statistics/stats.ts'
 import { statsHistoryRoute } from '#chains/statistics/stats-history.ts'
 import { supplyRoutes } from '#chains/statistics/supply.ts'
 import type { Context } from '#context.ts'
-import type { PaymentsDeps } from '#money/payments/payments-deps.ts'
 import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
+import { settlingSettingOf } from '#money/x402/facilitator.ts'
 import { topupRoutes } from '#money/x402/topup-routes.ts'
 import type { Route } from '#route/route.ts'
 import { streamRoute } from '#serving/stream/stream-route.ts'
 import { webhookRoutes } from '#serving/webhooks/webhook-routes.ts'
 
-interface RoutesDeps {
-  /** Undefined without payments. */
-  readonly payments: PaymentsDeps | undefined
-  /** Whether x402 payments are settled. */
-  readonly settles: boolean
-}
-
 /** The operations of the API. Those that calls are charged for come first. */
-export function routesOf(ctx: Context, { payments, settles }: RoutesDeps): readonly Route[] {
+export function routesOf(ctx: Context): readonly Route[] {
   return [
     ...dataRoutes(ctx),
     streamRoute(ctx),
     ...supplyRoutes(ctx),
     ...callerRoutes(ctx),
     ...webhookRoutes(ctx),
-    ...(payments === undefined ? [] : paymentsRoutes(payments)),
-    ...(settles ? topupRoutes(ctx) : []),
+    ...(ctx.ecosystem.payment === null ? [] : paymentsRoutes(ctx)),
+    ...(settlingSettingOf(ctx) === undefined ? [] : topupRoutes(ctx)),
   ]
 }
 

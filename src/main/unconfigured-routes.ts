@@ -1,14 +1,16 @@
 import type { UnconfiguredRoute } from '#api/server.ts'
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { Context } from '#context.ts'
 import { refuse } from '#domain/refusal.ts'
+import { settlingSettingOf } from '#money/x402/facilitator.ts'
 
 export function unconfiguredRoutes(
-  { payment, gate }: Pick<Ecosystem, 'payment' | 'gate'>,
-  settlesX402: boolean,
+  ctx: Pick<Context, 'config' | 'ecosystem'>,
 ): readonly UnconfiguredRoute[] {
+  const { payment, gate } = ctx.ecosystem
+  const settles = settlingSettingOf(ctx) !== undefined
   return [
     ...(payment === null ? OF_PAYMENT : []),
-    ...(payment === null || settlesX402 ? [] : OF_SETTLING),
+    ...(payment === null || settles ? [] : OF_SETTLING),
     ...(gate === null ? OF_GATE : []),
   ]
 }

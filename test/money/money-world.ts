@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { verifyPayerProof } from '#accounts/keys/message.ts'
 import type { Check } from '#accounts/ledger/check.ts'
 import type { Admission } from '#accounts/metering/meter/meter.ts'
 import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
-import type { PayerProof } from '#domain/payer-proof.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { unixNow } from '#lib/time.ts'
 import { createRetention } from '#main/jobs/retention.ts'
-import { ContractProofs } from '#money/payments/contract-proofs.ts'
-import { Notifier } from '#money/payments/notifier.ts'
+import { moneyChecks } from '#money/money-checks.ts'
 import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
-import { createVerifier } from '#money/payments/verifier.ts'
-import { accountsChecks } from '#operations/audit/audit-accounts.ts'
+import { verifyPayments } from '#money/payments/verifier.ts'
+import { rowChecks } from '#operations/audit/audit-accounts.ts'
 import type { Outcome } from '#route/route.ts'
 import { type Connection, type Engine, StoreError } from '#store/engine.ts'
 import {
@@ -24,8 +21,8 @@ import {
   HARNESS_ECOSYSTEM,
   type Harness,
 } from '#test/callers/callers-harness.ts'
-import { CHAIN_ID, FakeChain, hash, type Transfer } from '#test/payments/fake-chain.ts'
-import { CONFIRMATIONS, NO_CONTRACTS, NO_GUARD } from '#test/payments/payments-harness.ts'
+import { FakeChain, hash, type Transfer } from '#test/payments/fake-chain.ts'
+import { CONFIRMATIONS, paidEcosystem } from '#test/payments/payments-harness.ts'
 import { testCall } from '../test-call.ts'
 
 /** A key with its secret. */
@@ -76,25 +73,21 @@ export function createMoneyWorld(
   verifying: Engine = engine,
 ): MoneyWorld {
   const commits = { isLost: false, charged: 0 }
-  const callers = createHarness(losing(engine, commits))
-  if (before !== undefined) callers.now.ms = before.callers.now.ms
   const chain = before?.chain ?? new FakeChain()
-  const clock = () => callers.now.ms
+  const { payment } = paidEcosystem()
+  const callers = createHarness(losing(engine, commits), {
+    ecosystem: { ...HARNESS_ECOSYSTEM, payment },
+    register: chain.register,
+  })
+  if (before !== undefined) callers.now.ms = before.callers.now.ms
   return {
     callers,
     chain,
     ...keyActions(callers),
-    ...paymentActions({ engine, verifying }, callers, chain),
+    ...paymentActions(verifying, callers, chain),
     ...callActions(verifying, callers, commits),
     async audit() {
-      const checks = accountsChecks({
-        deposits: chain,
-        chainId: CHAIN_ID,
-        blockHash: (number) => chain.blockHash(number),
-        note: () => undefined,
-        ecosystem: HARNESS_ECOSYSTEM,
-        clock,
-      })
+      const checks = [...rowChecks, ...moneyChecks(callers.metering.ctx, () => undefined)]
       const found: string[] = []
       for (const check of checks) found.push(...(await engine.snapshot(findings(check))))
       return found
@@ -138,29 +131,12 @@ function keyActions(callers: Harness): Pick<MoneyWorld, 'mint' | 'rotate' | 'rev
 }
 
 function paymentActions(
-  { engine, verifying }: { readonly engine: Engine; readonly verifying: Engine },
+  verifying: Engine,
   callers: Harness,
   chain: FakeChain,
 ): Pick<MoneyWorld, 'deposit' | 'confirm' | 'reorg'> {
-  const clock = () => callers.now.ms
-  const notifier = new Notifier(async () => chain.height, assert.ifError)
-  const shared = { engine, clock, newId: () => crypto.randomUUID(), deposits: chain }
-  const payments = {
-    ...shared,
-    chainId: CHAIN_ID,
-    confirmations: CONFIRMATIONS,
-    verifyPayerProof: (proof: PayerProof) => verifyPayerProof(callers.metering.ctx, proof),
-    contractProofs: new ContractProofs([NO_CONTRACTS], clock, NO_GUARD),
-    notifier,
-  }
-  const verify = createVerifier({
-    ...shared,
-    engine: verifying,
-    chainId: CHAIN_ID,
-    blockHash: (number) => chain.blockHash(number),
-    confirmations: CONFIRMATIONS,
-    onChange: () => notifier.notify(),
-  })
+  const leading = { ...callers.metering.ctx, accounts: verifying }
+  const verify = () => verifyPayments(leading)
   const mined: (Transfer & { readonly block: number })[] = []
   let transfers = 0
   const mine = (list: readonly Transfer[]) => {
@@ -185,7 +161,7 @@ function paymentActions(
         ...(!isOwner && { payerMessage: proof.message, payerSignature: proof.signature }),
       }
       if (mined === undefined) mine([{ tx, from: toLower(payer.address), amount }])
-      await claim(payments, callers, body)
+      await claim(callers, body)
       await verify()
       return tx
     },
@@ -277,12 +253,10 @@ async function callerOf(callers: Harness, key: HeldKey | undefined): Promise<Cal
   return isRefusal(caller) ? undefined : caller
 }
 
-async function claim(
-  deps: Parameters<typeof paymentsRoutes>[0],
-  callers: Harness,
-  body: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  const route = paymentsRoutes(deps).find((each) => each.path === '/api/sessions/prepay')
+async function claim(callers: Harness, body: Readonly<Record<string, unknown>>): Promise<void> {
+  const route = paymentsRoutes(callers.metering.ctx).find(
+    (each) => each.path === '/api/sessions/prepay',
+  )
   const prepared = route?.prepare({ query: new Map(), path: {}, body })
   assert.ok(prepared !== undefined && !isRefusal(prepared), JSON.stringify(prepared))
   const caller = callers.metering.anonymous(ADDRESS)

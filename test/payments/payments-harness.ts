@@ -1,55 +1,55 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { callerTables } from '#accounts/keys/caller-tables.ts'
+import { fromPublicKey } from 'ox/Address'
+import { fromString } from 'ox/Hex'
+import { getSignPayload } from 'ox/PersonalMessage'
+import { getPublicKey, sign } from 'ox/Secp256k1'
+import { toHex } from 'ox/Signature'
+import { buildMessage } from '#accounts/keys/message.ts'
 import { keyAccount, readBalances } from '#accounts/ledger/account.ts'
 import { type Check, ledgerChecks } from '#accounts/ledger/check.ts'
-import { ledgerTables } from '#accounts/ledger/ledger-tables.ts'
 import { spendCalls } from '#accounts/ledger/spend.ts'
-import type { WalletNode } from '#chains/chain/contract-signature.ts'
-import type { Address } from '#domain/address.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import type { Context } from '#context.ts'
+import { type Address, type Hash, showAddress } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
-import { isRefusal, refuse } from '#domain/refusal.ts'
-import { startOfDay } from '#lib/time.ts'
-import { ContractProofs } from '#money/payments/contract-proofs.ts'
-import { Notifier } from '#money/payments/notifier.ts'
-import { paymentsChecks } from '#money/payments/payments-checks.ts'
-import type { PaymentsDeps, VerifyPayerProof } from '#money/payments/payments-deps.ts'
-import { paymentsTables } from '#money/payments/payments-tables.ts'
-import { paymentsRoutes } from '#money/payments/prepay-routes.ts'
-import { createVerifier, type Settled } from '#money/payments/verifier.ts'
+import { isRefusal } from '#domain/refusal.ts'
+import { startOfDay, toIso } from '#lib/time.ts'
+import { accountsMigrations } from '#main/stores.ts'
+import { moneyChecks } from '#money/money-checks.ts'
+import { notifierOf, paymentsRoutes } from '#money/payments/prepay-routes.ts'
+import { type Settled, verifyPayments } from '#money/payments/verifier.ts'
 import type { Outcome } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
-import { firstSchema } from '#store/migrate.ts'
 import { sql } from '#store/sql.ts'
 import { CHAIN_ID, FakeChain, hash, START_MS } from '#test/payments/fake-chain.ts'
 import type { EngineTest, OpenStore } from '#test/store/each-engine.ts'
 import { testCall } from '../test-call.ts'
+import { testContext } from '../test-context.ts'
 
-export const HARNESS_MIGRATIONS = firstSchema('accounts', [
-  ...ledgerTables,
-  ...callerTables,
-  ...paymentsTables,
-])
+export const HARNESS_MIGRATIONS = accountsMigrations
 export const CONFIRMATIONS = 10
 
-export const NO_GUARD = { refusal: () => undefined, failed: () => undefined }
+const KEYS = new Map<Address, Hash>()
 
-export const wallet = (name: string): Address =>
-  `0x${createHash('sha256').update(name).digest('hex').slice(0, 40)}`
-
-/** The proof of these tests; the real grammar and recovery are tested with the signed messages. */
-export function proofOf(payer: Address, tx: string, publicId: string) {
-  return { payerMessage: `${CHAIN_ID} ${hash(tx)} ${publicId}`, payerSignature: payer }
+/** The wallet of a name, whose key these tests have. */
+export function wallet(name: string): Address {
+  const privateKey = hash(name)
+  const address = fromPublicKey(getPublicKey({ privateKey })).toLowerCase() as Address
+  KEYS.set(address, privateKey)
+  return address
 }
 
-/** A node of a chain without contract wallets. */
-export const NO_CONTRACTS: WalletNode = { code: async () => '0x', call: async () => '0x' }
-
-const verifyPayerProof: VerifyPayerProof = async (proof) => {
-  const text = `${proof.chainId} ${proof.txHash} ${proof.publicId}`
-  const isSigned = proof.byContract || proof.signature === proof.payerAddress
-  if (proof.message === text && isSigned) return undefined
-  return refuse('invalid_signature', 'not signed by the payer')
+/** What a wallet of these tests signs to pay for a key, now or when the tests begin. */
+export function proofOf(payer: Address, tx: string, publicId: string, nowMs = START_MS) {
+  const privateKey = KEYS.get(payer) ?? hash('nobody')
+  const payerMessage = buildMessage(paidEcosystem().service.name, 'link-payer', {
+    ...{ address: showAddress(payer), issued: toIso(nowMs / 1000) },
+    ...{ chain: String(CHAIN_ID), transaction: hash(tx), key: publicId },
+  })
+  const payload = getSignPayload(fromString(payerMessage))
+  return { payerMessage, payerSignature: toHex(sign({ payload, privateKey })) }
 }
 
 export interface Claimed {
@@ -87,9 +87,7 @@ export interface Harness {
   readonly chain: FakeChain
   readonly engine: Engine
   readonly now: { ms: number }
-  /** There are no contract wallets unless a test puts other nodes there. */
-  readonly nodes: WalletNode[]
-  readonly notifier: Notifier
+  readonly ctx: Context
   /** Adds a key or changes it. */
   hold(publicId: string, key: HeldKey): Promise<void>
   /** Mines a block with one transfer, of a dollar from Alice unless more is said. */
@@ -141,34 +139,47 @@ export function audited(onEngines: EngineTest): PaymentsTest {
     })
 }
 
-export async function createHarness(engine: Engine): Promise<Harness> {
+export async function createHarness(
+  engine: Engine,
+  rpcUrls: readonly string[] = [],
+): Promise<Harness> {
   for (const [publicId, owner] of OWNERS)
     await holdKey(engine, publicId, { wallet: owner, revokedUnix: null })
-  const { now, nodes, chain, notifier, deps, verify, checks, notes } = wire(engine)
+  const now = { ms: START_MS }
+  const chain = new FakeChain()
+  const ecosystem = paidEcosystem(rpcUrls)
+  const { register } = chain
+  const ctx = testContext({ accounts: engine, register, ecosystem, clock: () => now.ms })
+  const notes: string[] = []
+  const checks = moneyChecks(ctx, (line) => void notes.push(line))
   const harness: Harness = {
     checkNames: checks.map((check) => check.name),
     chain,
     engine,
     now,
-    nodes,
-    notifier,
+    ctx,
     hold: (publicId, key) => holdKey(engine, publicId, key),
     pay: (tx, amount = 1_000_000n, from = alice) => chain.mine([{ tx, from, amount }]),
-    claim: (input) => postClaim(deps, input),
-    claimProven: (tx, payer) => harness.claim({ tx, payer, more: proofOf(payer, tx, ALICE_KEY) }),
+    claim: (input) => postClaim(ctx, input),
+    claimProven: (tx, payer) =>
+      harness.claim({ tx, payer, more: proofOf(payer, tx, ALICE_KEY, now.ms) }),
     async spend(publicId, calls) {
       const day = startOfDay(now.ms / 1000)
       const spent = { calls: new Map([[keyAccount(publicId), calls]]), pricePerCall: 100n, day }
       await engine.write((tx) => spendCalls(tx, spent))
     },
-    read: (idOrTx, wait = 0) => readClaim(deps, idOrTx, wait),
+    read: (idOrTx, wait = 0) => readClaim(ctx, idOrTx, wait),
     async record(idOrTx) {
       return claimedOf(await harness.read(idOrTx))
     },
-    pass: verify,
+    async pass() {
+      const settled = await verifyPayments(ctx)
+      if (settled.credited + settled.reversed > 0) notifierOf(ctx).notify()
+      return settled
+    },
     async confirm() {
       chain.mineEmpty(CONFIRMATIONS)
-      await verify()
+      await harness.pass()
     },
     async credit(tx, amount) {
       harness.pay(tx, amount)
@@ -186,36 +197,12 @@ export async function createHarness(engine: Engine): Promise<Harness> {
   return harness
 }
 
-/** The parts that a test holds in its hands, and those that work on them. */
-function wire(engine: Engine) {
-  const now = { ms: START_MS }
-  const nodes: WalletNode[] = [NO_CONTRACTS]
-  const chain = new FakeChain()
-  const notifier = new Notifier(async () => chain.height, assert.ifError)
-  const shared = {
-    ...{ engine, clock: () => now.ms, newId: () => crypto.randomUUID(), notifier },
-    ...{ deposits: chain, confirmations: CONFIRMATIONS },
-  }
-  const deps: PaymentsDeps = {
-    ...shared,
-    chainId: CHAIN_ID,
-    verifyPayerProof,
-    contractProofs: new ContractProofs(nodes, shared.clock, NO_GUARD),
-  }
-  const verify = createVerifier({
-    ...shared,
-    // Keys only: nobody else pays into their accounts unseen.
-    chainId: CHAIN_ID,
-    blockHash: (number) => chain.blockHash(number),
-    onChange: () => notifier.notify(),
-  })
-  const notes: string[] = []
-  const checks = paymentsChecks({
-    ...{ deposits: chain, verifyPayerProof, chainId: CHAIN_ID },
-    blockHash: (number) => chain.blockHash(number),
-    note: (line) => void notes.push(line),
-  })
-  return { now, nodes, chain, notifier, deps, verify, checks, notes }
+/** The ecosystem of these tests; its nodes are those of the test. */
+export function paidEcosystem(rpcUrls: readonly string[] = []): Ecosystem {
+  const local = parseEcosystem('local', localEcosystem)
+  assert.ok(local.payment !== null)
+  const chain = { ...local.payment.chain, id: CHAIN_ID, rpcUrls }
+  return { ...local, payment: { ...local.payment, chain, confirmations: CONFIRMATIONS } }
 }
 
 async function holdKey(engine: Engine, publicId: string, key: HeldKey): Promise<void> {
@@ -256,7 +243,7 @@ function keyedCaller(publicId: string): Caller {
   }
 }
 
-async function postClaim(deps: PaymentsDeps, input: ClaimInput) {
+async function postClaim(ctx: Context, input: ClaimInput) {
   const body = {
     apiKeyPublicId: input.key ?? ALICE_KEY,
     txHash: hash(input.tx),
@@ -265,12 +252,12 @@ async function postClaim(deps: PaymentsDeps, input: ClaimInput) {
     ...input.more,
   }
   const caller = input.as === undefined ? anonymous() : keyedCaller(input.as)
-  return run(deps, { method: 'POST', query: new Map(), path: {}, body, caller })
+  return run(ctx, { method: 'POST', query: new Map(), path: {}, body, caller })
 }
 
-function readClaim(deps: PaymentsDeps, idOrTxHash: string, wait: number): Promise<Outcome> {
+function readClaim(ctx: Context, idOrTxHash: string, wait: number): Promise<Outcome> {
   const query = new Map(wait === 0 ? [] : [['wait', [String(wait)]]])
-  return run(deps, { method: 'GET', query, path: { idOrTxHash }, body: {}, caller: anonymous() })
+  return run(ctx, { method: 'GET', query, path: { idOrTxHash }, body: {}, caller: anonymous() })
 }
 
 interface Run {
@@ -281,8 +268,8 @@ interface Run {
   readonly caller: Caller
 }
 
-async function run(deps: PaymentsDeps, input: Run): Promise<Outcome> {
-  const route = paymentsRoutes(deps).find((each) => each.method === input.method)
+async function run(ctx: Context, input: Run): Promise<Outcome> {
+  const route = paymentsRoutes(ctx).find((each) => each.method === input.method)
   const prepared = route?.prepare(input)
   if (prepared === undefined) throw new Error(`no ${input.method} route`)
   if (isRefusal(prepared)) return prepared

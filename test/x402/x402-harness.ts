@@ -2,9 +2,9 @@ import type { Check } from '#accounts/ledger/check.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { Deposit } from '#domain/deposit.ts'
+import { x402Checks } from '#money/money-checks.ts'
 import type { X402Payment } from '#money/x402/payment.ts'
 import type { Authorization } from '#money/x402/schemes/scheme.ts'
-import { x402Checks } from '#money/x402/x402-checks.ts'
 import type { Engine } from '#store/engine.ts'
 
 export const CHAIN_ID = 8453

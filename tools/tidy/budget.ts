@@ -15,13 +15,13 @@ export const budget: Readonly<Record<string, number>> = {
   domain: 483,
   entry: 303,
   lib: 281,
-  main: 1557,
-  money: 5819,
-  operations: 4727,
+  main: 1497,
+  money: 5665,
+  operations: 4688,
   route: 515,
   serving: 3871,
   store: 1963,
-  tests: 50397,
+  tests: 50321,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

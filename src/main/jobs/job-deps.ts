@@ -6,8 +6,6 @@ export interface JobDeps extends Context {
   /** The process's own, whose writes are not fenced. */
   readonly ctx: Context
   readonly leader: Pick<Leader, 'leads'>
-  /** Wakes requests of this process that wait for a prepayment. */
-  onChange(): void
   /** Takes what is to be done once no job starts any more. */
   onEnd(work: () => Promise<void>): void
 }

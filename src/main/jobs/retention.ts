@@ -1,6 +1,6 @@
 import { RETAINED_USAGE } from '#accounts/metering/usage/usage.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
-import { RETAINED_CLAIMS } from '#money/payments/claim-store.ts'
+import { RETAINED_CLAIMS } from '#money/payments/claim.ts'
 import { RETAINED_PAYMENTS } from '#money/x402/payment.ts'
 import { createPruning, type Retained } from '#operations/jobs/retained.ts'
 import { RETAINED_WEBHOOKS } from '#serving/webhooks/webhook-store.ts'

@@ -5,7 +5,6 @@ import { isUnusable, readStalls } from '#chains/indexer/chain-notes.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import type { Config } from '#config.ts'
 import type { Clock } from '#lib/time.ts'
-import { moneyOf } from '#money/x402/money.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
 import type { Leading } from '#operations/health/job-gauges.ts'
 import type { Connection } from '#store/engine.ts'
@@ -60,10 +59,7 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
   const work = { config: { dataFolder, database, log }, file: ecosystem.file }
   const index = startIndexThread(work, onNews, input.beforeIndex?.())
   const ending = new AbortController()
-  const verifying = leadJobs(
-    { ...ctx, ctx, runs: leading.jobs, onChange: () => moneyOf(ctx)?.notifier.notify() },
-    ending.signal,
-  )
+  const verifying = leadJobs({ ...ctx, ctx, runs: leading.jobs }, ending.signal)
   return {
     ecosystem,
     served,

@@ -1,11 +1,16 @@
-import { codecOf, column, type RowOf } from '#store/sql.ts'
+import type { Address, Hash } from '#domain/address.ts'
+import { type Retained, START } from '#operations/jobs/retained.ts'
+import type { Connection } from '#store/engine.ts'
+import { codecOf, column, join, type RowOf, type Sql, sql } from '#store/sql.ts'
 
-/** Who stands behind a claim, ascending. */
-export const TRUSTS = ['none', 'payer', 'owner'] as const
+export type Reads = Pick<Connection, 'run'>
+
+/** Level of proof for a claim, weakest first. */
+const TRUSTS = ['none', 'payer', 'owner'] as const
 
 export type Trust = (typeof TRUSTS)[number]
 
-export const claims = codecOf({
+const claims = codecOf({
   id: column.text,
   publicId: column.text,
   txHash: column.hex,
@@ -28,3 +33,207 @@ export type Claim = RowOf<typeof claims>
 export const CLAIM_TTL_SECONDS = 86_400
 
 export const OPEN_CLAIMS_MAX = 20
+
+export interface NewClaim extends Omit<Claim, 'createdUnix' | 'openedUnix' | 'wasCredited'> {
+  readonly nowUnix: number
+}
+
+/** Undefined if the key already claimed this transaction. */
+export async function insertClaim(
+  connection: Connection,
+  claim: NewClaim,
+): Promise<Claim | undefined> {
+  const [row] = await connection.run(sql`
+    insert into claims (id, public_id, tx_hash, owner, payer_address, by_owner, trust,
+      claimed_micro_usd, created_unix, opened_unix)
+    values (${claim.id}, ${claim.publicId}, ${claim.txHash}, ${claim.owner},
+      ${claim.payerAddress}, ${claim.byOwner ? 1 : 0}, ${TRUSTS.indexOf(claim.trust)},
+      ${claim.claimedMicroUsd}, ${claim.nowUnix}, ${claim.nowUnix})
+    on conflict (public_id, tx_hash) do nothing returning ${claims.columns}`)
+  return row && claims.read(row)
+}
+
+export async function lockClaim(
+  connection: Connection,
+  input: { readonly publicId: string; readonly txHash: Hash },
+): Promise<Claim | undefined> {
+  const [row] = await connection.run(sql`
+    update claims set id = id
+    where public_id = ${input.publicId} and tx_hash = ${input.txHash} returning ${claims.columns}`)
+  return row && claims.read(row)
+}
+
+export async function lockClaimById(
+  connection: Connection,
+  id: string,
+): Promise<Claim | undefined> {
+  const [row] = await connection.run(sql`
+    update claims set id = id where id = ${id} returning ${claims.columns}`)
+  return row && claims.read(row)
+}
+
+export async function findClaimById(reads: Reads, id: string): Promise<Claim | undefined> {
+  const [row] = await reads.run(sql`select ${claims.columns} from claims where id = ${id}`)
+  return row && claims.read(row)
+}
+
+export async function findClaimByTx(
+  reads: Reads,
+  input: {
+    readonly txHash: Hash
+    readonly senders: readonly Address[]
+    readonly nowUnix: number
+  },
+): Promise<Claim | undefined> {
+  const [row] = await reads.run(sql`
+    select ${claims.columns} from claims where tx_hash = ${input.txHash}
+    order by case when exists (
+        select 1 from credits where claim_id = claims.id and reversed_unix is null) then 0
+      when was_credited = 1 then 1 else 2 end,
+      case when ${isOfSender(input.senders)} then 0 else 1 end,
+      case when trust = ${TRUSTS.indexOf('owner')} then 0 else 1 end,
+      case when opened_unix > ${input.nowUnix - CLAIM_TTL_SECONDS} then 0 else 1 end,
+      created_unix, id
+    limit 1`)
+  return row && claims.read(row)
+}
+
+function isOfSender(senders: readonly Address[]): Sql {
+  if (senders.length === 0) return sql`1 = 0`
+  return sql`owner in (${join(senders)}) or exists (
+    select 1 from claim_proofs
+    where claim_id = claims.id and claim_proofs.payer_address in (${join(senders)}))`
+}
+
+/** Transactions that the owner of a key has claimed for it, uncredited and not a day old. */
+export async function awaitedByOwner(
+  reads: Reads,
+  input: { readonly publicId: string; readonly nowUnix: number },
+): Promise<readonly Hash[]> {
+  const found = await reads.run(sql`
+    select tx_hash from claims
+    where public_id = ${input.publicId} and trust = ${TRUSTS.indexOf('owner')}
+      and opened_unix > ${input.nowUnix - CLAIM_TTL_SECONDS} and was_credited = 0
+    order by opened_unix, id`)
+  return found.map((row) => column.hex(row, 'tx_hash'))
+}
+
+export async function updateClaim(connection: Connection, claim: Claim): Promise<void> {
+  await connection.run(sql`
+    update claims set payer_address = ${claim.payerAddress}, by_owner = ${claim.byOwner ? 1 : 0},
+      trust = ${TRUSTS.indexOf(claim.trust)}, opened_unix = ${claim.openedUnix}
+    where id = ${claim.id}`)
+}
+
+export async function markCredited(connection: Connection, id: string): Promise<void> {
+  await connection.run(sql`update claims set was_credited = 1 where id = ${id}`)
+}
+
+/** After a reorg, in case the transaction is mined again. */
+export async function reopenClaim(
+  connection: Connection,
+  { id, nowUnix }: { readonly id: string; readonly nowUnix: number },
+): Promise<void> {
+  await connection.run(sql`update claims set opened_unix = ${nowUnix} where id = ${id}`)
+}
+
+export async function findProof(
+  reads: Reads,
+  named: { readonly publicId: string; readonly txHash: Hash; readonly payerAddress: Address },
+): Promise<{ readonly message: string; readonly signature: string } | undefined> {
+  const [row] = await reads.run(sql`
+    select message, signature from claim_proofs join claims on claims.id = claim_proofs.claim_id
+    where claims.public_id = ${named.publicId} and claims.tx_hash = ${named.txHash}
+      and claim_proofs.payer_address = ${named.payerAddress} and claim_proofs.by_contract = 1`)
+  if (row === undefined) return undefined
+  return { message: column.text(row, 'message'), signature: column.text(row, 'signature') }
+}
+
+export async function insertProof(
+  connection: Connection,
+  proof: {
+    readonly claimId: string
+    readonly payerAddress: Address
+    readonly message: string
+    readonly signature: string
+    readonly byContract: boolean
+  },
+): Promise<boolean> {
+  const stored = await connection.run(sql`
+    insert into claim_proofs (claim_id, payer_address, message, signature, by_contract)
+    values (${proof.claimId}, ${proof.payerAddress}, ${proof.message}, ${proof.signature},
+      ${proof.byContract ? 1 : 0})
+    on conflict (claim_id, payer_address) do nothing returning claim_id`)
+  return stored.length === 1
+}
+
+export async function readProvenPayers(
+  reads: Reads,
+  claimIds: readonly string[],
+): Promise<Map<string, Set<Address>>> {
+  const proven = new Map<string, Set<Address>>()
+  if (claimIds.length === 0) return proven
+  const found = await reads.run(sql`
+    select claim_id, payer_address from claim_proofs where claim_id in (${join(claimIds)})`)
+  for (const row of found) {
+    const id = column.text(row, 'claim_id')
+    const payers = proven.get(id) ?? new Set()
+    proven.set(id, payers.add(column.hex(row, 'payer_address')))
+  }
+  return proven
+}
+
+export async function claimsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Claim[]> {
+  if (txHashes.length === 0) return []
+  const found = await reads.run(sql`
+    select ${claims.columns} from claims where tx_hash in (${join(txHashes)}) order by created_unix, id`)
+  return found.map(claims.read)
+}
+
+/** Lists claims in the order of their opening. */
+export async function uncreditedClaims(
+  reads: Reads,
+  { after, limit }: { readonly after: ClaimPlace; readonly limit: number },
+): Promise<Claim[]> {
+  const found = await reads.run(sql`
+    select ${claims.columns} from claims
+    where was_credited = 0 and (opened_unix, id) > (${after.openedUnix}, ${after.id})
+    order by opened_unix, id limit ${limit}`)
+  return found.map(claims.read)
+}
+
+/** Claims with a credit that a reorg took and that is not credited again, the newest first. */
+export async function reversedClaims(
+  reads: Reads,
+  { limit }: { readonly limit: number },
+): Promise<Claim[]> {
+  const found = await reads.run(sql`
+    select ${claims.columns} from claims where id in (
+      select claim_id from credits where reversed_unix is not null and restored = 0)
+    order by opened_unix desc, id desc limit ${limit}`)
+  return found.map(claims.read)
+}
+
+export type ClaimPlace = Pick<Claim, 'openedUnix' | 'id'>
+
+export const FIRST_PLACE: ClaimPlace = { openedUnix: -1, id: '' }
+
+/** Claims without money, since anyone may post any hash; others stay for the audit. */
+export const RETAINED_CLAIMS: Retained = {
+  // Covers questions about last month.
+  keepDays: 35,
+  atOnce: { sqlite: 500, postgres: 500 },
+  async deletePage(connection, { beforeUnix, limit }) {
+    // A claim reopened meanwhile stays; a locked one gets no new proofs.
+    const locked = await connection.run(sql`
+      update claims set id = id where was_credited = 0 and id in (
+        select id from claims where was_credited = 0 and opened_unix <= ${beforeUnix}
+        order by opened_unix, id limit ${limit}) returning id`)
+    const ids = locked.map((row) => column.text(row, 'id'))
+    if (ids.length > 0) {
+      await connection.run(sql`delete from claim_proofs where claim_id in (${join(ids)})`)
+      await connection.run(sql`delete from claims where id in (${join(ids)})`)
+    }
+    return { place: START, isDone: ids.length < limit }
+  },
+}

@@ -14,9 +14,9 @@ import type { Address, Hash } from '#domain/address.ts'
 import type { Deposit } from '#domain/deposit.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { lesser } from '#lib/lesser.ts'
-import type { Reads } from '#money/payments/claim-store.ts'
 import type { Connection } from '#store/engine.ts'
 import { codecOf, column, join, type RowOf, type Sql, sql } from '#store/sql.ts'
+import type { Reads } from './claim.ts'
 
 const credits = codecOf({
   id: column.text,
@@ -227,4 +227,11 @@ export async function readReceivables(
     wallet: column.text(row, 'account').slice(prefix.length),
     microUsd: -column.amount(row, 'micro_usd'),
   }))
+}
+
+/** Names the transaction too, because some chains number logs within it. */
+export function logName(
+  log: Pick<Deposit, 'chainId' | 'blockHash' | 'txHash' | 'logIndex'>,
+): string {
+  return `${log.chainId}:${log.blockHash}:${log.txHash}:${log.logIndex}`
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { DAY_SECONDS } from '#lib/time.ts'
+import { readSuspense } from '#money/money-checks.ts'
 import { sql } from '#store/sql.ts'
 import { hash } from '#test/payments/fake-chain.ts'
 import {
@@ -17,7 +18,6 @@ import {
 } from '#test/payments/payments-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { readSuspense } from './suspense.ts'
 
 const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
@@ -105,7 +105,7 @@ withPayments(
     await harness.claim({ tx: 'tx' })
     await harness.confirm()
     assert.equal((await harness.record(hash('tx'))).status, 'unlinked')
-    const suspense = await harness.engine.snapshot((reads) => readSuspense(reads, harness.chain))
+    const suspense = await harness.engine.snapshot((reads) => readSuspense(harness.ctx, reads))
     assert.deepEqual(suspense, { deposits: 1, microUsd: 1_000_000n })
   },
 )
@@ -297,7 +297,7 @@ withPayments(
     chain.mine(['tx', 'other'].map((tx) => ({ ...transfer, tx })))
     await harness.claim({ tx: 'tx' })
     await harness.confirm()
-    const suspense = await engine.snapshot((reads) => readSuspense(reads, chain))
+    const suspense = await engine.snapshot((reads) => readSuspense(harness.ctx, reads))
     assert.deepEqual(suspense, { deposits: 1, microUsd: 1_000_000n })
     await harness.claim({ tx: 'other' })
     for (let pass = 0; pass < 2; pass += 1) await harness.pass()

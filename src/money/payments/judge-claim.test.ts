@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import { CHAIN_ID, hash } from '#test/payments/fake-chain.ts'
 import { ALICE_KEY, alice, wallet } from '#test/payments/payments-harness.ts'
 import type { Claim } from './claim.ts'
-import { stateOf } from './claim-state.ts'
-import { type Evidence, judgeClaim } from './judge-claim.ts'
+import { type Evidence, judgeClaim, stateOf } from './judge-claim.ts'
 
 const claim: Claim = {
   id: 'claim',
@@ -38,18 +37,22 @@ const evidence: Evidence = {
   ],
   provenPayers: new Set(),
   credits: [],
-  isReserved: false,
   headNumber: 20,
   requiredConfirmations: 10,
 }
 
-test('a deposit that settles a payment by another way is rejected, though not credited yet', () => {
-  assert.equal(judgeClaim(claim, evidence).kind, 'credit')
-  const verdict = judgeClaim(claim, { ...evidence, isReserved: true })
-  assert.deepEqual(verdict, { kind: 'end', status: 'rejected', confirmations: 10 })
-})
+const live = {
+  ...{ id: 'credit', account: 'key:other', owner: alice, claimId: 'other', chainId: CHAIN_ID },
+  ...{ txHash: hash('tx'), positionInTx: 1, blockNumber: 1, blockHash: hash('block') },
+  ...{ logIndex: 1, payerAddress: alice, microUsd: 1_000_000n },
+  ...{ createdUnix: 0, reversedUnix: null },
+}
 
-test('a claim on the transaction of an open x402 payment is shown as the verifier judges it', () => {
+test('a transaction that settles an x402 payment is rejected, and shown so', () => {
+  assert.equal(judgeClaim(claim, evidence).kind, 'credit')
+  const credits = [{ ...live, claimId: null }]
+  const verdict = judgeClaim(claim, { ...evidence, credits })
+  assert.deepEqual(verdict, { kind: 'end', status: 'rejected', confirmations: 10 })
   const known = {
     deposits: evidence.deposits,
     head: { number: 20, hash: hash('head'), timestamp: 0 },
@@ -57,17 +60,11 @@ test('a claim on the transaction of an open x402 payment is shown as the verifie
     isComplete: true,
   }
   const facts = { ...evidence, known, nowUnix: 0 }
-  assert.equal(stateOf(claim, { ...facts, isReserved: true }).status, 'rejected')
+  assert.equal(stateOf(claim, { ...facts, credits }).status, 'rejected')
   assert.equal(stateOf(claim, facts).status, 'confirming')
 })
 
 test('a transaction with a live credit in another block is not credited twice', () => {
-  const live = {
-    ...{ id: 'credit', account: 'key:other', owner: alice, claimId: 'other', chainId: CHAIN_ID },
-    ...{ txHash: hash('tx'), positionInTx: 1, blockNumber: 1, blockHash: hash('block') },
-    ...{ logIndex: 1, payerAddress: alice, microUsd: 1_000_000n },
-    ...{ createdUnix: 0, reversedUnix: null },
-  }
   assert.equal(judgeClaim(claim, { ...evidence, credits: [live] }).kind, 'credit')
   const moved = { ...live, blockHash: hash('left block') }
   const verdict = judgeClaim(claim, { ...evidence, credits: [moved] })

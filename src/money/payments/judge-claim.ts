@@ -1,15 +1,19 @@
-import type { Address } from '#domain/address.ts'
-import type { Deposit } from '#domain/deposit.ts'
-import type { Claim } from './claim.ts'
-import { CREDIT_MAX, type Credit } from './credit.ts'
+import { readDeposits } from '#chains/datasets/deposits/queries.ts'
+import type { Context } from '#context.ts'
+import type { Address, Hash } from '#domain/address.ts'
+import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
+import type { MicroUsd } from '#domain/money.ts'
+import { unixNow } from '#lib/time.ts'
+import { StoreError } from '#store/engine.ts'
+import { CLAIM_TTL_SECONDS, type Claim, readProvenPayers } from './claim.ts'
+import { CREDIT_MAX, type Credit, creditsOf } from './credit.ts'
+import { paymentOf } from './offers.ts'
 
 export interface Evidence {
   readonly deposits: readonly Deposit[]
   readonly provenPayers: ReadonlySet<Address>
   /** Live ones of the transaction. */
   readonly credits: readonly Credit[]
-  /** The transaction settles an x402 payment, credited there. */
-  readonly isReserved: boolean
   readonly headNumber: number
   readonly requiredConfirmations: number
 }
@@ -50,7 +54,9 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
     return { kind: 'wait', status: 'confirming', confirmations }
   const qualifying = evidence.deposits.filter((deposit) => qualifies(claim, evidence, deposit))
   if (qualifying.length === 0) return { kind: 'end', status: 'unlinked', confirmations }
-  const deposits = evidence.isReserved
+  // A transaction that settles an x402 payment is credited there.
+  const isTaken = evidence.credits.some(({ claimId }) => claimId === null)
+  const deposits = isTaken
     ? []
     : qualifying.filter((deposit) => !evidence.credits.some((each) => isOf(each, deposit)))
   if (deposits.length === 0 && !evidence.credits.some((credit) => credit.claimId === claim.id))
@@ -69,4 +75,102 @@ export function isOf(credit: Credit, deposit: Deposit): boolean {
 /** `payerAddress` alone proves nothing. */
 function qualifies(claim: Claim, evidence: Evidence, { from }: Deposit): boolean {
   return evidence.provenPayers.has(from) || (claim.byOwner && from === claim.owner)
+}
+
+export type ClaimStatus =
+  | 'pending'
+  | 'confirming'
+  | 'verified'
+  | 'rejected'
+  | 'unlinked'
+  | 'expired'
+  | 'reversed'
+
+/** What became of a claim, as its credits and the chain show it now. */
+export interface ClaimState {
+  readonly status: ClaimStatus
+  readonly confirmations: number
+  readonly payerAddress: Address
+  readonly creditedMicroUsd: MicroUsd | null
+  readonly verifiedUnix: number | null
+}
+
+interface Facts {
+  /** The credits of its transaction, reversed ones too. */
+  readonly credits: readonly Credit[]
+  readonly provenPayers: ReadonlySet<Address>
+  /** Undefined while the index does not know. */
+  readonly known: CanonicalDeposits | undefined
+  readonly nowUnix: number
+  readonly requiredConfirmations: number
+}
+
+/** The chain first: a credit made meanwhile is then seen, and never shown as waiting for its blocks. */
+export async function readClaimState(ctx: Context, claim: Claim): Promise<ClaimState> {
+  const known = await readKnown(ctx, [claim.txHash])
+  const stored = await ctx.accounts.snapshot(async (reads) => ({
+    credits: await creditsOf(reads, [claim.txHash]),
+    provenPayers: (await readProvenPayers(reads, [claim.id])).get(claim.id) ?? new Set<Address>(),
+  }))
+  const nowUnix = unixNow(ctx.clock)
+  const { confirmations: requiredConfirmations } = paymentOf(ctx)
+  return stateOf(claim, { ...stored, known, nowUnix, requiredConfirmations })
+}
+
+export function stateOf(claim: Claim, facts: Facts): ClaimState {
+  const { known, provenPayers, requiredConfirmations } = facts
+  const live = facts.credits.filter(({ reversedUnix }) => reversedUnix === null)
+  const own = live.filter(({ claimId }) => claimId === claim.id)
+  if (own.length > 0) return verified(own, requiredConfirmations)
+  const deposits = known?.deposits.filter(({ txHash }) => txHash === claim.txHash) ?? []
+  const waiting = {
+    payerAddress: claim.payerAddress,
+    creditedMicroUsd: null,
+    verifiedUnix: null,
+  }
+  if (known === undefined || deposits.length === 0)
+    return { ...waiting, status: unseen(claim, facts), confirmations: 0 }
+  const evidence = { deposits, credits: live, provenPayers }
+  const { kind, confirmations, ...verdict } = judgeClaim(claim, {
+    ...{ ...evidence, headNumber: known.head.number, requiredConfirmations },
+  })
+  const status = 'status' in verdict ? verdict.status : 'confirming'
+  return { ...waiting, status, confirmations }
+}
+
+function verified(own: readonly Credit[], confirmations: number): ClaimState {
+  const [first] = own
+  if (first === undefined) throw new Error('a verified claim has a credit')
+  return {
+    status: 'verified',
+    confirmations,
+    payerAddress: first.payerAddress,
+    creditedMicroUsd: own.reduce((sum, credit) => sum + credit.microUsd, 0n),
+    verifiedUnix: Math.min(...own.map(({ createdUnix }) => createdUnix)),
+  }
+}
+
+/** The chain's time counts too, so that claims do not expire while the index is behind. */
+function unseen(claim: Claim, { known, nowUnix }: Facts): ClaimStatus {
+  if (claim.wasCredited) return 'reversed'
+  if (known === undefined || !known.isComplete) return 'pending'
+  const isPast = Math.min(nowUnix, known.head.timestamp) >= claim.openedUnix + CLAIM_TTL_SECONDS
+  return isPast ? 'expired' : 'pending'
+}
+
+export function isOpen(status: ClaimStatus): boolean {
+  return status === 'pending' || status === 'confirming'
+}
+
+/** Undefined while the index is unavailable: prepayments are registered and shown without it. */
+export async function readKnown(
+  ctx: Pick<Context, 'register' | 'ecosystem'>,
+  txHashes: readonly Hash[],
+): Promise<CanonicalDeposits | undefined> {
+  try {
+    return await readDeposits(ctx, { txHashes })
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
 }

@@ -1,11 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { findKey } from '#accounts/keys/key-store.ts'
-import { type Hash, parseAddress, parseHash } from '#domain/address.ts'
+import { readDeposits } from '#chains/datasets/deposits/queries.ts'
+import { type Context, oncePerContext, reportError } from '#context.ts'
+import { type Hash, parseAddress, parseHash, showAddress } from '#domain/address.ts'
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
+import { toUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { sleep } from '#lib/async.ts'
-import { unixNow } from '#lib/time.ts'
-import { readKnown } from '#money/payments/deposit.ts'
+import { named } from '#lib/schema.ts'
+import { toIso, unixNow } from '#lib/time.ts'
 import {
   answer,
   defineRoute,
@@ -14,14 +17,78 @@ import {
   parseInteger,
   type Route,
 } from '#route/route.ts'
-import { checkProof } from './check-proof.ts'
-import type { Claim, Trust } from './claim.ts'
-import { type ClaimState, isOpen, readClaimState } from './claim-state.ts'
-import { findClaimById, findClaimByTx } from './claim-store.ts'
-import type { Asker } from './contract-proofs.ts'
-import type { PaymentsDeps } from './payments-deps.ts'
-import { PrepaymentRecord, toPrepaymentRecord } from './prepayment-record.ts'
-import { type CheckedClaim, type Proof, registerClaim } from './register-claim.ts'
+import { StoreError } from '#store/engine.ts'
+import { type Claim, findClaimById, findClaimByTx, type Trust } from './claim.ts'
+import {
+  type ClaimState,
+  type ClaimStatus,
+  isOpen,
+  readClaimState,
+  readKnown,
+} from './judge-claim.ts'
+import { paymentOf } from './offers.ts'
+import { type Asker, checkProof, type Proof } from './payer-proof.ts'
+import { type CheckedClaim, registerClaim } from './register-claim.ts'
+
+const MESSAGE_OF: Readonly<Record<ClaimStatus, string>> = {
+  pending: 'pending_verification',
+  confirming: 'pending_verification',
+  verified: 'verified',
+  rejected: 'no_matching_transfer',
+  unlinked: 'payer_not_linked',
+  expired: 'expired',
+  reversed: 'reverted_by_reorg',
+}
+
+/** Each has a page at /problems/{message}. */
+export const PREPAYMENT_MESSAGES: readonly string[] = [...new Set(Object.values(MESSAGE_OF))]
+
+const oneOf = (values: readonly string[], options = {}) =>
+  Type.Union(
+    values.map((value) => Type.Literal(value)),
+    options,
+  )
+
+/** Without balances, so anyone may read it. */
+export const PrepaymentRecord = named('Prepayment', {
+  id: Type.String({ format: 'uuid' }),
+  txHash: Type.String(),
+  amountUsd: Type.Number({ description: 'As claimed; once verified, what the chain shows.' }),
+  verified: Type.Boolean(),
+  message: oneOf(PREPAYMENT_MESSAGES, {
+    description: 'What it means and what to do: /problems/{message}.',
+  }),
+  status: oneOf(Object.keys(MESSAGE_OF)),
+  apiKeyPublicId: Type.String(),
+  payerAddress: Type.String(),
+  creditedUsd: Type.Union([Type.Number(), Type.Null()]),
+  confirmations: Type.Integer({
+    description: 'Blocks on top of the transfer, at most requiredConfirmations.',
+  }),
+  requiredConfirmations: Type.Integer(),
+  createdAt: Type.String({ format: 'date-time' }),
+  verifiedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  hint: Type.Optional(Type.String({ description: 'In the 201 only: what the payer must sign.' })),
+})
+
+export function toPrepaymentRecord(claim: Claim, state: ClaimState, requiredConfirmations: number) {
+  const { status, creditedMicroUsd: credited } = state
+  return {
+    id: claim.id,
+    txHash: claim.txHash,
+    amountUsd: toUsd(credited ?? claim.claimedMicroUsd),
+    verified: status === 'verified',
+    message: MESSAGE_OF[status],
+    status,
+    apiKeyPublicId: claim.publicId,
+    payerAddress: showAddress(state.payerAddress),
+    creditedUsd: credited === null ? null : toUsd(credited),
+    confirmations: state.confirmations,
+    requiredConfirmations,
+    createdAt: toIso(claim.createdUnix),
+    verifiedAt: state.verifiedUnix === null ? null : toIso(state.verifiedUnix),
+  }
+}
 
 const PrepayBody = Type.Object({
   apiKeyPublicId: Type.String({ pattern: PUBLIC_ID.source, description: 'The key to credit.' }),
@@ -51,11 +118,11 @@ type PrepayInput = Static<typeof PrepayBody>
 
 const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
 
-export function paymentsRoutes(deps: PaymentsDeps): readonly Route[] {
-  return [postPrepayRoute(deps), getPrepayRoute(deps)]
+export function paymentsRoutes(ctx: Context): readonly Route[] {
+  return [postPrepayRoute(ctx), getPrepayRoute(ctx)]
 }
 
-function postPrepayRoute(deps: PaymentsDeps): Route {
+function postPrepayRoute(ctx: Context): Route {
   return defineRoute({
     method: 'POST',
     path: '/api/sessions/prepay',
@@ -87,13 +154,13 @@ function postPrepayRoute(deps: PaymentsDeps): Route {
       'data_not_ready',
     ],
     async handle({ body, caller, addressBucket, signal }) {
-      const checked = await check(deps, { body, caller, asker: { addressBucket, signal } })
+      const checked = await check(ctx, { body, caller, asker: { addressBucket, signal } })
       if (isRefusal(checked)) return checked
-      const registered = await registerClaim(deps, checked)
+      const registered = await registerClaim(ctx, checked)
       if (isRefusal(registered)) return registered
       const { claim } = registered
-      const state = await readClaimState(deps, claim)
-      const record = toPrepaymentRecord(claim, state, deps.confirmations)
+      const state = await readClaimState(ctx, claim)
+      const record = toPrepaymentRecord(claim, state, paymentOf(ctx).confirmations)
       if (registered.kind !== 'created') return answer(200, record, NO_STORE)
       const isLinked = checked.payerAddress === checked.owner || checked.proof !== undefined
       return answer(201, isLinked ? record : { ...record, hint: UNLINKED }, NO_STORE)
@@ -105,7 +172,7 @@ const UNLINKED =
   'payerAddress does not own the key: this transfer is credited once its sender signs the text of GET /api/keys/message?action=link-payer and you post it here as payerMessage and payerSignature'
 
 async function check(
-  deps: PaymentsDeps,
+  ctx: Context,
   input: {
     readonly body: PrepayInput
     readonly caller: Caller
@@ -122,7 +189,7 @@ async function check(
   const txHash = parseHash(body.txHash)
   if (txHash === undefined) return refuse('invalid_body', 'txHash must be 0x and 64 hex digits')
   const publicId = body.apiKeyPublicId
-  const key = await findKey({ run: deps.engine.read }, publicId)
+  const key = await findKey({ run: ctx.accounts.read }, publicId)
   if (key === undefined)
     return refuse('key_not_found', `there is no key ${publicId}; check apiKeyPublicId`)
   if (caller.kind === 'keyed' && caller.wallet !== key.wallet)
@@ -138,7 +205,7 @@ async function check(
   const proof =
     message === undefined || signature === undefined
       ? undefined
-      : await checkProof(deps, { publicId, txHash, payerAddress, message, signature }, asker)
+      : await checkProof(ctx, { publicId, txHash, payerAddress, message, signature }, asker)
   if (isRefusal(proof)) return proof
   return {
     publicId,
@@ -185,7 +252,7 @@ const waitInQuery: Parameter<number> = {
     raw === undefined ? parsed(0, 0) : parseInteger(raw, { minimum: 0, maximum: WAIT_SECONDS_MAX }),
 }
 
-function getPrepayRoute(deps: PaymentsDeps): Route {
+function getPrepayRoute(ctx: Context): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/sessions/prepay/{idOrTxHash}',
@@ -199,14 +266,18 @@ function getPrepayRoute(deps: PaymentsDeps): Route {
     answers: { 200: { description: 'The record.', schema: PrepaymentRecord } },
     refusals: ['prepayment_not_found'],
     async handle({ parameters: { idOrTxHash, wait }, signal }) {
-      const untilMs = deps.clock() + wait * 1_000
-      const shown = await waitForDecision(deps, { name: idOrTxHash, untilMs, signal })
+      const untilMs = ctx.clock() + wait * 1_000
+      const shown = await waitForDecision(ctx, { name: idOrTxHash, untilMs, signal })
       if (shown === undefined)
         return refuse(
           'prepayment_not_found',
           'there is no prepayment with this id or transaction; register it with POST /api/sessions/prepay',
         )
-      return answer(200, toPrepaymentRecord(shown.claim, shown.state, deps.confirmations), NO_STORE)
+      return answer(
+        200,
+        toPrepaymentRecord(shown.claim, shown.state, paymentOf(ctx).confirmations),
+        NO_STORE,
+      )
     },
   })
 }
@@ -219,37 +290,95 @@ interface Shown {
 }
 
 async function waitForDecision(
-  deps: PaymentsDeps,
+  ctx: Context,
   waiting: { readonly name: ClaimName; readonly untilMs: number; readonly signal: AbortSignal },
 ): Promise<Shown | undefined> {
   const { name, untilMs, signal } = waiting
   for (;;) {
-    const claim = await findNamed(deps, name)
+    const claim = await findNamed(ctx, name)
     if (claim === undefined) return undefined
-    const shown = { claim, state: await readClaimState(deps, claim) }
-    const leftMs = untilMs - deps.clock()
+    const shown = { claim, state: await readClaimState(ctx, claim) }
+    const leftMs = untilMs - ctx.clock()
     const waits = isOpen(shown.state.status) && leftMs > 0 && !signal.aborted
-    if (!waits || deps.notifier.count >= WAITERS_MAX) return shown
-    await wakeOrSleep(deps, leftMs, signal)
+    if (!waits || notifierOf(ctx).count >= WAITERS_MAX) return shown
+    await wakeOrSleep(ctx, leftMs, signal)
   }
 }
 
-async function findNamed(deps: PaymentsDeps, name: ClaimName): Promise<Claim | undefined> {
-  const reads = { run: deps.engine.read }
+async function findNamed(ctx: Context, name: ClaimName): Promise<Claim | undefined> {
+  const reads = { run: ctx.accounts.read }
   if ('id' in name) return findClaimById(reads, name.id)
   const { txHash } = name
-  const known = await readKnown(deps, [txHash])
+  const known = await readKnown(ctx, [txHash])
   const senders = [...new Set(known?.deposits.map(({ from }) => from))]
-  return findClaimByTx(reads, { txHash, senders, nowUnix: unixNow(deps.clock) })
+  return findClaimByTx(reads, { txHash, senders, nowUnix: unixNow(ctx.clock) })
 }
 
-async function wakeOrSleep(
-  { notifier }: PaymentsDeps,
-  leftMs: number,
-  signal: AbortSignal,
-): Promise<void> {
+async function wakeOrSleep(ctx: Context, leftMs: number, signal: AbortSignal): Promise<void> {
   const woken = new AbortController()
-  const stop = notifier.listen(() => woken.abort())
+  const stop = notifierOf(ctx).listen(() => woken.abort())
   await sleep(leftMs, AbortSignal.any([woken.signal, signal]))
   stop()
 }
+
+/** A block can take long; a credit of another process is then seen after this. */
+const BEATS_MAX = 5
+
+const POLL_MS = 1_000
+
+/** Notifies those who wait for a prepayment of every block, and of every credit of this process. */
+class Notifier {
+  readonly #waiting = new Set<() => void>()
+  readonly #ctx: Context
+  #isWatching = false
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
+  }
+
+  get count(): number {
+    return this.#waiting.size
+  }
+
+  listen(notify: () => void): () => void {
+    this.#waiting.add(notify)
+    void this.#watch()
+    return () => void this.#waiting.delete(notify)
+  }
+
+  notify(): void {
+    for (const listener of this.#waiting) listener()
+  }
+
+  /** One look a second, whatever the number of those who wait. */
+  async #watch(): Promise<void> {
+    if (this.#isWatching) return
+    this.#isWatching = true
+    let head: number | undefined
+    try {
+      for (let beats = 1; this.count > 0; beats += 1) {
+        const newest = await this.#readHead()
+        if (newest !== head || beats >= BEATS_MAX) {
+          beats = 0
+          this.notify()
+        }
+        head = newest
+        await sleep(POLL_MS)
+      }
+    } finally {
+      this.#isWatching = false
+    }
+  }
+
+  /** Whoever needs an answer of a store that is down reports it. */
+  async #readHead(): Promise<number | undefined> {
+    try {
+      return (await readDeposits(this.#ctx, { txHashes: [] }))?.head.number
+    } catch (error) {
+      if (!(error instanceof StoreError)) reportError(this.#ctx, error)
+      return undefined
+    }
+  }
+}
+
+export const notifierOf = oncePerContext((ctx) => new Notifier(ctx))

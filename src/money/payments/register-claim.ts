@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { Context } from '#context.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { unixNow } from '#lib/time.ts'
-import { readKnown } from '#money/payments/deposit.ts'
 import type { Connection } from '#store/engine.ts'
-import { CLAIM_TTL_SECONDS, type Claim, OPEN_CLAIMS_MAX, type Trust } from './claim.ts'
-import { awaitedByOwner, insertClaim, insertProof, lockClaim, updateClaim } from './claim-store.ts'
-import type { PaymentsDeps } from './payments-deps.ts'
-
-export interface Proof {
-  readonly message: string
-  readonly signature: string
-  readonly byContract: boolean
-}
+import {
+  awaitedByOwner,
+  CLAIM_TTL_SECONDS,
+  type Claim,
+  insertClaim,
+  insertProof,
+  lockClaim,
+  OPEN_CLAIMS_MAX,
+  type Trust,
+  updateClaim,
+} from './claim.ts'
+import { readKnown } from './judge-claim.ts'
+import type { Proof } from './payer-proof.ts'
 
 export interface CheckedClaim {
   readonly publicId: string
@@ -34,15 +39,15 @@ interface Post {
 }
 
 /** A stranger's earlier post never blocks the owner: qualifying payers are added to it. */
-export async function registerClaim(deps: PaymentsDeps, input: CheckedClaim): Promise<Registered> {
-  const nowUnix = unixNow(deps.clock)
-  const post: Post = { input, nowUnix, seen: await seenBefore(deps, input, nowUnix) }
-  return deps.engine.write(async (connection) => {
+export async function registerClaim(ctx: Context, input: CheckedClaim): Promise<Registered> {
+  const nowUnix = unixNow(ctx.clock)
+  const post: Post = { input, nowUnix, seen: await seenBefore(ctx, input, nowUnix) }
+  return ctx.accounts.write(async (connection) => {
     const before = await lockClaim(connection, input)
     if (before !== undefined) return revisit(connection, before, post)
     if (await isFull(connection, post)) return refuseFull()
     const byOwner = input.payerAddress === input.owner
-    const claim = await insertClaim(connection, { ...input, id: deps.newId(), byOwner, nowUnix })
+    const claim = await insertClaim(connection, { ...input, id: randomUUID(), byOwner, nowUnix })
     if (claim === undefined) {
       const meanwhile = await lockClaim(connection, input)
       assert(meanwhile !== undefined, 'a claim that stood in the way is there')
@@ -55,13 +60,13 @@ export async function registerClaim(deps: PaymentsDeps, input: CheckedClaim): Pr
 
 /** Before the transaction, which must not wait for the other store. */
 async function seenBefore(
-  deps: PaymentsDeps,
+  ctx: Context,
   { publicId, trust, txHash }: CheckedClaim,
   nowUnix: number,
 ): Promise<Set<Hash>> {
   if (trust !== 'owner') return new Set()
-  const awaited = await awaitedByOwner({ run: deps.engine.read }, { publicId, nowUnix })
-  const known = await readKnown(deps, [txHash, ...awaited])
+  const awaited = await awaitedByOwner({ run: ctx.accounts.read }, { publicId, nowUnix })
+  const known = await readKnown(ctx, [txHash, ...awaited])
   return new Set(known?.deposits.map((deposit) => deposit.txHash))
 }
 

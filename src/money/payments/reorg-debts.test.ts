@@ -13,7 +13,7 @@ import {
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { readReceivables } from './credit.ts'
-import { WATCH_BLOCKS } from './reverse-lost.ts'
+import { WATCH_BLOCKS } from './verifier.ts'
 
 const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { DAY_SECONDS, unixNow } from '#lib/time.ts'
-import { RETAINED_CLAIMS } from '#money/payments/claim-store.ts'
+import { RETAINED_CLAIMS } from '#money/payments/claim.ts'
 import { createPruning } from '#operations/jobs/retained.ts'
 import { sql } from '#store/sql.ts'
 import { hash } from '#test/payments/fake-chain.ts'

@@ -1,26 +1,38 @@
+import { randomUUID } from 'node:crypto'
 import { lockSuccessor } from '#accounts/keys/key-store.ts'
 import { keyAccount } from '#accounts/ledger/account.ts'
-import type { Address, Hash } from '#domain/address.ts'
+import { readDeposits } from '#chains/datasets/deposits/queries.ts'
+import { type Context, oncePerContext } from '#context.ts'
+import type { Address } from '#domain/address.ts'
 import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
 import { chunks } from '#lib/chunks.ts'
 import { unixNow } from '#lib/time.ts'
+import { LeadLostError } from '#operations/jobs/leader.ts'
 import type { Connection } from '#store/engine.ts'
-import type { Claim } from './claim.ts'
+import { blockHashAt } from './block-hash.ts'
 import {
+  type Claim,
   type ClaimPlace,
   claimsOf,
   FIRST_PLACE,
   lockClaimById,
   markCredited,
-  newestClaims,
   readProvenPayers,
+  reopenClaim,
   reversedClaims,
   uncreditedClaims,
-} from './claim-store.ts'
-import { type Credit, creditDeposit, liveCreditsOf, unsettledCredits } from './credit.ts'
+} from './claim.ts'
+import {
+  type Credit,
+  creditDeposit,
+  liveCreditsOf,
+  logName,
+  reverseCredit,
+  settleCredits,
+  unsettledCredits,
+} from './credit.ts'
 import { isOf, judgeClaim } from './judge-claim.ts'
-import { reverseLost, WATCH_BLOCKS } from './reverse-lost.ts'
-import { attempt, type VerifierDeps, type VerifierPass } from './verifier-deps.ts'
+import { paymentOf } from './offers.ts'
 
 /** How many prepayments a pass credited, and how many credits it reversed. */
 export interface Settled {
@@ -28,81 +40,156 @@ export interface Settled {
   readonly reversed: number
 }
 
-const NOTHING: Settled = { credited: 0, reversed: 0 }
+interface Pass {
+  /** Its accounts are the leader's. */
+  readonly ctx: Context
+  readonly failures: unknown[]
+}
 
 const CLAIMS_PER_PASS_MAX = 500
 
-/**
- * Creates a pass over the prepayments, for the leader's engine. The pass remembers which missing logs it has
- * looked for, and which old claims, so one process makes one.
- */
-export function createVerifier(deps: VerifierDeps): () => Promise<Settled> {
-  const lookedAtMs = new Map<string, number>()
-  let place = FIRST_PLACE
-  return async () => {
-    const pass = { deps, nowUnix: unixNow(deps.clock), failures: [], lookedAtMs }
-    const turn = await chooseClaims(pass, place)
-    place = turn.next
-    return verifyPass(pass, turn.claims)
-  }
-}
+/** Over an hour on Base, where blocks are final after 20 minutes. */
+export const WATCH_BLOCKS = 2_000
 
-/**
- * The newest claims, those that a reorg took the credit of, and in turns those that were never credited:
- * history may show a deposit late.
- */
-async function chooseClaims({ deps, nowUnix }: VerifierPass, after: ClaimPlace) {
-  const reads = { run: deps.engine.read }
-  const limit = CLAIMS_PER_PASS_MAX
-  const newest = await newestClaims(reads, { nowUnix, limit })
-  const reversed = await reversedClaims(reads, { limit })
-  const others = await uncreditedClaims(reads, { after, limit })
-  const next = others.length < limit ? FIRST_PLACE : (others.at(-1) ?? FIRST_PLACE)
-  return { claims: [...newest, ...reversed, ...others], next }
-}
+const memoryOf = oncePerContext(() => ({
+  /** Where the next turn through old claims begins: history may show a deposit late. */
+  place: FIRST_PLACE as ClaimPlace,
+  /** When a credit without its log was looked at, by its id. */
+  lookedAtMs: new Map<string, number>(),
+}))
 
-async function verifyPass(pass: VerifierPass, claims: readonly Claim[]): Promise<Settled> {
-  const { deps } = pass
-  const index = await deps.deposits.canonical({ txHashes: [] })
-  if (index === undefined) return NOTHING
-  const unsettled = await unsettledCredits({ run: deps.engine.read }, deps.chainId)
-  const sinceBlock = Math.max(0, index.head.number - WATCH_BLOCKS)
-  const recent = await deps.deposits.canonical({ sinceBlock })
-  if (recent === undefined) return NOTHING
-  const young = unsettled.filter(({ blockNumber }) => blockNumber >= sinceBlock)
-  const old = unsettled.filter(
-    ({ blockNumber }) => blockNumber < sinceBlock && blockNumber >= index.completeFromBlock,
+/** One pass: credits whose block left the chain are reversed, deposits without a credit are credited. */
+export async function verifyPayments(ctx: Context): Promise<Settled> {
+  const pass: Pass = { ctx, failures: [] }
+  const claims = await nextClaims(ctx)
+  const credits = await unsettledCredits({ run: ctx.accounts.read }, paymentOf(ctx).chain.id)
+  const head = (await readDeposits(ctx, { txHashes: [] }))?.head
+  if (head === undefined) return { credited: 0, reversed: 0 }
+  const sinceBlock = Math.max(0, head.number - WATCH_BLOCKS)
+  const old = credits.filter(({ blockNumber }) => blockNumber < sinceBlock)
+  const txHashes = [...new Set([...claims, ...old].map(({ txHash }) => txHash))]
+  const recent = await readDeposits(ctx, { sinceBlock })
+  const named = await readDeposits(ctx, { txHashes })
+  if (recent === undefined || named === undefined) return { credited: 0, reversed: 0 }
+  const deposits = new Map(
+    [...recent.deposits, ...named.deposits].map((each) => [logName(each), each]),
   )
-  const reversed =
-    (await reverseLost(pass, { credits: young, known: recent })) + (await reverseOld(pass, old))
-  let credited = await creditClaimed(pass, recent)
-  const txHashes = [...new Set(claims.map((claim) => claim.txHash))]
-  const claimed = txHashes.length === 0 ? undefined : await deps.deposits.canonical({ txHashes })
-  if (claimed !== undefined) credited += await creditClaimed(pass, claimed)
+  const known = { ...recent, deposits: [...deposits.values()] }
+  const reversed = await reverseLost(pass, credits, known)
+  const credited = await creditClaimed(pass, known)
   if (pass.failures.length > 0)
     throw new AggregateError(pass.failures, 'some prepayments could not be settled')
   return { credited, reversed }
 }
 
-/** Asks by transaction, because there may be many deposits since. */
-async function reverseOld(pass: VerifierPass, credits: readonly Credit[]): Promise<number> {
-  if (credits.length === 0) return 0
-  const txHashes = [...new Set(credits.map((credit) => credit.txHash))]
-  const known = await pass.deps.deposits.canonical({ txHashes })
-  return known === undefined ? 0 : reverseLost(pass, { credits, known })
+/** Those that a reorg took the credit of, and in turns those that were never credited. */
+async function nextClaims(ctx: Context): Promise<readonly Claim[]> {
+  const reads = { run: ctx.accounts.read }
+  const limit = CLAIMS_PER_PASS_MAX
+  const memory = memoryOf(ctx)
+  const others = await uncreditedClaims(reads, { after: memory.place, limit })
+  memory.place = others.length < limit ? FIRST_PLACE : (others.at(-1) ?? FIRST_PLACE)
+  return [...(await reversedClaims(reads, { limit })), ...others]
+}
+
+/** A failure does not stop the others; a lost lead does. */
+async function attempt<T>({ failures }: Pass, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof LeadLostError) throw error
+    failures.push(error)
+    return undefined
+  }
+}
+
+const SETTLED_MAX = 500
+
+/** Reverses credits without their log if their block left the chain. Those that are deep and stand are settled. */
+async function reverseLost(
+  pass: Pass,
+  credits: readonly Credit[],
+  { completeFromBlock, head, deposits }: CanonicalDeposits,
+): Promise<number> {
+  const canonical = new Set(deposits.map(logName))
+  const inReach = credits.filter(
+    ({ blockNumber }) => blockNumber >= completeFromBlock && blockNumber <= head.number,
+  )
+  const missing = inReach.filter((credit) => !canonical.has(logName(credit)))
+  const { lost, standing } = await judgeMissing(pass.ctx, missing)
+  for (const credit of lost) await attempt(pass, () => reverse(pass.ctx, credit))
+  const settled = inReach.filter(
+    (credit) =>
+      credit.blockNumber < head.number - WATCH_BLOCKS &&
+      (canonical.has(logName(credit)) || standing.has(credit)),
+  )
+  for (const part of chunks(settled, SETTLED_MAX)) {
+    const ids = part.map(({ id }) => id)
+    await pass.ctx.accounts.write((tx) => settleCredits(tx, ids))
+  }
+  return lost.length
+}
+
+const BLOCKS_PER_PASS_MAX = 20
+
+/** Delay before a credit without its log is looked at again: its block stands without it, or is unknown. */
+const LOOK_AGAIN_MS = 60_000
+
+/** The longest unseen first. Stops at the first unknown block: unreachable nodes time out slowly. */
+async function judgeMissing(
+  ctx: Context,
+  missing: readonly Credit[],
+): Promise<{ readonly lost: readonly Credit[]; readonly standing: ReadonlySet<Credit> }> {
+  const { lookedAtMs } = memoryOf(ctx)
+  const nowMs = ctx.clock()
+  const lookedAt = ({ id }: Credit) => lookedAtMs.get(id) ?? 0
+  const due = missing
+    .filter((credit) => Math.abs(nowMs - lookedAt(credit)) >= LOOK_AGAIN_MS)
+    .toSorted((a, b) => lookedAt(a) - lookedAt(b) || b.blockNumber - a.blockNumber)
+  const lost: Credit[] = []
+  const standing = new Set<Credit>()
+  const byBlock = [...Map.groupBy(due, ({ blockNumber }) => blockNumber)]
+  for (const [blockNumber, credits] of byBlock.slice(0, BLOCKS_PER_PASS_MAX)) {
+    const hash = await blockHashAt(ctx, blockNumber)
+    for (const credit of credits) {
+      if (hash !== undefined && credit.blockHash !== hash) lost.push(credit)
+      else lookedAtMs.set(credit.id, nowMs)
+      if (credit.blockHash === hash) standing.add(credit)
+    }
+    if (hash === undefined) break
+  }
+  return { lost, standing }
+}
+
+async function reverse(ctx: Context, credit: Credit): Promise<void> {
+  const nowUnix = unixNow(ctx.clock)
+  await ctx.accounts.write(async (tx) => {
+    if (!(await reverseCredit(tx, { credit, nowUnix }))) return
+    if (credit.claimId !== null) await reopenClaim(tx, { id: credit.claimId, nowUnix })
+  })
 }
 
 /** All claims of a transaction are judged together. */
-async function creditClaimed(pass: VerifierPass, known: CanonicalDeposits): Promise<number> {
-  const reads = { run: pass.deps.engine.read }
+async function creditClaimed(pass: Pass, known: CanonicalDeposits): Promise<number> {
+  const reads = { run: pass.ctx.accounts.read }
   const depositsOf = Map.groupBy(known.deposits, (deposit) => deposit.txHash)
   let credited = 0
   for (const txHashes of chunks([...depositsOf.keys()], CLAIMS_PER_PASS_MAX)) {
     const live = await liveCreditsOf(reads, txHashes)
     const open = txHashes.filter((each) => isUncredited(depositsOf.get(each) ?? [], live))
-    credited += await judgeAll(pass, await claimsOf(reads, open), {
-      ...{ depositsOf, headNumber: known.head.number },
-    })
+    const claims = await claimsOf(reads, open)
+    const proven = await readProvenPayers(
+      reads,
+      claims.map(({ id }) => id),
+    )
+    const cases = claims.map((claim) => ({
+      claim,
+      deposits: depositsOf.get(claim.txHash) ?? [],
+      provenPayers: proven.get(claim.id) ?? new Set<Address>(),
+      headNumber: known.head.number,
+    }))
+    for (const each of cases.toSorted(inOrder))
+      if ((await attempt(pass, () => judgeOne(pass.ctx, each))) === true) credited += 1
   }
   return credited
 }
@@ -113,30 +200,6 @@ function isUncredited(deposits: readonly Deposit[], live: readonly Credit[]): bo
   )
 }
 
-async function judgeAll(
-  pass: VerifierPass,
-  claims: readonly Claim[],
-  {
-    depositsOf,
-    headNumber,
-  }: { readonly depositsOf: ReadonlyMap<Hash, readonly Deposit[]>; readonly headNumber: number },
-): Promise<number> {
-  const proven = await readProvenPayers(
-    { run: pass.deps.engine.read },
-    claims.map((claim) => claim.id),
-  )
-  const cases = claims.map((claim) => ({
-    claim,
-    deposits: depositsOf.get(claim.txHash) ?? [],
-    provenPayers: proven.get(claim.id) ?? new Set<Address>(),
-    headNumber,
-  }))
-  let credited = 0
-  for (const each of inOrder(cases))
-    if ((await attempt(pass, () => judgeOne(pass, each))) === true) credited += 1
-  return credited
-}
-
 interface Case {
   readonly claim: Claim
   readonly deposits: readonly Deposit[]
@@ -144,34 +207,12 @@ interface Case {
   readonly headNumber: number
 }
 
-async function judgeOne(pass: VerifierPass, { claim, ...found }: Case): Promise<boolean> {
-  const { deps } = pass
-  const evidence = { ...found, requiredConfirmations: deps.confirmations }
-  // Waiting for a block needs no transaction.
-  if (judgeClaim(claim, { ...evidence, credits: [], isReserved: false }).kind !== 'credit')
-    return false
-  const isCredited = await deps.engine.write(async (connection) => {
-    // Payers may have been added before the lock.
-    const locked = (await lockClaimById(connection, claim.id)) ?? claim
-    const proven = await readProvenPayers(connection, [claim.id])
-    const provenPayers = proven.get(claim.id) ?? new Set()
-    const credits = await liveCreditsOf(connection, [claim.txHash])
-    const isReserved = (await deps.isReserved?.(connection, claim.txHash)) ?? false
-    const verdict = judgeClaim(locked, { ...evidence, provenPayers, credits, isReserved })
-    if (verdict.kind !== 'credit') return false
-    return credit(pass, connection, { claim: locked, deposits: verdict.deposits })
-  })
-  if (isCredited) deps.onChange()
-  return isCredited
-}
-
-/** Prefers the claim that was credited before a reorg, then the owner's, then a signed payer's, then the oldest. */
-function inOrder(cases: readonly Case[]): Case[] {
-  return cases.toSorted(
-    (a, b) =>
-      rankOf(a) - rankOf(b) ||
-      a.claim.createdUnix - b.claim.createdUnix ||
-      (a.claim.id < b.claim.id ? -1 : 1),
+/** The claim that was credited before a reorg comes first, then the owner's, a signed payer's, the oldest. */
+function inOrder(a: Case, b: Case): number {
+  return (
+    rankOf(a) - rankOf(b) ||
+    a.claim.createdUnix - b.claim.createdUnix ||
+    (a.claim.id < b.claim.id ? -1 : 1)
   )
 }
 
@@ -181,26 +222,39 @@ function rankOf({ claim, deposits, provenPayers }: Case): number {
   return deposits.some((deposit) => provenPayers.has(deposit.from)) ? 2 : 3
 }
 
+async function judgeOne(ctx: Context, { claim, ...found }: Case): Promise<boolean> {
+  const evidence = { ...found, requiredConfirmations: paymentOf(ctx).confirmations }
+  // Waiting for a block needs no transaction.
+  if (judgeClaim(claim, { ...evidence, credits: [] }).kind !== 'credit') return false
+  return ctx.accounts.write(async (tx) => {
+    // Payers may have been added before the lock.
+    const locked = (await lockClaimById(tx, claim.id)) ?? claim
+    const proven = await readProvenPayers(tx, [claim.id])
+    const provenPayers = proven.get(claim.id) ?? new Set()
+    const credits = await liveCreditsOf(tx, [claim.txHash])
+    const verdict = judgeClaim(locked, { ...evidence, provenPayers, credits })
+    if (verdict.kind !== 'credit') return false
+    return credit(tx, { claim: locked, deposits: verdict.deposits, nowUnix: unixNow(ctx.clock) })
+  })
+}
+
 /** A rotated key is credited through its successor. */
 async function credit(
-  pass: VerifierPass,
-  connection: Connection,
-  { claim, deposits }: { readonly claim: Claim; readonly deposits: readonly Deposit[] },
+  tx: Connection,
+  input: {
+    readonly claim: Claim
+    readonly deposits: readonly Deposit[]
+    readonly nowUnix: number
+  },
 ): Promise<boolean> {
-  const { newId } = pass.deps
-  const successor = await lockSuccessor(connection, claim.publicId)
+  const { claim, deposits, nowUnix } = input
+  const account = keyAccount(await lockSuccessor(tx, claim.publicId))
+  const { owner, id: claimId } = claim
   let isCredited = false
   for (const deposit of deposits) {
-    const outcome = await creditDeposit(connection, {
-      id: newId(),
-      deposit,
-      account: keyAccount(successor),
-      owner: claim.owner,
-      claimId: claim.id,
-      nowUnix: pass.nowUnix,
-    })
-    isCredited ||= outcome
+    const credit = { id: randomUUID(), deposit, account, owner, claimId, nowUnix }
+    if (await creditDeposit(tx, credit)) isCredited = true
   }
-  if (isCredited) await markCredited(connection, claim.id)
+  if (isCredited) await markCredited(tx, claim.id)
   return isCredited
 }

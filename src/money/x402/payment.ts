@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Address, Hash } from '#domain/address.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
-import type { Reads } from '#money/payments/claim-store.ts'
+import type { Reads } from '#money/payments/claim.ts'
 import { type Retained, START } from '#operations/jobs/retained.ts'
 import type { Connection } from '#store/engine.ts'
 import { column, type Row, type Sql, sql } from '#store/sql.ts'
@@ -165,16 +165,6 @@ export async function openPaymentOf(
 function madeBy(payee: Payee, payer: Address | null): Sql {
   return sql`((payee_kind = ${payee.kind} and payee = ${balanceOf(payee)} and payee_own = 1)
     or payer = ${payer})`
-}
-
-/**
- * Its money must then not be credited to a prepayment. A facilitator's word does not count: it could
- * name the transfer of someone else.
- */
-export async function settlesPayment(reads: Reads, txHash: Hash): Promise<boolean> {
-  const found = await reads.run(sql`
-    select id from x402_intents where status = 'credited' and tx_hash = ${txHash} limit 1`)
-  return found.length === 1
 }
 
 /** Creation of the oldest open payment, in Unix seconds. */

@@ -9,7 +9,7 @@ import { formatDecimal, type MicroUsd, parseDecimal, toUsd } from '#domain/money
 import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { toIso, unixNow } from '#lib/time.ts'
-import type { Reads } from '#money/payments/claim-store.ts'
+import type { Reads } from '#money/payments/claim.ts'
 import { paymentOf } from '#money/payments/offers.ts'
 import {
   type Answer,

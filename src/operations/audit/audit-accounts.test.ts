@@ -6,6 +6,7 @@ import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { createMoneyWorld, type MoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
+import { testContext } from '#test/test-context.ts'
 import { auditAccounts } from './audit-accounts.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
@@ -41,13 +42,9 @@ function run(engine: Engine, text: string): Promise<unknown> {
 async function auditTwice(engine: Engine, pause: () => Promise<unknown>) {
   let found: readonly string[] = []
   await onSqlite(registerMigrations, async ({ engine: register }) => {
-    found = await auditAccounts({
-      ecosystem: localEcosystemAt({}),
-      stores: { accounts: engine, register },
-      clock: Date.now,
-      pause: async () => void (await pause()),
-      note: () => undefined,
-    })
+    const ctx = testContext({ accounts: engine, register, ecosystem: localEcosystemAt({}) })
+    const waiting = { pause: async () => void (await pause()), note: () => undefined }
+    found = await auditAccounts(ctx, waiting)
   })
   return found
 }

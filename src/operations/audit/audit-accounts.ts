@@ -1,4 +1,3 @@
-import { verifyPayerProof } from '#accounts/keys/message.ts'
 import {
   type Check,
   DIFFERENCES_MAX,
@@ -7,61 +6,32 @@ import {
   queryCheck,
 } from '#accounts/ledger/check.ts'
 import { callerChecks } from '#accounts/metering/caller-checks.ts'
-import { readDeposits } from '#chains/datasets/deposits/queries.ts'
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { Context } from '#context.ts'
 import { formatDecimal } from '#domain/money.ts'
-import type { Clock } from '#lib/time.ts'
-import { blockHashes } from '#main/start/block-hashes.ts'
-import type { Stores } from '#main/stores.ts'
+import { moneyChecks, readSuspense, x402Checks } from '#money/money-checks.ts'
 import { readReceivables } from '#money/payments/credit.ts'
-import type { BlockHashAt, DepositIndex } from '#money/payments/deposit.ts'
-import { paymentsChecks } from '#money/payments/payments-checks.ts'
-import { readSuspense } from '#money/payments/suspense.ts'
-import { openSettlingRpc } from '#money/x402/settling-rpc.ts'
-import { depositCheck, x402Checks } from '#money/x402/x402-checks.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 
-interface AccountsAuditDeps {
-  readonly ecosystem: Ecosystem
-  readonly stores: Pick<Stores, 'register' | 'accounts'>
-  readonly clock: Clock
+interface AccountsAudit {
   /** Lets a running service finish what it has begun. */
   pause(): Promise<void>
   note(line: string): void
-}
-
-export function accountsChecks(deps: {
-  readonly deposits: DepositIndex
-  readonly chainId: number | null
-  readonly blockHash: BlockHashAt
-  readonly ecosystem: Ecosystem
-  readonly clock: Clock
-  note(line: string): void
-}): readonly Check[] {
-  const { payment } = deps.ecosystem
-  return [
-    ...rowChecks,
-    ...paymentsChecks({
-      ...deps,
-      verifyPayerProof: (proof) => verifyPayerProof(deps, proof),
-    }),
-    ...(payment === null
-      ? []
-      : [depositCheck({ ...deps, payment, rpc: openSettlingRpc(payment.chain) })]),
-  ]
 }
 
 /**
  * Returns every difference in words. The stores share no snapshot (a reorg's reversal comes with
  * the next pass), so only subjects that differ in two looks count.
  */
-export async function auditAccounts(deps: AccountsAuditDeps): Promise<readonly string[]> {
-  const found = await auditOnce(deps)
+export async function auditAccounts(
+  ctx: Context,
+  { pause, note }: AccountsAudit,
+): Promise<readonly string[]> {
+  const found = await auditOnce(ctx, note)
   if (found.length === 0) return []
-  await deps.pause()
+  await pause()
   const before = new Set(found.map(nameOf))
-  const again = await auditOnce({ ...deps, note: () => undefined })
+  const again = await auditOnce(ctx, () => undefined)
   return again
     .filter((each) => before.has(nameOf(each)))
     .map((each) => `${nameOf(each)}: ${each.detail}`)
@@ -75,40 +45,30 @@ function nameOf({ check, subject }: Found): string {
   return `${check}: ${subject}`
 }
 
-async function auditOnce(deps: AccountsAuditDeps): Promise<readonly Found[]> {
-  const { payment } = deps.ecosystem
-  const { accounts, register } = deps.stores
-  const reads = { register, ecosystem: deps.ecosystem }
-  const deposits: DepositIndex = {
-    canonical: (query) => readDeposits(reads, query),
-  }
-  const checks = accountsChecks({
-    ...deps,
-    deposits,
-    chainId: payment?.chain.id ?? null,
-    blockHash: payment === null ? async () => undefined : blockHashes(register, payment.chain),
-  })
+async function auditOnce(ctx: Context, note: AccountsAudit['note']): Promise<readonly Found[]> {
+  const checks = [...rowChecks, ...moneyChecks(ctx, note)]
   const differences: Found[] = []
   const run = async (check: Check, connection: Connection) => {
     const list = await check.run(connection)
-    if (list.length === 0) deps.note(check.name)
+    if (list.length === 0) note(check.name)
     for (const each of list) differences.push({ check: check.name, ...each })
   }
-  await accounts.snapshot(async (connection) => {
+  await ctx.accounts.snapshot(async (connection) => {
     for (const check of checks) await run(check, connection)
   })
-  await accounts.snapshot((connection) => noteOpenMoney(deps, connection, deposits))
+  await ctx.accounts.snapshot((connection) => noteOpenMoney(ctx, connection, note))
   return differences
 }
 
 /** Notes open money, though nothing differs. */
 async function noteOpenMoney(
-  { ecosystem: { payment }, note }: AccountsAuditDeps,
+  ctx: Context,
   connection: Connection,
-  deposits: DepositIndex,
+  note: AccountsAudit['note'],
 ): Promise<void> {
-  const show = (amount: bigint) => `${formatDecimal(amount, 6)} ${payment?.symbol ?? 'USD'}`
-  const suspense = await readSuspense(connection, deposits)
+  const show = (amount: bigint) =>
+    `${formatDecimal(amount, 6)} ${ctx.ecosystem.payment?.symbol ?? 'USD'}`
+  const suspense = await readSuspense(ctx, connection)
   note(`unclaimed deposits: ${suspense.deposits}, ${show(suspense.microUsd)} in all`)
   for (const { wallet, microUsd } of await readReceivables(connection))
     note(`${wallet} owes ${show(microUsd)} after a reorg`)

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accountsMigrations } from '#main/stores.ts'
+import { moneyChecks } from '#money/money-checks.ts'
 import { column, join, type Row, sql } from '#store/sql.ts'
+import { FakeChain } from '#test/payments/fake-chain.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
-import { accountsChecks } from './audit-accounts.ts'
+import { rowChecks } from './audit-accounts.ts'
 
-const checks = accountsChecks({
-  deposits: { canonical: async () => undefined },
-  chainId: 8453,
-  blockHash: async () => undefined,
-  note: () => undefined,
-  ecosystem: testContext().ecosystem,
-  clock: Date.now,
-})
+const { register } = new FakeChain()
+const checks = [...rowChecks, ...moneyChecks(testContext({ register }), () => undefined)]
 
 /** Tables of a plan that are read whole for each row of another. */
 function nestedScans(plan: readonly Row[]): string[] {

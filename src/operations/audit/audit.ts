@@ -1,9 +1,9 @@
-import type { Logger } from 'pino'
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { describeAnomalies, readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
 import type { Config } from '#config.ts'
+import type { Context } from '#context.ts'
 import { sleep } from '#lib/async.ts'
 import type { Clock } from '#lib/time.ts'
 import { openSources } from '#main/start/run-index.ts'
@@ -13,10 +13,10 @@ import type { AuditDeps } from './audit-deps.ts'
 import { auditRegister } from './audit-register.ts'
 
 interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
-  readonly config: Pick<Config, 'dataFolder' | 'database' | 'newAccounts'>
+  readonly config: Config
   readonly ecosystem: Ecosystem
   readonly clock: Clock
-  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>
+  readonly logger: Context['logger']
 }
 
 /** A reorg during the audit needs another try. */
@@ -53,7 +53,8 @@ export async function auditAll(input: AuditInput): Promise<readonly string[]> {
     for (const each of anomalies)
       if (each.kind === 'unlisted')
         input.note(`${each.mapping} on ${each.chain}: ${describeAnomalies(each)}`)
-    const accounts = await auditAccounts({ ...input, ecosystem, stores, pause })
+    const ctx = { ...input, ...stores, admissions: stores.accounts }
+    const accounts = await auditAccounts(ctx, { pause, note: input.note })
     return [...register, ...unread, ...accounts]
   } finally {
     await stores.close()

@@ -4,9 +4,11 @@ import { createFailureGuard } from '#accounts/metering/abuse-guard.ts'
 import type { WalletNode } from '#chains/chain/contract-signature.ts'
 import { NodeRefusal } from '#chains/chain/node-refusal.ts'
 import { isRefusal } from '#domain/refusal.ts'
-import { NO_CONTRACTS, NO_GUARD, wallet } from '#test/payments/payments-harness.ts'
-import { ContractProofs } from './contract-proofs.ts'
+import { wallet } from '#test/payments/payments-harness.ts'
+import { ContractProofs } from './payer-proof.ts'
 
+const NO_GUARD = { refusal: () => undefined, failed: () => undefined }
+const NO_CONTRACTS: WalletNode = { code: async () => '0x', call: async () => '0x' }
 const ACCEPTED = `0x1626ba7e${'0'.repeat(56)}` as const
 
 const refuses = (code: number, message: string): WalletNode => ({

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
 import { ledgerChecks } from '#accounts/ledger/check.ts'
 import { ledgerGuards } from '#accounts/ledger/ledger-tables.ts'
+import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { storeDeposits } from '#chains/datasets/deposits/deposits.ts'
+import { movePosition } from '#chains/indexer/positions.ts'
 import type { Deposit } from '#domain/deposit.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { accountsMigrations } from '#main/stores.ts'
+import { depositCheck } from '#money/money-checks.ts'
 import { paymentsGuards } from '#money/payments/payments-tables.ts'
 import { x402Guards } from '#money/x402/x402-tables.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Connection, Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { eachEngine, unguarded } from '#test/store/each-engine.ts'
+import { eachEngine, onSqlite, unguarded } from '#test/store/each-engine.ts'
 import { settlingHarness } from '#test/x402/settling-harness.ts'
 import {
   ASSET,
@@ -19,9 +23,8 @@ import {
   newPayment,
   word,
 } from '#test/x402/x402-harness.ts'
-import { failPayment, insertPayment } from './payment.ts'
-import { creditPayment } from './settle-payment.ts'
-import { depositCheck } from './x402-checks.ts'
+import { failPayment, insertPayment } from './x402/payment.ts'
+import { creditPayment } from './x402/settle-payment.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
@@ -145,29 +148,36 @@ onBoth(
     const failed = { id: payment.id, reason: 'insufficient_funds', dueUnix: null }
     await engine.write((tx) => failPayment(tx, failed))
     chain.fund(authorization.from, 1_000_000n)
-    const depositBy = async (kind: 'transfer' | 'use'): Promise<Deposit> => {
+    const pay = async (kind: 'transfer' | 'use'): Promise<Deposit> => {
       chain.mine(1, [[{ kind, authorization }]])
       const query = { address: ASSET, topics: [TRANSFER_TOPIC], fromBlock: chain.blockNumber }
       const [log] = await chain.rpc.logs(query)
       assert.ok(log !== undefined)
-      const { txHash, logIndex } = log
-      const deposit = depositOf(authorization, chain.blockNumber)
-      return { ...deposit, txHash, logIndex, timestampUnix: chain.nowUnix }
+      const timestampUnix = chain.nowUnix
+      return { ...depositOf(authorization, chain.blockNumber), ...log, timestampUnix }
     }
     const audit = async (deposit: Deposit) => {
-      const head = { number: 1_020, hash: word(20), timestamp: NOON_UNIX + 40 }
-      const canonical = async (query: object) => {
-        const isFirst = 'after' in query && Object(query.after).positionInTx === -1
-        const deposits = isFirst ? [deposit] : []
-        return { head, completeFromBlock: 0, isComplete: true, deposits }
-      }
-      const check = depositCheck({ ...settling, deposits: { canonical }, clock: ctx.clock })
-      return (await engine.snapshot(check.run)).map(({ subject }) => subject)
+      let found: readonly string[] = []
+      await onSqlite(registerMigrations, async ({ engine: register }) => {
+        await register.write((tx) => indexDeposit(tx, deposit))
+        const check = depositCheck({ ...ctx, register }, settling)
+        found = (await engine.snapshot(check.run)).map(({ subject }) => subject)
+      })
+      return found
     }
-    assert.deepEqual(await audit(await depositBy('transfer')), [])
-    const paid = await depositBy('use')
+    assert.deepEqual(await audit(await pay('transfer')), [])
+    const paid = await pay('use')
     assert.deepEqual(await audit(paid), ['payment-1 failed'])
     await engine.write((tx) => creditPayment(tx, ctx, { payment, deposit: paid, isServed: false }))
     assert.deepEqual(await audit(paid), [])
   },
 )
+
+async function indexDeposit(tx: Connection, deposit: Deposit): Promise<void> {
+  const { blockNumber: number, blockHash, timestampUnix: timestamp, from, to, amount } = deposit
+  const log = { ...deposit, timestamp, txIndex: 0, address: ASSET, topics: [], data: '0x' as const }
+  await storeDeposits(tx, [{ log, sender: from, recipient: to, amount }])
+  const head = { number, hash: blockHash, parentHash: word(0), timestamp, logsBloom: null }
+  const tip = { head, safe: number, finalized: number }
+  await movePosition(tx, { chainId: deposit.chainId, to: head, tip, finalizedNumber: 0 })
+}

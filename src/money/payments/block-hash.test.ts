@@ -5,7 +5,8 @@ import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startScriptedNode } from '#test/scripted-node.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
-import { blockHashes } from './block-hashes.ts'
+import { testContext } from '#test/test-context.ts'
+import { blockHashAt } from './block-hash.ts'
 
 const NUMBER = 5
 const zeros = (length: number) => `0x${'00'.repeat(length)}`
@@ -32,9 +33,8 @@ async function hashSaidBy(block: typeof OURS | null): Promise<string | undefined
   try {
     let hash: string | undefined
     await onSqlite(registerMigrations, async ({ engine: register }) => {
-      const { payment } = localEcosystemAt({ base: node.url })
-      assert.ok(payment)
-      hash = await blockHashes(register, payment.chain)(NUMBER)
+      const ecosystem = localEcosystemAt({ base: node.url })
+      hash = await blockHashAt(testContext({ register, ecosystem }), NUMBER)
     })
     return hash
   } finally {
