@@ -84,12 +84,27 @@ contract UsdCoin is ERC3009, IERC20Permit, Nonces {
         uint256 validBefore,
         bytes32 nonce,
         bytes memory signature
-    ) external {
+    ) public {
         bytes32 digest = _hashTypedDataV4(
             keccak256(abi.encode(TRANSFER_WITH_AUTHORIZATION_TYPEHASH, from, to, value, validAfter, validBefore, nonce))
         );
         _requireSignature(from, digest, signature);
         _transferWithAuthorization(from, to, value, validAfter, validBefore, nonce);
+    }
+
+    /// @dev As in the real coin, this form takes the 65 bytes of a contract wallet too.
+    function transferWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) public override {
+        transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, abi.encodePacked(r, s, v));
     }
 
     function receiveWithAuthorization(

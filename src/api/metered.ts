@@ -144,9 +144,7 @@ async function refuseExhausted(way: Way): Promise<Ending | undefined> {
   callCounts(ctx).addAdmission(refused.kind)
   if (refused.kind === 'limited') return refuseSpending(refused.cap)
   if (carried === undefined) return offerCall(ctx, caller, call)
-  const unfit = carried === 'carried' ? await rejectUnfitPayment(ctx, caller, call) : undefined
-  way.paymentHeaders = unfit?.headers
-  return unfit?.ending
+  return carried === 'carried' ? rejectUnfitPayment(ctx, caller, call) : undefined
 }
 
 /** Also writes the answer, since what cannot be serialized must not be charged. */
@@ -173,8 +171,8 @@ async function charge(way: Way, identifiedMs: number): Promise<Ending | undefine
     const refused = isOld ? await identify(way) : undefined
     if (refused !== undefined) return refused
     const paid = mustPay ? await pay(ctx, way.caller, call) : undefined
-    if (paid !== undefined) way.paymentHeaders = paid.headers
     if (paid?.kind === 'unpaid') return paid.ending
+    if (paid !== undefined) way.paymentHeaders = paid.headers
     if (paid?.kind === 'balance') {
       mustPay = false
       isPaid = true

@@ -96,11 +96,18 @@ for (const engine of eitherEngine)
       assert.equal(paid.status, 200, await paid.clone().text())
       await assertReceipt(world, paid, wallet.address)
       assert.equal((await visitor.usage()).prepaidBalanceUsd, 0.0999)
+      // 65 bytes go to the asset as (v, r, s).
+      const plain = payingFetch({ ...wallet, signTypedData: owner.signTypedData })
+      const again = await newVisitor(world)
+      const paidPlainly = await plain(`${origin}/api/stats`, { headers: again.from })
+      assert.equal(paidPlainly.status, 200, await paidPlainly.clone().text())
+      assert.equal((await again.usage()).prepaidBalanceUsd, 0.0999)
       const other = await newVisitor(world)
-      const forged = { ...undeployedWallet(owner), address: wallet.address }
+      const stranger = await newPayer(base, 0n)
+      const forged = { ...wallet, signTypedData: stranger.signTypedData }
       for (const [signer, reason] of [
         [undeployedWallet(owner), 'invalid_exact_evm_payload_undeployed_smart_wallet'],
-        [{ ...forged, signTypedData: owner.signTypedData }, 'invalid_exact_evm_payload_signature'],
+        [forged, 'invalid_exact_evm_payload_signature'],
       ] as const) {
         const { header } = await signPayment(signer as WalletSigner)
         assertRefused(await other.get('/api/stats', header), reason)

@@ -10,18 +10,18 @@ import { isTest, type SourceFile } from './source-file.ts'
  */
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4236,
-  api: 3345,
+  api: 3343,
   chains: 20608,
   domain: 483,
   entry: 303,
   lib: 281,
   main: 1497,
-  money: 5665,
+  money: 5603,
   operations: 4688,
   route: 515,
   serving: 3871,
   store: 1963,
-  tests: 50321,
+  tests: 50298,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -65,20 +65,3 @@ withPayments('a claim among a flood of others still expires after its day', asyn
   await harness.claim({ tx: 'tx' })
   assert.equal(await statusOf(harness, 'tx'), 'pending')
 })
-
-withPayments(
-  'the twenty places of the owner hold for claims that were first posted without a key',
-  async (harness) => {
-    const answers = []
-    for (let n = 0; n < 30; n += 1) {
-      await harness.claim({ tx: `tx ${n}` })
-      answers.push(codeOf(await harness.claim({ tx: `tx ${n}`, as: ALICE_KEY })))
-    }
-    assert.deepEqual(answers, [...Array(20).fill(200), ...Array(10).fill('rate_limited')])
-    assert.equal(codeOf(await harness.claim({ tx: 'tx 0', as: ALICE_KEY })), 200)
-    harness.pay('tx 29')
-    assert.equal(codeOf(await harness.claim({ tx: 'tx 29', as: ALICE_KEY })), 200)
-    await harness.confirm()
-    assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
-  },
-)

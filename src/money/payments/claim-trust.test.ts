@@ -47,19 +47,6 @@ withPayments(
 )
 
 withPayments(
-  'the owner has twenty places, and a transfer that is on the chain needs none',
-  async (harness) => {
-    for (let n = 0; n < 20; n += 1)
-      assert.equal(codeOf(await harness.claim({ tx: `tx ${n}`, as: ALICE_KEY })), 201, String(n))
-    assert.equal(codeOf(await harness.claim({ tx: 'one more', as: ALICE_KEY })), 'rate_limited')
-    harness.pay('one more')
-    assert.equal(codeOf(await harness.claim({ tx: 'one more', as: ALICE_KEY })), 201)
-    await harness.confirm()
-    assert.equal(await harness.balance(ALICE_KEY), 1_000_000n)
-  },
-)
-
-withPayments(
   'the key that its owner names with a key of hers gets the money, whoever named another first',
   async (harness) => {
     await harness.claim({ tx: 'tx' })

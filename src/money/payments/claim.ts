@@ -32,8 +32,6 @@ export type Claim = RowOf<typeof claims>
 /** Most likely replaced by then; posting again reopens it. */
 export const CLAIM_TTL_SECONDS = 86_400
 
-export const OPEN_CLAIMS_MAX = 20
-
 export interface NewClaim extends Omit<Claim, 'createdUnix' | 'openedUnix' | 'wasCredited'> {
   readonly nowUnix: number
 }
@@ -103,19 +101,6 @@ function isOfSender(senders: readonly Address[]): Sql {
   return sql`owner in (${join(senders)}) or exists (
     select 1 from claim_proofs
     where claim_id = claims.id and claim_proofs.payer_address in (${join(senders)}))`
-}
-
-/** Transactions that the owner of a key has claimed for it, uncredited and not a day old. */
-export async function awaitedByOwner(
-  reads: Reads,
-  input: { readonly publicId: string; readonly nowUnix: number },
-): Promise<readonly Hash[]> {
-  const found = await reads.run(sql`
-    select tx_hash from claims
-    where public_id = ${input.publicId} and trust = ${TRUSTS.indexOf('owner')}
-      and opened_unix > ${input.nowUnix - CLAIM_TTL_SECONDS} and was_credited = 0
-    order by opened_unix, id`)
-  return found.map((row) => column.hex(row, 'tx_hash'))
 }
 
 export async function updateClaim(connection: Connection, claim: Claim): Promise<void> {

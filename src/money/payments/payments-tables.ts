@@ -72,7 +72,6 @@ export const paymentsTables: readonly Tables[] = [
         unique (public_id, tx_hash)
       );
       create index claims_by_tx on claims (tx_hash, created_unix, id);
-      create index claims_by_key on claims (public_id, trust, opened_unix);
       create index claims_by_opening on claims (opened_unix, id);
       create index claims_uncredited on claims (opened_unix, id) where was_credited = 0;
       create table claim_proofs (

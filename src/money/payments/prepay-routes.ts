@@ -150,18 +150,15 @@ function postPrepayRoute(ctx: Context): Route {
       'key_not_found',
       'key_revoked',
       'not_key_owner',
-      'rate_limited',
       'data_not_ready',
     ],
     async handle({ body, caller, addressBucket, signal }) {
       const checked = await check(ctx, { body, caller, asker: { addressBucket, signal } })
       if (isRefusal(checked)) return checked
-      const registered = await registerClaim(ctx, checked)
-      if (isRefusal(registered)) return registered
-      const { claim } = registered
+      const { kind, claim } = await registerClaim(ctx, checked)
       const state = await readClaimState(ctx, claim)
       const record = toPrepaymentRecord(claim, state, paymentOf(ctx).confirmations)
-      if (registered.kind !== 'created') return answer(200, record, NO_STORE)
+      if (kind === 'existing') return answer(200, record, NO_STORE)
       const isLinked = checked.payerAddress === checked.owner || checked.proof !== undefined
       return answer(201, isLinked ? record : { ...record, hint: UNLINKED }, NO_STORE)
     },

@@ -17,22 +17,27 @@ import {
   readPayment,
 } from './payload.ts'
 import { findPayment, openPaymentOf, type Payee, type X402Payment } from './payment.ts'
-import { outcomesOf, settlePayment } from './settle-payment.ts'
+import { outcomesOf, type Settled, settlePayment } from './settle-payment.ts'
 import { type Settling, settlingOf } from './settling.ts'
 
-/** What became of a call's payment; the headers go on any answer. */
-export type Paid = { readonly headers: Readonly<Record<string, string>> } & (
-  | { readonly kind: 'admission'; readonly admission: Admission }
+type Ending = Refusal | PaymentRequired
+
+/** What became of a call's payment; the headers go on the answer that follows. */
+export type Paid =
+  | {
+      readonly kind: 'admission'
+      readonly admission: Admission
+      readonly headers: Readonly<Record<string, string>>
+    }
   /** The balance was raised, and the call is to be charged to it. */
-  | { readonly kind: 'balance' }
-  | { readonly kind: 'unpaid'; readonly ending: Refusal | PaymentRequired }
-)
+  | { readonly kind: 'balance'; readonly headers: Readonly<Record<string, string>> }
+  | { readonly kind: 'unpaid'; readonly ending: Ending }
 
 /** Settles the payment that a call carries; credits it and debits the call in one transaction. Else 402. */
 export async function pay(ctx: Context, caller: Caller, call: Call): Promise<Paid> {
   const settling = carriesPayment(call.headers) ? await settlingOf(ctx) : undefined
   if (settling !== undefined) return payWith(ctx, settling, caller, call)
-  return { kind: 'unpaid', headers: {}, ending: await offerCall(ctx, caller, call) }
+  return { kind: 'unpaid', ending: await offerCall(ctx, caller, call) }
 }
 
 export async function payWith(
@@ -42,7 +47,8 @@ export async function payWith(
   call: Pick<Call, 'headers' | 'addressBucket' | 'target' | 'isCut'>,
 ): Promise<Paid> {
   const payload = readPayment(call.headers)
-  if (typeof payload === 'string') return reject(ctx, caller, call, payload)
+  if (typeof payload === 'string')
+    return { kind: 'unpaid', ending: await reject(ctx, caller, call, payload) }
   const outcome = await settlePayment(ctx, settling, {
     payload,
     payee: payeeOf(caller),
@@ -61,23 +67,43 @@ export async function payWith(
       return { kind: 'balance', headers: paymentResponseHeaders(ctx, { payload, ...outcome }) }
     case 'balance':
       return { kind: 'balance', headers: {} }
-    case 'rejected':
-      return reject(ctx, caller, call, outcome.reason, payload)
-    case 'used':
-      return { kind: 'unpaid', headers: {}, ending: refuseUsed() }
-    case 'claimed': {
-      const headers = paymentResponseHeaders(ctx, { payload, ...outcome })
-      return { kind: 'unpaid', headers, ending: refuseClaimed(outcome.transaction) }
+    case 'rejected': {
+      const ending = await reject(ctx, caller, call, outcome.reason, payload)
+      return { kind: 'unpaid', ending }
     }
+    default:
+      return { kind: 'unpaid', ending: refuseSettled(ctx, payload, outcome) }
+  }
+}
+
+/** A payment that serves nothing now: its response is in the headers. */
+export function refuseSettled(
+  ctx: Pick<Context, 'ecosystem'>,
+  payload: PaymentPayload,
+  outcome: Exclude<Settled<never>, { kind: 'posted' | 'credited' | 'rejected' }>,
+): Refusal {
+  switch (outcome.kind) {
+    case 'refusal':
+      return outcome
+    case 'used':
+    case 'balance':
+      return refuseUsed()
+    case 'claimed':
+      return refuse(
+        'payment_already_used',
+        'the transfer succeeded, but a prepayment had already registered its transaction: the amount is on the key of that prepayment, and this balance is unchanged',
+        {
+          members: { transaction: outcome.transaction },
+          headers: paymentResponseHeaders(ctx, { payload, ...outcome }),
+        },
+      )
     case 'pending': {
       const { transaction } = outcome
-      const response = { payload, transaction, errorReason: 'settlement_pending' } as const
       // The response would be of another payment.
-      const headers = outcome.isOther ? {} : paymentResponseHeaders(ctx, response)
-      return { kind: 'unpaid', headers, ending: refusePending(transaction) }
+      if (outcome.isOther === true) return refusePending(transaction)
+      const response = { payload, transaction, errorReason: 'settlement_pending' } as const
+      return { ...refusePending(transaction), headers: paymentResponseHeaders(ctx, response) }
     }
-    case 'refusal':
-      return { kind: 'unpaid', headers: {}, ending: outcome }
   }
 }
 
@@ -87,11 +113,11 @@ async function reject(
   call: Pick<Call, 'target'>,
   reason: PaymentFault,
   payload?: PaymentPayload,
-): Promise<Extract<Paid, { kind: 'unpaid' }>> {
+): Promise<Ending> {
   outcomesOf(ctx).rejected += 1
+  const ending = await offerCall(ctx, caller, call, reason)
   const response: PaymentResponse = { payload, transaction: null, errorReason: reason }
-  const headers = paymentResponseHeaders(ctx, response)
-  return { kind: 'unpaid', headers, ending: await offerCall(ctx, caller, call, reason) }
+  return { ...ending, headers: { ...ending.headers, ...paymentResponseHeaders(ctx, response) } }
 }
 
 export function carriesPayment(headers: RequestHeaders): boolean {
@@ -123,7 +149,7 @@ export async function rejectUnfitPayment(
   ctx: Context,
   caller: Caller,
   call: RequestFacts,
-): Promise<Extract<Paid, { kind: 'unpaid' }> | undefined> {
+): Promise<Ending | undefined> {
   const payload = readPayment(call.headers)
   if (typeof payload === 'string') return reject(ctx, caller, call, payload)
   const fault = matchOffer(ctx, OFFERS, payload)
@@ -140,7 +166,7 @@ export async function offerCall(
   caller: Caller,
   { target }: Pick<RequestFacts, 'target'>,
   error?: PaymentFault,
-): Promise<PaymentRequired | Refusal> {
+): Promise<Ending> {
   const nowUnix = unixNow(ctx.clock)
   if (ctx.ecosystem.payment === null)
     return refuse('quota_exceeded', 'the daily quota is used up; it resets at 00:00 UTC', {
@@ -184,17 +210,9 @@ export function refusePending(transaction: Hash | null): Refusal {
   )
 }
 
-export function refuseUsed(): Refusal {
+function refuseUsed(): Refusal {
   return refuse(
     'payment_already_used',
     'this payment was already used; any amount it moved is on the balance it was made for. Sign a new payment only to pay again',
-  )
-}
-
-export function refuseClaimed(txHash: Hash): Refusal {
-  return refuse(
-    'payment_already_used',
-    'the transfer succeeded, but a prepayment had already registered its transaction: the amount is on the key of that prepayment, and this balance is unchanged',
-    { members: { transaction: txHash } },
   )
 }

@@ -36,16 +36,10 @@ import {
   carriesPayment,
   openPaymentOfCaller,
   payeeOf,
-  refuseClaimed,
   refusePending,
-  refuseUsed,
+  refuseSettled,
 } from './pay.ts'
-import {
-  type PaymentPayload,
-  type PaymentResponse,
-  paymentResponseHeaders,
-  readPayment,
-} from './payload.ts'
+import { type PaymentPayload, paymentResponseHeaders, readPayment } from './payload.ts'
 import type { Payee } from './payment.ts'
 import { outcomesOf, settlePayment } from './settle-payment.ts'
 import { type Settling, settlingOf } from './settling.ts'
@@ -179,17 +173,8 @@ export async function topUpWith(
       return answerSettled(ctx, { caller, payee, payload, transaction: outcome.transaction })
     case 'rejected':
       return reject(ctx, settling, input, outcome.reason, payload)
-    case 'pending':
-      return refusePendingTopup(ctx, { payload, transaction: outcome.transaction })
-    case 'claimed': {
-      const headers = paymentResponseHeaders(ctx, { payload, ...outcome })
-      return { ...refuseClaimed(outcome.transaction), headers }
-    }
-    case 'used':
-    case 'balance':
-      return refuseUsed()
-    case 'refusal':
-      return outcome
+    default:
+      return refuseSettled(ctx, payload, outcome)
   }
 }
 
@@ -271,7 +256,8 @@ async function answerSettled(
   })
   const { value: amount, from } = payload.authorization
   const headers = paymentResponseHeaders(ctx, { payload, transaction })
-  if (credit.account === undefined) return refusePendingTopup(ctx, { payload, transaction })
+  if (credit.account === undefined)
+    return refuseSettled(ctx, payload, { kind: 'pending', transaction })
   const isOwn =
     payee.kind === 'bucket' || (caller.kind === 'keyed' && caller.publicId === payee.publicId)
   const body = {
@@ -314,12 +300,4 @@ async function readCredit(
     account: column.textOrNull(row, 'account') ?? undefined,
     repaid: column.amount(row, 'repaid'),
   }
-}
-
-function refusePendingTopup(
-  ctx: Context,
-  { payload, transaction }: Pick<PaymentResponse, 'payload' | 'transaction'>,
-): Refusal {
-  const response = { payload, transaction, errorReason: 'settlement_pending' } as const
-  return { ...refusePending(transaction), headers: paymentResponseHeaders(ctx, response) }
 }
