@@ -9,7 +9,7 @@ import type { World } from './world.ts'
 
 /** The accounts alone, where the register is not what is tested. */
 export async function auditAccountsOf({ config, file }: World): Promise<readonly string[]> {
-  const stores = await openStores(config)
+  const stores = await openStores(config, parseEcosystem('local.ts', file))
   try {
     const ctx = testContext({ ...stores, config, ecosystem: parseEcosystem('local.ts', file) })
     return await auditAccounts(ctx, { pause: () => sleep(2_000), note: () => undefined })

@@ -1,9 +1,5 @@
-import assert from 'node:assert/strict'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
-import { applyConfig } from '#chains/indexer/indexed-config/apply-config.ts'
-import { accounts, burnAddress } from '#devnet/addresses.ts'
 import type { Engine } from '#store/engine.ts'
 import { beginChain } from './chain-builder/built-chain.ts'
 import { type LivelyBlock, live } from './chain-builder/random-life.ts'
@@ -41,45 +37,6 @@ export async function withChains(work: (at: World) => Promise<void>): Promise<vo
   }
 }
 
-export const zeroOnly: Edit = (file) => ({
-  ...file,
-  burns: (file.burns ?? []).map((burn, index) =>
-    index === 0 ? { ...burn, where: { to: [ZERO] } } : burn,
-  ),
-})
-export const heldBack: Edit = (file) => ({
-  ...file,
-  supply: {
-    burnAddresses: [burnAddress],
-    nonCirculating: [{ address: accounts.holder, label: 'held' }],
-  },
-})
-export const withoutEthereum: Edit = (file) => ({
-  ...file,
-  chains: file.chains.filter(({ name }) => name === 'base'),
-  tokens: file.tokens.map((token) => {
-    const { ethereum: _, ...addresses } = token.addresses
-    return { ...token, addresses }
-  }),
-  burns: (file.burns ?? []).filter(({ chain }) => chain === 'base'),
-  dividends: (file.dividends ?? []).filter(({ chain }) => chain === 'base'),
-  graveDigs: (file.graveDigs ?? []).filter(({ chain }) => chain === 'base'),
-})
-
-export async function applyFile(engine: Engine, ecosystem: Ecosystem) {
-  const deps = await commitDepsOf(engine, ecosystem)
-  const changes = await applyConfig({ ...deps, file: filePartsOf(ecosystem), hasWaited: false })
-  return { changes, index: stepIndex(deps) }
-}
-
 export async function indexAll(engine: Engine, ecosystem: Ecosystem): Promise<void> {
-  const { index } = await applyFile(engine, ecosystem)
-  await advanceAll(index, ecosystem.chains)
-}
-
-/** Another file: a chain is read from a later block on. */
-export function startingLater(ecosystem: Ecosystem): Ecosystem {
-  const [base, ethereum] = ecosystem.chains
-  assert.ok(base !== undefined && ethereum !== undefined)
-  return { ...ecosystem, chains: [base, { ...ethereum, startBlock: 1 }] }
+  await advanceAll(stepIndex(await commitDepsOf(engine, ecosystem)), ecosystem.chains)
 }

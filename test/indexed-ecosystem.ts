@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { allDatasets, registerMigrations } from '#chains/datasets/datasets.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
@@ -78,7 +77,6 @@ export function startIndexer(
       leader: new Leader({ engine: register, name: 'index' }),
       clock,
       datasets: allDatasets(ecosystem),
-      file: filePartsOf(ecosystem),
       prices: priceBookOf(ecosystem.tokens),
       sourceOf: (chain) => sources.get(chain.id) ?? openSource(chain),
       reportOf: () => ({

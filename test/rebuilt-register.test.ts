@@ -4,11 +4,9 @@ import { dirname } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { registerName } from '#chains/datasets/register-name.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { readIndexedConfig } from '#chains/indexer/indexed-config/tables.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { type RunningService, runService } from '#main/start/run-service.ts'
@@ -69,8 +67,9 @@ async function untilVerified(txHash: string): Promise<void> {
 type Change = (file: EcosystemFile) => EcosystemFile
 
 function forgetRegister(file: EcosystemFile): EcosystemFile {
+  const name = registerName(parseEcosystem('forgotten', file))
   for (const end of ['', '-wal', '-shm'])
-    rmSync(`${storeFile(config.dataFolder, 'register')}${end}`, { force: true })
+    rmSync(`${storeFile(config.dataFolder, name)}${end}`, { force: true })
   return file
 }
 
@@ -94,8 +93,6 @@ async function liveWith(change: Change, backup: string): Promise<void> {
   const file = change(world.file)
   const ecosystem = parseEcosystem('changed', file)
   const service = await startService(file)
-  // The status is that of the former file until this one is applied.
-  await eventually(async () => (await isIndexed(ecosystem)) || undefined, INDEXED_MS)
   while ((await service.indexed()) !== 'all') await sleep(20)
   await mine(base, { blocks: 3 })
   // The verifier passes once a second.
@@ -115,19 +112,6 @@ async function liveWith(change: Change, backup: string): Promise<void> {
     !isCovered,
   )
 }
-
-async function isIndexed(ecosystem: Ecosystem): Promise<boolean> {
-  const file = storeFile(config.dataFolder, 'register')
-  const engine = openSqlite({ file, durability: 'normal' })
-  try {
-    const indexed = await engine.snapshot(readIndexedConfig)
-    return indexed?.digest === filePartsOf(ecosystem).digest
-  } finally {
-    await engine.close()
-  }
-}
-
-const INDEXED_MS = 30_000
 
 function startService(ecosystemFile: EcosystemFile): Promise<RunningService> {
   return runService({

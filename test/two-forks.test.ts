@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { registerName } from '#chains/datasets/register-name.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import { burn, claimDividend, mine, payUsdc, transfer } from '#devnet/actions.ts'
@@ -57,7 +58,11 @@ describe('two nodes on different forks behind one address', () => {
       },
     })
     twin = await startTwin(world.devnet.chains.base.client, join(folder, 'twin'))
-    register = await openStore(world.config.dataFolder, 'register', world.config.database)
+    register = await openStore(
+      world.config.dataFolder,
+      registerName(parseEcosystem('local', world.file)),
+      world.config.database,
+    )
   })
   after(async () => {
     await register.close()

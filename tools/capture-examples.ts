@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { registerName } from '#chains/datasets/register-name.ts'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { setAutomine } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import type { ApiAnswer } from '#test/api-client.ts'
@@ -196,7 +198,7 @@ async function capturePayments(
 }
 
 /** A service without payments, then one whose index and stores fail under it. */
-async function captureOutages({ api, devnet, config }: World): Promise<void> {
+async function captureOutages({ api, devnet, config, file }: World): Promise<void> {
   const open = (store: string) => new DatabaseSync(join(config.dataFolder, `${store}.sqlite`))
   const accountsStore = open('accounts')
   accountsStore.exec('begin immediate')
@@ -208,7 +210,7 @@ async function captureOutages({ api, devnet, config }: World): Promise<void> {
   keep('', await api.post('/api/sessions/prepay', {}))
   await sleep(2 * STALE_SECONDS * 1_000)
   keep('', await api.get(`/api/keys/gate?address=${devnet.wallets.holder.address}`))
-  const register = open('register')
+  const register = open(registerName(parseEcosystem('local', file)))
   register.exec('drop table positions')
   register.close()
   await sleep(1_000)

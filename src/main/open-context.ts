@@ -13,7 +13,7 @@ export async function openContext(
   { config, clock, logger }: Pick<Context, 'config' | 'clock' | 'logger'>,
   ecosystem: Ecosystem,
 ): Promise<OpenContext> {
-  const stores = await openStores(config, reportMigrations(logger))
+  const stores = await openStores(config, ecosystem, reportMigrations(logger))
   await noteRestore(config, stores.accounts, unixNow(clock))
   return { config, ecosystem, ...stores, clock, logger }
 }

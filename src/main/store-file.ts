@@ -1,5 +1,8 @@
 import { join } from 'node:path'
+import type { RegisterName } from '#chains/datasets/register-name.ts'
 
-export function storeFile(dataFolder: string, name: 'register' | 'accounts'): string {
+export type StoreName = 'accounts' | RegisterName
+
+export function storeFile(dataFolder: string, name: StoreName): string {
   return join(dataFolder, `${name}.sqlite`)
 }

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '#config.ts'
-import { sql } from '#store/sql.ts'
+import { testContext } from '#test/test-context.ts'
 import { openStores } from './stores.ts'
+
+const { ecosystem } = testContext()
 
 test('accounts that are gone beside a register that served are not begun anew unless asked for', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'sexton-stores-'))
@@ -16,19 +18,11 @@ test('accounts that are gone beside a register that served are not begun anew un
     for (const end of ['', '-wal', '-shm'])
       await rm(join(folder, `accounts.sqlite${end}`), { force: true })
   }
-  const first = await openStores(settingsWith())
-  await first.close()
-  // Nothing was indexed yet: a start that was cut off.
+  await (await openStores(settingsWith(), ecosystem)).close()
   await remove()
-  const second = await openStores(settingsWith())
-  await second.register.write((tx) =>
-    tx.run(sql`insert into positions values (1, 5, '0x', 1, 5, 5, 5)`),
-  )
-  await second.close()
-  await remove()
-  await assert.rejects(openStores(settingsWith()), {
+  await assert.rejects(openStores(settingsWith(), ecosystem), {
     name: 'ConfigError',
     message: /accounts\.sqlite is gone.*put a backup back.*SEXTON_NEW_ACCOUNTS=yes/,
   })
-  await (await openStores(settingsWith({ SEXTON_NEW_ACCOUNTS: 'yes' }))).close()
+  await (await openStores(settingsWith({ SEXTON_NEW_ACCOUNTS: 'yes' }), ecosystem)).close()
 })

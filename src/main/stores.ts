@@ -1,10 +1,12 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { callerTables } from '#accounts/keys/caller-tables.ts'
 import { revokeAgain } from '#accounts/keys/revoked-keys.ts'
 import { recordRestore } from '#accounts/ledger/account.ts'
 import { ledgerTables } from '#accounts/ledger/ledger-tables.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { registerName } from '#chains/datasets/register-name.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { type Config, ConfigError, type StoreSetting } from '#config.ts'
 import { paymentsTables } from '#money/payments/payments-tables.ts'
 import { x402Tables } from '#money/x402/x402-tables.ts'
@@ -13,7 +15,8 @@ import { type Engine, type OnMigration, StoreError } from '#store/engine.ts'
 import { firstSchema } from '#store/migrate.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { storeFile } from './store-file.ts'
+import { registersTables } from './registers.ts'
+import { type StoreName, storeFile } from './store-file.ts'
 
 export interface Stores {
   /** Can be rebuilt from the chains. */
@@ -40,6 +43,7 @@ export const accountsMigrations = firstSchema('accounts', [
   ...paymentsTables,
   ...x402Tables,
   webhookTables,
+  registersTables,
 ])
 
 /** They delay the start. */
@@ -48,29 +52,23 @@ export function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {
     logger.info({ migration: migration.id, step, steps }, `migrating tables: ${migration.name}`)
 }
 
-const MIGRATIONS = { register: registerMigrations, accounts: accountsMigrations } as const
-
 export async function migrateStore(
   engine: Engine,
   name: 'register' | 'accounts',
   onMigration?: OnMigration,
 ): Promise<void> {
-  await engine.migrate(MIGRATIONS[name], onMigration)
+  await engine.migrate(name === 'accounts' ? accountsMigrations : registerMigrations, onMigration)
 }
 
 /** Migrates both; throws StoreError and leaves nothing open. */
 export async function openStores(
   config: Pick<Config, 'dataFolder' | 'database' | 'newAccounts'>,
+  ecosystem: Ecosystem,
   onMigration?: OnMigration,
 ): Promise<Stores> {
-  const register = await openStore(config.dataFolder, 'register', config.database)
-  try {
-    await refuseLostAccounts(config, register)
-  } catch (error) {
-    await register.close()
-    throw error
-  }
+  refuseLostAccounts(config)
   const accounts = await openStore(config.dataFolder, 'accounts', config.database)
+  const register = await openStore(config.dataFolder, registerName(ecosystem), config.database)
   const admissions = await openAdmissions(config, accounts)
   const close = async () => {
     const open = new Set([register, admissions, accounts])
@@ -106,17 +104,16 @@ async function openAdmissions(
   return await openStore(dataFolder, 'accounts', setting)
 }
 
-/** A register with blocks has served before, so its accounts existed. */
-async function refuseLostAccounts(
-  { dataFolder, database, newAccounts }: Pick<Config, 'dataFolder' | 'database' | 'newAccounts'>,
-  register: Engine,
-): Promise<void> {
+/** Accounts are made before a register. */
+function refuseLostAccounts({
+  dataFolder,
+  database,
+  newAccounts,
+}: Pick<Config, 'dataFolder' | 'database' | 'newAccounts'>): void {
   const file = storeFile(dataFolder, 'accounts')
-  if (newAccounts || database.kind === 'postgres' || existsSync(file)) return
-  const served = await register
-    .read({ kind: 'sql', parts: ['select 1 from positions limit 1'], values: [] })
-    .catch(() => [])
-  if (served.length > 0)
+  if (newAccounts || database.kind === 'postgres' || existsSync(file) || !existsSync(dataFolder))
+    return
+  if (readdirSync(dataFolder).some((name) => name.startsWith('register_')))
     throw new ConfigError(
       `SEXTON_DATA: ${file} is gone, but the register beside it is not: put a backup back as that file, name the right folder, or begin with empty accounts by SEXTON_NEW_ACCOUNTS=yes`,
     )
@@ -124,7 +121,7 @@ async function refuseLostAccounts(
 
 export async function openStore(
   dataFolder: string,
-  name: 'register' | 'accounts',
+  name: StoreName,
   store: StoreSetting,
 ): Promise<Engine> {
   if (store.kind === 'postgres') {
@@ -142,10 +139,10 @@ export async function openStore(
 }
 
 /** Accounts survive power loss; the register can be rebuilt. */
-function openFile(file: string, name: 'register' | 'accounts'): Engine {
+function openFile(file: string, name: StoreName): Engine {
   return openSqlite({
     file,
     durability: name === 'accounts' ? 'full' : 'normal',
-    bulk: name === 'register',
+    bulk: name !== 'accounts',
   })
 }

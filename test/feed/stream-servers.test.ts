@@ -1,31 +1,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { readStream } from '#examples/stream.ts'
-import { applyFile, startingLater } from '../changed-file-harness.ts'
 import { eventually } from '../world.ts'
 import { startStreamWorld } from './stream-world.ts'
-
-test('a server with an older file passes nothing of a newer one', async () => {
-  const old = await startStreamWorld()
-  try {
-    const { secret } = await old.callers.mint()
-    const headers = { authorization: `Bearer ${secret}` }
-    const stop = new AbortController()
-    const events = readStream(`${old.origin}/api/stream`, { headers, signal: stop.signal })
-    assert.equal((await events.next()).value.event, 'ready')
-    const { engine } = old.index.deps
-    old.index = (await applyFile(engine, startingLater(old.ecosystem))).index
-    await old.burn()
-    const next = events.next().catch(() => 'cut')
-    assert.equal(await Promise.race([next, sleep(1_000, 'nothing')]), 'nothing')
-    stop.abort()
-    await next
-  } finally {
-    await old.end()
-  }
-})
 
 test('a reader that does not read is cut off, and its cursor brings the rest', async () => {
   const slow = await startStreamWorld({ stillMs: 1_000 })

@@ -16,10 +16,9 @@ import { createHarness, HARNESS_MIGRATIONS, type Harness } from '#test/callers/c
 import { beginChain } from '../chain-builder/built-chain.ts'
 import { logOf } from '../chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '../chain-builder/serve-chain.ts'
-import { applyFile } from '../changed-file-harness.ts'
 import { localEcosystemAt } from '../indexed-ecosystem.ts'
 import { dataRoutesOf } from '../route-reader.ts'
-import { advanceAll, type SteppedIndex } from '../stepped-index.ts'
+import { advanceAll, commitDepsOf, type SteppedIndex, stepIndex } from '../stepped-index.ts'
 import { SILENT } from '../test-context.ts'
 
 /** A register over made-up chains, real callers and a server on top, with a clock that a test moves. */
@@ -70,7 +69,7 @@ export async function startStreamWorld(
     open,
     routes: dataRoutesOf({ register, ecosystem }),
     origin: first.origin,
-    index: (await applyFile(register, ecosystem)).index,
+    index: stepIndex(await commitDepsOf(register, ecosystem)),
     async burn(count = 1) {
       const { grave, distributor } = addresses.base
       const log = logOf.transfer(grave, distributor, ZERO, 10n ** 18n)

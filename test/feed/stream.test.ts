@@ -205,7 +205,7 @@ test('each started minute costs a call, the first on opening, and the ledger agr
   world.callers.now.ms += 60_000
   const end = await stream.next('end')
   assert.equal(end.data.reason, 'quota_exhausted')
-  assert.deepEqual(end.data.offer, { error: 'payment_required' })
+  assert.match(JSON.stringify(end.data.offer), /"payment_required"/)
   assert.equal((await stream.events.next()).done, true)
   // Ten free calls and two paid ones.
   assert.equal(await callsOf(secret), 12)

@@ -1,7 +1,5 @@
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { ChainIndex } from '#chains/indexer/chain-index.ts'
-import { applyConfig } from '#chains/indexer/indexed-config/apply-config.ts'
 import { StallNote } from '#chains/indexer/stalled-chains.ts'
 import type { CommitDeps } from '#chains/indexer/transaction.ts'
 import type { Engine } from '#store/engine.ts'
@@ -16,14 +14,12 @@ export interface FollowedChains {
   failures(): readonly Error[]
 }
 
-/** Applies the file to an empty register. */
 export async function followChains(
   register: Engine,
   ecosystem: Ecosystem,
 ): Promise<FollowedChains> {
   const deps = await commitDepsOf(register, ecosystem)
   const { chains } = ecosystem
-  await applyConfig({ ...deps, file: filePartsOf(ecosystem), hasWaited: false })
   const followed = new Map(chains.map((chain) => [chain.id, followChain(deps, chain)]))
   return {
     advance: async (chain) => (await followed.get(chain.id)?.advance()) ?? false,

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
-import { partChanges } from '#chains/indexer/indexed-config/file-part.ts'
+import { registerName } from '#chains/datasets/register-name.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
@@ -167,18 +166,15 @@ for (const [what, [body, reason]] of Object.entries(HOSTILE))
       }),
     ))
 
-test('an edited module changes the parts of the file that it belongs to, and no other', () =>
+test('an edited module names another register, a moved one does not', () =>
   withModule('export const rows = () => []\n', (before) =>
-    withModule('export const rows = ({ args }) => [args]\n', async (after) => {
-      const [old, edited] = [before, after].map(
-        (path) => filePartsOf(localEcosystemAt({}, digsBy(path))).parts,
-      )
-      assert.ok(old !== undefined && edited !== undefined)
-      assert.deepEqual(partChanges(old, old), [])
-      const changes = partChanges(old, edited)
-      assert.deepEqual(
-        changes.map(({ name, fields }) => [name, fields]),
-        [0, 1].map((entry) => ['grave-digs', [`graveDigs[${entry}].rows changed`]]),
-      )
-    }),
+    withModule('export const rows = ({ args }) => [args]\n', (edited) =>
+      withModule('export const rows = () => []\n', async (moved) => {
+        const [old, other, same] = [before, edited, moved].map((path) =>
+          registerName(localEcosystemAt({}, digsBy(path))),
+        )
+        assert.notEqual(old, other)
+        assert.equal(old, same)
+      }),
+    ),
   ))

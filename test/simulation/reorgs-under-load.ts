@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toHex } from 'viem'
+import { registerName } from '#chains/datasets/register-name.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import {
@@ -73,7 +74,11 @@ export async function reorgUnderLoad(
   input: { readonly depths: readonly number[]; tell(line: string): void },
 ): Promise<ReorgReport> {
   const { base, ethereum } = world.devnet.chains
-  const register = await openStore(world.config.dataFolder, 'register', world.config.database)
+  const register = await openStore(
+    world.config.dataFolder,
+    registerName(parseEcosystem('local', world.file)),
+    world.config.database,
+  )
   const load = startLoad(world)
   let slowestMs = 0
   let reorgs = 0

@@ -15,6 +15,7 @@ import { sql } from '#store/sql.ts'
 import { bearer, codeOf } from '#test/callers/callers-harness.ts'
 import { createMoneyWorld, type HeldKey, type MoneyWorld } from '#test/money/money-world.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { testContext } from '#test/test-context.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'sexton-backups-'))
 after(() => rmSync(root, { recursive: true, force: true }))
@@ -51,8 +52,8 @@ async function liveIn(folder: string) {
 async function onStarted<T>(folder: string, work: (accounts: Engine) => Promise<T>): Promise<T> {
   const config = configOf({ SEXTON_DATA: folder })
   // The audit opens the stores too, and leaves the mark of a backup to the start.
-  await (await openStores(config)).close()
-  const { accounts, close } = await openStores(config)
+  await (await openStores(config, testContext().ecosystem)).close()
+  const { accounts, close } = await openStores(config, testContext().ecosystem)
   await noteRestore(config, accounts, Math.floor(Date.now() / 1_000))
   return work(accounts).finally(close)
 }

@@ -7,7 +7,6 @@ import { test } from 'node:test'
 import { accountsMigrations, openStore } from '#main/stores.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { assertSound } from '#test/callers/callers-harness.ts'
-import { applyFile, startingLater } from '../changed-file-harness.ts'
 import { commitDepsOf, stepIndex } from '../stepped-index.ts'
 import type { Receiver } from './receiver.ts'
 import {
@@ -40,26 +39,6 @@ function guarantee(name: string, work: (live: Live) => Promise<void>): void {
     }
   })
 }
-
-guarantee('a leader with an older file passes nothing, and a newer one goes on', async (live) => {
-  const { feed, world } = live
-  const key = await world.callers.mint()
-  const receiver = await world.receiver()
-  const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
-  const newer = startingLater(feed.ecosystem)
-  const { index } = await applyFile(feed.register, newer)
-  feed.stream.index = index
-  await feed.burn()
-  const { cursor } = await world.show(key, webhookId)
-  const old = world.sender()
-  await world.deliver(old)
-  assert.equal((await world.show(key, webhookId)).cursor, cursor)
-  await world.deliver(world.sender({ ecosystem: newer }))
-  // The register is read again, and with it the burns near the head.
-  const [chain, other, ...burns] = typesOf(receiver)
-  assert.deepEqual([chain, other], ['feed.reset', 'feed.reset'])
-  assert.deepEqual(new Set(burns), new Set(['burn.add']))
-})
 
 for (const hasCaughtUp of [false, true])
   guarantee(

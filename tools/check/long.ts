@@ -22,8 +22,6 @@ const programs = [
   '--test test/deploy/image/run-image.ts',
   '--test test/feed/feed.test.ts test/feed/stream-property.test.ts',
   '--test test/webhooks/deaths.test.ts',
-  'test/file-pairs/main.ts --pairs 300',
-  'test/file-pairs/main.ts --pairs 60 --engine postgres',
   'test/hostile-tokens/main.ts --seeds 300',
 ]
 

@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4236,
   api: 3343,
-  chains: 20608,
+  chains: 20245,
   domain: 483,
   entry: 303,
   lib: 281,
-  main: 1497,
+  main: 1608,
   money: 5603,
-  operations: 4688,
+  operations: 4744,
   route: 515,
-  serving: 3871,
-  store: 1963,
-  tests: 50298,
+  serving: 3869,
+  store: 1964,
+  tests: 49573,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -1,9 +1,9 @@
 import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 import { padded } from '#accounts/keys/key-store.ts'
-import { readStatus } from '#chains/datasets/file-parts.ts'
 import { readBalanceAt, readSupplyAt } from '#chains/datasets/holders/queries.ts'
 import type { SupplyShare } from '#chains/ecosystem/ecosystem.ts'
+import { readIndexStatus } from '#chains/indexer/status.ts'
 import { type Judged, liveChain } from '#chains/statistics/holdings.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import type { Address } from '#domain/address.ts'
@@ -180,7 +180,7 @@ async function readHeld(
   { share, wallets }: { readonly share: SupplyShare; readonly wallets: readonly Address[] },
 ): Promise<Held | undefined> {
   const { token, supplyPerMille, depthBlocks } = share
-  const index = await readStatus(ctx, connection)
+  const index = await readIndexStatus(connection, ctx.ecosystem.chains)
   const held = new Map<Address, bigint>()
   let supply = 0n
   for (const chain of ctx.ecosystem.chains.filter(({ name }) => token.addresses.has(name))) {

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { type Ecosystem, notConfigured } from '#chains/ecosystem/ecosystem.ts'
-import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
 import { conditionOf, type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#domain/refusal.ts'
@@ -26,14 +24,7 @@ import {
   weakEtag,
 } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
-import {
-  buildMeta,
-  metaSchema,
-  OTHER_FILE,
-  type PageMeta,
-  pageSchema,
-  type RegisterState,
-} from './meta.ts'
+import { buildMeta, metaSchema, type PageMeta, pageSchema, type RegisterState } from './meta.ts'
 
 export interface DataQuery<Values> {
   readonly connection: Connection
@@ -96,7 +87,7 @@ export function dataRoute<P extends Parameters>(
     refusals: [...(refusals ?? []), 'data_not_ready'],
     async etag(input) {
       const state = await answersOf(ctx).state()
-      return state?.status.isOfThisFile ? etagOf(questionOf(input), state) : undefined
+      return state && etagOf(questionOf(input), state)
     },
     check: (input) => check?.(input.parameters as ValuesOf<P>),
     handle(input) {
@@ -105,7 +96,6 @@ export function dataRoute<P extends Parameters>(
       const asCsv = question.representation === 'csv'
       return answersOf(ctx).answer(question, async (state, connection) => {
         const { status } = state
-        if (!status.isOfThisFile) return OTHER_FILE
         const result = await read({ connection, status, parameters: asked })
         if (isRefusal(result)) return result
         const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
@@ -229,13 +219,11 @@ export const answersOf = oncePerContext((ctx) => {
 
 export class AnswerCache {
   readonly #ctx: Context
-  readonly #file: FileParts
   readonly #answers = new LRUCache<string, Kept>({ maxSize: BYTES_MAX })
   #shared: SharedState | undefined
 
   constructor(ctx: Context) {
     this.#ctx = ctx
-    this.#file = filePartsOf(ctx.ecosystem)
   }
 
   /** At most `AGE_MAX_MS` old, and never older than an answer given; undefined before the first blocks. */
@@ -311,7 +299,7 @@ export class AnswerCache {
   }
 
   async #read(connection: Connection): Promise<RegisterState | undefined> {
-    const status = await readIndexStatus(connection, this.#ctx.ecosystem.chains, this.#file)
+    const status = await readIndexStatus(connection, this.#ctx.ecosystem.chains)
     if (status === undefined) return undefined
     const nowUnix = unixNow(this.#ctx.clock)
     const conditions = status.chains.map((each) => conditionOf(each, nowUnix)[1])

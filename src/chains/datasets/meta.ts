@@ -13,7 +13,6 @@ import {
 } from '#chains/indexer/status.ts'
 import { UNKNOWN_REASONS, type UnknownFigure } from '#chains/indexer/unknown-figures.ts'
 import { formatDecimal, type MicroUsd, toUsd } from '#domain/money.ts'
-import { refuse } from '#domain/refusal.ts'
 import { mapOf, named } from '#lib/schema.ts'
 import { toIso } from '#lib/time.ts'
 import type { Effective } from '#route/route.ts'
@@ -112,12 +111,6 @@ function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainM
     stalled: status.stalled,
   }
 }
-
-export const OTHER_FILE = refuse(
-  'data_not_ready',
-  "The index does not follow this server's ecosystem file yet. Try again soon.",
-  { retryAfterSeconds: 2 },
-)
 
 /** An unknown figure by the names of the file. */
 export interface NamedUnknown extends Pick<UnknownFigure, 'dataset' | 'reason' | 'detail'> {

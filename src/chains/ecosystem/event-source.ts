@@ -1,5 +1,4 @@
 import type { Address } from '#domain/address.ts'
-import type { JsonMembers } from '#lib/json.ts'
 import type { EmittedEvent } from './emitted-event.ts'
 import type { EventArguments } from './event-arguments.ts'
 import type { FoundContracts } from './found-contracts.ts'
@@ -11,10 +10,6 @@ export interface EventSource extends EmittedEvent {
   readonly token: PricedToken | null
   /** Its logs are those of contracts that a factory made, instead of those of `address`, the factory. */
   readonly made?: Factory
-  /** What `read` depends on: once it changes, the events are read again. */
-  readonly facts: JsonMembers
-  /** The field that `where` and `whereNot` come from, if not their own. */
-  readonly whereField?: string
   /** Makes the rows of a log; without it, a log is one row. */
   readonly code?: MappingCode
   /** Throws DecodeError if the log is unreadable. Must be pure. */

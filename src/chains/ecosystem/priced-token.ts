@@ -3,7 +3,6 @@ import type { AbiFunction } from 'ox/AbiFunction'
 import type { Address, Hash } from '#domain/address.ts'
 import type { MicroUsd, Price } from '#domain/money.ts'
 import type { Token } from '#domain/token.ts'
-import type { JsonMembers } from '#lib/json.ts'
 import type { EventArguments } from './event-arguments.ts'
 import type { FoundContracts } from './found-contracts.ts'
 import type { Problem } from './problem.ts'
@@ -56,8 +55,6 @@ export interface ContractPrice {
   readonly ofLastTrade?: true
   /** The contracts that emit, if not `address`. */
   readonly emitters?: Emitters
-  /** What `read` depends on besides the pair: once it changes, prices are read again. */
-  readonly facts: JsonMembers
   /** Undefined if the event says nothing; throws DecodeError if it is unreadable. Must be pure. */
   read(args: EventArguments, pair: PricePair): PriceReading | undefined
   /** Compares the contract with the file; the problem's field is one of the price. */

@@ -50,13 +50,12 @@ export function resolveBridges(
           `${context.field}.chain`,
           `${token.symbol} has no address on "${mapped.chain.name}"; correct the chain, or add the address`,
         )
-      const facts = { amount, of: token.symbol }
       const read: EventSource['read'] = (args) => ({
         ...MOVE,
         token: token.symbol,
         amount: argument.amount(args, amount),
       })
-      return [{ ...mapped, facts, read }]
+      return [{ ...mapped, read }]
     }),
   )
 }

@@ -7,7 +7,6 @@ import type { MicroUsd } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
 import type { DatedAmount, TimeRange } from './events/time-range.ts'
 import type { Changes } from './feed/changes.ts'
-import type { PartEntry } from './indexed-config/file-part.ts'
 import { type Selector, selectLogs } from './select-logs.ts'
 
 export type { Position } from '#chains/chain/chain-event.ts'
@@ -27,7 +26,6 @@ export interface Change {
 export interface Dataset<Fact> {
   readonly name: string
   readonly selectors: readonly Selector[]
-  builtFrom(chainId: number): readonly PartEntry[]
   /** Returns nothing if the log does not match after all; throws if it is unreadable. Must be pure. */
   decode(log: Log): readonly Fact[]
   /** Logs that are decoded once all logs of their transactions are read. */

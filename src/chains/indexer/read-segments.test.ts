@@ -16,7 +16,6 @@ const BLOCKS = 10
 
 const dataset: AnyDataset = {
   name: 'made-up',
-  builtFrom: () => [],
   selectors: [{ chainId: CHAIN, address: `0x${'a'.repeat(40)}`, topic0: `0x${'b'.repeat(64)}` }],
   stage: () => ({
     takeLogs: () => undefined,

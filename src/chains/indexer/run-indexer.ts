@@ -6,9 +6,6 @@ import { type Leader, LeadLostError } from '#operations/jobs/leader.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import type { AnyDataset } from './dataset.ts'
 import type { PriceBook } from './events/value-events.ts'
-import { applyConfig } from './indexed-config/apply-config.ts'
-import type { FileParts, PartChange } from './indexed-config/file-part.ts'
-import { mayLead } from './indexed-config/may-lead.ts'
 import { type ChainReport, runChain } from './run-chain.ts'
 
 export interface IndexerDeps {
@@ -18,14 +15,10 @@ export interface IndexerDeps {
   readonly clock: Clock
   readonly datasets: readonly AnyDataset[]
   readonly prices: PriceBook
-  readonly file: FileParts
   sourceOf(chain: Chain): ChainSource
   reportOf(chain: Chain): ChainReport
   /** Called at each try with whether this process leads. */
   onLead?(leads: boolean): void
-  onConfigApplied?(changes: readonly PartChange[]): void
-  onConfigFailed?(error: unknown): void
-  onOutdated?(): void
 }
 
 const STANDBY_MS = 1_000
@@ -33,58 +26,24 @@ const STANDBY_MS = 1_000
 /** Standbys take over when the leader ends or falls silent; the epoch fences off a writer presumed dead. */
 export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promise<void> {
   const { leader } = deps
-  const turn = { leader, hasWaited: false }
   while (!signal.aborted) {
-    const isElected = await tryToLead(deps, turn)
-    const isLeading = isElected && (await tryToApply(deps, turn))
-    if (isLeading || !isElected) deps.onLead?.(isLeading)
+    const isLeading = await tryToLead(leader)
+    deps.onLead?.(isLeading)
     if (isLeading) {
       await lead(deps, leader, signal)
       if (!signal.aborted) deps.onLead?.(false)
-      turn.hasWaited = true
     }
     // After a lost lead too: two on one store would take it from each other without pause.
     await sleep(STANDBY_MS, signal)
   }
 }
 
-interface Turn {
-  readonly leader: Leader
-  hasWaited: boolean
-}
-
-/** Whether this process was elected; false too while the store fails. */
-async function tryToLead(deps: IndexerDeps, turn: Turn): Promise<boolean> {
-  const { register: engine, file } = deps
+/** False too while the store fails. */
+async function tryToLead(leader: Leader): Promise<boolean> {
   try {
-    const { hasWaited } = turn
-    const input = { file, hasWaited }
-    if (!(await engine.snapshot((reads) => mayLead(reads, input)))) {
-      deps.onOutdated?.()
-      return false
-    }
-    const isElected = await turn.leader.take()
-    if (!isElected) turn.hasWaited = true
-    return isElected
+    return await leader.take()
   } catch (error) {
-    ignoreStoreError(error)
-    return false
-  }
-}
-
-/** False if it may not lead, or the store failed. */
-async function tryToApply(deps: IndexerDeps, { leader, hasWaited }: Turn): Promise<boolean> {
-  try {
-    const changes = await applyConfig({ ...deps, engine: deps.register, leader, hasWaited })
-    if (changes === undefined) {
-      await leader.handOver()
-      return false
-    }
-    if (changes.length > 0) deps.onConfigApplied?.(changes)
-    return true
-  } catch (error) {
-    ignoreStoreError(error)
-    deps.onConfigFailed?.(error)
+    if (!(error instanceof StoreError)) throw error
     return false
   }
 }
@@ -118,8 +77,4 @@ async function lead(deps: IndexerDeps, leader: Leader, outer: AbortSignal): Prom
     await Promise.allSettled(tasks)
     await leader.handOver()
   }
-}
-
-function ignoreStoreError(error: unknown): void {
-  if (!(error instanceof StoreError)) throw error
 }

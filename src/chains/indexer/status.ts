@@ -4,7 +4,6 @@ import type { Finality } from '#domain/chain.ts'
 import { allEnded } from '#lib/async.ts'
 import type { Connection } from '#store/engine.ts'
 import { column, type Row, sql } from '#store/sql.ts'
-import type { FileParts } from './indexed-config/file-part.ts'
 import { readUnknown, type UnknownFigure } from './unknown-figures.ts'
 
 export const STALL_REASONS = [
@@ -29,8 +28,6 @@ export interface ChainStatus {
 
 export interface IndexStatus {
   readonly chains: readonly ChainStatus[]
-  /** Whether the register was built from the file of this process. */
-  readonly isOfThisFile: boolean
   readonly unknown: readonly UnknownFigure[]
   /** Newest indexed block of any chain; windows roll back from it. */
   readonly asOfUnix: number
@@ -42,13 +39,11 @@ export interface IndexStatus {
 export async function readIndexStatus(
   connection: Connection,
   chains: readonly Chain[],
-  file?: Pick<FileParts, 'digest'>,
 ): Promise<IndexStatus | undefined> {
   const [found, unknown] = await allEnded([
     connection.run(sql`
       select positions.chain_id, number, hash, timestamp_unix,
-        head_number, safe_number, finalized_number, coalesce(removals, 0) as times_forgotten,
-        stall, (select digest from file_adoptions order by sequence desc limit 1) as file_digest
+        head_number, safe_number, finalized_number, coalesce(removals, 0) as times_forgotten, stall
       from positions left join chain_notes on chain_notes.chain_id = positions.chain_id`),
     readUnknown(connection),
   ])
@@ -58,10 +53,8 @@ export async function readIndexStatus(
     return row === undefined ? [] : [toStatus(chain, row)]
   })
   if (statuses.length < chains.length) return undefined
-  const digest = found[0]?.file_digest ?? null
   return {
     chains: statuses,
-    isOfThisFile: file === undefined || digest === null || digest === file.digest,
     unknown,
     asOfUnix: Math.max(...statuses.map((each) => each.blockTimeUnix)),
     revision: [...statuses.map(revisionOf), ...digestOfUnknown(unknown)].join('-'),

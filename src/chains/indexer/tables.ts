@@ -5,7 +5,6 @@ import { chainNotesTables } from './chain-notes.ts'
 import { eventsTables } from './events/tables.ts'
 import { feedTables } from './feed/read-feed.ts'
 import { foundContractsTables } from './found-contracts/table.ts'
-import { indexedConfigTables } from './indexed-config/tables.ts'
 import { unknownFiguresTables } from './unknown-figures.ts'
 
 export const indexerTables: readonly Tables[] = [
@@ -44,7 +43,6 @@ export const indexerTables: readonly Tables[] = [
       create index anomalies_of_contract on anomalies (chain_id, dataset, contract)`,
   eventsTables,
   chainNotesTables,
-  indexedConfigTables,
   feedTables,
   notificationTrigger({
     channel: 'sexton_blocks',

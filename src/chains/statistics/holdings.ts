@@ -1,10 +1,14 @@
-import { readStatus } from '#chains/datasets/file-parts.ts'
 import { readBalanceAt } from '#chains/datasets/holders/queries.ts'
 import { areHoldersKnown } from '#chains/datasets/meta.ts'
 import { averagePrice } from '#chains/datasets/prices/average-price.ts'
 import type { UnknownPrice } from '#chains/datasets/prices/price-paths.ts'
 import type { Chain, HoldingGate, PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
+import {
+  type ChainStatus,
+  conditionOf,
+  type IndexStatus,
+  readIndexStatus,
+} from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
 import type { Address } from '#domain/address.ts'
 import { formatDecimal, type MicroUsd, toUsd, toUsdPrice, valueAt } from '#domain/money.ts'
@@ -39,7 +43,7 @@ export function readHoldings(ctx: Judged, gate: HoldingGate, wallet: Address): P
   const { primary, secondary } = ctx.ecosystem
   return ctx.register.snapshot(async (connection) => {
     const held = secondary === null ? [primary] : [primary, secondary]
-    const status = liveChain(ctx, await readStatus(ctx, connection), {
+    const status = liveChain(ctx, await readIndexStatus(connection, ctx.ecosystem.chains), {
       chain: gate.chain,
       tokens: held,
     })
@@ -70,7 +74,7 @@ export function liveChain(
     readonly tokens: readonly PricedToken[]
   },
 ): ChainStatus | undefined {
-  if (index?.isOfThisFile !== true) return undefined
+  if (index === undefined) return undefined
   if (!of.tokens.every((token) => areHoldersKnown(index, token, of.chain.id))) return undefined
   const status = index.chains.find((each) => each.chain.id === of.chain.id)
   if (status === undefined) return undefined

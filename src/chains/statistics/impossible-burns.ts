@@ -66,14 +66,15 @@ export async function missingBurns(
 }
 
 /** Whether a mapping counts all burns of its token, and no bridge takes any out. */
-function isEveryBurn({ burnAddresses, bridges }: Ecosystem, burn: EventSource): boolean {
+function isEveryBurn({ burnAddresses, file }: Ecosystem, burn: EventSource): boolean {
   const { chain, token, where, whereNot, code } = burn
   const left = [...where.values(), ...whereNot.values()].map(({ size }) => size)
+  const { bridges = [] } = file.tokens.find(({ symbol }) => symbol === token?.symbol) ?? {}
   const [receivers, senders] = [burnAddresses.length + 1, burnAddresses.length]
   return (
     isTransferOfToken(burn) &&
     code === undefined &&
     left.join() === `${receivers},${senders}` &&
-    !bridges.some((each) => each.chain.id === chain.id && each.facts.of === token?.symbol)
+    !bridges.some((each) => each.chain === chain.name)
   )
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { parentPort, workerData } from 'node:worker_threads'
+import { registerName } from '#chains/datasets/register-name.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import { resolveAgain } from '#chains/ecosystem/resolve-ecosystem.ts'
 import type { Config } from '#config.ts'
@@ -25,12 +26,13 @@ const send = (news: FromIndexWorker) => port.postMessage(news)
 const { config, file }: IndexWork = workerData
 const stop = new AbortController()
 port.on('message', () => stop.abort())
-const register = await openStore(config.dataFolder, 'register', config.database)
+const ecosystem = resolveAgain(file)
+const register = await openStore(config.dataFolder, registerName(ecosystem), config.database)
 try {
   await migrateStore(register, 'register')
   await runIndex(
     {
-      ecosystem: resolveAgain(file),
+      ecosystem,
       register,
       clock: systemClock,
       logger: openLogger(config.log, process.stdout),

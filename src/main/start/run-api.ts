@@ -1,6 +1,7 @@
 import { type CommandContext, chosenEcosystem, type ExitCode } from '../command-context.ts'
 import { compose } from '../compose.ts'
 import { openContext } from '../open-context.ts'
+import { keepRegister } from '../registers.ts'
 import { lockFolder } from './lock-folder.ts'
 import { serve } from './serve.ts'
 import { untilStopped } from './until-stopped.ts'
@@ -11,11 +12,13 @@ export async function runApi(command: CommandContext): Promise<ExitCode> {
   // Free once the process ends.
   if (database.kind === 'sqlite') await lockFolder(dataFolder)
   const ctx = await openContext(command, await chosenEcosystem(command.config))
+  const stopKeeping = await keepRegister(ctx)
   try {
     const served = await serve(ctx, await compose(ctx))
     ctx.logger.info({ url: served.url, metricsPort: served.metricsPort }, 'API listening')
     return await untilStopped(command, served.stop)
   } finally {
+    stopKeeping()
     await ctx.close()
   }
 }

@@ -8,10 +8,8 @@ import {
   DepositProver,
   type ProveDepositsDeps,
 } from '#chains/datasets/deposits/proof/prove-deposits.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { CHAIN_PART, type PartChange } from '#chains/indexer/indexed-config/file-part.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
 import { proveStartBlocks } from '#chains/indexer/prove-start-blocks.ts'
 import type { ChainReport } from '#chains/indexer/run-chain.ts'
@@ -71,7 +69,6 @@ function proveDeposits(
     payment,
     clock,
     source: sourceOf(payment.chain),
-    file: filePartsOf(ecosystem),
     report: (news) => reportDeposit(logger, payment.chain, news),
   })
   return [
@@ -88,7 +85,7 @@ function proveDeposits(
 interface Indexing {
   sourceOf(chain: Chain): ChainSource
   readonly leader: Leader
-  /** Whether it leads, and has applied its file. */
+  /** Whether it leads. */
   readonly turn: { leads: boolean }
 }
 
@@ -100,11 +97,7 @@ function indexerDeps(input: IndexInput, indexing: Indexing): IndexerDeps {
     ...input,
     leader,
     datasets: allDatasets(ecosystem),
-    file: filePartsOf(ecosystem),
     prices: priceBookOf(ecosystem.tokens),
-    onConfigApplied: (changes) => reportReindex(input, changes),
-    onOutdated: reportOutdated(logger),
-    onConfigFailed: (err) => logger.error({ err }, 'could not apply the ecosystem file; retrying'),
     sourceOf,
     reportOf: (chain) => reportOn(input, chain, sourceOf(chain)),
     onLead(leads) {
@@ -152,36 +145,6 @@ function reportEndpoint(
   const facts = { chain: chain.name, host: event.host, state: event.state, reason: event.reason }
   if (event.state === 'ok') logger.info(facts, 'node in use')
   else if (event.state !== 'probing') logger.warn(facts, 'node set aside')
-}
-
-/** Logs what an edit of the ecosystem file leads to, a line for each part. */
-export function reportReindex(
-  { ecosystem, logger }: { readonly ecosystem: Ecosystem; readonly logger: Pick<Logger, 'info'> },
-  changes: readonly PartChange[],
-): void {
-  for (const change of changes)
-    logger.info(`${change.fields.join(', ')}: ${comesTo(change, ecosystem)}`)
-}
-
-function comesTo({ chainId, name }: PartChange, { chains }: Ecosystem): string {
-  if (chainId === null) return `revaluing the events of ${name}`
-  const chain = chains.find(({ id }) => id === chainId)
-  if (chain === undefined) return `removing the data of chain ${chainId}`
-  return name === CHAIN_PART
-    ? `re-reading all of ${chain.name}`
-    : `re-reading ${name} on ${chain.name}`
-}
-
-const OUTDATED =
-  'the register was built from a newer ecosystem file than this process has; restart it to use its own file again'
-
-/** Warns once that this process does not index. */
-export function reportOutdated(logger: Pick<Logger, 'warn'>): () => void {
-  let isReported = false
-  return () => {
-    if (!isReported) logger.warn(OUTDATED)
-    isReported = true
-  }
 }
 
 export function reportDeposit(

@@ -4,15 +4,17 @@ import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { isUnusable, readStalls } from '#chains/indexer/chain-notes.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import type { Config } from '#config.ts'
+import type { Context } from '#context.ts'
 import type { Clock } from '#lib/time.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
 import type { Leading } from '#operations/health/job-gauges.ts'
-import type { Connection } from '#store/engine.ts'
 import { compose } from '../compose.ts'
 import { openContext } from '../open-context.ts'
+import { keepRegister } from '../registers.ts'
 import { type IndexThread, startIndexThread } from './index-thread.ts'
 import type { FromIndexWorker } from './index-worker.ts'
 import { leadJobs } from './lead-jobs.ts'
+import { lockRegister } from './lock-folder.ts'
 import { type Served, serve } from './serve.ts'
 
 interface ServiceInput {
@@ -39,12 +41,19 @@ export interface RunningService {
 export async function runService(input: ServiceInput): Promise<RunningService> {
   const { config, logger } = input
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
+  const unlock = await lockRegister(config, ecosystem)
   const ctx = await openContext(input, ecosystem)
+  const stopKeeping = await keepRegister(ctx)
   const progress = new Map<string, IndexProgress>()
   const leading: Leading = { index: false, jobs: new Map() }
   const opening = async () => serve(ctx, await compose(ctx, () => [...progress.values()], leading))
-  const served = await opening().catch(async (error: unknown) => {
+  const close = async () => {
+    stopKeeping()
     await ctx.close()
+    unlock()
+  }
+  const served = await opening().catch(async (error: unknown) => {
+    await close()
     throw error
   })
   const { dataFolder, database, log } = config
@@ -64,21 +73,26 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
     ecosystem,
     served,
     index,
-    indexed: () => ctx.register.snapshot((reads) => howFar(reads, ecosystem)),
+    indexed: () => howFar(ctx),
     async stop() {
       logger.info('stopping: waiting for answers in flight')
       await served.stop()
       ending.abort()
       logger.info('stopping: waiting for the index and the jobs')
       await Promise.all([verifying, index.stop()])
-      await ctx.close()
+      await close()
     },
   }
 }
 
-async function howFar(connection: Connection, ecosystem: Ecosystem) {
-  const status = await readIndexStatus(connection, ecosystem.chains)
-  const stalls = await readStalls(connection)
+export async function howFar({
+  register,
+  ecosystem,
+}: Context): Promise<'nothing' | 'some' | 'all'> {
+  const [status, stalls] = await register.snapshot(async (reads) => [
+    await readIndexStatus(reads, ecosystem.chains),
+    await readStalls(reads),
+  ])
   if (ecosystem.chains.some(({ id }) => isUnusable(stalls.get(id)))) return 'nothing'
   if (status === undefined) return 'nothing'
   return status.chains.every((each) => each.blockNumber >= each.headNumber) ? 'all' : 'some'

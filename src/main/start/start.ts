@@ -134,7 +134,10 @@ async function requireFree({ host, port }: Config): Promise<void> {
 const POLL_MS = 50
 
 /** Rejects when the index fails. */
-export async function untilIndexed(service: RunningService, wanted: 'some' | 'all'): Promise<void> {
+export async function untilIndexed(
+  service: Pick<RunningService, 'index' | 'indexed'>,
+  wanted: 'some' | 'all',
+): Promise<void> {
   let failed: Error | undefined
   service.index.ended.catch((error: Error) => {
     failed = error

@@ -3,12 +3,15 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { allDatasets, registerMigrations } from '#chains/datasets/datasets.ts'
-import { filePartsOf, readStatus } from '#chains/datasets/file-parts.ts'
 import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import { compareRegisters } from '#chains/indexer/compare-registers.ts'
-import { readOtherParts } from '#chains/indexer/indexed-config/tables.ts'
 import { rebuildIndex } from '#chains/indexer/rebuild.ts'
-import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
+import {
+  type ChainStatus,
+  conditionOf,
+  type IndexStatus,
+  readIndexStatus,
+} from '#chains/indexer/status.ts'
 import { impossibleBurns, missingBurns } from '#chains/statistics/impossible-burns.ts'
 import { unixNow } from '#lib/time.ts'
 import { Leader } from '#operations/jobs/leader.ts'
@@ -25,8 +28,6 @@ type RegisterVerdict =
   /** A reorg that the index has not followed yet. */
   | { readonly kind: 'moved'; readonly chain: string }
   | { readonly kind: 'incomplete'; readonly chain: string }
-  /** Built from another ecosystem file. */
-  | { readonly kind: 'other-file'; readonly parts: readonly string[] }
   | { readonly kind: 'empty' }
 
 /**
@@ -35,11 +36,8 @@ type RegisterVerdict =
  */
 export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
   return deps.register.snapshot(async (stored) => {
-    const status = await readStatus(deps, stored)
+    const status = await readIndexStatus(stored, deps.ecosystem.chains)
     if (status === undefined) return { kind: 'empty' }
-    const others = await readOtherParts(stored, filePartsOf(deps.ecosystem))
-    const parts = others.flatMap(({ fields }) => fields)
-    if (parts.length > 0) return { kind: 'other-file', parts }
     const nowUnix = unixNow(deps.clock)
     const syncing = status.chains.find((each) => conditionOf(each, nowUnix) === 'syncing')
     if (syncing !== undefined) return { kind: 'incomplete', chain: syncing.chain.name }

@@ -29,7 +29,7 @@ const TRY_AGAIN_MS = 2_000
  */
 export async function auditAll(input: AuditInput): Promise<readonly string[]> {
   const { ecosystem } = input
-  const stores = await openStores(input.config)
+  const stores = await openStores(input.config, input.ecosystem)
   try {
     const sources = openSources(ecosystem, input.logger)
     const sourceOf = (chain: Chain): ChainSource => {
@@ -67,11 +67,8 @@ async function auditUntilStill(deps: AuditDeps): Promise<readonly string[]> {
   for (let attempt = 1; ; attempt += 1) {
     const verdict = await auditRegister(deps)
     if (verdict.kind === 'agrees') return []
-    if (verdict.kind === 'empty') return ['the register is empty: run "sexton start" first']
-    if (verdict.kind === 'other-file')
-      return [
-        `the register was built from another ecosystem file (${verdict.parts.join(', ')}); run the index with this one first, or audit with that one`,
-      ]
+    if (verdict.kind === 'empty')
+      return ['this ecosystem file has no register yet: run "sexton build" first']
     if (verdict.kind === 'incomplete')
       return [
         `${verdict.chain}: older history is still being read; audit again once /readyz reports it live`,

@@ -9,14 +9,16 @@ import { accounts, addresses } from '#devnet/addresses.ts'
 import { openStores } from '#main/stores.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { firstPrices } from '#test/hostile-tokens/price-recipes.ts'
-import { inTokenWorld, oldBaseWith } from '#test/token-world.ts'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { inTokenWorld, oldBaseWith, onBase } from '#test/token-world.ts'
 import { auditAll } from './audit.ts'
 
 test('a log about an unlisted token is a note of the audit, not a difference', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'sexton-unlisted-'))
   context.after(() => rm(folder, { recursive: true }))
   const config = readConfig({ SEXTON_DATA: folder }, { isTty: false })
-  const stores = await openStores(config)
+  const url = 'http://127.0.0.1:9'
+  const stores = await openStores(config, localEcosystemAt({ base: url }, onBase))
   const { distributor } = addresses.base
   const stranger = logOf.claim(distributor, accounts.holder, accounts.poor, 0n)
   const chain = oldBaseWith(firstPrices, [stranger])

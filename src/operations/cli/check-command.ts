@@ -62,24 +62,32 @@ async function runCheck(
   { config, clock, progress, process, show }: CommandContext,
   { offline, json }: Options,
 ): Promise<ExitCode> {
-  const [{ checkDatabase }, { checkFile }, { localFilePath }] = await Promise.all([
-    import('#operations/setup/check-database.ts'),
-    import('#operations/setup/check-file.ts'),
-    import('#main/start/local-chains.ts'),
-  ])
+  const [{ checkDatabase }, { checkRegister }, { checkFile }, { localFilePath }] =
+    await Promise.all([
+      import('#operations/setup/check-database.ts'),
+      import('#operations/setup/check-register.ts'),
+      import('#operations/setup/check-file.ts'),
+      import('#main/start/local-chains.ts'),
+    ])
   const file = config.ecosystemFile ?? localFilePath(config.dataFolder)
   const onProgress = progress.update
   const checked = await checkFile({ clock, onProgress }, { file, offline })
   const { warnings, unchecked, rows } = checked
   const errors = [...checked.errors, ...(offline ? [] : await checkDatabase(config))]
+  const build =
+    offline || errors.length > 0
+      ? undefined
+      : await checkRegister(config, await chosenEcosystem(config))
   progress.finish()
-  if (json) process.stdout.write(`${JSON.stringify({ file, errors, warnings, unchecked, rows })}\n`)
+  if (json)
+    process.stdout.write(`${JSON.stringify({ file, errors, warnings, unchecked, rows, build })}\n`)
   else {
     const of = (word: string) => (each: Problem) => show(`${word}  ${each.field}: ${each.message}`)
     rows.forEach(of('row    '))
     errors.forEach(of('WRONG  '))
     warnings.forEach(of('warning'))
     for (const each of unchecked) show(`unknown  ${each}`)
+    if (build !== undefined) show(`build  ${build}`)
     if (errors.length + warnings.length + unchecked.length === 0)
       show(offline ? `${file} is well-formed.` : `${file} agrees with the chains.`)
   }

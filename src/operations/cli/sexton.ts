@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Make>>> = {
   init: async () => (await import('./init-command.ts')).initCommand,
   start: async () => (await import('./start-command.ts')).startCommand,
   check: async () => (await import('./check-command.ts')).checkCommand,
+  build: async () => (await import('./build-command.ts')).buildCommand,
   audit: async () => (await import('./audit-command.ts')).auditCommand,
   keys: async () => (await import('./keys-command.ts')).keysCommand,
   backup: async () => (await import('./backup-command.ts')).backupCommand,

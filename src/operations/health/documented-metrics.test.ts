@@ -25,8 +25,8 @@ describe('the metrics of a service', () => {
   before(async () => {
     const environment = { PORT: '0', SEXTON_METRICS_PORT: '0', SEXTON_DATA: folder }
     const config = readConfig(environment, { isTty: false })
-    stores = await openStores(config)
     const ecosystem = parseEcosystem('local', localEcosystem)
+    stores = await openStores(config, ecosystem)
     ctx = { config, clock: systemClock, logger, ecosystem, ...stores }
     served = await serve(ctx, await compose(ctx))
   })

@@ -1,12 +1,10 @@
 import type { Readiness } from '#api/health-routes.ts'
 import { answersOf } from '#chains/datasets/data-route.ts'
 import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { areHoldersKnown, nameUnknown } from '#chains/datasets/meta.ts'
 import { latestPrice } from '#chains/datasets/prices/price-book.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import { isUnusable, readStalls, type Stall } from '#chains/indexer/chain-notes.ts'
-import { readOtherParts } from '#chains/indexer/indexed-config/tables.ts'
 import {
   describeAnomalies,
   type MappingAnomalies,
@@ -41,7 +39,6 @@ const CHECKS: readonly ((ctx: Context, seen: Seen) => Parts | Promise<Parts>)[] 
   (_ctx, { work }) => describeNodes(work),
   describeUnknown,
   describePrices,
-  describeFile,
   (_ctx, { work }) => describeJobs(work),
   (_ctx, { register, accounts }) => ({ register, accounts }),
 ]
@@ -76,8 +73,7 @@ export async function readReadiness(ctx: Context, work: ProcessWork): Promise<Re
   for (const check of CHECKS) Object.assign(parts, await check(ctx, seen))
   const isRight =
     seen.burns.length === 0 && !ecosystem.chains.some(({ id }) => isUnusable(seen.stalls.get(id)))
-  const isIndexed = index?.isOfThisFile === true
-  const ready = seen.accounts === 'ok' && seen.register === 'ok' && isIndexed && isRight
+  const ready = seen.accounts === 'ok' && seen.register === 'ok' && index !== undefined && isRight
   return { ready, parts }
 }
 
@@ -117,14 +113,6 @@ function describeUnknown({ ecosystem }: Context, { index }: Seen): Parts {
         : [[`${dataset} of ${token} on ${chain}`, `unknown (${reason}): ${detail}`]],
     ),
   )
-}
-
-async function describeFile({ register, ecosystem }: Context, { index }: Seen): Promise<Parts> {
-  if (index === undefined || index.isOfThisFile) return {}
-  const parts = await register.snapshot((reads) => readOtherParts(reads, filePartsOf(ecosystem)))
-  const fields = parts.flatMap((part) => part.fields).join(', ')
-  const from = `the register was built from another file (${fields})`
-  return { 'ecosystem file': `${from}; start an index with this one` }
 }
 
 /** Notes about unlisted tokens apart: they need no action. */

@@ -1,5 +1,4 @@
 import { placeMembers, toListRow } from '#chains/datasets/event-lists.ts'
-import { readStatus } from '#chains/datasets/file-parts.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import {
   type FeedChange,
@@ -11,7 +10,7 @@ import {
   readPage,
   showCursor,
 } from '#chains/indexer/feed/read-feed.ts'
-import type { IndexStatus } from '#chains/indexer/status.ts'
+import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
 import { kindLists } from '#chains/kinds/endpoints.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import type { Context } from '#context.ts'
@@ -80,8 +79,8 @@ export async function readShown(
   const page = await readPage(reads, { ...input, datasets: LISTED })
   if (page === 'lost') return page
   if (page.items.length === 0) return { items: [], next: page.next }
-  const status = await readStatus({ ecosystem }, reads)
-  if (status === undefined || !status.isOfThisFile) return { items: [], next: input.cursor }
+  const status = await readIndexStatus(reads, ecosystem.chains)
+  if (status === undefined) return { items: [], next: input.cursor }
   return { items: page.items.map((each) => show({ status, ecosystem }, each)), next: page.next }
 }
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { answersOf } from '#chains/datasets/data-route.ts'
 import { eventProperties } from '#chains/datasets/event-lists.ts'
-import { nullable, OTHER_FILE, priceNumber, priceText } from '#chains/datasets/meta.ts'
+import { nullable, priceNumber, priceText } from '#chains/datasets/meta.ts'
 import { readFeedState } from '#chains/indexer/feed/read-feed.ts'
 import { kindLists } from '#chains/kinds/endpoints.ts'
 import type { Context } from '#context.ts'
@@ -73,7 +73,6 @@ export function streamRoute(ctx: Context, streamsMax = STREAMS_MAX): Route {
       const state = await answersOf(ctx).state()
       const feed = await ctx.register.snapshot(readFeedState)
       if (state === undefined || feed === undefined) return NOT_LIVE
-      if (!state.status.isOfThisFile) return OTHER_FILE
       const wallet = caller.kind === 'keyed' ? [`wallet:${caller.wallet}`] : []
       const names = [`ip:${addressBucket}`, ...wallet]
       if (streams.isFull(names)) return FULL

@@ -9,7 +9,7 @@ import { transact } from './transaction.ts'
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`; `sslmode` as in libpq. */
   readonly url: string
-  readonly schema: 'register' | 'accounts'
+  readonly schema: 'accounts' | `register${string}`
   readonly connectionsMax?: number
   /** Shown in `pg_stat_activity`. */
   readonly applicationName?: string
@@ -37,7 +37,7 @@ const SILENT_WRITER_MS = { accounts: 2_000, register: 5_000 } as const
 const READS = 'isolation level repeatable read read only'
 
 function writes(schema: PostgresOptions['schema']): string {
-  return `isolation level read committed; set local idle_in_transaction_session_timeout = ${SILENT_WRITER_MS[schema]}`
+  return `isolation level read committed; set local idle_in_transaction_session_timeout = ${SILENT_WRITER_MS[schema === 'accounts' ? 'accounts' : 'register']}`
 }
 
 /** A longer idle limit: folds run between statements. */
@@ -102,7 +102,7 @@ function sessionOf(options: PostgresOptions): string {
     `statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
     `lock_timeout = ${lockTimeoutMs}`,
   ]
-  return [...ours, ...(schema === 'register' ? [LISTS_BY_INDEX] : []), ...VANISHED_CLIENT]
+  return [...ours, ...(schema !== 'accounts' ? [LISTS_BY_INDEX] : []), ...VANISHED_CLIENT]
     .map((setting) => `set ${setting}`)
     .join('; ')
 }

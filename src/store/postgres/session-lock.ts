@@ -5,7 +5,7 @@ import { PostgresConnection, type PostgresConnectionOptions } from './postgres-c
 /** The server ends a session that is silent for longer, so a frozen or unreachable holder loses its lock. */
 export const SILENT_HOLDER_MS = 10_000
 
-/** Takes an advisory lock on a connection of its own; undefined while another session holds it. */
+/** Takes an advisory lock of the schema on a connection of its own; undefined while another session holds it. */
 export async function lockSession(
   settings: PostgresConnectionOptions,
   key: number,
@@ -17,7 +17,8 @@ export async function lockSession(
   })
   try {
     await connection.open()
-    const [row] = await connection.run(sql`select pg_try_advisory_lock(${key}) as is_ours`)
+    const [row] = await connection.run(sql`
+      select pg_try_advisory_lock(cast(${key} as integer), hashtext(current_schema())) as is_ours`)
     if (row?.is_ours === true)
       return {
         keep: async () => void (await connection.command('select 1')),

@@ -1,3 +1,4 @@
+import { registerName } from '#chains/datasets/register-name.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import type { EventFact } from '#chains/indexer/events/event.ts'
 import { storeEvents } from '#chains/indexer/events/store-events.ts'
@@ -21,13 +22,13 @@ export async function fillFeed(
   { folder, databaseUrl }: SextonPlace,
   changes: number,
 ): Promise<{ readonly first: string; readonly last: number }> {
+  const ecosystem = parseEcosystem('bench', benchEcosystem(['http://127.0.0.1:9']))
   const engine = await openStore(
     `${folder}/data`,
-    'register',
+    registerName(ecosystem),
     databaseUrl === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url: databaseUrl },
   )
   try {
-    const ecosystem = parseEcosystem('bench', benchEcosystem(['http://127.0.0.1:9']))
     const deps = await commitDepsOf(engine, ecosystem)
     const first = await endOf(engine)
     const blocks = Math.floor(changes / (BURNS_A_BLOCK + 1))

@@ -43,11 +43,6 @@ export function depositsDataset(payment: Payment | null): Dataset<DepositFact> {
   return {
     name: DEPOSITS,
     selectors: payment === null ? [] : [selectorOf(payment)],
-    builtFrom(chainId) {
-      if (chainId !== payment?.chain.id) return []
-      const payTo = payment.payTo.map(({ address }) => address).sort()
-      return [{ field: 'payment', facts: { asset: payment.asset, payTo } }]
-    },
     decode: readDeposit,
     apply: (change, facts) => storeDeposits(change.connection, facts),
     revert: removeDeposits,

@@ -1,4 +1,3 @@
-import { readIndexedConfig } from '#chains/indexer/indexed-config/tables.ts'
 import { readProgress, storedBlock } from '#chains/indexer/positions.ts'
 import { SYNCING_BLOCKS } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
@@ -8,9 +7,8 @@ import type { CanonicalDeposits, Deposit, DepositQuery } from '#domain/deposit.t
 import { chunks } from '#lib/chunks.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { column, join, ROWS_PER_STATEMENT, type Row, type Sql, sql } from '#store/sql.ts'
-import { filePartsOf } from '../file-parts.ts'
 
-/** Undefined without payments or a head, or while the register was built from another file. */
+/** Undefined without payments or a head. */
 export async function readDeposits(
   { register, ecosystem }: Pick<Context, 'register' | 'ecosystem'>,
   selection: DepositQuery,
@@ -19,9 +17,7 @@ export async function readDeposits(
   const { chain } = ecosystem.payment
   return register.snapshot(async (connection) => {
     const progress = await readProgress(connection, chain.id)
-    const indexed = await readIndexedConfig(connection)
-    const isOther = indexed !== undefined && indexed.digest !== filePartsOf(ecosystem).digest
-    if (progress === undefined || isOther) return undefined
+    if (progress === undefined) return undefined
     const deposits = await selectDeposits(connection, chain.id, selection)
     const { position: head, headNumber } = progress
     const isComplete = headNumber - head.number <= SYNCING_BLOCKS

@@ -1,7 +1,6 @@
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
 import type { Change, Dataset, Position } from '#chains/indexer/dataset.ts'
-import type { PartEntry } from '#chains/indexer/indexed-config/file-part.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import { isTracked, TRANSFER_TOPIC } from '#domain/token.ts'
@@ -40,7 +39,6 @@ export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
       address,
       topic0: TRANSFER_TOPIC,
     })),
-    builtFrom: (chainId) => entriesOf(deployments, locked, chainId),
     decode: (log) => readTransfer(log, deployments),
     apply: (change, transfers) => applyTransfers(change, transfers, movesOn(change)),
     revert: (change, ancestor) => revertTransfers(change, ancestor, movesOn(change)),
@@ -79,26 +77,6 @@ function deploymentsOf(ecosystem: Ecosystem): ReadonlyMap<string, Deployment> {
         })
     }
   return deployments
-}
-
-function entriesOf(
-  deployments: ReadonlyMap<string, Deployment>,
-  locked: ReadonlySet<Address>,
-  chainId: number,
-): readonly PartEntry[] {
-  const followed = [...deployments.values()].filter((each) => each.chainId === chainId)
-  if (followed.length === 0) return []
-  const tokens = followed.map(({ symbol, address }) => [symbol, address] as const)
-  return [
-    { field: 'tokens', facts: { addresses: Object.fromEntries(tokens) } },
-    {
-      field: 'supply',
-      facts: { burnAddressesAndNonCirculating: [...locked].sort() },
-      fieldOf: {
-        burnAddressesAndNonCirculating: 'supply.burnAddresses or supply.nonCirculating',
-      },
-    },
-  ]
 }
 
 function onSeveralChains(deployments: readonly Deployment[]): ReadonlySet<string> {

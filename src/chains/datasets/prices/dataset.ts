@@ -1,6 +1,5 @@
 import { type PricedToken, pairOf } from '#chains/ecosystem/priced-token.ts'
 import type { Change, Dataset, Position } from '#chains/indexer/dataset.ts'
-import type { PartEntry } from '#chains/indexer/indexed-config/file-part.ts'
 import { topicsOf } from '#chains/indexer/price-logs.ts'
 import type { Log } from '#domain/chain.ts'
 import { allEnded } from '#lib/async.ts'
@@ -48,7 +47,6 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
         ...(source.topics && { arguments: source.topics(pair) }),
       })),
     ),
-    builtFrom: (chainId) => entriesOf(series, chainId),
     decode: (log) =>
       readersOf(log).flatMap(({ token, read }) => {
         const reading = read(log)
@@ -60,22 +58,6 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
     apply: storePrices,
     revert: (change, ancestor) => removePrices(change, ancestor, series),
   }
-}
-
-function entriesOf(series: readonly PriceSeries[], chainId: number): readonly PartEntry[] {
-  const own = series.filter(({ source }) => source.chain.id === chainId)
-  return own.map(({ token, source, quote, until }) => {
-    const { chain, kind, address } = source
-    const dates = [source.since, ...until].map((each) => each && { ...each })
-    const facts = { symbol: token.symbol, kind, address, dates, ...source.facts }
-    const field = `price of ${token.symbol}`
-    if (source.quote === null) return { field, facts }
-    const pair = [token, quote].map((each) => [
-      each?.addresses.get(chain.name) ?? null,
-      each?.decimals ?? null,
-    ])
-    return { field, facts: { ...facts, pair } }
-  })
 }
 
 async function storePrices(change: Change, facts: readonly PriceFact[]): Promise<void> {

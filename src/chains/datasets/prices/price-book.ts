@@ -5,7 +5,6 @@ import type { Context } from '#context.ts'
 import { showAddress } from '#domain/address.ts'
 import type { Price } from '#domain/money.ts'
 import { allEnded } from '#lib/async.ts'
-import type { Json } from '#lib/json.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import {
@@ -94,18 +93,6 @@ export function priceBookOf(tokens: readonly PricedToken[]): PriceBook {
 }
 
 /** What a token's dollar value depends on besides the points: once it changes, values do. */
-export function valuedBy(token: PricedToken, tokens: readonly PricedToken[]): readonly Json[] {
-  const path = [...pathOf(tokens, token.symbol)]
-  return path.flatMap(({ symbol, prices }) =>
-    prices.map((source): Json => {
-      const since = source.since === null ? null : { ...source.since }
-      if (source.chain === null) return [symbol, source.kind, source.usd, since]
-      const { kind, chain, address, floor = null, staleAfterSeconds = null } = source
-      return [symbol, kind, chain.id, address, since, floor?.toString() ?? null, staleAfterSeconds]
-    }),
-  )
-}
-
 async function pointsBefore(
   connection: Connection,
   token: PricedToken,

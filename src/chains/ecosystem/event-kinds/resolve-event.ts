@@ -9,7 +9,7 @@ import type { MappingContext } from './event-kind.ts'
 import { resolveWhere, type Where } from './resolve-where.ts'
 
 /** A mapping without how its logs are read. */
-export type MappedEvent = Omit<EventSource, 'facts' | 'read'>
+export type MappedEvent = Omit<EventSource, 'read'>
 
 interface Mapping {
   readonly chain: string

@@ -1,12 +1,9 @@
 import { tokenAddress } from '#domain/token.ts'
-import type { JsonMembers } from '#lib/json.ts'
 import { argument, type EventArguments, UnlistedTokenError } from '../event-arguments.ts'
 import type { MappingContext } from './event-kind.ts'
 import { type MappedEvent, requireArguments } from './resolve-event.ts'
 
 interface TokenOfEvent {
-  /** Empty of tokens where the mapping names one. */
-  readonly facts: JsonMembers
   /** Symbol of the event's token; throws UnlistedTokenError. */
   of(args: EventArguments): string
 }
@@ -25,11 +22,10 @@ export function resolveToken(
         `${field}.token`,
         'is missing: name the token, or the argument that holds it as tokenArgument',
       )
-    return { facts: { tokenArgument: null }, of: () => token?.symbol ?? '' }
+    return { of: () => token?.symbol ?? '' }
   }
   requireArguments(context, mapped, { tokenArgument }, 'address')
   return {
-    facts: { tokenArgument, tokens: Object.fromEntries(resolver.tokensOn(chain)) },
     of(args) {
       const address = tokenAddress(argument.address(args, tokenArgument))
       const found = resolver.tokenAt(chain, address)

@@ -50,7 +50,6 @@ export const chainlink = definePriceKind({
       quote: null,
       staleAfterSeconds,
       events: [ANSWER],
-      facts: { decimals },
       emitters: {
         found: new FoundContracts(contract.chain.id, `feed ${contract.address}`),
         address: contract.address,

@@ -80,7 +80,6 @@ function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
         quote,
         ofLastTrade: true,
         events: [event],
-        facts: { index, quoteIndex },
         read(args, pair) {
           const [sold, bought] = [args.sold_id, args.bought_id].map(Number)
           const amountSold = argument.amount(args, 'tokens_sold')

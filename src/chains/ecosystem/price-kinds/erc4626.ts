@@ -28,7 +28,6 @@ export const erc4626 = definePriceKind({
       ...contract,
       quote,
       events,
-      facts: {},
       read(args, pair) {
         const [shares, assets] = [argument.amount(args, 'shares'), argument.amount(args, 'assets')]
         if (shares < TRADE_MIN || assets < TRADE_MIN) return undefined

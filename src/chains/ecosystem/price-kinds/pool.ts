@@ -2,7 +2,6 @@ import { from } from 'ox/AbiFunction'
 import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { type MicroUsd, PRICE_ONE, type Price, parseDecimal } from '#domain/money.ts'
 import { COIN_ADDRESS } from '#domain/token.ts'
-import type { JsonMembers } from '#lib/json.ts'
 import { argument, DecodeError, type EventArguments } from '../event-arguments.ts'
 import { addressText, decimalText, symbol } from '../fields.ts'
 import type {
@@ -48,16 +47,13 @@ export function wrappedIn(
   { resolver, field }: PriceContext,
   { name }: Chain,
   wrapped: string | undefined,
-): { readonly facts: JsonMembers; wrap<Pair extends PricePair>(pair: Pair): Pair } {
-  if (wrapped === undefined) return { facts: {}, wrap: (pair) => pair }
+): <Pair extends PricePair>(pair: Pair) => Pair {
+  if (wrapped === undefined) return (pair) => pair
   const address = resolver.address(`${field}.wrapped`, wrapped)
   const addresses = new Map([[name, address]])
   const standIn = <Side extends PricedToken | null>(side: Side): Side =>
     side?.addresses.get(name) === COIN_ADDRESS ? { ...side, addresses } : side
-  return {
-    facts: { wrapped: address },
-    wrap: (pair) => ({ ...pair, token: standIn(pair.token), quote: standIn(pair.quote) }),
-  }
+  return (pair) => ({ ...pair, token: standIn(pair.token), quote: standIn(pair.quote) })
 }
 
 /** Null without a floor. */

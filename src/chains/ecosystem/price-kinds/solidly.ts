@@ -36,14 +36,13 @@ export const solidly = definePriceKind({
     const contract = resolveContract(context, price)
     if (contract === undefined) return null
     const { chain, address } = contract
-    const { facts, wrap } = wrappedIn(context, chain, wrapped)
+    const wrap = wrappedIn(context, chain, wrapped)
     return {
       kind: 'solidly',
       ...contract,
       quote,
       floor: resolveFloor(context, minLiquidityUsd),
       events: [SYNC],
-      facts: { stable, ...facts },
       read(args, given) {
         const pair = wrap(given)
         const held = [argument.amount(args, 'reserve0'), argument.amount(args, 'reserve1')] as const

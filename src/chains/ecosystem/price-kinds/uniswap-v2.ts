@@ -22,14 +22,13 @@ export const uniswapV2 = definePriceKind({
   resolve(context, { quote, minLiquidityUsd, wrapped, ...price }) {
     const contract = resolveContract(context, price)
     if (contract === undefined) return null
-    const { facts, wrap } = wrappedIn(context, contract.chain, wrapped)
+    const wrap = wrappedIn(context, contract.chain, wrapped)
     return {
       kind: 'uniswap-v2',
       ...contract,
       quote,
       floor: resolveFloor(context, minLiquidityUsd),
       events: [SYNC],
-      facts,
       read(args, pair) {
         const reserve0 = argument.amount(args, 'reserve0')
         const reserve1 = argument.amount(args, 'reserve1')

@@ -35,14 +35,13 @@ function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
     resolve(context, { quote, minLiquidityUsd, wrapped, ...price }) {
       const contract = resolveContract(context, price)
       if (contract === undefined) return null
-      const { facts, wrap } = wrappedIn(context, contract.chain, wrapped)
+      const wrap = wrappedIn(context, contract.chain, wrapped)
       return {
         kind,
         ...contract,
         quote,
         floor: resolveFloor(context, minLiquidityUsd),
         events: [event],
-        facts,
         read: (args, pair) => readSqrtPrice(args, wrap(pair), contract.chain),
         prove: (ask, pair) => proveSides(contract, ask, wrap(pair)),
       }

@@ -56,7 +56,6 @@ export const uniswapV4 = definePriceKind({
       floor: resolveFloor(context, minLiquidityUsd),
       events: [SWAP],
       topics: (pair) => [[idIn(pair)]],
-      facts: { fee, tickSpacing, hooks: hooksAt },
       read: (args, pair) =>
         args.id === idIn(pair) ? readSqrtPrice(args, pair, contract.chain) : undefined,
       // The id is made of both tokens.

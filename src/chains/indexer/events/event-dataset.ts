@@ -1,8 +1,5 @@
-import { describeEvent } from '#chains/ecosystem/emitted-event.ts'
 import type { EventSource } from '#chains/ecosystem/event-source.ts'
-import type { MappingCode } from '#chains/ecosystem/mapping-code.ts'
 import type { Log } from '#domain/chain.ts'
-import type { JsonMembers } from '#lib/json.ts'
 import type { Dataset } from '../dataset.ts'
 import { selectorsOf } from '../decode-event.ts'
 import type { EventFact } from './event.ts'
@@ -32,16 +29,6 @@ export function makeEventDataset(input: {
   return {
     name: input.name,
     selectors: selectorsOf(input.sources),
-    builtFrom: (chainId) =>
-      input.sources.flatMap((source, index) => {
-        if (source.chain.id !== chainId) return []
-        const facts = { ...eventFacts(source), ...source.facts }
-        const { whereField: where } = source
-        const field = `${input.part}[${index}]`
-        return [
-          { field, facts, ...(where !== undefined && { fieldOf: { where, whereNot: where } }) },
-        ]
-      }),
     decode: (log) => toFacts(log, readRows(log, [])),
     ...(isWaiting && {
       together: {
@@ -55,28 +42,6 @@ export function makeEventDataset(input: {
     apply: (change, facts) => storeEvents(change, input, facts),
     revert: (change, ancestor) => revertEvents(change, input, ancestor),
   }
-}
-
-export function eventFacts({ address, event, topic0, token, ...source }: EventSource): JsonMembers {
-  return {
-    address,
-    topic0,
-    event: describeEvent(event),
-    where: sortedValues(source.where),
-    whereNot: sortedValues(source.whereNot),
-    token: token?.symbol ?? null,
-    ...(source.made && { contracts: source.made.found.key }),
-    ...(source.code && codeFacts(source.code)),
-  }
-}
-
-function codeFacts({ digest, companions }: MappingCode): JsonMembers {
-  const beside = companions.map(({ address, event }) => [address, describeEvent(event)])
-  return { rows: digest, ...(beside.length > 0 && { with: beside }) }
-}
-
-function sortedValues(where: EventSource['where']): JsonMembers {
-  return Object.fromEntries([...where].map(([name, values]) => [name, [...values].sort()] as const))
 }
 
 /** Many thousands wait to be stored. */

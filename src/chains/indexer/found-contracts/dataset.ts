@@ -29,8 +29,6 @@ export function contractsDataset(origins: Origins): Dataset<FoundContract> {
       address,
       topic0,
     })),
-    // What is found depends on the mapping, whose own part names it.
-    builtFrom: () => [],
     decode,
     learn(logs) {
       for (const [found, own] of Map.groupBy(logs.flatMap(decode), (each) => each.found))

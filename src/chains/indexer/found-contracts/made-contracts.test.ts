@@ -9,7 +9,6 @@ import { column, fromStored, sql } from '#store/sql.ts'
 import { beginChain, type LogPlan } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
-import { applyFile } from '#test/changed-file-harness.ts'
 import { oneTokenEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { buildAnew, differenceOf } from '#test/stepped-index.ts'
@@ -17,7 +16,6 @@ import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { eventually } from '#test/world.ts'
 import { toAnyDataset } from '../dataset.ts'
 import { contractsDataset } from './dataset.ts'
-import { writeFactories } from './table.ts'
 
 const { grave } = addresses.base
 const { holder, operator } = accounts
@@ -203,30 +201,6 @@ onEach('a factory event that was declared wrong is read again once it is correct
       await indexer.stop()
     }
     assert.deepEqual(await anomaliesIn(engine), [])
-  }),
-)
-
-onEach('a chain that stopped before its first block finds contracts of an earlier start', (world) =>
-  withWorld(async ({ base, ecosystem }) => {
-    const { engine } = world
-    const [only] = ecosystem.chains
-    assert.ok(only !== undefined)
-    await applyFile(engine, { ...ecosystem, chains: [{ ...only, startBlock: 50 }] })
-    const origins = ecosystem.dividends.flatMap(({ made: source }) => source?.found.key ?? [])
-    await engine.write((connection) => writeFactories(connection, only.id, { origins, to: 100 }))
-    assert.deepEqual(await indexOnce(ecosystemAt(base), engine), [2, 3, 5, 6, 7])
-  }),
-)
-
-onEach('what a factory led to goes once no mapping names it', ({ engine }) =>
-  withWorld(async ({ base, index }) => {
-    await index(engine)
-    assert.deepEqual(await madeIn(engine), [pot(0), pot(1)])
-    base.chain = base.chain.addEmpty(1)
-    await indexOnce(ecosystemAt(base, false), engine)
-    assert.deepEqual(await madeIn(engine), [])
-    base.chain = base.chain.addEmpty(1)
-    assert.deepEqual(await index(engine), [2, 3, 5, 6, 7])
   }),
 )
 

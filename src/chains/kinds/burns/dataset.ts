@@ -2,7 +2,7 @@ import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { Dataset } from '#chains/indexer/dataset.ts'
 import { makeEventReader, selectorsOf } from '#chains/indexer/decode-event.ts'
 import type { EventFact } from '#chains/indexer/events/event.ts'
-import { eventFacts, logPlaceOf, makeEventDataset } from '#chains/indexer/events/event-dataset.ts'
+import { logPlaceOf, makeEventDataset } from '#chains/indexer/events/event-dataset.ts'
 import type { Selector } from '#chains/indexer/select-logs.ts'
 import { burns } from '#chains/kinds/burns/kind.ts'
 import { isTransferOfToken } from '#chains/kinds/burns/repeated-burns.ts'
@@ -47,15 +47,6 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
       ...base.selectors,
       ...selectorsOf(bridges),
       ...[...tokens.values()].flatMap(zeroTransfersOf),
-    ],
-    builtFrom: (chainId) => [
-      ...base.builtFrom(chainId),
-      ...[...tokens.values()]
-        .filter((each) => each.chainId === chainId)
-        .map(({ symbol, address }) => ({ field: 'tokens', facts: { symbol, address } })),
-      ...bridges
-        .filter(({ chain }) => chain.id === chainId)
-        .map((each) => ({ field: 'tokens', facts: { ...eventFacts(each), ...each.facts } })),
     ],
     decode: (log) => toBurnLogs(log, base.decode(log)),
     ...(together && {

@@ -92,7 +92,6 @@ function toSource(
 ): EventSource {
   return {
     ...mapped,
-    facts: { from, amount, to },
     read(args) {
       const receiver = to === null ? ZERO_ADDRESS : argument.address(args, to)
       return {
@@ -133,7 +132,7 @@ function toBurnAddresses(
   const wanted = mapped.where.get(receiver)
   const refused = mapped.whereNot.get(receiver)
   for (const address of wanted ?? [])
-    if (!burning.has(address))
+    if (!burning.has(address) && !resolver.isLeftOut('supply'))
       resolver.problems.add(
         `${field}.where.${receiver}`,
         `${showAddress(address as Address)} is neither the zero address nor in supply.burnAddresses; add it there, or remove it here`,
@@ -152,7 +151,5 @@ function toBurnAddresses(
       'leaves only burn addresses, whose tokens were burned before; name other senders',
     )
   const whereNot = new Map(mapped.whereNot).set(sender, notFrom)
-  const isAlone = mapped.where.size + mapped.whereNot.size === 0
-  const whereField = `${isAlone ? '' : `${field}.where or `}supply.burnAddresses`
-  return { ...mapped, to: mapped.to ?? receiver, where, whereNot, whereField }
+  return { ...mapped, to: mapped.to ?? receiver, where, whereNot }
 }

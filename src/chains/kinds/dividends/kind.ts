@@ -64,7 +64,6 @@ export const dividends = defineEventKind({
       )
     return {
       ...mapped,
-      facts: { kind, amount, recipient: recipient ?? null, ...token.facts },
       read: (args) => ({
         kind,
         token: token.of(args),

@@ -53,7 +53,6 @@ export const graveDigs = defineEventKind({
     requireArguments(context, mapped, { graveId })
     return {
       ...mapped,
-      facts: { digger, amount, graveId: graveId ?? null, ...token.facts },
       read: (args) => ({
         kind: 'dig',
         token: token.of(args),

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, beforeEach } from 'node:test'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { ChainIndex } from '#chains/indexer/chain-index.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
@@ -61,7 +60,6 @@ async function begin(engine: Engine) {
     register: engine,
     payment,
     source,
-    file: filePartsOf(ecosystem),
     clock: () => Date.now() + time.aheadMs,
     report: ({ kind }: { readonly kind: string }) => void news.push(kind),
   }

@@ -3,8 +3,6 @@ import { RpcError } from '#chains/chain/rpc-error.ts'
 import { matches } from '#chains/chain/verify-logs.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
-import type { FileParts } from '#chains/indexer/indexed-config/file-part.ts'
-import { isOwnRegister } from '#chains/indexer/indexed-config/is-own-register.ts'
 import type { BlockRef, Log } from '#domain/chain.ts'
 import { allEnded } from '#lib/async.ts'
 import { chunks } from '#lib/chunks.ts'
@@ -18,8 +16,6 @@ export interface ProveDepositsDeps {
   readonly payment: Payment
   readonly clock: Clock
   readonly source: Pick<ChainSource, 'header' | 'provenBlock'>
-  /** Every write checks it, so that a register built from another file never changes. */
-  readonly file: Pick<FileParts, 'digest'>
   report(news: {
     readonly kind: 'corrected' | 'unproven'
     readonly blockNumber: number
@@ -80,13 +76,11 @@ export class DepositProver {
 
   /** Stores exactly the block's deposits; throws RpcError if it cannot be proven. */
   async prove(block: BlockRef): Promise<void> {
-    const { register, payment, report, file } = this.#deps
+    const { register, payment, report } = this.#deps
     const facts = await provenDeposits(this.#deps, block)
     const chainId = payment.chain.id
-    const outcome = await register.write(async (connection) =>
-      (await isOwnRegister(connection, file))
-        ? applyProof(connection, { chainId, block, facts })
-        : 'left',
+    const outcome = await register.write((connection) =>
+      applyProof(connection, { chainId, block, facts }),
     )
     if (outcome === 'corrected')
       report({
@@ -98,7 +92,7 @@ export class DepositProver {
   }
 
   async #proveOrNote(block: UnprovenBlock): Promise<void> {
-    const { register, payment, report, clock, file } = this.#deps
+    const { register, payment, report, clock } = this.#deps
     try {
       await this.prove(block)
       this.#retries.delete(block.hash)
@@ -109,10 +103,9 @@ export class DepositProver {
       this.#retries.set(block.hash, { tries, atMs: clock() + pauseMs })
       const reason = error.message.slice(0, REASON_MAX)
       if (reason === block.reason) return
-      await register.write(async (connection) => {
-        if (await isOwnRegister(connection, file))
-          await noteUnproven(connection, { chainId: payment.chain.id, block, reason })
-      })
+      await register.write((connection) =>
+        noteUnproven(connection, { chainId: payment.chain.id, block, reason }),
+      )
       if (clock() - this.#reportedMs < REPORT_MS) return
       this.#reportedMs = clock()
       report({ kind: 'unproven', blockNumber: block.number, reason })

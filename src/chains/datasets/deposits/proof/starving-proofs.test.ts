@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { filePartsOf } from '#chains/datasets/file-parts.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { rows, sql, toStored } from '#store/sql.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
@@ -58,7 +57,6 @@ onEach('a deposit is eventually proven, however many newer ones arrive', async (
     register: engine,
     payment,
     source,
-    file: filePartsOf(ecosystem),
     clock: Date.now,
     report: () => undefined,
   })

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { registerName } from '#chains/datasets/register-name.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { type Config, readConfig } from '#config.ts'
+import { checkRegister } from '#operations/setup/check-register.ts'
+import { sql } from '#store/sql.ts'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { SILENT } from '#test/test-context.ts'
+import { deleteUnserved, noteServed } from './registers.ts'
+import { storeFile } from './store-file.ts'
+import { openStore, openStores } from './stores.ts'
+
+const server = await startPostgres()
+const folder = mkdtempSync(join(tmpdir(), 'sexton-registers-'))
+after(async () => {
+  await server.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const old = localEcosystemAt({})
+const edited = localEcosystemAt({}, ({ graveDigs: _, ...file }) => file)
+
+async function exists(config: Config, ecosystem: Ecosystem): Promise<boolean> {
+  const name = registerName(ecosystem)
+  if (config.database.kind === 'sqlite') return existsSync(storeFile(config.dataFolder, name))
+  const accounts = await openStore('', 'accounts', config.database)
+  const found = await accounts.read(sql`
+    select 1 from information_schema.schemata where schema_name = ${name}`)
+  await accounts.close()
+  return found.length > 0
+}
+
+for (const engine of ['SQLite', 'PostgreSQL'])
+  test(`${engine}: a register that no process has served for an hour is deleted, and no other`, async () => {
+    const url = engine === 'SQLite' ? {} : { SEXTON_DATABASE_URL: await server.createDatabase() }
+    const config = readConfig({ SEXTON_DATA: folder, ...url }, { isTty: false })
+    let nowMs = 1_800_000_000_000
+    const serve = async (ecosystem: Ecosystem) => {
+      const stores = await openStores(config, ecosystem)
+      const ctx = { config, ecosystem, ...stores, clock: () => nowMs, logger: SILENT }
+      await noteServed(ctx)
+      await deleteUnserved(ctx)
+      await stores.close()
+    }
+    assert.match((await checkRegister(config, old)) ?? '', /^no register is built from this file/)
+    await serve(old)
+    nowMs += 59 * 60_000
+    await serve(edited)
+    assert.deepEqual([await exists(config, old), await exists(config, edited)], [true, true])
+    nowMs += 2 * 60_000
+    await serve(edited)
+    assert.deepEqual([await exists(config, old), await exists(config, edited)], [false, true])
+  })

@@ -1,0 +1,72 @@
+import { rmSync } from 'node:fs'
+import { type RegisterName, registerName } from '#chains/datasets/register-name.ts'
+import { conditionOf, readIndexStatus } from '#chains/indexer/status.ts'
+import { type Context, reportError } from '#context.ts'
+import { HOUR_SECONDS, MINUTE_MS, unixNow } from '#lib/time.ts'
+import type { Tables } from '#store/engine.ts'
+import { column, plain, sql } from '#store/sql.ts'
+import { storeFile } from './store-file.ts'
+
+/** In the accounts: the registers that there are, one for each ecosystem file. */
+export const registersTables: Tables = `
+      create table registers (
+        name text primary key,
+        made_unix bigint not null,
+        -- When it had first caught up with every chain.
+        whole_unix bigint,
+        served_unix bigint not null
+      )`
+
+/** One that no process has served for so long is deleted. */
+const KEPT_SECONDS = HOUR_SECONDS
+
+/** Notes every minute that this process serves or builds its register, and deletes those that nobody does. */
+export async function keepRegister(ctx: Context): Promise<() => void> {
+  const keep = async () => {
+    await noteServed(ctx)
+    await deleteUnserved(ctx)
+  }
+  await keep()
+  const timer = setInterval(() => {
+    keep().catch((error: unknown) => reportError(ctx, error))
+  }, MINUTE_MS)
+  return () => clearInterval(timer)
+}
+
+export async function noteServed({ ecosystem, register, accounts, clock }: Context): Promise<void> {
+  const nowUnix = unixNow(clock)
+  const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
+  const isWhole = status?.chains.every((each) => conditionOf(each, nowUnix) !== 'syncing') === true
+  await accounts.write((tx) =>
+    tx.run(sql`
+      insert into registers (name, made_unix, whole_unix, served_unix)
+      values (${registerName(ecosystem)}, ${nowUnix}, ${isWhole ? nowUnix : null}, ${nowUnix})
+      on conflict (name) do update set served_unix = excluded.served_unix,
+        whole_unix = coalesce(registers.whole_unix, excluded.whole_unix)`),
+  )
+}
+
+export async function deleteUnserved({
+  accounts,
+  clock,
+  config,
+  logger,
+}: Pick<Context, 'accounts' | 'clock' | 'config' | 'logger'>): Promise<void> {
+  const beforeUnix = unixNow(clock) - KEPT_SECONDS
+  const found = await accounts.read(sql`
+    select name from registers where served_unix < ${beforeUnix} order by name`)
+  for (const row of found) {
+    const name = column.text(row, 'name') as RegisterName
+    await accounts.writeWithoutTimeout(async (tx) => {
+      await tx.run(sql`delete from registers where name = ${name}`)
+      if (accounts.dialect === 'postgres')
+        await tx.run(plain(`drop schema if exists ${name} cascade`))
+    })
+    if (accounts.dialect === 'sqlite') deleteFiles(storeFile(config.dataFolder, name))
+    logger.info({ register: name }, 'deleted a register that no process has served for an hour')
+  }
+}
+
+function deleteFiles(file: string): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
+}

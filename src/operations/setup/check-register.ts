@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs'
+import { registerName } from '#chains/datasets/register-name.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { Config } from '#config.ts'
+import { countOf } from '#lib/text.ts'
+import { storeFile } from '#main/store-file.ts'
+import { openStore } from '#main/stores.ts'
+import { StoreError } from '#store/engine.ts'
+import { column, type Row, sql } from '#store/sql.ts'
+
+/** Says that the file has no register yet, and how long building one takes; undefined if it has. */
+export async function checkRegister(
+  config: Pick<Config, 'dataFolder' | 'database'>,
+  ecosystem: Ecosystem,
+): Promise<string | undefined> {
+  const built = await builtRegisters(config)
+  if (built.some((row) => row.name === registerName(ecosystem))) return undefined
+  const [last] = built
+  const took =
+    last && countOf(Math.max(1, Math.round(column.integer(last, 'seconds') / 60)), 'minute')
+  const known = took === undefined ? '' : `; the last one took ${took}`
+  return `no register is built from this file: run "sexton build" beside the service, then restart it${known}. A start without it answers \`syncing\` until all is read`
+}
+
+/** Newest first; none where there are no accounts yet. */
+async function builtRegisters({
+  dataFolder,
+  database,
+}: Pick<Config, 'dataFolder' | 'database'>): Promise<readonly Row[]> {
+  if (database.kind === 'sqlite' && !existsSync(storeFile(dataFolder, 'accounts'))) return []
+  const accounts = await openStore(dataFolder, 'accounts', database)
+  try {
+    return await accounts.read(sql`
+      select name, whole_unix - made_unix as seconds from registers
+      where whole_unix is not null order by made_unix desc`)
+  } catch (error) {
+    // Accounts that were never used have no tables.
+    if (!(error instanceof StoreError)) throw error
+    return []
+  } finally {
+    await accounts.close()
+  }
+}
