@@ -10,8 +10,9 @@ import {
   conditionOf,
   type IndexStatus,
   STALL_REASONS,
+  UNKNOWN_REASONS,
+  type UnknownFigure,
 } from '#chains/indexer/status.ts'
-import { UNKNOWN_REASONS, type UnknownFigure } from '#chains/indexer/unknown-figures.ts'
 import { formatDecimal, type MicroUsd, toUsd } from '#domain/money.ts'
 import { mapOf, named } from '#lib/schema.ts'
 import { toIso } from '#lib/time.ts'

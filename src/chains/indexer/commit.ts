@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ChainTip, Position } from '#chains/chain/chain-event.ts'
+import { forgetReadable } from '#chains/indexer/status.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
 import { sql } from '#store/sql.ts'
 import type { Change } from './dataset.ts'
@@ -21,7 +22,6 @@ import {
   transact,
   type Work,
 } from './transaction.ts'
-import { forgetReadable } from './unknown-figures.ts'
 
 /** Where the chain is, and where the register is expected to be. */
 interface Step {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { readUnknown } from '#chains/indexer/status.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { logIndexAt } from '#domain/chain.ts'
 import { Leader } from '#operations/jobs/leader.ts'
@@ -16,7 +17,6 @@ import { startPostgres } from '#test/postgres.ts'
 import { buildAnew, differenceOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { readFinalized, readPosition } from './positions.ts'
-import { readUnknown } from './unknown-figures.ts'
 
 const { grave } = addresses.base
 const { holder, operator, poor } = accounts

@@ -1,3 +1,4 @@
+import { unknownFiguresTables } from '#chains/indexer/status.ts'
 import { leaderTables } from '#operations/jobs/leader.ts'
 import type { Tables } from '#store/engine.ts'
 import { notificationTrigger } from '#store/notifications.ts'
@@ -5,7 +6,6 @@ import { chainNotesTables } from './chain-notes.ts'
 import { eventsTables } from './events/tables.ts'
 import { feedTables } from './feed/read-feed.ts'
 import { foundContractsTables } from './found-contracts/table.ts'
-import { unknownFiguresTables } from './unknown-figures.ts'
 
 export const indexerTables: readonly Tables[] = [
   leaderTables,

@@ -1,3 +1,4 @@
+import { noteUnknown } from '#chains/indexer/status.ts'
 import { type Log, placeOf } from '#domain/chain.ts'
 import { allEnded } from '#lib/async.ts'
 import { chunks } from '#lib/chunks.ts'
@@ -11,7 +12,6 @@ import { type PriceBook, unvalueEvents, valueEvents, valuesOf } from './events/v
 import { Changes } from './feed/changes.ts'
 import { type FedCommit, resetAll, resetRange, writeFeed } from './feed/write-feed.ts'
 import type { Anomaly } from './open-segment.ts'
-import { noteUnknown } from './unknown-figures.ts'
 
 export interface CommitDeps {
   readonly engine: Engine

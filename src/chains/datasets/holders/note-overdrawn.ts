@@ -1,5 +1,5 @@
 import type { Change } from '#chains/indexer/dataset.ts'
-import { noteOverdrawn } from '#chains/indexer/unknown-figures.ts'
+import { noteOverdrawn } from '#chains/indexer/status.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import { column, sql } from '#store/sql.ts'
 import { HOLDERS } from '../dataset-names.ts'
