@@ -1,6 +1,5 @@
-import { findKey } from '#accounts/keys/key-store.ts'
 import { verifyPayerProof } from '#accounts/keys/message.ts'
-import { keyAccount, keyOfAccount, receivableAccount } from '#accounts/ledger/account.ts'
+import { receivableAccount } from '#accounts/ledger/account.ts'
 import {
   type Check,
   DIFFERENCES_MAX,
@@ -9,11 +8,10 @@ import {
 } from '#accounts/ledger/check.ts'
 import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import type { Context } from '#context.ts'
-import type { Address } from '#domain/address.ts'
 import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import { column, join, type Row, type Sql, sql } from '#store/sql.ts'
+import { column, type Row, type Sql, sql } from '#store/sql.ts'
 import { blockHashAt } from './payments/block-hash.ts'
 import { type Credit, liveCreditsOf, logName, readCredits } from './payments/credit.ts'
 import { COLUMNS, EARLIER_BLOCKS, toPayment, type X402Payment } from './x402/payment.ts'
@@ -29,12 +27,6 @@ export function moneyChecks(ctx: Context, note: Note): readonly Check[] {
     ...paymentChecks,
     canonicalCheck(ctx, note),
     payersCheck(ctx, note),
-    pagedCheck('a credit of a claim is on a key of the wallet that owns the claimed key', (page) =>
-      checkAccounts(page, rememberedWallets()),
-    ),
-    pagedCheck('a credit and its reversal move money of keys of its wallet only', (page) =>
-      checkMoved(page, rememberedWallets()),
-    ),
     ...(payment === null
       ? []
       : [depositCheck(ctx, { payment, rpc: openSettlingRpc(payment.chain) })]),
@@ -107,6 +99,34 @@ const paymentChecks: readonly Check[] = [
       from claims group by public_id, lower(tx_hash)
       having count(*) > 1 or min(length(tx_hash)) <> 66 or min(tx_hash) <> lower(min(tx_hash))
       order by public_id, lower(tx_hash) limit ${DIFFERENCES_MAX}`,
+  ),
+  // Of the claimed key, or its successor if that was rotated before the credit.
+  queryCheck(
+    'a credit of a claim is on a key of the wallet that owns the claimed key',
+    sql`select credits.id as subject,
+        'a key of ' || coalesce(claimed.wallet, 'nobody') || ' for ' || claims.tx_hash as expected,
+        credits.account || ' of ' || coalesce(holder.wallet, 'nobody') || ' for ' || credits.tx_hash
+          as found
+      from credits join claims on claims.id = credits.claim_id
+        left join keys as claimed on claimed.public_id = claims.public_id
+        left join keys as holder on holder.public_id = substr(credits.account, 5)
+      where claimed.wallet is null or holder.wallet is null or claimed.wallet <> holder.wallet
+        or claimed.wallet <> credits.owner or credits.tx_hash <> claims.tx_hash
+      order by credits.id limit ${DIFFERENCES_MAX}`,
+  ),
+  // A deposit that is credited again returns to the keys that its reversal debited.
+  queryCheck(
+    'a credit and its reversal move money of keys of its wallet only',
+    sql`select postings.entry_id as subject, 'an account of ' || credits.owner as expected,
+        postings.account as found
+      from credits join postings
+        on postings.entry_id in ('credit:' || credits.id, 'reversal:' || credits.id)
+          and postings.account not like 'chain_in:%' and postings.account <> credits.account
+        left join keys
+          on postings.account like 'key:%' and keys.public_id = substr(postings.account, 5)
+      where coalesce(keys.wallet, '') <> credits.owner
+        and postings.account <> ${receivableAccount('')} || credits.owner
+      order by postings.entry_id, postings.account limit ${DIFFERENCES_MAX}`,
   ),
 ]
 
@@ -233,21 +253,6 @@ function fits({ authorization, chainId, fromBlock }: X402Payment, deposit: Depos
     deposit.blockNumber > fromBlock - EARLIER_BLOCKS &&
     BigInt(deposit.timestampUnix) < validBefore
   )
-}
-
-type WalletOf = (connection: Connection, publicId: string) => Promise<Address | undefined>
-
-function rememberedWallets(): WalletOf {
-  const known = new Map<string, Promise<Address | undefined>>()
-  return (connection, publicId) => {
-    const wallet = known.get(publicId) ?? walletOf(connection, publicId)
-    known.set(publicId, wallet)
-    return wallet
-  }
-}
-
-async function walletOf(connection: Connection, publicId: string): Promise<Address | undefined> {
-  return (await findKey(connection, publicId))?.wallet
 }
 
 interface Page {
@@ -386,8 +391,7 @@ function payersCheck(ctx: Context, note: Note): Check {
     name,
     async run(connection) {
       const byContract: string[] = []
-      const asking = { ctx, walletOf: rememberedWallets(), byContract }
-      const paged = pagedCheck(name, (page) => checkPayers(page, asking))
+      const paged = pagedCheck(name, (page) => checkPayers(page, ctx, byContract))
       const differences = await paged.run(connection)
       if (byContract.length > 0)
         note(
@@ -398,109 +402,43 @@ function payersCheck(ctx: Context, note: Note): Check {
   }
 }
 
-interface Asking {
-  readonly ctx: Context
-  readonly walletOf: WalletOf
-  readonly byContract: string[]
-}
-
 async function checkPayers(
   { connection, chosen }: Page,
-  asking: Asking,
+  ctx: Context,
+  byContract: string[],
 ): Promise<LedgerDifference[]> {
-  const paid = await connection.run(sql`
+  const paidByOthers = await connection.run(sql`
     select credits.id, credits.chain_id, credits.tx_hash, credits.payer_address, claims.public_id,
       claim_proofs.message, claim_proofs.signature, claim_proofs.by_contract
     from credits join claims on claims.id = credits.claim_id
+      left join keys on keys.public_id = claims.public_id
       left join claim_proofs on claim_proofs.claim_id = claims.id
         and claim_proofs.payer_address = credits.payer_address
-    where ${chosen} order by credits.id`)
+    where ${chosen} and coalesce(keys.wallet, '') <> credits.payer_address order by credits.id`)
   const differences: LedgerDifference[] = []
-  for (const row of paid)
-    if (!(await isPaidRightly(connection, asking, row)))
-      differences.push({
-        subject: column.text(row, 'id'),
-        detail: `paid by ${column.text(row, 'payer_address')} without a valid proof`,
-      })
+  for (const row of paidByOthers) {
+    const [subject, payer] = [column.text(row, 'id'), column.hex(row, 'payer_address')]
+    if (column.integerOrNull(row, 'by_contract') === 1) byContract.push(subject)
+    if (!(await isProven(ctx, row)))
+      differences.push({ subject, detail: `paid by ${payer} without a valid proof` })
+  }
   return differences
 }
 
-async function isPaidRightly(connection: Connection, asking: Asking, row: Row): Promise<boolean> {
-  const payerAddress = column.hex(row, 'payer_address')
-  const publicId = column.text(row, 'public_id')
-  if ((await asking.walletOf(connection, publicId)) === payerAddress) return true
+async function isProven(ctx: Context, row: Row): Promise<boolean> {
   const message = column.textOrNull(row, 'message')
   if (message === null) return false
-  const byContract = column.integer(row, 'by_contract') === 1
-  if (byContract) asking.byContract.push(column.text(row, 'id'))
-  const refusal = await verifyPayerProof(asking.ctx, {
-    payerAddress,
+  const refusal = await verifyPayerProof(ctx, {
+    payerAddress: column.hex(row, 'payer_address'),
     chainId: column.integer(row, 'chain_id'),
     txHash: column.hex(row, 'tx_hash'),
-    publicId,
+    publicId: column.text(row, 'public_id'),
     message,
     signature: column.text(row, 'signature'),
-    byContract,
+    byContract: column.flag(row, 'by_contract'),
     freshness: 'ignored',
   })
   return refusal === undefined
-}
-
-/** Returns the claimed key, or its successor if rotated before the credit. */
-async function checkAccounts(
-  { connection, chosen }: Page,
-  walletOf: WalletOf,
-): Promise<LedgerDifference[]> {
-  const found = await connection.run(sql`
-    select credits.id, credits.account, credits.owner, credits.tx_hash,
-      claims.public_id, claims.tx_hash as claimed_tx
-    from credits join claims on claims.id = credits.claim_id
-    where ${chosen} order by credits.id`)
-  const differences: LedgerDifference[] = []
-  for (const row of found) {
-    const account = column.text(row, 'account')
-    const wallet = await walletOf(connection, column.text(row, 'public_id'))
-    const holds = await walletOf(connection, account.slice(keyAccount('').length))
-    const agrees =
-      wallet !== undefined &&
-      wallet === holds &&
-      wallet === column.hex(row, 'owner') &&
-      column.hex(row, 'tx_hash') === column.hex(row, 'claimed_tx')
-    if (!agrees)
-      differences.push({
-        subject: column.text(row, 'id'),
-        detail: `on ${account} of ${holds}, claimed for a key of ${wallet}`,
-      })
-  }
-  return differences
-}
-
-/** A deposit credited again returns to the keys that its reversal debited. */
-async function checkMoved(
-  { connection, chosen }: Page,
-  walletOf: WalletOf,
-): Promise<LedgerDifference[]> {
-  const found = await connection.run(sql`
-    select distinct credits.owner, postings.account, postings.entry_id
-    from credits join postings
-      on postings.entry_id in ('credit:' || credits.id, 'reversal:' || credits.id)
-        and postings.account not like 'chain_in:%' and postings.account <> credits.account
-    where ${chosen} order by postings.entry_id, postings.account`)
-  const differences: LedgerDifference[] = []
-  for (const row of found) {
-    const [owner, account] = [column.text(row, 'owner'), column.text(row, 'account')]
-    const publicId = keyOfAccount(account)
-    const isOwn =
-      publicId === undefined
-        ? account === receivableAccount(owner)
-        : (await walletOf(connection, publicId)) === owner
-    if (!isOwn)
-      differences.push({
-        subject: column.text(row, 'entry_id'),
-        detail: `moves money of ${account}, which does not belong to ${owner}`,
-      })
-  }
-  return differences
 }
 
 const PAGE_DEPOSITS = 500
@@ -529,7 +467,11 @@ export async function readSuspense(
 ): Promise<{ readonly deposits: number; readonly microUsd: bigint }> {
   let [deposits, microUsd] = [0, 0n]
   for await (const page of depositPages(ctx)) {
-    const credited = await creditedLogs(connection, page)
+    const live = await liveCreditsOf(
+      connection,
+      page.map(({ txHash }) => txHash),
+    )
+    const credited = new Set(live.map(logName))
     for (const deposit of page) {
       if (credited.has(logName(deposit))) continue
       deposits += 1
@@ -537,23 +479,4 @@ export async function readSuspense(
     }
   }
   return { deposits, microUsd }
-}
-
-async function creditedLogs(
-  connection: Connection,
-  page: readonly Deposit[],
-): Promise<ReadonlySet<string>> {
-  const found: string[] = []
-  for (const [chainId, deposits] of Map.groupBy(page, (deposit) => deposit.chainId)) {
-    const hashes = [...new Set(deposits.map((deposit) => deposit.txHash))]
-    const live = await connection.run(sql`
-      select block_hash, tx_hash, log_index from credits
-      where chain_id = ${chainId} and tx_hash in (${join(hashes)}) and reversed_unix is null`)
-    for (const row of live) {
-      const [blockHash, txHash] = [column.hex(row, 'block_hash'), column.hex(row, 'tx_hash')]
-      const logIndex = column.integer(row, 'log_index')
-      found.push(logName({ chainId, blockHash, txHash, logIndex }))
-    }
-  }
-  return new Set(found)
 }

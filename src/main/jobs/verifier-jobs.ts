@@ -1,12 +1,15 @@
 import { readIndexStatus } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
+import { notifierOf } from '#money/payments/prepay-routes.ts'
+import { verifyPayments } from '#money/payments/verifier.ts'
 import { settlingSettingOf } from '#money/x402/facilitator.ts'
+import { finishPayments } from '#money/x402/finish-payments.ts'
+import { settlingOf } from '#money/x402/settling.ts'
 import type { Job, OpenJob } from '#operations/jobs/run-jobs.ts'
 import { WebhookSender } from '#serving/webhooks/send-webhooks.ts'
 import { createAnomalyReport } from '../start/report-mappings.ts'
 import type { JobDeps } from './job-deps.ts'
 import { createRetention } from './retention.ts'
-import { openFinishing, openVerifying } from './settle-payments.ts'
 
 interface VerifierJob extends Job {
   readonly isWanted?: (ctx: Context) => boolean
@@ -75,4 +78,24 @@ export function wantedJobs(ctx: Context): readonly VerifierJob[] {
 
 export function openVerifierJobs(deps: JobDeps): Promise<readonly OpenJob[]> {
   return Promise.all(wantedJobs(deps).map(async (job) => ({ ...job, run: await job.open(deps) })))
+}
+
+/** Credits prepayments, and takes back what a reorg took. */
+function openVerifying(deps: JobDeps): () => Promise<void> {
+  return async () => {
+    const { credited, reversed } = await verifyPayments(deps)
+    if (credited + reversed === 0) return
+    notifierOf(deps.ctx).notify()
+    deps.logger.info({ credited, reversed }, 'prepayments were settled')
+  }
+}
+
+/** Finishes x402 payments. It needs no fence, since a payment's row is locked while it is credited. */
+async function openFinishing({ ctx, logger }: JobDeps): Promise<() => Promise<void>> {
+  const settling = await settlingOf(ctx)
+  return async () => {
+    if (settling === undefined) return
+    const credited = await finishPayments(ctx, settling)
+    if (credited > 0) logger.info({ credited }, 'x402 payments were finished')
+  }
 }
