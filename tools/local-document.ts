@@ -8,7 +8,7 @@ import { metaRoute } from '#api/meta-route.ts'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { readConfig } from '#config.ts'
-import { compose } from '#main/compose.ts'
+import { compose } from '#main/start/serve.ts'
 import { topupRoutes } from '#money/x402/topup-routes.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 

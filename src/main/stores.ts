@@ -8,6 +8,8 @@ import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { registerName } from '#chains/datasets/register-name.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { type Config, ConfigError, type StoreSetting } from '#config.ts'
+import type { Context } from '#context.ts'
+import { unixNow } from '#lib/time.ts'
 import { paymentsTables } from '#money/payments/payments-tables.ts'
 import { x402Tables } from '#money/x402/x402-tables.ts'
 import { webhookTables } from '#serving/webhooks/webhook-store.ts'
@@ -145,4 +147,19 @@ function openFile(file: string, name: StoreName): Engine {
     durability: name === 'accounts' ? 'full' : 'normal',
     bulk: name !== 'accounts',
   })
+}
+
+interface OpenContext extends Context {
+  /** Closes the stores. */
+  close(): Promise<void>
+}
+
+/** Opens and migrates the stores. Throws StoreError and leaves nothing open. */
+export async function openContext(
+  { config, clock, logger }: Pick<Context, 'config' | 'clock' | 'logger'>,
+  ecosystem: Ecosystem,
+): Promise<OpenContext> {
+  const stores = await openStores(config, ecosystem, reportMigrations(logger))
+  await noteRestore(config, stores.accounts, unixNow(clock))
+  return { config, ecosystem, ...stores, clock, logger }
 }

@@ -15,13 +15,13 @@ export const budget: Readonly<Record<string, number>> = {
   domain: 483,
   entry: 303,
   lib: 281,
-  main: 1606,
+  main: 1585,
   money: 5526,
-  operations: 4744,
+  operations: 4736,
   route: 515,
   serving: 3869,
   store: 1964,
-  tests: 49573,
+  tests: 49572,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -40,7 +40,7 @@ test('a room imports those above it, and lib nothing', () => {
 })
 
 test('a test may import any room', () => {
-  assert.equal(layersOf('src/lib/time.test.ts', '#main/compose.ts').length, 0)
+  assert.equal(layersOf('src/lib/time.test.ts', '#main/start/serve.ts').length, 0)
 })
 
 test('a folder that is no room is told', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { callerGuards } from '#accounts/keys/caller-tables.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
-import { createRetention } from '#main/jobs/retention.ts'
+import { createRetention } from '#main/jobs.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { ConstraintError } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'

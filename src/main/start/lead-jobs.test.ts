@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { leadJobs } from '#main/jobs.ts'
 import type { JobRuns } from '#operations/jobs/run-jobs.ts'
 import type { Engine } from '#store/engine.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
@@ -8,7 +9,6 @@ import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
 import { accountsMigrations } from '../stores.ts'
-import { leadJobs } from './lead-jobs.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const onPostgres = eachEngine(startPostgres, accountsMigrations, ['postgres'])

@@ -1,9 +1,8 @@
+import { compose, serve } from '#main/start/serve.ts'
+import { openContext } from '#main/stores.ts'
 import { type CommandContext, chosenEcosystem, type ExitCode } from '../command-context.ts'
-import { compose } from '../compose.ts'
-import { openContext } from '../open-context.ts'
 import { keepRegister } from '../registers.ts'
 import { lockFolder } from './lock-folder.ts'
-import { serve } from './serve.ts'
 import { untilStopped } from './until-stopped.ts'
 
 /** `sexton start --api-only`: this process never leads. */

@@ -1,6 +1,6 @@
+import { openContext } from '#main/stores.ts'
 import { barOf } from '#operations/health/index-progress.ts'
 import { type CommandContext, chosenEcosystem, type ExitCode } from '../command-context.ts'
-import { openContext } from '../open-context.ts'
 import { keepRegister, noteServed } from '../registers.ts'
 import { startIndexThread } from './index-thread.ts'
 import { lockRegister } from './lock-folder.ts'

@@ -1,12 +1,23 @@
+import { forgetKey } from '#accounts/metering/callers.ts'
+import { meterOf } from '#accounts/metering/meter/meter.ts'
 import { documentPages } from '#api/document-pages.ts'
 import { type HealthDeps, healthRoutes, type Readiness, statusPage } from '#api/health-routes.ts'
 import { metaRoute } from '#api/meta-route.ts'
-import type { Metrics } from '#api/metrics.ts'
+import { createMetrics, type Metrics } from '#api/metrics.ts'
 import { type ApiDeps, createApi } from '#api/server.ts'
 import type { Config } from '#config.ts'
 import type { Context } from '#context.ts'
-import { sleep } from '#lib/async.ts'
+import { sleep, TtlCache } from '#lib/async.ts'
+import { wantedJobs } from '#main/jobs.ts'
+import { routesOf, unconfiguredRoutes } from '#main/routes.ts'
+import { accountsMigrations } from '#main/stores.ts'
+import { settlingOf } from '#money/x402/settling.ts'
+import { gaugesOf } from '#operations/health/gauges.ts'
+import type { IndexProgress } from '#operations/health/index-progress.ts'
+import type { Leading } from '#operations/health/job-gauges.ts'
 import { type MetricsServer, startMetricsServer } from '#operations/health/metrics-server.ts'
+import { publicReadiness, readReadiness } from '#operations/health/read-readiness.ts'
+import { watchAccounts } from '#operations/health/store-state.ts'
 import { sitePages } from '#serving/site/site-pages.ts'
 
 /** Routes of meta and health, and pages, are added here. */
@@ -104,5 +115,41 @@ async function listen(
   } catch (error) {
     await metrics?.stop()
     throw error
+  }
+}
+
+/** The composition of the API: the only place that connects layers. */
+export async function compose(
+  ctx: Context,
+  indexing: () => readonly IndexProgress[] = () => [],
+  leading: Leading = { index: false, jobs: new Map() },
+): Promise<ServeInput> {
+  const { ecosystem, accounts, config, clock } = ctx
+  const settling = await settlingOf(ctx)
+  // Other processes change keys.
+  accounts.listen?.('sexton_keys', (digest) => forgetKey(ctx, digest))
+  const work = {
+    indexing,
+    jobs: wantedJobs(ctx),
+    leading,
+    accountsState: watchAccounts(ctx, accountsMigrations),
+  }
+  const readiness = () => readReadiness(ctx, work)
+  // It is free, and costs as much as many calls.
+  const shown = new TtlCache<Readiness>({ max: 1, ttlMs: 1_000, clock })
+  const gauges = () =>
+    gaugesOf(ctx, {
+      ...work,
+      readiness,
+      waitingCalls: () => meterOf(ctx).waiting(),
+      settling,
+    })
+  return {
+    metrics: config.metrics && createMetrics(ctx, gauges()),
+    readiness: () =>
+      shown.get('', async () => publicReadiness(await readiness(), ecosystem.chains)),
+    operatorReadiness: readiness,
+    unconfigured: unconfiguredRoutes(ctx),
+    routes: routesOf(ctx),
   }
 }

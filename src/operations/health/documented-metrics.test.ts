@@ -9,8 +9,7 @@ import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { readConfig } from '#config.ts'
 import type { Context } from '#context.ts'
 import { systemClock } from '#lib/time.ts'
-import { compose } from '#main/compose.ts'
-import { type Served, serve } from '#main/start/serve.ts'
+import { compose, type Served, serve } from '#main/start/serve.ts'
 import { openStores, type Stores } from '#main/stores.ts'
 
 const logger = { debug() {}, info() {}, warn() {}, error: assert.fail }

@@ -1,13 +1,22 @@
 import { type LedgerSums, sumLedger } from '#accounts/ledger/check.ts'
 import type { Readiness } from '#api/health-routes.ts'
 import type { GaugeReading } from '#api/metrics.ts'
+import type { EndpointStatus } from '#chains/chain/chain-source.ts'
+import { answersOf } from '#chains/datasets/data-route.ts'
 import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
+import { readStalls } from '#chains/indexer/chain-notes.ts'
+import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
+import type { IndexStatus } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
+import { startOfDay, unixNow } from '#lib/time.ts'
+import { settlingSettingOf } from '#money/x402/facilitator.ts'
+import { oldestOpen } from '#money/x402/payment.ts'
+import { outcomesOf } from '#money/x402/settle-payment.ts'
 import type { Settling } from '#money/x402/settling.ts'
-import { anomalyGauge, endpointGauges, registerGauges } from './index-gauges.ts'
+import { gasOfDay } from '#money/x402/settling-wallet.ts'
+import type { IndexProgress } from '#operations/health/index-progress.ts'
 import { jobGauges } from './job-gauges.ts'
 import type { ProcessWork } from './read-readiness.ts'
-import { settlingGauges } from './settling-gauges.ts'
 
 interface ProcessGauges extends ProcessWork {
   waitingCalls(): number
@@ -132,4 +141,127 @@ export function ledgerGauges({ accounts, clock }: Context): readonly GaugeReadin
       Math.max(0, (clock() - atMs) / 1_000),
     ),
   ]
+}
+
+export function registerGauges(ctx: Context): readonly GaugeReading[] {
+  const { clock, ecosystem, register } = ctx
+  const recentStatus = async () => (await answersOf(ctx).state())?.status
+  return [
+    {
+      name: 'sexton_chain_lag_seconds',
+      help: 'Age of the newest indexed block, by chain',
+      read: async () =>
+        ofChains(await recentStatus(), (status) => unixNow(clock) - status.blockTimeUnix),
+    },
+    {
+      name: 'sexton_chain_stale',
+      help: '1 while that is more than staleAfterSeconds, by chain',
+      read: async () =>
+        ofChains(await recentStatus(), ({ blockTimeUnix, chain }) =>
+          Number(unixNow(clock) - blockTimeUnix > chain.staleAfterSeconds),
+        ),
+    },
+    {
+      name: 'sexton_chain_stalled',
+      help: '1 while a chain cannot be read on, by chain',
+      async read() {
+        const stalls = await register.snapshot(readStalls)
+        return Object.fromEntries(
+          ecosystem.chains.map(({ id, name }) => [name, Number(stalls.has(id))]),
+        )
+      },
+    },
+  ]
+}
+
+export function anomalyGauge({
+  ecosystem,
+  register,
+}: Pick<Context, 'ecosystem' | 'register'>): GaugeReading {
+  return {
+    name: 'sexton_unreadable_logs',
+    help: 'Logs that could not be decoded, by chain and mapping',
+    async read() {
+      const counts: Record<string, number> = {}
+      const found = await register.snapshot((reads) => readMappingAnomalies(reads, ecosystem))
+      for (const { chain, mapping, logs } of found.filter(({ kind }) => kind === 'unreadable'))
+        counts[`${chain} ${mapping}`] = (counts[`${chain} ${mapping}`] ?? 0) + logs
+      return counts
+    },
+  }
+}
+
+function ofChains(
+  index: IndexStatus | undefined,
+  read: (status: IndexStatus['chains'][number]) => number,
+): Readonly<Record<string, number>> {
+  return Object.fromEntries((index?.chains ?? []).map((each) => [each.chain.name, read(each)]))
+}
+
+export function endpointGauges(indexing: () => readonly IndexProgress[]): readonly GaugeReading[] {
+  const gauge = (name: string, help: string, pick: (each: EndpointStatus) => number) => ({
+    name: `sexton_endpoint_${name}`,
+    help: `${help}, by chain and host`,
+    read: async () =>
+      Object.fromEntries(
+        indexing().flatMap(({ chain, endpoints }) =>
+          endpoints.map((each) => [`${chain} ${each.host}`, pick(each)] as const),
+        ),
+      ),
+  })
+  return [
+    gauge('well', '1 while the endpoint is in use, 0 while it is set aside', (each) =>
+      Number(each.state === 'ok'),
+    ),
+    gauge('requests', 'Requests since the start', (each) => each.requests),
+  ]
+}
+
+const WEI_PER_GWEI = 1_000_000_000n
+
+/** Empty where x402 payments are not settled. */
+export function settlingGauges(
+  ctx: Context,
+  settling: Settling | undefined,
+): readonly GaugeReading[] {
+  const gauge = (
+    name: string,
+    help: string,
+    read: (settling: Settling) => Promise<Readonly<Record<string, number>>>,
+  ): GaugeReading => ({
+    name: `sexton_x402_${name}`,
+    help,
+    read: async () => (settling === undefined ? {} : await read(settling)),
+  })
+  return [
+    gauge('payments', 'Payments since the start, by outcome', async () => ({ ...outcomesOf(ctx) })),
+    gauge('open_seconds', 'Age of the oldest unfinished payment', async () => {
+      const nowUnix = unixNow(ctx.clock)
+      const oldestUnix = (await oldestOpen({ run: ctx.accounts.read })) ?? nowUnix
+      return { oldest: Math.max(0, nowUnix - oldestUnix) }
+    }),
+    gauge(
+      'gas_gwei',
+      'Gas of the UTC day: what its transactions may cost at most, and the budget',
+      () => readGas(ctx),
+    ),
+    gauge('wallet_gwei', 'Balance of the settling wallet', readWallet),
+    gauge(
+      'offers_shown',
+      '1 while payments are offered and can be settled, else 0',
+      async ({ isReady }) => ({ now: Number(await isReady()) }),
+    ),
+  ]
+}
+
+async function readGas(ctx: Context): Promise<Readonly<Record<string, number>>> {
+  const setting = settlingSettingOf(ctx)
+  if (setting?.kind !== 'wallet') return {}
+  const used = await gasOfDay({ run: ctx.accounts.read }, startOfDay(unixNow(ctx.clock)))
+  return { used: Number(used), ceiling: setting.gasPerDayGwei }
+}
+
+async function readWallet({ wallet, rpc }: Settling): Promise<Readonly<Record<string, number>>> {
+  if (wallet === undefined) return {}
+  return { balance: Number((await rpc.balance(wallet)) / WEI_PER_GWEI) }
 }

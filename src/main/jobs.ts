@@ -1,0 +1,184 @@
+import { RETAINED_USAGE } from '#accounts/metering/usage/usage.ts'
+import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
+import { readIndexStatus } from '#chains/indexer/status.ts'
+import type { Context } from '#context.ts'
+import { type Clock, unixNow } from '#lib/time.ts'
+import { RETAINED_CLAIMS } from '#money/payments/claim.ts'
+import { notifierOf } from '#money/payments/prepay-routes.ts'
+import { verifyPayments } from '#money/payments/verifier.ts'
+import { settlingSettingOf } from '#money/x402/facilitator.ts'
+import { finishPayments } from '#money/x402/finish-payments.ts'
+import { RETAINED_PAYMENTS } from '#money/x402/payment.ts'
+import { settlingOf } from '#money/x402/settling.ts'
+import { fencedBy, Leader } from '#operations/jobs/leader.ts'
+import { createPruning, type Retained } from '#operations/jobs/retained.ts'
+import { type Job, type JobRuns, type OpenJob, runJobs } from '#operations/jobs/run-jobs.ts'
+import { WebhookSender } from '#serving/webhooks/send-webhooks.ts'
+import { RETAINED_WEBHOOKS } from '#serving/webhooks/webhook-store.ts'
+import type { Engine } from '#store/engine.ts'
+
+interface VerifierJob extends Job {
+  readonly isWanted?: (ctx: Context) => boolean
+  open(deps: JobDeps): OpenJob['run'] | Promise<OpenJob['run']>
+}
+
+const isPaid = ({ ecosystem }: Context) => ecosystem.payment !== null
+
+const isSettled = (ctx: Context) => settlingSettingOf(ctx) !== undefined
+
+/** All that the leader of the jobs does again and again. */
+const VERIFIER_JOBS: readonly VerifierJob[] = [
+  {
+    name: 'payments',
+    everySeconds: 1,
+    budgetSeconds: 30,
+    whileFailing: 'prepayments stay pending',
+    isWanted: isPaid,
+    open: openVerifying,
+  },
+  {
+    name: 'x402',
+    everySeconds: 1,
+    budgetSeconds: 60,
+    whileFailing: 'x402 payments whose request ended early are credited late',
+    isWanted: isSettled,
+    open: openFinishing,
+  },
+  {
+    name: 'webhooks',
+    everySeconds: 1,
+    budgetSeconds: 30,
+    whileFailing: 'events reach webhooks late',
+    open(deps) {
+      const sender = new WebhookSender(deps)
+      deps.onEnd(() => sender.stop())
+      return () => sender.pass()
+    },
+  },
+  {
+    name: 'mappings',
+    everySeconds: 60,
+    budgetSeconds: 30,
+    whileFailing: 'unreadable logs are not told in the log',
+    open: createAnomalyReport,
+  },
+  {
+    name: 'retention',
+    everySeconds: 60,
+    budgetSeconds: 60,
+    whileFailing: 'old rows stay in the accounts',
+    open({ accounts: engine, register, clock, ecosystem }) {
+      const headUnix = async () => {
+        const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
+        return status?.asOfUnix
+      }
+      return createRetention({ engine, clock, headUnix })
+    },
+  },
+]
+
+/** Those that this installation has. */
+export function wantedJobs(ctx: Context): readonly VerifierJob[] {
+  return VERIFIER_JOBS.filter(({ isWanted }) => isWanted?.(ctx) ?? true)
+}
+
+export function openVerifierJobs(deps: JobDeps): Promise<readonly OpenJob[]> {
+  return Promise.all(wantedJobs(deps).map(async (job) => ({ ...job, run: await job.open(deps) })))
+}
+
+/** What the jobs work with. A write to the accounts fails once another process leads. */
+export interface JobDeps extends Context {
+  /** The process's own, whose writes are not fenced. */
+  readonly ctx: Context
+  readonly leader: Pick<Leader, 'leads'>
+  /** Takes what is to be done once no job starts any more. */
+  onEnd(work: () => Promise<void>): void
+}
+
+/** All that is deleted from the accounts, in this order. */
+export const RETENTION: readonly Retained[] = [
+  ...RETAINED_USAGE,
+  RETAINED_CLAIMS,
+  RETAINED_PAYMENTS,
+  RETAINED_WEBHOOKS,
+]
+
+export interface RetentionDeps {
+  readonly engine: Engine
+  readonly clock: Clock
+  /** Unix seconds, of the newest indexed block. */
+  headUnix(): Promise<number | undefined>
+}
+
+/** A day ends when the chains have passed it, so a wrong clock deletes nothing early. */
+export function createRetention(deps: RetentionDeps): (signal?: AbortSignal) => Promise<void> {
+  const prune = createPruning(RETENTION)
+  return async (signal) => {
+    const headUnix = await deps.headUnix()
+    if (headUnix === undefined) return
+    const nowUnix = Math.min(unixNow(deps.clock), headUnix)
+    await prune({ engine: deps.engine, nowUnix }, signal)
+  }
+}
+
+/** Credits prepayments, and takes back what a reorg took. */
+export function openVerifying(deps: JobDeps): () => Promise<void> {
+  return async () => {
+    const { credited, reversed } = await verifyPayments(deps)
+    if (credited + reversed === 0) return
+    notifierOf(deps.ctx).notify()
+    deps.logger.info({ credited, reversed }, 'prepayments were settled')
+  }
+}
+
+/** Finishes x402 payments. It needs no fence, since a payment's row is locked while it is credited. */
+export async function openFinishing({ ctx, logger }: JobDeps): Promise<() => Promise<void>> {
+  const settling = await settlingOf(ctx)
+  return async () => {
+    if (settling === undefined) return
+    const credited = await finishPayments(ctx, settling)
+    if (credited > 0) logger.info({ credited }, 'x402 payments were finished')
+  }
+}
+
+interface LeadJobsInput extends Omit<JobDeps, 'leader' | 'onEnd'> {
+  /** Filled while this process leads. */
+  readonly runs: JobRuns
+}
+
+/** Runs the list of jobs while this process leads, until the signal aborts. */
+export async function leadJobs(input: LeadJobsInput, signal: AbortSignal): Promise<void> {
+  const { accounts: engine, logger, runs } = input
+  const leader = new Leader({ engine, name: 'verifier' })
+  const ends: (() => Promise<void>)[] = []
+  const jobs = await openVerifierJobs({
+    ...input,
+    accounts: fencedBy(leader, engine),
+    leader,
+    onEnd: (end) => ends.push(end),
+  })
+  const ending = new AbortController()
+  const leading = leader.keep(ending.signal)
+  await runJobs(jobs, { leader, logger, runs }, signal)
+  // The lead goes last: work in flight still writes.
+  for (const end of ends) await end()
+  ending.abort()
+  await leading
+}
+
+/** Warns about logs that could not be decoded: again whenever there are more. */
+export function createAnomalyReport(
+  ctx: Pick<Context, 'ecosystem' | 'register' | 'logger'>,
+): () => Promise<void> {
+  const reported = new Map<string, number>()
+  return async () => {
+    const found = await ctx.register.snapshot((reads) => readMappingAnomalies(reads, ctx.ecosystem))
+    for (const anomalies of found) {
+      if (anomalies.kind === 'unlisted') continue
+      const name = `${anomalies.chain} ${anomalies.mapping} ${anomalies.reason}`
+      if ((reported.get(name) ?? 0) >= anomalies.logs) continue
+      reported.set(name, anomalies.logs)
+      ctx.logger.warn(anomalies, 'could not decode logs of a mapping')
+    }
+  }
+}
