@@ -278,7 +278,9 @@ async function verify(
   payment: X402Payment,
 ): Promise<Exclude<Sent, { kind: 'rejected' }> | { readonly kind: 'valid' } | PaymentFault> {
   for (let attempt = 1; ; attempt += 1) {
-    const isValid = await isValidFor(ctx, settling, payment)
+    // Once more if it did not answer: it may have closed an idle connection.
+    const isValid =
+      (await isValidFor(ctx, settling, payment)) ?? (await isValidFor(ctx, settling, payment))
     if (!hasTimeLeft(ctx, payment.authorization))
       return 'invalid_exact_evm_payload_authorization_valid_before'
     if (isValid === undefined) return 'settlement_unavailable'

@@ -138,8 +138,8 @@ export type Verdict =
   | Extract<Settlement, { kind: 'paid' }>
   /** The authorization is cancelled, or used without a deposit for us. Final only if deep. */
   | { readonly kind: 'spent'; readonly isDeep: boolean }
-  /** It is used, and no node shows by what. `isPast`: it has expired in a deep block. */
-  | { readonly kind: 'used'; readonly isPast: boolean }
+  /** It is used, and no node shows by what. */
+  | { readonly kind: 'used' }
   /** Our transaction, in a shallow block: another one would probably revert too. */
   | { readonly kind: 'reverting' }
   /** Our transaction reverted in a deep block; anyone can still submit the authorization. */
@@ -166,19 +166,17 @@ export async function judgePayment(chain: SettledChain, payment: X402Payment): P
   // Before the state, so that a use in between is not missed.
   const head = await chain.rpc.header('latest')
   if (head === undefined) return { kind: 'open' }
-  const isUsedNow = await isUsed(chain, payment)
-  const other = isUsedNow ? await findOther(chain, payment, head.number) : undefined
-  if (other !== undefined) return other
+  if (await isUsed(chain, payment))
+    return (await findOther(chain, payment, head.number)) ?? { kind: 'used' }
   const { validBefore } = payment.authorization
   const open = { kind: unpaidAt === undefined ? 'open' : 'reverting' } as const
-  if (!isUsedNow && unpaidAt === undefined && BigInt(head.timestamp) < validBefore) return open
+  if (unpaidAt === undefined && BigInt(head.timestamp) < validBefore) return open
   const deep = await chain.rpc.header(Math.max(0, head.number - chain.payment.confirmations))
   const isPast =
     deep !== undefined && BigInt(deep.timestamp) >= validBefore + BigInt(MARGIN_SECONDS)
-  if (isUsedNow) return { kind: 'used', isPast }
   const isReverted = unpaidAt !== undefined && deep !== undefined && unpaidAt <= deep.number
   if (!isPast && !isReverted) return open
-  if (await isUsed(chain, payment, deep.number)) return { kind: 'used', isPast }
+  if (await isUsed(chain, payment, deep.number)) return { kind: 'used' }
   return { kind: isPast ? 'expired' : 'reverted' }
 }
 
