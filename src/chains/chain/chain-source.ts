@@ -27,7 +27,7 @@ export interface HistoryPart {
   /** Reused once the next part is requested. */
   readonly columns: LogColumns
   /** The end as the answering node sees it, possibly on another branch. */
-  readonly end: BlockRef | undefined
+  readonly end: BlockRef
   readonly host: string
 }
 

@@ -23,23 +23,9 @@ export function openRpcSource(options: RpcOptions): ChainSource {
   const deps = { chainId, timing, fetcher, onError, onEvent }
   const all = options.urls.map((url) => new Endpoint(deps, url))
   const pool = new EndpointPool(timing, chainId, all)
-  const [preferred] = all
-  return makeSource({ chainId, fetcher, preferred, pool, all })
-}
-
-interface SourceParts {
-  readonly chainId: number
-  readonly fetcher: LogsFetcher
-  readonly preferred: Endpoint | undefined
-  readonly pool: EndpointPool
-  readonly all: readonly Endpoint[]
-}
-
-function makeSource(parts: SourceParts): ChainSource {
-  const { chainId, pool, all, preferred } = parts
-  const source: ChainSource = {
+  return {
     chainId,
-    askChainId: () => askChainId(parts),
+    askChainId: () => askChainId(pool, all),
     header: (block) => askInTurn(pool, (calls) => calls.header(block)),
     logsInRange: (filter, from, to) =>
       askInTurn(pool, (calls) => calls.logsInRange(filter, from, to)),
@@ -52,17 +38,16 @@ function makeSource(parts: SourceParts): ChainSource {
       ),
     code: (address) => askInTurn(pool, (calls) => calls.code(address)),
     call: (to, data, block) => askInTurn(pool, (calls) => calls.call(to, data, block)),
-    history: (request) => streamHistory(parts, request),
+    history: (request) => streamHistory({ pool, fetcher }, request),
     distrust(host, reason) {
       const lie = new RpcError(reason, { lie: true })
       for (const endpoint of all) if (endpoint.host === host) endpoint.blame(lie)
     },
-    endpoints: () => all.map((endpoint) => endpoint.status(endpoint === preferred)),
+    endpoints: () => all.map((endpoint) => endpoint.status(endpoint === all[0])),
   }
-  return source
 }
 
-async function askChainId({ pool, all }: SourceParts): Promise<number> {
+async function askChainId(pool: EndpointPool, all: readonly Endpoint[]): Promise<number> {
   try {
     return await askInTurn(pool, (calls) => calls.askChainId())
   } catch (error) {

@@ -49,6 +49,9 @@ async function header(block: unknown): Promise<BlockHeader> {
   return { number: block, hash, parentHash: '0x', timestamp: block, logsBloom: '0x' }
 }
 
+/** Of no block. */
+const NO_END = { number: -1, hash: '0x' } as const
+
 /** Parts from this one on only come when the reading ends. */
 let hangsFrom = Number.POSITIVE_INFINITY
 
@@ -61,7 +64,7 @@ async function* history({ signal, ...request }: HistoryRequest): AsyncIterable<H
         await new Promise((resolve) => signal?.addEventListener('abort', resolve))
       signal?.throwIfAborted()
       const to = (part + 1) * BLOCKS - 1
-      yield { from: part * BLOCKS, to, columns, end: undefined, host: 'node' }
+      yield { from: part * BLOCKS, to, columns, end: NO_END, host: 'node' }
     }
   } finally {
     told.push('stopped')

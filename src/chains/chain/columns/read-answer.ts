@@ -33,6 +33,19 @@ export function readLogsAnswer(input: {
   return columns
 }
 
+/** As if a node had sent them. The body is none of Node's pool, so that it may go to another thread. */
+export function columnsOf(
+  chainId: number,
+  table: PairTable,
+  logs: readonly SourceLog[],
+): LogColumns {
+  const text = JSON.stringify({ result: logs.map(toWire) })
+  const body = Buffer.alloc(text.length, text, 'latin1')
+  const columns = scanLogs(chainId, table, body)
+  if (columns === undefined) throw new RpcError('the logs of one block name two block hashes')
+  return columns
+}
+
 function inPlainForm(body: Buffer, id: number, chainId: number): Buffer {
   const answer = parseJson(body)
   const answers: readonly unknown[] = Array.isArray(answer) ? answer : [answer]

@@ -6,6 +6,7 @@ import type { LogFilter } from '../log-filter.ts'
 import { parseBlock, parseBytes, parseLogs, parseQuantity, parseReceiptLogs } from '../parse-rpc.ts'
 import { proveBlock } from '../proofs/prove-block.ts'
 import { EndpointError, RpcError } from '../rpc-error.ts'
+import { matches } from '../verify-logs.ts'
 import type { RpcCall } from './json-rpc.ts'
 
 export type Request = (call: RpcCall) => Promise<unknown>
@@ -25,7 +26,14 @@ export function callSource(
   isRefusal: (error: unknown) => boolean = isRefusalOfReceipts,
 ): CallSource {
   const ask = (method: string, ...params: unknown[]) => request({ method, params })
-  return {
+  const readLogs = async (filter: object) => parseLogs(await ask('eth_getLogs', filter), chainId)
+  /** A block may have more logs than the node returns, but its receipts have them. */
+  const readBlock = async (filter: LogFilter, hash: Hash, refusal: unknown) => {
+    if (!(refusal instanceof EndpointError) || refusal.kind !== 'too-large') throw refusal
+    const logs = await source.receiptLogs(hash).catch(() => Promise.reject(refusal))
+    return logs.filter((log) => matches(filter, log))
+  }
+  const source: CallSource = {
     async askChainId() {
       return parseQuantity(await ask('eth_chainId'))
     },
@@ -36,11 +44,18 @@ export function callSource(
       return header
     },
     async logsInRange(filter, from, to) {
-      return parseLogs(await ask('eth_getLogs', rangeFilter(filter, { from, to })), chainId)
+      try {
+        return await readLogs(rangeFilter(filter, { from, to }))
+      } catch (error) {
+        const block = from === to ? await source.header(from) : undefined
+        if (block === undefined) throw error
+        return readBlock(filter, block.hash, error)
+      }
     },
-    async logsInBlock(filter, blockHash) {
-      return parseLogs(await ask('eth_getLogs', { ...wireFilter(filter), blockHash }), chainId)
-    },
+    logsInBlock: (filter, blockHash) =>
+      readLogs({ ...wireFilter(filter), blockHash }).catch((error: unknown) =>
+        readBlock(filter, blockHash, error),
+      ),
     async receiptLogs(hash) {
       const value = await ask('eth_getBlockReceipts', hash)
       if (value === null) throw new RpcError(`the node does not know the receipts of block ${hash}`)
@@ -56,6 +71,7 @@ export function callSource(
       return parseBytes(await ask('eth_call', { to, data }, toBlock(block ?? 'latest')))
     },
   }
+  return source
 }
 
 function isRefusalOfReceipts(error: unknown): boolean {

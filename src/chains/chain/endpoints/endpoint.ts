@@ -1,5 +1,8 @@
+import { allEnded } from '#lib/async.ts'
 import type { EndpointStatus } from '../chain-source.ts'
-import { asksToSlowDown, EndpointError, RpcError } from '../rpc-error.ts'
+import { PairTable } from '../columns/pair-table.ts'
+import { columnsOf } from '../columns/read-answer.ts'
+import { asksToSlowDown, EndpointError, type FailureKind, RpcError } from '../rpc-error.ts'
 import { type CallSource, callSource } from './call-source.ts'
 import { Health } from './health.ts'
 import { type HttpAnswer, openPost, type Post } from './http-post.ts'
@@ -28,6 +31,13 @@ const HISTORY_TIMEOUT_MS = 30_000
 
 const BEHIND_IN_ROW_MAX = 3
 
+const TWO_FAILED_MAX = 3
+
+/** JSON-RPC 2.0, 5.1: -32600 is "Invalid Request". */
+const NO_BATCHES = /\bbatch|invalid request|HTTP 405/i
+
+const OTHER_REASONS: readonly FailureKind[] = ['too-fast', 'too-large', 'behind', 'aborted']
+
 export class Endpoint {
   /** May hold a key: never log it. */
   readonly url: string
@@ -45,6 +55,8 @@ export class Endpoint {
   #rangeMax: number | null = null
   #historyId = 0
   #behindInRow = 0
+  /** Requests with two calls that failed before any was answered. */
+  #twoFailed = 0
 
   constructor(deps: EndpointDeps, url: string) {
     this.url = url
@@ -76,17 +88,45 @@ export class Endpoint {
     this.#historyId += 2
     const { url } = this
     const request = { url, chainId, id: this.#historyId, filter, from, to }
+    if (this.#takesNoTwo) return this.#historyByCalls(ask)
     try {
       const { columns, end } = await this.#inTurn({ urgent: false, signal }, () =>
         fetcher.fetch({ ...request, timeoutMs: HISTORY_TIMEOUT_MS }, signal),
       )
       this.#behindInRow = 0
+      this.#twoFailed = Number.NEGATIVE_INFINITY
       return { columns, end }
     } catch (error) {
-      if (error instanceof EndpointError && error.kind === 'behind') this.#noteBehind(error)
-      if (error instanceof EndpointError) this.#capRange(error.blocksMax)
-      throw this.#report('eth_getLogs', error)
+      if (!(error instanceof EndpointError)) throw error
+      if (error.kind === 'behind') this.#noteBehind(error)
+      this.#capRange(error.blocksMax)
+      const reported = this.#report('eth_getLogs', error)
+      const isOneBlock = from === to && error.kind === 'too-large'
+      this.#noteTwo(error)
+      if (isOneBlock || this.#takesNoTwo) return this.#historyByCalls(ask)
+      throw reported
     }
+  }
+
+  /** Once two calls at once were answered, a stray refusal changes nothing. */
+  #noteTwo({ kind, message }: EndpointError): void {
+    if (kind === 'behind') this.#twoFailed = Number.NEGATIVE_INFINITY
+    if (OTHER_REASONS.includes(kind)) return
+    this.#twoFailed += NO_BATCHES.test(message) ? TWO_FAILED_MAX : 1
+  }
+
+  get #takesNoTwo(): boolean {
+    return this.#twoFailed >= TWO_FAILED_MAX
+  }
+
+  /** Where one request cannot have it: the node takes no two calls, or returns no whole block of so many logs. */
+  async #historyByCalls({ filter, from, to }: RangeRequest): ReturnType<Endpoint['history']> {
+    const { chainId } = this.#deps
+    const readEnd = this.calls.header(to)
+    if (this.#takesNoTwo) await readEnd
+    const [end, logs] = await allEnded([readEnd, this.calls.logsInRange(filter, from, to)])
+    if (end === undefined) throw new EndpointError('behind', `${this.host} knows no block ${to}`)
+    return { columns: columnsOf(chainId, PairTable.of(filter), logs), end }
   }
 
   /** One may come from a lagging node behind a load balancer. */

@@ -28,7 +28,6 @@ export class Health {
   #askAgainMs = 0
   #wellSinceMs = Number.NEGATIVE_INFINITY
   #headNumber: number | null = null
-  #isOfChain = false
   #resolveProbed = () => {}
   readonly untilProbed: Promise<void>
   lagBlocks = 0
@@ -59,10 +58,6 @@ export class Health {
 
   get failuresInRow(): number {
     return this.#failuresInRow
-  }
-
-  get isOfChain(): boolean {
-    return this.#isOfChain
   }
 
   get isUsable(): boolean {
@@ -109,7 +104,6 @@ export class Health {
   }
 
   provenOfChain(): void {
-    this.#isOfChain = true
     this.#failuresInRow = 0
     if (this.#state === 'probing') this.#change('ok', null)
     this.#resolveProbed()
@@ -126,7 +120,6 @@ export class Health {
 
   setAside(state: SetAside, reason: string): void {
     this.#resolveProbed()
-    if (state === 'wrong-chain') this.#isOfChain = false
     const nowMs = this.#clock()
     // Responses in flight together are one incident.
     if (state === this.#state && nowMs < this.#askAgainMs) return

@@ -158,6 +158,21 @@ test('a single block that is refused everywhere is an error and no endless loop'
   await assert.rejects(readAll(open(node, spare)), /exceed maximum block range/)
 })
 
+test('a block of more logs than the node returns is read from its receipts', async () => {
+  chain.logsPerBlock = (block) => (block === 500 ? 40 : 1)
+  const { answer } = chainScript(chain)
+  script.answer = (call) => {
+    const block = 500
+    if (call.method === 'eth_getBlockReceipts')
+      return [{ logs: logsOf(chain, { from: block, to: block }).map((log) => JSON.parse(log)) }]
+    if (isLogs(call) && rangeOf(call).from <= block && rangeOf(call).to >= block)
+      throw new Refusal('query returned more than 10000 results')
+    return answer(call)
+  }
+  assertWhole(await readAll(open(node)))
+  assert.equal(node.count('eth_getBlockReceipts'), 1)
+})
+
 test('after HTTP 429 the same range is asked again when the time has come', async () => {
   let refused = 0
   script.intercept = ({ calls, outgoing }) => {

@@ -150,14 +150,9 @@ function findById(answers: readonly unknown[]): (asked: SentRequest) => unknown 
   return ({ id }) => byId.get(id) ?? byId.get(null)
 }
 
-/** Reads around the list, which may be megabytes, without parsing it. */
-export function readEnvelope(answer: HttpAnswer, asked: SentRequest): void {
-  const value = frameOf(answer.body) ?? parse(answer, asked)
-  requireList(resultOf(value, { answer, asked }))
-}
-
 /**
- * Reads a batch of logs and block; returns the block, null if unknown. Refusing the batch counts as refusing the logs.
+ * Reads a batch of logs and block, around the list, which may be megabytes. Returns the block, null if unknown.
+ * Refusing the batch counts as refusing the logs.
  */
 export function readEnvelopes(
   answer: HttpAnswer,

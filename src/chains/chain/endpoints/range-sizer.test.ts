@@ -13,18 +13,6 @@ function requestsFor(sizer: RangeSizer, blocks: number, bytesPerBlock: number): 
   return requests
 }
 
-test('the first range is 2,000 blocks, asked for alone', () => {
-  const sizer = new RangeSizer()
-  assert.equal(sizer.blocks(), 2_000)
-  assert.equal(sizer.isFeelingItsWay(null), true)
-})
-
-test('where the first range is the longest that is allowed, nobody waits for its answer', () => {
-  const sizer = new RangeSizer()
-  assert.equal(sizer.isFeelingItsWay(2_000), false)
-  assert.equal(sizer.isFeelingItsWay(10_000), true)
-})
-
 test('ranges grow eightfold at most, and never beyond five million blocks', () => {
   const sizer = new RangeSizer()
   const sizes = Array.from({ length: 6 }, () => {
@@ -35,15 +23,6 @@ test('ranges grow eightfold at most, and never beyond five million blocks', () =
   assert.deepEqual(sizes, [2_000, 16_000, 128_000, 1_024_000, 5_000_000, 5_000_000])
 })
 
-test('an answer holds about five megabytes, however dense the chain is', () => {
-  for (const bytesPerBlock of [1, 30, 1_264, 40_000, 600_000]) {
-    const sizer = new RangeSizer()
-    requestsFor(sizer, Math.ceil(50_000_000 / bytesPerBlock), bytesPerBlock)
-    const bytes = sizer.blocks() * bytesPerBlock
-    assert.ok(bytes > 4_000_000 && bytes <= 5_000_000, `${bytes} bytes`)
-  }
-})
-
 test('a dense stretch shrinks the ranges at once, a thin one lets them grow again', () => {
   const sizer = new RangeSizer()
   requestsFor(sizer, 10_000_000, 1)
@@ -51,15 +30,6 @@ test('a dense stretch shrinks the ranges at once, a thin one lets them grow agai
   sizer.answered(50_000, 50_000_000)
   assert.ok(sizer.blocks() < 10_000, `${sizer.blocks()} blocks`)
   assert.ok(requestsFor(sizer, 10_000_000, 1) < 20)
-})
-
-test('a refusal halves; what the node says would fit is taken at its word', () => {
-  const sizer = new RangeSizer()
-  sizer.answered(2_000, 100)
-  sizer.refused(16_000, {})
-  assert.equal(sizer.blocks(), 8_000)
-  sizer.refused(8_000, { blocksThatFit: 5_000 })
-  assert.equal(sizer.blocks(), 5_000)
 })
 
 test('a cap that no refusal explains is tried again ever more rarely', () => {

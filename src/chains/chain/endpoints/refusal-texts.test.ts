@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readEnvelope } from '#chains/chain/endpoints/json-rpc.ts'
+import { readAnswer } from '#chains/chain/endpoints/json-rpc.ts'
 import { EndpointError, type FailureKind } from '#chains/chain/rpc-error.ts'
 
 interface RefusalText {
@@ -283,7 +283,7 @@ function read(error: RefusalText['error'], blocksAsked: number): EndpointError {
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, error }))
   const answer = { status: 200, retryAfterMs: undefined, body, wireBytes: body.length }
   try {
-    readEnvelope(answer, { id: 1, method: 'eth_getLogs', blocksAsked })
+    readAnswer(answer, { id: 1, method: 'eth_getLogs', blocksAsked })
   } catch (refusal) {
     if (refusal instanceof EndpointError) return refusal
     throw refusal
