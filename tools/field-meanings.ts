@@ -77,7 +77,9 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   'tokens[].role': says(
     'Exactly one token is `primary`, at most one `secondary`: their every transfer is followed. Any number are `reward`.',
   ),
-  'tokens[].decimals': says('Compared with the contracts.'),
+  'tokens[].decimals': says(
+    'Compared with the contracts: where it has others, a token is listed once more, under another symbol.',
+  ),
   'tokens[].addresses': says(
     'The contract on each chain that has the token, by the name of the chain. `"native"`: the coin of the chain, a reward token with 18 decimals and no balances here; payouts name it as `0x0000…` or `0xEeee…`.',
   ),

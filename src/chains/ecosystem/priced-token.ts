@@ -51,7 +51,7 @@ export interface ContractPrice {
   readonly floor?: MicroUsd | null
   /** The age at which an event states no price any more. */
   readonly staleAfterSeconds?: number
-  /** What the last trade paid: one transaction with a trade there and back leaves a false price. */
+  /** What the last trade paid: fees bend it, and one transaction with a trade there and back leaves a false price. */
   readonly ofLastTrade?: true
   /** The contracts that emit, if not `address`. */
   readonly emitters?: Emitters
@@ -86,8 +86,12 @@ export interface ProvenPair extends PricePair {
   readonly tokens: readonly PricedToken[]
 }
 
-/** Calls a view of the contract; undefined if it has none. */
-export type AskView = (view: AbiFunction, args?: readonly unknown[]) => Promise<unknown>
+/** Calls a view of the contract, or of the one `at` an address; undefined if it has none. */
+export type AskView = (
+  view: AbiFunction,
+  args?: readonly unknown[],
+  at?: Address,
+) => Promise<unknown>
 
 export interface PricedToken extends Token {
   /** Oldest first; none if the token has no dollar values. */

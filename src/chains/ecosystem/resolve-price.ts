@@ -53,16 +53,10 @@ function resolvePrice(resolver: Resolver, field: string, price: PriceFile): Pric
       `${field}.${name}`,
       `is not a field of a price of kind "${kind.kind}"; remove it`,
     )
-  if (missing.length === 0) {
-    const { since: _, ...own } = price
-    const source = kind.resolve({ resolver, field }, own)
-    return source && withSince(resolver, field, { source, since: price.since })
-  }
-  // A missing field must not hide other mistakes.
-  if ('chain' in fields && price.chain !== undefined) resolver.chain(`${field}.chain`, price.chain)
-  if ('address' in fields && price.address !== undefined)
-    resolver.address(`${field}.address`, price.address)
-  return null
+  if (missing.length > 0) return null
+  const { since: _, ...own } = price
+  const source = kind.resolve({ resolver, field }, own)
+  return source && withSince(resolver, field, { source, since: price.since })
 }
 
 type Unplaced = NonNullable<ReturnType<(typeof priceKinds)[number]['resolve']>>

@@ -52,7 +52,7 @@ function resolveGate(
     if (falsifiable !== undefined)
       resolver.problems.add(
         'gate',
-        `the price of ${token.symbol} is that of the last trade in a ${falsifiable.kind} pool, which one transaction can falsify; price it otherwise, or remove the gate`,
+        `the price of ${token.symbol} is that of the last trade (${falsifiable.kind}), which one transaction can falsify; price it otherwise, or remove the gate`,
       )
   }
   return { chain, minimum: minimum ?? 0n, depthBlocks, averagePriceMinutes }

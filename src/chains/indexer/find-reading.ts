@@ -30,7 +30,7 @@ export type FoundReading =
  * A dozen requests reach the first block of any chain on a node without a limit. The others are for
  * nodes that read 10,000 blocks at once, where all cover two weeks of Ethereum.
  */
-export const REQUESTS_MAX = 24
+const REQUESTS_MAX = 24
 
 /** Keeps the answer small for the busiest pool. */
 const FIRST_BLOCKS = 100
@@ -52,7 +52,6 @@ export async function findReading(
     for await (const { logs, left } of walkLogs(chain, {
       ...whole,
       filter,
-      newestFirst: true,
       blocks: FIRST_BLOCKS,
     })) {
       from = left.to + 1

@@ -27,7 +27,7 @@ export async function askFilter(
 }
 
 export function askOf(source: Pick<ChainSource, 'call'>, address: Address, field: string): AskView {
-  return (view, args) => callView(source, { field, address, view, args })
+  return (view, args, at = address) => callView(source, { field, address: at, view, args })
 }
 
 export function nameOfEvents(price: Pick<ContractPrice, 'events'>): string {

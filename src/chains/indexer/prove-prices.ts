@@ -9,11 +9,9 @@ import {
 import type { Problem } from '#chains/ecosystem/problem.ts'
 import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
 import { showAddress } from '#domain/address.ts'
-import { type FoundReading, findReading, REQUESTS_MAX } from './find-reading.ts'
-import { countTopics } from './name-of-topic.ts'
+import { type FoundReading, findReading } from './find-reading.ts'
 import { askOf, nameOfEvents } from './price-logs.ts'
 import { ProofError } from './proof-error.ts'
-import { walkLogs } from './walk-logs.ts'
 
 type SourceOf = (chain: Chain) => ChainSource
 
@@ -60,7 +58,7 @@ async function provePrice(
   if (problem !== undefined) throw new ProofError(`${field}.${problem.field}`, problem.message)
   if (found.kind === 'read') return undefined
   if (found.kind === 'unknown') return { field, message: describeSearch(price, { ...found, head }) }
-  throw new ProofError(`${field}.address`, await describeMisfit(source, price, { found, head }))
+  throw new ProofError(`${field}.address`, describeMisfit(price, found))
 }
 
 /** The block where the next source begins; events of a replaced source end near it. */
@@ -86,41 +84,9 @@ function describeSearch(
   return `${nameOfEvents(price)} was not found at ${showAddress(price.address)} on ${price.chain.name}: only ${searched} could be searched (${reason}); check that the contract emits it, for without events there is no price`
 }
 
-async function describeMisfit(
-  source: ChainSource,
-  price: ContractPrice,
-  { found, head }: { readonly found: FoundReading; readonly head: number },
-): Promise<string> {
-  const { chain, kind } = price
+function describeMisfit(price: ContractPrice, found: FoundReading): string {
   const place = placeOf(price)
   if (found.kind === 'unreadable')
     return `${place} emits ${nameOfEvents(price)}, but its newest log, in block ${found.block}, cannot be read: ${found.reason}; name another source`
-  const emitted = await readEmitted(source, price, head)
-  return `${place} has not emitted ${nameOfEvents(price)}, which prices of kind "${kind}" are read from, since block ${chain.startBlock} (it emits ${emitted}); correct the kind or the address`
+  return `${place} has not emitted ${nameOfEvents(price)}, which prices of kind "${price.kind}" are read from, since block ${price.chain.startBlock}; correct the kind or the address`
 }
-
-const TOPICS_MAX = 5
-
-/** Names of its newest events, the most frequent first. */
-async function readEmitted(
-  source: ChainSource,
-  { chain, address }: ContractPrice,
-  head: number,
-): Promise<string> {
-  let requests = 0
-  for await (const { logs } of walkLogs(source, {
-    filter: { addresses: [address], topics: [] },
-    from: chain.startBlock,
-    to: head,
-    newestFirst: true,
-    blocks: RECENT_BLOCKS,
-  })) {
-    requests += 1
-    if (logs.length > 0) return Object.keys(countTopics(logs)).slice(0, TOPICS_MAX).join(', ')
-    if (requests === REQUESTS_MAX) break
-  }
-  return 'nothing'
-}
-
-/** Fits one request to any endpoint. */
-const RECENT_BLOCKS = 1_000

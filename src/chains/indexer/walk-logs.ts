@@ -6,7 +6,6 @@ export interface Walk {
   readonly filter: LogFilter
   readonly from: number
   readonly to: number
-  readonly newestFirst: boolean
   /** The size of the first request. */
   readonly blocks: number
 }
@@ -19,25 +18,24 @@ export interface WalkStep {
   readonly left: { readonly from: number; readonly to: number }
 }
 
-/** Reads blocks from one end. Ranges grow, and shrink to what the node accepts. */
+/** Reads the newest blocks first. Ranges grow, and shrink to what the node accepts. */
 export async function* walkLogs(
   source: Pick<ChainSource, 'logsInRange'>,
-  { filter, newestFirst, blocks, ...whole }: Walk,
+  { filter, blocks, ...whole }: Walk,
 ): AsyncGenerator<WalkStep> {
   let left = { from: whole.from, to: whole.to }
   let size = blocks
   let sizeMax = Number.POSITIVE_INFINITY
   while (left.from <= left.to) {
-    const from = newestFirst ? Math.max(left.from, left.to - size + 1) : left.from
-    const to = newestFirst ? left.to : Math.min(left.to, left.from + size - 1)
+    const { to } = left
+    const from = Math.max(left.from, to - size + 1)
     const logs = await source.logsInRange(filter, from, to).catch((error: unknown) => {
       if (!(error instanceof EndpointError) || from === to) throw error
       if (!REFUSALS.has(error.kind)) throw error
       sizeMax = Math.max(1, Math.min(error.blocksMax ?? size, Math.floor((to - from + 1) / 4)))
       return undefined
     })
-    if (logs !== undefined)
-      left = newestFirst ? { ...left, to: from - 1 } : { ...left, from: to + 1 }
+    if (logs !== undefined) left = { ...left, to: from - 1 }
     size = logs === undefined ? sizeMax : Math.min(sizeMax, size * 4)
     yield { logs: logs ?? [], left }
   }

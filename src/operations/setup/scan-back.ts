@@ -29,7 +29,6 @@ export async function scanBack(
   let from = scan.to + 1
   for await (const { logs, left } of walkLogs(source, {
     ...scan,
-    newestFirst: true,
     blocks: FIRST_BLOCKS,
   })) {
     found.unshift(logs)

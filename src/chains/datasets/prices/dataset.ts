@@ -9,7 +9,7 @@ import { column, sql } from '#store/sql.ts'
 import { PRICES } from '../dataset-names.ts'
 import { compilePriceReader, type PriceFact, type PriceSeries } from './decode.ts'
 import { foldHours, foldHoursAnew, textOf } from './fold-hours.ts'
-import { nextPoint } from './queries.ts'
+import { hasReported, lastEmitter, nextPoint } from './queries.ts'
 
 export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
   return tokens.flatMap((token) =>
@@ -48,19 +48,21 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
       })),
     ),
     decode: (log) =>
-      readersOf(log).flatMap(({ token, read }) => {
+      readersOf(log).flatMap(({ token, source, read }) => {
         const reading = read(log)
         if (reading === undefined) return []
         const { chainId, blockNumber, txIndex, logIndex, txHash, timestamp } = log
         const at = { chainId, blockNumber, txIndex, logIndex, txHash, timestamp }
-        return [{ symbol: token.symbol, log: at, ...reading }]
+        const emitter = source.emitters === undefined ? null : log.address
+        return [{ symbol: token.symbol, emitter, log: at, ...reading }]
       }),
     apply: storePrices,
     revert: (change, ancestor) => removePrices(change, ancestor, series),
   }
 }
 
-async function storePrices(change: Change, facts: readonly PriceFact[]): Promise<void> {
+async function storePrices(change: Change, read: readonly PriceFact[]): Promise<void> {
+  const facts = await ofNewestPhases(change, read)
   change.changes?.price(facts)
   // The last fact of a block or day wins.
   const points = new Map(
@@ -79,7 +81,7 @@ async function storePrices(change: Change, facts: readonly PriceFact[]): Promise
     foldHours(change, ends),
     connection.insert(
       POINTS,
-      [...points.values()].map((fact) => [fact.symbol, ...pointValues(fact)]),
+      [...points.values()].map((fact) => [fact.symbol, ...pointValues(fact), fact.emitter]),
     ),
     connection.insert(
       DAYS,
@@ -90,6 +92,31 @@ async function storePrices(change: Change, facts: readonly PriceFact[]): Promise
       ]),
     ),
   ])
+}
+
+/** Of a feed, only the aggregator that began to report last counts: an older one may report once more. */
+async function ofNewestPhases(
+  { connection, chainId }: Change,
+  facts: readonly PriceFact[],
+): Promise<readonly PriceFact[]> {
+  const current = new Map<string, string | undefined>()
+  const begun = new Set<string>()
+  const kept: PriceFact[] = []
+  for (const fact of facts) {
+    const { symbol, emitter } = fact
+    const series = { symbol, chainId }
+    if (emitter !== null && !current.has(symbol))
+      current.set(symbol, await lastEmitter(connection, series))
+    if (emitter !== null && current.get(symbol) !== emitter) {
+      const key = `${symbol}|${emitter}`
+      const isFirst = !begun.has(key) && !(await hasReported(connection, { ...series, emitter }))
+      begun.add(key)
+      if (!isFirst) continue
+      current.set(symbol, emitter)
+    }
+    kept.push(fact)
+  }
+  return kept
 }
 
 function pointValues({ log, price, liquidity }: PriceFact) {
@@ -107,7 +134,7 @@ const POINT = {
 
 const POINTS: BulkInsert = {
   table: 'price_points',
-  columns: { symbol: 'text', ...POINT },
+  columns: { symbol: 'text', ...POINT, emitter: 'text' },
 }
 
 const DAYS: BulkInsert = {
@@ -126,7 +153,7 @@ async function tellMoves(change: Change, facts: readonly PriceFact[]): Promise<v
   const groups = Map.groupBy(facts, (fact) => fact.symbol)
   const told = [...groups].map(async ([symbol, group]) => {
     const [first, last] = [group[0]?.log.timestamp ?? 0, group.at(-1)?.log.timestamp ?? 0]
-    const next = await nextPoint(change.connection, symbol, { unix: last + 1 })
+    const next = await nextPoint(change.connection, symbol, last + 1)
     change.priceMoved(symbol, { fromUnix: first, untilUnix: next ?? FOREVER })
   })
   await allEnded(told)

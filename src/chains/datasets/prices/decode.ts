@@ -5,6 +5,7 @@ import type {
   Since,
 } from '#chains/ecosystem/priced-token.ts'
 import { compilePriceDecoder } from '#chains/indexer/price-logs.ts'
+import type { Address } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 
 /** The prices of a token from one of its pools or feeds. */
@@ -17,6 +18,8 @@ export interface PriceSeries extends PricePair {
 /** A price in quote units or dollars per whole token. */
 export interface PriceFact extends PriceReading {
   readonly symbol: string
+  /** The aggregator of a feed; null for pools and vaults. */
+  readonly emitter: Address | null
   readonly log: Pick<
     Log,
     'chainId' | 'blockNumber' | 'txIndex' | 'logIndex' | 'txHash' | 'timestamp'

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { DAY_SECONDS } from '#lib/time.ts'
-import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { registerMigrations } from '../datasets.ts'
-import { foldHours, foldHoursAnew, hoursBetween } from './fold-hours.ts'
+import { foldHours, hoursBetween } from './fold-hours.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 
@@ -25,18 +23,5 @@ onEach('an hour is the same however its blocks are committed', ({ engine }) =>
     assert.deepEqual(together.low, together.high)
     for (const symbol of ['APART', 'BACK'])
       assert.deepEqual(await hoursBetween(connection, symbol, hour), [together])
-  }),
-)
-
-onEach('hours of a source that left the file go, however long no price has moved', ({ engine }) =>
-  engine.write(async (connection) => {
-    await foldHours({ connection }, [point('GONE', 0, null)])
-    await connection.run(sql`
-      insert into positions
-        (chain_id, number, hash, timestamp_unix, head_number, safe_number, finalized_number)
-      values (1, 9, '0x9', ${3_600 + 100 * DAY_SECONDS}, 9, 9, 9)`)
-    await foldHoursAnew({ connection }, 'GONE', 3_600)
-    const all = { fromUnix: 0, untilUnix: 101 * DAY_SECONDS }
-    assert.deepEqual(await hoursBetween(connection, 'GONE', all), [])
   }),
 )

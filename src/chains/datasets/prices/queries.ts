@@ -1,7 +1,7 @@
 import type { EventMoment } from '#chains/indexer/events/value-events.ts'
 import type { Price } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
-import { column, empty, type Row, sql } from '#store/sql.ts'
+import { column, type Row, sql } from '#store/sql.ts'
 
 export interface PricePoint {
   readonly unix: number
@@ -42,18 +42,43 @@ export async function lastPoint(
   return row && toPoint(row)
 }
 
-/** Looks on any chain if none is named. */
+/** The time of the first one from then on, on any chain. */
 export async function nextPoint(
   connection: Connection,
   symbol: string,
-  from: { readonly unix: number; readonly chainId?: number },
+  unix: number,
 ): Promise<number | undefined> {
-  const { unix, chainId } = from
   const [row] = await connection.run(sql`
     select timestamp_unix from price_points where symbol = ${symbol} and timestamp_unix >= ${unix}
-      ${chainId === undefined ? empty : sql`and chain_id = ${chainId}`}
     order by timestamp_unix limit 1`)
   return row && column.integer(row, 'timestamp_unix')
+}
+
+interface FeedSeries {
+  readonly symbol: string
+  readonly chainId: number
+}
+
+/** The aggregator of the newest point that a feed stated. */
+export async function lastEmitter(
+  connection: Connection,
+  { symbol, chainId }: FeedSeries,
+): Promise<string | undefined> {
+  const [row] = await connection.run(sql`
+    select emitter from price_points
+    where symbol = ${symbol} and chain_id = ${chainId} and emitter is not null
+    order by block_number desc limit 1`)
+  return row && column.text(row, 'emitter')
+}
+
+export async function hasReported(
+  connection: Connection,
+  { symbol, chainId, emitter }: FeedSeries & { readonly emitter: string },
+): Promise<boolean> {
+  const found = await connection.run(sql`
+    select 1 as one from price_points
+    where symbol = ${symbol} and chain_id = ${chainId} and emitter = ${emitter} limit 1`)
+  return found.length > 0
 }
 
 /** Oldest first; both bounds are included. */

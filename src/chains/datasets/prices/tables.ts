@@ -3,7 +3,7 @@ import { CLUSTERED } from '#store/migrate.ts'
 
 /**
  * `price_points`: in the quote (or dollars) at the end of a block, with 54 decimals, null where
- * nothing can be traded; `liquidity` is what the pool holds, in base units of the quote.
+ * nothing can be traded; `liquidity` is what the pool holds, in base units of the quote; `emitter` the aggregator of a feed.
  * `price_days`: the last point of each UTC day.
  * `price_hours`: the last point of each hour, and the highest and lowest with their liquidity, for 91 days.
  */
@@ -15,6 +15,7 @@ export const pricesTables: Tables = `
       timestamp_unix bigint not null,
       price text,
       liquidity text,
+      emitter text,
       primary key (symbol, chain_id, block_number)
     ) ${CLUSTERED};
     create index price_points_by_time on price_points (symbol, timestamp_unix, block_number);

@@ -6,7 +6,7 @@ import { PRICE_ONE } from '#domain/money.ts'
 import { argument, DecodeError } from '../event-arguments.ts'
 import { FoundContracts } from '../found-contracts.ts'
 import type { AskView } from '../priced-token.ts'
-import { contractFields, definePriceKind, resolveContract } from './price-kind.ts'
+import { agingOptions, contractFields, definePriceKind, resolveContract } from './price-kind.ts'
 
 const ANSWER = eventFrom(
   'event AnswerUpdated(int256 indexed current, uint256 indexed roundId, uint256 updatedAt)',
@@ -30,20 +30,20 @@ export const chainlink = definePriceKind({
       description: "the decimals of the feed's answers, usually 8",
     }),
   },
-  options: {
-    staleAfterSeconds: Type.Integer({
-      minimum: 60,
-      description: 'the age at which an answer is no price any more',
-    }),
-  },
+  options: agingOptions,
   meanings: {
     decimals: 'Compared with the feed.',
     staleAfterSeconds:
-      'The age at which an answer of the feed is no price any more. Without it 90,000, which fits feeds that are updated daily.',
+      'The age at which an answer of the feed, or the last deposit or withdrawal of the vault, is no price any more. Without it 90,000 for feeds, which are updated daily, and 604,800 for vaults.',
   },
   resolve(context, { decimals, staleAfterSeconds = STALE_AFTER_SECONDS, ...price }) {
     const contract = resolveContract(context, price)
     if (contract === undefined) return null
+    // One of another scale that comes later is not followed: the price grows old instead of wrong.
+    const isOfScale = async (ask: AskView, aggregator: Address) => {
+      const found = await ask(decimalsView, undefined, aggregator)
+      return typeof found !== 'number' || found === decimals
+    }
     return {
       kind: 'chainlink',
       ...contract,
@@ -53,7 +53,11 @@ export const chainlink = definePriceKind({
       emitters: {
         found: new FoundContracts(contract.chain.id, `feed ${contract.address}`),
         address: contract.address,
-        ask: (ask) => askAggregators(ask, contract.address),
+        async ask(ask) {
+          const all = await askAggregators(ask, contract.address)
+          const isOwn = await Promise.all(all.map((each) => isOfScale(ask, each)))
+          return all.filter((_, index) => isOwn[index])
+        },
       },
       read(args) {
         const answer = argument.amount(args, 'current')
@@ -63,19 +67,26 @@ export const chainlink = definePriceKind({
         return { price: usd, liquidity: null }
       },
       async prove(ask) {
-        const named = showAddress(contract.address)
-        if ((await askAggregators(ask, contract.address)).length === 0)
+        const aggregators = await askAggregators(ask, contract.address)
+        if (aggregators.length === 0)
           return {
             field: 'address',
-            message: `the feed at ${named} has phases but names no aggregator, so that nothing emits its price; correct the address`,
+            message: `the feed at ${showAddress(contract.address)} has phases but names no aggregator, so that nothing emits its price; correct the address`,
           }
         const found = await ask(decimalsView)
-        if (found === decimals) return undefined
         const remedy = typeof found === 'number' ? `write ${found}, or correct` : 'correct'
-        return {
-          field: 'decimals',
-          message: `the feed at ${named} has ${found ?? 'no readable'} decimals, the file says ${decimals}; ${remedy} the address`,
-        }
+        if (found !== decimals)
+          return {
+            field: 'decimals',
+            message: `the feed at ${showAddress(contract.address)} has ${found ?? 'no readable'} decimals, the file says ${decimals}; ${remedy} the address`,
+          }
+        for (const each of aggregators)
+          if (!(await isOfScale(ask, each)))
+            return {
+              field: 'address',
+              message: `an aggregator of the feed, ${showAddress(each)}, has other decimals than its ${decimals}; write a list of prices, one for each aggregator with its address, decimals and since`,
+            }
+        return undefined
       },
     }
   },

@@ -70,7 +70,7 @@ test('a Curve pool is proven by its coins, and a wrong place is refused with wha
   )
   await assert.rejects(
     proveEcosystem(ecosystemWith({ index: 1, quoteIndex: 2 }), openSource),
-    /price\.quoteIndex: .* has nothing as coins\(2\) and has WETH at another place; write 0/,
+    /price\.quoteIndex: .* has nothing as coins\(2\), not WETH; write 0/,
   )
 })
 

@@ -101,15 +101,10 @@ function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
           for (const { field, at, token: wanted } of places) {
             const own = wanted?.addresses.get(chain.name)
             if (own !== undefined && listed[at] === own) continue
+            const found = `${pool} has ${listed[at] ?? 'nothing'} as coins(${at}), not ${wanted?.symbol}`
             const right = own === undefined ? -1 : listed.indexOf(own)
-            const remedy =
-              right < 0
-                ? `has no ${wanted?.symbol} among its coins; correct the kind or the address`
-                : `has ${wanted?.symbol} at another place; write ${right}`
-            return {
-              field,
-              message: `${pool} has ${listed[at] ?? 'nothing'} as coins(${at}) and ${remedy}`,
-            }
+            const remedy = right < 0 ? 'correct the kind or the address' : `write ${right}`
+            return { field, message: `${found}; ${remedy}` }
           }
           return undefined
         },

@@ -1,9 +1,10 @@
 import { from as eventFrom } from 'ox/AbiEvent'
 import { from as functionFrom } from 'ox/AbiFunction'
 import { showAddress } from '#domain/address.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import { argument } from '../event-arguments.ts'
 import { poolFields, priceOf, TRADE_MIN } from './pool.ts'
-import { definePriceKind, resolveContract } from './price-kind.ts'
+import { agingOptions, definePriceKind, resolveContract } from './price-kind.ts'
 
 const events = [
   eventFrom(
@@ -15,18 +16,23 @@ const events = [
 ]
 const asset = functionFrom('function asset() view returns (address)')
 
-/** Shares of a vault (ERC-4626): what the last deposit or withdrawal paid for them. */
+const STALE_AFTER_SECONDS = 7 * DAY_SECONDS
+
+/** Shares of a vault (ERC-4626): what the last deposit or withdrawal paid for them, fees included. */
 export const erc4626 = definePriceKind({
   kind: 'erc4626',
   events,
   fields: poolFields,
-  resolve(context, { quote, ...price }) {
+  options: agingOptions,
+  resolve(context, { quote, staleAfterSeconds = STALE_AFTER_SECONDS, ...price }) {
     const contract = resolveContract(context, price)
     if (contract === undefined) return null
     return {
       kind: 'erc4626',
       ...contract,
       quote,
+      ofLastTrade: true,
+      staleAfterSeconds,
       events,
       read(args, pair) {
         const [shares, assets] = [argument.amount(args, 'shares'), argument.amount(args, 'assets')]

@@ -1,5 +1,5 @@
 import type { AbiEvent } from 'ox/AbiEvent'
-import type { Static, TInteger, TObject, TProperties } from 'typebox'
+import { type Static, type TInteger, type TObject, type TProperties, Type } from 'typebox'
 import { addressText, chainName } from '../fields.ts'
 import type { PriceSource } from '../priced-token.ts'
 import type { Resolver } from '../resolver.ts'
@@ -63,6 +63,14 @@ export const contractFields = {
     description:
       'the pool, vault or feed: 0x and 40 hex digits, with the EIP-55 checksum if in mixed case',
   },
+}
+
+/** For what may be old when it is the newest. */
+export const agingOptions = {
+  staleAfterSeconds: Type.Integer({
+    minimum: 60,
+    description: 'the age at which an answer is no price any more',
+  }),
 }
 
 /** Undefined for an unknown chain; a wrong address is reported and stands as the zero address. */

@@ -66,7 +66,7 @@ async function followFeed(engine: Engine) {
   const source = openSource(chain)
   const index = stepIndex({ ...deps, clock: () => Date.now() + laterMs }, () => source)
   return {
-    ...{ second, ecosystem },
+    ...{ first, second, ecosystem },
     advance: () => advanceAll(index, ecosystem.chains),
     confirm: (aggregator: Address) =>
       transact(base.client, {
@@ -82,10 +82,10 @@ async function followFeed(engine: Engine) {
 const onEach = eachEngine(startPostgres, registerMigrations)
 
 onEach(
-  'a feed is followed through its proxy, from one aggregator to the next',
+  'a feed is followed through its proxy, from one aggregator to the next, and not back',
   async ({ engine }) => {
     const feed = await followFeed(engine)
-    const { second, ecosystem, advance } = feed
+    const { first, second, ecosystem, advance } = feed
     await advance()
     assert.deepEqual(await pricesIn(engine), [1])
     await answer(second, 2n)
@@ -97,6 +97,7 @@ onEach(
     await advance()
     assert.deepEqual(await pricesIn(engine), [1, 2, 3])
     await answer(second, 4n)
+    await answer(first, 9n)
     await advance()
     assert.deepEqual(await pricesIn(engine), [1, 2, 3, 4])
     await onSqlite(registerMigrations, async ({ engine: fresh }) => {

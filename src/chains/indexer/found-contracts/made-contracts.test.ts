@@ -283,7 +283,7 @@ onEach('a contract that is read in history is unknown until it is stored', ({ en
 
 onEach('a chain is followed on while its node refuses to be asked about a feed', ({ engine }) =>
   withWorld(async ({ base }) => {
-    const price = { kind: 'chainlink', chain: 'base', address: factory, decimals: 8 } as const
+    const price = { kind: 'chainlink', chain: 'base', address: factory, decimals: 18 } as const
     const ecosystem = oneTokenEcosystemAt(base.url, (one) => ({
       ...one,
       dividends: [mapping],

@@ -145,11 +145,6 @@ function toBurnAddresses(
     )
   const where = new Map(mapped.where).set(receiver, receivers)
   const notFrom = new Set([...(mapped.whereNot.get(sender) ?? []), ...burnAddresses])
-  if (mapped.where.get(sender)?.isSubsetOf(notFrom))
-    resolver.problems.add(
-      `${field}.where.${sender}`,
-      'leaves only burn addresses, whose tokens were burned before; name other senders',
-    )
   const whereNot = new Map(mapped.whereNot).set(sender, notFrom)
   return { ...mapped, to: mapped.to ?? receiver, where, whereNot }
 }
