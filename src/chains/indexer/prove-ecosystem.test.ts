@@ -4,7 +4,7 @@ import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import type { PriceFile } from '#chains/ecosystem/price-kinds.ts'
-import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { localEcosystemAt, oneTokenEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { startLyingNode } from '#test/lying-node.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { ProofError } from './proof-error.ts'
@@ -85,8 +85,31 @@ test('wrong decimals are refused', async () => {
   }))
   assertTold(
     error,
-    /^tokens\[1\]\.decimals: CRYPT on base has 18 decimals, the file says 9; write 18, or/,
+    /^tokens\[1\]\.decimals: CRYPT on base has 18 decimals, not 9; write that, or list it here as a token of its own, or correct/,
   )
+})
+
+/** The first token at a contract that answers these views alone. */
+async function withoutViews(...missing: readonly string[]) {
+  const node = await startLyingNode(base)
+  node.lie = ({ method, params }, result) => {
+    const [{ data = '' } = {}] = params as readonly { readonly data?: string }[]
+    return method === 'eth_call' && missing.some((view) => data.startsWith(view)) ? '0x' : result
+  }
+  const ecosystem = oneTokenEcosystemAt(node.url)
+  return proveEcosystem(ecosystem, openSource).finally(() => node.stop())
+}
+
+test('a token without decimals() is told and taken as the file says; what is no token is refused', async () => {
+  const told = await withoutViews('0x313ce567')
+  assert.deepEqual(told, [
+    {
+      field: 'tokens[0].decimals',
+      message: 'GRAVE on base has no decimals(): the 18 of the file count',
+    },
+  ])
+  const refused = withoutViews('0x313ce567', '0x18160ddd')
+  await assert.rejects(refused, /^ProofError: tokens\[0\]\.decimals: .* so it is no token/)
 })
 
 test('a payment asset of other decimals is refused', async () => {
@@ -95,7 +118,7 @@ test('a payment asset of other decimals is refused', async () => {
     ...file,
     payment: { ...localEcosystem.payment, asset: weth },
   }))
-  assertTold(error, /^payment\.asset: has 18 decimals, must have 6/)
+  assertTold(error, /^payment\.asset: USDC has 18 decimals, not 6; choose another asset/)
 })
 
 test('a wrong EIP-712 domain of the payment asset is refused', async () => {
@@ -137,15 +160,6 @@ test('a pool with another quote is refused with the symbol of its other token', 
     error,
     /^tokens\[0\]\.price\.quote: the pool at .* not of GRAVE and USDC; write "WETH"/,
   )
-})
-
-test('a contract of another chain is refused with the chain that has it', async () => {
-  const weth = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2'
-  const error = await proofOf((file) => ({
-    ...file,
-    graveDigs: localEcosystem.graveDigs.slice(0, 1).map((dig) => ({ ...dig, address: weth })),
-  }))
-  assertTold(error, /^graveDigs\[0\]\.address: .* on base; there is one on ethereum: write that/)
 })
 
 test('a pool of another kind is refused', async () => {

@@ -13,6 +13,7 @@ import { provePrices } from './prove-prices.ts'
 import { findDomain, separatorOf } from './token-domain.ts'
 
 const decimalsView = from('function decimals() view returns (uint8)')
+const supplyView = from('function totalSupply() view returns (uint256)')
 const domainView = from('function DOMAIN_SEPARATOR() view returns (bytes32)')
 
 interface Contract {
@@ -31,10 +32,10 @@ export async function proveEcosystem(
       proveFinality(chain, `chains[${index}].finality`, sourceOf(chain)),
     ),
     ...ecosystem.chains.map((chain, index) => proveReceipts(chain, index, sourceOf)),
-    ...contractsOf(ecosystem).map((contract) => proveCode(contract, ecosystem.chains, sourceOf)),
+    ...contractsOf(ecosystem).map((contract) => proveCode(contract, sourceOf)),
     ...proveDecimals(ecosystem, sourceOf),
     ...provePrices(ecosystem, sourceOf),
-    ...provePayment(ecosystem.payment, sourceOf),
+    ...(ecosystem.payment === null ? [] : [proveDomain(ecosystem.payment, sourceOf)]),
   ]
   const chains = ecosystem.chains.map((chain, index) => proveChainId(chain, index, sourceOf))
   // All at once; a wrong chain id is reported instead of its consequences.
@@ -131,59 +132,54 @@ function contractsOf(ecosystem: Ecosystem): readonly Contract[] {
   return [...ofTokens, ...ofPrices, ...ofBridges, ...ofEvents, ...ofPayment]
 }
 
-async function proveCode(
-  { field, chain, address }: Contract,
-  chains: readonly Chain[],
-  sourceOf: SourceOf,
-): Promise<void> {
-  const hasCode = async (on: Chain) => (await sourceOf(on).code(address)) !== '0x'
-  if (await hasCode(chain)) return
-  const places = await Promise.all(chains.map((each) => hasCode(each).catch(() => false)))
-  const others = chains.filter((_, index) => places[index]).map(({ name }) => name)
-  const remedy =
-    others.length > 0
-      ? `there is one on ${others.join(' and ')}: write that chain, or correct the address`
-      : 'correct the address or the chain'
+async function proveCode({ field, chain, address }: Contract, sourceOf: SourceOf): Promise<void> {
+  if ((await sourceOf(chain).code(address)) !== '0x') return
   throw new ProofError(
     field,
-    `there is no contract at ${showAddress(address)} on ${chain.name}; ${remedy}`,
+    `there is no contract at ${showAddress(address)} on ${chain.name}; correct the address or the chain`,
   )
 }
 
-function proveDecimals(ecosystem: Ecosystem, sourceOf: SourceOf): readonly Promise<void>[] {
-  const { chains, tokens } = ecosystem
-  return tokens.flatMap((token, index) =>
-    chains.map(async (chain) => {
-      const address = token.addresses.get(chain.name)
-      if (address === undefined || address === COIN_ADDRESS) return
+/** Each gives a warning where the contract does not say. */
+function proveDecimals(
+  { chains, tokens, payment }: Ecosystem,
+  sourceOf: SourceOf,
+): readonly Promise<Problem | undefined>[] {
+  const ofTokens = tokens.flatMap(({ symbol, decimals, addresses }, index) =>
+    chains.flatMap((chain) => {
+      const address = addresses.get(chain.name)
+      if (address === undefined || address === COIN_ADDRESS) return []
+      const apart = addresses.size > 1 ? 'list it here as a token of its own, or ' : ''
+      const remedy = `write that, or ${apart}correct the address`
       const field = `tokens[${index}].decimals`
-      const found = await callView(sourceOf(chain), { field, address, view: decimalsView })
-      if (found === token.decimals) return
-      const remedy = typeof found === 'number' ? `write ${found}, or correct` : 'correct'
-      throw new ProofError(
-        field,
-        `${token.symbol} on ${chain.name} has ${found ?? 'no readable'} decimals, the file says ${token.decimals}; ${remedy} the address`,
-      )
+      return { field, chain, address, name: `${symbol} on ${chain.name}`, decimals, remedy }
     }),
   )
+  const remedy = 'choose another asset'
+  const ofAsset = payment && { ...payment, field: 'payment.asset', name: payment.symbol, remedy }
+  const all = ofAsset ? [...ofTokens, { ...ofAsset, address: ofAsset.asset }] : ofTokens
+  return all.map((each) => proveDecimalsOf(each, sourceOf(each.chain)))
 }
 
-function provePayment(payment: Payment | null, sourceOf: SourceOf): readonly Promise<void>[] {
-  if (payment === null) return []
-  return [proveAssetDecimals(payment, sourceOf), proveDomain(payment, sourceOf)]
-}
-
-async function proveAssetDecimals(
-  { asset, chain, decimals }: Payment,
-  sourceOf: SourceOf,
-): Promise<void> {
-  const field = 'payment.asset'
-  const found = await callView(sourceOf(chain), { field, address: asset, view: decimalsView })
-  if (found !== decimals)
+async function proveDecimalsOf(
+  contract: Contract & {
+    readonly name: string
+    readonly decimals: number
+    readonly remedy: string
+  },
+  source: ChainSource,
+): Promise<Problem | undefined> {
+  const { field, name, decimals, remedy } = contract
+  const found = await callView(source, { ...contract, view: decimalsView })
+  if (found === decimals) return undefined
+  if (typeof found === 'number')
+    throw new ProofError(field, `${name} has ${found} decimals, not ${decimals}; ${remedy}`)
+  if ((await callView(source, { ...contract, view: supplyView })) === undefined)
     throw new ProofError(
       field,
-      `has ${found ?? 'no readable'} decimals, must have ${decimals}; choose another asset`,
+      `${showAddress(contract.address)} has neither decimals() nor totalSupply(), so it is no token; correct the address`,
     )
+  return { field, message: `${name} has no decimals(): the ${decimals} of the file count` }
 }
 
 function isHash(value: unknown): value is Hash {
