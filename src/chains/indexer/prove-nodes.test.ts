@@ -72,5 +72,5 @@ test('a refused eth_call is reported with the text of the node, not as wrong dec
 
 test('a contract without decimals is reported as such', async () => {
   base.faults.callRefusal = { code: 3, message: 'execution reverted' }
-  assert.match(await refusalOf(), /no readable decimals/)
+  assert.match(await refusalOf(), /neither decimals\(\) nor totalSupply\(\)/)
 })
