@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4236,
   api: 3343,
-  chains: 20243,
+  chains: 20240,
   domain: 483,
   entry: 303,
   lib: 281,
   main: 1585,
   money: 5526,
-  operations: 4736,
+  operations: 4735,
   route: 515,
   serving: 3869,
   store: 1964,
-  tests: 49572,
+  tests: 49549,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
