@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { type DepositFact, storeDeposits } from '#chains/datasets/deposits/deposits.ts'
 import { movePosition, storeBlocks } from '#chains/indexer/positions.ts'
@@ -31,12 +30,11 @@ interface Block extends BlockHeader {
   readonly deposits: readonly DepositFact[]
 }
 
-/** One register for all chains of a process: the chain that is read is written into it first. */
+/** One register for all chains and tests of a process: the chain that is read is written into it first. */
 const shared: { engine: Engine | undefined; chain: FakeChain | undefined } = {
   engine: undefined,
   chain: undefined,
 }
-after(() => shared.engine?.close())
 
 async function openShared(): Promise<Engine> {
   if (shared.engine !== undefined) return shared.engine
