@@ -16,12 +16,12 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 303,
   lib: 281,
   main: 1585,
-  money: 5526,
+  money: 5525,
   operations: 4735,
   route: 515,
   serving: 3869,
   store: 1964,
-  tests: 49549,
+  tests: 49547,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -32,7 +32,7 @@ export type Claim = RowOf<typeof claims>
 /** Most likely replaced by then; posting again reopens it. */
 export const CLAIM_TTL_SECONDS = 86_400
 
-export interface NewClaim extends Omit<Claim, 'createdUnix' | 'openedUnix' | 'wasCredited'> {
+interface NewClaim extends Omit<Claim, 'createdUnix' | 'openedUnix' | 'wasCredited'> {
   readonly nowUnix: number
 }
 

@@ -107,7 +107,7 @@ const ASKINGS_PER_MINUTE = 20
 const WAIT_MS = 3_000
 const FIRST_WAIT_MS = 1_500
 
-export interface ProofRequest {
+interface ProofRequest {
   readonly payerAddress: Address
   readonly message: string
   readonly signature: `0x${string}`

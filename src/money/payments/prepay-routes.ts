@@ -50,7 +50,7 @@ const oneOf = (values: readonly string[], options = {}) =>
   )
 
 /** Without balances, so anyone may read it. */
-export const PrepaymentRecord = named('Prepayment', {
+const PrepaymentRecord = named('Prepayment', {
   id: Type.String({ format: 'uuid' }),
   txHash: Type.String(),
   amountUsd: Type.Number({ description: 'As claimed; once verified, what the chain shows.' }),
@@ -71,7 +71,7 @@ export const PrepaymentRecord = named('Prepayment', {
   hint: Type.Optional(Type.String({ description: 'In the 201 only: what the payer must sign.' })),
 })
 
-export function toPrepaymentRecord(claim: Claim, state: ClaimState, requiredConfirmations: number) {
+function toPrepaymentRecord(claim: Claim, state: ClaimState, requiredConfirmations: number) {
   const { status, creditedMicroUsd: credited } = state
   return {
     id: claim.id,

@@ -12,7 +12,7 @@ import { SCHEMES } from './schemes/schemes.ts'
 /** Allows for clock differences and slow blocks. */
 const OFFER_SECONDS = 300
 
-export interface OfferInput {
+interface OfferInput {
   /** Ascending: clients take the first within their limit. */
   readonly amounts: readonly MicroUsd[]
   readonly resourceUrl: string

@@ -37,7 +37,7 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 const HEADER_LENGTH_MAX = 8_192
 
-export function decodeJson(text: string): unknown {
+function decodeJson(text: string): unknown {
   if (text.length > HEADER_LENGTH_MAX || !BASE64.test(text)) return undefined
   try {
     return JSON.parse(Buffer.from(text, 'base64').toString('utf8'))

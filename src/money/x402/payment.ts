@@ -11,7 +11,7 @@ import type { Signed } from './schemes/scheme.ts'
  * `open`: only the chain says what became of it. `credited`: a deposit is on a balance. `failed`:
  * none is; one is credited after all if others send the authorization before it expires.
  */
-export type PaymentStatus = 'open' | 'credited' | 'failed'
+type PaymentStatus = 'open' | 'credited' | 'failed'
 
 export type Payee =
   | {
@@ -191,7 +191,7 @@ export async function reopenLost(connection: Connection, nowUnix: number): Promi
   await connection.run(sql`
     update x402_intents set status = 'open', due_unix = ${nowUnix}
     where status = 'credited' and credit_id in (
-      select id from credits where reversed_unix is not null)`)
+      select id from credits where reversed_unix is not null and restored = 0)`)
 }
 
 export async function setDue(

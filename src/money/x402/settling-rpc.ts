@@ -19,7 +19,7 @@ export interface Receipt {
   readonly logs: readonly SourceLog[]
 }
 
-export interface RpcTransaction {
+interface RpcTransaction {
   readonly from: Address
 }
 

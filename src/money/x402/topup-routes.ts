@@ -44,7 +44,7 @@ import type { Payee } from './payment.ts'
 import { outcomesOf, settlePayment } from './settle-payment.ts'
 import { type Settling, settlingOf } from './settling.ts'
 
-export const Topup = named('Topup', {
+const Topup = named('Topup', {
   txHash: Type.String(),
   amountUsd: Type.Number(),
   verified: Type.Literal(true),

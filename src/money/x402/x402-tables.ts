@@ -67,7 +67,6 @@ export const x402Tables: readonly Tables[] = [
     );
     create index x402_intents_open on x402_intents (created_unix, id) where status = 'open';
     create index x402_intents_failed on x402_intents (created_unix, id) where status = 'failed';
-    create index x402_intents_by_tx on x402_intents (tx_hash) where tx_hash is not null;
     create index x402_intents_due on x402_intents (due_unix, id) where due_unix is not null;
     create index x402_intents_reverted on x402_intents (payer, created_unix)
       where reason = 'reverted';

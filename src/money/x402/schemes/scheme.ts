@@ -31,7 +31,7 @@ export interface Way {
 }
 
 /** How a scheme shows on the chain that a payment was made. */
-export interface SchemeEvents {
+interface SchemeEvents {
   /** First topics of `(address indexed payer, bytes32 indexed nonce)` logs of the asset. */
   readonly used: Hash
   readonly cancelled: Hash

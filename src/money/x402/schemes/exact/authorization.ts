@@ -6,7 +6,7 @@ import type { Address, Hash } from '#domain/address.ts'
 import { parseSignature } from '#domain/signature.ts'
 import type { Authorization, Signed } from '../scheme.ts'
 
-export interface SignedAsset {
+interface SignedAsset {
   readonly chainId: number
   readonly asset: Address
   readonly domain: { readonly name: string; readonly version: string }
