@@ -1,11 +1,10 @@
-import type { Rows } from './packed-rows.ts'
-import type { Row, Sql } from './sql.ts'
+import type { Row, Sql, SqlValue } from './sql.ts'
 import type { ColumnType } from './typed-values.ts'
 
 export interface Connection {
   run(statement: Sql): Promise<readonly Row[]>
   /** Inserts in order; returns what `conflict` returns. */
-  insert(into: BulkInsert, rows: Rows): Promise<readonly Row[]>
+  insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<readonly Row[]>
 }
 
 /** No two rows share a key. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConstraintError, type Engine, type Migration } from '#store/engine.ts'
-import { eachRow, type PackedRows } from '#store/packed-rows.ts'
 import { column, join, rows, sql, toStored } from '#store/sql.ts'
 
 const MIGRATIONS: readonly Migration[] = [
@@ -12,10 +11,8 @@ const MIGRATIONS: readonly Migration[] = [
   },
   {
     id: 2,
-    name: 'things',
-    sql: `
-      create table amounts (id text primary key, value text not null);
-      create table measures (id text primary key, owner text, amount text, since bigint)`,
+    name: 'amounts',
+    sql: 'create table amounts (id text primary key, value text not null)',
   },
 ]
 
@@ -85,39 +82,7 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
   describeWrites(opened)
 }
 
-function numberOrNone(index: number): number {
-  if (index % 7 === 0) return Number.NaN
-  return (index - 4_500) * 1_000_000_007
-}
-
 function describeBulk(opened: Opened): void {
-  opened('packed rows are stored as their rows one by one would be', async (engine) => {
-    const numbers = Array.from({ length: 9_001 }, (_, index) => index)
-    const limbs = numbers.flatMap((each) => Array<number>(8).fill(each % 5 && 0xffff_ffff % each))
-    const packed: PackedRows = {
-      count: numbers.length,
-      columns: [
-        { kind: 'hex', words: Uint32Array.from(numbers, (each) => each + 0xf000_0000), width: 1 },
-        { kind: 'same', value: "it's one" },
-        { kind: 'integer', words: Uint32Array.from(limbs), width: 8 },
-        { kind: 'numbers', values: Float64Array.from(numbers, numberOrNone) },
-      ],
-    }
-    const into = {
-      table: 'measures',
-      columns: { id: 'text', owner: 'text', amount: 'text', since: 'bigint' },
-    } as const
-    // Transfers the memory.
-    const expected = [...eachRow(packed)].map((row) => [...row])
-    await engine.write((tx) => tx.insert(into, packed))
-    const found = await engine.read(sql`select id, owner, amount, since from measures order by id`)
-    assert.deepEqual(
-      found.map(({ id, owner, amount, since }) => [id, owner, amount, since]),
-      expected,
-    )
-    await engine.write((tx) => tx.insert(into, { ...packed, count: 0 }))
-  })
-
   opened('rows inserted in bulk are the rows that were given', async (engine) => {
     const given = Array.from({ length: 12_345 }, (_, index) => [`"a\\${index},{}`, index] as const)
     const into = { table: 'counters', columns: { id: 'text', used: 'bigint' } } as const
@@ -150,34 +115,17 @@ const WIDE: readonly bigint[] = [
   9n,
   10n,
 ].concat([2n ** 256n - 1n, 2n ** 256n, 10n ** 116n])
-const WIDE_LIMBS = 13
 
 function describeIntegers(opened: Opened): void {
-  opened('integers of any size and sign order as numbers do, packed or not', async (engine) => {
+  opened('integers of any size and sign order as numbers do', async (engine) => {
     const mixed = WIDE.toSorted((a, b) => (a.toString() < b.toString() ? 1 : -1))
-    const limbsOf = (value: bigint) =>
-      Array.from({ length: WIDE_LIMBS }, (_, limb) =>
-        Number(BigInt.asUintN(32, value >> BigInt(limb * 32))),
-      )
-    const packed: PackedRows = {
-      count: mixed.length,
-      columns: [
-        { kind: 'hex', words: Uint32Array.from(mixed.keys()), width: 1 },
-        { kind: 'integer', words: Uint32Array.from(mixed.flatMap(limbsOf)), width: WIDE_LIMBS },
-      ],
-    }
-    await engine.write(async (tx) => {
-      const single = mixed.map((value, index) => [`${index}`, toStored(value)])
-      await tx.run(sql`insert into amounts (id, value) values ${rows(single)}`)
-      await tx.insert({ table: 'measures', columns: { id: 'text', amount: 'text' } }, packed)
-    })
-    const ordered = await engine.read(sql`select value as amount from amounts order by value`)
-    const fromPacked = await engine.read(sql`select amount from measures order by amount`)
-    for (const found of [ordered, fromPacked])
-      assert.deepEqual(
-        found.map((row) => column.bigint(row, 'amount')),
-        WIDE,
-      )
+    const single = mixed.map((value, index) => [`${index}`, toStored(value)])
+    await engine.write((tx) => tx.run(sql`insert into amounts (id, value) values ${rows(single)}`))
+    const ordered = await engine.read(sql`select value from amounts order by value`)
+    assert.deepEqual(
+      ordered.map((row) => column.bigint(row, 'value')),
+      WIDE,
+    )
     const below = await engine.read(sql`select id from amounts where value < ${toStored(0n)}`)
     assert.equal(below.length, WIDE.filter((value) => value < 0n).length)
   })

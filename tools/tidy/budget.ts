@@ -15,12 +15,12 @@ export const budget: Readonly<Record<string, number>> = {
   domain: 483,
   entry: 303,
   lib: 281,
-  main: 1585,
+  main: 1497,
   money: 5525,
-  operations: 4735,
+  operations: 4688,
   route: 515,
   serving: 3869,
-  store: 1964,
+  store: 1774,
   tests: 49547,
 }
 

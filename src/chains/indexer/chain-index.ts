@@ -4,8 +4,7 @@ import type { ChainEvent, Position } from '#chains/chain/chain-event.ts'
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import { ancestor, type FollowDeps, follow } from '#chains/chain/follow.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
-import { DAY_SECONDS } from '#lib/time.ts'
-import { commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
+import { commitBlocks, commitSegment, hoursFrom, markTip, rollBack } from './commit.ts'
 import { followEmitters } from './found-contracts/follow-emitters.ts'
 import { readFactoriesUpTo } from './found-contracts/read-factories.ts'
 import type { Segment } from './open-segment.ts'
@@ -26,9 +25,6 @@ const FORKED_POLLS = 5
 
 /** The aggregators of a feed change once in years, with notice of days. */
 const ASK_AGAIN_MS = 10 * 60_000
-
-/** The longest window is 30 days; a reorg may take back more than the last one. */
-const HOURS_SECONDS = 36 * DAY_SECONDS
 
 /** Reads a chain forward: history in segments, then block by block at the head. */
 export class ChainIndex {
@@ -162,8 +158,7 @@ export class ChainIndex {
       const known = this.#position?.number ?? -1
       if (await readFactoriesUpTo(this.#reading, this.#deps, { chain: this.#chain, to, known }))
         await this.#loadFound()
-      const hoursFromUnix = tip.head.timestamp - HOURS_SECONDS
-      const input = { from, to, datasets, hoursFromUnix, signal }
+      const input = { from, to, datasets, hoursFromUnix: hoursFrom(tip), signal }
       this.#segments = readSegments(this.#reading, input)
     }
     const { done, value } = await this.#segments.next()

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { ChainTip, Position } from '#chains/chain/chain-event.ts'
 import { forgetReadable } from '#chains/indexer/status.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import { sql } from '#store/sql.ts'
 import type { Change } from './dataset.ts'
 import type { Segment } from './open-segment.ts'
@@ -28,6 +29,13 @@ interface Step {
   readonly chainId: number
   readonly expected: Position | undefined
   readonly tip: ChainTip
+}
+
+/** The longest window is 30 days; while history is read, the head goes on. */
+const HOURS_SECONDS = 36 * DAY_SECONDS
+
+export function hoursFrom({ head }: ChainTip): number {
+  return head.timestamp - HOURS_SECONDS
 }
 
 /** Stores new blocks of the head, all or nothing. */
@@ -118,7 +126,9 @@ async function moveHead(
       const finalizedBefore = await readFinalized(connection, chainId)
       const finalizedNumber = Math.max(finalizedBefore, Math.min(tip.finalized, to.number))
       const ancestor = input.ancestor?.number
-      return { chainId, finalizedNumber, feeding: { finalizedBefore, ancestor, isGap } }
+      const hoursFromUnix = isGap ? hoursFrom(tip) : 0
+      const feeding = { finalizedBefore, ancestor, isGap }
+      return { chainId, finalizedNumber, hoursFromUnix, feeding }
     },
     work,
   )

@@ -15,6 +15,8 @@ export interface Change {
   readonly connection: Connection
   readonly chainId: number
   readonly finalizedNumber: number
+  /** In history: what happened before is too old for any window by the time the head is reached. */
+  readonly hoursFromUnix?: number
   /** Collects changes for the feed, which follows the head only. */
   readonly changes?: Changes | undefined
   /** Returns values in dollars; undefined while blocks of another chain may change one. */

@@ -14,7 +14,7 @@ export interface ReadInput extends SegmentInput {
 }
 
 /** Larger commits cost less per log; bounded by memory. */
-const LOGS_MAX = 200_000
+const LOGS_MAX = 50_000
 
 /** Limits what a kill loses, and how long figures stand still. */
 const COMMIT_EVERY_MS = 5_000

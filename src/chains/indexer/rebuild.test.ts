@@ -16,7 +16,8 @@ const days = Array.from({ length: 60 }, () => ({ secondsApart: 86_400, deeds }))
 
 test('a rebuild ends when the blocks up to which it reads are reorganised under it', async () => {
   const chain = live(beginChain(8453, 1_700_000_000), 'base', days).addEmpty(64)
-  const node = await serveChain(chain, { finalDepth: 4 })
+  const forked = chain.head.number - 80
+  const node = await serveChain(chain, { finalDepth: 100 })
   const ecosystem = localEcosystemAt({ base: node.url })
   const chains = ecosystem.chains.filter(({ id }) => id === 8453)
   try {
@@ -27,8 +28,8 @@ test('a rebuild ends when the blocks up to which it reads are reorganised under 
       await onSqlite(registerMigrations, async ({ engine: fresh }) => {
         const deps = await commitDepsOf(fresh, ecosystem)
         const onProgress = ({ done }: { readonly done: number }) => {
-          const isThere = done === chain.head.number && node.chain === chain
-          if (isThere) node.chain = chain.fork(chain.head.number - 2).addEmpty(3)
+          const isAbove = done > forked && done < chain.head.number && node.chain === chain
+          if (isAbove) node.chain = chain.fork(forked).addEmpty(chain.head.number - forked)
         }
         await rebuildIndex({ ...deps, sourceOf: openSource, onProgress }, status.chains)
         assert.notEqual(node.chain, chain)

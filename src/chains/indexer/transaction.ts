@@ -72,7 +72,7 @@ interface AtHead extends Pick<FedCommit, 'finalizedBefore' | 'ancestor'> {
 /** Changes at the head are written to the feed. */
 export type Feeding = AtHead | 'none'
 
-export interface Facts extends Pick<Change, 'chainId' | 'finalizedNumber'> {
+export interface Facts extends Pick<Change, 'chainId' | 'finalizedNumber' | 'hoursFromUnix'> {
   readonly feeding?: Feeding
 }
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import type { BulkInsert } from '#store/engine.ts'
-import { eachRow, type Rows } from '#store/packed-rows.ts'
 import type { Row, SqlValue } from '#store/sql.ts'
 import { type Connection, StoreError } from '../engine.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
@@ -50,7 +49,7 @@ const ROWS_PER_INSERT = 5_000
 export async function insertInBulk(
   connection: Pick<PostgresConnection, 'runText'>,
   into: BulkInsert,
-  rows: Rows,
+  rows: Iterable<readonly SqlValue[]>,
 ): Promise<readonly Row[]> {
   const { table, columns, constants = {}, conflict = '' } = into
   const names = Object.keys(columns)
@@ -63,7 +62,7 @@ export async function insertInBulk(
   const send = async () => {
     for (const row of await connection.runText(text, lists.map(toArrayText))) found.push(row)
   }
-  for (const row of eachRow(rows)) {
+  for (const row of rows) {
     for (const [index, value] of row.entries()) lists[index]?.push(value)
     count += 1
     if (count % ROWS_PER_INSERT !== 0) continue

@@ -7,9 +7,7 @@ import { promisify } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { Mutex } from '#lib/async.ts'
 import { type BulkInsert, ConstraintError } from '#store/engine.ts'
-import { type PackedRows, type Rows, slicePacked } from '#store/packed-rows.ts'
 import { type Row, type Sql, type SqlValue, toPlain } from '#store/sql.ts'
-import { packedInsert } from '#store/sqlite/packed-insert.ts'
 import {
   type Connection,
   type Engine,
@@ -237,9 +235,6 @@ const SQLITE_CONSTRAINT = 19
 /** Remainders are halved, so that only six texts are prepared. */
 const ROWS_AT_ONCE = 32
 
-/** Bounds the text in memory. */
-const PACKED_ROWS_AT_ONCE = 4_096
-
 class SqliteConnection implements Connection {
   readonly #database: DatabaseSync
   readonly #inserts = new WeakMap<BulkInsert, Map<number, string>>()
@@ -289,21 +284,10 @@ class SqliteConnection implements Connection {
     return this.#guard(() => rowsOf(this.#prepare(text), values))
   }
 
-  async insert(into: BulkInsert, rows: Rows): Promise<readonly Row[]> {
-    if ('columns' in rows) return this.#insertPacked(into, rows)
+  async insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<readonly Row[]> {
     const found: Row[] = []
     for (const values of rowsInBatches(rows, ROWS_AT_ONCE))
       for (const row of this.insertValues(into, values)) found.push(row)
-    return found
-  }
-
-  #insertPacked(into: BulkInsert, rows: PackedRows): readonly Row[] {
-    const found: Row[] = []
-    for (let from = 0; from < rows.count; from += PACKED_ROWS_AT_ONCE) {
-      const part = slicePacked(rows, from, from + PACKED_ROWS_AT_ONCE)
-      const { text, values } = packedInsert(into, part)
-      for (const row of this.#guard(() => rowsOf(this.#prepare(text), values))) found.push(row)
-    }
     return found
   }
 

@@ -113,7 +113,8 @@ async function applyTransfers(
 ): Promise<void> {
   const movements = collectMovements(transfers)
   const before = await readBalances(change, movements)
-  const since = await foldHolders(change, holdersAfter(movements, before, locked))
+  const turned = await foldHolders(change, holdersAfter(movements, before, locked))
+  const since = new Map([...sinceOf(before), ...turned])
   await moveBalances(change, movements, { before, since, last: lastMovesAfter(movements, before) })
   await foldTotals(change, movements, several)
   const opened = await openHours(change, movements, before)
@@ -122,16 +123,23 @@ async function applyTransfers(
   await noteOverdrawnTokens(change, tokens)
 }
 
+/** Leaves out who held before, and at the end of each day. */
 function holdersAfter(
   movements: readonly Movement[],
   before: Balances,
   locked: ReadonlySet<Address>,
 ): readonly HolderChange[] {
-  return movements.filter(isHolder(locked)).map((movement) => {
+  return movements.filter(isHolder(locked)).flatMap((movement) => {
     const { token, address } = movement
-    const ends = dayEnds(movement, before.get(`${token}|${address}`)?.balance ?? 0n)
-    return { token, address, fromDay: ends[0]?.dayUnix ?? 0, ends }
+    const held = before.get(`${token}|${address}`)
+    const ends = dayEnds(movement, held?.balance ?? 0n)
+    if (held?.sinceUnix != null && ends.every(({ holds }) => holds)) return []
+    return [{ token, address, fromDay: ends[0]?.dayUnix ?? 0, ends }]
   })
+}
+
+function* sinceOf(before: Balances): Iterable<readonly [string, number]> {
+  for (const [key, { sinceUnix }] of before) if (sinceUnix !== null) yield [key, sinceUnix]
 }
 
 async function revertTransfers(

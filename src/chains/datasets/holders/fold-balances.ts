@@ -2,7 +2,7 @@ import type { Change, Position } from '#chains/indexer/dataset.ts'
 import { ZERO_ADDRESS } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
 import { startOfDay, startOfHour } from '#lib/time.ts'
-import type { Connection } from '#store/engine.ts'
+import type { BulkInsert, Connection } from '#store/engine.ts'
 import { column, ROWS_PER_STATEMENT, type Row, rows, sql, toStored } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
 import { hourKey, type Movement, movesAny, type OpenedHour, type Step } from './movement.ts'
@@ -12,6 +12,8 @@ export type Balances = ReadonlyMap<string, HeldBalance>
 
 export interface HeldBalance {
   readonly balance: bigint
+  /** Null for addresses that are no holders. */
+  readonly sinceUnix: number | null
   /** The UTC day of the last transfer of more than zero, since history may be dated by the day. */
   readonly lastUnix: number
 }
@@ -29,7 +31,7 @@ export async function readBalances(
   const balances = new Map<string, HeldBalance>()
   for (const part of chunks(movements, ROWS_PER_STATEMENT)) {
     const found = await change.connection.run(sql`
-      select token, address, balance, last_unix from balances
+      select token, address, balance, since_unix, last_unix from balances
       where chain_id = ${change.chainId} and ${inKeys(
         { token: 'text', address: 'text' },
         part.map(({ token, address }) => [token, address]),
@@ -37,6 +39,7 @@ export async function readBalances(
     for (const row of found)
       balances.set(`${row.token}|${row.address}`, {
         balance: column.bigint(row, 'balance'),
+        sinceUnix: column.integerOrNull(row, 'since_unix'),
         lastUnix: column.integer(row, 'last_unix'),
       })
   }
@@ -57,23 +60,20 @@ export async function moveBalances(
     .filter(({ address }) => address !== ZERO_ADDRESS)
     .map((movement) => {
       const key = `${movement.token}|${movement.address}`
+      const balance = balanceAfter(movement, before)
       return {
         ...movement,
-        balance: balanceAfter(movement, before),
-        sinceUnix: since.get(key) ?? null,
+        balance,
+        sinceUnix: balance > 0n ? (since.get(key) ?? null) : null,
         lastUnix: last.get(key) ?? 0,
       }
     })
-  for (const part of chunks(after, ROWS_PER_STATEMENT)) {
-    await deleteBalances(
-      change,
-      part.filter(({ balance }) => balance === 0n),
-    )
-    await writeBalances(
-      change,
-      part.filter(({ balance }) => balance !== 0n),
-    )
-  }
+  const emptied = after.filter(({ balance }) => balance === 0n)
+  for (const part of chunks(emptied, ROWS_PER_STATEMENT)) await deleteBalances(change, part)
+  await writeBalances(
+    change,
+    after.filter(({ balance }) => balance !== 0n),
+  )
 }
 
 function balanceAfter(movement: Movement, before: Balances): bigint {
@@ -94,7 +94,6 @@ export function lastMovesAfter(movements: readonly Movement[], before: Balances)
 }
 
 async function deleteBalances(change: Change, emptied: readonly Movement[]): Promise<void> {
-  if (emptied.length === 0) return
   const keys = emptied.map(({ token, address }) => [token, address])
   await change.connection.run(sql`
     delete from balances where chain_id = ${change.chainId}
@@ -103,9 +102,8 @@ async function deleteBalances(change: Change, emptied: readonly Movement[]): Pro
 
 async function writeBalances(
   change: Change,
-  kept: readonly (Movement & HeldBalance & { readonly sinceUnix: number | null })[],
+  kept: readonly (Movement & HeldBalance)[],
 ): Promise<void> {
-  if (kept.length === 0) return
   const list = kept.map(({ token, address, balance, sinceUnix, lastUnix }) => [
     token,
     address,
@@ -114,11 +112,21 @@ async function writeBalances(
     sinceUnix,
     lastUnix,
   ])
-  await change.connection.run(sql`
-    insert into balances (token, address, chain_id, balance, since_unix, last_unix)
-    values ${rows(list)}
-    on conflict (token, address, chain_id) do update set
-      balance = excluded.balance, since_unix = excluded.since_unix, last_unix = excluded.last_unix`)
+  await change.connection.insert(BALANCES, list)
+}
+
+const BALANCES: BulkInsert = {
+  table: 'balances',
+  columns: {
+    token: 'text',
+    address: 'text',
+    chain_id: 'bigint',
+    balance: 'text',
+    since_unix: 'bigint',
+    last_unix: 'bigint',
+  },
+  conflict: `on conflict (token, address, chain_id) do update set balance = excluded.balance,
+    since_unix = excluded.since_unix, last_unix = excluded.last_unix`,
 }
 
 /** Recorded for blocks that are not final, so that they can be reverted. */
@@ -129,6 +137,8 @@ export async function storeDeltas(
 ): Promise<void> {
   const list = movements.flatMap((movement) => {
     const { token, address, steps } = movement
+    const newest = steps.at(-1)
+    if (newest === undefined || newest.blockNumber <= change.finalizedNumber) return []
     const last = lastMovesBefore(movement, before.get(`${token}|${address}`))
     const opens = opensHours(movement, opened)
     return steps.flatMap((step, index) =>

@@ -17,7 +17,8 @@ export async function openHours(
   before: Balances,
 ): Promise<ReadonlySet<string>> {
   const opened = new Set<string>()
-  const hours = movements.flatMap((movement) => hoursOf(movement, before))
+  const { hoursFromUnix = 0 } = change
+  const hours = movements.flatMap((movement) => hoursOf(movement, before, hoursFromUnix))
   for (const part of chunks(hours, ROWS_PER_STATEMENT)) {
     const list = part.map(({ token, address, hourUnix, balance }) => [
       token,
@@ -45,15 +46,17 @@ export async function openHours(
 function hoursOf(
   { token, address, steps }: Movement,
   before: Balances,
+  fromUnix: number,
 ): readonly (OpenedHour & { readonly balance: bigint })[] {
-  if (address === ZERO_ADDRESS) return []
+  const newestUnix = steps.at(-1)?.timestamp ?? 0
+  if (address === ZERO_ADDRESS || newestUnix < fromUnix) return []
   let balance = before.get(`${token}|${address}`)?.balance ?? 0n
   let last = -1
   return steps.flatMap((step) => {
     const hourUnix = startOfHour(step.timestamp)
     const opening = { token, address, hourUnix, balance }
     balance += step.received - step.sent
-    if (!movesAny(step) || hourUnix === last) return []
+    if (!movesAny(step) || hourUnix === last || hourUnix < fromUnix) return []
     last = hourUnix
     return [opening]
   })

@@ -27,7 +27,7 @@ export function movesAny({ received, sent }: Step): boolean {
   return received !== 0n || sent !== 0n
 }
 
-/** Oldest step first. */
+/** Oldest step first; by token and address. */
 export interface Movement {
   readonly token: string
   readonly address: Address
@@ -44,19 +44,14 @@ export interface TransferFact {
 }
 
 export function collectMovements(transfers: readonly TransferFact[]): readonly Movement[] {
-  const movements = new Map<string, { token: string; address: Address; steps: Step[] }>()
-  const stepOf = (transfer: TransferFact, address: Address): Step => {
-    const key = `${transfer.token}|${address}`
-    let movement = movements.get(key)
-    if (movement === undefined) {
-      movement = { token: transfer.token, address, steps: [] }
-      movements.set(key, movement)
-    }
-    const last = movement.steps.at(-1)
-    if (last?.blockNumber === transfer.blockNumber) return last
-    const { blockNumber, timestamp } = transfer
+  const tokens = new Map<string, Map<Address, Step[]>>()
+  const stepOf = ({ token, blockNumber, timestamp }: TransferFact, address: Address): Step => {
+    const wallets = getOrMake(tokens, token, () => new Map<Address, Step[]>())
+    const steps = getOrMake(wallets, address, () => [])
+    const last = steps.at(-1)
+    if (last?.blockNumber === blockNumber) return last
     const step = { blockNumber, timestamp, received: 0n, sent: 0n, kept: 0n }
-    movement.steps.push(step)
+    steps.push(step)
     return step
   }
   for (const transfer of transfers) {
@@ -65,5 +60,20 @@ export function collectMovements(transfers: readonly TransferFact[]): readonly M
     if (from === ZERO_ADDRESS && to === ZERO_ADDRESS) stepOf(transfer, to).kept += value
     else stepOf(transfer, to).received += value
   }
-  return [...movements.values()]
+  return [...tokens].flatMap(([token, wallets]) =>
+    [...wallets].sort(byAddress).map(([address, steps]) => ({ token, address, steps })),
+  )
+}
+
+/** Rows in the order of their keys are written fastest. */
+function byAddress([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : Number(a > b)
+}
+
+function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(key, made)
+  return made
 }

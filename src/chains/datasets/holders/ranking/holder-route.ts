@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
 import { amounts, amountText, rawText } from '#chains/datasets/meta.ts'
+import { type ChainStatus, conditionOf } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
-import { isRefusal } from '#domain/refusal.ts'
+import { isRefusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
-import { DAY_SECONDS, HOUR_SECONDS, startOfHour } from '#lib/time.ts'
+import { DAY_SECONDS, HOUR_SECONDS, startOfHour, unixNow } from '#lib/time.ts'
 import type { Route } from '#route/route.ts'
 import { dataRoute } from '../../data-route.ts'
 import { addressParameter } from '../../parameters.ts'
@@ -40,6 +41,14 @@ const WINDOWS = [
   { name: 'change30d', days: 30 },
 ] as const
 
+/** History has no hours but those of the last 36 days, which windows reach from then on only. */
+const BEHIND_MAX_SECONDS = 5 * DAY_SECONDS
+
+function isFarBehind(status: ChainStatus, nowUnix: number): boolean {
+  const isSyncing = conditionOf(status, nowUnix) === 'syncing'
+  return isSyncing && nowUnix - status.blockTimeUnix > BEHIND_MAX_SECONDS
+}
+
 export function holderRoute(ctx: Context): Route {
   const leftOut = leftOutOf(ctx.ecosystem)
   return dataRoute(ctx, {
@@ -58,6 +67,10 @@ export function holderRoute(ctx: Context): Route {
       if (isRefusal(opened)) return opened
       const { scope, supply } = opened
       const { token } = asked
+      const nowUnix = unixNow(ctx.clock)
+      const far = chainsOf(status, asked).find((each) => isFarBehind(each, nowUnix))
+      if (far !== undefined)
+        return refuse('data_not_ready', `${far.chain.name} is read up to ${far.blockNumber} only.`)
       const windows = WINDOWS.map(({ name, days }) => {
         const fromUnix = status.asOfUnix - days * DAY_SECONDS + 1
         return { name, hourUnix: startOfHour(fromUnix + HOUR_SECONDS - 1), change: 0n }
