@@ -1,4 +1,4 @@
-import { forgetAll } from '#chains/indexer/forget.ts'
+import { forgetAll } from '#chains/indexer/chain-notes.ts'
 import type { CommitDeps } from '#chains/indexer/transaction.ts'
 import { unixNow } from '#lib/time.ts'
 

@@ -1,6 +1,6 @@
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { ChainIndex } from '#chains/indexer/chain-index.ts'
-import { StallNote } from '#chains/indexer/stalled-chains.ts'
+import { StallNote } from '#chains/indexer/chain-notes.ts'
 import type { CommitDeps } from '#chains/indexer/transaction.ts'
 import type { Engine } from '#store/engine.ts'
 import { openSource } from '#test/indexed-ecosystem.ts'

@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4236,
   api: 3343,
-  chains: 20240,
+  chains: 20238,
   domain: 483,
   entry: 303,
   lib: 281,
-  main: 1497,
+  main: 1585,
   money: 5525,
-  operations: 4688,
+  operations: 4735,
   route: 515,
   serving: 3869,
-  store: 1774,
-  tests: 49547,
+  store: 1775,
+  tests: 49478,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

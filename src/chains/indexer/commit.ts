@@ -5,15 +5,14 @@ import type { BlockHeader, Log } from '#domain/chain.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { sql } from '#store/sql.ts'
 import type { Change } from './dataset.ts'
-import type { Segment } from './open-segment.ts'
 import {
   forgetBlocksAbove,
   forgetBlocksBelow,
   movePosition,
-  readFinalized,
-  readPosition,
+  readProgress,
   storeBlocks,
 } from './positions.ts'
+import type { Segment } from './read-segments.ts'
 import {
   applyStaged,
   type CommitDeps,
@@ -118,12 +117,12 @@ async function moveHead(
   await transact(
     deps,
     async (connection) => {
-      const stored = await readPosition(connection, chainId)
+      const stored = await readProgress(connection, chainId)
       assert(
-        stored?.hash === expected?.hash,
+        stored?.position.hash === expected?.hash,
         `another process moved the position of chain ${chainId} during a commit`,
       )
-      const finalizedBefore = await readFinalized(connection, chainId)
+      const finalizedBefore = stored?.finalizedNumber ?? 0
       const finalizedNumber = Math.max(finalizedBefore, Math.min(tip.finalized, to.number))
       const ancestor = input.ancestor?.number
       const hoursFromUnix = isGap ? hoursFrom(tip) : 0

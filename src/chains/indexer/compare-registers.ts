@@ -54,9 +54,6 @@ const NOT_COMPARED: ReadonlySet<string> = new Set(['proven', 'unproven_because']
 
 /** An older index keeps more hours: only those that a window may need count. */
 const WINDOWED_HOURS: Readonly<Record<string, Sql>> = {
-  event_buckets: sql`grain <> 'hour' or bucket_unix >= (
-    select timestamp_unix - ${31 * DAY_SECONDS} from positions
-    where positions.chain_id = event_buckets.chain_id)`,
   balance_hours: sql`hour_unix >= (
     select timestamp_unix - ${31 * DAY_SECONDS} from positions
     where positions.chain_id = balance_hours.chain_id)`,

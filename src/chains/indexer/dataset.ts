@@ -5,7 +5,6 @@ import type { Origins } from '#chains/ecosystem/event-source.ts'
 import { type Log, placeOf } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
-import type { DatedAmount, TimeRange } from './events/time-range.ts'
 import type { Changes } from './feed/changes.ts'
 import { type Selector, selectLogs } from './select-logs.ts'
 
@@ -23,6 +22,19 @@ export interface Change {
   valuesOf(amounts: readonly DatedAmount[]): Promise<readonly (MicroUsd | null | undefined)[]>
   /** Events in this range must be valued again. */
   priceMoved(symbol: string, when: TimeRange): void
+}
+
+export interface TimeRange {
+  readonly fromUnix: number
+  readonly untilUnix: number
+}
+
+export interface DatedAmount {
+  readonly token: string
+  readonly amount: bigint
+  readonly unix: number
+  readonly chainId: number
+  readonly blockNumber: number
 }
 
 export interface Dataset<Fact> {

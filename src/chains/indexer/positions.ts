@@ -7,17 +7,21 @@ export async function readPosition(
   connection: Connection,
   chainId: number,
 ): Promise<Position | undefined> {
-  const [row] = await connection.run(
-    sql`select number, hash, timestamp_unix from positions where chain_id = ${chainId}`,
-  )
-  return row && toPosition(row)
+  return (await readProgress(connection, chainId))?.position
 }
 
-/** The position, and the head of the chain when it was reached. */
+/** The position, and how far the chain was when it was reached. */
 export async function readProgress(connection: Connection, chainId: number) {
   const [row] = await connection.run(sql`
-    select number, hash, timestamp_unix, head_number from positions where chain_id = ${chainId}`)
-  return row && { position: toPosition(row), headNumber: column.integer(row, 'head_number') }
+    select number, hash, timestamp_unix, head_number, finalized_number from positions
+    where chain_id = ${chainId}`)
+  return (
+    row && {
+      position: toPosition(row),
+      headNumber: column.integer(row, 'head_number'),
+      finalizedNumber: column.integer(row, 'finalized_number'),
+    }
+  )
 }
 
 function toPosition(row: Row): Position {
@@ -26,13 +30,6 @@ function toPosition(row: Row): Position {
     hash: column.hex(row, 'hash'),
     timestamp: column.integer(row, 'timestamp_unix'),
   }
-}
-
-export async function readFinalized(connection: Connection, chainId: number): Promise<number> {
-  const [row] = await connection.run(
-    sql`select finalized_number from positions where chain_id = ${chainId}`,
-  )
-  return row === undefined ? 0 : column.integer(row, 'finalized_number')
 }
 
 export async function movePosition(

@@ -7,8 +7,7 @@ import { LogColumns } from '#chains/chain/columns/log-columns.ts'
 import { PairTable } from '#chains/chain/columns/pair-table.ts'
 import type { BlockHeader } from '#domain/chain.ts'
 import type { AnyDataset } from './dataset.ts'
-import type { Segment } from './open-segment.ts'
-import { type ReadInput, readSegments } from './read-segments.ts'
+import { type ReadInput, readSegments, type Segment } from './read-segments.ts'
 
 const CHAIN = 1
 const PARTS = 6

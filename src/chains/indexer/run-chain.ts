@@ -4,7 +4,7 @@ import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import { sleep } from '#lib/async.ts'
 import { LeadLostError } from '#operations/jobs/leader.ts'
 import { ChainIndex, type ChainIndexDeps } from './chain-index.ts'
-import { StallNote } from './stalled-chains.ts'
+import { StallNote } from './chain-notes.ts'
 
 export interface RunDeps extends Omit<ChainIndexDeps, 'signal' | 'onRead'> {
   readonly report: ChainReport

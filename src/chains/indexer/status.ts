@@ -57,14 +57,12 @@ export async function readIndexStatus(
     chains: statuses,
     unknown,
     asOfUnix: Math.max(...statuses.map((each) => each.blockTimeUnix)),
-    revision: [...statuses.map(revisionOf), ...digestOfUnknown(unknown)].join('-'),
+    revision: [...statuses.map(revisionOf), digestOf(unknown)].join('-'),
   }
 }
 
-/** Comparisons with the contracts come between blocks. */
-export function digestOfUnknown(unknown: readonly UnknownFigure[]): readonly string[] {
-  if (unknown.length === 0) return []
-  return [createHash('sha256').update(JSON.stringify(unknown)).digest('hex').slice(0, 8)]
+function digestOf(unknown: readonly UnknownFigure[]): string {
+  return createHash('sha256').update(JSON.stringify(unknown)).digest('hex').slice(0, 8)
 }
 
 function toStatus(chain: Chain, row: Row): ChainStatus {

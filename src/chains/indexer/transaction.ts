@@ -6,12 +6,11 @@ import { type Clock, unixNow } from '#lib/time.ts'
 import type { Fence } from '#operations/jobs/leader.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql, toStoredText } from '#store/sql.ts'
-import type { AnyDataset, Change, Staged } from './dataset.ts'
-import type { TimeRange } from './events/time-range.ts'
+import type { AnyDataset, Change, Staged, TimeRange } from './dataset.ts'
 import { type PriceBook, unvalueEvents, valueEvents, valuesOf } from './events/value-events.ts'
 import { Changes } from './feed/changes.ts'
 import { type FedCommit, resetAll, resetRange, writeFeed } from './feed/write-feed.ts'
-import type { Anomaly } from './open-segment.ts'
+import type { Anomaly } from './read-segments.ts'
 
 export interface CommitDeps {
   readonly engine: Engine
@@ -55,24 +54,20 @@ export async function transact(
   await deps.engine.write(async (connection) => {
     // Takes the leader's row first, so that nothing changes what is read.
     const [, read] = await allEnded([deps.leader.hold(connection), facts(connection)])
-    const { feeding = 'none' } = read
-    const isFed = typeof feeding === 'object' && feeding.isGap !== true
-    const changes = isFed ? new Changes() : undefined
+    const { feeding } = read
+    const changes = feeding === undefined || feeding.isGap ? undefined : new Changes()
     await work(openChange(deps, { connection, ...read, changes }))
     const valued = await valueEvents(connection, deps.prices, deps.tokens, changes)
-    await feed(deps, connection, { ...read, feeding, changes, valued })
+    if (feeding !== undefined) await feed(deps, connection, { ...read, feeding, changes, valued })
   })
 }
 
-interface AtHead extends Pick<FedCommit, 'finalizedBefore' | 'ancestor'> {
+export interface Feeding extends Pick<FedCommit, 'finalizedBefore' | 'ancestor'> {
   /** A range of history that the feed leaves out. */
   readonly isGap?: boolean
 }
 
-/** Changes at the head are written to the feed. */
-export type Feeding = AtHead | 'none'
-
-export interface Facts extends Pick<Change, 'chainId' | 'finalizedNumber' | 'hoursFromUnix'> {
+interface Facts extends Pick<Change, 'chainId' | 'finalizedNumber' | 'hoursFromUnix'> {
   readonly feeding?: Feeding
 }
 
@@ -82,12 +77,11 @@ async function feed(
   commit: Facts & { readonly feeding: Feeding; readonly valued: number } & Pick<Change, 'changes'>,
 ): Promise<void> {
   const { feeding, changes, chainId, valued } = commit
-  if (feeding === 'none') return
   const nowUnix = unixNow(clock)
-  if (changes === undefined && valued > 0) return resetAll(connection, nowUnix)
-  if (changes === undefined)
-    return resetRange(connection, { chainId, from: feeding.finalizedBefore + 1, nowUnix })
-  await writeFeed(connection, prices, { ...commit, ...feeding, changes, nowUnix })
+  if (changes !== undefined)
+    await writeFeed(connection, prices, { ...commit, ...feeding, changes, nowUnix })
+  else if (valued > 0) await resetAll(connection, nowUnix)
+  else await resetRange(connection, { chainId, from: feeding.finalizedBefore + 1, nowUnix })
 }
 
 function openChange(

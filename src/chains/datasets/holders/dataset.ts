@@ -1,10 +1,12 @@
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
 import type { Change, Dataset, Position } from '#chains/indexer/dataset.ts'
-import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
+import { noteOverdrawn } from '#chains/indexer/status.ts'
+import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import { isTracked, TRANSFER_TOPIC } from '#domain/token.ts'
 import { startOfDay } from '#lib/time.ts'
+import { column, sql } from '#store/sql.ts'
 import { HOLDERS } from '../dataset-names.ts'
 import {
   type Balances,
@@ -21,7 +23,6 @@ import { foldSupply } from './fold-supply.ts'
 import { foldTotals } from './fold-totals.ts'
 import { dayEnds } from './holder-days.ts'
 import { collectMovements, MISSHAPEN, type Movement, type TransferFact } from './movement.ts'
-import { noteOverdrawnTokens } from './note-overdrawn.ts'
 
 export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
   const deployments = deploymentsOf(ecosystem)
@@ -167,4 +168,24 @@ async function revertTransfers(
 /** Zero and non-circulating addresses are not holders. */
 function isHolder(locked: ReadonlySet<Address>): (movement: Movement) => boolean {
   return ({ address }) => address !== ZERO_ADDRESS && !locked.has(address)
+}
+
+/**
+ * Supply and holders of a token are unknown while somebody's stored balance is below zero, however
+ * the blocks before were read.
+ */
+async function noteOverdrawnTokens(
+  { connection, chainId }: Pick<Change, 'connection' | 'chainId'>,
+  tokens: readonly Deployment[],
+): Promise<void> {
+  const found = await connection.run(sql`
+    select token, min(address) as address from balances
+    where chain_id = ${chainId} and balance < '1' group by token`)
+  const figures = tokens.flatMap(({ symbol, address: contract }) => {
+    const row = found.find(({ token }) => token === symbol)
+    if (row === undefined) return []
+    const detail = `${showAddress(column.hex(row, 'address'))} sent more ${symbol} than it ever received: the chain's startBlock is later than the token's first transfer, the token moves balances without Transfer events, or an endpoint dropped old logs`
+    return [{ contract, detail }]
+  })
+  await noteOverdrawn(connection, { chainId, dataset: HOLDERS, figures })
 }

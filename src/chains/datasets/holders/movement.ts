@@ -44,24 +44,8 @@ export interface TransferFact {
 }
 
 export function collectMovements(transfers: readonly TransferFact[]): readonly Movement[] {
-  const tokens = new Map<string, Map<Address, Step[]>>()
-  const stepOf = ({ token, blockNumber, timestamp }: TransferFact, address: Address): Step => {
-    const wallets = getOrMake(tokens, token, () => new Map<Address, Step[]>())
-    const steps = getOrMake(wallets, address, () => [])
-    const last = steps.at(-1)
-    if (last?.blockNumber === blockNumber) return last
-    const step = { blockNumber, timestamp, received: 0n, sent: 0n, kept: 0n }
-    steps.push(step)
-    return step
-  }
-  for (const transfer of transfers) {
-    const { from, to, value } = transfer
-    stepOf(transfer, from).sent += value
-    if (from === ZERO_ADDRESS && to === ZERO_ADDRESS) stepOf(transfer, to).kept += value
-    else stepOf(transfer, to).received += value
-  }
-  return [...tokens].flatMap(([token, wallets]) =>
-    [...wallets].sort(byAddress).map(([address, steps]) => ({ token, address, steps })),
+  return [...Map.groupBy(transfers, ({ token }) => token)].flatMap(([token, own]) =>
+    [...collectSteps(own)].sort(byAddress).map(([address, steps]) => ({ token, address, steps })),
   )
 }
 
@@ -70,10 +54,22 @@ function byAddress([a]: readonly [string, unknown], [b]: readonly [string, unkno
   return a < b ? -1 : Number(a > b)
 }
 
-function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const known = map.get(key)
-  if (known !== undefined) return known
-  const made = make()
-  map.set(key, made)
-  return made
+function collectSteps(transfers: readonly TransferFact[]): ReadonlyMap<Address, Step[]> {
+  const wallets = new Map<Address, Step[]>()
+  const stepOf = ({ blockNumber, timestamp }: TransferFact, address: Address): Step => {
+    const steps = wallets.get(address)
+    const last = steps?.at(-1)
+    if (last?.blockNumber === blockNumber) return last
+    const step = { blockNumber, timestamp, received: 0n, sent: 0n, kept: 0n }
+    if (steps === undefined) wallets.set(address, [step])
+    else steps.push(step)
+    return step
+  }
+  for (const transfer of transfers) {
+    const { from, to, value } = transfer
+    stepOf(transfer, from).sent += value
+    if (from === ZERO_ADDRESS && to === ZERO_ADDRESS) stepOf(transfer, to).kept += value
+    else stepOf(transfer, to).received += value
+  }
+  return wallets
 }

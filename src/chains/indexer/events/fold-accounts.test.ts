@@ -71,7 +71,7 @@ function factOf(input: {
 }
 
 async function store(tx: Connection, facts: readonly EventFact[]): Promise<void> {
-  const into = { dataset: DATASET.name, byAccount: true, keepHours: true }
+  const into = { dataset: DATASET.name, byAccount: true }
   await storeValued(tx, { into, facts, values: facts.map(() => null) })
 }
 

@@ -24,7 +24,7 @@ export async function foldEvents(
   const buckets = new Map<string, BucketDelta>()
   const accounts: AccountDeltas = new Map()
   for (const each of contributions) {
-    addToBuckets(buckets, each, into.keepHours)
+    addToBuckets(buckets, each)
     if (into.byAccount) addToAccounts(accounts, each)
   }
   const parts = chunks([...buckets.values()], ROWS_PER_STATEMENT)
@@ -36,7 +36,6 @@ export async function foldEvents(
 
 export interface FoldedInto {
   readonly dataset: string
-  readonly keepHours: boolean
   readonly byAccount: boolean
 }
 
@@ -50,7 +49,6 @@ interface BucketDelta {
 function addToBuckets(
   deltas: Map<string, BucketDelta>,
   { token, chainId, timestamp, sums }: Contribution,
-  keepHours: boolean,
 ): void {
   const add = (grain: string, bucketUnix: number) => {
     const id = `${token}|${chainId}|${grain}|${bucketUnix}`
@@ -58,7 +56,7 @@ function addToBuckets(
     if (delta === undefined) deltas.set(id, { key: [token, chainId, grain, bucketUnix], sums })
     else delta.sums = addSums(delta.sums, sums)
   }
-  if (keepHours) add('hour', startOfHour(timestamp))
+  add('hour', startOfHour(timestamp))
   add('day', startOfDay(timestamp))
   add('total', TOTAL)
 }

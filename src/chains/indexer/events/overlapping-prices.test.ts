@@ -54,7 +54,7 @@ async function stateOf(engine: Engine): Promise<unknown> {
 
 test('values of events whose prices hang on one another are counted once, taken back whole, and found again', () =>
   onSqlite(registerMigrations, async ({ engine }) => {
-    const into = { dataset: 'dividends', byAccount: true, keepHours: true }
+    const into = { dataset: 'dividends', byAccount: true }
     const values = facts.map(() => undefined)
     await engine.write((tx) => storeValued(tx, { into, facts, values }))
     const before = await stateOf(engine)

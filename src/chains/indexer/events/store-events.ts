@@ -29,7 +29,7 @@ export async function storeEvents(
     })),
   )
   change.changes?.add(dataset, facts, values)
-  const into = { dataset, byAccount, keepHours: true }
+  const into = { dataset, byAccount }
   await storeValued(change.connection, { into, facts, values })
 }
 
@@ -135,7 +135,7 @@ export async function revertEvents(
   const contributions = removed
     .filter((row) => column.flag(row, 'counted'))
     .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
-  await foldEvents(connection, { dataset, byAccount, keepHours: true }, contributions)
+  await foldEvents(connection, { dataset, byAccount }, contributions)
 }
 
 export function readContribution(row: Row): Contribution {

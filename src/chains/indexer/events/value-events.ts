@@ -4,12 +4,12 @@ import { chunks } from '#lib/chunks.ts'
 import type { Connection } from '#store/engine.ts'
 import { column, ROWS_PER_STATEMENT, type Row, type Sql, sql, toStored } from '#store/sql.ts'
 import { typedValues } from '#store/typed-values.ts'
+import type { DatedAmount, TimeRange } from '../dataset.ts'
 import type { Changes } from '../feed/changes.ts'
 import type { Contribution } from './event.ts'
 import { foldEvents } from './fold-events.ts'
 import { LIST_COLUMNS } from './list-events.ts'
 import { readContribution } from './store-events.ts'
-import type { DatedAmount, TimeRange } from './time-range.ts'
 
 export interface PriceBook {
   dependents(symbol: string): readonly string[]
@@ -220,11 +220,7 @@ interface ValueChange {
 async function foldValues(connection: Connection, changes: readonly ValueChange[]): Promise<void> {
   const counted = changes.filter(({ row, priced }) => priced !== 0 && column.flag(row, 'counted'))
   for (const [dataset, group] of Map.groupBy(counted, ({ row }) => column.text(row, 'dataset')))
-    await foldEvents(
-      connection,
-      { dataset, keepHours: true, byAccount: true },
-      group.map(toContribution),
-    )
+    await foldEvents(connection, { dataset, byAccount: true }, group.map(toContribution))
 }
 
 function toContribution({ row, usd, priced }: ValueChange): Contribution {

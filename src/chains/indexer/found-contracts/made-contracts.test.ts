@@ -100,12 +100,12 @@ interface World {
 
 async function withWorld(
   work: (world: World) => Promise<void>,
-  { mapped = true, manyMade = 0 } = {},
+  { manyMade = 0 } = {},
 ): Promise<void> {
   const logs = Array.from({ length: manyMade }, (_, index) => made(1_000 + index))
   const base = await serveChain(manyMade === 0 ? chain : beginWith(logs), { finalDepth: 8 })
   try {
-    const ecosystem = ecosystemAt(base, mapped)
+    const ecosystem = ecosystemAt(base)
     await work({ base, ecosystem, index: (engine) => indexOnce(ecosystem, engine) })
   } finally {
     await base.stop()
@@ -120,8 +120,8 @@ function beginWith(logs: readonly LogPlan[]) {
     .add({ logs: [paid(1_599, 3n)] })
 }
 
-const ecosystemAt = (base: ServedChain, mapped = true) =>
-  oneTokenEcosystemAt(base.url, (one) => (mapped ? { ...one, dividends: [mapping] } : one))
+const ecosystemAt = (base: ServedChain) =>
+  oneTokenEcosystemAt(base.url, (one) => ({ ...one, dividends: [mapping] }))
 
 async function indexOnce(ecosystem: Ecosystem, engine: Engine) {
   const indexer = startIndexer({ ecosystem, register: engine })
@@ -169,39 +169,8 @@ onEach('a contract leaves with the block that made it', ({ engine }) =>
   }),
 )
 
-onEach('a mapping that is added later finds contracts of all times', ({ engine }) =>
-  withWorld(
-    async ({ base, index }) => {
-      assert.deepEqual(await index(engine), [])
-      base.chain = base.chain.add({ logs: [made(2), paid(2, 10n)] })
-      assert.deepEqual(await indexOnce(ecosystemAt(base), engine), [2, 3, 5, 6, 7, 10])
-    },
-    { mapped: false },
-  ),
-)
-
 onEach('more contracts than a filter may name are found by their event', ({ engine }) =>
   withWorld(async ({ index }) => assert.deepEqual(await index(engine), [1, 3]), { manyMade: 600 }),
-)
-
-onEach('a factory event that was declared wrong is read again once it is corrected', ({ engine }) =>
-  withWorld(async ({ base }) => {
-    const event = 'event PotMade(address indexed owner, address indexed pot)'
-    const wrong = { ...mapping, contracts: { ...mapping.contracts, event } }
-    const wrongly = oneTokenEcosystemAt(base.url, (one) => ({ ...one, dividends: [wrong] }))
-    assert.deepEqual(await indexOnce(wrongly, engine), [])
-    assert.deepEqual(await anomaliesIn(engine), [
-      `2 dividends: PotMade of ${factory} does not fit its ABI`,
-      `3 dividends: PotMade of ${factory} does not fit its ABI`,
-    ])
-    const indexer = startIndexer({ ecosystem: ecosystemAt(base), register: engine })
-    try {
-      await untilAmounts(engine, [2, 3, 5, 6, 7])
-    } finally {
-      await indexer.stop()
-    }
-    assert.deepEqual(await anomaliesIn(engine), [])
-  }),
 )
 
 onEach('a factory is followed up to a number of contracts, the same in any index', ({ engine }) =>
@@ -226,19 +195,6 @@ onEach('a factory is followed up to a number of contracts, the same in any index
       assert.deepEqual(await madeIn(fresh), await madeIn(engine))
     })
   }),
-)
-
-onEach('contracts that history brings late are followed before those of the head', ({ engine }) =>
-  withWorld(
-    async ({ base, index }) => {
-      await index(engine)
-      base.chain = base.chain.add({ logs: [made(2), paid(2, 10n)] })
-      const bounded = boundedTo(2, ecosystemAt(base))
-      assert.deepEqual(await indexOnce(bounded, engine), [2, 3, 5, 6, 7])
-      assert.deepEqual(await madeIn(engine), [pot(0), pot(1)])
-    },
-    { mapped: false },
-  ),
 )
 
 onEach('a log of a made contract that a node leaves out of a new block is noticed', ({ engine }) =>

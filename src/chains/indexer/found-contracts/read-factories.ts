@@ -1,6 +1,6 @@
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import type { AnyDataset } from '../dataset.ts'
-import { readFinalized } from '../positions.ts'
+import { readProgress } from '../positions.ts'
 import { type ReadDeps, readSegments } from '../read-segments.ts'
 import { applyStaged, type CommitDeps, transact } from '../transaction.ts'
 import { readFactories, writeFactories } from './table.ts'
@@ -34,8 +34,8 @@ export async function readFactoriesUpTo(
     await transact(
       deps,
       async (connection) => {
-        const finalizedNumber = await readFinalized(connection, chainId)
-        return { chainId, finalizedNumber }
+        const progress = await readProgress(connection, chainId)
+        return { chainId, finalizedNumber: progress?.finalizedNumber ?? 0 }
       },
       async (change) => {
         await applyStaged(change, staged)

@@ -19,7 +19,7 @@ export const unmintedTables: Tables = `
     )`
 
 export const UNMINTED = 'unminted'
-const INTO = { dataset: UNMINTED, keepHours: false, byAccount: false } as const
+const INTO = { dataset: UNMINTED, byAccount: false } as const
 
 export interface Unminted {
   readonly chainId: number
