@@ -6,6 +6,7 @@ import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import { type Address, type Hash, showAddress } from '#domain/address.ts'
 import { COIN_ADDRESS } from '#domain/token.ts'
+import type { OpenJob } from '#operations/jobs/run-jobs.ts'
 import { callView } from './call-view.ts'
 import { ProofError } from './proof-error.ts'
 import { proveFinality } from './prove-finality.ts'
@@ -140,7 +141,31 @@ async function proveCode({ field, chain, address }: Contract, sourceOf: SourceOf
   )
 }
 
-/** Each gives a warning where the contract does not say. */
+/** A contract counts in other units than the file says. */
+class DecimalsError extends ProofError {}
+
+/** A contract behind a proxy may come to count in other units: the process ends, as it would not have started. */
+export function watchDecimals(
+  ecosystem: Ecosystem,
+  sourceOf: SourceOf,
+  changed: AbortController,
+): OpenJob {
+  return {
+    name: 'decimals',
+    everySeconds: 1_800,
+    budgetSeconds: 60,
+    whileFailing: 'a token that comes to count in other units is not noticed',
+    async run() {
+      const outcomes = await Promise.allSettled(proveDecimals(ecosystem, sourceOf))
+      const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? each.reason : []))
+      const found = failures.find((each) => each instanceof DecimalsError)
+      if (found !== undefined) changed.abort(found)
+      else if (failures.length > 0) throw failures[0]
+    },
+  }
+}
+
+/** Each rejects with DecimalsError if the contract says so, or gives a warning where it does not say. */
 function proveDecimals(
   { chains, tokens, payment }: Ecosystem,
   sourceOf: SourceOf,
@@ -173,7 +198,7 @@ async function proveDecimalsOf(
   const found = await callView(source, { ...contract, view: decimalsView })
   if (found === decimals) return undefined
   if (typeof found === 'number')
-    throw new ProofError(field, `${name} has ${found} decimals, not ${decimals}; ${remedy}`)
+    throw new DecimalsError(field, `${name} has ${found} decimals, not ${decimals}; ${remedy}`)
   if ((await callView(source, { ...contract, view: supplyView })) === undefined)
     throw new ProofError(
       field,

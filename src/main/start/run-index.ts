@@ -10,9 +10,8 @@ import {
 } from '#chains/datasets/deposits/proof/prove-deposits.ts'
 import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
+import { proveEcosystem, watchDecimals } from '#chains/indexer/prove-ecosystem.ts'
 import { proveStartBlocks } from '#chains/indexer/prove-start-blocks.ts'
-import type { ChainReport } from '#chains/indexer/run-chain.ts'
 import { type IndexerDeps, runIndexer } from '#chains/indexer/run-indexer.ts'
 import { mappingWarnings } from '#chains/kinds/kinds.ts'
 import type { Clock } from '#lib/time.ts'
@@ -50,11 +49,15 @@ export async function runIndex(input: IndexInput, signal: AbortSignal): Promise<
     logger.warn({ chain, reason }, 'startBlock not checked: no node has the state before it')
   const leader = new Leader({ engine: register, name: 'index' })
   const turn = { leads: false }
-  const proving = proveDeposits(input, { sourceOf, leader })
+  const changed = new AbortController()
+  const watching = watchDecimals(ecosystem, sourceOf, changed)
+  const jobs = [...proveDeposits(input, { sourceOf, leader }), watching]
+  const ending = AbortSignal.any([signal, changed.signal])
   await Promise.all([
-    runIndexer(indexerDeps(input, { sourceOf, leader, turn }), signal),
-    runJobs(proving, { leader: turn, logger, runs: new Map() }, signal),
+    runIndexer(indexerDeps(input, { sourceOf, leader, turn }), ending),
+    runJobs(jobs, { leader: turn, logger, runs: new Map() }, ending),
   ])
+  changed.signal.throwIfAborted()
 }
 
 /** Deposits are credited once their block is proven. On this thread, since the proof waits for commits of the index. */
@@ -99,21 +102,13 @@ function indexerDeps(input: IndexInput, indexing: Indexing): IndexerDeps {
     datasets: allDatasets(ecosystem),
     prices: priceBookOf(ecosystem.tokens),
     sourceOf,
-    reportOf: (chain) => reportOn(input, chain, sourceOf(chain)),
+    reportOf: (chain) => makeChainReport({ ...input, chain, source: sourceOf(chain) }),
     onLead(leads) {
       turn.leads = leads
       logLead(leads)
       input.onLead(leads)
     },
   }
-}
-
-function reportOn(input: IndexInput, chain: Chain, source: ChainSource): ChainReport {
-  return makeChainReport({
-    ...input,
-    chain,
-    source,
-  })
 }
 
 /** Logs endpoints by host; URLs can hold secrets. */

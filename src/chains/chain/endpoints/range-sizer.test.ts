@@ -13,25 +13,6 @@ function requestsFor(sizer: RangeSizer, blocks: number, bytesPerBlock: number): 
   return requests
 }
 
-test('ranges grow eightfold at most, and never beyond five million blocks', () => {
-  const sizer = new RangeSizer()
-  const sizes = Array.from({ length: 6 }, () => {
-    const size = sizer.blocks()
-    sizer.answered(size, 60)
-    return size
-  })
-  assert.deepEqual(sizes, [2_000, 16_000, 128_000, 1_024_000, 5_000_000, 5_000_000])
-})
-
-test('a dense stretch shrinks the ranges at once, a thin one lets them grow again', () => {
-  const sizer = new RangeSizer()
-  requestsFor(sizer, 10_000_000, 1)
-  assert.equal(sizer.blocks(), 5_000_000)
-  sizer.answered(50_000, 50_000_000)
-  assert.ok(sizer.blocks() < 10_000, `${sizer.blocks()} blocks`)
-  assert.ok(requestsFor(sizer, 10_000_000, 1) < 20)
-})
-
 test('a cap that no refusal explains is tried again ever more rarely', () => {
   const sizer = new RangeSizer()
   let refusals = 0
