@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4236,
   api: 3343,
-  chains: 20238,
+  chains: 20142,
   domain: 483,
   entry: 303,
   lib: 281,
-  main: 1585,
+  main: 1580,
   money: 5525,
   operations: 4735,
   route: 515,
   serving: 3869,
   store: 1775,
-  tests: 49478,
+  tests: 49477,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
