@@ -77,41 +77,39 @@ both('each row of a log has an id of its own, in lists and cursors too', ({ engi
   ),
 )
 
-both(
-  'history, head and a re-index make the same rows, with the logs of the transaction',
-  ({ engine }) =>
-    withModule(SPLIT, async (path) => {
-      const beside = {
-        with: [
-          {
-            address: grave,
-            event: 'event Transfer(address indexed from, address indexed to, uint256 value)',
-          },
-        ],
+both('history and head make the same rows, with the logs of the transaction', ({ engine }) =>
+  withModule(SPLIT, async (path) => {
+    const beside = {
+      with: [
+        {
+          address: grave,
+          event: 'event Transfer(address indexed from, address indexed to, uint256 value)',
+        },
+      ],
+    }
+    const transactions = Array.from({ length: 12 }, (_, index) => [
+      logOf.mint(grave, operator, 9n),
+      dig(BigInt(index % 4), BigInt(index + 1)),
+      logOf.transfer(grave, operator, holder, BigInt(index)),
+    ])
+    const start = baseWith()
+    await inTokenWorld(engine, { chain: start, file: digsBy(path, beside) }, async (world) => {
+      await world.catchUp()
+      for (const [index, logs] of transactions.entries()) {
+        world.node.chain = world.node.chain.add(inOne(logs, index))
+        await world.catchUp()
       }
-      const transactions = Array.from({ length: 12 }, (_, index) => [
-        logOf.mint(grave, operator, 9n),
-        dig(BigInt(index % 4), BigInt(index + 1)),
-        logOf.transfer(grave, operator, holder, BigInt(index)),
-      ])
-      const start = baseWith()
-      await inTokenWorld(engine, { chain: start, file: digsBy(path, beside) }, async (world) => {
-        await world.catchUp()
-        for (const [index, logs] of transactions.entries()) {
-          world.node.chain = world.node.chain.add(inOne(logs, index))
-          await world.catchUp()
-        }
-        world.node.chain = world.node.chain.addEmpty(120)
-        await world.catchUp()
-        assert.deepEqual(world.failures(), [])
-        const [row] = await listAll(world, 1)
-        assert.match(String(row?.graveId), /^3-2 [0-9]+ 2$/)
-        await onSqlite(registerMigrations, async ({ engine: fresh }) => {
-          await buildAnew({ lived: engine, fresh, ecosystem: world.ecosystem })
-          assert.equal(await differenceOf(engine, fresh), undefined)
-        })
+      world.node.chain = world.node.chain.addEmpty(120)
+      await world.catchUp()
+      assert.deepEqual(world.failures(), [])
+      const [row] = await listAll(world, 1)
+      assert.match(String(row?.graveId), /^3-2 [0-9]+ 2$/)
+      await onSqlite(registerMigrations, async ({ engine: fresh }) => {
+        await buildAnew({ lived: engine, fresh, ecosystem: world.ecosystem })
+        assert.equal(await differenceOf(engine, fresh), undefined)
       })
-    }),
+    })
+  }),
 )
 
 const HOSTILE = {

@@ -66,7 +66,7 @@ function add(sums: Sums, key: string, row: Row, events: number, priced: number):
   sums.set(key, sum)
 }
 
-/** Days and totals each hold what the events add up to; hours are kept for the newest days only. */
+/** Days and totals each hold what the events add up to. */
 async function checkTotals(reads: Connection): Promise<void> {
   const events: Sums = new Map()
   const found = await reads.run(

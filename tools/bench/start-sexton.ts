@@ -65,7 +65,7 @@ export async function isIndexed({ url }: BenchProcess): Promise<boolean> {
   const body = (await answer?.json()) as { parts?: Readonly<Record<string, string>> } | undefined
   const text = body?.parts?.['chain base'] ?? ''
   const [, block, head] = /^live at block (\d+) of (\d+)/.exec(text) ?? []
-  return block !== undefined && block === head && !/history|backfill/i.test(text)
+  return block !== undefined && block === head
 }
 
 /** Lets Sexton read a small chain into a store; from then on its API role can stand alone. */

@@ -17,11 +17,11 @@ export const budget: Readonly<Record<string, number>> = {
   lib: 281,
   main: 1580,
   money: 5525,
-  operations: 4735,
+  operations: 4733,
   route: 515,
   serving: 3869,
   store: 1775,
-  tests: 49477,
+  tests: 49475,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

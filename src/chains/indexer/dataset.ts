@@ -56,7 +56,7 @@ export interface Dataset<Fact> {
   revert(change: Change, ancestor: Position): Promise<void>
   /** Drops what only reverts needed. */
   finalize?(change: Change): Promise<void>
-  /** History may be dated by the day, and by the hour in the newest days. */
+  /** History may be dated by the day, and by the hour in the last 36 days. */
   readonly isDatedRoughly?: boolean
 }
 

@@ -70,9 +70,7 @@ async function auditUntilStill(deps: AuditDeps): Promise<readonly string[]> {
     if (verdict.kind === 'empty')
       return ['this ecosystem file has no register yet: run "sexton build" first']
     if (verdict.kind === 'incomplete')
-      return [
-        `${verdict.chain}: older history is still being read; audit again once /readyz reports it live`,
-      ]
+      return [`${verdict.chain} is still being read; audit again once /readyz reports it live`]
     if (verdict.kind === 'differs') return [verdict.difference]
     if (attempt === TRIES_MAX)
       return [

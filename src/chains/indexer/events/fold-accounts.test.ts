@@ -77,7 +77,7 @@ async function store(tx: Connection, facts: readonly EventFact[]): Promise<void>
 
 function changeOf(connection: Connection) {
   const none = async () => []
-  const common = { chainId: 1, finalizedNumber: -1, isOlder: false, valuesOf: none }
+  const common = { chainId: 1, finalizedNumber: -1, valuesOf: none }
   return { ...common, connection, priceMoved: () => undefined }
 }
 

@@ -108,7 +108,7 @@ onBoth('a list has every event that its filters ask for once, newest first', asy
       await engine.write(async (connection) => {
         await connection.run(sql`delete from events`)
         const change = {
-          ...{ connection, chainId: 1, finalizedNumber: 0, isOlder: false },
+          ...{ connection, chainId: 1, finalizedNumber: 0 },
           valuesOf: async (amounts: readonly unknown[]) => amounts.map(() => undefined),
           priceMoved: () => undefined,
         }
@@ -131,7 +131,7 @@ onBoth('the list of a token is read across any number of chains', async ({ engin
   await engine.write((connection) =>
     storeEvents(
       {
-        ...{ connection, chainId: 1, finalizedNumber: 0, isOlder: false },
+        ...{ connection, chainId: 1, finalizedNumber: 0 },
         valuesOf: async (amounts) => amounts.map(() => undefined),
         priceMoved: () => undefined,
       },

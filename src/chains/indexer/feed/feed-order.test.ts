@@ -127,7 +127,7 @@ function commit(
 ): Promise<void> {
   return transact(
     deps,
-    async () => ({ chainId, finalizedNumber: 0, isOlder: false, feeding }),
+    async () => ({ chainId, finalizedNumber: 0, feeding }),
     async (change) => {
       const facts = Array.from({ length: count }, (_, index) => factAt(chainId, block, index))
       change.changes?.add('burns', facts, [])
