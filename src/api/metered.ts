@@ -21,6 +21,7 @@ import { MINUTE_MS } from '#lib/time.ts'
 import { offerCall, pay, rejectUnfitPayment, rejectUsedPayment } from '#money/x402/pay.ts'
 import {
   type Call,
+  carriesPayment,
   matchesEtag,
   type OpenStream,
   type Outgoing,
@@ -134,7 +135,7 @@ async function notModified(way: Way): Promise<Ending | undefined> {
 /** A call that would be refused and brings no payment that could be taken causes no work. */
 async function refuseExhausted(way: Way): Promise<Ending | undefined> {
   const { ctx, call, caller } = way
-  const carried = await rejectUsedPayment(ctx, call)
+  const carried = carriesPayment(call.headers) ? await rejectUsedPayment(ctx, call) : undefined
   if (typeof carried === 'object') return carried
   way.isCredited = carried === 'credited'
   if (carried === undefined && !meterOf(ctx).wasRefused(caller)) return undefined

@@ -58,6 +58,10 @@ export const BROKEN_BODY: unique symbol = Symbol('broken body')
 /** Lower-case names. */
 export type RequestHeaders = Call['headers']
 
+export function carriesPayment(headers: RequestHeaders): boolean {
+  return headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined
+}
+
 /** What the work may know of its request. */
 export type RequestFacts = Pick<
   Call,

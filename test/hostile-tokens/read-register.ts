@@ -9,7 +9,7 @@ import {
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { readStalls } from '#chains/indexer/chain-notes.ts'
 import { listEvents } from '#chains/indexer/events/list-events.ts'
-import { sumTotals } from '#chains/indexer/events/sum-windows.ts'
+import { sumTotals } from '#chains/indexer/events/sums.ts'
 import { readPosition } from '#chains/indexer/positions.ts'
 import type { Address } from '#domain/address.ts'
 import { logIndexAt } from '#domain/chain.ts'

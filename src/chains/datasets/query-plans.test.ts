@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type EventQuery, listEvents } from '#chains/indexer/events/list-events.ts'
-import { readEventDays, sumTotals } from '#chains/indexer/events/sum-windows.ts'
+import { readEventDays, sumTotals } from '#chains/indexer/events/sums.ts'
 import { readLeaderboard } from '#chains/kinds/grave-digs/leaderboard-route.ts'
 import type { Connection } from '#store/engine.ts'
 import { join, sql } from '#store/sql.ts'

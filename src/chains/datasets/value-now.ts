@@ -1,5 +1,5 @@
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import type { Sums } from '#chains/indexer/events/event.ts'
+import type { Sums } from '#chains/indexer/events/sums.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
 import { type MicroUsd, type Price, valueAt } from '#domain/money.ts'

@@ -1,6 +1,6 @@
 import { readTotalSupply } from '#chains/datasets/holders/queries.ts'
 import type { Ecosystem, EventSource, PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import { sumTotals, totalOf } from '#chains/indexer/events/sum-windows.ts'
+import { sumTotals, totalOf } from '#chains/indexer/events/sums.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
 import { isTransferOfToken } from '#chains/kinds/burns/repeated-burns.ts'
 import { UNMINTED } from '#chains/kinds/burns/unminted.ts'

@@ -13,15 +13,17 @@ import { dayPrices } from '#chains/datasets/prices/price-book.ts'
 import { firstDay } from '#chains/datasets/prices/queries.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import type { EventMetric } from '#chains/ecosystem/event-kinds/event-kind.ts'
-import { NOTHING, type Sums, takeSums } from '#chains/indexer/events/event.ts'
 import {
   dollarsOf,
   firstEventDay,
+  NOTHING,
   readEventDays,
+  type Sums,
   sumTotals,
+  takeSums,
   totalOf,
   unpricedOf,
-} from '#chains/indexer/events/sum-windows.ts'
+} from '#chains/indexer/events/sums.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { type EventPart, eventKinds } from '#chains/kinds/kinds.ts'
 import type { Context } from '#context.ts'

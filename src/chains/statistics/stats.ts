@@ -24,14 +24,15 @@ import { latestPrice } from '#chains/datasets/prices/price-book.ts'
 import { PRICE_GAPS } from '#chains/datasets/prices/price-paths.ts'
 import { addDollars, valueNow } from '#chains/datasets/value-now.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import { addSums, NOTHING } from '#chains/indexer/events/event.ts'
 import {
+  addSums,
   dollarsOf,
+  NOTHING,
   sumTotals,
   type TokenSums,
   totalOf,
   unpricedOf,
-} from '#chains/indexer/events/sum-windows.ts'
+} from '#chains/indexer/events/sums.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
 import { newlyMinted } from '#chains/kinds/burns/unminted.ts'

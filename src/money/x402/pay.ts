@@ -5,7 +5,7 @@ import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { nextMidnight, unixNow } from '#lib/time.ts'
 import { paymentOf, paymentRequiredBody } from '#money/payments/offers.ts'
-import type { Call, PaymentRequired, RequestFacts, RequestHeaders } from '#route/route.ts'
+import { type Call, carriesPayment, type PaymentRequired, type RequestFacts } from '#route/route.ts'
 import { settlingSettingOf } from './facilitator.ts'
 import type { PaymentFault } from './faults.ts'
 import { callOfferHeader, OFFERS } from './offer.ts'
@@ -120,19 +120,15 @@ async function reject(
   return { ...ending, headers: { ...ending.headers, ...paymentResponseHeaders(ctx, response) } }
 }
 
-export function carriesPayment(headers: RequestHeaders): boolean {
-  return headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined
-}
-
 /**
  * A payment that is over buys nothing, even where the call is free; one that was credited without
- * its call serves one. Undefined without a payment.
+ * its call serves one. Undefined where no payments are settled.
  */
 export async function rejectUsedPayment(
   ctx: Context,
   { headers }: Pick<RequestFacts, 'headers'>,
 ): Promise<Refusal | 'carried' | 'credited' | undefined> {
-  if (!carriesPayment(headers) || settlingSettingOf(ctx) === undefined) return undefined
+  if (settlingSettingOf(ctx) === undefined) return undefined
   const payload = readPayment(headers)
   if (typeof payload === 'string') return 'carried'
   const { chain, asset } = paymentOf(ctx)

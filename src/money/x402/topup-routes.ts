@@ -14,6 +14,7 @@ import { paymentOf } from '#money/payments/offers.ts'
 import {
   type Answer,
   answer,
+  carriesPayment,
   defineRoute,
   type Outcome,
   type Parameter,
@@ -32,13 +33,7 @@ import {
   TopupOfferBody,
   topupOfferBody,
 } from './offer.ts'
-import {
-  carriesPayment,
-  openPaymentOfCaller,
-  payeeOf,
-  refusePending,
-  refuseSettled,
-} from './pay.ts'
+import { openPaymentOfCaller, payeeOf, refusePending, refuseSettled } from './pay.ts'
 import { type PaymentPayload, paymentResponseHeaders, readPayment } from './payload.ts'
 import type { Payee } from './payment.ts'
 import { outcomesOf, settlePayment } from './settle-payment.ts'

@@ -1,4 +1,4 @@
-import { TOTAL } from '#chains/indexer/events/event.ts'
+import { TOTAL } from '#chains/indexer/events/sums.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import type { Connection } from '#store/engine.ts'
 import { column, sql } from '#store/sql.ts'

@@ -2,9 +2,9 @@ import type { EventSource } from '#chains/ecosystem/event-source.ts'
 import type { Log } from '#domain/chain.ts'
 import type { Dataset } from '../dataset.ts'
 import { selectorsOf } from '../decode-event.ts'
-import type { EventFact } from './event.ts'
 import { type MappedRow, makeRowReader, makeWaiting, transactionOf } from './row-reader.ts'
 import { revertEvents, storeEvents } from './store-events.ts'
+import type { EventFact } from './sums.ts'
 
 export function makeEventDataset(input: {
   readonly name: string

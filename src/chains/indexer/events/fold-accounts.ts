@@ -11,7 +11,7 @@ import {
   type Sums,
   TOTAL,
   writeSums,
-} from './event.ts'
+} from './sums.ts'
 
 interface AccountDelta {
   readonly token: string

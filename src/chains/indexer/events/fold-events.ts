@@ -4,6 +4,7 @@ import { startOfDay, startOfHour } from '#lib/time.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, type Row, sql } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
+import { type AccountDeltas, addToAccounts, foldAccounts } from './fold-accounts.ts'
 import {
   addSums,
   type Contribution,
@@ -12,8 +13,7 @@ import {
   type Sums,
   TOTAL,
   writeSums,
-} from './event.ts'
-import { type AccountDeltas, addToAccounts, foldAccounts } from './fold-accounts.ts'
+} from './sums.ts'
 
 /** Sums commute: a negated contribution is its exact inverse. */
 export async function foldEvents(

@@ -5,8 +5,8 @@ import { PRICE_ONE } from '#domain/money.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql, toStored } from '#store/sql.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
-import type { EventFact } from './event.ts'
 import { storeValued } from './store-events.ts'
+import type { EventFact } from './sums.ts'
 import { type PriceBook, unvalueEvents, valueEvents } from './value-events.ts'
 
 const ONE = 10n ** 18n

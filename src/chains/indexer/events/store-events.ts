@@ -3,11 +3,11 @@ import { placeOf } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { allEnded } from '#lib/async.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
-import { column, type Row, type SqlValue, sql, toStored } from '#store/sql.ts'
+import { column, type SqlValue, sql, toStored } from '#store/sql.ts'
 import type { Change } from '../dataset.ts'
-import { type Contribution, type EventFact, negated } from './event.ts'
 import { type FoldedInto, foldEvents } from './fold-events.ts'
 import { LIST_COLUMNS } from './list-events.ts'
+import { type Contribution, type EventFact, negated, readContribution } from './sums.ts'
 
 interface Summed {
   readonly name: string
@@ -136,20 +136,4 @@ export async function revertEvents(
     .filter((row) => column.flag(row, 'counted'))
     .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
   await foldEvents(connection, { dataset, byAccount }, contributions)
-}
-
-export function readContribution(row: Row): Contribution {
-  const usd = column.bigintOrNull(row, 'usd')
-  return {
-    chainId: column.integer(row, 'chain_id'),
-    token: column.text(row, 'token'),
-    account: row.account === null ? null : column.hex(row, 'account'),
-    timestamp: column.integer(row, 'timestamp_unix'),
-    sums: {
-      amount: column.bigint(row, 'amount'),
-      usd: usd ?? 0n,
-      events: 1,
-      priced: usd === null ? 0 : 1,
-    },
-  }
 }

@@ -6,10 +6,9 @@ import { column, ROWS_PER_STATEMENT, type Row, type Sql, sql, toStored } from '#
 import { typedValues } from '#store/typed-values.ts'
 import type { DatedAmount, TimeRange } from '../dataset.ts'
 import type { Changes } from '../feed/changes.ts'
-import type { Contribution } from './event.ts'
 import { foldEvents } from './fold-events.ts'
 import { LIST_COLUMNS } from './list-events.ts'
-import { readContribution } from './store-events.ts'
+import { type Contribution, readContribution } from './sums.ts'
 
 export interface PriceBook {
   dependents(symbol: string): readonly string[]

@@ -1,8 +1,8 @@
 import { type Log, placeOf } from '#domain/chain.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import type { Row } from '#store/sql.ts'
-import type { EventFact } from '../events/event.ts'
 import { type EventPlace, toListed } from '../events/list-events.ts'
+import type { EventFact } from '../events/sums.ts'
 import { type FeedEvent, toFeedEvent } from './read-feed.ts'
 
 export interface PriceLog {

@@ -18,14 +18,17 @@ import {
   valuesAtDayEnds,
 } from '#chains/datasets/parameters.ts'
 import type { Chain, PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import { addSums, NOTHING, type Sums, takeSums } from '#chains/indexer/events/event.ts'
 import {
+  addSums,
   dollarsOf,
+  NOTHING,
   readEventDays,
+  type Sums,
   sumTotals,
+  takeSums,
   totalOf,
   unpricedOf,
-} from '#chains/indexer/events/sum-windows.ts'
+} from '#chains/indexer/events/sums.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
 import type { Context } from '#context.ts'

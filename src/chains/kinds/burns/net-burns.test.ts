@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { EventFact } from '#chains/indexer/events/event.ts'
+import type { EventFact } from '#chains/indexer/events/sums.ts'
 import type { Address } from '#domain/address.ts'
 import { type BurnLog, netBurns, type SupplyMove } from './net-burns.ts'
 

@@ -1,4 +1,4 @@
-import type { EventFact } from '#chains/indexer/events/event.ts'
+import type { EventFact } from '#chains/indexer/events/sums.ts'
 import type { Address } from '#domain/address.ts'
 
 /** A mint or burn: a transfer from or to the zero address. */

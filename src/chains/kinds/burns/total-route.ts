@@ -14,12 +14,7 @@ import {
 import { tokenParameter } from '#chains/datasets/parameters.ts'
 import { priceAt } from '#chains/datasets/prices/price-book.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
-import {
-  sumTotals,
-  sumWindows,
-  type TokenSums,
-  totalOf,
-} from '#chains/indexer/events/sum-windows.ts'
+import { sumTotals, sumWindows, type TokenSums, totalOf } from '#chains/indexer/events/sums.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
 import type { Context } from '#context.ts'

@@ -21,8 +21,14 @@ import {
 } from '#chains/datasets/meta.ts'
 import { addressParameter } from '#chains/datasets/parameters.ts'
 import { type ValuedSums, valueNow } from '#chains/datasets/value-now.ts'
-import { addSums, NOTHING, readSums, type Sums } from '#chains/indexer/events/event.ts'
-import { dollarsOf, unpricedOf } from '#chains/indexer/events/sum-windows.ts'
+import {
+  addSums,
+  dollarsOf,
+  NOTHING,
+  readSums,
+  type Sums,
+  unpricedOf,
+} from '#chains/indexer/events/sums.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
 import type { Context } from '#context.ts'
 import { type Address, showAddress } from '#domain/address.ts'

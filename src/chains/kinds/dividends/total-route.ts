@@ -11,15 +11,16 @@ import {
   usdOrNull,
 } from '#chains/datasets/meta.ts'
 import { type ValuedSums, valueNow } from '#chains/datasets/value-now.ts'
-import { NOTHING, type Sums } from '#chains/indexer/events/event.ts'
 import {
   dollarsOf,
+  NOTHING,
+  type Sums,
   sumTotals,
   sumWindows,
   type TokenSums,
   totalOf,
   unpricedOf,
-} from '#chains/indexer/events/sum-windows.ts'
+} from '#chains/indexer/events/sums.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
 import type { Context } from '#context.ts'
 import { showAddress } from '#domain/address.ts'

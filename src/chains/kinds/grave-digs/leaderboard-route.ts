@@ -11,7 +11,7 @@ import {
 } from '#chains/datasets/meta.ts'
 import { limitParameter, tokenParameter } from '#chains/datasets/parameters.ts'
 import { priceAt } from '#chains/datasets/prices/price-book.ts'
-import { sumTotals, totalOf } from '#chains/indexer/events/sum-windows.ts'
+import { sumTotals, totalOf } from '#chains/indexer/events/sums.ts'
 import { GRAVE_DIGS } from '#chains/kinds/grave-digs/kind.ts'
 import type { Context } from '#context.ts'
 import { type Address, showAddress } from '#domain/address.ts'

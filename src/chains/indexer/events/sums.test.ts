@@ -4,9 +4,8 @@ import { registerMigrations } from '#chains/datasets/datasets.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import type { EventFact } from './event.ts'
 import { storeEvents } from './store-events.ts'
-import { sumWindows } from './sum-windows.ts'
+import { type EventFact, sumWindows } from './sums.ts'
 
 const TOKENS = ['GRAVE', 'BONE']
 
