@@ -1,25 +1,79 @@
-import { Errors } from 'typebox/schema'
-import { Settings } from 'typebox/system'
+import type { TSchema } from 'typebox'
+import { Check, Errors } from 'typebox/schema'
 import { type EcosystemFile, ecosystemFile } from './ecosystem-file.ts'
 import type { Problem, Problems } from './problem.ts'
 
-/** An operator mends all at once. */
-const ERRORS_MAX = 1_000
+export interface Shaped {
+  readonly file: EcosystemFile
+  /** Original list indexes of the kept entries, by part. */
+  readonly places: Readonly<Record<string, readonly number[]>>
+  readonly left: Readonly<Record<string, readonly unknown[]>>
+}
 
-/** Whether a value has the shape of the file; each mistake is told, once for each field. */
-export function checkShape(value: unknown, problems: Problems): value is EcosystemFile {
-  const { maxErrors } = Settings.Get()
-  Settings.Set({ maxErrors: ERRORS_MAX })
-  const [isRight, errors] = Errors(ecosystemFile, value)
-  Settings.Set({ maxErrors })
-  const seen = new Set<string>()
-  for (const error of errors.filter((each) => isTold(each, errors)))
-    for (const { field, message } of describe(error, value)) {
-      if (seen.has(field)) continue
-      seen.add(field)
-      problems.add(field, message)
-    }
-  return isRight
+/**
+ * Checks each part and list entry separately, so that one mistake never hides another. Returns
+ * undefined if nothing can be checked further.
+ */
+export function checkShape(value: unknown, problems: Problems): Shaped | undefined {
+  if (Check(ecosystemFile, value)) return { file: value, places: {}, left: {} }
+  note(problems, { schema: topSchema, value, at: '' })
+  if (!isRecord(value)) return undefined
+  const kept: Record<string, unknown> = {}
+  const places: Record<string, readonly number[]> = {}
+  const left: Record<string, readonly unknown[]> = {}
+  for (const [name, schema] of Object.entries<TSchema>(ecosystemFile.properties)) {
+    const part = value[name]
+    const isRequired = REQUIRED.includes(name)
+    const found = checkPart(problems, { schema, value: part, at: `/${name}` }, isRequired)
+    places[name] = found.places
+    left[name] = found.left
+    if (found.kept !== undefined) kept[name] = found.kept
+  }
+  // An invalid file is only checked for further mistakes, never used.
+  const file = { ...EMPTY, ...kept } as EcosystemFile
+  return { file, places, left }
+}
+
+const REQUIRED: readonly string[] = ecosystemFile.required
+
+const EMPTY = {
+  service: { name: 'x', keyPrefix: 'svc', publicBaseUrl: 'http://localhost' },
+  chains: [],
+  tokens: [],
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const topSchema: TSchema = {
+  ...ecosystemFile,
+  properties: Object.fromEntries(Object.keys(ecosystemFile.properties).map((name) => [name, {}])),
+}
+
+interface Unit {
+  readonly schema: TSchema
+  readonly value: unknown
+  /** JSON pointer. */
+  readonly at: string
+}
+
+function checkPart(problems: Problems, unit: Unit, isRequired: boolean) {
+  const { schema, value, at } = unit
+  if (value === undefined) return { kept: undefined, places: [], left: isRequired ? [value] : [] }
+  const { items }: { readonly items?: TSchema } = schema
+  if (items === undefined || !Array.isArray(value)) {
+    const isRight = note(problems, unit)
+    return { kept: isRight ? value : undefined, places: [], left: isRight ? [] : [value] }
+  }
+  note(problems, { schema: { ...schema, items: {} }, value, at })
+  const places = value.flatMap((entry: unknown, index) =>
+    note(problems, { schema: items, value: entry, at: `${at}/${index}` }) ? [index] : [],
+  )
+  return {
+    kept: places.map((index) => value[index]),
+    places,
+    left: value.filter((_, index) => !places.includes(index)),
+  }
 }
 
 interface ShapeError {
@@ -28,6 +82,18 @@ interface ShapeError {
   readonly instancePath: string
   readonly params: object
   readonly message: string
+}
+
+function note(problems: Problems, unit: Unit): boolean {
+  const [isRight, errors] = Errors(unit.schema, unit.value)
+  const seen = new Set<string>()
+  for (const error of errors.filter((each) => isTold(each, errors)))
+    for (const { field, message } of describe(error, unit)) {
+      if (seen.has(field)) continue
+      seen.add(field)
+      problems.add(field, message)
+    }
+  return isRight
 }
 
 /** A union reports errors deeper inside, else one error that no choice fits. */
@@ -44,8 +110,8 @@ function isTold(error: ShapeError, errors: readonly ShapeError[]): boolean {
 
 const MEMBERS = new Set(['required', 'additionalProperties'])
 
-function describe(error: ShapeError, value: unknown): readonly Problem[] {
-  const field = toField(error.instancePath)
+function describe(error: ShapeError, unit: Unit): readonly Problem[] {
+  const field = toField(unit.at + error.instancePath)
   const params = error.params as Readonly<Record<string, unknown>>
   if (error.keyword === 'required')
     return listed(params.requiredProperties).map((name) => ({
@@ -60,20 +126,21 @@ function describe(error: ShapeError, value: unknown): readonly Problem[] {
   return [
     {
       field,
-      message: `${wantedBy(error)}, found ${show(valueAt(value, error.instancePath))}`,
+      message: `${wantedBy(error, unit)}, found ${show(valueAt(unit.value, error.instancePath))}`,
     },
   ]
 }
 
-function wantedBy({ keyword, schemaPath, params, message }: ShapeError): string {
+function wantedBy({ keyword, schemaPath, params, message }: ShapeError, { schema }: Unit): string {
   if (keyword === 'enum' && 'allowedValues' in params)
     return `must be one of ${listed(params.allowedValues).join(', ')}`
-  const wanted = keyword === 'pattern' || keyword === 'anyOf' ? describedAt(schemaPath) : undefined
+  const wanted =
+    keyword === 'pattern' || keyword === 'anyOf' ? describedAt(schema, schemaPath) : undefined
   return wanted === undefined ? message : `must be ${wanted}`
 }
 
-function describedAt(schemaPath: string): string | undefined {
-  const schema = valueAt(ecosystemFile, schemaPath.replace(/^#/, ''))
+function describedAt(root: TSchema, schemaPath: string): string | undefined {
+  const schema = valueAt(root, schemaPath.replace(/^#/, ''))
   const described = typeof schema === 'object' && schema !== null && 'description' in schema
   return described ? String(schema.description) : undefined
 }

@@ -47,11 +47,11 @@ function withModulePath(entry: unknown, folder: string): unknown {
   return { ...entry, rows: entry.rows.replace(/^\.(?=\/)/, () => folder) }
 }
 
-/** `name` prefixes each line of the error. What mappings and references mean is checked once the shape is right. */
+/** `name` prefixes each line of the error. */
 export function parseEcosystem(name: string, value: unknown): Ecosystem {
   const problems = new Problems()
-  const file = toPlain(value)
-  const ecosystem = checkShape(file, problems) ? resolveEcosystem(file, problems) : undefined
+  const shaped = checkShape(toPlain(value), problems)
+  const ecosystem = shaped && resolveEcosystem(shaped, problems)
   if (ecosystem === undefined) throw new EcosystemError(name, problems.list)
   return ecosystem
 }

@@ -4,6 +4,7 @@ import { type Address, parseAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { parseDecimal } from '#domain/money.ts'
 import { DEFAULT_QUOTAS } from '#domain/tier.ts'
 import { COIN_ADDRESS } from '#domain/token.ts'
+import type { Shaped } from './check-shape.ts'
 import type { Chain, Ecosystem, PricedToken } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import { Problems } from './problem.ts'
@@ -13,23 +14,48 @@ import { checkPrices, resolvePrices } from './resolve-price.ts'
 import { resolveTiers } from './resolve-tiers.ts'
 import type { Resolver } from './resolver.ts'
 
+/**
+ * Reports every mistake and returns undefined if there are any; references to invalid entries are
+ * not reported again.
+ */
+export function resolveEcosystem(
+  { file, places, left }: Shaped,
+  problems: Problems,
+): Ecosystem | undefined {
+  const found = new Problems()
+  const ecosystem = resolveShaped(file, left, found)
+  for (const { field, message } of found.list) problems.add(inFile(field, places), message)
+  return problems.list.length > 0 ? undefined : ecosystem
+}
+
 /** Resolves a checked file again, on another thread. */
 export function resolveAgain(file: EcosystemFile): Ecosystem {
-  const ecosystem = resolveEcosystem(file, new Problems())
+  const ecosystem = resolveShaped(file, {}, new Problems())
   assert(ecosystem !== undefined, 'the ecosystem file was checked before')
   return ecosystem
 }
 
-/** Reports every mistake and returns undefined if there are any. */
-export function resolveEcosystem(file: EcosystemFile, problems: Problems): Ecosystem | undefined {
+/** Maps a kept entry to its index in the operator's file. */
+function inFile(field: string, places: Shaped['places']): string {
+  return field.replace(/^([A-Za-z]+)\[([0-9]+)\]/, (whole, part: string, index: string) => {
+    const place = places[part]?.[Number(index)]
+    return place === undefined ? whole : `${part}[${place}]`
+  })
+}
+
+function resolveShaped(
+  file: EcosystemFile,
+  left: Shaped['left'],
+  problems: Problems,
+): Ecosystem | undefined {
   const chains = new Map<string, Chain>()
   const tokens = new Map<string, PricedToken>()
-  const resolver = makeResolver(problems, { file, chains, tokens })
+  const resolver = makeResolver({ problems, left }, { file, chains, tokens })
   resolveChains(file, chains, problems)
   resolveTokens(file, resolver, tokens)
   const listed = [...tokens.values()]
   checkPrices(resolver, listed)
-  const primary = primaryOf(listed, problems)
+  const primary = primaryOf(listed, resolver)
   const secondary = secondaryOf(listed, problems)
   const supply = resolveSupply(file, resolver)
   const ecosystem = {
@@ -46,13 +72,13 @@ export function resolveEcosystem(file: EcosystemFile, problems: Problems): Ecosy
     quotas: { ...DEFAULT_QUOTAS, ...file.quotas },
     pricePerCall: resolvePricePerCall(file, problems),
   }
-  return problems.list.length > 0 ? undefined : primary && { ...ecosystem, primary }
+  return primary && { ...ecosystem, primary }
 }
 
 const PRICE_PER_CALL_USD = '0.0001'
 
 function makeResolver(
-  problems: Problems,
+  { problems, left }: { readonly problems: Problems; readonly left: Shaped['left'] },
   {
     file,
     chains,
@@ -68,15 +94,17 @@ function makeResolver(
     hasInvalidPrice: ({ symbol }) =>
       tokens.get(symbol.toUpperCase())?.prices.length === 0 &&
       file.tokens.some((token) => token.symbol === symbol && token.price !== undefined),
+    isLeftOut: (part) => (left[part] ?? []).length > 0,
     chain(field, name) {
       const chain = chains.get(name)
       if (chain !== undefined) return chain
+      if (isAmong(left.chains, 'name', name)) return { ...STAND_IN, name }
       const known = [...chains.keys()].join(', ')
       return problems.add(field, `unknown chain "${name}"; known: ${known}`)
     },
     token(field, symbol) {
       const token = tokens.get(symbol.toUpperCase())
-      if (token !== undefined) return token
+      if (token !== undefined || isAmong(left.tokens, 'symbol', symbol)) return token
       const known = [...tokens.values()].map((each) => each.symbol).join(', ')
       return problems.add(field, `unknown token "${symbol}"; known: ${known}`)
     },
@@ -100,6 +128,26 @@ function makeResolver(
       return address ?? ZERO_ADDRESS
     },
   }
+}
+
+/** Replaces an invalid chain, so that references to it can still be checked. */
+const STAND_IN: Omit<Chain, 'name'> = {
+  id: 0,
+  rpcUrls: [],
+  explorerUrl: null,
+  startBlock: 0,
+  pollIntervalMs: 1_000,
+  finality: 'tag',
+  staleAfterSeconds: 60,
+  proofs: 'deposits',
+}
+
+/** Whether an entry that was left out as invalid has this name, or none that can be read. */
+function isAmong(left: readonly unknown[] = [], member: string, name: string): boolean {
+  return left.some((entry) => {
+    const own = Object.entries(Object(entry)).find(([key]) => key === member)?.[1]
+    return typeof own !== 'string' || own.toUpperCase() === name.toUpperCase()
+  })
 }
 
 function resolveChains(file: EcosystemFile, chains: Map<string, Chain>, problems: Problems): void {
@@ -173,9 +221,13 @@ function resolveCoin(
 
 const COIN_DECIMALS = 18
 
-function primaryOf(tokens: readonly PricedToken[], problems: Problems): PricedToken | undefined {
+function primaryOf(
+  tokens: readonly PricedToken[],
+  { problems, isLeftOut }: Resolver,
+): PricedToken | undefined {
   const found = tokens.filter((token) => token.role === 'primary')
   if (found.length === 1) return found[0]
+  if (tokens.length === 0 || (found.length === 0 && isLeftOut('tokens'))) return undefined
   return problems.add(
     'tokens',
     `exactly one token must have the role "primary", found ${found.length}`,

@@ -102,7 +102,7 @@ function tokenOf(
     symbol === undefined
       ? secondary
       : ([primary, secondary].find((each) => each?.symbol.toUpperCase() === symbol) ?? null)
-  if (token !== null) return token
+  if (token !== null || resolver.isLeftOut('tokens')) return token
   if (named !== undefined)
     return (
       resolver.problems.add(`${tier}.token`, 'must be the primary or the secondary token') ?? null

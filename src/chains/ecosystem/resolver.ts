@@ -5,6 +5,8 @@ import type { Problems } from './problem.ts'
 /** Look-ups that report a problem when they fail. */
 export interface Resolver {
   readonly problems: Problems
+  /** Some entries are invalid, so missing ones are not reported. */
+  isLeftOut(part: string): boolean
   /** Its price was reported already. */
   hasInvalidPrice(token: Pick<PricedToken, 'symbol'>): boolean
   chain(field: string, name: string): Chain | undefined

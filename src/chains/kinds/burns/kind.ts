@@ -132,7 +132,7 @@ function toBurnAddresses(
   const wanted = mapped.where.get(receiver)
   const refused = mapped.whereNot.get(receiver)
   for (const address of wanted ?? [])
-    if (!burning.has(address))
+    if (!burning.has(address) && !resolver.isLeftOut('supply'))
       resolver.problems.add(
         `${field}.where.${receiver}`,
         `${showAddress(address as Address)} is neither the zero address nor in supply.burnAddresses; add it there, or remove it here`,
