@@ -16,12 +16,12 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 303,
   lib: 281,
   main: 1580,
-  money: 5525,
+  money: 5516,
   operations: 4733,
   route: 515,
   serving: 3869,
   store: 1775,
-  tests: 49475,
+  tests: 49468,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
