@@ -11,7 +11,7 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4236,
   api: 3344,
-  chains: 20267,
+  chains: 20315,
   domain: 483,
   entry: 303,
   lib: 281,
@@ -21,7 +21,7 @@ export const budget: Readonly<Record<string, number>> = {
   route: 519,
   serving: 3869,
   store: 1775,
-  tests: 49468,
+  tests: 49498,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -39,6 +39,8 @@ export class EndpointError extends RpcError {
   readonly retryAfterMs: number | undefined
   readonly blocksMax: number | undefined
   readonly blocksThatFit: number | undefined
+  /** Of one filter; infinite if the node does not say how many. */
+  readonly addressesMax: number | undefined
 
   constructor(
     kind: FailureKind,
@@ -49,6 +51,7 @@ export class EndpointError extends RpcError {
       readonly retryAfterMs?: number | undefined
       readonly blocksMax?: number | undefined
       readonly blocksThatFit?: number | undefined
+      readonly addressesMax?: number | undefined
     } = {},
   ) {
     super(message, { cause: more.cause, tooLarge: more.tooLarge ?? kind === 'too-large' })
@@ -56,6 +59,7 @@ export class EndpointError extends RpcError {
     this.retryAfterMs = more.retryAfterMs
     this.blocksMax = more.blocksMax
     this.blocksThatFit = more.blocksThatFit
+    this.addressesMax = more.addressesMax
   }
 }
 

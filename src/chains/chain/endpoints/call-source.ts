@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { fromNumber } from 'ox/Hex'
 import type { Hash } from '#domain/address.ts'
+import { allEnded } from '#lib/async.ts'
+import { chunks } from '#lib/chunks.ts'
 import type { BlockTag, ChainSource, SourceLog } from '../chain-source.ts'
 import type { LogFilter } from '../log-filter.ts'
-import { parseBlock, parseBytes, parseLogs, parseQuantity, parseReceiptLogs } from '../parse-rpc.ts'
+import {
+  orderLogs,
+  parseBlock,
+  parseBytes,
+  parseLogs,
+  parseQuantity,
+  parseReceiptLogs,
+} from '../parse-rpc.ts'
 import { proveBlock } from '../proofs/prove-block.ts'
 import { EndpointError, RpcError } from '../rpc-error.ts'
 import { matches } from '../verify-logs.ts'
@@ -16,6 +25,8 @@ export interface CallSource
     ChainSource,
     'askChainId' | 'header' | 'logsInRange' | 'logsInBlock' | 'provenBlock' | 'code' | 'call'
   > {
+  /** Whether the node takes as many addresses, as far as it is known. */
+  takes(filter: LogFilter): boolean
   /** Throws EndpointError `no-method` without block receipts. */
   receiptLogs(hash: Hash): Promise<readonly SourceLog[]>
 }
@@ -26,7 +37,27 @@ export function callSource(
   isRefusal: (error: unknown) => boolean = isRefusalOfReceipts,
 ): CallSource {
   const ask = (method: string, ...params: unknown[]) => request({ method, params })
-  const readLogs = async (filter: object) => parseLogs(await ask('eth_getLogs', filter), chainId)
+  let addressesMax = Number.POSITIVE_INFINITY
+  const takes = ({ addresses }: LogFilter) => (addresses?.length ?? 0) <= addressesMax
+  /** Asks for the addresses in groups where the node takes no more. */
+  const readLogs = async (filter: LogFilter, place: object): Promise<readonly SourceLog[]> => {
+    const { addresses } = filter
+    if (addresses !== null && !takes(filter)) {
+      const groups = chunks(addresses, addressesMax)
+      const read = groups.map((group) => readLogs({ ...filter, addresses: group }, place))
+      return orderLogs((await allEnded(read)).flat())
+    }
+    try {
+      return parseLogs(await ask('eth_getLogs', { ...wireFilter(filter), ...place }), chainId)
+    } catch (error) {
+      const asked = addresses?.length ?? 0
+      if (!(error instanceof EndpointError) || error.addressesMax === undefined || asked < 2)
+        throw error
+      const { addressesMax: told } = error
+      addressesMax = Math.min(addressesMax, told < asked ? Math.max(1, told) : asked >> 1)
+      return readLogs(filter, place)
+    }
+  }
   /** A block may have more logs than the node returns, but its receipts have them. */
   const readBlock = async (filter: LogFilter, hash: Hash, refusal: unknown) => {
     if (!(refusal instanceof EndpointError) || refusal.kind !== 'too-large') throw refusal
@@ -34,6 +65,7 @@ export function callSource(
     return logs.filter((log) => matches(filter, log))
   }
   const source: CallSource = {
+    takes,
     async askChainId() {
       return parseQuantity(await ask('eth_chainId'))
     },
@@ -45,7 +77,7 @@ export function callSource(
     },
     async logsInRange(filter, from, to) {
       try {
-        return await readLogs(rangeFilter(filter, { from, to }))
+        return await readLogs(filter, toRange({ from, to }))
       } catch (error) {
         const block = from === to ? await source.header(from) : undefined
         if (block === undefined) throw error
@@ -53,7 +85,7 @@ export function callSource(
       }
     },
     logsInBlock: (filter, blockHash) =>
-      readLogs({ ...wireFilter(filter), blockHash }).catch((error: unknown) =>
+      readLogs(filter, { blockHash }).catch((error: unknown) =>
         readBlock(filter, blockHash, error),
       ),
     async receiptLogs(hash) {
@@ -83,11 +115,11 @@ export function rangeFilter(
   filter: LogFilter,
   range: { readonly from: number; readonly to: number },
 ): object {
-  return {
-    ...wireFilter(filter),
-    fromBlock: fromNumber(range.from),
-    toBlock: fromNumber(range.to),
-  }
+  return { ...wireFilter(filter), ...toRange(range) }
+}
+
+function toRange({ from, to }: { readonly from: number; readonly to: number }) {
+  return { fromBlock: fromNumber(from), toBlock: fromNumber(to) }
 }
 
 function toBlock(block: number | BlockTag): string {

@@ -88,7 +88,7 @@ export class Endpoint {
     this.#historyId += 2
     const { url } = this
     const request = { url, chainId, id: this.#historyId, filter, from, to }
-    if (this.#takesNoTwo) return this.#historyByCalls(ask)
+    if (this.#takesNoTwo || !this.calls.takes(filter)) return this.#historyByCalls(ask)
     try {
       const { columns, end } = await this.#inTurn({ urgent: false, signal }, () =>
         fetcher.fetch({ ...request, timeoutMs: HISTORY_TIMEOUT_MS }, signal),
@@ -103,7 +103,8 @@ export class Endpoint {
       const reported = this.#report('eth_getLogs', error)
       const isOneBlock = from === to && error.kind === 'too-large'
       this.#noteTwo(error)
-      if (isOneBlock || this.#takesNoTwo) return this.#historyByCalls(ask)
+      if (isOneBlock || error.addressesMax !== undefined || this.#takesNoTwo)
+        return this.#historyByCalls(ask)
       throw reported
     }
   }
@@ -119,7 +120,7 @@ export class Endpoint {
     return this.#twoFailed >= TWO_FAILED_MAX
   }
 
-  /** Where one request cannot have it: the node takes no two calls, or returns no whole block of so many logs. */
+  /** Where one request cannot have it: more addresses than the node takes, or a block of more logs than it returns. */
   async #historyByCalls({ filter, from, to }: RangeRequest): ReturnType<Endpoint['history']> {
     const { chainId } = this.#deps
     const readEnd = this.calls.header(to)

@@ -173,6 +173,25 @@ test('a block of more logs than the node returns is read from its receipts', asy
   assert.equal(node.count('eth_getBlockReceipts'), 1)
 })
 
+test('a node that takes ten addresses is asked for them in groups', async () => {
+  const others = Array.from(
+    { length: 24 },
+    (_, index) => `0x${`${index + 30}`.repeat(20)}` as const,
+  )
+  const addresses = [...others, ...(filter.addresses ?? [])]
+  const addressesOf = ({ params }: ScriptedCall) =>
+    (params as readonly [{ readonly address: readonly string[] }])[0].address
+  script.answer = (call) => {
+    if (isLogs(call) && addressesOf(call).length > 10)
+      throw new Refusal('eth_getLogs takes at most 10 addresses')
+    const isOther = isLogs(call) && !addressesOf(call).includes(addresses.at(-1) ?? '')
+    return isOther ? [] : chainScript(chain).answer(call)
+  }
+  assertWhole(await readAll(open(node), { filter: { ...filter, addresses } }))
+  const refused = logRequests(node).filter((call) => addressesOf(call).length > 10)
+  assert.equal(refused.length, 2)
+})
+
 test('after HTTP 429 the same range is asked again when the time has come', async () => {
   let refused = 0
   script.intercept = ({ calls, outgoing }) => {

@@ -299,6 +299,19 @@ for (const { source, error, kind, blocksMax, blocksThatFit } of texts)
     assert.equal(told.blocksThatFit, blocksThatFit)
   })
 
+for (const [message, addressesMax] of [
+  ['eth_getLogs takes at most 10 addresses', 10],
+  ['too many addresses, max 20', 20],
+  ['exceed max addresses or topics per search position', Number.POSITIVE_INFINITY],
+  ['specify less than number of address', Number.POSITIVE_INFINITY],
+  ['block range exceeds the limit, please specify a contract address', undefined],
+  ['query returned more than 10000 results; name fewer addresses', undefined],
+] as const)
+  test(`"${message}" is a cap of ${addressesMax} addresses`, () => {
+    const found = read({ code: -32_602, message }, ASKED)
+    assert.deepEqual([found.kind, found.addressesMax], ['too-large', addressesMax])
+  })
+
 const units =
   '7 days|24 hours|30 minutes|10 seconds|10s|500ms|150 MB|150MB|4KiB|900 bytes|50 addresses|4 topics|10k logs|2,000 events|20 transactions'
 for (const amount of units.split('|'))

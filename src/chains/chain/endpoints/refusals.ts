@@ -12,6 +12,7 @@ export interface NodeRefusal {
   readonly kind: FailureKind
   readonly blocksMax?: number
   readonly blocksThatFit?: number
+  readonly addressesMax?: number
 }
 
 const METHOD_NOT_FOUND = -32_601
@@ -62,6 +63,11 @@ const OWN_CAP = /limited to (?:an? )?(\d[\d,_]*)\s?(k)?[\s-]*(?:blocks? )?range/
 /** The span that is refused. */
 const TOO_LARGE_SPAN = /too large \(\d[\d,_]*\)/gi
 
+/** Advice to name an address is no cap. */
+const ADDRESS_CAP =
+  /(too many|max(imum)?|number|limit(ed)?|at most|up to|(less|fewer|more) than)( (of|to))?( \d+)?( \w+)? address(es)?\b|\baddress(es)?\b[^.]{0,20}(exceed|max|limit)/i
+const ADDRESS_COUNT = /(\d+)\D{0,20}\baddress|\baddress\D{0,40}?(\d+)/i
+
 /** Durations, sizes and counts of anything else. */
 const NOT_BLOCKS =
   /\d[\d,_.]*\s?k?[\s-]*(?:m?s|milliseconds?|sec(?:ond)?s?|min(?:ute)?s?|h(?:ou)?rs?|h|days?|weeks?|[kmgt]i?b|(?:kilo|mega|giga)?bytes?|logs?|events?|results?|entries|items|records|rows|receipts?|transactions?|addresses|topics?|param(?:eter)?s?|requests?|calls?|queries|credits|units?)\b/gi
@@ -96,6 +102,11 @@ function readLogsRefusal(words: RefusalWords): NodeRefusal {
   const { message, code, status, blocksAsked } = words
   const blocksThatFit = suggestion(message, blocksAsked)
   const blocksMax = RESULT_CAP.test(message) ? undefined : blockCap(message, blocksAsked)
+  const isAboutAddresses = ADDRESS_CAP.test(message) && !RESULT_CAP.test(message)
+  if (blocksThatFit === undefined && blocksMax === undefined && isAboutAddresses) {
+    const [, before, after] = ADDRESS_COUNT.exec(message) ?? []
+    return { kind: 'too-large', addressesMax: Number(before ?? after ?? Number.POSITIVE_INFINITY) }
+  }
   const limits = {
     ...(blocksThatFit === undefined ? {} : { blocksThatFit }),
     ...(blocksMax === undefined ? {} : { blocksMax }),
