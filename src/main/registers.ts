@@ -20,7 +20,7 @@ export const registersTables: Tables = `
 /** One that no process has served for so long is deleted. */
 const KEPT_SECONDS = HOUR_SECONDS
 
-/** Notes every minute that this process serves or builds its register, and deletes those that nobody does. */
+/** Notes every minute that this process serves or builds its register, and deletes registers that no process uses. */
 export async function keepRegister(ctx: Context): Promise<() => void> {
   const keep = async () => {
     await noteServed(ctx)

@@ -33,7 +33,7 @@ export function moneyChecks(ctx: Context, note: Note): readonly Check[] {
   ]
 }
 
-/** Of prepayments, by the accounts alone. */
+/** Checks of prepayments that read only the accounts. */
 const paymentChecks: readonly Check[] = [
   queryCheck(
     'each credit has its ledger entry, and a reversed one its reversal',
@@ -100,7 +100,7 @@ const paymentChecks: readonly Check[] = [
       having count(*) > 1 or min(length(tx_hash)) <> 66 or min(tx_hash) <> lower(min(tx_hash))
       order by public_id, lower(tx_hash) limit ${DIFFERENCES_MAX}`,
   ),
-  // Of the claimed key, or its successor if that was rotated before the credit.
+  // The key is the claimed one, or its successor if that was rotated before the credit.
   queryCheck(
     'a credit of a claim is on a key of the wallet that owns the claimed key',
     sql`select credits.id as subject,
@@ -197,7 +197,7 @@ export const x402Checks: readonly Check[] = [
   ),
 ]
 
-/** The job looks at failed payments until nobody can send them any more. */
+/** The job looks at failed payments until their authorizations expire. */
 const LATE_SECONDS = 3_600
 
 /** The check compares so many of the newest, because it holds them in memory. */

@@ -89,7 +89,7 @@ export class FakeChain {
   /** As the index left it when it is read. */
   readonly register: Engine = new Proxy({} as Engine, {
     get: (_, name) => {
-      if (name !== 'snapshot') throw new Error(`nobody uses ${String(name)} of this register`)
+      if (name !== 'snapshot') throw new Error(`no test uses ${String(name)} of this register`)
       return async <T>(work: (connection: Connection) => Promise<T>): Promise<T> => {
         if (this.isAway) throw new StoreError('the index is away')
         const engine = await openShared()

@@ -39,7 +39,7 @@ export class EndpointError extends RpcError {
   readonly retryAfterMs: number | undefined
   readonly blocksMax: number | undefined
   readonly blocksThatFit: number | undefined
-  /** Of one filter; infinite if the node does not say how many. */
+  /** How many addresses one filter may have; infinite if the node does not say. */
   readonly addressesMax: number | undefined
 
   constructor(

@@ -110,7 +110,7 @@ test('a token that comes to count in other units ends the index', async () => {
   assertTold(changed.signal.reason, /GRAVE on base has 20 decimals, not 18; write that, or correct/)
 })
 
-test('a token without decimals() is told and taken as the file says; what is no token is refused', async () => {
+test('a token without decimals() is taken as the file says, with a warning; a contract that is not a token is refused', async () => {
   const told = await withoutViews('0x313ce567')
   assert.deepEqual(told, [
     {
@@ -119,7 +119,7 @@ test('a token without decimals() is told and taken as the file says; what is no 
     },
   ])
   const refused = withoutViews('0x313ce567', '0x18160ddd')
-  await assert.rejects(refused, /^ProofError: tokens\[0\]\.decimals: .* so it is no token/)
+  await assert.rejects(refused, /^ProofError: tokens\[0\]\.decimals: .* so it is not a token/)
 })
 
 test('a payment asset of other decimals is refused', async () => {

@@ -202,7 +202,7 @@ async function proveDecimalsOf(
   if ((await callView(source, { ...contract, view: supplyView })) === undefined)
     throw new ProofError(
       field,
-      `${showAddress(contract.address)} has neither decimals() nor totalSupply(), so it is no token; correct the address`,
+      `${showAddress(contract.address)} has neither decimals() nor totalSupply(), so it is not a token; correct the address`,
     )
   return { field, message: `${name} has no decimals(): the ${decimals} of the file count` }
 }

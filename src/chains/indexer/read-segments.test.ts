@@ -48,7 +48,7 @@ async function header(block: unknown): Promise<BlockHeader> {
   return { number: block, hash, parentHash: '0x', timestamp: block, logsBloom: '0x' }
 }
 
-/** Of no block. */
+/** Matches no block. */
 const NO_END = { number: -1, hash: '0x' } as const
 
 /** Parts from this one on only come when the reading ends. */

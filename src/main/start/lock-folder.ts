@@ -32,7 +32,7 @@ export async function lockFolder(folder: string, register = ''): Promise<() => v
   return () => void server.close()
 }
 
-/** Of embedded stores: on PostgreSQL the leader's lock does it. */
+/** For embedded stores only: on PostgreSQL the leader's lock does it. */
 export async function lockRegister(
   { dataFolder, database }: Pick<Config, 'dataFolder' | 'database'>,
   ecosystem: Ecosystem,

@@ -11,7 +11,7 @@ const sourceOf = oncePerContext((ctx) => {
 })
 
 /**
- * Of the index's recent blocks, else of a header that hashes to it. Undefined while unknown: only a
+ * Read from the index's recent blocks, else from a header that hashes to it. Undefined while unknown: only a
  * different hash proves that a block left the chain; a missing log does not.
  */
 export async function blockHashAt(ctx: Context, number: number): Promise<Hash | undefined> {

@@ -53,7 +53,7 @@ export async function checkProof(
   return checkByContract(ctx, { posted, refused }, asker)
 }
 
-/** Nodes are asked only about a deposit of the payer that is in the register and nobody's yet. */
+/** Nodes are asked only about a deposit of the payer that is in the register and not yet claimed. */
 async function checkByContract(
   ctx: Context,
   { posted, refused }: { readonly posted: Posted; readonly refused: Refusal },

@@ -52,7 +52,7 @@ async function finishOne(ctx: Context, settling: Settling, payment: X402Payment)
   if (hasFailed) {
     const isOurLoss = await costUsGas(settling, payment)
     const reason = isOurLoss ? REVERTED : 'invalid_transaction_state'
-    // Until its end anyone can still send the authorization.
+    // Anyone can still send the authorization until it expires.
     const lastUnix = isEnded ? null : Math.max(endUnix, nowUnix + OPEN_SECONDS)
     await ctx.accounts.write((tx) => failPayment(tx, { id, reason, dueUnix: lastUnix }))
   } else if (isEnded) await ctx.accounts.write((tx) => setDue(tx, { id, dueUnix: null }))

@@ -218,7 +218,7 @@ interface Receipt {
   readonly logs: readonly Log[]
 }
 
-/** Of a block, and each alone. */
+/** Changes the receipts of a block and each single receipt. */
 function receipts(change: (list: readonly Receipt[]) => unknown): Lie {
   return ({ method }, result) => {
     if (method === 'eth_getBlockReceipts') return change(result as readonly Receipt[])

@@ -94,7 +94,7 @@ async function storePrices(change: Change, read: readonly PriceFact[]): Promise<
   ])
 }
 
-/** Of a feed, only the aggregator that began to report last counts: an older one may report once more. */
+/** Only the aggregator of a feed that began to report last counts: an older one may report once more. */
 async function ofNewestPhases(
   { connection, chainId }: Change,
   facts: readonly PriceFact[],

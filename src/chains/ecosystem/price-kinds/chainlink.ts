@@ -34,7 +34,7 @@ export const chainlink = definePriceKind({
   meanings: {
     decimals: 'Compared with the feed.',
     staleAfterSeconds:
-      'The age at which an answer of the feed, or the last deposit or withdrawal of the vault, is no price any more. Without it 90,000 for feeds, which are updated daily, and 604,800 for vaults.',
+      'The age from which an answer of the feed, or the last deposit or withdrawal of the vault, no longer counts as a price. Without it 90,000 for feeds, which are updated daily, and 604,800 for vaults.',
   },
   resolve(context, { decimals, staleAfterSeconds = STALE_AFTER_SECONDS, ...price }) {
     const contract = resolveContract(context, price)

@@ -69,7 +69,7 @@ export const contractFields = {
 export const agingOptions = {
   staleAfterSeconds: Type.Integer({
     minimum: 60,
-    description: 'the age at which an answer is no price any more',
+    description: 'the age from which an answer no longer counts as a price',
   }),
 }
 
