@@ -6,8 +6,6 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json }
 
-export type JsonMembers = Readonly<Record<string, Json>>
-
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export function isObject(value: unknown): value is JsonObject {

@@ -36,23 +36,31 @@ async function exists(config: Config, ecosystem: Ecosystem): Promise<boolean> {
 }
 
 for (const engine of ['SQLite', 'PostgreSQL'])
-  test(`${engine}: a register that no process has served for an hour is deleted, and no other`, async () => {
+  test(`${engine}: a register that no process has served for an hour is deleted once a newer one is whole, and no other`, async () => {
     const url = engine === 'SQLite' ? {} : { SEXTON_DATABASE_URL: await server.createDatabase() }
     const config = readConfig({ SEXTON_DATA: folder, ...url }, { isTty: false })
     let nowMs = 1_800_000_000_000
-    const serve = async (ecosystem: Ecosystem) => {
+    const serve = async (ecosystem: Ecosystem, isWhole = true) => {
       const stores = await openStores(config, ecosystem)
       const ctx = { config, ecosystem, ...stores, clock: () => nowMs, logger: SILENT }
       await noteServed(ctx)
+      if (isWhole)
+        await stores.accounts.write((tx) =>
+          tx.run(sql`update registers set whole_unix = made_unix`),
+        )
       await deleteUnserved(ctx)
       await stores.close()
     }
     assert.match((await checkRegister(config, old)) ?? '', /^no register is built from this file/)
     await serve(old)
     nowMs += 59 * 60_000
-    await serve(edited)
+    await serve(edited, false)
     assert.deepEqual([await exists(config, old), await exists(config, edited)], [true, true])
-    nowMs += 2 * 60_000
+    nowMs += 2 * 60 * 60_000
+    await serve(old)
+    assert.deepEqual([await exists(config, old), await exists(config, edited)], [true, true])
+    nowMs += 2 * 60 * 60_000
     await serve(edited)
     assert.deepEqual([await exists(config, old), await exists(config, edited)], [false, true])
+    assert.equal(await checkRegister(config, edited), undefined)
   })

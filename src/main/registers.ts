@@ -46,22 +46,25 @@ export async function noteServed({ ecosystem, register, accounts, clock }: Conte
   )
 }
 
-export async function deleteUnserved({
-  accounts,
-  clock,
-  config,
-  logger,
-}: Pick<Context, 'accounts' | 'clock' | 'config' | 'logger'>): Promise<void> {
-  const beforeUnix = unixNow(clock) - KEPT_SECONDS
+/** Keeps those made after this process's own: a new one may have been built long before it is served. */
+export async function deleteUnserved(
+  ctx: Pick<Context, 'accounts' | 'clock' | 'config' | 'ecosystem' | 'logger'>,
+): Promise<void> {
+  const { accounts, clock, config, ecosystem, logger } = ctx
+  const isUnserved = sql`served_unix < ${unixNow(clock) - KEPT_SECONDS} and made_unix < (
+    select made_unix from registers where name = ${registerName(ecosystem)} and whole_unix is not null)`
   const found = await accounts.read(sql`
-    select name from registers where served_unix < ${beforeUnix} order by name`)
+    select name from registers where ${isUnserved} order by name`)
   for (const row of found) {
     const name = column.text(row, 'name') as RegisterName
-    await accounts.writeWithoutTimeout(async (tx) => {
-      await tx.run(sql`delete from registers where name = ${name}`)
-      if (accounts.dialect === 'postgres')
+    const isDeleted = await accounts.writeWithoutTimeout(async (tx) => {
+      const deleted = await tx.run(sql`
+        delete from registers where name = ${name} and ${isUnserved} returning name`)
+      if (deleted.length > 0 && accounts.dialect === 'postgres')
         await tx.run(plain(`drop schema if exists ${name} cascade`))
+      return deleted.length > 0
     })
+    if (!isDeleted) continue
     if (accounts.dialect === 'sqlite') deleteFiles(storeFile(config.dataFolder, name))
     logger.info({ register: name }, 'deleted a register that no process has served for an hour')
   }

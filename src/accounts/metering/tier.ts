@@ -16,7 +16,7 @@ import {
   walletTiers,
 } from '#domain/tier.ts'
 import { TtlCache } from '#lib/async.ts'
-import { HOUR_SECONDS, unixNow } from '#lib/time.ts'
+import { DAY_SECONDS, HOUR_SECONDS, unixNow } from '#lib/time.ts'
 import { type Connection, StoreError } from '#store/engine.ts'
 import { column, join, sql } from '#store/sql.ts'
 
@@ -49,14 +49,13 @@ interface StoredTier {
 }
 
 /**
- * The register's last result is stored with the wallet: while the register is unavailable it stands, even
- * after a restart. Unknown wallets count as free. A failing register must not turn callers away.
+ * The register's last result is stored with the wallet: while the register is unavailable it stands for a
+ * day, even after a restart. Unknown wallets count as free. A failing register must not turn callers away.
  */
 async function readTier(ctx: Context, wallet: Address): Promise<WalletTier> {
-  const { judge, readStored, stored } = walletsOf(ctx)
+  const { judge, readStored } = walletsOf(ctx)
   const tier = await judge(wallet).catch(() => undefined)
-  if (tier === undefined)
-    return (await unlessDown(() => readStored(wallet))) ?? stored.get(wallet)?.tier ?? 'free'
+  if (tier === undefined) return (await unlessDown(() => readStored(wallet))) ?? 'free'
   await unlessDown(() => store(ctx, wallet, tier))
   return tier
 }
@@ -85,12 +84,12 @@ async function store(ctx: Context, wallet: Address, tier: WalletTier): Promise<v
 }
 
 async function readStored(
-  { accounts }: Context,
+  { accounts, clock }: Context,
   wallets: readonly Address[],
 ): Promise<Map<Address, WalletTier>> {
   const rows = await accounts.read(sql`
     select wallet, premium from wallets
-    where premium is not null and wallet in (${join(padded(wallets))})`)
+    where premium_unix >= ${unixNow(clock) - DAY_SECONDS} and wallet in (${join(padded(wallets))})`)
   return new Map(
     rows.flatMap((row) => {
       const number = column.integer(row, 'premium')

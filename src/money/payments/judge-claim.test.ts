@@ -48,9 +48,12 @@ const live = {
   ...{ createdUnix: 0, reversedUnix: null },
 }
 
-test('a transaction that settles an x402 payment is rejected, and shown so', () => {
+test('a deposit that settled an x402 payment is rejected, and shown so; another in its transaction is not', () => {
   assert.equal(judgeClaim(claim, evidence).kind, 'credit')
-  const credits = [{ ...live, claimId: null }]
+  const other = [{ ...live, claimId: null }]
+  assert.equal(judgeClaim(claim, { ...evidence, credits: other }).kind, 'credit')
+  const [deposit] = evidence.deposits
+  const credits = [{ ...live, ...deposit, claimId: null }]
   const verdict = judgeClaim(claim, { ...evidence, credits })
   assert.deepEqual(verdict, { kind: 'end', status: 'rejected', confirmations: 10 })
   const known = {

@@ -54,11 +54,8 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
     return { kind: 'wait', status: 'confirming', confirmations }
   const qualifying = evidence.deposits.filter((deposit) => qualifies(claim, evidence, deposit))
   if (qualifying.length === 0) return { kind: 'end', status: 'unlinked', confirmations }
-  // A transaction that settles an x402 payment is credited there.
-  const isTaken = evidence.credits.some(({ claimId }) => claimId === null)
-  const deposits = isTaken
-    ? []
-    : qualifying.filter((deposit) => !evidence.credits.some((each) => isOf(each, deposit)))
+  const isCredited = (deposit: Deposit) => evidence.credits.some((each) => isOf(each, deposit))
+  const deposits = qualifying.filter((deposit) => !isCredited(deposit))
   if (deposits.length === 0 && !evidence.credits.some((credit) => credit.claimId === claim.id))
     return { kind: 'end', status: 'rejected', confirmations }
   if (deposits.some((deposit) => deposit.amount > CREDIT_MAX))

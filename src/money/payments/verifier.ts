@@ -7,6 +7,7 @@ import type { Address } from '#domain/address.ts'
 import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
 import { chunks } from '#lib/chunks.ts'
 import { unixNow } from '#lib/time.ts'
+import { reopenPayment } from '#money/x402/payment.ts'
 import { LeadLostError } from '#operations/jobs/leader.ts'
 import type { Connection } from '#store/engine.ts'
 import { blockHashAt } from './block-hash.ts'
@@ -165,7 +166,8 @@ async function reverse(ctx: Context, credit: Credit): Promise<void> {
   const nowUnix = unixNow(ctx.clock)
   await ctx.accounts.write(async (tx) => {
     if (!(await reverseCredit(tx, { credit, nowUnix }))) return
-    if (credit.claimId !== null) await reopenClaim(tx, { id: credit.claimId, nowUnix })
+    if (credit.claimId === null) await reopenPayment(tx, { creditId: credit.id, nowUnix })
+    else await reopenClaim(tx, { id: credit.claimId, nowUnix })
   })
 }
 

@@ -80,6 +80,9 @@ export const COLUMNS = sql`id, scheme, chain_id, asset, payer, nonce, pay_to, mi
 /** Nodes' default of pending transactions per account. */
 const OPEN_MAX = 64
 
+/** One that is not sent by then takes no place among them: an authorization that was cancelled stays open. */
+const UNSENT_SECONDS = 60
+
 /**
  * `busy`: another payment by this wallet is open (its funds could back many that fail at our cost), or
  * one for the caller's own balance, or too many. `waits`: its last one reverted at our cost. Nothing is stored then.
@@ -100,10 +103,11 @@ export async function reservePayment(
   if (reverted !== undefined) return 'waits'
   const ofCaller = isOwn(payee) ? madeBy(payee, payer) : sql`payer = ${payer}`
   const [open] = await connection.run(sql`
-    select count(*) as every, count(case when ${ofCaller} then 1 end) as of_caller
+    select count(case when tx_hash is not null or created_unix >= ${createdUnix - UNSENT_SECONDS} then 1 end)
+      as pending, count(case when ${ofCaller} then 1 end) as of_caller
     from x402_intents where status = 'open' and chain_id = ${chainId} and asset = ${asset}`)
   if (open === undefined || column.integer(open, 'of_caller') > 0) return 'busy'
-  if (column.integer(open, 'every') >= OPEN_MAX) return 'busy'
+  if (column.integer(open, 'pending') >= OPEN_MAX) return 'busy'
   await insertPayment(connection, payment)
   return 'reserved'
 }
@@ -186,12 +190,14 @@ export async function duePayments(
   return found.map(toPayment)
 }
 
-/** Opens payments again whose credit a reorg took. */
-export async function reopenLost(connection: Connection, nowUnix: number): Promise<void> {
+/** Opens a payment again whose credit a reorg took. */
+export async function reopenPayment(
+  connection: Connection,
+  { creditId, nowUnix }: { readonly creditId: string; readonly nowUnix: number },
+): Promise<void> {
   await connection.run(sql`
     update x402_intents set status = 'open', due_unix = ${nowUnix}
-    where status = 'credited' and credit_id in (
-      select id from credits where reversed_unix is not null and restored = 0)`)
+    where status = 'credited' and credit_id = ${creditId}`)
 }
 
 export async function setDue(
@@ -203,14 +209,21 @@ export async function setDue(
     where id = ${input.id} and status <> 'credited'`)
 }
 
-/** False if it is not open any more. */
+/** False if it is not open any more, or once the job looks at what a request has reserved: the job may send it. */
 export async function failPayment(
   connection: Connection,
-  input: { readonly id: string; readonly reason: string; readonly dueUnix: number | null },
+  input: {
+    readonly id: string
+    readonly reason: string
+    readonly dueUnix: number | null
+    readonly reservedUnix?: number
+  },
 ): Promise<boolean> {
+  const dueUnix =
+    input.reservedUnix === undefined ? sql`due_unix` : input.reservedUnix + OPEN_SECONDS
   const failed = await connection.run(sql`
     update x402_intents set status = 'failed', reason = ${input.reason}, due_unix = ${input.dueUnix}
-    where id = ${input.id} and status = 'open' returning id`)
+    where id = ${input.id} and status = 'open' and due_unix = ${dueUnix} returning id`)
   return failed.length === 1
 }
 

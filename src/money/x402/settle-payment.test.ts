@@ -14,7 +14,7 @@ import { askedOf, payer, settlingHarness, untilSent } from '#test/x402/settling-
 import { ACCEPTED, CALLER, SIGNATURE, word } from '#test/x402/x402-harness.ts'
 import { openPaymentOfCaller, payWith } from './pay.ts'
 import { toBase64 } from './payload.ts'
-import { insertPayment, type Payee, reservePayment } from './payment.ts'
+import { failPayment, insertPayment, type Payee, reservePayment, setDue } from './payment.ts'
 import { exact } from './schemes/exact/exact.ts'
 import type { Authorization } from './schemes/scheme.ts'
 import { settlePayment } from './settle-payment.ts'
@@ -107,12 +107,30 @@ onBoth(
 )
 
 onBoth('no more payments are open than nodes hold of one wallet', async ({ engine }) => {
-  const { chain, authorize, paymentOf, settle, states } = settlingHarness(engine)
+  const { chain, time, authorize, paymentOf, settle, states } = settlingHarness(engine)
   for (let n = 1; n <= 64; n += 1)
     await engine.write((tx) => insertPayment(tx, paymentOf(authorize(n), `payment-${word(n)}`)))
   chain.fund(payer(65), 1_000_000n)
   assert.deepEqual(await settle(authorize(65)), PENDING)
   assert.equal((await states()).length, 64)
+  time.aheadSeconds = 61
+  await settle(authorize(65))
+  assert.equal((await states()).length, 65, 'none of them was sent within a minute')
+})
+
+onBoth('a request does not give up a payment that the job may send', async ({ engine }) => {
+  const { authorize, paymentOf, states } = settlingHarness(engine)
+  const payment = paymentOf(authorize(1), 'payment-1')
+  const failed = { id: payment.id, reason: 'settlement_unavailable', dueUnix: null }
+  await engine.write(async (tx) => {
+    await insertPayment(tx, payment)
+    await setDue(tx, { id: payment.id, dueUnix: payment.createdUnix + 20 })
+  })
+  assert.equal(
+    await engine.write((tx) => failPayment(tx, { ...failed, reservedUnix: payment.createdUnix })),
+    false,
+  )
+  assert.deepEqual(await states(), ['open'])
 })
 
 onBoth(

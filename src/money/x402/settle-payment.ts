@@ -225,7 +225,8 @@ async function sendAndProve(ctx: Context, settling: Settling, payment: X402Payme
   if (typeof verified === 'string') {
     // The facilitator knows the signature, so the job looks once more after its end.
     const dueUnix = Number(payment.authorization.validBefore) + MARGIN_SECONDS
-    const failed = { id: payment.id, reason: verified, dueUnix }
+    const reservedUnix = payment.createdUnix
+    const failed = { id: payment.id, reason: verified, dueUnix, reservedUnix }
     const isFailed = await ctx.accounts.write((tx) => failPayment(tx, failed))
     return isFailed ? reject(verified) : { kind: 'pending', transaction: null }
   }

@@ -14,7 +14,10 @@ export async function checkRegister(
   ecosystem: Ecosystem,
 ): Promise<string | undefined> {
   const built = await builtRegisters(config)
-  if (built.some((row) => row.name === registerName(ecosystem))) return undefined
+  const name = registerName(ecosystem)
+  const isThere =
+    config.database.kind === 'postgres' || existsSync(storeFile(config.dataFolder, name))
+  if (isThere && built.some((row) => row.name === name)) return undefined
   const [last] = built
   const took =
     last && countOf(Math.max(1, Math.round(column.integer(last, 'seconds') / 60)), 'minute')
