@@ -220,7 +220,7 @@ function shorten(text: string): string {
   return safe.length > SHOWN_MAX ? `${safe.slice(0, SHOWN_MAX)}...` : safe
 }
 
-export function parseNumber(range: { readonly minimum: number; readonly maximum: number }) {
+function parseNumber(range: { readonly minimum: number; readonly maximum: number }) {
   return (text: string): Reading<number> => {
     const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
     return value >= range.minimum && value <= range.maximum

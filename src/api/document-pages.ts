@@ -209,7 +209,7 @@ function payingText(facts: ServiceFacts, routes: readonly Route[]): string {
 }
 
 /** The typed client as one module and its types, which Deno finds by the header. */
-export function clientPages(): readonly Page[] {
+function clientPages(): readonly Page[] {
   const read = (name: string) => () => readFile(join(PACKAGE_ROOT, 'dist/client', name), 'utf8')
   return [
     staticPage({
@@ -226,7 +226,7 @@ export function clientPages(): readonly Page[] {
   ]
 }
 
-export function paymentRequiredExample(
+function paymentRequiredExample(
   facts: Pick<ServiceFacts, 'pricePerCallUsd' | 'pricingDocsUrl'>,
   payment: NonNullable<ServiceFacts['payment']>,
 ): unknown {

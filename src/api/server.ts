@@ -406,7 +406,7 @@ function readJsonBodies(app: FastifyInstance): void {
 }
 
 /** Finds the methods of a path, as in `Allow`; undefined for an unknown path. */
-export function allowedMethods(
+function allowedMethods(
   endpoints: readonly { readonly method: 'GET' | 'POST'; readonly path: string }[],
 ): (path: string) => string | undefined {
   const methods = new Map<string, Set<string>>()

@@ -82,12 +82,12 @@ export function wantedJobs(ctx: Context): readonly VerifierJob[] {
   return VERIFIER_JOBS.filter(({ isWanted }) => isWanted?.(ctx) ?? true)
 }
 
-export function openVerifierJobs(deps: JobDeps): Promise<readonly OpenJob[]> {
+function openVerifierJobs(deps: JobDeps): Promise<readonly OpenJob[]> {
   return Promise.all(wantedJobs(deps).map(async (job) => ({ ...job, run: await job.open(deps) })))
 }
 
 /** What the jobs work with. A write to the accounts fails once another process leads. */
-export interface JobDeps extends Context {
+interface JobDeps extends Context {
   /** The process's own, whose writes are not fenced. */
   readonly ctx: Context
   readonly leader: Pick<Leader, 'leads'>
@@ -96,14 +96,14 @@ export interface JobDeps extends Context {
 }
 
 /** All that is deleted from the accounts, in this order. */
-export const RETENTION: readonly Retained[] = [
+const RETENTION: readonly Retained[] = [
   ...RETAINED_USAGE,
   RETAINED_CLAIMS,
   RETAINED_PAYMENTS,
   RETAINED_WEBHOOKS,
 ]
 
-export interface RetentionDeps {
+interface RetentionDeps {
   readonly engine: Engine
   readonly clock: Clock
   /** Unix seconds, of the newest indexed block. */
@@ -122,7 +122,7 @@ export function createRetention(deps: RetentionDeps): (signal?: AbortSignal) => 
 }
 
 /** Credits prepayments, and takes back what a reorg took. */
-export function openVerifying(deps: JobDeps): () => Promise<void> {
+function openVerifying(deps: JobDeps): () => Promise<void> {
   return async () => {
     const { credited, reversed } = await verifyPayments(deps)
     if (credited + reversed === 0) return
@@ -132,7 +132,7 @@ export function openVerifying(deps: JobDeps): () => Promise<void> {
 }
 
 /** Finishes x402 payments. It needs no fence, since a payment's row is locked while it is credited. */
-export async function openFinishing({ ctx, logger }: JobDeps): Promise<() => Promise<void>> {
+async function openFinishing({ ctx, logger }: JobDeps): Promise<() => Promise<void>> {
   const settling = await settlingOf(ctx)
   return async () => {
     if (settling === undefined) return
@@ -167,7 +167,7 @@ export async function leadJobs(input: LeadJobsInput, signal: AbortSignal): Promi
 }
 
 /** Warns about logs that could not be decoded: again whenever there are more. */
-export function createAnomalyReport(
+function createAnomalyReport(
   ctx: Pick<Context, 'ecosystem' | 'register' | 'logger'>,
 ): () => Promise<void> {
   const reported = new Map<string, number>()

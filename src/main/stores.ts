@@ -49,7 +49,7 @@ export const accountsMigrations = firstSchema('accounts', [
 ])
 
 /** They delay the start. */
-export function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {
+function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {
   return ({ migration, step, steps }) =>
     logger.info({ migration: migration.id, step, steps }, `migrating tables: ${migration.name}`)
 }

@@ -83,7 +83,7 @@ export async function applyMissing(
  */
 export const CLUSTERED = '/* clustered by its key */'
 
-export function statementsOf(migration: Migration, dialect: 'sqlite' | 'postgres'): string {
+function statementsOf(migration: Migration, dialect: 'sqlite' | 'postgres'): string {
   const text = typeof migration.sql === 'string' ? migration.sql : migration.sql[dialect]
   return dialect === 'sqlite' ? text.replaceAll(CLUSTERED, 'without rowid') : text
 }

@@ -23,7 +23,7 @@ const BLOCKS_MAX = 64
  * Closer to the finalized head, two nodes may disagree about a range: read single blocks with
  * proven links.
  */
-export const HISTORY_MARGIN = 64
+const HISTORY_MARGIN = 64
 
 export async function follow(
   deps: FollowDeps,
@@ -138,7 +138,7 @@ function clamp(number: number, head: number): number {
   return Math.max(0, Math.min(number, head))
 }
 
-export async function readBlocks(
+async function readBlocks(
   deps: Pick<FollowDeps, 'source' | 'filters' | 'proofs'>,
   position: Pick<Position, 'hash'> | undefined,
   range: { readonly from: number; readonly head: BlockHeader; readonly blocksMax: number },

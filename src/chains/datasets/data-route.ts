@@ -26,13 +26,13 @@ import {
 import type { Connection } from '#store/engine.ts'
 import { buildMeta, metaSchema, type PageMeta, pageSchema, type RegisterState } from './meta.ts'
 
-export interface DataQuery<Values> {
+interface DataQuery<Values> {
   readonly connection: Connection
   readonly status: IndexStatus
   readonly parameters: Values
 }
 
-export interface DataResult {
+interface DataResult {
   readonly data: unknown
   readonly totals?: unknown
   readonly page?: PageMeta
@@ -40,13 +40,13 @@ export interface DataResult {
   readonly query?: Readonly<Record<string, Effective>>
 }
 
-export interface CsvForm {
+interface CsvForm {
   /** Describes a row of these data, or of any. */
   readonly row: TObject | ((data: unknown) => TObject)
   rows(data: unknown): readonly object[]
 }
 
-export interface DataRouteDefinition<P extends Parameters> {
+interface DataRouteDefinition<P extends Parameters> {
   readonly path: string
   readonly operationId: string
   readonly tag: string

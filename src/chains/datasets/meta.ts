@@ -114,7 +114,7 @@ function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainM
 }
 
 /** An unknown figure by the names of the file. */
-export interface NamedUnknown extends Pick<UnknownFigure, 'dataset' | 'reason' | 'detail'> {
+interface NamedUnknown extends Pick<UnknownFigure, 'dataset' | 'reason' | 'detail'> {
   readonly chain: string
   readonly chainId: number
   /** Null if the contract is not a token of the file. */
@@ -163,7 +163,7 @@ export const amountText = Type.String({
 
 export const rawText = Type.String({ pattern: '^-?(0|[1-9][0-9]*)$', description: 'Base units' })
 
-export const usdNumber = Type.Number({ description: 'US dollars, at most 6 decimals' })
+const usdNumber = Type.Number({ description: 'US dollars, at most 6 decimals' })
 
 export const usdOrNull = Type.Union([usdNumber, Type.Null()], {
   description: 'US dollars, at most 6 decimals; null without a price',

@@ -79,7 +79,7 @@ export const OPTIONAL_PARTS = [
   ...shareTiers.map(({ name }) => name),
 ] as const
 
-export type OptionalPart = (typeof OPTIONAL_PARTS)[number]
+type OptionalPart = (typeof OPTIONAL_PARTS)[number]
 
 /** Missing optional parts; an empty list of events counts as missing. */
 export function notConfigured(ecosystem: Pick<Ecosystem, OptionalPart>): readonly OptionalPart[] {

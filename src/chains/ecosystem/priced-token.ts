@@ -26,7 +26,7 @@ export type PriceSource = FixedPrice | ContractPrice
 /** Start of a source, at its first event from then on: a block of its chain, or Unix seconds of a day. */
 export type Since = { readonly block: number } | { readonly unix: number }
 
-export interface FixedPrice {
+interface FixedPrice {
   readonly kind: 'fixed'
   readonly chain: null
   readonly usd: string

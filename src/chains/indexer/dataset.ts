@@ -60,7 +60,7 @@ export interface Dataset<Fact> {
   readonly isDatedRoughly?: boolean
 }
 
-export interface TogetherDecoder<Fact> {
+interface TogetherDecoder<Fact> {
   isWaiting(log: Log): boolean
   /** What it returns is as `decode`. */
   decode(logs: readonly Log[]): (log: Log) => readonly Fact[]
@@ -79,7 +79,7 @@ export interface LogProblem {
 }
 
 /** A log that adds no fact. */
-export type ReportLog = (log: Log, problem: LogProblem) => void
+type ReportLog = (log: Log, problem: LogProblem) => void
 
 export interface Staged {
   takeLogs(logs: readonly Log[]): void

@@ -45,9 +45,7 @@ export function readContract(
 }
 
 /** The sources of a log, in the order of the file. */
-export function groupSources(
-  sources: readonly EventSource[],
-): (log: Log) => readonly EventSource[] {
+function groupSources(sources: readonly EventSource[]): (log: Log) => readonly EventSource[] {
   const byKey = Map.groupBy(
     sources.filter(({ made }) => made === undefined),
     keyOfSource,

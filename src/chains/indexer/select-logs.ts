@@ -16,7 +16,7 @@ export interface Selector {
   readonly arguments?: LogFilter['topics']
 }
 
-export interface LogSelection {
+interface LogSelection {
   ofLogs(logs: readonly Log[]): readonly Log[]
   ofColumns(columns: LogColumns): readonly Log[]
   isWanted(columns: LogColumns, index: number): boolean

@@ -11,7 +11,7 @@ export interface Walk {
 }
 
 /** The result of one request. */
-export interface WalkStep {
+interface WalkStep {
   /** Ascending; empty if the node refused the range. */
   readonly logs: readonly SourceLog[]
   /** The blocks not read yet, both ends included. */

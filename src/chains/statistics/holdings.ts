@@ -27,7 +27,7 @@ export type Holdings =
     }
   | { readonly kind: 'unavailable'; readonly message: string }
 
-export interface HeldToken {
+interface HeldToken {
   readonly symbol: string
   /** Token units. */
   readonly amount: string

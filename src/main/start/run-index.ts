@@ -142,7 +142,7 @@ function reportEndpoint(
   else if (event.state !== 'probing') logger.warn(facts, 'node set aside')
 }
 
-export function reportDeposit(
+function reportDeposit(
   logger: Pick<Logger, 'warn' | 'error'>,
   { name: chain }: Chain,
   { kind, ...facts }: Parameters<ProveDepositsDeps['report']>[0],
@@ -151,7 +151,7 @@ export function reportDeposit(
   else logger.warn({ chain, ...facts }, 'a deposit is waiting for a proof')
 }
 
-export function reportLead(logger: Pick<Logger, 'info'>): (held: boolean) => void {
+function reportLead(logger: Pick<Logger, 'info'>): (held: boolean) => void {
   let before: boolean | undefined
   return (held) => {
     if (held === before) return

@@ -21,7 +21,7 @@ import { watchAccounts } from '#operations/health/store-state.ts'
 import { sitePages } from '#serving/site/site-pages.ts'
 
 /** Routes of meta and health, and pages, are added here. */
-export interface ServeInput extends HealthDeps, Omit<ApiDeps, 'ctx' | 'pages'> {
+interface ServeInput extends HealthDeps, Omit<ApiDeps, 'ctx' | 'pages'> {
   /** Shows RPC hosts, so it is for the metrics port only. */
   operatorReadiness(): Promise<Readiness>
   /** Undefined switches metrics off. */

@@ -122,7 +122,7 @@ async function rebuild(deps: AuditDeps, engine: Engine, status: IndexStatus): Pr
  * Checks timestamps, order of marks, chains and an unbroken line of blocks from finalized to the
  * position; returns the first difference.
  */
-export async function provePositions(
+async function provePositions(
   deps: Pick<AuditDeps, 'ecosystem' | 'sourceOf' | 'note'>,
   stored: Connection,
   status: IndexStatus,

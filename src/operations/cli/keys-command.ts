@@ -62,7 +62,7 @@ function parseOwner(text: string): Reading<Address> {
 
 type Context = Pick<CommandContext, 'config' | 'clock'>
 
-export function runList(
+function runList(
   context: Context,
   report: Report,
   { owner }: { readonly owner?: Address },
@@ -75,11 +75,7 @@ export function runList(
   })
 }
 
-export function runRevoke(
-  context: Context,
-  report: Report,
-  publicIds: readonly string[],
-): Promise<void> {
+function runRevoke(context: Context, report: Report, publicIds: readonly string[]): Promise<void> {
   const wrong = publicIds.filter((each) => !PUBLIC_ID.test(each))
   if (wrong.length > 0) throw new ConfigError(`not a publicId (8 hex digits): ${wrong.join(', ')}`)
   return onAccounts(context.config, async (accounts) => {
@@ -137,7 +133,7 @@ function toShown(row: Row): ShownKey {
   }
 }
 
-export function inWords(key: ShownKey): string {
+function inWords(key: ShownKey): string {
   const state = key.revokedAt === null ? 'active' : `revoked ${key.revokedAt}`
   const next = key.successor === null ? '' : `, replaced by ${key.successor}`
   const label = key.label === null ? '' : ` "${key.label}"`

@@ -105,7 +105,7 @@ function paymentGauges({ ecosystem, register }: Context): readonly GaugeReading[
 const FRESH_MS = 300_000
 
 /** A scrape never waits: it shows the last finished sums and starts the next. */
-export function ledgerGauges({ accounts, clock }: Context): readonly GaugeReading[] {
+function ledgerGauges({ accounts, clock }: Context): readonly GaugeReading[] {
   let known: { readonly sums: LedgerSums; readonly atMs: number } | undefined
   let isSumming = false
   const refresh = async () => {
@@ -143,7 +143,7 @@ export function ledgerGauges({ accounts, clock }: Context): readonly GaugeReadin
   ]
 }
 
-export function registerGauges(ctx: Context): readonly GaugeReading[] {
+function registerGauges(ctx: Context): readonly GaugeReading[] {
   const { clock, ecosystem, register } = ctx
   const recentStatus = async () => (await answersOf(ctx).state())?.status
   return [
@@ -198,7 +198,7 @@ function ofChains(
   return Object.fromEntries((index?.chains ?? []).map((each) => [each.chain.name, read(each)]))
 }
 
-export function endpointGauges(indexing: () => readonly IndexProgress[]): readonly GaugeReading[] {
+function endpointGauges(indexing: () => readonly IndexProgress[]): readonly GaugeReading[] {
   const gauge = (name: string, help: string, pick: (each: EndpointStatus) => number) => ({
     name: `sexton_endpoint_${name}`,
     help: `${help}, by chain and host`,
@@ -220,10 +220,7 @@ export function endpointGauges(indexing: () => readonly IndexProgress[]): readon
 const WEI_PER_GWEI = 1_000_000_000n
 
 /** Empty where x402 payments are not settled. */
-export function settlingGauges(
-  ctx: Context,
-  settling: Settling | undefined,
-): readonly GaugeReading[] {
+function settlingGauges(ctx: Context, settling: Settling | undefined): readonly GaugeReading[] {
   const gauge = (
     name: string,
     help: string,

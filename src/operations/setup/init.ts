@@ -157,7 +157,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ')
 }
 
-export function writeJson({ file }: Draft): string {
+function writeJson({ file }: Draft): string {
   return `${JSON.stringify(file, null, 2)}\n`
 }
 

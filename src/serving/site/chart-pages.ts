@@ -112,7 +112,7 @@ interface Badge {
 }
 
 /** Draws a figure of 28 px height for a README. */
-export function drawBadge({ label, value, title }: Badge): string {
+function drawBadge({ label, value, title }: Badge): string {
   const left = Math.ceil(label.length * CHARACTER_WIDTH + 2 * PADDING)
   const right = Math.ceil(value.length * BOLD_WIDTH + 2 * PADDING)
   const width = left + right

@@ -46,7 +46,7 @@ function connectionWithin(
 const ROWS_PER_INSERT = 5_000
 
 /** One array per column: thousands of parameters are slow to parse. */
-export async function insertInBulk(
+async function insertInBulk(
   connection: Pick<PostgresConnection, 'runText'>,
   into: BulkInsert,
   rows: Iterable<readonly SqlValue[]>,

@@ -131,7 +131,7 @@ function nobody(endpoints: readonly Endpoint[]): RpcError {
   return new RpcError(`no usable endpoint (${states.join('; ')})`)
 }
 
-export interface Probe {
+interface Probe {
   readonly endpoint: Endpoint
   readonly head: BlockHeader
 }
@@ -142,7 +142,7 @@ const LAG_SECONDS_MAX = 30
 
 const LAG_BLOCKS_MIN = 3
 
-export async function probeRound(
+async function probeRound(
   chainId: number,
   endpoints: readonly Endpoint[],
   how: { readonly background: boolean },

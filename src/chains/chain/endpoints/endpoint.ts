@@ -12,7 +12,7 @@ import { RateLimiter, type RateLimitPass } from './rate-limiter.ts'
 import { secretsOf, withoutSecrets } from './secrets.ts'
 import type { Timing } from './timing.ts'
 
-export interface EndpointDeps {
+interface EndpointDeps {
   readonly chainId: number
   readonly timing: Timing
   readonly fetcher: LogsFetcher
@@ -239,7 +239,7 @@ export class Endpoint {
   }
 }
 
-export interface RangeRequest extends Pick<LogsRequest, 'filter' | 'from' | 'to'> {
+interface RangeRequest extends Pick<LogsRequest, 'filter' | 'from' | 'to'> {
   readonly signal?: AbortSignal | undefined
 }
 

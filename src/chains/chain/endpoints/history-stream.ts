@@ -17,7 +17,7 @@ const AHEAD_BYTES_MAX = 24_000_000
 /** There is a back-off between tries. */
 const TRIES_MAX = 10
 
-export interface HistoryStreamDeps {
+interface HistoryStreamDeps {
   readonly pool: EndpointPool
   readonly fetcher: LogsFetcher
 }
@@ -168,7 +168,7 @@ function limitsOf(error: RpcError): Pick<EndpointError, 'blocksMax' | 'blocksTha
   return { blocksMax: undefined, blocksThatFit: undefined }
 }
 
-export interface RetryPlan {
+interface RetryPlan {
   readonly isSize: boolean
   readonly isSmaller: boolean
   readonly isElsewhere: boolean
@@ -179,7 +179,7 @@ const SMALLER: RetryPlan = { isSize: true, isSmaller: true, isElsewhere: false, 
 const LATER: RetryPlan = { isSize: false, isSmaller: false, isElsewhere: false, waits: true }
 const ELSEWHERE: RetryPlan = { isSize: false, isSmaller: false, isElsewhere: true, waits: false }
 
-export function retryPlanFor(error: unknown): RetryPlan {
+function retryPlanFor(error: unknown): RetryPlan {
   if (!(error instanceof EndpointError)) {
     const tooLarge = error instanceof RpcError && error.tooLarge
     return { isSize: tooLarge, isSmaller: true, isElsewhere: !tooLarge, waits: false }

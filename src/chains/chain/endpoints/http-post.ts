@@ -8,7 +8,7 @@ import { EndpointError } from '#chains/chain/rpc-error.ts'
 import { free } from '#lib/free.ts'
 import { retryAfterMs } from '#lib/retry-after.ts'
 
-export interface PostOptions {
+interface PostOptions {
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
   readonly background?: boolean
@@ -222,7 +222,7 @@ const decoders = {
 } as const
 
 /** RFC 9110, 8.4. Off the main thread. */
-export async function decompress(body: Buffer, encoding: string): Promise<Buffer> {
+async function decompress(body: Buffer, encoding: string): Promise<Buffer> {
   const name = encoding.trim().toLowerCase()
   if (name === 'identity' || name === '') return body
   if (!isKnown(name)) throw new EndpointError('malformed', `unknown content-encoding ${name}`)

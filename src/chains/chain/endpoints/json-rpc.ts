@@ -10,7 +10,7 @@ export interface RpcCall {
 }
 
 /** Errors of `read` count against the endpoint. */
-export type Exchange = <T>(
+type Exchange = <T>(
   body: string,
   how: { readonly timeoutMs: number; readonly background: boolean },
   read: (answer: HttpAnswer) => T,
@@ -118,12 +118,12 @@ export function readAnswer(answer: HttpAnswer, asked: SentRequest): unknown {
   return resultOf(parse(answer, asked), { answer, asked })
 }
 
-export type BatchAnswer =
+type BatchAnswer =
   | { readonly outcomes: readonly (EndpointError | { readonly result: unknown })[] }
   | { readonly batchSizeMax: number }
 
 /** Matches answers to calls by id (JSON-RPC 2.0, 6). */
-export function readAnswers(answer: HttpAnswer, asked: readonly SentRequest[]): BatchAnswer {
+function readAnswers(answer: HttpAnswer, asked: readonly SentRequest[]): BatchAnswer {
   const [first] = asked
   const method = first?.method ?? 'batch'
   const status = answer.status

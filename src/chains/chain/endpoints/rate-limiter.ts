@@ -6,7 +6,7 @@ export interface RateLimitPass {
   readonly slowdowns: number
 }
 
-export interface SlowdownReason {
+interface SlowdownReason {
   readonly kind: FailureKind
   readonly retryAfterMs: number | undefined
 }

@@ -1,6 +1,6 @@
 import type { FailureKind } from '#chains/chain/rpc-error.ts'
 
-export interface RefusalWords {
+interface RefusalWords {
   readonly method: string
   readonly message: string
   readonly code?: number | undefined

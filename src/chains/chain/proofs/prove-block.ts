@@ -8,7 +8,7 @@ import type { ProvenBlock } from '../chain-source.ts'
 import { parseBlock, parseHashes, parseReceipts } from '../parse-rpc.ts'
 import { unknownFields } from './hash-header.ts'
 
-export interface ProveDeps {
+interface ProveDeps {
   readonly chainId: number
   ask(method: string, ...params: unknown[]): Promise<unknown>
   isRefusal(error: unknown): boolean

@@ -10,7 +10,7 @@ import { chunks } from '#lib/chunks.ts'
 import type { Connection, Tables } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql, toStored } from '#store/sql.ts'
 
-export const DEPOSITS = 'deposits'
+const DEPOSITS = 'deposits'
 
 export const depositsTables: Tables = `
     create table deposits (

@@ -10,7 +10,7 @@ import { hourKey, type Movement, movesAny, type OpenedHour, type Step } from './
 /** Keyed by `token|address`; those of zero are absent. */
 export type Balances = ReadonlyMap<string, HeldBalance>
 
-export interface HeldBalance {
+interface HeldBalance {
   readonly balance: bigint
   /** Null for addresses that are no holders. */
   readonly sinceUnix: number | null
@@ -19,7 +19,7 @@ export interface HeldBalance {
 }
 
 /** The days of the last transfers after a change, by `token|address`; null where nothing is held. */
-export type LastMoves = ReadonlyMap<string, number | null>
+type LastMoves = ReadonlyMap<string, number | null>
 
 /** The first UTC day of the current span, by `token|address`. */
 export type HoldersSince = ReadonlyMap<string, number>

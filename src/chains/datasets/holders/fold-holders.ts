@@ -136,7 +136,7 @@ async function writeSpans(
   }
 }
 
-export async function foldTurns(change: Change, turns: readonly Turns[]): Promise<void> {
+async function foldTurns(change: Change, turns: readonly Turns[]): Promise<void> {
   for (const part of chunks(turns, ROWS_PER_STATEMENT)) {
     const list = part.map((each) => [
       each.token,

@@ -74,7 +74,7 @@ export async function dropHours(
       )}`)
 }
 
-export const BALANCE_HOURS_KEY = {
+const BALANCE_HOURS_KEY = {
   token: 'text',
   address: 'text',
   chain_id: 'bigint',

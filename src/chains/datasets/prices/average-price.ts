@@ -12,7 +12,7 @@ import {
 } from './price-paths.ts'
 import { lastPoint, pointsBetween, timeWeighted } from './queries.ts'
 
-export interface PriceWindow {
+interface PriceWindow {
   readonly fromUnix: number
   readonly untilUnix: number
 }

@@ -15,7 +15,7 @@ import {
 import { lastPoint, lastUpTo } from './queries.ts'
 
 /** Prices of an hour in dollars; null while unknown. */
-export interface Candle {
+interface Candle {
   /** The price at the end of the hour before. */
   readonly open: Price | null
   readonly high: Price | null

@@ -16,7 +16,7 @@ export interface PriceHour extends PricePoint {
   readonly low: Extreme | null
 }
 
-export type Extreme = Pick<PricePoint, 'liquidity'> & { readonly price: bigint }
+type Extreme = Pick<PricePoint, 'liquidity'> & { readonly price: bigint }
 
 type SymbolPoint = PricePoint & { readonly symbol: string }
 

@@ -19,7 +19,7 @@ import {
 } from './price-paths.ts'
 import { dayCloses, lastBefore, lastPoint, lastUpTo, pointsBetween } from './queries.ts'
 
-export interface LatestPrice extends KnownPrice {
+interface LatestPrice extends KnownPrice {
   /** `<kind>:<chain>:<address>`, or `fixed`. */
   readonly source: string
 }

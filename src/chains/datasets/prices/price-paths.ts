@@ -35,7 +35,7 @@ export interface KnownPrice {
   readonly asOfUnix: number
 }
 
-export type Quoted = KnownPrice | UnknownPrice
+type Quoted = KnownPrice | UnknownPrice
 
 /** A point with the source that counts there. */
 export interface SourcedPoint extends Pick<PricePoint, 'unix' | 'price' | 'liquidity'> {

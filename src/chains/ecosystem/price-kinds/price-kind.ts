@@ -5,11 +5,7 @@ import type { PriceSource } from '../priced-token.ts'
 import type { Resolver } from '../resolver.ts'
 
 /** A way to know a token's price. */
-export interface PriceKind<
-  Kind extends string,
-  Fields extends TProperties,
-  Options extends TProperties,
-> {
+interface PriceKind<Kind extends string, Fields extends TProperties, Options extends TProperties> {
   readonly kind: Kind
   /** Each states a new price. */
   readonly events: readonly AbiEvent[]
@@ -24,7 +20,7 @@ export interface PriceKind<
 }
 
 /** A source without its place among those of the token. */
-export type Resolved = PriceSource extends infer Source
+type Resolved = PriceSource extends infer Source
   ? Source extends PriceSource
     ? Omit<Source, 'since'>
     : never

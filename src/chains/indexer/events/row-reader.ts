@@ -14,7 +14,7 @@ export interface MappedRow {
 }
 
 /** Reads a log; `others` are those of its transaction. Throws DecodeError. */
-export type ReadRows = (log: Log, others: readonly Log[]) => readonly MappedRow[]
+type ReadRows = (log: Log, others: readonly Log[]) => readonly MappedRow[]
 
 export function makeRowReader(sources: readonly EventSource[]): ReadRows {
   const readEvent = makeEventReader(sources)

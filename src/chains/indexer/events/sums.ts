@@ -105,7 +105,7 @@ function windowOf(asOfUnix: number, seconds: number): Window {
   return { startUnix, firstHour, firstDay: Math.ceil(firstHour / DAY_SECONDS) * DAY_SECONDS }
 }
 
-export type WindowSums = readonly (readonly TokenSums[])[]
+type WindowSums = readonly (readonly TokenSums[])[]
 
 interface Asked {
   readonly dataset: string

@@ -128,7 +128,7 @@ export interface FeedItem {
   readonly cursor: FeedCursor
 }
 
-export interface FeedPage {
+interface FeedPage {
   readonly items: readonly FeedItem[]
   /** The cursor after them. */
   readonly next: FeedCursor

@@ -19,7 +19,7 @@ export interface BurnLog {
   readonly bridged: readonly Pick<SupplyMove, 'token' | 'amount'>[]
 }
 
-export interface NetBurns {
+interface NetBurns {
   /** Burns with the amounts that count; none is 0. */
   readonly burns: readonly EventFact[]
   /** Amounts that a bridge minted or the same transaction undid, by token. */

@@ -73,7 +73,7 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
   }
 }
 
-export interface FoundPool {
+interface FoundPool {
   readonly pool: Pick<Pool, 'kind' | 'address' | 'quote'>
   /** Dollars of its quote side. */
   readonly usd: number
@@ -81,7 +81,7 @@ export interface FoundPool {
 }
 
 /** Returns the deepest pool whose quote has a price, and the price of the quote. */
-export async function choosePool(
+async function choosePool(
   view: ChainView,
   token: TokenFacts,
   around: Around,

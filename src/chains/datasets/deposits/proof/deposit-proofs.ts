@@ -55,7 +55,7 @@ export async function noteUnproven(
 }
 
 /** `left`: the block is no longer in the index. */
-export type ProofOutcome = 'as-stored' | 'corrected' | 'left'
+type ProofOutcome = 'as-stored' | 'corrected' | 'left'
 
 /**
  * Replaces a block's deposits by the proven ones, unless the index has another block at that
