@@ -41,6 +41,18 @@ test('a 402 while money was left is noticed', () => {
   assert.match(follow(entries).join(), /a 402 while money was left/)
 })
 
+test('a call that was refused before money came, and is answered later, is as promised', () => {
+  const [sent, answered] = refused(3)
+  const entries = [
+    ...free(1, 1),
+    ...free(2, 0),
+    sent,
+    { ...funded(200), atMs: NOON_MS + 1 },
+    answered,
+  ]
+  assert.deepEqual(follow(entries), [])
+})
+
 test('a call that nobody saw the answer of may have been counted', () => {
   const lost: Entry = { type: 'lost', call: 2, caller: 0, kind: 'data', atMs: NOON_MS }
   assert.deepEqual(follow([...free(1, 1), sentCall(2), lost, ...refused(3)]), [])

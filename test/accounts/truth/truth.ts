@@ -14,6 +14,8 @@ class CallerState {
   paid = 0
   /** Money that was certainly put on the key. */
   fundedMicroUsd = 0
+  /** The part of it that was put there last, and when that was known. */
+  lastFunding = { microUsd: 0, atMs: 0 }
   endingMs: number | undefined
   endedMs: number | undefined
 }
@@ -92,6 +94,7 @@ export class Truth {
       case 'funded':
         bucket.fundedMicroUsd += entry.microUsd
         caller.fundedMicroUsd += caller.endingMs === undefined ? entry.microUsd : 0
+        caller.lastFunding = entry
         break
       case 'ending':
         caller.endingMs = entry.atMs
@@ -190,7 +193,9 @@ export class Truth {
     const takenMost = day.free + bucket.inFlight + bucket.lost
     if (takenMost < bucket.quotaLeast)
       this.#broken('a 402 while units were left', answer, `${takenMost} of ${bucket.quotaLeast}`)
-    const left = this.#balanceLeast(caller)
+    const { lastFunding } = caller
+    const later = lastFunding.atMs > answer.sentMs ? lastFunding.microUsd : 0
+    const left = this.#balanceLeast(caller) - later
     if (caller.endingMs === undefined && left >= this.#pricePerCall)
       this.#broken('a 402 while money was left', answer, `${left} micro-USD`)
   }
