@@ -10,7 +10,7 @@ import { storeFile } from '#main/store-file.ts'
 import { runCommand } from './run-command.ts'
 import { startWorld } from './world.ts'
 
-test('a changed file is built beside the service, which goes on, and is served whole by the next start', async () => {
+test('a changed file is built while the service runs, which goes on, and is served whole by the next start', async () => {
   const world = await startWorld()
   const { config, api } = world
   let service = world.service

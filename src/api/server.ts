@@ -390,7 +390,7 @@ function parseQuery(text: string): HttpQuery {
 /** Allows white space around the semicolon (RFC 9110, 8.3.1) and the usual misspelling of UTF-8. */
 const JSON_BODY_TYPE = /^application\/json(?: ?; ?charset="?utf-?8"?)?$/i
 
-/** Of `JSON_BODY_TYPE`, which the server checks: Fastify overlooks broken parameters. */
+/** Reads bodies of `JSON_BODY_TYPE`, which the server checks: Fastify overlooks broken parameters. */
 function readJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   const utf8 = new TextDecoder('utf-8', { fatal: true })

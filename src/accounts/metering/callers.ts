@@ -175,7 +175,7 @@ const IPV6_BUCKET_BITS = 64
 /** A closed socket has no address; such requests share one bucket. */
 const UNKNOWN = 'unknown'
 
-/** Of sockets; parsing addresses takes longer than looking them up. */
+/** How many addresses of sockets are remembered with their buckets: parsing an address takes longer than looking it up. */
 const PEERS_MAX = 10_000
 
 /**

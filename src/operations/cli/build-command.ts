@@ -15,7 +15,7 @@ Examples:
 
 export function buildCommand(process: NodeJS.Process): Command {
   return storeCommand('build')
-    .description('read the register of the ecosystem file, beside a running service')
+    .description('read the register of the ecosystem file, also while a service runs')
     .addHelpText('after', EXAMPLES)
     .action((options: StoreOptions) => runOnStores(process, runBuild, options))
 }

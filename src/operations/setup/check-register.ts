@@ -22,7 +22,7 @@ export async function checkRegister(
   const took =
     last && countOf(Math.max(1, Math.round(column.integer(last, 'seconds') / 60)), 'minute')
   const known = took === undefined ? '' : `; the last one took ${took}`
-  return `no register is built from this file: run "sexton build" beside the service, then restart it${known}. A start without it answers \`syncing\` until all is read`
+  return `no register is built from this file: run "sexton build" while the service runs, then restart it${known}. A start without it answers \`syncing\` until all is read`
 }
 
 /** Newest first; none where there are no accounts yet. */

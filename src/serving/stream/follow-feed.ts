@@ -79,7 +79,7 @@ class News {
     this.pages = new SharedPages(ctx)
   }
 
-  /** Until it leaves or its signal aborts, so that nothing is read while the stores close. */
+  /** Reads for it until it leaves or its signal aborts, so that nothing is read while the stores close. */
   enter(signal: AbortSignal): void {
     this.#reading.add(signal)
     if (!this.#isRunning) void this.#run()
