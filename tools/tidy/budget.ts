@@ -16,12 +16,12 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 303,
   lib: 279,
   main: 1583,
-  money: 5533,
+  money: 5527,
   operations: 4729,
   route: 519,
   serving: 3869,
   store: 1775,
-  tests: 49566,
+  tests: 49544,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

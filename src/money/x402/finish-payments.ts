@@ -14,9 +14,6 @@ import type { Settling } from './settling.ts'
 
 const PAYMENTS_PER_PASS_MAX = 100
 
-/** A use by others that no node shows for so long no longer keeps its caller from other payments; it is still credited later. */
-const UNSHOWN_SECONDS = 300
-
 /**
  * Finishes what requests left open: lost answers, killed processes, reorgs, and authorizations that
  * others send after we gave up. Returns the number of payments credited.
@@ -49,15 +46,12 @@ async function finishOne(ctx: Context, settling: Settling, payment: X402Payment)
   }
   // A node that hides a use may show it later, but not forever.
   const isEnded = isOver(verdict) || nowUnix >= endUnix + DAY_SECONDS
-  const isUnsent = payment.txHash === null && nowUnix >= payment.createdUnix + UNSHOWN_SECONDS
-  const isUnshown = verdict.kind === 'used' && isUnsent
-  const hasFailed = status === 'open' && (isEnded || isUnshown || verdict.kind === 'reverted')
+  const hasFailed = status === 'open' && (isEnded || verdict.kind === 'reverted')
   if (hasFailed) {
     const isOurLoss = await costUsGas(settling, payment)
     const reason = isOurLoss ? REVERTED : 'invalid_transaction_state'
     // Anyone can still send the authorization until it expires.
-    const laterUnix = Math.max(isUnshown ? 0 : endUnix, nowUnix + OPEN_SECONDS)
-    const lastUnix = isEnded ? null : laterUnix
+    const lastUnix = isEnded ? null : Math.max(endUnix, nowUnix + OPEN_SECONDS)
     await ctx.accounts.write((tx) => failPayment(tx, { id, reason, dueUnix: lastUnix }))
   } else if (isEnded) await ctx.accounts.write((tx) => setDue(tx, { id, dueUnix: null }))
   if (status === 'open' && verdict.kind === 'open') await sendAgain(ctx, settling, payment)
