@@ -4,10 +4,10 @@ import { allDatasets } from '#chains/datasets/datasets.ts'
 import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { ChainIndex } from '#chains/indexer/chain-index.ts'
+import type { CommitDeps } from '#chains/indexer/commit.ts'
 import { compareRegisters, type RegisterDifference } from '#chains/indexer/compare-registers.ts'
 import { rebuildIndex } from '#chains/indexer/rebuild.ts'
 import { readIndexStatus } from '#chains/indexer/status.ts'
-import type { CommitDeps } from '#chains/indexer/transaction.ts'
 import { systemClock } from '#lib/time.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -28,7 +28,6 @@ export function commitDepsOf(engine: Engine, ecosystem: Ecosystem): CommitDeps {
     leader: { hold: followOneAnother },
     datasets: allDatasets(ecosystem),
     prices: priceBookOf(ecosystem.tokens),
-    tokens: ecosystem.tokens.map((token) => token.symbol),
   }
 }
 
@@ -73,7 +72,8 @@ export async function buildAnew(
     status.chains.filter((each) => each.chain.id === chain.id),
   )
   const deps = await commitDepsOf(fresh, ecosystem)
-  await rebuildIndex({ ...deps, sourceOf: openSource, onProgress: () => undefined }, upTo)
+  const building = { ...deps, sourceOf: openSource, onProgress: () => undefined }
+  await lived.snapshot((stored) => rebuildIndex(building, stored, upTo))
 }
 
 /** The first place where two registers differ, on whichever engines they are. */

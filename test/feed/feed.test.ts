@@ -13,7 +13,6 @@ import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { asLateAs, type LivelyBlock, live, livelyBlocks } from '#test/chain-builder/random-life.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
-import { forgetRegister } from '#test/forget-register.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres, type TestPostgres } from '#test/postgres.ts'
 import { advanceAll, commitDepsOf, type SteppedIndex, stepIndex } from '#test/stepped-index.ts'
@@ -47,7 +46,6 @@ const step = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('restart') }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('forget'), chainIndex }) },
   {
     weight: 1,
     arbitrary: fc.record({ do: fc.constant('fallBehind'), chainIndex, blocks: livelyBlocks }),
@@ -174,11 +172,6 @@ async function takeStep(life: Life, step: Step): Promise<void> {
   assert.ok(node !== undefined && chain !== undefined)
   const name = chain.name as ChainName
   if (step.do === 'index') for (const { index } of life.registers) await index.advance(chain)
-  if (step.do === 'forget')
-    for (const register of life.registers) {
-      await forgetRegister(register.index.deps)
-      register.index = stepIndex(register.index.deps)
-    }
   if (step.do === 'grow') node.chain = live(node.chain, name, step.blocks)
   if (step.do === 'fallBehind') node.chain = live(node.chain, name, step.blocks).addEmpty(150)
   if (step.do === 'fork') {

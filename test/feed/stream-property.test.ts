@@ -3,9 +3,7 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { asLateAs, live, livelyBlocks } from '../chain-builder/random-life.ts'
-import { forgetRegister } from '../forget-register.ts'
 import { startPostgres, type TestPostgres } from '../postgres.ts'
-import { stepIndex } from '../stepped-index.ts'
 import { eventually } from '../world.ts'
 import { StreamClient } from './stream-client.ts'
 import { type StreamWorld, startStreamWorld } from './stream-world.ts'
@@ -33,7 +31,6 @@ const step = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('connect'), client, replica: fc.nat(1) }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('disconnect'), client }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('forget') }) },
 )
 
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
@@ -94,12 +91,5 @@ async function takeStep(world: StreamWorld, step: Step): Promise<void> {
     const { number } = base.chain.head
     const forked = live(base.chain.fork(Math.max(0, number - step.depth)), 'base', step.blocks)
     base.chain = asLateAs(base.chain, forked.addEmpty(Math.max(0, number - forked.head.number)))
-  }
-  if (step.do === 'forget') {
-    await forgetRegister(world.index.deps)
-    world.index = stepIndex(world.index.deps)
-    for (const each of world.ecosystem.chains) await world.index.advance(each)
-    // Servers look again at a register that was empty.
-    world.callers.now.ms += 1_000
   }
 }

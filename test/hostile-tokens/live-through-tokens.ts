@@ -54,7 +54,7 @@ export async function liveThroughTokens(
     const step = (chain: LivingChain) =>
       followed.advance(ecosystem.chains.find(({ name }) => name === chain.name) ?? missing())
     await liveOn({ chance: chance.apart('rounds'), chains, plan, step })
-    closeLast(chains)
+    closeLast(chains, plan)
     for (const chain of chains) await stepSome(() => step(chain), STEPS_MAX)
     const run = { seed, dialect: register.dialect, plan, only }
     await compare({ register, ecosystem, followed, chains }, run)
@@ -105,11 +105,11 @@ async function stepSome(step: () => Promise<boolean>, times: number): Promise<vo
   for (let left = times; left > 0 && (await step()); left -= 1);
 }
 
-/** The chain of the prices ends last, so that every event can be valued. */
-function closeLast(chains: readonly LivingChain[]): void {
+/** The chain of the prices is final past the other's end, so that every event can be valued. */
+function closeLast(chains: readonly LivingChain[], { finalDepth }: WorldPlan): void {
   const newest = Math.max(...chains.map(({ node }) => node.chain.head.timestamp))
   for (const { name, node } of chains)
-    if (name === 'base') node.chain = closedAfter(node.chain, newest)
+    if (name === 'base') node.chain = closedAfter(node.chain, newest).addEmpty(finalDepth)
 }
 
 function closedAfter(chain: BuiltChain, unix: number): BuiltChain {

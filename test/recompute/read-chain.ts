@@ -9,6 +9,7 @@ export interface ChainHistory extends ChainEvents {
   readonly unix: number
   readonly safeNumber: number
   readonly finalizedNumber: number
+  readonly finalizedUnix: number
   /** `totalSupply()` and what the locked addresses hold, by `balanceOf`. */
   supplyOf(token: Followed): Promise<{ readonly total: bigint; readonly locked: bigint }>
   balanceOf(token: Followed, owner: Address): Promise<bigint>
@@ -35,6 +36,7 @@ export async function readChain(chain: ChainAt): Promise<ChainHistory> {
     unix: Number(head.timestamp),
     safeNumber: Math.min(Number(safe.number), chain.blockNumber),
     finalizedNumber: Math.min(Number(finalized.number), chain.blockNumber),
+    finalizedUnix: Number(finalized.timestamp),
     ...events,
     supplyOf: readSupply,
     balanceOf,

@@ -81,7 +81,10 @@ export function halfUp(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor / 2n) / divisor
 }
 
-/** US dollars per token that value an event: those of the block before, on another chain of the second before. */
+/**
+ * US dollars per token that value an event: those of the block before; on another chain those of the second before, once
+ * the chain of the prices is final up to the event.
+ */
 export function priceBefore(world: WorldAt, token: Ticker, event: Place): bigint | null {
   const { chain, blockNumber, unix } = event
   const name = `price of ${token} before ${chain} ${blockNumber} ${unix}`
@@ -90,6 +93,8 @@ export function priceBefore(world: WorldAt, token: Ticker, event: Place): bigint
 
 function findPriceBefore(world: WorldAt, token: Ticker, event: Place): bigint | null {
   if (token === 'USDC') return PRICE_ONE
+  const base = world.chains.find(({ chain }) => chain.name === 'base')
+  if (event.chain !== 'base' && event.unix > (base?.finalizedUnix ?? 0)) return null
   const own = world.prices.findLast(
     (move) =>
       move.token === token &&

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { resetAll } from '#chains/indexer/feed/write-feed.ts'
 import { readConfig } from '#config.ts'
 import type { Context } from '#context.ts'
 import { isRefusal } from '#domain/refusal.ts'
@@ -32,8 +31,6 @@ export interface FeedWorld {
   readonly register: Engine
   readonly stream: StreamWorld
   burn(count?: number): Promise<void>
-  /** As after a re-read. */
-  reset(): Promise<void>
   /** As another register. */
   rebuild(): Promise<void>
   end(): Promise<void>
@@ -51,7 +48,6 @@ export async function startFeedWorld(
     stream,
     ecosystem: { ...stream.ecosystem, quotas: { ...quotas, free: 10, premium: 20 } },
     burn: (count) => stream.burn(count),
-    reset: () => register.write((connection) => resetAll(connection, 1_700_000_000)),
     rebuild: () =>
       register.write(async (connection) => {
         await connection.run(sql`update feed set epoch = ${randomBytes(6).toString('hex')}`)

@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4235,
   api: 3344,
-  chains: 20309,
+  chains: 20090,
   domain: 483,
   entry: 303,
   lib: 279,
   main: 1583,
   money: 5527,
-  operations: 4729,
+  operations: 4716,
   route: 519,
   serving: 3869,
   store: 1775,
-  tests: 49544,
+  tests: 49375,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

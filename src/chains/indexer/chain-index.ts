@@ -4,13 +4,19 @@ import type { ChainEvent, Position } from '#chains/chain/chain-event.ts'
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import { ancestor, type FollowDeps, follow } from '#chains/chain/follow.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
-import { commitBlocks, commitSegment, hoursFrom, markTip, rollBack } from './commit.ts'
+import {
+  type CommitDeps,
+  commitBlocks,
+  commitSegment,
+  hoursFrom,
+  markTip,
+  rollBack,
+} from './commit.ts'
 import { followEmitters } from './found-contracts/follow-emitters.ts'
 import { readFactoriesUpTo } from './found-contracts/read-factories.ts'
 import { readPosition, storedBlock } from './positions.ts'
 import { type ReadDeps, readSegments, type Segment } from './read-segments.ts'
 import { headFiltersOf } from './select-logs.ts'
-import type { CommitDeps } from './transaction.ts'
 
 export interface ChainIndexDeps extends CommitDeps {
   readonly source: ChainSource
@@ -70,12 +76,12 @@ export class ChainIndex {
 
   async #load(): Promise<void> {
     await this.close()
-    await followEmitters(this.#deps, this.#chain)
-    this.#askedMs = this.#deps.clock()
-    await this.#loadFound()
     this.#position = await this.#deps.engine.snapshot((reads) =>
       readPosition(reads, this.#chain.id),
     )
+    await followEmitters(this.#deps, this.#chain, this.#position)
+    this.#askedMs = this.#deps.clock()
+    await this.#loadFound()
     this.#known = true
   }
 

@@ -1,20 +1,14 @@
 import { DeepReorgError, UnlinkedBlocksError } from '#chains/chain/follow.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import { type Connection, ConstraintError, StoreError, type Tables } from '#store/engine.ts'
-import { column, plain, sql } from '#store/sql.ts'
-import { COMPARED_TABLES } from './compare-registers.ts'
-import { resetAll } from './feed/write-feed.ts'
+import { column, sql } from '#store/sql.ts'
+import type { CommitDeps } from './commit.ts'
 import { type StallReason, toStallReason } from './status.ts'
-import type { CommitDeps } from './transaction.ts'
 
-/**
- * What outlives a chain's position: how often rows of it were removed (so that older cached answers are not
- * reused), and why it stalls.
- */
+/** Why a chain stalls, which it may before it has a position. */
 export const chainNotesTables: Tables = `
     create table chain_notes (
       chain_id bigint primary key,
-      removals bigint not null default 0,
       stall text,
       stall_detail text
     )`
@@ -42,24 +36,6 @@ export async function readStalls(reads: Connection): Promise<ReadonlyMap<number,
 /** Whether the store refused what was read, or reading it failed. */
 export function isUnusable(stall: Stall | undefined): boolean {
   return stall?.reason === 'unusable_data'
-}
-
-/** Empties the register: every chain is then read again from its start. Call it without a timeout. */
-export async function forgetAll(connection: Connection, nowUnix: number): Promise<void> {
-  const followed = await connection.run(sql`select chain_id from positions`)
-  for (const table of [...COMPARED_TABLES, ...PROGRESS])
-    await connection.run(sql`delete from ${plain(table)}`)
-  for (const row of followed) await noteForgotten(connection, column.integer(row, 'chain_id'))
-  await resetAll(connection, nowUnix)
-}
-
-const PROGRESS = ['unknown_figures', 'found_contracts', 'factories', 'blocks', 'positions']
-
-async function noteForgotten(connection: Connection, chainId: number): Promise<void> {
-  await connection.run(sql`
-    insert into chain_notes (chain_id, removals) values (${chainId}, 1)
-    on conflict (chain_id) do update set removals = chain_notes.removals + 1,
-      stall = null, stall_detail = null`)
 }
 
 /** One may be a head that moved between calls. */

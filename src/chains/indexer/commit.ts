@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import type { ChainTip, Position } from '#chains/chain/chain-event.ts'
-import { forgetReadable } from '#chains/indexer/status.ts'
-import type { BlockHeader, Log } from '#domain/chain.ts'
-import { DAY_SECONDS } from '#lib/time.ts'
-import { sql } from '#store/sql.ts'
-import type { Change } from './dataset.ts'
+import { type BlockHeader, type Log, placeOf } from '#domain/chain.ts'
+import { allEnded } from '#lib/async.ts'
+import { chunks } from '#lib/chunks.ts'
+import { type Clock, DAY_SECONDS, unixNow } from '#lib/time.ts'
+import type { Fence } from '#operations/jobs/leader.ts'
+import type { Connection, Engine } from '#store/engine.ts'
+import { ROWS_PER_STATEMENT, rows, sql, toStoredText } from '#store/sql.ts'
+import type { AnyDataset, Change, Staged } from './dataset.ts'
+import { type PriceBook, valueEvents } from './events/value-events.ts'
+import { Changes } from './feed/changes.ts'
+import { type FedCommit, writeFeed } from './feed/write-feed.ts'
 import {
   forgetBlocksAbove,
   forgetBlocksBelow,
@@ -12,16 +18,16 @@ import {
   readProgress,
   storeBlocks,
 } from './positions.ts'
-import type { Segment } from './read-segments.ts'
-import {
-  applyStaged,
-  type CommitDeps,
-  stageLogs,
-  storeAnomalies,
-  type Transaction,
-  transact,
-  type Work,
-} from './transaction.ts'
+import type { Anomaly, Segment } from './read-segments.ts'
+import { forgetReadable, noteUnknown } from './status.ts'
+
+export interface CommitDeps {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly leader: Fence
+  readonly datasets: readonly AnyDataset[]
+  readonly prices: PriceBook
+}
 
 /** Where the chain is, and where the register is expected to be. */
 interface Step {
@@ -50,6 +56,23 @@ export async function commitBlocks(
   return to
 }
 
+function stageLogs(
+  datasets: readonly AnyDataset[],
+  logs: readonly Log[],
+): { readonly staged: readonly Staged[]; readonly anomalies: readonly Anomaly[] } {
+  const anomalies: Anomaly[] = []
+  const staged = datasets.map((dataset) => {
+    const each = dataset.stage((log, problem) =>
+      anomalies.push({ log, dataset: dataset.name, problem }),
+    )
+    each.takeLogs(logs)
+    dataset.learn?.(logs)
+    return each
+  })
+  for (const each of staged) each.seal()
+  return { staged, anomalies }
+}
+
 /** Stores a segment of history, which the feed leaves out. */
 export async function commitSegment(
   deps: CommitDeps,
@@ -64,14 +87,15 @@ export async function commitSegment(
 
 async function store(
   deps: CommitDeps,
-  change: Transaction,
+  change: Change,
   read: Pick<Step, 'tip'> &
     Omit<Segment, 'end'> & { readonly to: Position; readonly headers: readonly BlockHeader[] },
 ): Promise<void> {
   const { connection, chainId } = change
-  // The position moves first: which prices count as known depends on it.
+  // The position moves first: which hours of prices are kept depends on it.
   await movePosition(connection, { ...change, to: read.to, tip: read.tip })
-  await applyStaged(change, read.staged)
+  // In turn, because prices of one dataset value events of the next.
+  for (const each of read.staged) await each.apply(change)
   await storeAnomalies(connection, read.anomalies)
   await storeBlocks(connection, chainId, read.headers)
   await finalize(deps, change)
@@ -89,7 +113,6 @@ export async function rollBack(
     await forgetReadable(change.connection, chainId)
     await forgetBlocksAbove(change.connection, chainId, ancestor.number)
     await movePosition(change.connection, { ...change, to: ancestor, tip: input.tip })
-    await change.unvalueMoved()
   })
   return ancestor
 }
@@ -111,7 +134,7 @@ async function moveHead(
     readonly ancestor?: Position
     readonly isGap?: boolean
   },
-  work: Work,
+  work: (change: Change) => Promise<void>,
 ): Promise<void> {
   const { chainId, expected, tip, to, isGap = false } = input
   await transact(
@@ -126,8 +149,7 @@ async function moveHead(
       const finalizedNumber = Math.max(finalizedBefore, Math.min(tip.finalized, to.number))
       const ancestor = input.ancestor?.number
       const hoursFromUnix = isGap ? hoursFrom(tip) : 0
-      const feeding = { finalizedBefore, ancestor, isGap }
-      return { chainId, finalizedNumber, hoursFromUnix, feeding }
+      return { chainId, finalizedNumber, hoursFromUnix, finalizedBefore, ancestor, isGap }
     },
     work,
   )
@@ -136,4 +158,56 @@ async function moveHead(
 async function finalize(deps: CommitDeps, change: Change): Promise<void> {
   for (const dataset of deps.datasets) await dataset.finalize?.(change)
   await forgetBlocksBelow(change.connection, change.chainId, change.finalizedNumber)
+}
+
+export type CommitFacts = Pick<Change, 'chainId' | 'finalizedNumber' | 'hoursFromUnix'> &
+  Pick<FedCommit, 'finalizedBefore' | 'ancestor' | 'isGap'>
+
+/** Runs a transaction that only the leader may commit; `facts` may reject. */
+export async function transact(
+  { engine, leader, prices, clock }: CommitDeps,
+  facts: (connection: Connection) => Promise<CommitFacts>,
+  work: (change: Change) => Promise<void>,
+): Promise<void> {
+  await engine.write(async (connection) => {
+    // Takes the leader's row first, so that nothing changes what is read.
+    const [, read] = await allEnded([leader.hold(connection), facts(connection)])
+    const changes = new Changes()
+    await work({ ...read, connection, prices, changes: read.isGap ? undefined : changes })
+    await valueEvents(connection, prices, changes)
+    await writeFeed(connection, prices, { ...read, changes, nowUnix: unixNow(clock) })
+  })
+}
+
+async function storeAnomalies(
+  connection: Connection,
+  anomalies: readonly Anomaly[],
+): Promise<void> {
+  const list = anomalies.map(({ log, dataset, problem }) => [
+    log.chainId,
+    log.blockNumber,
+    placeOf(log),
+    dataset,
+    log.blockHash,
+    log.txHash,
+    log.address,
+    problem.kind,
+    toStoredText(problem.reason.slice(0, 500)),
+  ])
+  for (const part of chunks(list, ROWS_PER_STATEMENT))
+    await connection.run(sql`
+      insert into anomalies
+        (chain_id, block_number, place, dataset, block_hash, tx_hash, contract, kind, reason)
+      values ${rows(part)}`)
+  const unreadable = anomalies.filter(({ problem }) => problem.kind === 'unreadable')
+  await noteUnknown(
+    connection,
+    unreadable.map(({ log, dataset, problem }) => ({
+      chainId: log.chainId,
+      dataset,
+      contract: log.address,
+      reason: 'unreadable',
+      detail: problem.reason.slice(0, 500),
+    })),
+  )
 }

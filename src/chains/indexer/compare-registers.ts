@@ -48,8 +48,6 @@ const TABLES: Readonly<Record<string, Key>> = {
   anomalies: { ...logKey, dataset: 'text' },
 }
 
-export const COMPARED_TABLES: readonly string[] = Object.keys(TABLES)
-
 const NOT_COMPARED: ReadonlySet<string> = new Set(['proven', 'unproven_because'])
 
 /** An older index keeps more hours: only those that a window may need count. */

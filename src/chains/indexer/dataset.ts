@@ -3,8 +3,8 @@ import type { LogColumns } from '#chains/chain/columns/log-columns.ts'
 import { UnlistedTokenError } from '#chains/ecosystem/event-arguments.ts'
 import type { Origins } from '#chains/ecosystem/event-source.ts'
 import { type Log, placeOf } from '#domain/chain.ts'
-import type { MicroUsd } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
+import type { PriceBook } from './events/value-events.ts'
 import type { Changes } from './feed/changes.ts'
 import { type Selector, selectLogs } from './select-logs.ts'
 
@@ -18,23 +18,7 @@ export interface Change {
   readonly hoursFromUnix?: number
   /** Collects changes for the feed, which follows the head only. */
   readonly changes?: Changes | undefined
-  /** Returns values in dollars; undefined while blocks of another chain may change one. */
-  valuesOf(amounts: readonly DatedAmount[]): Promise<readonly (MicroUsd | null | undefined)[]>
-  /** Events in this range must be valued again. */
-  priceMoved(symbol: string, when: TimeRange): void
-}
-
-export interface TimeRange {
-  readonly fromUnix: number
-  readonly untilUnix: number
-}
-
-export interface DatedAmount {
-  readonly token: string
-  readonly amount: bigint
-  readonly unix: number
-  readonly chainId: number
-  readonly blockNumber: number
+  readonly prices: PriceBook
 }
 
 export interface Dataset<Fact> {

@@ -86,6 +86,20 @@ export async function storedBlock(
   return row && { number: column.integer(row, 'number'), hash: column.hex(row, 'hash') }
 }
 
+/** Returns by chain the time of its newest final block that is read. */
+export async function readFinalTimes(connection: Connection): Promise<ReadonlyMap<number, number>> {
+  const found = await connection.run(sql`
+    select positions.chain_id, blocks.timestamp_unix from positions
+    left join blocks on blocks.chain_id = positions.chain_id
+      and blocks.number = positions.finalized_number`)
+  return new Map(
+    found.map((row) => [
+      column.integer(row, 'chain_id'),
+      column.integerOrNull(row, 'timestamp_unix') ?? -1,
+    ]),
+  )
+}
+
 export async function forgetBlocksAbove(
   connection: Connection,
   chainId: number,

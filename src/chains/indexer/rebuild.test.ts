@@ -31,7 +31,8 @@ test('a rebuild ends when the blocks up to which it reads are reorganised under 
           const isAbove = done > forked && done < chain.head.number && node.chain === chain
           if (isAbove) node.chain = chain.fork(forked).addEmpty(chain.head.number - forked)
         }
-        await rebuildIndex({ ...deps, sourceOf: openSource, onProgress }, status.chains)
+        const building = { ...deps, sourceOf: openSource, onProgress }
+        await engine.snapshot((stored) => rebuildIndex(building, stored, status.chains))
         assert.notEqual(node.chain, chain)
         const position = await fresh.snapshot((reads) => readPosition(reads, 8453))
         assert.equal(position?.hash, node.chain.at(chain.head.number).hash)

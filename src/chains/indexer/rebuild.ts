@@ -2,10 +2,11 @@ import type { ChainSource } from '#chains/chain/chain-source.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import { sleep } from '#lib/async.ts'
+import type { Connection } from '#store/engine.ts'
 import { ChainIndex } from './chain-index.ts'
-import { valueEvents } from './events/value-events.ts'
+import type { CommitDeps } from './commit.ts'
+import { insertFound, readFound } from './found-contracts/table.ts'
 import type { ChainStatus } from './status.ts'
-import type { CommitDeps } from './transaction.ts'
 
 const FAILURES_MAX = 5
 const RETRY_MS = 500
@@ -13,24 +14,36 @@ const RETRY_MS = 500
 /** More means a broken node. */
 const STANDSTILLS_MAX = 20
 
+export interface RebuildProgress {
+  readonly chain: string
+  readonly done: number
+  readonly total: number
+}
+
+/** Reads the chains up to where the register `stored` is. */
 export async function rebuildIndex(
   deps: CommitDeps & {
     sourceOf(chain: Chain): ChainSource
-    onProgress(progress: {
-      readonly chain: string
-      readonly done: number
-      readonly total: number
-    }): void
+    onProgress(progress: RebuildProgress): void
   },
+  stored: Connection,
   upTo: readonly ChainStatus[],
 ): Promise<void> {
+  await copyEmitters(deps, stored)
   for (const status of upTo) {
     const source = pinSource(deps.sourceOf(status.chain), status)
     await catchUp({ ...deps, source }, status)
   }
-  const valueSome = () =>
-    deps.engine.write((connection) => valueEvents(connection, deps.prices, deps.tokens))
-  while ((await valueSome()) > 0);
+}
+
+/** No node says at which block a contract was noticed. */
+async function copyEmitters({ datasets, engine }: CommitDeps, stored: Connection): Promise<void> {
+  const emitters = datasets.flatMap(({ origins }) => origins?.emitters ?? [])
+  for (const { found } of emitters) {
+    const noticed = await readFound(stored, found)
+    const facts = noticed.map(([contract, block]) => ({ found, contract, block }))
+    await engine.write((connection) => insertFound(connection, facts))
+  }
 }
 
 function pinSource(source: ChainSource, status: ChainStatus): ChainSource {

@@ -52,14 +52,12 @@ async function lead(deps: IndexerDeps, leader: Leader, outer: AbortSignal): Prom
   const lost = new AbortController()
   const signal = AbortSignal.any([outer, lost.signal])
   const { register: engine, ecosystem } = deps
-  const tokens = ecosystem.tokens.map(({ symbol }) => symbol)
   const runs = ecosystem.chains.map((chain) =>
     runChain(
       {
         ...deps,
         engine,
         leader,
-        tokens,
         source: deps.sourceOf(chain),
         report: deps.reportOf(chain),
       },

@@ -23,7 +23,6 @@ export interface ChainStatus {
   readonly safeNumber: number
   readonly finalizedNumber: number
   readonly stalled: StallReason | null
-  readonly timesForgotten: number
 }
 
 export interface IndexStatus {
@@ -43,7 +42,7 @@ export async function readIndexStatus(
   const [found, unknown] = await allEnded([
     connection.run(sql`
       select positions.chain_id, number, hash, timestamp_unix,
-        head_number, safe_number, finalized_number, coalesce(removals, 0) as times_forgotten, stall
+        head_number, safe_number, finalized_number, stall
       from positions left join chain_notes on chain_notes.chain_id = positions.chain_id`),
     readUnknown(connection),
   ])
@@ -75,7 +74,6 @@ function toStatus(chain: Chain, row: Row): ChainStatus {
     safeNumber: column.integer(row, 'safe_number'),
     finalizedNumber: column.integer(row, 'finalized_number'),
     stalled: toStallReason(row.stall),
-    timesForgotten: column.integer(row, 'times_forgotten'),
   }
 }
 
@@ -85,10 +83,10 @@ export function toStallReason(stored: unknown): StallReason | null {
 }
 
 function revisionOf(status: ChainStatus): string {
-  const { chain, timesForgotten, blockNumber, blockHash, safeNumber, finalizedNumber } = status
+  const { chain, blockNumber, blockHash, safeNumber, finalizedNumber } = status
   const head = [blockNumber, blockHash.slice(2, 12), safeNumber, finalizedNumber]
   const stalled = status.stalled === null ? [] : [status.stalled]
-  return [chain.id, timesForgotten, ...head, ...stalled].join('.')
+  return [chain.id, ...head, ...stalled].join('.')
 }
 
 /** `stale`: the newest block is too old. */

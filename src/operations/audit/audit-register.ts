@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { allDatasets, registerMigrations } from '#chains/datasets/datasets.ts'
 import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import { compareRegisters } from '#chains/indexer/compare-registers.ts'
-import { rebuildIndex } from '#chains/indexer/rebuild.ts'
+import { type RebuildProgress, rebuildIndex } from '#chains/indexer/rebuild.ts'
 import {
   type ChainStatus,
   conditionOf,
@@ -15,7 +15,7 @@ import {
 import { impossibleBurns, missingBurns } from '#chains/statistics/impossible-burns.ts'
 import { unixNow } from '#lib/time.ts'
 import { Leader } from '#operations/jobs/leader.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+import type { Connection } from '#store/engine.ts'
 import { column, sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import type { AuditDeps } from './audit-deps.ts'
@@ -77,7 +77,15 @@ async function compareWithRebuilt(
     bulk: true,
   })
   try {
-    await rebuild(deps, engine, status)
+    await engine.migrate(registerMigrations)
+    const leader = new Leader({ engine, name: 'index' })
+    await leader.take()
+    const { ecosystem, clock, sourceOf } = deps
+    const [datasets, prices] = [allDatasets(ecosystem), priceBookOf(ecosystem.tokens)]
+    const onProgress = ({ chain, done, total }: RebuildProgress) =>
+      deps.onProgress({ task: `reading ${chain}`, done, total })
+    const building = { engine, clock, leader, datasets, prices, sourceOf, onProgress }
+    await rebuildIndex(building, stored, status.chains)
     const difference = await engine.snapshot((recomputed) =>
       compareRegisters(
         { connection: stored, dialect: deps.register.dialect },
@@ -95,27 +103,6 @@ async function compareWithRebuilt(
     await engine.close()
     await rm(folder, { recursive: true, force: true })
   }
-}
-
-async function rebuild(deps: AuditDeps, engine: Engine, status: IndexStatus): Promise<void> {
-  const { ecosystem, clock } = deps
-  await engine.migrate(registerMigrations)
-  const leader = new Leader({ engine, name: 'index' })
-  await leader.take()
-  await rebuildIndex(
-    {
-      engine,
-      clock,
-      leader,
-      datasets: allDatasets(ecosystem),
-      prices: priceBookOf(ecosystem.tokens),
-      tokens: ecosystem.tokens.map((token) => token.symbol),
-      sourceOf: deps.sourceOf,
-      onProgress: ({ chain, done, total }) =>
-        deps.onProgress({ task: `reading ${chain}`, done, total }),
-    },
-    status.chains,
-  )
 }
 
 /**

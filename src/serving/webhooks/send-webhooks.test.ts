@@ -302,7 +302,7 @@ guarantee(
     const key = await world.callers.mint()
     const receiver = await world.receiver()
     const id = await world.webhook(key, receiver, { kind: 'burn', chain: 'base' })
-    await feed.reset()
+    feed.stream.base.chain = feed.stream.base.chain.addEmpty(150)
     await feed.burn()
     await world.deliver()
     const [reset] = receiver.events
@@ -310,10 +310,8 @@ guarantee(
       receiver.events.map(({ type, webhookId, url }) => [type, webhookId, url]),
       ['feed.reset', 'burn.add'].map((type) => [type, id, receiver.url]),
     )
-    assert.deepEqual(
-      [reset?.data.chain, reset?.data.fromBlock, reset?.data.toBlock],
-      ['base', 0, null],
-    )
+    assert.equal(reset?.data.chain, 'base')
+    assert.ok(Number(reset?.data.fromBlock) < Number(reset?.data.toBlock))
     assert.deepEqual(await world.counted(key), { used: 1, paid: 0 })
   },
 )

@@ -1,9 +1,9 @@
 import { registerName } from '#chains/datasets/register-name.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import { type CommitDeps, transact } from '#chains/indexer/commit.ts'
 import { storeEvents } from '#chains/indexer/events/store-events.ts'
 import type { EventFact } from '#chains/indexer/events/sums.ts'
 import { readEnd, showCursor } from '#chains/indexer/feed/read-feed.ts'
-import { type CommitDeps, transact } from '#chains/indexer/transaction.ts'
 import { openStore } from '#main/stores.ts'
 import type { Engine } from '#store/engine.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
@@ -47,10 +47,10 @@ async function endOf(engine: Engine) {
 
 function commit(deps: CommitDeps, block: number): Promise<void> {
   const finalizedNumber = block - 64
-  const feeding = { finalizedBefore: finalizedNumber - 1 }
+  const finalizedBefore = finalizedNumber - 1
   return transact(
     deps,
-    async () => ({ chainId: benchChain.id, finalizedNumber, feeding }),
+    async () => ({ chainId: benchChain.id, finalizedNumber, finalizedBefore }),
     (change) =>
       storeEvents(
         change,

@@ -7,6 +7,7 @@ import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { registerMigrations } from '../datasets.ts'
+import { priceBookOf } from '../prices/price-book.ts'
 import { foldHolders } from './fold-holders.ts'
 
 const onPostgres = eachEngine(startPostgres, registerMigrations, ['postgres'])
@@ -40,8 +41,7 @@ onPostgres(
         connection,
         chainId: 1,
         finalizedNumber: 0,
-        valuesOf: async () => [],
-        priceMoved: () => undefined,
+        prices: priceBookOf([]),
       }
       const before = await rowsScanned(connection)
       const since = await foldHolders(change, changes)

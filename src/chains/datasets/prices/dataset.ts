@@ -9,7 +9,7 @@ import { column, sql } from '#store/sql.ts'
 import { PRICES } from '../dataset-names.ts'
 import { compilePriceReader, type PriceFact, type PriceSeries } from './decode.ts'
 import { foldHours, foldHoursAnew, textOf } from './fold-hours.ts'
-import { hasReported, lastEmitter, nextPoint } from './queries.ts'
+import { hasReported, lastEmitter } from './queries.ts'
 
 export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
   return tokens.flatMap((token) =>
@@ -57,7 +57,7 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
         return [{ symbol: token.symbol, emitter, log: at, ...reading }]
       }),
     apply: storePrices,
-    revert: (change, ancestor) => removePrices(change, ancestor, series),
+    revert: removePrices,
   }
 }
 
@@ -77,7 +77,6 @@ async function storePrices(change: Change, read: readonly PriceFact[]): Promise<
     return { symbol, unix, chainId, blockNumber, price, liquidity }
   })
   await allEnded([
-    tellMoves(change, facts),
     foldHours(change, ends),
     connection.insert(
       POINTS,
@@ -148,38 +147,13 @@ const DAYS: BulkInsert = {
       >= (price_days.timestamp_unix, price_days.block_number)`,
 }
 
-/** Events after a point are valued by it, up to the second of the next one. */
-async function tellMoves(change: Change, facts: readonly PriceFact[]): Promise<void> {
-  const groups = Map.groupBy(facts, (fact) => fact.symbol)
-  const told = [...groups].map(async ([symbol, group]) => {
-    const [first, last] = [group[0]?.log.timestamp ?? 0, group.at(-1)?.log.timestamp ?? 0]
-    const next = await nextPoint(change.connection, symbol, last + 1)
-    change.priceMoved(symbol, { fromUnix: first, untilUnix: next ?? FOREVER })
-  })
-  await allEnded(told)
-}
-
-const FOREVER = Number.POSITIVE_INFINITY
-
-async function removePrices(
-  change: Change,
-  ancestor: Position,
-  series: readonly PriceSeries[],
-): Promise<void> {
-  // The chain no longer vouches for later moments, even if no price moved.
-  for (const { token, source } of series)
-    if (source.chain.id === change.chainId)
-      change.priceMoved(token.symbol, { fromUnix: ancestor.timestamp + 1, untilUnix: FOREVER })
+async function removePrices(change: Change, ancestor: Position): Promise<void> {
   const removed = await change.connection.run(sql`
     delete from price_points
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}
     returning symbol, timestamp_unix`)
   for (const [symbol, group] of Map.groupBy(removed, (row) => column.text(row, 'symbol'))) {
-    const fromUnix = group.reduce(
-      (first, row) => Math.min(first, column.integer(row, 'timestamp_unix')),
-      FOREVER,
-    )
-    change.priceMoved(symbol, { fromUnix, untilUnix: FOREVER })
+    const fromUnix = Math.min(...group.map((row) => column.integer(row, 'timestamp_unix')))
     change.changes?.unpriced.add(symbol)
     await closeDaysAnew(change, symbol, startOfDay(fromUnix))
     await foldHoursAnew(change, symbol, fromUnix)

@@ -1,6 +1,5 @@
 import type { PricedToken, PriceSource } from '#chains/ecosystem/priced-token.ts'
 import type { EventMoment, PriceBook } from '#chains/indexer/events/value-events.ts'
-import { readPosition } from '#chains/indexer/positions.ts'
 import type { Context } from '#context.ts'
 import { showAddress } from '#domain/address.ts'
 import type { Price } from '#domain/money.ts'
@@ -75,6 +74,7 @@ export async function dayPrices(
 /** What the index values events by. */
 export function priceBookOf(tokens: readonly PricedToken[]): PriceBook {
   return {
+    symbols: tokens.map(({ symbol }) => symbol),
     dependents: (symbol) =>
       tokens.flatMap((token) =>
         [...pathOf(tokens, token.symbol)].some((each) => each.symbol === symbol)
@@ -82,7 +82,8 @@ export function priceBookOf(tokens: readonly PricedToken[]): PriceBook {
           : [],
       ),
     decimals: (symbol) => tokenOf(tokens, symbol)?.decimals ?? 0,
-    knownUntil: (connection, symbol) => knownUntil(connection, pathOf(tokens, symbol)),
+    chainIds: (symbol) =>
+      new Set([...pathOf(tokens, symbol)].flatMap(({ prices }) => prices.flatMap(chainIdOf))),
     async pricesAt(connection, symbol, moments) {
       const read = (token: PricedToken, at: readonly EventMoment[]) =>
         pointsBefore(connection, token, at)
@@ -125,13 +126,6 @@ function nameOf(source: PriceSource): string {
   return `${source.kind}:${source.chain.name}:${showAddress(source.address)}`
 }
 
-/** All chains that the price depends on are read up to here. */
-async function knownUntil(
-  connection: Connection,
-  path: Iterable<Pick<PricedToken, 'prices'>>,
-): Promise<number> {
-  const sources = [...path].flatMap(({ prices }) => prices)
-  const chainIds = new Set(sources.flatMap(({ chain }) => chain?.id ?? []))
-  const positions = await allEnded([...chainIds].map((id) => readPosition(connection, id)))
-  return Math.min(...positions.map((each) => each?.timestamp ?? Number.NEGATIVE_INFINITY))
+function chainIdOf({ chain }: PriceSource): readonly number[] {
+  return chain === null ? [] : [chain.id]
 }

@@ -42,18 +42,6 @@ export async function lastPoint(
   return row && toPoint(row)
 }
 
-/** The time of the first one from then on, on any chain. */
-export async function nextPoint(
-  connection: Connection,
-  symbol: string,
-  unix: number,
-): Promise<number | undefined> {
-  const [row] = await connection.run(sql`
-    select timestamp_unix from price_points where symbol = ${symbol} and timestamp_unix >= ${unix}
-    order by timestamp_unix limit 1`)
-  return row && column.integer(row, 'timestamp_unix')
-}
-
 interface FeedSeries {
   readonly symbol: string
   readonly chainId: number

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { fromStored, sql } from '#store/sql.ts'
@@ -76,9 +77,7 @@ async function store(tx: Connection, facts: readonly EventFact[]): Promise<void>
 }
 
 function changeOf(connection: Connection) {
-  const none = async () => []
-  const common = { chainId: 1, finalizedNumber: -1, valuesOf: none }
-  return { ...common, connection, priceMoved: () => undefined }
+  return { connection, chainId: 1, finalizedNumber: -1, prices: priceBookOf([]) }
 }
 
 async function countOf(tx: Connection): Promise<number> {

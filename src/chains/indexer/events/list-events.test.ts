@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import { placeOf } from '#domain/chain.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -109,8 +110,7 @@ onBoth('a list has every event that its filters ask for once, newest first', asy
         await connection.run(sql`delete from events`)
         const change = {
           ...{ connection, chainId: 1, finalizedNumber: 0 },
-          valuesOf: async (amounts: readonly unknown[]) => amounts.map(() => undefined),
-          priceMoved: () => undefined,
+          prices: priceBookOf([]),
         }
         await storeEvents(change, DATASET, all)
       })
@@ -132,8 +132,7 @@ onBoth('the list of a token is read across any number of chains', async ({ engin
     storeEvents(
       {
         ...{ connection, chainId: 1, finalizedNumber: 0 },
-        valuesOf: async (amounts) => amounts.map(() => undefined),
-        priceMoved: () => undefined,
+        prices: priceBookOf([]),
       },
       DATASET,
       chainIds.map((chainId): EventFact => {

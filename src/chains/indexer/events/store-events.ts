@@ -8,6 +8,7 @@ import type { Change } from '../dataset.ts'
 import { type FoldedInto, foldEvents } from './fold-events.ts'
 import { LIST_COLUMNS } from './list-events.ts'
 import { type Contribution, type EventFact, negated, readContribution } from './sums.ts'
+import { valuesOf } from './value-events.ts'
 
 interface Summed {
   readonly name: string
@@ -19,7 +20,8 @@ export async function storeEvents(
   { name: dataset, byAccount }: Summed,
   facts: readonly EventFact[],
 ): Promise<void> {
-  const values = await change.valuesOf(
+  const values = await valuesOf(
+    change,
     facts.map(({ token, amount, log: { timestamp: unix, chainId, blockNumber } }) => ({
       token,
       amount,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
@@ -53,8 +54,7 @@ onEach('a window is exact to the second: what a sum over all events gives', asyn
             connection,
             chainId: 1,
             finalizedNumber: 0,
-            valuesOf: async (amounts) => amounts.map(() => undefined),
-            priceMoved: () => undefined,
+            prices: priceBookOf([]),
           },
           { name: dataset, byAccount: true },
           facts,

@@ -2,19 +2,20 @@ import { type MicroUsd, type Price, valueAt } from '#domain/money.ts'
 import { allEnded } from '#lib/async.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { Connection } from '#store/engine.ts'
-import { column, ROWS_PER_STATEMENT, type Row, type Sql, sql, toStored } from '#store/sql.ts'
+import { column, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#store/sql.ts'
 import { typedValues } from '#store/typed-values.ts'
-import type { DatedAmount, TimeRange } from '../dataset.ts'
 import type { Changes } from '../feed/changes.ts'
+import { readFinalTimes } from '../positions.ts'
 import { foldEvents } from './fold-events.ts'
 import { LIST_COLUMNS } from './list-events.ts'
-import { type Contribution, readContribution } from './sums.ts'
+import { readContribution } from './sums.ts'
 
 export interface PriceBook {
+  readonly symbols: readonly string[]
   dependents(symbol: string): readonly string[]
   decimals(symbol: string): number
-  /** Up to which second unread blocks cannot change the token's price; Infinity for fixed prices. */
-  knownUntil(connection: Connection, symbol: string): Promise<number>
+  /** The chains whose events move the token's price in dollars. */
+  chainIds(symbol: string): ReadonlySet<number>
   /**
    * Returns prices at the close of the block before each moment's (of another chain than the price's, before that second); null where unknown.
    */
@@ -25,10 +26,24 @@ export interface PriceBook {
   ): Promise<readonly (Price | null)[]>
 }
 
+interface Valuing {
+  readonly connection: Connection
+  readonly chainId: number
+  readonly prices: PriceBook
+}
+
 export interface EventMoment {
   readonly unix: number
   /** Null for the end of that second, after the blocks of all chains. */
   readonly chainId: number | null
+  readonly blockNumber: number
+}
+
+export interface DatedAmount {
+  readonly token: string
+  readonly amount: bigint
+  readonly unix: number
+  readonly chainId: number
   readonly blockNumber: number
 }
 
@@ -37,16 +52,20 @@ const VALUE_MAX = 2n ** 256n - 1n
 
 const EVENTS_MAX = 20_000
 
-/** Null before a token's first price or above the most, undefined while unread blocks may change it. */
+/**
+ * Values events of the chain, once for all: the blocks before them are stored. Null before a token's first price or above
+ * the most; undefined where another chain moves the price and is not final up to the event.
+ */
 export async function valuesOf(
-  connection: Connection,
-  book: PriceBook,
+  { connection, chainId, prices: book }: Valuing,
   amounts: readonly DatedAmount[],
 ): Promise<readonly (MicroUsd | null | undefined)[]> {
   const values: (MicroUsd | null | undefined)[] = amounts.map(() => undefined)
+  if (amounts.length === 0) return values
+  const finalTimes = await readFinalTimes(connection)
   const byToken = Map.groupBy(amounts.entries(), ([, { token }]) => token)
   const valued = [...byToken].map(async ([token, entries]) => {
-    const untilUnix = await book.knownUntil(connection, token)
+    const untilUnix = knownUntil(book.chainIds(token), chainId, finalTimes)
     const dated = entries.filter(([, { unix }]) => unix <= untilUnix)
     if (dated.length === 0) return
     const moments = dated.map(([, each]) => each)
@@ -61,167 +80,104 @@ export async function valuesOf(
   return values
 }
 
-export async function unvalueEvents(
-  connection: Connection,
-  book: PriceBook,
-  moved: ReadonlyMap<string, TimeRange>,
-  changes?: Changes,
-): Promise<void> {
-  const doubtful = [...moved].flatMap(([symbol, range]) =>
-    book.dependents(symbol).map((token) => ({ token, range })),
-  )
-  for (const each of await having(connection, doubtful, VALUED))
-    await unvalue(connection, each, changes)
+/** Up to when events of a chain can be valued, as far as the other chains that move the price are final. */
+function knownUntil(
+  priceChains: ReadonlySet<number>,
+  chainId: number,
+  finalTimes: ReadonlyMap<number, number>,
+): number {
+  const others = [...priceChains].filter((id) => id !== chainId)
+  return Math.min(...others.map((id) => finalTimes.get(id) ?? -1))
 }
 
-/** An event waits until the price's chain has passed it. Returns the number of events valued. */
+interface Pending {
+  readonly token: string
+  readonly chainId: number
+  readonly untilUnix: number
+}
+
+/** Values events that waited for the chain of a price to be final up to them. */
 export async function valueEvents(
   connection: Connection,
   book: PriceBook,
-  tokens: readonly string[],
-  changes?: Changes,
-): Promise<number> {
-  const wanted = await allEnded(
-    tokens.map(async (token) => {
-      const untilUnix = await book.knownUntil(connection, token)
-      return { token, range: { fromUnix: 0, untilUnix } }
-    }),
-  )
-  let valued = 0
-  for (const each of await having(connection, wanted, NOT_VALUED))
-    for (let some = EVENTS_MAX; some === EVENTS_MAX; valued += some)
-      some = await valuePending(connection, { book, changes }, each)
-  return valued
-}
-
-interface TokenRange {
-  readonly token: string
-  readonly range: TimeRange
-}
-
-const VALUED = sql`valued = 1`
-const NOT_VALUED = sql`valued = 0`
-
-function within({ token, range }: TokenRange, which: Sql): Sql {
-  return sql`token = ${token} and ${which} and timestamp_unix >= ${finite(range.fromUnix)}
-    and timestamp_unix <= ${finite(range.untilUnix)}`
-}
-
-/** Returns the ranges with such events, usually none. The index gives the order, or PostgreSQL may scan the table on stale statistics. */
-async function having(
-  connection: Connection,
-  ranges: readonly TokenRange[],
-  which: Sql,
-): Promise<readonly TokenRange[]> {
-  const found = await allEnded(
-    ranges.map((each) =>
-      connection.run(sql`
-        select 1 from events where ${within(each, which)} order by timestamp_unix limit 1`),
-    ),
-  )
-  return ranges.filter((_, index) => found[index]?.length === 1)
-}
-
-async function unvalue(
-  connection: Connection,
-  { token, range }: TokenRange,
   changes?: Changes,
 ): Promise<void> {
-  let { fromUnix } = range
-  for (let some = EVENTS_MAX; some === EVENTS_MAX; ) {
-    const valued = within({ token, range: { ...range, fromUnix } }, VALUED)
-    const stale = await connection.run(sql`
-      select dataset, counted, ${LIST_COLUMNS}
-      from events where ${valued} order by timestamp_unix limit ${EVENTS_MAX}`)
-    some = stale.length
-    fromUnix = Number(stale.at(-1)?.timestamp_unix ?? fromUnix)
-    await setValues(
-      connection,
-      stale.map((row) => ({ row, value: undefined })),
-      changes,
-    )
-    const lost = stale.map((row) => ({
-      row,
-      usd: -readContribution(row).sums.usd,
-      priced: row.usd === null ? 0 : -1,
-    }))
-    await foldValues(connection, lost)
+  const finalTimes = await readFinalTimes(connection)
+  const pending = book.symbols.flatMap((token) =>
+    [...finalTimes.keys()].flatMap((chainId): readonly Pending[] => {
+      const untilUnix = knownUntil(book.chainIds(token), chainId, finalTimes)
+      return Number.isFinite(untilUnix) ? [{ token, chainId, untilUnix }] : []
+    }),
+  )
+  const first = await allEnded(pending.map((each) => readPending(connection, each, 1)))
+  for (const [index, each] of pending.entries()) {
+    let more = (first[index] ?? []).length > 0
+    while (more) {
+      const events = await readPending(connection, each, EVENTS_MAX)
+      await valuePending({ connection, prices: book, chainId: each.chainId }, events, changes)
+      more = events.length === EVENTS_MAX
+    }
   }
 }
 
-/** The end of a range as an integer, which in a database is never infinite. */
-function finite(unix: number): number {
-  return Math.max(-1, Math.min(unix, Number.MAX_SAFE_INTEGER))
+/** The index gives the order, or PostgreSQL may scan the table on stale statistics. */
+function readPending(
+  connection: Connection,
+  { token, chainId, untilUnix }: Pending,
+  limit: number,
+): Promise<readonly Row[]> {
+  return connection.run(sql`
+    select dataset, counted, ${LIST_COLUMNS} from events
+    where token = ${token} and chain_id = ${chainId} and valued = 0 and timestamp_unix <= ${untilUnix}
+    order by timestamp_unix limit ${limit}`)
 }
 
 async function valuePending(
-  connection: Connection,
-  { book, changes }: { readonly book: PriceBook; readonly changes: Changes | undefined },
-  range: TokenRange,
-): Promise<number> {
-  const pending = await connection.run(sql`
-    select dataset, counted, ${LIST_COLUMNS}
-    from events where ${within(range, NOT_VALUED)} order by timestamp_unix limit ${EVENTS_MAX}`)
-  if (pending.length === 0) return 0
+  change: Valuing,
+  events: readonly Row[],
+  changes: Changes | undefined,
+): Promise<void> {
   const values = await valuesOf(
-    connection,
-    book,
-    pending.map((row) => ({
-      token: range.token,
+    change,
+    events.map((row) => ({
+      token: column.text(row, 'token'),
       amount: column.bigint(row, 'amount'),
       unix: column.integer(row, 'timestamp_unix'),
       chainId: column.integer(row, 'chain_id'),
       blockNumber: column.integer(row, 'block_number'),
     })),
   )
-  const found = pending.map((row, index) => ({ row, value: values[index] ?? null }))
-  await setValues(connection, found, changes)
-  const gained = found.map(({ row, value }) => ({
-    row,
-    usd: value ?? 0n,
-    priced: value === null ? 0 : 1,
-  }))
-  await foldValues(connection, gained)
-  return pending.length
+  const valued = events.map((row, index) => ({ row, usd: values[index] ?? null }))
+  await setValues(change.connection, valued)
+  const known = valued.flatMap(({ row, usd }) => (usd === null ? [] : [{ row, usd }]))
+  for (const { row, usd } of known) changes?.value(row, usd)
+  const counted = known.filter(({ row }) => column.flag(row, 'counted'))
+  for (const [dataset, group] of Map.groupBy(counted, ({ row }) => column.text(row, 'dataset'))) {
+    const contributions = group.map(({ row, usd }) => ({
+      ...readContribution(row),
+      sums: { amount: 0n, usd, events: 0, priced: 1 },
+    }))
+    await foldEvents(change.connection, { dataset, byAccount: true }, contributions)
+  }
 }
 
-/** Null: no price; undefined: pending. */
 async function setValues(
   connection: Connection,
-  events: readonly { readonly row: Row; readonly value: MicroUsd | null | undefined }[],
-  changes: Changes | undefined,
+  events: readonly { readonly row: Row; readonly usd: MicroUsd | null }[],
 ): Promise<void> {
-  for (const { row, value } of events) changes?.value(row, value ?? null)
   for (const part of chunks(events, ROWS_PER_STATEMENT)) {
-    const list = part.map(({ row, value }) => [
+    const list = part.map(({ row, usd }) => [
       column.text(row, 'dataset'),
       column.integer(row, 'chain_id'),
       column.integer(row, 'block_number'),
       column.integer(row, 'place'),
-      value === undefined ? 0 : 1,
-      value == null ? null : toStored(value),
+      usd === null ? null : toStored(usd),
     ])
-    const types = ['text', 'bigint', 'bigint', 'bigint', 'bigint', 'text'] as const
+    const types = ['text', 'bigint', 'bigint', 'bigint', 'text'] as const
     await connection.run(sql`
-      update events set valued = given.column5, usd = given.column6
+      update events set valued = 1, usd = given.column5
       from (${typedValues(types, list)}) as given
       where events.dataset = given.column1 and events.chain_id = given.column2
         and events.block_number = given.column3 and events.place = given.column4`)
   }
-}
-
-interface ValueChange {
-  readonly row: Row
-  readonly usd: bigint
-  readonly priced: number
-}
-
-async function foldValues(connection: Connection, changes: readonly ValueChange[]): Promise<void> {
-  const counted = changes.filter(({ row, priced }) => priced !== 0 && column.flag(row, 'counted'))
-  for (const [dataset, group] of Map.groupBy(counted, ({ row }) => column.text(row, 'dataset')))
-    await foldEvents(connection, { dataset, byAccount: true }, group.map(toContribution))
-}
-
-function toContribution({ row, usd, priced }: ValueChange): Contribution {
-  return { ...readContribution(row), sums: { amount: 0n, usd, events: 0, priced } }
 }

@@ -18,11 +18,8 @@ type PriceFact = Omit<PriceLog, 'log'> & {
 const CHANGES_MAX = 10_000
 
 export class Changes {
-  readonly #added = new Map<string, FeedEvent>()
-  readonly #valued = new Map<
-    string,
-    { readonly event: FeedEvent; readonly before: bigint | null }
-  >()
+  readonly #added: FeedEvent[] = []
+  readonly #valued: FeedEvent[] = []
   readonly removed: FeedEvent[] = []
   readonly priced = new Map<string, PriceLog>()
   readonly unpriced = new Set<string>()
@@ -30,7 +27,7 @@ export class Changes {
   readonly touched = new Map<number, number>()
 
   get areTooMany(): boolean {
-    return this.#added.size + this.#valued.size + this.removed.length > CHANGES_MAX
+    return this.#added.length + this.#valued.length + this.removed.length > CHANGES_MAX
   }
 
   add(
@@ -44,8 +41,7 @@ export class Changes {
       const { chainId, blockNumber, txHash, timestamp } = log
       const at = { chainId, blockNumber, place: placeOf(log), txHash, timestamp }
       const usd = values[index] ?? null
-      const event = { dataset, ...at, kind, token, account, amount, detail, usd }
-      this.#added.set(keyOf(event), event)
+      this.#added.push({ dataset, ...at, kind, token, account, amount, detail, usd })
     }
   }
 
@@ -57,16 +53,11 @@ export class Changes {
     }
   }
 
-  value(row: Row, usd: MicroUsd | null): void {
+  /** The row is as it was before it got the value. */
+  value(row: Row, usd: MicroUsd): void {
     const event = toFeedEvent(row)
     this.#touch(event)
-    if (this.areTooMany) return
-    const key = keyOf(event)
-    if (this.#added.has(key)) this.#added.set(key, { ...event, usd })
-    else {
-      const before = this.#valued.get(key)?.before ?? event.usd
-      this.#valued.set(key, { event: { ...event, usd }, before })
-    }
+    if (!this.areTooMany) this.#valued.push({ ...event, usd })
   }
 
   price(facts: readonly PriceFact[]): void {
@@ -83,19 +74,12 @@ export class Changes {
   }
 
   get added(): readonly FeedEvent[] {
-    return [...this.#added.values()].sort((a, b) => byPlace(a, b))
+    return this.#added.toSorted(byPlace)
   }
 
   get valued(): readonly FeedEvent[] {
-    return [...this.#valued.values()]
-      .filter(({ event, before }) => event.usd !== before)
-      .map(({ event }) => event)
-      .sort((a, b) => byPlace(a, b))
+    return this.#valued.toSorted(byPlace)
   }
-}
-
-function keyOf({ dataset, chainId, blockNumber, place }: FeedEvent): string {
-  return `${dataset} ${chainId} ${blockNumber} ${place}`
 }
 
 export function byPlace(

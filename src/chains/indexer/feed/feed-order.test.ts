@@ -6,8 +6,8 @@ import { oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
+import { type CommitDeps, type CommitFacts, transact } from '../commit.ts'
 import type { EventFact } from '../events/sums.ts'
-import { type CommitDeps, type Feeding, transact } from '../transaction.ts'
 import { Changes } from './changes.ts'
 import { type FeedCursor, type FeedItem, readEnd, readPage } from './read-feed.ts'
 
@@ -122,12 +122,14 @@ function commit(
   deps: CommitDeps,
   chainId: number,
   block: number,
-  feeding: Feeding = { finalizedBefore: 0 },
+  { finalizedBefore, isGap }: Pick<CommitFacts, 'finalizedBefore' | 'isGap'> = {
+    finalizedBefore: 0,
+  },
   count = 1,
 ): Promise<void> {
   return transact(
     deps,
-    async () => ({ chainId, finalizedNumber: 0, feeding }),
+    async () => ({ chainId, finalizedNumber: 0, finalizedBefore, ...(isGap && { isGap }) }),
     async (change) => {
       const facts = Array.from({ length: count }, (_, index) => factAt(chainId, block, index))
       change.changes?.add('burns', facts, [])

@@ -4,6 +4,7 @@ import { DAY_SECONDS } from '#lib/time.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
 import { column, type SqlValue, sql, toStored } from '#store/sql.ts'
 import type { PriceBook } from '../events/value-events.ts'
+import { readFinalTimes } from '../positions.ts'
 import { byPlace, type Changes, isNewer, type PriceLog } from './changes.ts'
 import {
   type FeedEvent,
@@ -25,39 +26,14 @@ const PRUNE_LOT = 1_000
 
 const NAME = 'register'
 
-/** Resets a range of history that was read without its single changes. */
-export async function resetRange(
-  connection: Connection,
-  {
-    chainId,
-    from,
-    nowUnix,
-  }: { readonly chainId: number; readonly from: number; readonly nowUnix: number },
-): Promise<void> {
-  const state = await readFeedState(connection)
-  if (state === undefined) return
-  const { numbers, finalized } = await readHeights(connection)
-  const list = [resetOf(chainId, { from, to: numbers.get(chainId) ?? -1 })]
-  await append(connection, state, { list, nowUnix, finalized })
-}
-
-/** Resets every chain, because rows changed without a commit, and values on other chains with them. */
-export async function resetAll(connection: Connection, nowUnix: number): Promise<void> {
-  const state = await readFeedState(connection)
-  if (state === undefined) return
-  const found = await connection.run(sql`
-    select chain_id from positions
-    union select chain_id from chain_notes where removals > 0 order by chain_id`)
-  const list = found.map((row) => resetOf(column.integer(row, 'chain_id'), { from: 0, to: -1 }))
-  await append(connection, state, { list, nowUnix, finalized: new Map() })
-}
-
 export interface FedCommit {
   readonly chainId: number
   readonly changes: Changes
   readonly finalizedBefore: number
   readonly finalizedNumber: number
   readonly ancestor?: number | undefined
+  /** A range of history, without its single changes. */
+  readonly isGap?: boolean
   /** Time of the process, not of a block. */
   readonly nowUnix: number
 }
@@ -75,10 +51,11 @@ export async function writeFeed(
   book: PriceBook,
   commit: FedCommit,
 ): Promise<void> {
-  const { chainId, changes, nowUnix } = commit
+  const { chainId, changes, finalizedBefore, isGap = false, nowUnix } = commit
   const heights = await readHeights(connection)
   const to = heights.numbers.get(chainId) ?? -1
   const state = await readFeedState(connection)
+  if (state === undefined && isGap) return
   const list =
     state === undefined
       ? [resetOf(chainId, { from: 0, to })]
@@ -87,11 +64,13 @@ export async function writeFeed(
             resetOf(id, { from: lowest, to: heights.numbers.get(id) ?? -1 }),
           )
         : await listChanges(connection, book, { ...commit, newestUnix: heights.newestUnix })
-  const whole = [
-    ...(await lostPriceChanges(connection, commit)),
-    ...list,
-    ...(await finalizedChange(connection, commit)),
-  ]
+  const whole = isGap
+    ? [resetOf(chainId, { from: finalizedBefore + 1, to }), ...list]
+    : [
+        ...(await lostPriceChanges(connection, commit)),
+        ...list,
+        ...(await finalizedChange(connection, commit)),
+      ]
   if (whole.length === 0) return
   await append(connection, state ?? (await start(connection)), {
     list: whole,
@@ -166,14 +145,8 @@ async function finalizedChange(
 
 /** Unix time; zero while a chain's newest final block is not stored. */
 export async function finalOnAllChains(connection: Connection): Promise<number> {
-  const [row = {}] = await connection.run(sql`
-    select case when count(*) = count(unix) then coalesce(min(unix), 0) else 0 end as unix from (
-      select (
-        select max(blocks.timestamp_unix) from blocks
-        where blocks.chain_id = positions.chain_id and blocks.number <= positions.finalized_number
-      ) as unix from positions
-    ) as final`)
-  return column.integer(row, 'unix')
+  const times = [...(await readFinalTimes(connection)).values()]
+  return times.length === 0 ? 0 : Math.max(0, Math.min(...times))
 }
 
 /** Prices of blocks that left the chain. */

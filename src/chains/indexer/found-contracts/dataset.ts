@@ -14,6 +14,8 @@ export function contractsDataset(origins: Origins): Dataset<FoundContract> {
   const { factories } = origins
   const sets = [...factories, ...origins.emitters].map(({ found }) => found)
   const setsOf = (chainId: number) => sets.filter((set) => set.chainId === chainId)
+  const madeOn = (chainId: number) =>
+    factories.flatMap(({ found }) => (found.chainId === chainId ? [found] : []))
   const byKey = Map.groupBy(factories, ({ event }) => keyOfSource(event))
   const decode = (log: Log): readonly FoundContract[] =>
     (byKey.get(keyOfLog(log)) ?? []).flatMap((factory) => {
@@ -37,8 +39,9 @@ export function contractsDataset(origins: Origins): Dataset<FoundContract> {
     load: (connection, chainId) => loadFound(connection, setsOf(chainId)),
     apply: ({ connection }, facts) => insertFound(connection, facts),
     async revert({ connection, chainId }, { number }) {
-      await deleteFoundAbove(connection, chainId, number)
-      for (const set of setsOf(chainId)) set.forgetAbove(number)
+      const made = madeOn(chainId)
+      await deleteFoundAbove(connection, made, number)
+      for (const set of made) set.forgetAbove(number)
     },
   }
 }

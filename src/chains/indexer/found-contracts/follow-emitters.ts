@@ -1,13 +1,12 @@
+import type { Position } from '#chains/chain/chain-event.ts'
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import type { Emitters } from '#chains/ecosystem/priced-token.ts'
 import type { Address } from '#domain/address.ts'
-import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
-import { forgetAll } from '../chain-notes.ts'
+import type { CommitDeps } from '../commit.ts'
 import { askOf } from '../price-logs.ts'
-import type { CommitDeps } from '../transaction.ts'
 import { insertFound, readFound } from './table.ts'
 
 type EmitterDeps = CommitDeps & { readonly source: ChainSource }
@@ -18,23 +17,24 @@ interface Asked extends Pick<Emitters, 'found' | 'address'> {
 }
 
 /**
- * Asks which contracts emit prices. Once there is another one, everything is read again, since it emitted before it was
- * noticed.
+ * Asks which contracts emit prices. Those of a chain that is not read yet count from its start; one that a feed names
+ * later counts from the block after `position`.
  */
-export async function followEmitters(deps: EmitterDeps, chain: Chain): Promise<void> {
+export async function followEmitters(
+  deps: EmitterDeps,
+  chain: Chain,
+  position: Position | undefined,
+): Promise<void> {
   const asked = await askEmitters(deps, chain)
   if (asked.length === 0) return
-  if ((await deps.engine.snapshot((reads) => missingOf(reads, asked))).length === 0) return
-  await deps.engine.writeWithoutTimeout(async (connection) => {
+  const missing = await deps.engine.snapshot((reads) => missingOf(reads, asked))
+  if (missing.length === 0) return
+  const block = position === undefined ? 0 : position.number + 1
+  await deps.engine.write(async (connection) => {
     await deps.leader.hold(connection)
-    let missing = await missingOf(connection, asked)
-    if (missing.some(({ isKnown }) => isKnown)) {
-      await forgetAll(connection, unixNow(deps.clock))
-      missing = await missingOf(connection, asked)
-    }
     await insertFound(
       connection,
-      missing.map(({ found, contract }) => ({ found, contract, block: 0 })),
+      missing.map((each) => ({ ...each, block })),
     )
   })
 }
@@ -68,7 +68,7 @@ async function missingOf(connection: Connection, asked: readonly Asked[]) {
     // Nodes that fail to say the phases make no aggregator of a proxy.
     const isNews = (each: Address) => !stored.has(each) && (each !== address || stored.size === 0)
     const missing = named.filter(isNews)
-    return missing.map((contract) => ({ found, contract, isKnown: stored.size > 0 }))
+    return missing.map((contract) => ({ found, contract }))
   })
   return (await Promise.all(lists)).flat()
 }

@@ -1,8 +1,7 @@
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
+import type { CommitDeps } from '../commit.ts'
 import type { AnyDataset } from '../dataset.ts'
-import { readProgress } from '../positions.ts'
 import { type ReadDeps, readSegments } from '../read-segments.ts'
-import { applyStaged, type CommitDeps, transact } from '../transaction.ts'
 import { readFactories, writeFactories } from './table.ts'
 
 /**
@@ -31,17 +30,12 @@ export async function readFactoriesUpTo(
     hoursFromUnix: Number.POSITIVE_INFINITY,
   })
   for await (const { staged, end } of segments)
-    await transact(
-      deps,
-      async (connection) => {
-        const progress = await readProgress(connection, chainId)
-        return { chainId, finalizedNumber: progress?.finalizedNumber ?? 0 }
-      },
-      async (change) => {
-        await applyStaged(change, staged)
-        await writeFactories(change.connection, chainId, { origins, to: end.number })
-      },
-    )
+    await deps.engine.write(async (connection) => {
+      await deps.leader.hold(connection)
+      const change = { connection, chainId, finalizedNumber: end.number, prices: deps.prices }
+      for (const each of staged) await each.apply(change)
+      await writeFactories(connection, chainId, { origins, to: end.number })
+    })
   return true
 }
 

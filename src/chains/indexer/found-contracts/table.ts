@@ -91,12 +91,13 @@ export async function readFound(
 
 export async function deleteFoundAbove(
   connection: Connection,
-  chainId: number,
+  sets: readonly FoundContracts[],
   block: number,
 ): Promise<void> {
-  await connection.run(
-    sql`delete from found_contracts where chain_id = ${chainId} and block_number > ${block}`,
-  )
+  for (const { chainId, key } of sets)
+    await connection.run(sql`
+      delete from found_contracts
+      where chain_id = ${chainId} and origin = ${key} and block_number > ${block}`)
 }
 
 /** Returns by origin up to which block its events are read. */
