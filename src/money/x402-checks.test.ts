@@ -9,7 +9,7 @@ import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { depositCheck } from '#money/money-checks.ts'
 import { paymentsGuards } from '#money/payments/payments-tables.ts'
-import { x402Guards } from '#money/x402/x402-tables.ts'
+import { x402Guards } from '#money/x402/payment.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -150,8 +150,8 @@ onBoth(
     chain.fund(authorization.from, 1_000_000n)
     const pay = async (kind: 'transfer' | 'use'): Promise<Deposit> => {
       chain.mine(1, [[{ kind, authorization }]])
-      const query = { address: ASSET, topics: [TRANSFER_TOPIC], fromBlock: chain.blockNumber }
-      const [log] = await chain.rpc.logs(query)
+      const filter = { addresses: [ASSET], topics: [[TRANSFER_TOPIC]] }
+      const [log] = await chain.rpc.logs(filter, chain.blockNumber, chain.blockNumber)
       assert.ok(log !== undefined)
       const timestampUnix = chain.nowUnix
       return { ...depositOf(authorization, chain.blockNumber), ...log, timestampUnix }

@@ -1,15 +1,16 @@
+import { getSelector as getTopic } from 'ox/AbiEvent'
 import { decodeData, getSelector, from as parseFunction } from 'ox/AbiFunction'
 import { keccak256 } from 'ox/Hash'
 import type { ProvenBlock, SourceLog } from '#chains/chain/chain-source.ts'
+import type { LogFilter } from '#chains/chain/log-filter.ts'
 import { NodeRefusal } from '#chains/chain/node-refusal.ts'
 import { EndpointError } from '#chains/chain/rpc-error.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockRef } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
-import { exact } from '#money/x402/schemes/exact/exact.ts'
-import type { Authorization } from '#money/x402/schemes/scheme.ts'
+import type { Authorization } from '#money/x402/payload.ts'
 import { toTopic } from '#money/x402/settlement.ts'
-import { type LogQuery, NodeUnreachable, type SettlingRpc } from '#money/x402/settling-rpc.ts'
+import type { SettlingRpc } from '#money/x402/settling-rpc.ts'
 
 export interface Act {
   readonly kind: 'use' | 'cancel' | 'transfer'
@@ -54,7 +55,6 @@ export class ScriptedChain {
   #blocks: Block[]
   #pool: Sent[] = []
   #forks = 0
-  #asked = 0
 
   constructor(input: {
     readonly asset: Address
@@ -107,21 +107,15 @@ export class ScriptedChain {
     code: () => this.#answer(() => '0x01'),
     call: ({ data, at }) => this.#answer(() => this.#call(data, this.#until(at))),
     receipt: (txHash) => this.#answer(() => this.#receipt(txHash)),
-    transaction: (txHash) => this.#answer(() => this.#transaction(txHash)),
+    senderOf: (txHash) => this.#answer(() => this.#senderOf(txHash)),
     header: (at) =>
-      this.#answer(() => this.#header(at === 'latest' ? this.#blocks.length - 1 : at)),
-    logs: (query) => this.#answer(() => this.#logs(query)),
+      this.#answer(() => this.#header(typeof at === 'number' ? at : this.#blocks.length - 1)),
+    logs: (filter, from, to) => this.#answer(() => this.#logs(filter, from, to)),
     provenBlock: (ref) => this.#answer(() => this.#proven(ref)),
   }
 
-  countCalls(): () => number {
-    const before = this.#asked
-    return () => this.#asked - before
-  }
-
   async #answer<T>(look: () => T): Promise<T> {
-    this.#asked += 1
-    if (this.isDown) throw new NodeUnreachable('no node answers')
+    if (this.isDown) throw new Error('no node answers')
     return look()
   }
 
@@ -194,19 +188,19 @@ export class ScriptedChain {
     for (const [blockNumber, { transactions }] of blocks.entries()) {
       const found = transactions.find((each) => each.txHash === txHash)
       if (found === undefined) continue
-      const { from, succeeded } = found
+      const { from } = found
       const blockHash = this.#hash(blockNumber)
       const logs = this.#logsOf(blockNumber).filter((log) => log.txHash === txHash)
-      return { from, succeeded, blockNumber, blockHash, logs }
+      return { from, blockNumber, blockHash, logs }
     }
     return undefined
   }
 
-  #transaction(txHash: Hash): Awaited<ReturnType<SettlingRpc['transaction']>> {
+  #senderOf(txHash: Hash): Address | undefined {
     const receipt = this.#receipt(txHash)
-    if (receipt !== undefined) return { from: receipt.from }
+    if (receipt !== undefined) return receipt.from
     const isPending = this.#pool.some((each) => each.txHash === txHash)
-    return isPending ? { from: this.#relayer } : undefined
+    return isPending ? this.#relayer : undefined
   }
 
   #header(number: number): Awaited<ReturnType<SettlingRpc['header']>> {
@@ -225,13 +219,13 @@ export class ScriptedChain {
     return { header, logs }
   }
 
-  #logs({ topics, fromBlock, toBlock = this.#head }: LogQuery): readonly SourceLog[] {
+  #logs({ topics }: LogFilter, fromBlock: number, toBlock: number): readonly SourceLog[] {
     if (toBlock - fromBlock >= this.logBlocksMax)
       throw new NodeRefusal(-32_000, 'block range too large')
     if (this.hidesLogs) return []
     return this.#until()
       .flatMap((_, number) => (number < fromBlock || number > toBlock ? [] : this.#logsOf(number)))
-      .filter((log) => topics.every((each, n) => [each].flat().includes(log.topics[n] ?? '0x')))
+      .filter((log) => topics.every((each, n) => each?.includes(log.topics[n] ?? '0x')))
   }
 
   #logsOf(blockNumber: number): readonly SourceLog[] {
@@ -256,6 +250,8 @@ export class ScriptedChain {
   }
 }
 
+const USED = getTopic('event AuthorizationUsed(address indexed, bytes32 indexed)')
+const CANCELLED = getTopic('event AuthorizationCanceled(address indexed, bytes32 indexed)')
 const STATE = parseFunction('function authorizationState(address, bytes32) view returns (bool)')
 const SIGNED = parseFunction('function isValidSignature(bytes32, bytes) view returns (bytes4)')
 const BALANCE = parseFunction('function balanceOf(address) view returns (uint256)')
@@ -273,7 +269,7 @@ function isUsed(blocks: readonly Block[], payer: Address, nonce: Hash): boolean 
 function partsOfAct({ kind, authorization }: Act): Part[] {
   const { from, to, value, nonce } = authorization
   const moved = { topics: [TRANSFER_TOPIC, toTopic(from), toTopic(to)], data: toWord(value) }
-  const ended = kind === 'cancel' ? exact.events.cancelled : exact.events.used
+  const ended = kind === 'cancel' ? CANCELLED : USED
   const noted: Part = { topics: [ended, toTopic(from), nonce], data: '0x' }
   if (kind === 'transfer') return [moved]
   return kind === 'cancel' ? [noted] : [noted, moved]

@@ -3,14 +3,11 @@ import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import type { Address } from '#domain/address.ts'
 import { sleep } from '#lib/async.ts'
-import type { Facilitator } from '#money/x402/facilitator.ts'
-import { finishPayments } from '#money/x402/finish-payments.ts'
-import type { PaymentPayload } from '#money/x402/payload.ts'
+import { type Authorization, type PaymentPayload, readSigned } from '#money/x402/payload.ts'
 import { balanceOf, insertPayment, type X402Payment } from '#money/x402/payment.ts'
-import { exact } from '#money/x402/schemes/exact/exact.ts'
-import type { Authorization } from '#money/x402/schemes/scheme.ts'
 import {
   type Credited,
+  finishPayments,
   sendAgain,
   settlePayment,
   type ToSettle,
@@ -65,9 +62,9 @@ export interface Faults {
 
 const WALLET: Address = `0x${'5e'.repeat(20)}`
 
-function scriptedFacilitator(chain: ScriptedChain, faults: Faults): Facilitator {
+function scriptedFacilitator(chain: ScriptedChain, faults: Faults) {
   const read = ({ payload }: { readonly payload: unknown }) => {
-    const signed = exact.read(payload)
+    const signed = readSigned(payload)
     if (typeof signed === 'string') throw new Error(signed)
     return signed.authorization
   }
@@ -75,16 +72,16 @@ function scriptedFacilitator(chain: ScriptedChain, faults: Faults): Facilitator 
     wallet: WALLET,
     isReady: async () => true,
     client: {
-      async verify(payment) {
+      async verify(payment: { readonly payload: unknown }) {
         if (faults.verifies === 'with an error') throw new Error('429')
         if (faults.verifies !== 'rightly') return { isValid: faults.verifies === 'everything' }
         return { isValid: chain.wouldSucceed(read(payment)) }
       },
-      async settle(payment) {
+      async settle(payment: { readonly payload: unknown }) {
         const sent = faults.sends ? chain.send(read(payment)) : word(404)
         if (faults.says === 'nothing') throw new Error('the connection is lost')
         const success = faults.says !== 'failed'
-        return { success, transaction: success ? sent : '', network: `eip155:${CHAIN_ID}` }
+        return { success, transaction: success ? sent : '', network: `eip155:${CHAIN_ID}` as const }
       },
     },
   }
@@ -214,7 +211,7 @@ export function askedOf(authorization: Authorization): ToSettle<Credited> {
 function payloadOf(authorization: Authorization): PaymentPayload {
   const accepted = { amount: String(authorization.value), asset: ASSET, payTo: PAY_TO }
   const network = `eip155:${CHAIN_ID}`
-  return { version: 2, scheme: 'exact', network, accepted, authorization, signature: SIGNATURE }
+  return { version: 2, network, accepted, authorization, signature: SIGNATURE }
 }
 
 function numberOf({ nonce }: Authorization): number {

@@ -3,8 +3,8 @@ import type { Address, Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { Deposit } from '#domain/deposit.ts'
 import { x402Checks } from '#money/money-checks.ts'
+import type { Authorization } from '#money/x402/payload.ts'
 import type { X402Payment } from '#money/x402/payment.ts'
-import type { Authorization } from '#money/x402/schemes/scheme.ts'
 import type { Engine } from '#store/engine.ts'
 
 export const CHAIN_ID = 8453
@@ -41,7 +41,6 @@ export const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
 export function newPayment(n: number): X402Payment {
   return {
     id: `payment-${n}`,
-    scheme: 'exact',
     chainId: CHAIN_ID,
     asset: ASSET,
     authorization: {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Hash } from '#domain/address.ts'
-import { evmSigner } from '#money/x402/embedded-facilitator.ts'
+import { evmSigner } from '#money/x402/settling.ts'
 import { ASSET, PAY_TO, PAYER, word } from '#test/x402/x402-harness.ts'
 
 const INPUTS = ['address', 'address', 'uint256', 'uint256', 'uint256', 'bytes32', 'bytes']

@@ -9,8 +9,8 @@ import {
   settlingHarness,
   untilSent,
 } from '#test/x402/settling-harness.ts'
-import { finishPayments } from './finish-payments.ts'
-import type { Authorization } from './schemes/scheme.ts'
+import type { Authorization } from './payload.ts'
+import { finishPayments } from './settle-payment.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 

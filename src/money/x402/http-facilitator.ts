@@ -1,18 +1,15 @@
 import { readFile } from 'node:fs/promises'
-import type { FacilitatorClient } from '@x402/core/server'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { Context } from '#context.ts'
 import { isObject, type JsonObject } from '#lib/json.ts'
-import { type Facilitator, listingOf, type SettlingSetting } from './facilitator.ts'
-import { networkOf } from './payload.ts'
-import { SCHEMES } from './schemes/schemes.ts'
+import { listingOf, networkOf } from './offer.ts'
 
 /** Uses any x402 facilitator, by its HTTP interface. */
 export function httpFacilitator(
   ctx: Context,
-  { url, headersFile }: Extract<SettlingSetting, { kind: 'facilitator' }>,
+  { url, headersFile }: { readonly url: string; readonly headersFile: string | undefined },
   payment: Payment,
-): Facilitator {
+) {
   const { accepts: _, ...listing } = listingOf(ctx)
   const client = facilitatorClient({
     url,
@@ -21,16 +18,14 @@ export function httpFacilitator(
     headers: async () =>
       headersFile === undefined ? {} : parseHeaders(await readFile(headersFile, 'utf8')),
   })
+  const network = networkOf(payment.chain.id)
   return {
     client,
     wallet: undefined,
     async isReady() {
       const kinds = await client.supported()
-      const network = networkOf(payment.chain.id)
-      const isSupported = SCHEMES.every(({ name }) =>
-        kinds.some(
-          (kind) => kind.x402Version === 2 && kind.scheme === name && kind.network === network,
-        ),
+      const isSupported = kinds.some(
+        (kind) => kind.x402Version === 2 && kind.scheme === 'exact' && kind.network === network,
       )
       if (isSupported) return true
       throw new Error(`the facilitator does not settle scheme exact on ${network}`)
@@ -48,11 +43,6 @@ export function parseHeaders(text: string): Record<string, string> {
       return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()]
     }),
   )
-}
-
-type Client = Pick<FacilitatorClient, 'verify' | 'settle'> & {
-  /** Kinds of payments that it settles. */
-  supported(): Promise<readonly JsonObject[]>
 }
 
 /** Settlements include the wait for a block. The chain shows what an answer that comes later says. */
@@ -73,34 +63,37 @@ interface Input {
  * The three calls of a facilitator (x402 v2, section 7). Unlike the library's client it follows no
  * redirect with a key and a signed payment, reads no endless body, and shows no key in an error.
  */
-export function facilitatorClient(input: Input): Client {
+export function facilitatorClient(input: Input) {
+  const ofPayment = (payload: object, paymentRequirements: { readonly network: Network }) => ({
+    paymentPayload: { ...payload, ...input.listing },
+    paymentRequirements,
+  })
   return {
-    async verify(payload, paymentRequirements) {
-      const paymentPayload = { ...payload, ...input.listing }
-      const answer = await ask(input, 'verify', { paymentPayload, paymentRequirements })
-      if (typeof answer.isValid !== 'boolean') throw new Error('/verify: no isValid in the answer')
-      return { isValid: answer.isValid }
+    async verify(payload: object, requirements: { readonly network: Network }) {
+      const { isValid } = await ask(input, 'verify', ofPayment(payload, requirements))
+      if (typeof isValid !== 'boolean') throw new Error('/verify: no isValid in the answer')
+      return { isValid }
     },
-    async settle(payload, paymentRequirements) {
-      const paymentPayload = { ...payload, ...input.listing }
-      const answer = await ask(input, 'settle', { paymentPayload, paymentRequirements })
+    async settle(payload: object, requirements: { readonly network: Network }) {
+      const answer = await ask(input, 'settle', ofPayment(payload, requirements))
       const { success, transaction, errorReason } = answer
       if (typeof success !== 'boolean') throw new Error('/settle: no success in the answer')
       return {
         success,
         transaction: typeof transaction === 'string' ? transaction : '',
-        network: paymentRequirements.network,
-        ...(typeof errorReason === 'string' && {
-          errorReason: errorReason.slice(0, EXCERPT_LENGTH),
-        }),
+        network: requirements.network,
+        errorReason: String(errorReason).slice(0, EXCERPT_LENGTH),
       }
     },
-    async supported() {
+    /** Kinds of payments that it settles. */
+    async supported(): Promise<readonly JsonObject[]> {
       const { kinds } = await ask(input, 'supported')
       return Array.isArray(kinds) ? kinds.filter(isObject) : []
     },
   }
 }
+
+type Network = `${string}:${string}`
 
 async function ask(
   { url, headers }: Input,
@@ -143,6 +136,9 @@ function messageOf(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
 }
 
+/** Shorter words would mask ordinary text. */
+const SECRET_LENGTH_MIN = 8
+
 /** Masks parts of a header too, because services repeat a token without its `Bearer`. */
 function masked(text: string, keys: Readonly<Record<string, string>>): string {
   const secrets = Object.values(keys)
@@ -150,6 +146,3 @@ function masked(text: string, keys: Readonly<Record<string, string>>): string {
     .filter((secret) => secret.length >= SECRET_LENGTH_MIN)
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text)
 }
-
-/** Shorter words would mask ordinary text. */
-const SECRET_LENGTH_MIN = 8

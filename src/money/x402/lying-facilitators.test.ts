@@ -4,7 +4,7 @@ import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { pass, settlingHarness, untilSent } from '#test/x402/settling-harness.ts'
-import { finishPayments } from './finish-payments.ts'
+import { finishPayments } from './settle-payment.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
@@ -63,24 +63,6 @@ onBoth(
     assert.equal(chain.sent.length, 1)
     assert.deepEqual(await credits(), ['bucket:192.0.2.1'])
     assert.deepEqual(await audit(), [])
-  },
-)
-
-onBoth(
-  'a facilitator that cannot verify moves nothing: the payment is refused, and its payer may sign another',
-  async ({ engine }) => {
-    const { chain, authorize, settle, faults, states } = settlingHarness(engine)
-    faults.verifies = 'with an error'
-    const first = authorize(1)
-    chain.fund(first.from, 1_000_000n)
-    assert.deepEqual(await settle(first), { kind: 'rejected', reason: 'settlement_unavailable' })
-    assert.equal(chain.sent.length, 0)
-    faults.verifies = 'rightly'
-    const settling = settle({ ...authorize(2), from: first.from })
-    await untilSent({ chain }, 1)
-    chain.mine()
-    assert.equal((await settling).kind, 'posted')
-    assert.deepEqual(await states(), ['failed', 'credited'])
   },
 )
 

@@ -49,7 +49,7 @@ test('the header is printable ASCII without a line break and says what the small
 test('a reason stands in the header and leaves the offers as they are', () => {
   const header = paymentRequiredHeader(ctx, { ...input, error: 'insufficient_funds' })
   const decoded = decodePaymentRequiredHeader(header)
-  assert.equal(decoded.error, 'insufficient_funds')
+  assert.equal(decoded.error, 'insufficient_funds: the payer holds less than the amount')
   assert.equal(decoded.accepts.length, 2)
 })
 

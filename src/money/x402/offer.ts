@@ -1,13 +1,9 @@
 import { Type } from 'typebox'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { Context } from '#context.ts'
-import { type Address, showAddress } from '#domain/address.ts'
+import { type Address, type Hash, showAddress } from '#domain/address.ts'
 import { formatDecimal, type MicroUsd } from '#domain/money.ts'
 import { currentPayTo, paymentOf } from '#money/payments/offers.ts'
-import { FAULTS, isFault } from './faults.ts'
-import { networkOf, toBase64 } from './payload.ts'
-import type { Scheme } from './schemes/scheme.ts'
-import { SCHEMES } from './schemes/schemes.ts'
 
 /** Allows for clock differences and slow blocks. */
 const OFFER_SECONDS = 300
@@ -16,7 +12,7 @@ interface OfferInput {
   /** Ascending: clients take the first within their limit. */
   readonly amounts: readonly MicroUsd[]
   readonly resourceUrl: string
-  readonly error?: string
+  readonly error?: PaymentFault | undefined
   readonly extensions?: Readonly<Record<string, unknown>>
 }
 
@@ -36,44 +32,41 @@ export function paymentRequiredHeader(ctx: Offering, input: OfferInput): string 
 export function paymentRequired(ctx: Offering, input: OfferInput) {
   return {
     x402Version: 2,
-    error: input.error ?? 'payment_required',
+    error: errorText(input.error),
     resource: {
       url: input.resourceUrl,
       description: describe(ctx, input.amounts),
       mimeType: 'application/json',
     },
-    accepts: input.amounts.flatMap((amount) =>
-      SCHEMES.map((scheme) =>
-        requirementsOf(scheme, { payment: paymentOf(ctx), amount, payTo: currentPayTo(ctx) }),
-      ),
+    accepts: input.amounts.map((amount) =>
+      requirementsOf(paymentOf(ctx), { value: amount, to: currentPayTo(ctx) }),
     ),
     ...(input.extensions !== undefined && { extensions: input.extensions }),
   }
 }
 
-/** A code, with its words where it has some. */
-export function errorText(code: string): string {
-  return isFault(code) ? `${code}: ${FAULTS[code]}` : code
+function errorText(fault: PaymentFault | undefined): string {
+  return fault === undefined ? 'payment_required' : `${fault}: ${FAULTS[fault]}`
 }
 
 /** Returns an x402 v2 PaymentRequirements: one of our offers, and what a facilitator settles. */
 export function requirementsOf(
-  scheme: Pick<Scheme, 'name' | 'extra'>,
-  input: {
-    readonly payment: Payment
-    readonly amount: MicroUsd
-    readonly payTo: Address
-  },
+  payment: Payment,
+  { value, to }: { readonly value: MicroUsd; readonly to: Address },
 ) {
-  const { payment, amount, payTo } = input
   return {
-    scheme: scheme.name,
+    scheme: 'exact',
     network: networkOf(payment.chain.id),
-    amount: String(amount),
+    amount: String(value),
     asset: showAddress(payment.asset),
-    payTo: showAddress(payTo),
+    payTo: showAddress(to),
     maxTimeoutSeconds: OFFER_SECONDS,
-    extra: { ...scheme.extra(payment) },
+    // Clients pay before they are served. Some look the type up elsewhere if it is missing.
+    extra: {
+      ...payment.domain,
+      paymentFlow: 'upfront',
+      primaryType: 'TransferWithAuthorization',
+    },
   }
 }
 
@@ -94,15 +87,12 @@ export const OFFER_LENGTH_MAX = 2_800
 /** Drops the query if the header is too long. */
 export function callOfferHeader(
   ctx: Offering,
-  { target, error }: { readonly target: string; readonly error: string | undefined },
+  { target, error }: { readonly target: string; readonly error: PaymentFault | undefined },
 ): string {
   const [path = ''] = target.split('?', 1)
+  const { publicBaseUrl } = ctx.ecosystem.service
   const header = (part: string) =>
-    paymentRequiredHeader(ctx, {
-      amounts: OFFERS,
-      resourceUrl: ctx.ecosystem.service.publicBaseUrl + part,
-      ...(error !== undefined && { error: errorText(error) }),
-    })
+    paymentRequiredHeader(ctx, { amounts: OFFERS, resourceUrl: publicBaseUrl + part, error })
   const whole = header(target)
   return whole.length <= OFFER_LENGTH_MAX ? whole : header(path)
 }
@@ -140,7 +130,7 @@ export function topupOfferBody(ctx: Offering, input: OfferInput) {
   const payment = paymentOf(ctx)
   return {
     x402Version: 1,
-    error: input.error ?? 'payment_required',
+    error: errorText(input.error),
     accepts: input.amounts.map((amount) => ({
       scheme: 'exact',
       network: payment.chain.name,
@@ -198,3 +188,84 @@ export const DISCOVERY = {
     },
   },
 } as const
+
+/** What a facilitator's list of services (Bazaar) shows: the offer of the top-up, with our name. */
+export function listingOf(ctx: Offering) {
+  const { service } = ctx.ecosystem
+  const { resource, accepts, extensions } = paymentRequired(ctx, {
+    amounts: OFFERS,
+    resourceUrl: `${service.publicBaseUrl}${TOPUP_PATH}`,
+    extensions: DISCOVERY,
+  })
+  return { resource: { ...resource, serviceName: service.name }, accepts, extensions }
+}
+
+export interface PaymentResponse {
+  readonly payload:
+    | { readonly version: 1 | 2; readonly authorization: { from: Address; value: bigint } }
+    | undefined
+  readonly transaction: Hash | null
+  readonly errorReason?: PaymentFault | 'settlement_pending' | undefined
+}
+
+/** Returns a SettleResponse; its header depends on the version. */
+export function paymentResponseHeaders(
+  ctx: Pick<Context, 'ecosystem'>,
+  { payload, transaction, errorReason }: PaymentResponse,
+): Readonly<Record<string, string>> {
+  const { chain } = paymentOf(ctx)
+  const isOlder = payload?.version === 1
+  const response = {
+    success: errorReason === undefined,
+    transaction: transaction ?? '',
+    network: isOlder ? chain.name : networkOf(chain.id),
+    ...(payload !== undefined && { payer: payload.authorization.from }),
+    ...(payload !== undefined && { amount: String(payload.authorization.value) }),
+    ...(errorReason !== undefined && { errorReason }),
+    ...(errorReason !== undefined &&
+      errorReason !== 'settlement_pending' && { errorMessage: FAULTS[errorReason] }),
+  }
+  return { [isOlder ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE']: toBase64(response) }
+}
+
+export function networkOf(chainId: number): `eip155:${number}` {
+  return `eip155:${chainId}`
+}
+
+export function toBase64(value: unknown): string {
+  return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
+}
+
+/**
+ * Why a payment is answered with 402, in words. Codes of the x402 specification or of its reference
+ * implementation where they have one.
+ */
+export const FAULTS = {
+  invalid_payload: 'the header is not one x402 payment in base64 JSON',
+  invalid_x402_version: 'x402Version must be 2 in PAYMENT-SIGNATURE and 1 in X-PAYMENT',
+  invalid_scheme: 'the scheme is not among those offered',
+  invalid_network: 'the network is not the one offered',
+  invalid_payment_requirements: 'the accepted requirements are not one of the offers',
+  unsupported_payload_type:
+    'only EIP-3009 authorizations are accepted, because no event ties a Permit2 transfer to its payment',
+  invalid_exact_evm_payload_recipient_mismatch: 'the authorization pays another address',
+  invalid_exact_evm_payload_authorization_value_mismatch:
+    'the authorization is not for the exact amount of an offer',
+  invalid_exact_evm_payload_authorization_valid_after: 'the authorization is not valid yet',
+  invalid_exact_evm_payload_authorization_valid_before:
+    'the authorization has expired, or has less than ten seconds left',
+  invalid_exact_evm_payload_authorization_valid_before_too_late:
+    'the authorization is valid for more than an hour',
+  invalid_exact_evm_payload_signature: 'the payer did not sign this authorization',
+  invalid_exact_evm_payload_undeployed_smart_wallet:
+    'the paying contract wallet is not deployed; deploy it first, for example by a transaction of its own',
+  insufficient_funds: 'the payer holds less than the amount',
+  invalid_transaction_state:
+    'the transfer fails on the chain: the payer withdrew it, or the asset refuses it',
+  settlement_unavailable:
+    'payments cannot be settled at the moment; nothing was sent. Try again later',
+  payer_waits:
+    'a settlement of this wallet failed on the chain within the last day, at the cost of the service; pay from another wallet, or by transfer',
+} as const
+
+export type PaymentFault = keyof typeof FAULTS

@@ -6,19 +6,17 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import { nextMidnight, unixNow } from '#lib/time.ts'
 import { paymentOf, paymentRequiredBody } from '#money/payments/offers.ts'
 import { type Call, carriesPayment, type PaymentRequired, type RequestFacts } from '#route/route.ts'
-import { settlingSettingOf } from './facilitator.ts'
-import type { PaymentFault } from './faults.ts'
-import { callOfferHeader, OFFERS } from './offer.ts'
 import {
-  matchOffer,
-  type PaymentPayload,
+  callOfferHeader,
+  OFFERS,
+  type PaymentFault,
   type PaymentResponse,
   paymentResponseHeaders,
-  readPayment,
-} from './payload.ts'
+} from './offer.ts'
+import { matchOffer, type PaymentPayload, readPayment } from './payload.ts'
 import { findPayment, openPaymentOf, type Payee, type X402Payment } from './payment.ts'
 import { outcomesOf, type Settled, settlePayment } from './settle-payment.ts'
-import { type Settling, settlingOf } from './settling.ts'
+import { type Settling, settlingOf, settlingSettingOf } from './settling.ts'
 
 type Ending = Refusal | PaymentRequired
 

@@ -5,8 +5,8 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import fc from 'fast-check'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import type { Address } from '#domain/address.ts'
-import { type PaymentPayload, readPayment, toBase64 } from './payload.ts'
-import { digestOf, isSignedByKey } from './schemes/exact/authorization.ts'
+import { toBase64 } from './offer.ts'
+import { digestOf, isSignedByKey, type PaymentPayload, readPayment } from './payload.ts'
 
 const ASSET: Address = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 const accepted = {
@@ -40,18 +40,18 @@ test('what a stock client signs is read and found signed by its wallet', async (
   const { authorization } = payment
   assert.equal(authorization.from, account.address.toLowerCase())
   assert.equal(authorization.value, 100_000n)
-  const digest = digestOf({ chainId: 8453, asset: ASSET, domain }, authorization)
+  const digest = digestOf({ chain: { id: 8453 }, asset: ASSET, domain }, authorization)
   assert.ok(isSignedByKey(digest, payment))
 })
 
 test('a signature in another domain, for another chain or over other values is none of the payer', async () => {
   const payment = read((await stockPayload()).payload)
   const { authorization } = payment
-  const asset = { chainId: 8453, asset: ASSET, domain }
+  const asset = { chain: { id: 8453 }, asset: ASSET, domain }
   const other = { ...asset, domain: { ...domain, name: 'USDC' } }
   for (const digest of [
     digestOf(other, authorization),
-    digestOf({ ...asset, chainId: 1 }, authorization),
+    digestOf({ ...asset, chain: { id: 1 } }, authorization),
     digestOf(asset, { ...authorization, value: 1n }),
   ])
     assert.ok(!isSignedByKey(digest, payment))

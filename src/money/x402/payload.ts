@@ -1,17 +1,39 @@
+import { recoverAddress } from 'ox/Secp256k1'
+import { fromHex } from 'ox/Signature'
+import { getSignPayload } from 'ox/TypedData'
+import { askContractWallet } from '#chains/chain/contract-signature.ts'
+import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { Context } from '#context.ts'
-import { type Hash, parseAddress } from '#domain/address.ts'
+import { type Address, type Hash, parseAddress, parseHash, showAddress } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { isObject, type JsonObject } from '#lib/json.ts'
+import { parseSignature } from '#domain/signature.ts'
+import { isObject } from '#lib/json.ts'
 import { unixNow } from '#lib/time.ts'
 import { paymentOf } from '#money/payments/offers.ts'
 import type { RequestHeaders } from '#route/route.ts'
-import { FAULTS, type PaymentFault } from './faults.ts'
-import type { Authorization, Signed } from './schemes/scheme.ts'
-import { findScheme } from './schemes/schemes.ts'
+import { networkOf, type PaymentFault } from './offer.ts'
+import type { SettlingRpc } from './settling-rpc.ts'
+
+/** What a payer signs: one EIP-3009 transfer of exactly the offered amount. Addresses in lower case. */
+export interface Authorization {
+  readonly from: Address
+  readonly to: Address
+  readonly value: bigint
+  /** Unix seconds. */
+  readonly validAfter: bigint
+  readonly validBefore: bigint
+  /** Unique per payer, for ever. */
+  readonly nonce: Hash
+}
+
+export interface Signed {
+  readonly authorization: Authorization
+  /** 65 bytes from a key, any bytes from a contract wallet. */
+  readonly signature: `0x${string}`
+}
 
 export interface PaymentPayload extends Signed {
   readonly version: 1 | 2
-  readonly scheme: string
   /** CAIP-2 in version 2, a name in version 1. */
   readonly network: string
   readonly accepted:
@@ -29,8 +51,19 @@ export function readPayment(headers: RequestHeaders): PaymentPayload | PaymentFa
   if (typeof text !== 'string') return 'invalid_payload'
   const value = decodeJson(text)
   if (!isObject(value)) return 'invalid_payload'
-  if (value.x402Version !== (current === undefined ? 1 : 2)) return 'invalid_x402_version'
-  return current === undefined ? readOlder(value) : readCurrent(value)
+  const version = current === undefined ? 1 : 2
+  if (value.x402Version !== version) return 'invalid_x402_version'
+  const chosen = version === 1 ? value : value.accepted
+  if (!isObject(chosen)) return 'invalid_payload'
+  if (chosen.scheme !== 'exact') return 'invalid_scheme'
+  const { network, amount, asset, payTo } = chosen
+  if (typeof network !== 'string') return 'invalid_payload'
+  const signed = readSigned(value.payload)
+  if (typeof signed === 'string') return signed
+  if (version === 1) return { version, network, accepted: undefined, ...signed }
+  if (typeof amount !== 'string' || typeof asset !== 'string' || typeof payTo !== 'string')
+    return 'invalid_payload'
+  return { version, network, accepted: { amount, asset, payTo }, ...signed }
 }
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
@@ -46,26 +79,61 @@ function decodeJson(text: string): unknown {
   }
 }
 
-function readCurrent(value: JsonObject): PaymentPayload | PaymentFault {
-  const { accepted } = value
-  if (!isObject(accepted)) return 'invalid_payload'
-  const { network, amount, asset, payTo } = accepted
-  const scheme = findScheme(accepted.scheme)
-  if (scheme === undefined) return 'invalid_scheme'
-  if (typeof network !== 'string' || typeof amount !== 'string') return 'invalid_payload'
-  if (typeof asset !== 'string' || typeof payTo !== 'string') return 'invalid_payload'
-  const signed = scheme.read(value.payload)
-  if (typeof signed === 'string') return signed
-  return { version: 2, scheme: scheme.name, network, accepted: { amount, asset, payTo }, ...signed }
+export function readSigned(payload: unknown): Signed | PaymentFault {
+  if (!isObject(payload)) return 'invalid_payload'
+  const { permit2Authorization, authorization: given } = payload
+  if (permit2Authorization !== undefined) return 'unsupported_payload_type'
+  if (!isObject(given)) return 'invalid_payload'
+  const from = parseAddress(text(given.from))
+  const to = parseAddress(text(given.to))
+  const value = parseUint(text(given.value))
+  const validAfter = parseUint(text(given.validAfter))
+  const validBefore = parseUint(text(given.validBefore))
+  const nonce = parseHash(text(given.nonce))
+  if (from === undefined || to === undefined || nonce === undefined) return 'invalid_payload'
+  if (value === undefined || validAfter === undefined || validBefore === undefined)
+    return 'invalid_payload'
+  const signature = parseBytes(text(payload.signature))
+  if (signature === undefined) return 'invalid_exact_evm_payload_signature'
+  return { authorization: { from, to, value, validAfter, validBefore, nonce }, signature }
 }
 
-function readOlder(value: JsonObject): PaymentPayload | PaymentFault {
-  const scheme = findScheme(value.scheme)
-  if (scheme === undefined) return 'invalid_scheme'
-  if (typeof value.network !== 'string') return 'invalid_payload'
-  const signed = scheme.read(value.payload)
-  if (typeof signed === 'string') return signed
-  return { version: 1, scheme: scheme.name, network: value.network, accepted: undefined, ...signed }
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+const UINT = /^(0|[1-9][0-9]{0,77})$/
+
+function parseUint(digits: string): bigint | undefined {
+  if (!UINT.test(digits)) return undefined
+  const value = BigInt(digits)
+  return value < 2n ** 256n ? value : undefined
+}
+
+/** 2 KB. The gas for the check ends at fewer owners. */
+const BYTES = /^0x(?:[0-9a-f]{2}){1,2048}$/
+
+/** Writes a key's signature in its usual form, with v of 27 or 28. */
+function parseBytes(given: string): `0x${string}` | undefined {
+  const hex = given.toLowerCase()
+  if (!BYTES.test(hex)) return undefined
+  return parseSignature(hex) ?? (hex as `0x${string}`)
+}
+
+/** As the library's clients write it. */
+export function writeSigned({ authorization, signature }: Signed): Record<string, unknown> {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  return {
+    signature,
+    authorization: {
+      from: showAddress(from),
+      to: showAddress(to),
+      value: String(value),
+      validAfter: String(validAfter),
+      validBefore: String(validBefore),
+      nonce,
+    },
+  }
 }
 
 const SECONDS_LEFT_MIN = 10n
@@ -110,36 +178,59 @@ export function hasTimeLeft(
   return validBefore >= BigInt(unixNow(ctx.clock)) + SECONDS_LEFT_MIN
 }
 
-export interface PaymentResponse {
-  readonly payload: Pick<PaymentPayload, 'version' | 'authorization'> | undefined
-  readonly transaction: Hash | null
-  readonly errorReason?: PaymentFault | 'settlement_pending'
+const TYPES = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const
+
+type SignedFor = Pick<Payment, 'asset' | 'domain'> & { readonly chain: { readonly id: number } }
+
+/** EIP-712 digest of an EIP-3009 authorization. */
+export function digestOf({ chain, asset, domain }: SignedFor, authorization: Authorization): Hash {
+  return getSignPayload({
+    domain: { ...domain, chainId: chain.id, verifyingContract: asset },
+    types: TYPES,
+    primaryType: 'TransferWithAuthorization',
+    message: { ...authorization },
+  })
 }
 
-/** Returns a SettleResponse; its header depends on the version. */
-export function paymentResponseHeaders(
-  ctx: Pick<Context, 'ecosystem'>,
-  { payload, transaction, errorReason }: PaymentResponse,
-): Readonly<Record<string, string>> {
-  const { chain } = paymentOf(ctx)
-  const isOlder = payload?.version === 1
-  const response = {
-    success: errorReason === undefined,
-    transaction: transaction ?? '',
-    network: isOlder ? chain.name : networkOf(chain.id),
-    ...(payload !== undefined && { payer: payload.authorization.from }),
-    ...(payload !== undefined && { amount: String(payload.authorization.value) }),
-    ...(errorReason !== undefined && { errorReason }),
-    ...(errorReason !== undefined &&
-      errorReason !== 'settlement_pending' && { errorMessage: FAULTS[errorReason] }),
+/** Whether the payer's own key signed. */
+export function isSignedByKey(digest: Hash, { authorization, signature }: Signed): boolean {
+  const parsed = parseSignature(signature)
+  if (parsed === undefined) return false
+  try {
+    const signer = recoverAddress({ payload: digest, signature: fromHex(parsed) })
+    return signer.toLowerCase() === authorization.from
+  } catch {
+    return false
   }
-  return { [isOlder ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE']: toBase64(response) }
 }
 
-export function networkOf(chainId: number): `eip155:${number}` {
-  return `eip155:${chainId}`
-}
+const KEY_SIGNATURE_LENGTH = 132
 
-export function toBase64(value: unknown): string {
-  return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
+/** A contract that burns more could not pay either. */
+const WALLET_GAS = 150_000n
+
+/** Undefined if the payer signed. Keys are recovered locally; contract wallets are asked (ERC-1271). */
+export async function checkSignature(
+  rpc: Pick<SettlingRpc, 'code' | 'call'>,
+  payment: Payment,
+  signed: Signed,
+): Promise<PaymentFault | undefined> {
+  const { signature, authorization } = signed
+  const digest = digestOf(payment, authorization)
+  if (isSignedByKey(digest, signed)) return undefined
+  const asked = { wallet: authorization.from, digest, signature, gas: WALLET_GAS }
+  const answer = await askContractWallet(rpc, asked)
+  if (answer === 'signed') return undefined
+  return answer === 'undeployed' && signature.length > KEY_SIGNATURE_LENGTH
+    ? 'invalid_exact_evm_payload_undeployed_smart_wallet'
+    : 'invalid_exact_evm_payload_signature'
 }

@@ -1,11 +1,11 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Address, Hash } from '#domain/address.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { Reads } from '#money/payments/claim.ts'
 import { type Retained, START } from '#operations/jobs/retained.ts'
-import type { Connection } from '#store/engine.ts'
+import type { Connection, Tables } from '#store/engine.ts'
+import { type Guard, guardsSql } from '#store/guard.ts'
 import { column, type Row, type Sql, sql } from '#store/sql.ts'
-import type { Signed } from './schemes/scheme.ts'
+import type { Signed } from './payload.ts'
 
 /**
  * `open`: only the chain says what became of it. `credited`: a deposit is on a balance. `failed`:
@@ -26,7 +26,6 @@ export type Payee =
 /** One per authorization, forever. */
 export interface X402Payment extends Signed {
   readonly id: string
-  readonly scheme: string
   readonly chainId: number
   readonly asset: Address
   readonly payee: Payee
@@ -54,17 +53,6 @@ export const EARLIER_BLOCKS = 400
 /** The job looks at what a request has left open for so long; requests wait ten seconds. */
 export const OPEN_SECONDS = 15
 
-export function samePayee(one: Payee, other: Payee): boolean {
-  return one.kind === other.kind && balanceOf(one) === balanceOf(other)
-}
-
-/** The nonce alone is public as soon as the payment is. */
-export function sameSigned(one: Signed, other: Signed): boolean {
-  return (
-    one.signature === other.signature && isDeepStrictEqual(one.authorization, other.authorization)
-  )
-}
-
 export function balanceOf(payee: Payee): string {
   return payee.kind === 'key' ? payee.publicId : payee.bucket
 }
@@ -73,8 +61,8 @@ export function isOwn(payee: Payee): boolean {
   return payee.kind === 'bucket' || payee.isOwn
 }
 
-export const COLUMNS = sql`id, scheme, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
-  valid_before, signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
+export const COLUMNS = sql`id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after, valid_before,
+  signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
   from_block, tx_hash, reason, served`
 
 /** Nodes' default of pending transactions per account. */
@@ -122,10 +110,10 @@ export async function insertPayment(connection: Connection, payment: X402Payment
   const { authorization, payee } = payment
   const wallet = payee.kind === 'key' ? payee.wallet : null
   await connection.run(sql`
-    insert into x402_intents (id, scheme, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
+    insert into x402_intents (id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
       valid_before, signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
       from_block, due_unix)
-    values (${payment.id}, ${payment.scheme}, ${payment.chainId}, ${payment.asset}, ${authorization.from},
+    values (${payment.id}, ${payment.chainId}, ${payment.asset}, ${authorization.from},
       ${authorization.nonce}, ${authorization.to}, ${authorization.value},
       ${String(authorization.validAfter)}, ${String(authorization.validBefore)},
       ${payment.signature}, ${payee.kind}, ${balanceOf(payee)}, ${wallet},
@@ -245,36 +233,29 @@ export async function takeServed(connection: Connection, id: string): Promise<bo
   return taken.length === 1
 }
 
-export async function setCredited(
+/** With the credit of its transfer, or without one if a prepayment has it. */
+export async function endPayment(
   connection: Connection,
   input: {
     readonly id: string
     readonly txHash: Hash
-    readonly creditId: string
+    readonly creditId: string | null
     readonly isServed: boolean
   },
 ): Promise<void> {
+  const { id, txHash, creditId, isServed } = input
+  const isCredited = creditId !== null
   await connection.run(sql`
-    update x402_intents set status = 'credited', tx_hash = ${input.txHash},
-      credit_id = ${input.creditId}, due_unix = null, reason = null,
-      served = case when served = 1 then 1 else ${input.isServed ? 1 : 0} end
-    where id = ${input.id}`)
-}
-
-export async function setClaimed(
-  connection: Connection,
-  input: { readonly id: string; readonly txHash: Hash },
-): Promise<void> {
-  await connection.run(sql`
-    update x402_intents set status = 'failed', reason = ${CLAIMED}, tx_hash = ${input.txHash},
-      due_unix = null
-    where id = ${input.id}`)
+    update x402_intents set status = ${isCredited ? 'credited' : 'failed'},
+      reason = ${isCredited ? null : CLAIMED}, tx_hash = ${txHash}, due_unix = null,
+      credit_id = coalesce(${creditId}, credit_id),
+      served = case when served = 1 then 1 else ${isCredited && isServed ? 1 : 0} end
+    where id = ${id}`)
 }
 
 export function toPayment(row: Row): X402Payment {
   return {
     id: column.text(row, 'id'),
-    scheme: column.text(row, 'scheme'),
     chainId: column.integer(row, 'chain_id'),
     asset: column.hex(row, 'asset'),
     authorization: {
@@ -321,3 +302,80 @@ export const RETAINED_PAYMENTS: Retained = {
     return { place: START, isDone: deleted.length < limit }
   },
 }
+
+export const x402Guards: readonly Guard[] = [
+  // Only payments that moved nothing may be deleted.
+  {
+    table: 'x402_intents',
+    name: 'x402_intents_stay',
+    on: 'delete',
+    when: "old.status <> 'failed' or old.tx_hash is not null or old.due_unix is not null",
+  },
+  {
+    table: 'x402_intents',
+    name: 'x402_intents_keep_what_was_signed',
+    on: 'update',
+    columns: [
+      'id',
+      'chain_id',
+      'asset',
+      'payer',
+      'nonce',
+      'pay_to',
+      'micro_usd',
+      'payee_kind',
+      'payee',
+      'payee_wallet',
+      'created_unix',
+    ],
+  },
+  {
+    table: 'x402_intents',
+    name: 'x402_intents_send_nothing_once_failed',
+    on: 'update',
+    columns: ['status'],
+    when: "old.status = 'failed' and new.status = 'open'",
+  },
+]
+
+export const x402Tables: readonly Tables[] = [
+  `
+    create table x402_intents (
+      id text primary key,
+      chain_id bigint not null,
+      asset text not null,
+      payer text not null,
+      nonce text not null,
+      pay_to text not null,
+      micro_usd bigint not null check (micro_usd > 0),
+      valid_after text not null,
+      valid_before text not null,
+      signature text not null,
+      payee_kind text not null check (payee_kind in ('key', 'bucket')),
+      payee text not null,
+      payee_wallet text,
+      payee_own bigint not null default 1,
+      status text not null check (status in ('open', 'credited', 'failed')),
+      reason text,
+      created_unix bigint not null,
+      from_block bigint not null,
+      tx_hash text,
+      -- When the job looks at it next; null once nothing can become of it any more.
+      due_unix bigint,
+      served bigint not null default 0,
+      credit_id text unique references credits (id),
+      unique (chain_id, asset, payer, nonce)
+    );
+    create index x402_intents_open on x402_intents (created_unix, id) where status = 'open';
+    create index x402_intents_failed on x402_intents (created_unix, id) where status = 'failed';
+    create index x402_intents_due on x402_intents (due_unix, id) where due_unix is not null;
+    create index x402_intents_reverted on x402_intents (payer, created_unix)
+      where reason = 'reverted';
+    create table x402_facilitator (
+      id bigint primary key check (id = 1),
+      -- The most that transactions of the newest day may have cost.
+      gas_day bigint not null default 0,
+      gas_gwei bigint not null default 0
+    )`,
+  guardsSql(x402Guards),
+]

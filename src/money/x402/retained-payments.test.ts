@@ -7,7 +7,7 @@ import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { newPayment, word } from '#test/x402/x402-harness.ts'
-import { failPayment, insertPayment, RETAINED_PAYMENTS, setClaimed } from './payment.ts'
+import { endPayment, failPayment, insertPayment, RETAINED_PAYMENTS } from './payment.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const NOW_UNIX = 1_800_000_000
@@ -55,7 +55,8 @@ onBoth(
   async (store) => {
     const { engine } = store
     for (const id of ['claimed', 'due', 'open']) await add(engine, id, 1_000n)
-    await engine.write((tx) => setClaimed(tx, { id: 'claimed', txHash: word(1) }))
+    const claimed = { id: 'claimed', txHash: word(1), creditId: null, isServed: false }
+    await engine.write((tx) => endPayment(tx, claimed))
     const due = { id: 'due', reason: 'insufficient_funds', dueUnix: NOW_UNIX }
     await engine.write((tx) => failPayment(tx, due))
     await prune(engine, NOW_UNIX + 400 * DAY_SECONDS)

@@ -12,11 +12,10 @@ import { eachEngine } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
 import { askedOf, payer, settlingHarness, untilSent } from '#test/x402/settling-harness.ts'
 import { ACCEPTED, CALLER, SIGNATURE, word } from '#test/x402/x402-harness.ts'
+import { toBase64 } from './offer.ts'
 import { openPaymentOfCaller, payWith } from './pay.ts'
-import { toBase64 } from './payload.ts'
+import { type Authorization, writeSigned } from './payload.ts'
 import { failPayment, insertPayment, type Payee, reservePayment, setDue } from './payment.ts'
-import { exact } from './schemes/exact/exact.ts'
-import type { Authorization } from './schemes/scheme.ts'
 import { settlePayment } from './settle-payment.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
@@ -203,7 +202,7 @@ onBoth(
 )
 
 function callWith(authorization: Authorization, isCut = false) {
-  const payload = exact.write({ authorization, signature: SIGNATURE })
+  const payload = writeSigned({ authorization, signature: SIGNATURE })
   return {
     headers: {
       'payment-signature': toBase64({ x402Version: 2, accepted: ACCEPTED, payload }),

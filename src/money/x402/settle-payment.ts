@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { lockSuccessor } from '#accounts/keys/key-store.ts'
 import { bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
 import { failedSettlementsOf, wrongSignaturesOf } from '#accounts/metering/abuse-guard.ts'
@@ -8,30 +9,35 @@ import type { Deposit } from '#domain/deposit.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { isRefusal, type Refusal } from '#domain/refusal.ts'
 import { sleep } from '#lib/async.ts'
-import { unixNow } from '#lib/time.ts'
+import { DAY_SECONDS, unixNow } from '#lib/time.ts'
 import { creditDeposit } from '#money/payments/credit.ts'
 import type { Connection } from '#store/engine.ts'
-import type { PaymentFault } from './faults.ts'
-import { requirementsOf } from './offer.ts'
-import { hasTimeLeft, matchOffer, type PaymentPayload } from './payload.ts'
+import { type PaymentFault, requirementsOf } from './offer.ts'
+import {
+  checkSignature,
+  hasTimeLeft,
+  matchOffer,
+  type PaymentPayload,
+  writeSigned,
+} from './payload.ts'
 import {
   balanceOf,
   CLAIMED,
+  duePayments,
+  endPayment,
   failPayment,
   findPayment,
   isOwn,
   lockPayment,
+  OPEN_SECONDS,
   type Payee,
+  REVERTED,
   reservePayment,
-  samePayee,
-  sameSigned,
-  setClaimed,
-  setCredited,
+  setDue,
   setHint,
   takeServed,
   type X402Payment,
 } from './payment.ts'
-import { schemeOf } from './schemes/schemes.ts'
 import { holdsEnough, judgePayment, MARGIN_SECONDS, readSettlement } from './settlement.ts'
 import type { Settling } from './settling.ts'
 
@@ -63,13 +69,13 @@ export interface ToSettle<T> {
 }
 
 /** Payments that a request of this process settles, by the balance that they raise. */
-const underWay = oncePerContext(
-  () =>
-    new Map<
-      string,
-      { readonly name: string; readonly ended: Promise<Settled<unknown> | undefined> }
-    >(),
-)
+const underWay = oncePerContext(() => new Map<string, UnderWay>())
+
+interface UnderWay {
+  /** Of the payment: its payer and nonce. */
+  readonly name: string
+  readonly ended: Promise<Settled<unknown> | undefined>
+}
 
 /** How many payments ended how since the start. */
 export const outcomesOf = oncePerContext(() => ({ settled: 0, rejected: 0, used: 0, pending: 0 }))
@@ -98,18 +104,15 @@ export async function settlePayment<T>(
   const settled = settleNext(ctx, settling, asked)
   queue.set(balance, { name, ended: settled.catch(() => undefined) })
   try {
-    return counted(ctx, await settled)
+    const outcome = await settled
+    const { kind } = outcome
+    if (kind === 'posted' || kind === 'credited') outcomesOf(ctx).settled += 1
+    else if (kind === 'pending') outcomesOf(ctx).pending += 1
+    else if (kind === 'used' || kind === 'claimed') outcomesOf(ctx).used += 1
+    return outcome
   } finally {
     queue.delete(balance)
   }
-}
-
-function counted<T>(ctx: Context, settled: Settled<T>): Settled<T> {
-  const { kind } = settled
-  if (kind === 'posted' || kind === 'credited') outcomesOf(ctx).settled += 1
-  else if (kind === 'pending') outcomesOf(ctx).pending += 1
-  else if (kind === 'used' || kind === 'claimed') outcomesOf(ctx).used += 1
-  return settled
 }
 
 async function settleNext<T>(
@@ -117,13 +120,13 @@ async function settleNext<T>(
   settling: Settling,
   asked: ToSettle<T>,
 ): Promise<Settled<T>> {
-  const { payload, addressBucket } = asked
+  const { payload, payee, addressBucket } = asked
+  const { authorization, signature } = payload
   const { chain, asset } = settling.payment
-  const named = { chainId: chain.id, asset, authorization: payload.authorization }
-  const known = await findPayment({ run: ctx.accounts.read }, named)
+  const signed = { chainId: chain.id, asset, authorization, signature }
+  const known = await findPayment({ run: ctx.accounts.read }, signed)
   if (known !== undefined) return settledBefore(ctx, known, asked)
-  const fault =
-    matchOffer(ctx, asked.amounts, payload) ?? (await checkSignature(ctx, settling, asked))
+  const fault = matchOffer(ctx, asked.amounts, payload) ?? (await checkSigned(ctx, settling, asked))
   if (fault !== undefined) return isRefusal(fault) ? fault : reject(fault)
   const settlements = failedSettlementsOf(ctx)
   const limited = settlements.refusal(addressBucket)
@@ -132,40 +135,35 @@ async function settleNext<T>(
     ? await settling.rpc.header('latest').catch(() => undefined)
     : undefined
   if (head === undefined) return reject('settlement_unavailable')
-  const payment = newPayment(ctx, { ...named, ...asked, fromBlock: head.number })
+  const payment: X402Payment = {
+    id: randomUUID(),
+    ...signed,
+    payee,
+    status: 'open',
+    createdUnix: unixNow(ctx.clock),
+    fromBlock: head.number,
+    txHash: null,
+    reason: null,
+    isServed: false,
+  }
   const reserved = await ctx.accounts.write((tx) => reservePayment(tx, payment))
   if (reserved === 'used') return settleNext(ctx, settling, asked)
   if (reserved === 'waits') return reject('payer_waits')
   if (reserved === 'busy') return { kind: 'pending', transaction: null }
   const outcome = await sendAndProve(ctx, settling, payment)
-  if (outcome.kind === 'proven') return postPayment(ctx, payment, outcome.deposit, asked)
+  if (outcome.kind === 'paid') return postPayment(ctx, payment, outcome.deposit, asked)
   // What was sent and is not shown may have cost gas.
   const isSent = outcome.kind === 'pending' && outcome.transaction !== null
   if (outcome.kind === 'rejected' || isSent) settlements.failed(addressBucket)
   return outcome
 }
 
-function reject(reason: PaymentFault) {
-  return { kind: 'rejected', reason } as const
-}
+type Rejected = Extract<Settled<never>, { kind: 'rejected' }>
 
-function newPayment(
-  ctx: Context,
-  input: Pick<X402Payment, 'chainId' | 'asset' | 'payee' | 'fromBlock'> & {
-    readonly payload: PaymentPayload
-  },
-): X402Payment {
-  const { payload, chainId, asset, payee, fromBlock } = input
-  const { scheme, authorization, signature } = payload
-  return {
-    id: randomUUID(),
-    ...{ scheme, chainId, asset, authorization, signature, payee, fromBlock },
-    status: 'open',
-    createdUnix: unixNow(ctx.clock),
-    txHash: null,
-    reason: null,
-    isServed: false,
-  }
+type Pending = Extract<Settled<never>, { kind: 'pending' }>
+
+function reject(reason: PaymentFault): Rejected {
+  return { kind: 'rejected', reason }
 }
 
 /** A payment that is credited serves one request that shows it again for the same balance. */
@@ -175,7 +173,12 @@ async function settledBefore(
   { payload, payee }: Pick<ToSettle<unknown>, 'payload' | 'payee'>,
 ): Promise<Exclude<Settled<never>, { kind: 'posted' }>> {
   const { id, status, reason, txHash: transaction } = payment
-  const isSame = samePayee(payment.payee, payee) && sameSigned(payment, payload)
+  // The nonce alone is public as soon as the payment is.
+  const isSame =
+    payment.payee.kind === payee.kind &&
+    balanceOf(payment.payee) === balanceOf(payee) &&
+    payment.signature === payload.signature &&
+    isDeepStrictEqual(payment.authorization, payload.authorization)
   if (isSame && status === 'open') return { kind: 'pending', transaction }
   if (isSame && reason === CLAIMED && transaction !== null) return { kind: 'claimed', transaction }
   if (isSame && status === 'credited' && transaction !== null) {
@@ -186,16 +189,16 @@ async function settledBefore(
 }
 
 /** Undefined if signed. Limited by address, because it costs milliseconds and may ask a node. */
-async function checkSignature(
+async function checkSigned(
   ctx: Context,
-  settling: Settling,
+  { rpc, payment }: Settling,
   { payload, addressBucket }: Pick<ToSettle<unknown>, 'payload' | 'addressBucket'>,
 ): Promise<PaymentFault | Refusal | undefined> {
   const recoveries = wrongSignaturesOf(ctx)
   const limited = recoveries.refusal(addressBucket)
   if (limited !== undefined) return limited
   try {
-    const fault = await schemeOf(payload).checkSignature(settling, payload)
+    const fault = await checkSignature(rpc, payment, payload)
     if (fault !== undefined) recoveries.failed(addressBucket)
     return fault
   } catch (error) {
@@ -204,33 +207,28 @@ async function checkSignature(
   }
 }
 
-const POLL_MS = 250
+type Paid = { readonly kind: 'paid'; readonly deposit: Deposit }
 
-/** A facilitator may never answer, or name the wrong transaction. */
-const SEARCH_MS = 2_000
-
-type Sent =
-  | { readonly kind: 'proven'; readonly deposit: Deposit }
-  | { readonly kind: 'rejected'; readonly reason: PaymentFault }
-  | { readonly kind: 'pending'; readonly transaction: Hash | null }
+const POLL_MS = 500
 
 /** Has a reserved payment verified and sent, and asks the nodes until they prove the transfer. */
-async function sendAndProve(ctx: Context, settling: Settling, payment: X402Payment): Promise<Sent> {
+async function sendAndProve(
+  ctx: Context,
+  settling: Settling,
+  payment: X402Payment,
+): Promise<Paid | Rejected | Pending> {
   const untilMs = performance.now() + settling.waitMs
-  const late = async () => {
-    await sleep(untilMs - performance.now())
-    return 'settlement_unavailable' as const
-  }
-  const verified = await Promise.race([verify(ctx, settling, payment), late()])
-  if (typeof verified === 'string') {
+  const late = sleep(settling.waitMs).then(() => reject('settlement_unavailable'))
+  const unsent = await Promise.race([verify(ctx, settling, payment), late])
+  if (unsent?.kind === 'rejected') {
     // The facilitator knows the signature, so the job looks once more after its end.
     const dueUnix = Number(payment.authorization.validBefore) + MARGIN_SECONDS
     const reservedUnix = payment.createdUnix
-    const failed = { id: payment.id, reason: verified, dueUnix, reservedUnix }
+    const failed = { id: payment.id, reason: unsent.reason, dueUnix, reservedUnix }
     const isFailed = await ctx.accounts.write((tx) => failPayment(tx, failed))
-    return isFailed ? reject(verified) : { kind: 'pending', transaction: null }
+    return isFailed ? unsent : { kind: 'pending', transaction: null }
   }
-  if (verified.kind === 'proven' || verified.kind === 'pending') return verified
+  if (unsent !== undefined) return unsent
   let txHash: Hash | null = null
   settleBy(ctx, settling, payment).then(
     (hash) => {
@@ -238,66 +236,45 @@ async function sendAndProve(ctx: Context, settling: Settling, payment: X402Payme
     },
     (error: unknown) => reportError(ctx, error),
   )
-  let searchMs = performance.now() + SEARCH_MS
-  for (; performance.now() < untilMs; await sleep(POLL_MS)) {
-    const isSearch = performance.now() >= searchMs
-    if (isSearch) searchMs = performance.now() + SEARCH_MS
-    const deposit = await look(ctx, settling, { ...payment, txHash }, isSearch)
-    if (deposit !== undefined) return { kind: 'proven', deposit }
-  }
+  for (; performance.now() < untilMs; await sleep(POLL_MS))
+    try {
+      const verdict = await judgePayment(settling, { ...payment, txHash })
+      if (verdict.kind === 'paid') return verdict
+    } catch (error) {
+      reportError(ctx, error)
+    }
   return { kind: 'pending', transaction: txHash }
-}
-
-/** Looks at the named transaction, or at any that uses the authorization. */
-async function look(
-  ctx: Context,
-  settling: Settling,
-  payment: X402Payment,
-  isSearch: boolean,
-): Promise<Deposit | undefined> {
-  const { txHash } = payment
-  if (txHash === null && !isSearch) return undefined
-  try {
-    const seen =
-      isSearch || txHash === null
-        ? await judgePayment(settling, payment)
-        : await readSettlement(settling, payment, txHash)
-    return seen.kind === 'paid' ? seen.deposit : undefined
-  } catch (error) {
-    reportError(ctx, error)
-    return undefined
-  }
 }
 
 /** Nodes may lag by a block, and an authorization may begin in the next one. */
 const ATTEMPTS_MAX = 3
 const BLOCK_MS = 2_000
 
+/** Undefined if the facilitator takes it. Nothing is sent yet. */
 async function verify(
   ctx: Context,
   settling: Settling,
   payment: X402Payment,
-): Promise<Exclude<Sent, { kind: 'rejected' }> | { readonly kind: 'valid' } | PaymentFault> {
+): Promise<Paid | Rejected | Pending | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     // Once more if it did not answer: it may have closed an idle connection.
     const isValid =
       (await isValidFor(ctx, settling, payment)) ?? (await isValidFor(ctx, settling, payment))
     if (!hasTimeLeft(ctx, payment.authorization))
-      return 'invalid_exact_evm_payload_authorization_valid_before'
-    if (isValid === undefined) return 'settlement_unavailable'
-    if (isValid) return { kind: 'valid' }
+      return reject('invalid_exact_evm_payload_authorization_valid_before')
+    if (isValid === undefined) return reject('settlement_unavailable')
+    if (isValid) return undefined
     try {
       const verdict = await judgePayment(settling, payment)
-      if (verdict.kind === 'paid') return { kind: 'proven', deposit: verdict.deposit }
-      // No node shows yet by what it was used.
-      if (verdict.kind === 'used') return { kind: 'pending', transaction: null }
-      if (verdict.kind !== 'open') return 'invalid_transaction_state'
-      if (!(await holdsEnough(settling, payment))) return 'insufficient_funds'
+      if (verdict.kind === 'paid') return verdict
+      if (verdict.kind === 'unclear') return { kind: 'pending', transaction: null }
+      if (verdict.kind !== 'open') return reject('invalid_transaction_state')
+      if (!(await holdsEnough(settling, payment))) return reject('insufficient_funds')
     } catch (error) {
       reportError(ctx, error)
-      return 'settlement_unavailable'
+      return reject('settlement_unavailable')
     }
-    if (attempt === ATTEMPTS_MAX) return 'invalid_transaction_state'
+    if (attempt === ATTEMPTS_MAX) return reject('invalid_transaction_state')
     await sleep(BLOCK_MS)
   }
 }
@@ -334,28 +311,9 @@ async function settleBy(
   return txHash
 }
 
-/** Sends an open payment that the chain does not show, unless a node knows our transaction. */
-export async function sendAgain(
-  ctx: Context,
-  settling: Settling,
-  payment: X402Payment,
-): Promise<void> {
-  if (!hasTimeLeft(ctx, payment.authorization)) return
-  // The payer may have spent the money since.
-  if ((await isValidFor(ctx, settling, payment)) !== true) return
-  const { wallet, rpc } = settling
-  const sent =
-    wallet === undefined || payment.txHash === null
-      ? undefined
-      : await rpc.transaction(payment.txHash)
-  if (sent === undefined || sent.from !== wallet) await settleBy(ctx, settling, payment)
-}
-
 function written({ payment: config }: Settling, payment: X402Payment) {
-  const scheme = schemeOf(payment)
-  const { to: payTo, value: amount } = payment.authorization
-  const requirements = requirementsOf(scheme, { payment: config, amount, payTo })
-  const payload = { x402Version: 2, accepted: requirements, payload: scheme.write(payment) }
+  const requirements = requirementsOf(config, payment.authorization)
+  const payload = { x402Version: 2, accepted: requirements, payload: writeSigned(payment) }
   return { payload, requirements }
 }
 
@@ -417,7 +375,75 @@ export async function creditPayment(
     claimId: null,
     nowUnix: unixNow(ctx.clock),
   })
-  if (isCreated) await setCredited(tx, { id, txHash, creditId, isServed })
-  else await setClaimed(tx, { id, txHash })
+  await endPayment(tx, { id, txHash, creditId: isCreated ? creditId : null, isServed })
   return isCreated ? { key } : undefined
+}
+
+const PAYMENTS_PER_PASS_MAX = 100
+
+/**
+ * Finishes what requests left open: lost answers, killed processes, reorgs, and authorizations that
+ * others send after we gave up. Returns the number of payments credited.
+ */
+export async function finishPayments(ctx: Context, settling: Settling): Promise<number> {
+  const nowUnix = unixNow(ctx.clock)
+  const reads = { run: ctx.accounts.read }
+  const due = await duePayments(reads, { nowUnix, limit: PAYMENTS_PER_PASS_MAX })
+  const ended = await Promise.all(
+    due.map((payment) =>
+      finishOne(ctx, settling, payment).catch((error: unknown) => {
+        reportError(ctx, error)
+        return false
+      }),
+    ),
+  )
+  return ended.filter(Boolean).length
+}
+
+async function finishOne(ctx: Context, settling: Settling, payment: X402Payment): Promise<boolean> {
+  const { id, status, authorization } = payment
+  const nowUnix = unixNow(ctx.clock)
+  const endUnix = Number(authorization.validBefore) + MARGIN_SECONDS
+  await ctx.accounts.write((tx) => setDue(tx, { id, dueUnix: nowUnix + OPEN_SECONDS }))
+  const verdict = await judgePayment(settling, payment)
+  if (verdict.kind === 'paid') {
+    const paid = { payment, deposit: verdict.deposit, isServed: false }
+    const credited = await ctx.accounts.write((tx) => creditPayment(tx, ctx, paid))
+    return credited !== undefined
+  }
+  // A node that hides a use may show it later, but not forever.
+  const isOver = verdict.kind === 'over' && verdict.isDeep
+  const isEnded = isOver || nowUnix >= endUnix + DAY_SECONDS
+  const hasFailed = status === 'open' && (isEnded || verdict.kind === 'reverted')
+  if (hasFailed) {
+    const isOurLoss = await costUsGas(settling, payment)
+    const reason = isOurLoss ? REVERTED : 'invalid_transaction_state'
+    // Anyone can still send the authorization until it expires.
+    const lastUnix = isEnded ? null : Math.max(endUnix, nowUnix + OPEN_SECONDS)
+    await ctx.accounts.write((tx) => failPayment(tx, { id, reason, dueUnix: lastUnix }))
+  } else if (isEnded) await ctx.accounts.write((tx) => setDue(tx, { id, dueUnix: null }))
+  if (status === 'open' && verdict.kind === 'open') await sendAgain(ctx, settling, payment)
+  return false
+}
+
+/** A payer may also cancel or use its nonce while our transaction is under way. */
+async function costUsGas(settling: Settling, payment: X402Payment): Promise<boolean> {
+  if (settling.wallet === undefined || payment.txHash === null) return false
+  const settlement = await readSettlement(settling, payment, payment.txHash)
+  return settlement.kind === 'unpaid' && settlement.sender === settling.wallet
+}
+
+/** Sends an open payment that the chain does not show, unless a node knows our transaction. */
+export async function sendAgain(
+  ctx: Context,
+  settling: Settling,
+  payment: X402Payment,
+): Promise<void> {
+  if (!hasTimeLeft(ctx, payment.authorization)) return
+  // The payer may have spent the money since.
+  if ((await isValidFor(ctx, settling, payment)) !== true) return
+  const { wallet, rpc } = settling
+  const sender =
+    wallet === undefined || payment.txHash === null ? undefined : await rpc.senderOf(payment.txHash)
+  if (sender === undefined || sender !== wallet) await settleBy(ctx, settling, payment)
 }

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
+import { getSelector } from 'ox/AbiEvent'
 import { encodeData, from } from 'ox/AbiFunction'
-import { matches } from '#chains/chain/verify-logs.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { Address, Hash } from '#domain/address.ts'
-import type { BlockRef, Log } from '#domain/chain.ts'
+import type { BlockHeader, Log } from '#domain/chain.ts'
 import type { Deposit } from '#domain/deposit.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { EARLIER_BLOCKS, type X402Payment } from './payment.ts'
-import { schemeOf } from './schemes/schemes.ts'
 import type { SettlingRpc } from './settling-rpc.ts'
 
 export interface PaidChain {
@@ -20,6 +19,14 @@ export interface SettledChain extends PaidChain {
   /** Our own settling wallet; undefined where another service settles. */
   readonly wallet: Address | undefined
 }
+
+/** First topics of the asset's logs of a payer (indexed) and its nonce (indexed). */
+const USED = getSelector(
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+)
+const CANCELLED = getSelector(
+  'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
+)
 
 export type Settlement =
   | { readonly kind: 'paid'; readonly deposit: Deposit }
@@ -35,48 +42,41 @@ export async function readSettlement(
 ): Promise<Settlement> {
   const receipt = await chain.rpc.receipt(txHash)
   if (receipt === undefined) return { kind: 'unknown' }
-  const header = await chain.rpc.header(receipt.blockNumber)
-  if (header === undefined || header.hash !== receipt.blockHash) return { kind: 'unknown' }
-  const { blockNumber } = receipt
+  const { blockNumber, blockHash, from: sender } = receipt
+  const header = await chain.rpc.header(blockNumber)
+  if (header === undefined || header.hash !== blockHash) return { kind: 'unknown' }
   // Some assets return false instead of reverting: only the log proves a payment.
-  if (!receipt.succeeded || findDeposit(chain, payment, receipt.logs, header) === undefined)
-    return { kind: 'unpaid', blockNumber, sender: receipt.from }
-  const logs = (await provenLogs(chain, payment, header)).filter((log) => log.txHash === txHash)
-  const deposit = findDeposit(chain, payment, logs, header)
-  if (deposit === undefined) return { kind: 'unknown' }
-  return { kind: 'paid', deposit }
+  if (findDeposit(chain, payment, header, receipt.logs) === undefined)
+    return { kind: 'unpaid', blockNumber, sender }
+  const { logs } = await chain.rpc.provenBlock(header)
+  const ofTransaction = logs.filter((log) => log.txHash === txHash)
+  const deposit = findDeposit(chain, payment, header, ofTransaction)
+  return deposit === undefined ? { kind: 'unknown' } : { kind: 'paid', deposit }
 }
 
-async function provenLogs(
-  { rpc }: PaidChain,
-  payment: X402Payment,
-  ref: BlockRef,
-): Promise<readonly Log[]> {
-  const { used } = schemeOf(payment).events
-  const filter = { addresses: [payment.asset], topics: [[TRANSFER_TOPIC, used]] }
-  const { logs } = await rpc.provenBlock(ref)
-  return logs.filter((log) => matches(filter, log))
-}
-
+/** Finds it among the logs of one transaction, numbered as the index does. */
 function findDeposit(
-  chain: PaidChain,
-  payment: X402Payment,
-  logs: readonly Omit<Log, 'timestamp'>[],
-  header: BlockRef & { readonly timestamp: number },
+  { payment: { chain, payTo } }: PaidChain,
+  { asset, authorization }: X402Payment,
+  header: BlockHeader,
+  logs: readonly Pick<Log, 'address' | 'topics' | 'data' | 'txHash' | 'logIndex'>[],
 ): Deposit | undefined {
-  const { asset, authorization } = payment
-  const paying = payingLogs(chain, payment, logs)
   const { from, to, value, nonce } = authorization
-  const { events } = schemeOf(payment)
-  const used = logs.find(
-    ({ address, topics }) =>
-      address === asset &&
-      topics[0] === events.used &&
-      topics[1] === toTopic(from) &&
-      topics[2] === nonce,
+  const ofAsset = logs.filter(({ address }) => address === asset)
+  const used = ofAsset.find(
+    ({ topics }) => topics[0] === USED && topics[1] === toTopic(from) && topics[2] === nonce,
+  )
+  // Payments signed before `asset` or `payTo` changed still count.
+  const recipients = [to, ...payTo.map(({ address }) => address)].map(toTopic)
+  const paying = ofAsset.filter(
+    ({ topics, data }) =>
+      topics[0] === TRANSFER_TOPIC &&
+      topics.length === 3 &&
+      recipients.includes(topics[2] ?? '0x') &&
+      BigInt(data) > 0n,
   )
   // It directly follows the log of its use; others of the same amount do not count.
-  const position = paying.findIndex(
+  const positionInTx = paying.findIndex(
     ({ logIndex, topics, data }) =>
       used !== undefined &&
       logIndex === used.logIndex + 1 &&
@@ -84,68 +84,45 @@ function findDeposit(
       topics[2] === toTopic(to) &&
       BigInt(data) === value,
   )
-  const log = paying[position]
+  const log = paying[positionInTx]
   if (log === undefined) return undefined
-  return {
-    chainId: chain.payment.chain.id,
-    blockNumber: header.number,
-    blockHash: header.hash,
-    timestampUnix: header.timestamp,
-    txHash: log.txHash,
-    logIndex: log.logIndex,
-    positionInTx: position,
-    from,
-    to,
-    amount: value,
-    proven: true,
-  }
+  const { txHash, logIndex } = log
+  const { number: blockNumber, hash: blockHash, timestamp: timestampUnix } = header
+  const place = { chainId: chain.id, blockNumber, blockHash, timestampUnix, txHash, logIndex }
+  return { ...place, positionInTx, from, to, amount: value, proven: true }
 }
 
-/** Numbers transfers as the index does. Payments signed before `asset` or `payTo` changed still count. */
-function payingLogs<L extends Omit<Log, 'timestamp'>>(
-  { payment }: PaidChain,
-  { asset, authorization }: X402Payment,
-  logs: readonly L[],
-): L[] {
-  const own = [authorization.to, ...payment.payTo.map((each) => each.address)]
-  const recipients = own.map(toTopic)
-  return logs.filter(
-    ({ address, topics, data }) =>
-      address === asset &&
-      topics[0] === TRANSFER_TOPIC &&
-      topics.length === 3 &&
-      recipients.includes(topics[2] ?? '0x') &&
-      BigInt(data) > 0n,
-  )
-}
-
+const authorizationState = from(
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+)
 const balanceOf = from('function balanceOf(address account) view returns (uint256)')
 
 /** Whether it was used, by anyone, or cancelled. Throws if the node lacks block `at`. */
-async function isUsed(chain: PaidChain, payment: X402Payment, at?: number): Promise<boolean> {
-  const data = schemeOf(payment).events.stateCall(payment.authorization)
-  const call = { to: payment.asset, data, ...(at !== undefined && { at }) }
-  return BigInt(await chain.rpc.call(call)) === 1n
+async function isUsed(
+  { rpc }: PaidChain,
+  { asset, authorization }: X402Payment,
+  at?: number,
+): Promise<boolean> {
+  const data = encodeData(authorizationState, [authorization.from, authorization.nonce])
+  return BigInt(await rpc.call({ to: asset, data, ...(at !== undefined && { at }) })) === 1n
 }
 
-export async function holdsEnough(chain: PaidChain, payment: X402Payment): Promise<boolean> {
-  const { from: payer, value } = payment.authorization
-  const data = encodeData(balanceOf, [payer])
-  return BigInt(await chain.rpc.call({ to: payment.asset, data })) >= value
+export async function holdsEnough(
+  { rpc }: PaidChain,
+  { asset, authorization }: X402Payment,
+): Promise<boolean> {
+  const data = encodeData(balanceOf, [authorization.from])
+  return BigInt(await rpc.call({ to: asset, data })) >= authorization.value
 }
 
 export type Verdict =
   | Extract<Settlement, { kind: 'paid' }>
-  /** The authorization is cancelled, or used without a deposit for us. Final only if deep. */
-  | { readonly kind: 'spent'; readonly isDeep: boolean }
-  /** It is used, and no node shows by what. */
-  | { readonly kind: 'used' }
-  /** Our transaction, in a shallow block: another one would probably revert too. */
-  | { readonly kind: 'reverting' }
+  /** Nothing came, and nothing can: it has expired, is cancelled or was used otherwise. Final only if deep. */
+  | { readonly kind: 'over'; readonly isDeep: boolean }
   /** Our transaction reverted in a deep block; anyone can still submit the authorization. */
   | { readonly kind: 'reverted' }
-  /** It is unused at a deep block after its end. */
-  | { readonly kind: 'expired' }
+  /** It is used, and no node shows by what; or our transaction reverted in a shallow block. */
+  | { readonly kind: 'unclear' }
   | { readonly kind: 'open' }
 
 export const MARGIN_SECONDS = 60
@@ -155,84 +132,58 @@ export const MARGIN_SECONDS = 60
  * node must not end a payment that succeeds.
  */
 export async function judgePayment(chain: SettledChain, payment: X402Payment): Promise<Verdict> {
-  let unpaidAt: number | undefined
-  if (payment.txHash !== null) {
-    const settlement = await readSettlement(chain, payment, payment.txHash)
-    if (settlement.kind === 'paid') return settlement
-    // Another facilitator may send one more.
-    if (settlement.kind === 'unpaid' && settlement.sender === chain.wallet)
-      unpaidAt = settlement.blockNumber
-  }
+  const { rpc, wallet } = chain
+  const { txHash, authorization } = payment
+  const named = txHash === null ? undefined : await readSettlement(chain, payment, txHash)
+  if (named?.kind === 'paid') return named
+  // Another facilitator may send one more.
+  const revertedAt =
+    named?.kind === 'unpaid' && named.sender === wallet ? named.blockNumber : undefined
   // Before the state, so that a use in between is not missed.
-  const head = await chain.rpc.header('latest')
+  const head = await rpc.header('latest')
   if (head === undefined) return { kind: 'open' }
-  if (await isUsed(chain, payment))
-    return (await findOther(chain, payment, head.number)) ?? { kind: 'used' }
-  const { validBefore } = payment.authorization
-  const open = { kind: unpaidAt === undefined ? 'open' : 'reverting' } as const
-  if (unpaidAt === undefined && BigInt(head.timestamp) < validBefore) return open
-  const deep = await chain.rpc.header(Math.max(0, head.number - chain.payment.confirmations))
-  const isPast =
-    deep !== undefined && BigInt(deep.timestamp) >= validBefore + BigInt(MARGIN_SECONDS)
-  const isReverted = unpaidAt !== undefined && deep !== undefined && unpaidAt <= deep.number
-  if (!isPast && !isReverted) return open
-  if (await isUsed(chain, payment, deep.number)) return { kind: 'used' }
-  return { kind: isPast ? 'expired' : 'reverted' }
-}
-
-/** Undefined if no node shows it. */
-async function findOther(
-  chain: PaidChain,
-  payment: X402Payment,
-  headNumber: number,
-): Promise<Verdict | undefined> {
-  const use = await findUse(chain, payment, headNumber)
-  if (use === undefined) return undefined
-  const deepNumber = headNumber - chain.payment.confirmations
-  if (use.isCancelled) return { kind: 'spent', isDeep: use.blockNumber <= deepNumber }
-  const settlement = await readSettlement(chain, payment, use.txHash)
-  if (settlement.kind === 'unpaid')
-    return { kind: 'spent', isDeep: settlement.blockNumber <= deepNumber }
-  return settlement.kind === 'paid' ? settlement : undefined
-}
-
-export function isOver(verdict: Verdict): boolean {
-  return verdict.kind === 'expired' || (verdict.kind === 'spent' && verdict.isDeep)
-}
-
-interface Use {
-  readonly txHash: Hash
-  readonly isCancelled: boolean
-  readonly blockNumber: number
-}
-
-/** Undefined proves nothing: the node may lag. */
-async function findUse(
-  chain: PaidChain,
-  payment: X402Payment,
-  headNumber: number,
-): Promise<Use | undefined> {
-  const { from: payer, nonce } = payment.authorization
-  const { used, cancelled } = schemeOf(payment).events
-  const topics = [[used, cancelled], toTopic(payer), nonce]
-  let fromBlock = Math.max(0, payment.fromBlock - EARLIER_BLOCKS)
-  for (let page = 0; page < PAGES_MAX && fromBlock <= headNumber; page += 1) {
-    const toBlock = Math.min(headNumber, fromBlock + PAGE_BLOCKS - 1)
-    const query = { address: payment.asset, topics, fromBlock, toBlock }
-    const [found] = await chain.rpc.logs(query)
-    if (found !== undefined) {
-      const { topics: named, txHash, blockNumber } = found
-      return { txHash, isCancelled: named[0] === cancelled, blockNumber }
-    }
-    fromBlock = toBlock + 1
-  }
-  return undefined
+  if (await isUsed(chain, payment)) return findUse(chain, payment, head.number)
+  const isRunning = BigInt(head.timestamp) < authorization.validBefore
+  if (revertedAt === undefined && isRunning) return { kind: 'open' }
+  const kind = revertedAt === undefined ? 'open' : 'unclear'
+  const deep = await rpc.header(Math.max(0, head.number - chain.payment.confirmations))
+  if (deep === undefined) return { kind }
+  const isPast = deep.timestamp >= Number(authorization.validBefore) + MARGIN_SECONDS
+  const isReverted = revertedAt !== undefined && revertedAt <= deep.number
+  if (!isPast && !isReverted) return { kind }
+  if (await isUsed(chain, payment, deep.number)) return { kind: 'unclear' }
+  return isPast ? { kind: 'over', isDeep: true } : { kind: 'reverted' }
 }
 
 const PAGE_BLOCKS = 500
 
 /** Enough for an authorization's hour: 1,800 blocks on Base, more elsewhere. */
 const PAGES_MAX = 40
+
+/** By what a used authorization was used. Finding nothing proves nothing: the node may lag. */
+async function findUse(
+  chain: PaidChain,
+  payment: X402Payment,
+  headNumber: number,
+): Promise<Verdict> {
+  const { from: payer, nonce } = payment.authorization
+  const topics = [[USED, CANCELLED], [toTopic(payer)], [nonce]]
+  const filter = { addresses: [payment.asset], topics }
+  const deepNumber = headNumber - chain.payment.confirmations
+  let fromBlock = Math.max(0, payment.fromBlock - EARLIER_BLOCKS)
+  for (let page = 0; page < PAGES_MAX && fromBlock <= headNumber; page += 1) {
+    const toBlock = Math.min(headNumber, fromBlock + PAGE_BLOCKS - 1)
+    const [use] = await chain.rpc.logs(filter, fromBlock, toBlock)
+    fromBlock = toBlock + 1
+    if (use === undefined) continue
+    const isDeep = use.blockNumber <= deepNumber
+    if (use.topics[0] === CANCELLED) return { kind: 'over', isDeep }
+    const settlement = await readSettlement(chain, payment, use.txHash)
+    if (settlement.kind === 'paid') return settlement
+    return settlement.kind === 'unpaid' ? { kind: 'over', isDeep } : { kind: 'unclear' }
+  }
+  return { kind: 'unclear' }
+}
 
 export function toTopic(address: Address): Hash {
   assert(address.length === 42, 'an address has 20 bytes')

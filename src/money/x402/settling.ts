@@ -1,16 +1,83 @@
+import { readFile } from 'node:fs/promises'
+import { x402Facilitator } from '@x402/core/facilitator'
+import type { FacilitatorClient } from '@x402/core/server'
+import type { FacilitatorEvmSigner } from '@x402/evm'
+import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
+import { keccak256 } from 'ox/Hash'
+import { concatHex, decodeFunctionResult, encodeFunctionData } from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { NodeRefusal } from '#chains/chain/node-refusal.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import { type Config, ConfigError } from '#config.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
+import { type Address, type Hash, parseAddress, parseHash } from '#domain/address.ts'
+import { type MicroUsd, multiplyDivide } from '#domain/money.ts'
+import { Mutex, sleep } from '#lib/async.ts'
+import { greater, lesser } from '#lib/lesser.ts'
+import { startOfDay, unixNow } from '#lib/time.ts'
+import type { Reads } from '#money/payments/claim.ts'
 import { paymentOf } from '#money/payments/offers.ts'
-import { embeddedFacilitator } from './embedded-facilitator.ts'
-import { type Facilitator, settlingSettingOf } from './facilitator.ts'
+import { column, sql } from '#store/sql.ts'
 import { httpFacilitator } from './http-facilitator.ts'
-import { SCHEMES } from './schemes/schemes.ts'
+import { networkOf, OFFERS } from './offer.ts'
+import { provePayingWays } from './paying-ways.ts'
+import { lockReservations } from './payment.ts'
 import type { PaidChain, SettledChain } from './settlement.ts'
-import { openSettlingRpc } from './settling-rpc.ts'
+import { openSettlingRpc, type SettlingRpc } from './settling-rpc.ts'
 
-/** What a process settles payments with. */
-export interface Settling extends SettledChain, Facilitator {
+/** What a process settles payments with: a facilitator in this process, or a service of someone else. */
+export interface Settling extends SettledChain {
+  /** The library's interface. What it says is a hint; the chain decides. */
+  readonly client: Pick<FacilitatorClient, 'verify' | 'settle'>
+  /** Whether a payment of the smallest offer could be settled now. */
+  isReady(): Promise<boolean>
   /** How long a request waits. */
   readonly waitMs: number
+}
+
+/** Who settles x402 payments. */
+export type SettlingSetting =
+  | {
+      readonly kind: 'wallet'
+      readonly keyFile: string
+      readonly gasPerDayGwei: number
+      readonly etherUsd: number
+    }
+  | {
+      readonly kind: 'facilitator'
+      readonly url: string
+      readonly headersFile: string | undefined
+    }
+
+interface SettlingFacts {
+  readonly ecosystem: Pick<Ecosystem, 'payment'>
+  readonly config: Pick<Config, 'settling'>
+}
+
+/** Undefined where payments are not settled. Throws ConfigError if the file and the settings disagree. */
+export function settlingSettingOf({
+  ecosystem,
+  config,
+}: SettlingFacts): SettlingSetting | undefined {
+  const { payment } = ecosystem
+  const { keyFile, headersFile } = config.settling ?? {}
+  if (payment === null && keyFile !== undefined)
+    throw new ConfigError(
+      'SEXTON_SETTLING_KEY_FILE: the ecosystem file has no "payment"; add it, or unset the variable',
+    )
+  const url = payment?.settle?.facilitator
+  if (url !== undefined && keyFile !== undefined)
+    throw new ConfigError(
+      'SEXTON_SETTLING_KEY_FILE: the ecosystem file names a facilitator in "payment.settle"; keep one of them',
+    )
+  if (url === undefined && headersFile !== undefined)
+    throw new ConfigError(
+      'SEXTON_FACILITATOR_HEADERS_FILE: the ecosystem file names no facilitator in "payment.settle"; add it, or unset the variable',
+    )
+  if (url !== undefined) return { kind: 'facilitator', url, headersFile }
+  if (config.settling === undefined || keyFile === undefined) return undefined
+  const { gasPerDayGwei, etherUsd } = config.settling
+  return { kind: 'wallet', keyFile, gasPerDayGwei, etherUsd }
 }
 
 /** Clients tolerate ten seconds. */
@@ -27,8 +94,7 @@ export const settlingOf = oncePerContext(async (ctx): Promise<Settling | undefin
       ? await embeddedFacilitator(ctx, setting, { rpc, payment })
       : httpFacilitator(ctx, setting, payment)
   const settling = { rpc, payment, ...facilitator, waitMs: WAIT_MS }
-  const readiness = new Readiness(ctx, settling)
-  return { ...settling, isReady: () => readiness.read() }
+  return { ...settling, isReady: remembered(ctx, settling) }
 })
 
 /** A facilitator and a node are asked again after so long. */
@@ -38,53 +104,333 @@ const FRESH_MS = 5_000
 export const READY_MS = 30_000
 
 /** Whether payments can be settled now: only then are they offered. */
-class Readiness {
-  readonly #ctx: Context
-  readonly #settling: Settling
-  #known: { readonly atMs: number; readonly isReady: boolean } | undefined
-  #asking: Promise<boolean> | undefined
-  #isPayable = false
-
-  constructor(ctx: Context, settling: Settling) {
-    this.#ctx = ctx
-    this.#settling = settling
+function remembered(ctx: Context, settling: Settling): () => Promise<boolean> {
+  let known = { atMs: Number.NEGATIVE_INFINITY, isReady: false }
+  let asking: Promise<boolean> | undefined
+  let isPayable = false
+  const ask = async () => {
+    const atMs = ctx.clock()
+    try {
+      isPayable ||= await provePayable(ctx, settling)
+      known = { atMs, isReady: isPayable && (await settling.isReady()) }
+    } catch (error) {
+      reportError(ctx, error)
+      known = { atMs, isReady: false }
+    } finally {
+      asking = undefined
+    }
+    return known.isReady
   }
-
-  async read(): Promise<boolean> {
-    const known = this.#known
-    const ageMs = known && Math.abs(this.#ctx.clock() - known.atMs)
-    if (known !== undefined && ageMs !== undefined && ageMs < FRESH_MS) return known.isReady
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined
-    })
-    return known !== undefined && ageMs !== undefined && ageMs < READY_MS
-      ? known.isReady
-      : this.#asking
-  }
-
-  async #ask(): Promise<boolean> {
-    const atMs = this.#ctx.clock()
-    const isReady = await this.#settles().catch((error: unknown) => {
-      reportError(this.#ctx, error)
-      return false
-    })
-    this.#known = { atMs, isReady }
-    return isReady
-  }
-
-  async #settles(): Promise<boolean> {
-    this.#isPayable ||= await isPayable(this.#ctx, this.#settling)
-    return this.#isPayable && this.#settling.isReady()
+  return async () => {
+    const ageMs = Math.abs(ctx.clock() - known.atMs)
+    if (ageMs < FRESH_MS) return known.isReady
+    asking ??= ask()
+    return ageMs < READY_MS ? known.isReady : asking
   }
 }
 
-/** Without proofs every payment would stay pending. */
-async function isPayable(ctx: Context, { rpc, payment }: PaidChain): Promise<boolean> {
+/** Without proofs every payment would stay pending. False while the node has no block. */
+async function provePayable({ clock }: Context, { rpc, payment }: Settling): Promise<boolean> {
   const head = await rpc.header('latest')
   if (head === undefined) return false
   await rpc.provenBlock(head)
-  const asked = { rpc, payment, clock: ctx.clock }
-  const ways = (await Promise.all(SCHEMES.map((scheme) => scheme.proveWays(asked)))).flat()
+  const ways = await provePayingWays({ rpc, payment, clock })
   if (ways.some(({ refusal }) => refusal === undefined)) return true
   throw new Error(`the asset takes no x402 payment: ${ways[0]?.refusal}`)
+}
+
+/** Runs the library's facilitator in this process, with the operator's wallet. Throws ConfigError without a private key. */
+export async function embeddedFacilitator(
+  ctx: Context,
+  setting: Extract<SettlingSetting, { kind: 'wallet' }>,
+  { rpc, payment }: PaidChain,
+) {
+  const { asset } = payment
+  const wallet = new SettlingWallet(ctx, {
+    rpc,
+    account: privateKeyToAccount(await readKey(setting.keyFile)),
+    chainId: payment.chain.id,
+    asset,
+    gasPerDayGwei: BigInt(setting.gasPerDayGwei),
+  })
+  const recipients = payment.payTo.map((each) => each.address)
+  const signer = evmSigner({ rpc, wallet, asset, recipients })
+  const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: FORGETFUL })
+  const client = new x402Facilitator().register(networkOf(payment.chain.id), scheme)
+  const isReady = () => wallet.canPay(OFFERS[0], setting.etherUsd)
+  return { client, wallet: wallet.address, isReady }
+}
+
+/** Our rows remember what is pending; the library would send nothing again for five minutes. */
+const FORGETFUL = {
+  get: async () => undefined,
+  set: async () => undefined,
+  delete: async () => undefined,
+}
+
+async function readKey(file: string): Promise<`0x${string}`> {
+  const name = 'SEXTON_SETTLING_KEY_FILE'
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new ConfigError(`${name}: the file cannot be read`, { cause })
+  })
+  const privateKey = parseHash(text.trim())
+  if (privateKey === undefined)
+    throw new ConfigError(`${name}: the file must contain a private key, 0x and 64 hex digits`)
+  return privateKey
+}
+
+/**
+ * Adapts the wallet to the library's facilitator. It sends transfers of the configured asset to the
+ * configured recipients, nothing else.
+ */
+export function evmSigner(input: {
+  readonly rpc: Pick<SettlingRpc, 'call' | 'code'>
+  readonly wallet: Pick<SettlingWallet, 'address' | 'send'>
+  readonly asset: Address
+  readonly recipients: readonly Address[]
+}): FacilitatorEvmSigner {
+  const { rpc, wallet, asset, recipients } = input
+  return {
+    getAddresses: () => [wallet.address],
+    async readContract({ address, abi, functionName, args = [] }) {
+      const data = encodeFunctionData({ abi, functionName, args })
+      const answer = await rpc.call({ from: wallet.address, to: address, data, gas: TRANSFER_GAS })
+      return decodeFunctionResult({ abi, functionName, data: answer })
+    },
+    async writeContract({ address, abi, functionName, args, dataSuffix = '0x' }) {
+      const to = parseAddress(String(args[1]))
+      if (parseAddress(address) !== asset || functionName !== 'transferWithAuthorization')
+        throw new Error('a settling wallet only sends transfers of the asset')
+      if (to === undefined || !recipients.includes(to))
+        throw new Error('a settling wallet pays the configured payTo wallets only')
+      const data = encodeFunctionData({ abi, functionName, args })
+      return wallet.send(concatHex([data, dataSuffix]))
+    },
+    /** The library then answers `settlement_pending`; the request that pays waits by itself. */
+    async waitForTransactionReceipt({ hash }) {
+      throw new Error(`${hash} is sent`)
+    },
+    getCode: ({ address }) => rpc.code(address),
+    sendTransaction: () => refuse(),
+    verifyTypedData: () => refuse(),
+  }
+}
+
+/** Deploying wallets is not offered, and `exact` checks signatures by itself. */
+async function refuse(): Promise<never> {
+  throw new Error('a settling wallet only sends transfers of the asset')
+}
+
+/**
+ * USDC takes up to 103,000, a contract wallet with a few owners 50,000 more. Simulations have no more
+ * either, so that a wallet cannot spend more than they show.
+ */
+export const TRANSFER_GAS = 200_000n
+
+/** The first transfer to a wallet; later ones cost less. */
+const TRANSFER_GAS_USUAL = 103_000n
+
+/** A settlement usually costs at most one such part of the smallest offer. */
+const COST_SHARE = 10n
+
+/** 100 gwei; never sign more, whatever a node says. */
+const FEE_PER_GAS_MAX = 100_000_000_000n
+
+/** What is in no block after so long, with its fee or unsent, is replaced. */
+const STUCK_MS = 60_000
+
+/** Nodes behind one URL may differ by as much. What none knows after that was dropped. */
+const LAG_MS = 2_000
+
+interface WalletSetting {
+  readonly rpc: Pick<SettlingRpc, 'gasPrice' | 'transactionCount' | 'send' | 'balance'>
+  readonly account: Pick<PrivateKeyAccount, 'address' | 'signTransaction'>
+  readonly chainId: number
+  readonly asset: Address
+  readonly gasPerDayGwei: bigint
+}
+
+/** Sends calls of the asset from the operator's wallet, one after the other, with the node's pending nonce. */
+export class SettlingWallet {
+  readonly address: Address
+  readonly #ctx: Pick<Context, 'accounts' | 'clock'>
+  readonly #setting: WalletSetting
+  readonly #oneByOne = new Mutex()
+  #last = { nonce: -1, atMs: Number.NEGATIVE_INFINITY }
+  /** The nonce that blocks others, and since when it has been seen to. */
+  #blocking: { readonly nonce: number; readonly sinceMs: number } | undefined
+
+  constructor(ctx: Pick<Context, 'accounts' | 'clock'>, setting: WalletSetting) {
+    this.#ctx = ctx
+    this.#setting = setting
+    this.address = setting.account.address.toLowerCase() as Address
+  }
+
+  /** Throws if nothing was sent, for example over the day's gas. */
+  send(data: Hash): Promise<Hash> {
+    return this.#oneByOne.run(() => aloneAmongProcesses(this.#ctx, () => this.#sendNext(data)))
+  }
+
+  /** Whether it can pay, the day has gas left, and gas is cheap enough for the smallest offer. */
+  async canPay(smallest: MicroUsd, etherUsd: number): Promise<boolean> {
+    const { rpc, gasPerDayGwei } = this.#setting
+    const today = startOfDay(unixNow(this.#ctx.clock))
+    const [price, balance, usedGwei] = await Promise.all([
+      readGasPrice(rpc),
+      rpc.balance(this.address),
+      gasOfDay({ run: this.#ctx.accounts.read }, today),
+    ])
+    const cost = costMax(price)
+    const usual = TRANSFER_GAS_USUAL * price.usualFeePerGas
+    const usualUsd = multiplyDivide(usual, BigInt(etherUsd) * 1_000_000n, 10n ** 18n)
+    return (
+      balance >= cost &&
+      usedGwei + toGwei(cost) <= gasPerDayGwei &&
+      usualUsd * COST_SHARE <= smallest
+    )
+  }
+
+  async #sendNext(data: Hash): Promise<Hash> {
+    const { rpc, account, chainId, asset } = this.#setting
+    const [price, latest, pending] = await Promise.all([
+      readGasPrice(rpc),
+      rpc.transactionCount(this.address, 'latest'),
+      rpc.transactionCount(this.address, 'pending'),
+    ])
+    const nonce = this.#nextNonce(latest, pending)
+    const fees = nonce < pending ? raised(price) : price
+    if (fees.maxFeePerGas > FEE_PER_GAS_MAX)
+      throw new Error('the gas price exceeds the limit of 100 gwei')
+    await this.#count(toGwei(costMax(fees)))
+    const raw = await account.signTransaction({
+      ...{ type: 'eip1559', chainId, nonce, to: asset, data, gas: TRANSFER_GAS },
+      maxFeePerGas: fees.maxFeePerGas,
+      maxPriorityFeePerGas: fees.maxPriorityFeePerGas,
+    })
+    const txHash = await this.#broadcast(raw)
+    this.#last = { nonce, atMs: this.#ctx.clock() }
+    return txHash
+  }
+
+  /** The pending one, or the next that was not used a moment ago; one that has blocked all others is taken over. */
+  #nextNonce(latest: number, pending: number): number {
+    const now = this.#ctx.clock()
+    if (pending <= latest) this.#blocking = undefined
+    else if (this.#blocking?.nonce !== latest) this.#blocking = { nonce: latest, sinceMs: now }
+    else if (now - this.#blocking.sinceMs >= STUCK_MS) {
+      this.#blocking = { nonce: latest, sinceMs: now }
+      return latest
+    }
+    const isLagging = this.#last.nonce >= pending && now - this.#last.atMs < LAG_MS
+    return isLagging ? this.#last.nonce + 1 : pending
+  }
+
+  /** Counts the most that it may cost, before it is sent. */
+  async #count(gwei: bigint): Promise<void> {
+    const { gasPerDayGwei } = this.#setting
+    const day = startOfDay(unixNow(this.#ctx.clock))
+    const fits = await this.#ctx.accounts.write(async (connection) => {
+      await lockReservations(connection)
+      const used = await gasOfDay(connection, day)
+      if (used + gwei > gasPerDayGwei) return false
+      await connection.run(sql`
+        update x402_facilitator set gas_day = ${day}, gas_gwei = ${used + gwei} where id = 1`)
+      return true
+    })
+    if (!fits) throw new Error("the day's gas is used up")
+  }
+
+  /** Only a refusal by the node that was asked first, for such a reason, proves that none took it. */
+  async #broadcast(raw: `0x${string}`): Promise<Hash> {
+    try {
+      await this.#setting.rpc.send(raw)
+    } catch (error) {
+      const isFirst = error instanceof NodeRefusal && error.cause === undefined
+      if (isFirst && NEVER_TAKEN.test(error.message)) throw error
+    }
+    return keccak256(raw)
+  }
+}
+
+const NEVER_TAKEN =
+  /insufficient funds|intrinsic gas|max fee per gas|fee cap|exceeds the configured cap/i
+
+/** Any constant that no other advisory lock of the database uses. */
+const LOCK_KEY = 5_398_020
+
+/** A request waits ten seconds in all. */
+const LOCK_WAIT_MS = 8_000
+
+const LOCK_POLL_MS = 50
+
+/** On PostgreSQL the lock is on a connection of its own, so no transaction is open while a node answers. */
+async function aloneAmongProcesses<T>(
+  { accounts }: Pick<Context, 'accounts'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (accounts.lock === undefined) return work()
+  const untilMs = performance.now() + LOCK_WAIT_MS
+  do {
+    const lock = await accounts.lock(LOCK_KEY)
+    if (lock !== undefined)
+      try {
+        return await work()
+      } finally {
+        await lock.release()
+      }
+    await sleep(LOCK_POLL_MS)
+  } while (performance.now() < untilMs)
+  throw new Error('another process holds the settling wallet')
+}
+
+/** Gas of a UTC day in gwei: the most that its transactions may cost. */
+export async function gasOfDay(reads: Reads, day: number): Promise<bigint> {
+  const [row] = await reads.run(sql`
+    select gas_gwei from x402_facilitator where id = 1 and gas_day = ${day}`)
+  return row === undefined ? 0n : column.amount(row, 'gas_gwei')
+}
+
+interface Fees {
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+}
+
+interface GasPrice extends Fees {
+  readonly usualFeePerGas: bigint
+}
+
+/** A zero tip is dropped when the mempool is full. */
+const TIP_MIN = 1_000_000n
+
+/** It rises by at most 1/8 per block: twice the fee lasts six full blocks. */
+const BASE_FEE_ROOM = 2n
+
+/** Caps the node's tip at the base fee. */
+async function readGasPrice(rpc: Pick<SettlingRpc, 'gasPrice'>): Promise<GasPrice> {
+  const { baseFee, tip } = await rpc.gasPrice()
+  const maxPriorityFeePerGas = lesser(greater(tip, TIP_MIN), greater(baseFee, TIP_MIN))
+  return {
+    maxFeePerGas: BASE_FEE_ROOM * baseFee + maxPriorityFeePerGas,
+    maxPriorityFeePerGas,
+    usualFeePerGas: baseFee + maxPriorityFeePerGas,
+  }
+}
+
+function costMax({ maxFeePerGas }: Fees): bigint {
+  return TRANSFER_GAS * maxFeePerGas
+}
+
+const GWEI = 1_000_000_000n
+
+function toGwei(wei: bigint): bigint {
+  return (wei + GWEI - 1n) / GWEI
+}
+
+/** Nodes require at least 10 % more of both fees to replace a transaction. */
+function raised({ maxFeePerGas, maxPriorityFeePerGas }: Fees): Fees {
+  const more = (fee: bigint) => fee + fee / 8n + 1n
+  return {
+    maxFeePerGas: more(maxFeePerGas),
+    maxPriorityFeePerGas: more(maxPriorityFeePerGas),
+  }
 }

@@ -12,8 +12,8 @@ import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { settlingHarness } from '#test/x402/settling-harness.ts'
 import { ACCEPTED, CALLER, depositOf, PAY_TO, PAYER, SIGNATURE } from '#test/x402/x402-harness.ts'
-import { toBase64 } from './payload.ts'
-import { exact } from './schemes/exact/exact.ts'
+import { toBase64 } from './offer.ts'
+import { writeSigned } from './payload.ts'
 import { judgePayment } from './settlement.ts'
 import type { Settling } from './settling.ts'
 import { topUpWith } from './topup-routes.ts'
@@ -31,7 +31,7 @@ function topupOn(engine: Engine) {
     ...harness,
     authorization,
     topUp(facilitator: Partial<Settling> = {}): Promise<Outcome> {
-      const payload = exact.write({ authorization, signature: SIGNATURE })
+      const payload = writeSigned({ authorization, signature: SIGNATURE })
       const header = toBase64({ x402Version: 2, accepted: ACCEPTED, payload })
       const facts = { headers: { 'payment-signature': header }, addressBucket: CALLER.bucket }
       const payee = { kind: 'bucket', bucket: CALLER.bucket } as const

@@ -23,18 +23,18 @@ import {
   type Route,
 } from '#route/route.ts'
 import { column, sql } from '#store/sql.ts'
-import type { PaymentFault } from './faults.ts'
 import {
   DISCOVERY,
-  errorText,
   OFFERS,
+  type PaymentFault,
   paymentRequiredHeader,
+  paymentResponseHeaders,
   TOPUP_PATH,
   TopupOfferBody,
   topupOfferBody,
 } from './offer.ts'
 import { openPaymentOfCaller, payeeOf, refusePending, refuseSettled } from './pay.ts'
-import { type PaymentPayload, paymentResponseHeaders, readPayment } from './payload.ts'
+import { type PaymentPayload, readPayment } from './payload.ts'
 import type { Payee } from './payment.ts'
 import { outcomesOf, settlePayment } from './settle-payment.ts'
 import { type Settling, settlingOf } from './settling.ts'
@@ -84,7 +84,9 @@ function topupRoute(ctx: Context, method: 'GET' | 'POST'): Route {
     async handle({ parameters: { usd, key }, caller, ...facts }) {
       const payee = await choosePayee(ctx, caller, key)
       if (isRefusal(payee)) return payee
-      return topUp(ctx, { caller, payee, amount: usd, facts })
+      const settling = await settlingOf(ctx)
+      assert(settling !== undefined, 'the route exists only where payments are settled')
+      return topUpWith(ctx, settling, { caller, payee, amount: usd, facts })
     },
   })
 }
@@ -141,12 +143,6 @@ interface TopupInput {
   readonly facts: Pick<RequestFacts, 'headers' | 'addressBucket'>
 }
 
-async function topUp(ctx: Context, input: TopupInput): Promise<Outcome> {
-  const settling = await settlingOf(ctx)
-  assert(settling !== undefined, 'the route exists only where payments are settled')
-  return topUpWith(ctx, settling, input)
-}
-
 export async function topUpWith(
   ctx: Context,
   settling: Settling,
@@ -177,27 +173,23 @@ function reject(
   ctx: Context,
   settling: Settling,
   input: TopupInput,
-  reason: PaymentFault,
+  error: PaymentFault,
   payload?: PaymentPayload,
 ): Promise<Outcome> {
   outcomesOf(ctx).rejected += 1
-  const response = { payload, transaction: null, errorReason: reason }
-  return offer(ctx, settling, input, {
-    error: reason,
-    headers: paymentResponseHeaders(ctx, response),
-  })
-}
-
-interface Refused {
-  readonly error?: PaymentFault
-  readonly headers?: Readonly<Record<string, string>>
+  const response = { payload, transaction: null, errorReason: error }
+  const headers = paymentResponseHeaders(ctx, response)
+  return offer(ctx, settling, input, { error, headers })
 }
 
 async function offer(
   ctx: Context,
   settling: Settling,
   input: TopupInput,
-  { error, headers }: Refused = {},
+  {
+    error,
+    headers = {},
+  }: { readonly error?: PaymentFault; readonly headers?: Readonly<Record<string, string>> } = {},
 ): Promise<Outcome> {
   const open = await openPaymentOfCaller(ctx, input.caller)
   if (open !== undefined) return refusePending(open.txHash)
@@ -205,16 +197,16 @@ async function offer(
     return refuse(
       'data_not_ready',
       'x402 payments cannot be settled at the moment; try again later, or pay by transfer and POST /api/sessions/prepay',
-      {
-        retryAfterSeconds: RETRY_SECONDS,
-        ...(headers !== undefined && { headers }),
-      },
+      { retryAfterSeconds: RETRY_SECONDS, headers },
     )
+  const { amount, payee } = input
+  const query = new URLSearchParams({ usd: formatDecimal(amount, 6) })
+  if (payee.kind === 'key' && !payee.isOwn) query.set('key', payee.publicId)
   const offered = {
-    amounts: [input.amount],
-    resourceUrl: `${ctx.ecosystem.service.publicBaseUrl}${TOPUP_PATH}?${queryOf(input)}`,
+    amounts: [amount],
+    resourceUrl: `${ctx.ecosystem.service.publicBaseUrl}${TOPUP_PATH}?${query}`,
     extensions: DISCOVERY,
-    ...(error !== undefined && { error: errorText(error) }),
+    error,
   }
   return {
     kind: 'payment-required',
@@ -224,13 +216,6 @@ async function offer(
 }
 
 const RETRY_SECONDS = 60
-
-function queryOf(input: TopupInput): URLSearchParams {
-  const { amount, payee } = input
-  const query = new URLSearchParams({ usd: formatDecimal(amount, 6) })
-  if (payee.kind === 'key' && !payee.isOwn) query.set('key', payee.publicId)
-  return query
-}
 
 interface SettledTopup {
   readonly caller: Caller
@@ -244,15 +229,15 @@ async function answerSettled(
   ctx: Context,
   { caller, payee, payload, transaction }: SettledTopup,
 ): Promise<Answer | Refusal> {
-  const { credit, balance } = await ctx.accounts.snapshot(async (reads) => {
-    const credit = await readCredit(reads, ctx, payload)
-    const account = credit.account ?? ''
-    return { credit, balance: (await readBalances(reads, [account])).get(account) ?? 0n }
+  const credit = await ctx.accounts.snapshot(async (reads) => {
+    const credited = await readCredit(reads, ctx, payload)
+    if (credited === undefined) return undefined
+    const balances = await readBalances(reads, [credited.account])
+    return { ...credited, balance: balances.get(credited.account) ?? 0n }
   })
+  if (credit === undefined) return refuseSettled(ctx, payload, { kind: 'pending', transaction })
   const { value: amount, from } = payload.authorization
   const headers = paymentResponseHeaders(ctx, { payload, transaction })
-  if (credit.account === undefined)
-    return refuseSettled(ctx, payload, { kind: 'pending', transaction })
   const isOwn =
     payee.kind === 'bucket' || (caller.kind === 'keyed' && caller.publicId === payee.publicId)
   const body = {
@@ -265,34 +250,26 @@ async function answerSettled(
     creditedUsd: toUsd(amount - credit.repaid),
     repaidUsd: toUsd(credit.repaid),
     verifiedAt: toIso(unixNow(ctx.clock)),
-    prepaidBalanceUsd: isOwn ? toUsd(balance) : null,
+    prepaidBalanceUsd: isOwn ? toUsd(credit.balance) : null,
   }
   return answer(200, body, { headers: { ...headers, 'Cache-Control': 'no-store' } })
 }
 
-interface FoundCredit {
-  readonly account: string | undefined
-  readonly repaid: MicroUsd
-}
-
+/** Undefined where a reorg has taken it. */
 async function readCredit(
   reads: Reads,
   ctx: Context,
   { authorization }: PaymentPayload,
-): Promise<FoundCredit> {
+): Promise<{ readonly account: string; readonly repaid: MicroUsd } | undefined> {
   const { chain, asset } = paymentOf(ctx)
   const [row] = await reads.run(sql`
     select credits.account, (
         select cast(coalesce(sum(postings.micro_usd), 0) as bigint) from postings
         where postings.entry_id = 'credit:' || credits.id
           and postings.account = ${receivableAccount('')} || credits.owner) as repaid
-    from x402_intents as payments left join credits
-      on credits.id = payments.credit_id and credits.reversed_unix is null
+    from x402_intents as payments
+      join credits on credits.id = payments.credit_id and credits.reversed_unix is null
     where payments.chain_id = ${chain.id} and payments.asset = ${asset}
       and payments.payer = ${authorization.from} and payments.nonce = ${authorization.nonce}`)
-  if (row === undefined) return { account: undefined, repaid: 0n }
-  return {
-    account: column.textOrNull(row, 'account') ?? undefined,
-    repaid: column.amount(row, 'repaid'),
-  }
+  return row && { account: column.text(row, 'account'), repaid: column.amount(row, 'repaid') }
 }

@@ -41,8 +41,9 @@ export function checkCommand(process: NodeJS.Process): Command {
 }
 
 async function showListing(context: CommandContext): Promise<ExitCode> {
-  const [{ listingOf, settlingSettingOf }, ecosystem] = await Promise.all([
-    import('#money/x402/facilitator.ts'),
+  const [{ listingOf }, { settlingSettingOf }, ecosystem] = await Promise.all([
+    import('#money/x402/offer.ts'),
+    import('#money/x402/settling.ts'),
     chosenEcosystem(context.config),
   ])
   if (ecosystem.payment === null) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '#config.ts'
 import { PAYMENT } from '#test/x402/settling-harness.ts'
-import { settlingSettingOf } from './facilitator.ts'
+import { settlingSettingOf } from './settling.ts'
 
 const URL = 'https://facilitator.example'
 const KEY = { SEXTON_SETTLING_KEY_FILE: '/run/key' }

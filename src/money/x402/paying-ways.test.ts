@@ -4,7 +4,7 @@ import { getSelector, from as parseFunction } from 'ox/AbiFunction'
 import { NodeRefusal } from '#chains/chain/node-refusal.ts'
 import { PAYMENT } from '#test/x402/settling-harness.ts'
 import { NOON_UNIX } from '#test/x402/x402-harness.ts'
-import { provePayingWays } from './ways.ts'
+import { provePayingWays } from './paying-ways.ts'
 
 const INPUTS = 'address, address, uint256, uint256, uint256, bytes32'
 const PARTS = getSelector(
