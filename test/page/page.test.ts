@@ -116,23 +116,32 @@ describe('the page', () => {
     }
   })
 
-  test('a longer period is the person’s own calls, and what is left is shown', async () => {
+  test('charts begin with the first block, and a longer period is free', async () => {
     const watched = await visit('/')
     const { page } = watched
-    await page.getByRole('button', { name: '1 y' }).click()
-    await page.getByText(/of 100 calls left today, without a key/).waitFor()
-    // All its calls are answered, so that none counts in a later test.
-    await page.locator('[role=slider][aria-label^=Burned][aria-valuemax="365"]').focus()
+    const { body } = await world.api.get('/api/burns?period=all')
+    const before = (await world.api.get('/api/usage')).body.requestCount
+    const burns = page.getByRole('slider', { name: 'Burned per day by chain' })
+    for (const name of ['90 d', '1 y', 'All']) {
+      const isLonger = name === '1 y'
+      const read = isLonger ? page.waitForResponse('**/series.json') : undefined
+      await page.getByRole('button', { name, exact: true }).click()
+      await read
+      assert.ok(Number(await burns.getAttribute('aria-valuemax')) <= body.data.length + 1, name)
+    }
+    assert.equal((await world.api.get('/api/usage')).body.requestCount, before)
+    assert.equal(await page.getByRole('button', { name: /\bfree$|calls$/ }).count(), 0)
     assertClean(watched)
   })
 
-  test('scale, hours, comparison and rate are in the address; a projection says that it is one', async () => {
+  test('scale, hours and rate are in the address', async () => {
     const watched = await visit('/?period=7d')
     const { page } = watched
     const before = (await world.api.get('/api/usage')).body.requestCount
     await page.getByLabel('Log scale').first().check()
     await page.getByLabel('By hour').check()
-    const hours = page.locator(`[role=slider][aria-label=Price][aria-valuemax="${7 * 24}"]`)
+    await page.getByText('calls left today').waitFor()
+    const hours = page.getByRole('slider', { name: 'Price' })
     await hours.press('Home')
     assert.match((await hours.getAttribute('aria-valuetext')) ?? '', /, 00:00 UTC: /)
     await hours.press('ArrowRight')
@@ -142,25 +151,16 @@ describe('the page', () => {
     const burns = page.getByRole('slider', { name: 'Burned per day by chain' })
     await burns.press('End')
     assert.match((await hours.getAttribute('aria-valuetext')) ?? '', /UTC: \$/, 'an hour to come')
-    await burns.press('Shift+ArrowLeft')
-    assert.equal(await hours.count(), 0, 'hours that were not read')
-    await burns.press('Shift+ArrowRight')
-    await hours.waitFor()
-    await page.getByLabel('Compare with the period before').check()
-    await page.getByLabel('Rate and projection').check()
-    assert.match(page.url(), /\?period=7d&compare=before&rate=30d&scale=log&interval=hour$/)
-    for (const text of [/7 days before/, /rate over 30 full days/, /by \d+ \w+ at this rate/])
-      await page.getByText(text).first().waitFor()
-    await page.getByText('projection', { exact: true }).first().waitFor()
-    await page.getByText('calls left today').waitFor()
+    await page.getByLabel('Mean of 30 days').check()
+    assert.match(page.url(), /\?period=7d&rate=30d&scale=log&interval=hour$/)
     assert.equal((await world.api.get('/api/usage')).body.requestCount, before + 1)
     await assertAccessible(page)
     await page.route('**/api/stats/history*', (route) => route.abort())
     await page.reload()
     await page.getByRole('alert').waitFor()
     assert.equal(await page.getByLabel('By hour').isChecked(), false, 'what was refused is not on')
-    assert.match(page.url(), /\?period=7d&compare=before&rate=30d&scale=log$/)
-    assert.equal(await page.getByLabel('Compare with the period before').isChecked(), true)
+    assert.match(page.url(), /\?period=7d&rate=30d&scale=log$/)
+    assert.equal(await page.getByLabel('Mean of 30 days').isChecked(), true)
     await page.unrouteAll()
     assertClean(watched)
   })
@@ -176,9 +176,9 @@ describe('the page', () => {
       (await fetch(picture ?? '')).headers.get('content-type'),
       'image/svg+xml; charset=utf-8',
     )
-    await page.getByRole('button', { name: 'Copy Markdown burned' }).click()
-    const badge = `[![burned](${world.origin}/badges/burned.svg)](${world.origin}/)`
-    await page.getByText(badge).waitFor()
+    await page.getByRole('button', { name: 'Copy embed burned' }).click()
+    await page.getByText('Copied burned').waitFor()
+    const badge = `<a href="${world.origin}/"><img src="${world.origin}/badges/burned.svg" alt="burned"></a>`
     assert.equal(await copied(), badge)
   })
 
@@ -330,7 +330,7 @@ describe('the page', () => {
     await looking.getByRole('heading', { name: 'Nothing entered yet' }).waitFor()
     await looking.getByRole('link', { name: 'Register' }).click()
     await looking.getByRole('heading', { name: 'GRAVE burned to date' }).waitFor()
-    await looking.getByRole('button', { name: /^1 y/ }).click()
+    await looking.getByRole('button', { name: 'CSV' }).first().click()
     await looking.getByRole('alert').waitFor()
     assert.equal(
       await looking.getByRole('button', { name: 'Try again' }).count(),

@@ -1,5 +1,6 @@
 import { useContext, useRef } from 'preact/hooks'
 import { datesBetween } from '#serving/site/chart/draw-chart.ts'
+import { tickLabels } from '#serving/site/chart/format.ts'
 import {
   areaPath,
   type Box,
@@ -30,7 +31,7 @@ export interface PlotProps {
   readonly marks: 'bars' | 'line' | 'area'
   /** Oldest day first; bars are stacked. Each has a CSS class that colours it. */
   readonly series: readonly { readonly tone: string; readonly values: Days }[]
-  readonly format: (value: number) => string
+  readonly format: (value: number, digits?: number) => string
   /** Named below the chart: midnight of the first day, and the last one in words. */
   readonly days?: { readonly fromUnix: number; readonly last: string }
   readonly isWhole?: boolean
@@ -38,46 +39,31 @@ export interface PlotProps {
   readonly isLog?: boolean
   /** Values a day, where they are hours. */
   readonly perDay?: number
-  /** Thin line on the same scale: what it was before. */
-  readonly before?: Days | undefined
   /** Line over the bars. */
   readonly rate?: Days | undefined
-  /** Where the last value would be after so many days more; dots lead there. */
-  readonly projection?: Projection | undefined
   readonly ticksMax?: number
   /** What is selected, in words. */
   readonly valueText: string
 }
 
-export interface Projection {
-  readonly days: number
-  readonly from: number
-  readonly to: number
-  readonly tone: string
-  /** Name of its last day. */
-  readonly end: string
-}
-
 /** Room for the scale on the right, outside the plot. */
 const SCALE_WIDTH = 68
-const PHONE_WIDTH = 480
 /** A date needs it. */
 const DATE_WIDTH = 48
+const DATES_MAX = 6
 
 /** A chart that shares its selected day with all others; arrow keys, pointer and drag work in each. */
 export function Plot(props: PlotProps) {
-  const { label, height, series, days, valueText, perDay = 1, projection } = props
+  const { label, height, series, days, valueText, perDay = 1 } = props
   const [place, width] = useWidth<HTMLDivElement>()
   const selection = useContext(SelectionContext)
   const steps = { values: series[0]?.values ?? [], perDay }
   const count = steps.values.length
   const selected = selection.at === undefined ? undefined : stepAt(selection.at, steps)
-  const whole = Math.max(1, width - SCALE_WIDTH)
-  const share = projection === undefined ? 1 : count / (count + projection.days)
-  const box = { width: whole * share, height: height - 6 }
+  const box = { width: Math.max(1, width - SCALE_WIDTH), height: height - 6 }
   const move = usePointer(box, steps)
   const foot = days === undefined ? 0 : 24
-  const datesMax = width < PHONE_WIDTH ? 3 : 6
+  const datesMax = Math.min(DATES_MAX, Math.floor(box.width / (2 * DATE_WIDTH)))
   return (
     <div
       ref={place}
@@ -103,7 +89,7 @@ export function Plot(props: PlotProps) {
       >
         {width > 0 && count > 0 && (
           <>
-            <Marks {...props} box={box} whole={whole} count={count} selected={selected} />
+            <Marks {...props} box={box} count={count} selected={selected} />
             {days !== undefined && (
               <g class="days">
                 {datesBetween(days.fromUnix, count / perDay, datesMax)
@@ -122,11 +108,6 @@ export function Plot(props: PlotProps) {
                 <text x={box.width} y={height + 20} text-anchor="end">
                   {days.last}
                 </text>
-                {projection !== undefined && whole - box.width > DATE_WIDTH && (
-                  <text class="guess" x={whole} y={height + 20} text-anchor="end">
-                    {projection.end}
-                  </text>
-                )}
               </g>
             )}
           </>
@@ -137,32 +118,29 @@ export function Plot(props: PlotProps) {
 }
 
 interface MarksProps extends PlotProps {
-  /** Of the values. */
   readonly box: Box
-  /** With what is projected. */
-  readonly whole: number
   readonly count: number
   readonly selected: number | undefined
 }
 
 function Marks(props: MarksProps) {
-  const { marks, series, box, whole, count, selected, rate, projection, format } = props
+  const { marks, series, box, count, selected, rate, format } = props
   const { ticksMax = 4, perDay = 1 } = props
   const isLog = props.isLog === true && series[0]?.values.some((value) => (value ?? 0) > 0)
   const values = series.map((each) => (isLog ? logsOf(each.values) : each.values))
-  const before = isLog && props.before ? logsOf(props.before) : props.before
   const isFilled = marks !== 'line'
   const scale = scaleFor(props, isLog === true)
   const ends = [scale.ticks[0] ?? scale.low, scale.ticks.at(-1) ?? scale.high]
   const ticks = scale.ticks.length > ticksMax ? ends : scale.ticks
+  const labels = tickLabels(isLog ? ticks.map((tick) => 10 ** tick) : ticks, format)
   const [first] = series
   return (
     <g transform="translate(0 3)">
-      {ticks.map((tick) => (
+      {ticks.map((tick, index) => (
         <g key={tick}>
-          <path class="grid" d={`M0 ${yOf(tick, scale, box)}H${whole}`} />
-          <text x={whole + 8} y={yOf(tick, scale, box)} dy="5">
-            {format(isLog ? 10 ** tick : tick)}
+          <path class="grid" d={`M0 ${yOf(tick, scale, box)}H${box.width}`} />
+          <text x={box.width + 8} y={yOf(tick, scale, box)} dy="5">
+            {labels[index]}
           </text>
         </g>
       ))}
@@ -173,7 +151,6 @@ function Marks(props: MarksProps) {
       {marks === 'area' && (
         <path class={`wash ${first?.tone}`} d={areaPath(values[0] ?? [], scale, box)} />
       )}
-      {before !== undefined && <path class="line before" d={linePath(before, scale, box)} />}
       {marks !== 'bars' && (
         <Line values={values[0] ?? []} tone={first?.tone ?? ''} {...{ scale, box, perDay }} />
       )}
@@ -181,26 +158,16 @@ function Marks(props: MarksProps) {
       {marks === 'bars' && <Today count={count} box={box} />}
       {rate !== undefined && <path class="line edge" d={linePath(rate, scale, box)} />}
       {rate !== undefined && <path class="line rate" d={linePath(rate, scale, box)} />}
-      {projection !== undefined && (
-        <path
-          class={`line guess ${projection.tone}`}
-          d={`M${xOf(count - 1, count, box)} ${yOf(projection.from, scale, box)}L${whole} ${yOf(projection.to, scale, box)}`}
-        />
-      )}
       {selected !== undefined && <Cursor at={selected} count={count} box={box} />}
     </g>
   )
 }
 
 /** One scale for all that is drawn in a panel. */
-function scaleFor(
-  { marks, series, before = [], projection, isWhole = false }: PlotProps,
-  isLog: boolean,
-) {
+function scaleFor({ marks, series, isWhole = false }: PlotProps, isLog: boolean) {
   const values = series.map((each) => each.values)
   const shown = marks === 'bars' ? sums(values) : (values[0] ?? [])
-  const all = [...shown, ...before, projection?.to ?? null]
-  return isLog ? logScaleOf(all) : scaleOf(all, { fromZero: marks !== 'line', isWhole })
+  return isLog ? logScaleOf(shown) : scaleOf(shown, { fromZero: marks !== 'line', isWhole })
 }
 
 function Line(props: {

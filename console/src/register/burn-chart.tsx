@@ -2,12 +2,11 @@ import type { ComponentChildren } from 'preact'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { dayName } from '#serving/site/chart/format.ts'
 import { DataTable } from '../chart/data-table.tsx'
-import { Plot, type Projection } from '../chart/plot.tsx'
-import { changeOf, count, short } from '../parts/format.ts'
+import { Plot } from '../chart/plot.tsx'
+import { count, short } from '../parts/format.ts'
 import type { Days } from '../state/types.ts'
 import { texts } from '../texts.ts'
-import { projectionOf, RATE_DAYS, type Rate, rateOf } from './rate.ts'
-import { beforeOf, burnedOf, type ShownDays, sumOf } from './shown-days.ts'
+import { burnedOf, RATE_DAYS, rateOf, type ShownDays } from './shown-days.ts'
 
 const t = texts.burns
 
@@ -28,11 +27,7 @@ export function BurnChart({
   const name = dayName(unixOf(at), true)
   const burned = burnedOf(series)
   const inDay = burned[from + at] ?? 0
-  const before = beforeOf(burned, shown)
   const rate = rateOf(shown)
-  const ahead = (now: number, perDay: number, tone: string) =>
-    rate && projectionOf(shown, { now, perDay, tone })
-  const total = ahead(inAll.at(-1) ?? 0, rate?.now ?? 0, 'rubric')
   const last = to === series.days ? 'today' : dayName(unixOf(inAll.length - 1))
   return (
     <section class="row" aria-labelledby="per-day">
@@ -40,7 +35,6 @@ export function BurnChart({
         <h2 id="per-day">{t.title}</h2>
         <p class="note">{t.days}</p>
         <p class="note">{t.keys}</p>
-        {rate !== undefined && <p class="note">{t.rateNote}</p>}
       </div>
       <div class="body">
         {children}
@@ -50,8 +44,8 @@ export function BurnChart({
           chains={chains.map((each) => ({ ...each, value: each.values[at] ?? 0 }))}
           inDay={inDay}
           inAll={inAll[at] ?? 0}
+          rate={rate?.[at] ?? null}
         />
-        <Besides {...{ rate, total, before, burned: burned.slice(from, to), at }} />
         <Plot
           label={t.inAll}
           valueText={`${name}: ${count(inAll[at] ?? 0)}`}
@@ -60,11 +54,8 @@ export function BurnChart({
           series={[{ tone: 'rubric', values: inAll }]}
           format={short}
           ticksMax={2}
-          projection={total}
         />
-        <p class="note axis">
-          {t.aDay(symbol)} {total !== undefined && <i>{t.projection}</i>}
-        </p>
+        <p class="note axis">{t.aDay(symbol)}</p>
         <Plot
           valueText={`${name}: ${count(inDay)}`}
           label={t.label}
@@ -73,9 +64,7 @@ export function BurnChart({
           series={chains}
           format={short}
           days={{ fromUnix: unixOf(0), last }}
-          before={before}
-          rate={rate?.values}
-          projection={ahead(rate?.now ?? 0, 0, '')}
+          rate={rate}
         />
         <DayTable {...shown} burned={burned} />
       </div>
@@ -100,40 +89,6 @@ function DayTable({ series, from, to, burned }: ShownDays & { readonly burned: D
   )
 }
 
-/** What the rate and the comparison say in figures. */
-function Besides(props: {
-  readonly rate: Rate | undefined
-  readonly total: Projection | undefined
-  readonly before: Days | undefined
-  readonly burned: Days
-  readonly at: number
-}) {
-  const { rate, total, before, burned, at } = props
-  if (rate === undefined && before === undefined) return null
-  const shownRate = rate?.values[at] ?? null
-  return (
-    <p class="read">
-      {shownRate !== null && (
-        <span>
-          <i class="dash ink" /> {t.rate(RATE_DAYS)} <b>{count(shownRate)}</b>
-        </span>
-      )}
-      {total !== undefined && (
-        <span>
-          <i>{t.projection}</i> <b>{t.projected(short(total.to), total.end)}</b>
-        </span>
-      )}
-      {before !== undefined && (
-        <span>
-          <i class="dash before" /> {t.dayBefore(before.length)} <b>{count(before[at] ?? 0)}</b>
-          {', '}
-          {t.before(changeOf(sumOf(burned), sumOf(before)), before.length)}
-        </span>
-      )}
-    </p>
-  )
-}
-
 /** The legend and the figures of one day. */
 function Readout(props: {
   readonly title: string
@@ -146,8 +101,9 @@ function Readout(props: {
   }[]
   readonly inDay: number
   readonly inAll: number
+  readonly rate: number | null
 }) {
-  const { title, isLive, chains, inDay, inAll } = props
+  const { title, isLive, chains, inDay, inAll, rate } = props
   return (
     <p class="read" aria-live={isLive ? 'polite' : 'off'}>
       <b>{title}</b>
@@ -164,6 +120,11 @@ function Readout(props: {
         <i class="dash rubric" />
         {t.inAll} <b>{count(inAll)}</b>
       </span>
+      {rate !== null && (
+        <span>
+          <i class="dash ink" /> {t.rate(RATE_DAYS)} <b>{count(rate)}</b>
+        </span>
+      )}
     </p>
   )
 }

@@ -6,7 +6,7 @@ import { texts } from '../texts.ts'
 import { BurnChart } from './burn-chart.tsx'
 import { Multiples } from './multiples.tsx'
 import { PeriodBar } from './period-bar.tsx'
-import { type Span, useSeries } from './use-series.ts'
+import { useSeries } from './use-series.ts'
 import { searchOfView, type View, viewIn } from './view.ts'
 
 export interface LedgerProps {
@@ -20,11 +20,10 @@ const FIRST = viewIn(location.search, matchMedia('(max-width: 620px)').matches ?
 
 /** All charts: one period and one selected moment. */
 export function Ledger({ figures, missing }: LedgerProps) {
-  const [asked, setAsked] = useState(FIRST)
+  const [view, setView] = useState(FIRST)
   const [back, setBack] = useState(0)
   const [at, setAt] = useState<number>()
-  const { whole, shown: span, isReading, failure, read } = useSeries(figures.series, asked)
-  const view = { ...asked, ...pickSpan(span) }
+  const { whole, isReading, failure, read } = useSeries(figures.series, view.period)
   const days = Math.min(view.period, whole.days)
   const end = whole.days - Math.min(back, whole.days - days)
   const selection = useMemo<Selection>(
@@ -41,26 +40,20 @@ export function Ledger({ figures, missing }: LedgerProps) {
     symbol: figures.stats.tokens[0]?.symbol ?? '',
   }
   const choose = (change: Partial<View>) => {
-    const next = { ...asked, ...change }
+    const next = { ...view, ...change }
     setBack(0)
     setAt(undefined)
-    setAsked(next)
+    setView(next)
     history.replaceState(history.state, '', searchOfView(next))
   }
-  const { burned, metrics } = figures.series
-  const calls = Object.keys(burned).length + Object.keys(metrics).length + 1
   return (
     <SelectionContext.Provider value={selection}>
       <BurnChart {...shown}>
-        <PeriodBar view={view} choose={choose} calls={calls} />
+        <PeriodBar view={view} choose={choose} />
         {isReading && <p role="status">{texts.period.reading}</p>}
         {failure !== undefined && <ProblemNote error={failure} again={read} />}
       </BurnChart>
       <Multiples {...shown} choose={choose} missing={missing} />
     </SelectionContext.Provider>
   )
-}
-
-function pickSpan({ period, isCompared }: Span): Span {
-  return { period, isCompared }
 }

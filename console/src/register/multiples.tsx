@@ -2,6 +2,7 @@ import { useContext } from 'preact/hooks'
 import { cards } from '#chains/kinds/cards.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '#lib/time.ts'
 import { dayName } from '#serving/site/chart/format.ts'
+import { firstKnown } from '#serving/site/chart/geometry.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
 import { lastStep, SelectionContext, stepAt } from '../chart/selection.ts'
@@ -11,7 +12,7 @@ import { Tick } from '../parts/tick.tsx'
 import type { Days } from '../state/types.ts'
 import { texts } from '../texts.ts'
 import { ChartLinks } from './chart-links.tsx'
-import { beforeOf, type ShownDays, sumOf } from './shown-days.ts'
+import type { ShownDays } from './shown-days.ts'
 import { HOURS, HOURS_DAYS_MAX, useHours } from './use-hours.ts'
 import type { View } from './view.ts'
 
@@ -30,7 +31,7 @@ interface Metric {
   readonly name: string
   readonly title: string
   readonly marks: 'line' | 'bars'
-  readonly scale: (value: number) => string
+  readonly scale: (value: number, digits?: number) => string
   readonly big: (value: number) => string
   readonly isWhole: boolean
   /** What must be configured for it. */
@@ -92,8 +93,7 @@ type MultipleProps = MultiplesProps & { readonly metric: Metric }
 /** The values of a metric, and the one that is pointed at. */
 function useMetric(props: MultipleProps) {
   const { series, from, to, day, metric, view, choose } = props
-  const whole = sinceFirst(series.metrics[metric.metric] ?? [], metric.marks)
-  const values = whole.slice(from, to)
+  const values = sinceFirst(series.metrics[metric.metric] ?? [], metric.marks).slice(from, to)
   const fromUnix = series.fromUnix + from * DAY_SECONDS
   const { values: hours, failure } = useHours({
     isAsked: view.isByHour && metric.metric === 'price',
@@ -104,7 +104,7 @@ function useMetric(props: MultipleProps) {
   const hour = hours && at !== undefined ? stepAt(at, { values: hours, perDay: HOURS }) : undefined
   const shownDay = day ?? values.length - 1
   return {
-    ...{ values, before: beforeOf(whole, props), fromUnix, hours, failure },
+    ...{ values, fromUnix, hours, failure },
     value: (hour === undefined ? values[shownDay] : hours?.[hour]) ?? null,
     unix: fromUnix + shownDay * DAY_SECONDS,
     time: hour === undefined ? '' : `, ${clock(fromUnix + hour * HOUR_SECONDS)}`,
@@ -113,7 +113,7 @@ function useMetric(props: MultipleProps) {
 
 function Multiple(props: MultipleProps) {
   const { series, to, day, metric, view } = props
-  const { values, before, fromUnix, hours, failure, value, unix, time } = useMetric(props)
+  const { values, fromUnix, hours, failure, value, unix, time } = useMetric(props)
   const isLog = view.isLog && LOGS.includes(metric.metric)
   const isKnown = values.some((each) => each !== null)
   return (
@@ -121,7 +121,7 @@ function Multiple(props: MultipleProps) {
       <figcaption>
         <span class="t">{metric.title}</span>
         <span class="c">
-          {day === undefined ? noteOf(metric.marks, values, before) : dayName(unix) + time}
+          {day === undefined ? noteOf(metric.marks, values) : dayName(unix) + time}
         </span>
         <span class="v">{value === null ? '—' : metric.big(value)}</span>
       </figcaption>
@@ -135,7 +135,6 @@ function Multiple(props: MultipleProps) {
           series={[{ tone: 'mark', values: hours ?? values }]}
           perDay={hours === undefined ? 1 : HOURS}
           isLog={isLog}
-          before={hours === undefined ? before : undefined}
           format={metric.scale}
           isWhole={metric.isWhole}
           ticksMax={3}
@@ -197,7 +196,7 @@ function rowsOf(
 /** A line begins with its first figure, not with the zeros before it. */
 function sinceFirst(values: Days, marks: 'line' | 'bars'): Days {
   if (marks === 'bars') return values
-  const first = values.findIndex((value) => value !== null && value !== 0)
+  const first = firstKnown([values])
   return values.map((value, index) => (index < first ? null : value))
 }
 
@@ -216,21 +215,10 @@ function Ticks({ metric, view, choose }: MultipleProps) {
   )
 }
 
-/** Stocks say how they changed; flows say that today is not over. Either says what it was before. */
-function noteOf(marks: 'line' | 'bars', values: Days, before: Days | undefined): string {
-  if (marks === 'bars') {
-    if (before === undefined) return t.today
-    return texts.burns.before(changeOf(sumOf(values), sumOf(before)), before.length)
-  }
-  const change = changeIn(values)
-  if (change === undefined) return ''
-  const earlier = before && changeIn(before)
-  const note = t.change(change, values.length)
-  return earlier === undefined ? note : `${note}, ${t.earlier(earlier)}`
-}
-
-function changeIn(values: Days): string | undefined {
+/** Stocks say how they changed; flows say that today is not over. */
+function noteOf(marks: 'line' | 'bars', values: Days): string {
+  if (marks === 'bars') return t.today
   const first = values.find((value) => value !== null)
   const last = values.findLast((value) => value !== null)
-  return !first || last === undefined || last === null ? undefined : changeOf(last, first)
+  return !first || last == null ? '' : t.change(changeOf(last, first), values.length)
 }

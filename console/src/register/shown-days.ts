@@ -18,12 +18,21 @@ export function burnedOf({ burned }: Series): readonly number[] {
   return sums(Object.values(burned))
 }
 
-/** The same number of days before those shown, where they are known. */
-export function beforeOf(values: Days, { from, to, view }: ShownDays): Days | undefined {
-  const start = from - (to - from)
-  return view.isCompared && start >= 0 ? values.slice(start, from) : undefined
-}
-
 export function sumOf(values: Days): number {
   return values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+}
+
+export const RATE_DAYS = 30
+
+/** Mean of the full days up to each shown day, null where fewer are known; undefined where all are. */
+export function rateOf({ series, from, to, view }: ShownDays): Days | undefined {
+  if (!view.hasRate) return undefined
+  const burned = burnedOf(series)
+  // Today is not over.
+  const full = burned.length - 1
+  const means = burned.map((_, day) => {
+    const end = Math.min(day + 1, full)
+    return end < RATE_DAYS ? null : sumOf(burned.slice(end - RATE_DAYS, end)) / RATE_DAYS
+  })
+  return means.at(-1) == null ? undefined : means.slice(from, to)
 }

@@ -6,9 +6,7 @@ export const PERIODS: readonly Period[] = [7, 30, 90, 365, 3650]
 /** What the charts show; it is in the page's address. */
 export interface View {
   readonly period: Period
-  /** The same number of days before, as a line. */
-  readonly isCompared: boolean
-  /** What is burned a day on average, and what follows if it stays so. */
+  /** What is burned a day on average. */
   readonly hasRate: boolean
   /** Price and market cap on a scale of powers of ten. */
   readonly isLog: boolean
@@ -18,7 +16,6 @@ export interface View {
 
 /** Names in the address, with what says yes. */
 const SWITCHES = [
-  ['isCompared', 'compare', 'before'],
   ['hasRate', 'rate', '30d'],
   ['isLog', 'scale', 'log'],
   ['isByHour', 'interval', 'hour'],
@@ -32,24 +29,14 @@ export function nameOfPeriod(period: Period): string {
 export function viewIn(search: string, usual: Period): View {
   const query = new URLSearchParams(search)
   const period = PERIODS.find((each) => nameOfPeriod(each) === query.get('period')) ?? usual
-  const isOn = (name: string, yes: string) => query.get(name) === yes
-  const [compared, rate, log, hour] = SWITCHES.map(([, name, yes]) => isOn(name, yes))
-  return {
-    period,
-    isCompared: compared ?? false,
-    hasRate: rate ?? false,
-    isLog: log ?? false,
-    isByHour: hour ?? false,
-  }
+  const [hasRate = false, isLog = false, isByHour = false] = SWITCHES.map(
+    ([, name, yes]) => query.get(name) === yes,
+  )
+  return { period, hasRate, isLog, isByHour }
 }
 
 export function searchOfView(view: View): string {
   const query = new URLSearchParams({ period: nameOfPeriod(view.period) })
   for (const [member, name, yes] of SWITCHES) if (view[member]) query.set(name, yes)
   return `?${query}`
-}
-
-/** Days that must be known for a view. */
-export function daysNeeded({ period, isCompared }: Pick<View, 'period' | 'isCompared'>): number {
-  return isCompared ? Math.min(3650, 2 * period) : period
 }

@@ -1,5 +1,6 @@
 import { cards } from '#chains/kinds/cards.ts'
 import type { Context } from '#context.ts'
+import { DAY_SECONDS } from '#lib/time.ts'
 import { type Ask, AskRefused } from '#route/ask-routes.ts'
 
 /** One value a day, oldest first, today last; null where there is none. */
@@ -28,38 +29,43 @@ const PAGE_METRICS: readonly string[] = [
     .map((each) => each.metric),
 ]
 
-interface Day {
-  readonly dateUnix: number
-  readonly burned: string
-  readonly cumulative: string
-}
-
 interface Point {
   readonly dateUnix: number
   readonly value: number | null
 }
 
-/** Reads the last 90 days of the primary token. */
-export async function seriesOf({ ecosystem }: Context, ask: Ask): Promise<SnapshotSeries> {
+/** Reads the days of the primary token in a period, from the first one that has a figure. */
+export async function seriesOf(
+  { ecosystem }: Context,
+  ask: Ask,
+  period: `${number}d` | 'all',
+): Promise<SnapshotSeries> {
   const chains = ecosystem.chains.map(({ name }) => name)
-  const period = `${SNAPSHOT_DAYS}d`
   const [days = [], ...byChain] = await Promise.all(
-    ['all', ...chains].map((chain) => rowsOf<Day>(ask, 'getDailyBurns', { period, chain })),
+    ['all', ...chains].map((chain) => rowsOf<BurnDay>(ask, 'getDailyBurns', { period, chain })),
   )
   const metrics = await Promise.all(PAGE_METRICS.map((metric) => history(ask, { period, metric })))
+  const burned = byChain.map((each) => each.map(toPoint(({ burned }) => burned)))
+  const inAll = days.map(toPoint(({ cumulative }) => cumulative))
+  const known = [inAll, ...burned, ...metrics].map(sinceFirst)
+  const lastUnix = Math.max(
+    ...[inAll, ...burned, ...metrics].map((all) => all.at(-1)?.dateUnix ?? 0),
+  )
+  const fromUnix = Math.min(...known.map(([first]) => first?.dateUnix ?? lastUnix))
+  const count = (lastUnix - fromUnix) / DAY_SECONDS + 1
   // Matched by date, because an answer from before midnight may stand in for a newer one.
   const onDays = (points: readonly Point[]): DayValues => {
     const values = new Map(points.map(({ dateUnix, value }) => [dateUnix, value]))
-    return days.map(({ dateUnix }) => values.get(dateUnix) ?? null)
+    return Array.from(
+      { length: count },
+      (_, day) => values.get(fromUnix + day * DAY_SECONDS) ?? null,
+    )
   }
-  const burned = byChain.map((each) =>
-    onDays(each.map((day) => ({ dateUnix: day.dateUnix, value: Number(day.burned) }))),
-  )
   return {
-    fromUnix: days[0]?.dateUnix ?? 0,
-    days: days.length,
-    burned: Object.fromEntries(chains.map((chain, index) => [chain, burned[index] ?? []])),
-    burnedInAll: days.map((day) => Number(day.cumulative)),
+    fromUnix,
+    days: count,
+    burned: Object.fromEntries(chains.map((chain, index) => [chain, onDays(burned[index] ?? [])])),
+    burnedInAll: onDays(inAll),
     metrics: Object.fromEntries(
       PAGE_METRICS.map((metric, index) => {
         const points = metrics[index] ?? []
@@ -67,6 +73,22 @@ export async function seriesOf({ ecosystem }: Context, ask: Ask): Promise<Snapsh
       }),
     ),
   }
+}
+
+interface BurnDay {
+  readonly dateUnix: number
+  readonly burned: string
+  readonly cumulative: string
+}
+
+function toPoint(amountOf: (day: BurnDay) => string): (day: BurnDay) => Point {
+  return (day) => ({ dateUnix: day.dateUnix, value: Number(amountOf(day)) })
+}
+
+/** From the first figure that is not zero. */
+function sinceFirst(points: readonly Point[]): readonly Point[] {
+  const first = points.findIndex(({ value }) => value !== null && value !== 0)
+  return first === -1 ? [] : points.slice(first)
 }
 
 /** Empty where the token has no such metric, such as a price, or it is not read yet. */

@@ -4,10 +4,13 @@ import type { Page } from '#api/outside-routes.ts'
 import type { Context } from '#context.ts'
 import { parseAddress, showAddress } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
-import { askRoutes } from '#route/ask-routes.ts'
+import { TtlCache } from '#lib/async.ts'
+import { MINUTE_MS } from '#lib/time.ts'
+import { type Ask, askRoutes } from '#route/ask-routes.ts'
 import {
   acceptsCoding,
   type Call,
+  JSON_TYPE,
   matchesEtag,
   type Outgoing,
   type Route,
@@ -18,6 +21,7 @@ import { assetPage, CONSOLE_FOLDER, readConsole } from './assets.ts'
 import { cardPage } from './cards/card-page.ts'
 import { dollars, percent, short } from './chart/format.ts'
 import { chartPages } from './chart-pages.ts'
+import { type SnapshotSeries, seriesOf } from './series.ts'
 import { fillShell, type Head, MARK } from './shell.ts'
 import { type Snapshot, sharedSnapshot } from './snapshot.ts'
 import { themeSheet } from './theme.ts'
@@ -97,6 +101,7 @@ export function sitePages(
       },
     }),
     snapshotPage(snapshot),
+    seriesPage(ctx, ask),
     assetPage(readBuilt),
     ...chartPages(ctx, routes),
     cardPage(ctx, ask, wallets),
@@ -192,7 +197,7 @@ function snapshotPage(snapshot: () => Promise<Snapshot>): Page {
   const pages = new VersionedText()
   const headers = [
     'Content-Type',
-    'application/json; charset=utf-8',
+    JSON_TYPE,
     'Cache-Control',
     `private, max-age=${SNAPSHOT_SECONDS}`,
   ]
@@ -201,6 +206,21 @@ function snapshotPage(snapshot: () => Promise<Snapshot>): Page {
     async read(incoming) {
       const now = await snapshot()
       return pages.answer(incoming, { of: now, name: '', text: () => JSON.stringify(now) }, headers)
+    },
+  }
+}
+
+/** /series.json: all days, which the page asks for when a longer period is chosen. */
+function seriesPage(ctx: Context, ask: Ask): Page {
+  const pages = new VersionedText()
+  const last = new TtlCache<SnapshotSeries>({ max: 1, ttlMs: MINUTE_MS, clock: ctx.clock })
+  const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'private, max-age=60']
+  return {
+    path: '/series.json',
+    async read(incoming) {
+      const series = await last.get('', () => seriesOf(ctx, ask, 'all'))
+      const source = { of: series, name: '', text: () => JSON.stringify(series) }
+      return pages.answer(incoming, source, headers)
     },
   }
 }

@@ -135,6 +135,20 @@ describe('the snapshot', () => {
     )
   })
 
+  test('begins with the first day that has a figure, however many days the API has before it', async () => {
+    const zero = { burned: '0', cumulative: '0' }
+    const all = [{ ...zero, dateUnix: -DAY }, { ...zero, dateUnix: 0 }, ...days.slice(1)]
+    answers.getDailyBurns = () => ({ data: all })
+    answers.getStatsHistory = () => ({
+      data: { points: [{ dateUnix: -DAY, value: 0 }, ...points] },
+    })
+    const { figures } = await snapshot()
+    assert.deepEqual(
+      [figures?.series.fromUnix, figures?.series.days, figures?.series.burned.base],
+      [0, 2, [0, 1]],
+    )
+  })
+
   test('an entry pushed off the end of its own list is never newer than the last one shown', async () => {
     const listUpTo =
       (newest: number) =>

@@ -4,7 +4,14 @@ import type { Context } from '#context.ts'
 import { TtlCache } from '#lib/async.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Ask } from '#route/ask-routes.ts'
-import { isNotReady, lastingAsk, rowsOf, type SnapshotSeries, seriesOf } from './series.ts'
+import {
+  isNotReady,
+  lastingAsk,
+  rowsOf,
+  SNAPSHOT_DAYS,
+  type SnapshotSeries,
+  seriesOf,
+} from './series.ts'
 
 export interface Snapshot {
   /** Time when the figures were read; without figures, when this was made. */
@@ -110,7 +117,7 @@ class LastFigures {
       meta,
       stats,
       burns,
-      series: await seriesOf(this.#ctx, ask),
+      series: await seriesOf(this.#ctx, ask, `${SNAPSHOT_DAYS}d`),
       newest: await newestOfAll(ask),
       leaders: await rowsOf(ask, 'rankGraveDiggers', { limit: '10' }),
       holders: await rowsOf(ask, 'listHolders', { limit: String(HOLDER_ROWS) }),

@@ -3,6 +3,7 @@ import type { Ask } from '#route/ask-routes.ts'
 import type { EventChart } from '../event-card.ts'
 import type { Chart } from './draw-chart.ts'
 import { ageOf, dollars, short } from './format.ts'
+import { firstKnown } from './geometry.ts'
 
 type MetricChart = Pick<EventChart, 'name' | 'metric' | 'title' | 'marks'>
 
@@ -64,7 +65,9 @@ export async function readChart(
   if (chart === undefined) return readBurns(deps, query)
   const { metric, title, marks } = chart
   const { data, meta } = (await deps.ask('getStatsHistory', { ...query, metric })) as HistoryBody
-  const values = data.points.map(({ value }) => value)
+  const first = firstKnown([data.points.map(({ value }) => value)])
+  const points = marks === 'line' ? data.points.slice(first) : data.points
+  const values = points.map(({ value }) => value)
   const format = data.unit === 'usd' ? dollars : short
   const newest = values.findLast((value) => value !== null)
   const unit = data.unit === 'token' ? ` ${data.token}` : ''
@@ -74,7 +77,7 @@ export async function readChart(
     marks,
     isWhole: data.unit === 'count',
     series: [{ name: metric, values }],
-    fromUnix: data.points[0]?.dateUnix ?? 0,
+    fromUnix: points[0]?.dateUnix ?? 0,
     source: sourceOf(meta),
     format,
   }

@@ -1,7 +1,7 @@
 import type { PageColors } from '#domain/page-settings.ts'
 import { escapeMarkup } from '#lib/text.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
-import { dayName } from '#serving/site/chart/format.ts'
+import { dayName, tickLabels } from '#serving/site/chart/format.ts'
 import { chartTokens } from '../theme.ts'
 import {
   areaPath,
@@ -30,7 +30,7 @@ export interface Chart {
   readonly fromUnix: number
   /** The blocks of the figures, and their age. */
   readonly source: string
-  format(value: number): string
+  format(value: number, digits?: number): string
 }
 
 export type Theme = 'auto' | 'light' | 'dark'
@@ -83,10 +83,11 @@ function legend({ series }: Chart): string {
 }
 
 function grid(scale: Scale, box: Box, chart: Chart): string {
+  const labels = tickLabels(scale.ticks, chart.format)
   return scale.ticks
-    .map((tick) => {
+    .map((tick, index) => {
       const y = yOf(tick, scale, box).toFixed(1)
-      return `<path d="M0 ${y}H${box.width}" stroke="var(--rule)"/><text class="n" x="${box.width + 8}" y="${y}" dy="4">${escapeMarkup(chart.format(tick))}</text>`
+      return `<path d="M0 ${y}H${box.width}" stroke="var(--rule)"/><text class="n" x="${box.width + 8}" y="${y}" dy="4">${escapeMarkup(labels[index] ?? '')}</text>`
     })
     .join('')
 }

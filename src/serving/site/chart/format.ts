@@ -6,12 +6,26 @@ const UNITS = [
 ] as const
 
 /** Writes `23.99m`: truncated, never rounded up, with a real minus sign. */
-export function short(value: number): string {
+export function short(value: number, digits = 4): string {
   const sign = value < 0 ? '−' : ''
   const size = Math.abs(value)
   const unit = UNITS.find(({ from }) => size >= from)
-  if (unit !== undefined) return `${sign}${cut(size / unit.from, 4)}${unit.suffix}`
-  return `${sign}${cut(size, 4)}`
+  if (unit !== undefined) return `${sign}${cut(size / unit.from, digits)}${unit.suffix}`
+  return `${sign}${cut(size, digits)}`
+}
+
+/** A float has no more. */
+const DIGITS_MAX = 15
+
+/** Labels of a scale, with as many digits as tell its ticks apart. */
+export function tickLabels(
+  ticks: readonly number[],
+  format: (value: number, digits?: number) => string,
+): readonly string[] {
+  for (let digits = 4; ; digits += 1) {
+    const labels = ticks.map((tick) => format(tick, digits))
+    if (new Set(labels).size === ticks.length || digits === DIGITS_MAX) return labels
+  }
 }
 
 /** Keeps at most this many significant digits, after the zeros of small prices. */
@@ -25,12 +39,14 @@ export function cut(value: number, digits: number): string {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text
 }
 
-export function dollars(value: number): string {
-  return value < 0 ? `−$${short(-value)}` : `$${short(value)}`
+export function dollars(value: number, digits?: number): string {
+  return value < 0 ? `−$${short(-value, digits)}` : `$${short(value, digits)}`
 }
 
-/** Writes `2.36%`: truncated, so that every page, card and preview shows the same digits. */
-export function percent(value: number, decimals = 2): string {
+/** Writes `2.36%` or `0.0076%`: truncated, with at least two significant digits. */
+export function percent(value: number, decimalsMin = 2): string {
+  const zeros = value === 0 ? 0 : -Math.floor(Math.log10(Math.abs(value)))
+  const decimals = Math.min(20, Math.max(decimalsMin, zeros + 1))
   const scale = 10 ** decimals
   // 1.13 * 100 is 112.99…, which must not be cut to 112.
   const parts = Math.floor(Math.abs(value) * scale + 1e-6)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { datesBetween } from '#serving/site/chart/draw-chart.ts'
-import { cut, dayName, dollars, short } from './format.ts'
+import { cut, dayName, dollars, percent, short, tickLabels } from './format.ts'
 import {
   areaPath,
   linePath,
@@ -107,6 +107,19 @@ test('dates below a chart are few, and leave room for the last day', () => {
   assert.deepEqual(names(90, 2), ['1 Oct', '1 Nov'])
   assert.deepEqual(names(7, 6), ['12 Sep', '13 Sep', '14 Sep', '15 Sep', '16 Sep'])
   assert.deepEqual(names(730, 6), ['1 Jan 2027', '1 Jan 2028'])
+})
+
+test('no two labels of a scale are the same, and a share has two significant digits', () => {
+  const { ticks } = scaleOf([99_990_100, 99_999_900], { fromZero: false })
+  const labels = tickLabels(ticks, short)
+  assert.equal(new Set(labels).size, ticks.length)
+  assert.ok(labels.includes('99.995m'), labels.join())
+  assert.deepEqual(tickLabels([1_000_000, 2_000_000], short), ['1m', '2m'])
+  assert.deepEqual(
+    [0.0076, 0.00000123, 0.05, 2.409, 0, -0.0076].map((share) => percent(share)),
+    ['0.0076%', '0.0000012%', '0.050%', '2.40%', '0.00%', '−0.0076%'],
+  )
+  assert.equal(percent(2.36, 4), '2.3600%')
 })
 
 test('figures are cut, never rounded up', () => {

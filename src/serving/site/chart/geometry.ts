@@ -169,6 +169,12 @@ export function barsPath(bars: readonly Bar[]): string {
   return bars.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`).join('')
 }
 
+/** The first day that has another figure than zero; 0 if none has. */
+export function firstKnown(series: readonly Values[]): number {
+  const firsts = series.map((values) => values.findIndex((value) => value !== null && value !== 0))
+  return Math.max(0, Math.min(...firsts.filter((first) => first >= 0)))
+}
+
 export function sums(series: readonly Values[]): readonly number[] {
   const count = series[0]?.length ?? 0
   return Array.from({ length: count }, (_, index) =>
