@@ -13,7 +13,6 @@ const ENTRIES = [
   'chains/ecosystem/define-ecosystem.ts',
   'main/start/index-worker.ts',
   'chains/chain/endpoints/logs-worker.ts',
-  'serving/site/cards/png-worker.ts',
 ]
 
 /** Where the process begins. Service units name what is built of it. */

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '..')
 const COPIED = [
-  ...['src', 'test', 'devnet', 'contracts', 'tools', 'docs', 'deploy', 'examples'],
+  ...['src', 'test', 'devnet', 'contracts', 'tools', 'docs', 'deploy', 'examples', 'fonts'],
   ...['client', 'console'],
   ...['package.json', 'package-lock.json', 'tsconfig.json', '.npmrc', 'README.md', 'LICENSE'],
 ]

@@ -19,9 +19,9 @@ export const budget: Readonly<Record<string, number>> = {
   money: 5111,
   operations: 4716,
   route: 519,
-  serving: 3869,
+  serving: 3855,
   store: 1775,
-  tests: 49375,
+  tests: 49364,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -233,7 +233,7 @@ function textPage(path: string, contentType: string, text: string): Page {
   }
 }
 
-export interface Source {
+interface Source {
   /** Made anew when the text changes. */
   readonly of: object
   /** Tells several texts of one object apart. */
@@ -248,7 +248,7 @@ interface Version extends Pick<Source, 'of' | 'name'> {
 }
 
 /** Answers with a text that changes now and then; writes and compresses each version once. */
-export class VersionedText {
+class VersionedText {
   #last: Version | undefined
 
   /** `headers` are copied; ETag, coding and the body are added. */

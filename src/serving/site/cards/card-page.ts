@@ -7,8 +7,7 @@ import type { Wallets } from '#serving/site/wallet/wallet-figures.ts'
 import { dollars, ordinal, percent } from '../chart/format.ts'
 import { picturePage } from '../picture-page.ts'
 import type { WalletFigures } from '../wallet/shapes.ts'
-import { drawCard, type Fact, type FigureCard } from './draw-card.ts'
-import { toPng } from './to-png.ts'
+import { type Card, drawCard, type Fact } from './draw-card.ts'
 
 /** Serves register.png and wallet-0x….png: 1200×630 for links in Discord, X and Telegram, which draw no SVG. */
 export function cardPage({ clock }: Context, ask: Ask, wallets: Wallets): Page {
@@ -32,7 +31,7 @@ export function cardPage({ clock }: Context, ask: Ask, wallets: Wallets): Page {
         wallet === undefined
           ? burnCard((await ask('getBurnTotals')) as Burns)
           : walletCard(await wallets.figures(wallet))
-      return toPng(drawCard(card))
+      return drawCard(card)
     },
   })
 }
@@ -59,7 +58,7 @@ interface Burns {
 }
 
 /** Leaves out what is not known. */
-function burnCard({ data, meta }: Burns): FigureCard {
+function burnCard({ data, meta }: Burns): Card {
   const { token, totalBurned, pctOfMinted, last24h } = data
   return {
     title: `${token} burned to date`,
@@ -73,7 +72,7 @@ function burnCard({ data, meta }: Burns): FigureCard {
 }
 
 /** What a wallet holds and was paid. */
-function walletCard({ address, held, claims, madeUnix }: WalletFigures): FigureCard {
+function walletCard({ address, held, claims, madeUnix }: WalletFigures): Card {
   const [first] = held
   const inAll = first?.inAll ?? null
   return {
