@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import { mine } from '#devnet/actions.ts'
-import { developmentWallets } from '#devnet/wallets.ts'
 import { freePort } from '#lib/free-port.ts'
 import { localFile } from '#main/start/local-chains.ts'
 import { BUILT_PROGRAM, buildService } from '#tools/build.ts'
@@ -20,7 +19,6 @@ import { eventually } from './world.ts'
 export async function prepareService(input: {
   /** Instead of the ecosystem's own. */
   readonly quotas: Partial<EcosystemFile['quotas']>
-  readonly hasSettlingKey?: boolean
 }) {
   await buildService()
   const folder = mkdtempSync(join(tmpdir(), 'sexton-killed-'))
@@ -47,7 +45,6 @@ export async function prepareService(input: {
     SEXTON_METRICS_PORT: 'off',
     LOG_LEVEL: 'warn',
     LOG_FORMAT: 'pretty',
-    ...(input.hasSettlingKey === true && { SEXTON_SETTLING_KEY_FILE: writeSettlingKey(folder) }),
   }
   const origin = `http://127.0.0.1:${port}`
   return {
@@ -67,12 +64,6 @@ export async function prepareService(input: {
       return { child, exit }
     },
   }
-}
-
-function writeSettlingKey(folder: string): string {
-  const keyFile = join(folder, 'key')
-  writeFileSync(keyFile, developmentWallets().relayer.privateKey)
-  return keyFile
 }
 
 async function isReady(origin: string): Promise<boolean> {

@@ -1,51 +1,117 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { mine, mintUsdc } from '#devnet/actions.ts'
-import { accounts } from '#devnet/addresses.ts'
-import type { ChainClient } from '#devnet/chain-client.ts'
-import { prepareService } from '../killable-service.ts'
+import { developmentWallets } from '#devnet/wallets.ts'
+import { sleep } from '#lib/async.ts'
+import { column, sql } from '#store/sql.ts'
+import { startAccountsWorld } from '../accounts/world/accounts-world.ts'
+import { isLongVersion } from '../long-version.ts'
+import { startPostgres } from '../postgres.ts'
 import { eventually } from '../world.ts'
-import { signPayment } from './raw-payment.ts'
+import { heldBy, payingFetch } from './x402-world.ts'
 
-test('kill -9 between sending and crediting: after the restart the payment is credited once', async () => {
-  const setting = await prepareService({ quotas: { anonymous: 1 }, hasSettlingKey: true })
-  const { base, origin } = setting
-  const payer = privateKeyToAccount(generatePrivateKey())
-  await mintUsdc(base, { to: payer.address, amount: 5_000_000n })
-  await mine(base, { blocks: 1 })
-  const first = await setting.startService()
-  assert.equal((await fetch(`${origin}/api/stats`)).status, 200, 'the one free call')
-  const { header } = await signPayment(payer)
-  const headers = { 'PAYMENT-SIGNATURE': header }
-  const broken = fetch(`${origin}/api/stats`, { headers }).catch(() => 'broken')
-  await eventually(async () => ((await sentByRelayer(base)) > 0 ? true : undefined), 10_000)
-  first.child.kill('SIGKILL')
-  assert.deepEqual(await first.exit, [null, 'SIGKILL'])
-  assert.equal(await broken, 'broken')
+/** Of each process. */
+const KILLS = isLongVersion ? 30 : 3
+const WALLETS = isLongVersion ? 400 : 40
+const CALLERS = 6
+const PRICE = 100_000n
 
-  await setting.startService()
-  const balance = async () => {
-    const usage = await (await fetch(`${origin}/api/usage`)).json()
-    return (usage as { readonly prepaidBalanceUsd: number }).prepaidBalanceUsd
-  }
-  await mine(base, { blocks: 1 })
-  await eventually(async () => ((await balance()) === 0.1 ? true : undefined), 20_000)
-  assert.equal((await fetch(`${origin}/api/stats`, { headers })).status, 200, 'it serves its call')
-  assert.equal((await fetch(`${origin}/api/stats`, { headers })).status, 409)
-  await mine(base, { blocks: 3 })
-  assert.equal((await fetch(`${origin}/api/stats`)).status, 200)
-  assert.equal(await balance(), 0.0998)
-})
+const postgres = await startPostgres()
+after(() => postgres.stop())
 
-/** Transactions of the settling wallet that wait for a block. */
-async function sentByRelayer(base: ChainClient): Promise<number> {
-  const count = async (block: string) =>
-    Number(
-      await base.rpc.send({
-        method: 'eth_getTransactionCount',
-        params: [accounts.relayer, block],
-      }),
+for (const [engine, processes] of [
+  ['PostgreSQL', 2],
+  ['SQLite', 1],
+] as const)
+  test(`${engine}: killed again and again while stock clients pay, each payment is credited once or moved nothing`, async (t) => {
+    const databaseUrl = engine === 'SQLite' ? undefined : await postgres.createDatabase()
+    const quotas = { anonymous: 1, free: 1, premium: 1 }
+    const world = await startAccountsWorld({ databaseUrl, quotas })
+    t.after(() => world.stop())
+    const base = world.devnet.chains.base.client
+    const keyFile = join(world.folder, 'key')
+    writeFileSync(keyFile, developmentWallets().relayer.privateKey)
+    const wallets = Array.from({ length: WALLETS }, () => privateKeyToAccount(generatePrivateKey()))
+    for (const { address } of wallets) await mintUsdc(base, { to: address, amount: PRICE })
+    await world.mine(1)
+
+    const urls = new Map<number, string>()
+    const start = async (place: number) => {
+      const environment = { SEXTON_SETTLING_KEY_FILE: keyFile }
+      const service = await world.start('start', { environment })
+      await service.ready()
+      urls.set(place, service.url)
+      return service
+    }
+    const ended = new AbortController()
+    const mining = (async () => {
+      for (; !ended.signal.aborted; await sleep(500, ended.signal)) await mine(base, { blocks: 1 })
+    })()
+    const calling = new AbortController()
+    const left = [...wallets.entries()]
+    const served = new Set<string>()
+    const callers = Array.from({ length: CALLERS }, async () => {
+      for (let next = left.pop(); next !== undefined; next = left.pop()) {
+        if (calling.signal.aborted) return
+        const url = await eventually(
+          async () => [...urls.values()].at(Math.random() * urls.size),
+          60_000,
+        )
+        if (await isServed(url, next).catch(() => false)) served.add(next[1].address.toLowerCase())
+      }
+    })
+    const dying = Array.from({ length: processes }, async (_, place) => {
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        const service = await start(place)
+        // At any moment of a payment, which takes about a block.
+        await sleep(100 + 1_900 * Math.random())
+        urls.delete(place)
+        await service.kill()
+      }
+      await start(place)
+    })
+    await Promise.all(dying)
+    calling.abort()
+    await Promise.all(callers)
+
+    const accounts = await world.openAccounts()
+    t.after(() => accounts.close())
+    // The job would look at them within seconds.
+    await eventually(async () => {
+      const open = await accounts.write((tx) =>
+        tx.run(sql`update x402_intents set due_unix = 0 where status = 'open' returning id`),
+      )
+      return open.length === 0 || undefined
+    }, 60_000)
+    const rows = await accounts.read(sql`
+      select payer, count(credits.id) as live
+      from x402_intents left join credits on payer_address = payer and reversed_unix is null
+      group by payer`)
+    const live = new Map(
+      rows.map((row) => [column.text(row, 'payer'), column.integer(row, 'live')]),
     )
-  return (await count('pending')) - (await count('latest'))
+    for (const { address } of wallets) {
+      const payer = address.toLowerCase()
+      const moved = PRICE - (await heldBy(base, address))
+      assert.equal(live.get(payer) ?? 0, moved === PRICE ? 1 : 0, `${payer} moved ${moved}`)
+      if (served.has(payer)) assert.equal(moved, PRICE, `${payer} was served`)
+    }
+    ended.abort()
+    await mining
+    const { code, words } = await world.audit()
+    assert.equal(code, 0, words)
+    t.diagnostic(`${live.size} payments, of which ${served.size} served their call at once`)
+    assert.ok(live.size > served.size, 'no kill has met a payment')
+  })
+
+/** The free call of a new address, then one that its wallet pays. */
+async function isServed(url: string, [n, wallet]: [number, PrivateKeyAccount]): Promise<boolean> {
+  const headers = { 'X-Forwarded-For': `198.18.${Math.floor(n / 250)}.${(n % 250) + 1}` }
+  await (await fetch(`${url}/api/stats`, { headers })).arrayBuffer()
+  const paid = await payingFetch(wallet)(`${url}/api/stats`, { headers })
+  await paid.arrayBuffer()
+  return paid.status === 200
 }

@@ -57,15 +57,11 @@ test('a signature in another domain, for another chain or over other values is n
     assert.ok(!isSignedByKey(digest, payment))
 })
 
-test('two payments in one request are no payment', async () => {
+test('two payments in one request, or one in the header of the other version, are refused', async () => {
   const text = toBase64((await stockPayload()).payload)
   assert.equal(readPayment({ 'payment-signature': text, 'x-payment': text }), 'invalid_payload')
   assert.equal(readPayment({ 'payment-signature': `${text}, ${text}` }), 'invalid_payload')
-})
-
-test('a header of the other version is refused', async () => {
-  const { payload } = await stockPayload()
-  assert.equal(readPayment({ 'x-payment': toBase64(payload) }), 'invalid_x402_version')
+  assert.equal(readPayment({ 'x-payment': text }), 'invalid_x402_version')
 })
 
 test('whatever stands in the header, reading it gives a payment or a reason', () => {
