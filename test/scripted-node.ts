@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Timing } from '#chains/chain/endpoints/timing.ts'
+import type { Timing } from '#chains/chain/endpoints/rate-limiter.ts'
 import type { LogFilter } from '#chains/chain/log-filter.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import { type LocalServer, startLocalServer } from './rpc-server.ts'

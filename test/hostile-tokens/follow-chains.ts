@@ -1,7 +1,7 @@
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { ChainIndex } from '#chains/indexer/chain-index.ts'
-import { StallNote } from '#chains/indexer/chain-notes.ts'
 import type { CommitDeps } from '#chains/indexer/commit.ts'
+import { StallNote } from '#chains/indexer/status.ts'
 import type { Engine } from '#store/engine.ts'
 import { openSource } from '#test/indexed-ecosystem.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'

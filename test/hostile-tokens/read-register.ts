@@ -7,10 +7,10 @@ import {
   totalSupplyOf,
 } from '#chains/datasets/holders/queries.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { readStalls } from '#chains/indexer/chain-notes.ts'
 import { listEvents } from '#chains/indexer/events/list-events.ts'
 import { sumTotals } from '#chains/indexer/events/sums.ts'
 import { readPosition } from '#chains/indexer/positions.ts'
+import { readStalls } from '#chains/indexer/status.ts'
 import type { Address } from '#domain/address.ts'
 import { logIndexAt } from '#domain/chain.ts'
 import type { Connection, Engine } from '#store/engine.ts'

@@ -80,12 +80,6 @@ async function checkTotals(reads: Connection): Promise<void> {
     sql`select dataset, token, chain_id, grain, amount, usd, events, priced from event_buckets
       where grain in ('day', 'total')`,
   )
-  const unminted = await reads.run(
-    sql`select 'unminted' as dataset, token, chain_id, amount from unminted`,
-  )
-  for (const row of unminted)
-    for (const grain of ['day', 'total'])
-      add(events, keyOf(row, grain), { ...row, usd: null }, 1, 0)
   for (const row of stored)
     add(buckets, keyOf(row, String(row.grain)), row, Number(row.events), Number(row.priced))
   mustAgree('buckets', events, buckets)

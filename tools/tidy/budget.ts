@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4235,
   api: 3344,
-  chains: 20090,
+  chains: 19880,
   domain: 483,
   entry: 303,
   lib: 279,
-  main: 1561,
-  money: 5111,
+  main: 1559,
+  money: 5110,
   operations: 4716,
   route: 519,
   serving: 3855,
   store: 1775,
-  tests: 49364,
+  tests: 49353,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

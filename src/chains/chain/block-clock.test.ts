@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { BlockClock } from './block-clock.ts'
+import { BlockClock, dateLogs } from './block-clock.ts'
 import type { ChainSource } from './chain-source.ts'
-import { LogColumns } from './columns/log-columns.ts'
-import { PairTable } from './columns/pair-table.ts'
-import { dateLogs } from './date-logs.ts'
+import { LogColumns, PairTable } from './columns/log-columns.ts'
 
 const DAY = 86_400
 

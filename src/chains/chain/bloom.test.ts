@@ -3,9 +3,9 @@ import { after, test } from 'node:test'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
-import { bloomAdmits } from './bloom.ts'
 import type { ChainSource } from './chain-source.ts'
 import { openRpcSource } from './rpc-source.ts'
+import { bloomAdmits } from './verify-logs.ts'
 
 const devnet = await startOwnDevnet()
 after(() => devnet.stop())

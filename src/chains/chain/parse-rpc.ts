@@ -3,7 +3,7 @@ import { Compile } from 'typebox/schema'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader } from '#domain/chain.ts'
 import type { SourceLog } from './chain-source.ts'
-import { hashHeader } from './proofs/hash-header.ts'
+import { hashHeader } from './proofs/hash-block.ts'
 import { RpcError } from './rpc-error.ts'
 
 const text = (pattern: string) => ({ type: 'string', pattern }) as const

@@ -5,7 +5,7 @@ import { Endpoint, type EndpointEvent } from './endpoints/endpoint.ts'
 import { EndpointPool } from './endpoints/endpoint-pool.ts'
 import { streamHistory } from './endpoints/history-stream.ts'
 import { type LogsFetcher, openLogsFetcher } from './endpoints/logs-fetcher.ts'
-import { systemTiming, type Timing } from './endpoints/timing.ts'
+import { systemTiming, type Timing } from './endpoints/rate-limiter.ts'
 
 export interface RpcOptions {
   readonly chainId: number

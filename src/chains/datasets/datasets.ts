@@ -1,10 +1,9 @@
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { type AnyDataset, toAnyDataset } from '#chains/indexer/dataset.ts'
 import { makeEventDataset } from '#chains/indexer/events/event-dataset.ts'
-import { contractsDataset } from '#chains/indexer/found-contracts/dataset.ts'
+import { contractsDataset } from '#chains/indexer/found-contracts.ts'
 import { indexerTables } from '#chains/indexer/tables.ts'
 import { burnsDataset } from '#chains/kinds/burns/dataset.ts'
-import { unmintedTables } from '#chains/kinds/burns/unminted.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import type { Tables } from '#store/engine.ts'
 import { firstSchema } from '#store/migrate.ts'
@@ -52,5 +51,4 @@ export const registerMigrations = firstSchema('register', [
   pricesTables,
   depositsTables,
   graveDigTables,
-  unmintedTables,
 ])

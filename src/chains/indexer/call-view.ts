@@ -1,8 +1,8 @@
 import { type AbiFunction, decodeResult, encodeData } from 'ox/AbiFunction'
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import { EndpointError } from '#chains/chain/rpc-error.ts'
+import type { Problem } from '#chains/ecosystem/problem.ts'
 import type { Address } from '#domain/address.ts'
-import { ProofError } from './proof-error.ts'
 
 /** Undefined if the contract lacks the view. Throws ProofError if no node makes the call. */
 export async function callView(
@@ -30,5 +30,22 @@ export async function callView(
     return decodeResult(view, answer)
   } catch {
     return undefined
+  }
+}
+
+export class ProofError extends Error {
+  override readonly name = 'ProofError'
+  problems: readonly Problem[]
+
+  constructor(field: string, message: string) {
+    super(`${field}: ${message}`)
+    this.problems = [{ field, message }]
+  }
+
+  static join(errors: readonly ProofError[]): ProofError {
+    const joined = new ProofError('', '')
+    joined.message = errors.map((error) => error.message).join('\n')
+    joined.problems = errors.flatMap((error) => error.problems)
+    return joined
   }
 }

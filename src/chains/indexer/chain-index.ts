@@ -12,8 +12,7 @@ import {
   markTip,
   rollBack,
 } from './commit.ts'
-import { followEmitters } from './found-contracts/follow-emitters.ts'
-import { readFactoriesUpTo } from './found-contracts/read-factories.ts'
+import { followEmitters, readFactoriesUpTo } from './found-contracts.ts'
 import { readPosition, storedBlock } from './positions.ts'
 import { type ReadDeps, readSegments, type Segment } from './read-segments.ts'
 import { headFiltersOf } from './select-logs.ts'

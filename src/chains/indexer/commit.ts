@@ -9,8 +9,7 @@ import type { Connection, Engine } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql, toStoredText } from '#store/sql.ts'
 import type { AnyDataset, Change, Staged } from './dataset.ts'
 import { type PriceBook, valueEvents } from './events/value-events.ts'
-import { Changes } from './feed/changes.ts'
-import { type FedCommit, writeFeed } from './feed/write-feed.ts'
+import { Changes, type FedCommit, writeFeed } from './feed/write-feed.ts'
 import {
   forgetBlocksAbove,
   forgetBlocksBelow,

@@ -44,7 +44,6 @@ const TABLES: Readonly<Record<string, Key>> = {
   price_days: { symbol: 'text', day_unix: 'bigint' },
   price_hours: { symbol: 'text', hour_unix: 'bigint' },
   deposits: logKey,
-  unminted: { chain_id: 'bigint', block_number: 'bigint', token: 'text' },
   anomalies: { ...logKey, dataset: 'text' },
 }
 

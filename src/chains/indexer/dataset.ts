@@ -5,7 +5,7 @@ import type { Origins } from '#chains/ecosystem/event-source.ts'
 import { type Log, placeOf } from '#domain/chain.ts'
 import type { Connection } from '#store/engine.ts'
 import type { PriceBook } from './events/value-events.ts'
-import type { Changes } from './feed/changes.ts'
+import type { Changes } from './feed/write-feed.ts'
 import { type Selector, selectLogs } from './select-logs.ts'
 
 export type { Position } from '#chains/chain/chain-event.ts'

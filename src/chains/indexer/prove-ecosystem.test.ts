@@ -7,7 +7,7 @@ import type { PriceFile } from '#chains/ecosystem/price-kinds.ts'
 import { localEcosystemAt, oneTokenEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { startLyingNode } from '#test/lying-node.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
-import { ProofError } from './proof-error.ts'
+import { ProofError } from './call-view.ts'
 import { proveEcosystem, watchDecimals } from './prove-ecosystem.ts'
 
 const devnet = await startOwnDevnet()

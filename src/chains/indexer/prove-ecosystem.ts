@@ -1,17 +1,19 @@
-import { from } from 'ox/AbiFunction'
-import type { ChainSource } from '#chains/chain/chain-source.ts'
+import { decodeResult, encodeData, from } from 'ox/AbiFunction'
+import { encode, from as parametersFrom } from 'ox/AbiParameters'
+import { keccak256 } from 'ox/Hash'
+import { fromString } from 'ox/Hex'
+import type { BlockTag, ChainSource } from '#chains/chain/chain-source.ts'
+import { asksToSlowDown, EndpointError } from '#chains/chain/rpc-error.ts'
 import type { Chain, Ecosystem, Payment } from '#chains/ecosystem/ecosystem.ts'
 import type { Problem } from '#chains/ecosystem/problem.ts'
 import { priceFieldOf } from '#chains/ecosystem/resolve-price.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import { type Address, type Hash, showAddress } from '#domain/address.ts'
-import { COIN_ADDRESS } from '#domain/token.ts'
+import { COIN_ADDRESS, isTracked } from '#domain/token.ts'
 import type { OpenJob } from '#operations/jobs/run-jobs.ts'
-import { callView } from './call-view.ts'
-import { ProofError } from './proof-error.ts'
-import { proveFinality } from './prove-finality.ts'
+import { callView, ProofError } from './call-view.ts'
 import { provePrices } from './prove-prices.ts'
-import { findDomain, separatorOf } from './token-domain.ts'
+import { readSupply } from './token-contract.ts'
 
 const decimalsView = from('function decimals() view returns (uint8)')
 const supplyView = from('function totalSupply() view returns (uint256)')
@@ -225,4 +227,155 @@ async function proveDomain({ asset, chain, domain }: Payment, sourceOf: SourceOf
     field,
     `the asset's EIP-712 domain is not name "${domain.name}", version "${domain.version}"; ${remedy}`,
   )
+}
+
+const DEPTH_TO_WRITE = 256
+
+/** The node must support the tags, if `finality` is `tag`. */
+async function proveFinality(
+  { name, finality }: Chain,
+  field: string,
+  source: ChainSource,
+): Promise<void> {
+  if (finality !== 'tag') return
+  await proveTag('safe')
+  if ((await proveTag('finalized')) === undefined)
+    throw refusal('the node answers null for the block "finalized"')
+
+  async function proveTag(tag: BlockTag) {
+    return await source.header(tag).catch((error: unknown) => {
+      const isOfTag = error instanceof EndpointError && !asksToSlowDown(error.kind)
+      throw isOfTag ? refusal(`the node refuses the block "${tag}" (${error.message})`) : error
+    })
+  }
+
+  function refusal(words: string): ProofError {
+    return new ProofError(
+      field,
+      `is "tag", but ${words}; write the number of blocks after which a block of ${name} is final, such as ${DEPTH_TO_WRITE}`,
+    )
+  }
+}
+
+/**
+ * Rejects a `startBlock` after the token's first supply. Returns the reasons for chains whose node
+ * lacks that state.
+ */
+export async function proveStartBlocks(
+  ecosystem: Pick<Ecosystem, 'chains' | 'tokens'>,
+  sourceOf: (chain: Chain) => ChainSource,
+): Promise<ReadonlyMap<string, string>> {
+  const unproven = new Map<string, string>()
+  const errors: ProofError[] = []
+  const checks = ecosystem.chains.flatMap((chain, index) =>
+    ecosystem.tokens.filter(isTracked).map(async ({ symbol, addresses }) => {
+      const address = addresses.get(chain.name)
+      if (address === undefined || chain.startBlock === 0) return
+      const supplyAt = (block: number) => readSupply(sourceOf(chain), address, block)
+      const verdict = await judgeStart(supplyAt, chain.startBlock)
+      if (verdict.kind === 'unknown') unproven.set(chain.name, verdict.reason)
+      if (verdict.kind === 'late')
+        errors.push(new ProofError(`chains[${index}].startBlock`, describe(symbol, chain, verdict)))
+    }),
+  )
+  await Promise.all(checks)
+  if (errors.length > 0) throw ProofError.join(errors)
+  return unproven
+}
+
+type Verdict =
+  | { readonly kind: 'early' }
+  /** The first block with a supply, as far back as the node's state goes. */
+  | { readonly kind: 'late'; readonly firstBlock: number }
+  | { readonly kind: 'late'; readonly reason: string }
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+/** Bisects to the first block with a supply. */
+async function judgeStart(
+  supplyAt: (block: number) => Promise<bigint>,
+  startBlock: number,
+): Promise<Verdict> {
+  let high = startBlock - 1
+  try {
+    if ((await supplyAt(high)) === 0n) return { kind: 'early' }
+  } catch (error) {
+    return { kind: 'unknown', reason: messageOf(error) }
+  }
+  try {
+    let low = -1
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2)
+      if ((await supplyAt(middle)) === 0n) low = middle
+      else high = middle
+    }
+    return { kind: 'late', firstBlock: high }
+  } catch (error) {
+    return { kind: 'late', reason: messageOf(error) }
+  }
+}
+
+function describe(
+  symbol: string,
+  { name, startBlock }: Chain,
+  verdict: Extract<Verdict, { kind: 'late' }>,
+): string {
+  const wrong = `${startBlock} is too late: ${symbol} on ${name} had a supply before it, whose transfers would be missing`
+  return 'firstBlock' in verdict
+    ? `${wrong}; write ${verdict.firstBlock} or an earlier block`
+    : `${wrong}; write the block of the token's deployment (the node keeps no state old enough to find it: ${verdict.reason})`
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+export interface TokenDomain {
+  readonly name: string
+  readonly version: string
+}
+
+const DOMAIN_TYPE =
+  'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
+
+function separatorOf(
+  { name, version }: TokenDomain,
+  place: { readonly chainId: number; readonly asset: Address },
+): string {
+  return keccak256(
+    encode(parametersFrom('bytes32, bytes32, bytes32, uint256, address'), [
+      keccak256(fromString(DOMAIN_TYPE)),
+      keccak256(fromString(name)),
+      keccak256(fromString(version)),
+      BigInt(place.chainId),
+      place.asset,
+    ]),
+  )
+}
+
+/** Versions to try for tokens without `version()`. */
+const USUAL_VERSIONS = ['1', '2'] as const
+
+export async function findDomain(
+  source: ChainSource,
+  asset: Address,
+  separator: string,
+): Promise<TokenDomain | undefined> {
+  const [name, version] = await Promise.all([
+    readText(source, asset, 'name'),
+    readText(source, asset, 'version'),
+  ])
+  if (name === undefined) return undefined
+  const place = { chainId: source.chainId, asset }
+  return [version, ...USUAL_VERSIONS]
+    .flatMap((each) => (each === undefined ? [] : [{ name, version: each }]))
+    .find((domain) => separatorOf(domain, place) === separator)
+}
+
+async function readText(source: ChainSource, asset: Address, name: 'name' | 'version') {
+  const view = from(`function ${name}() view returns (string)`)
+  try {
+    return decodeResult(view, await source.call(asset, encodeData(view)))
+  } catch {
+    return undefined
+  }
 }

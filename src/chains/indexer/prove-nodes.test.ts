@@ -5,7 +5,7 @@ import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { noFaults } from '#test/chain-builder/faults.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
-import { ProofError } from './proof-error.ts'
+import { ProofError } from './call-view.ts'
 import { proveEcosystem } from './prove-ecosystem.ts'
 
 const [base, ethereum] = await Promise.all(

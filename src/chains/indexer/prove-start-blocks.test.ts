@@ -7,7 +7,7 @@ import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { grave, holder } from '#test/local-addresses.ts'
-import { proveStartBlocks } from './prove-start-blocks.ts'
+import { proveStartBlocks } from './prove-ecosystem.ts'
 
 /** The first transfer is in block 42. */
 const chain = beginChain(8453, 1_700_000_000)

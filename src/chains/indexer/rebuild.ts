@@ -5,7 +5,7 @@ import { sleep } from '#lib/async.ts'
 import type { Connection } from '#store/engine.ts'
 import { ChainIndex } from './chain-index.ts'
 import type { CommitDeps } from './commit.ts'
-import { insertFound, readFound } from './found-contracts/table.ts'
+import { insertFound, readFound } from './found-contracts.ts'
 import type { ChainStatus } from './status.ts'
 
 const FAILURES_MAX = 5

@@ -1,5 +1,4 @@
-import { type LogColumns, tailOf } from '#chains/chain/columns/log-columns.ts'
-import type { PairTable } from '#chains/chain/columns/pair-table.ts'
+import { type LogColumns, type PairTable, tailOf } from '#chains/chain/columns/log-columns.ts'
 import type { LogFilter } from '#chains/chain/log-filter.ts'
 import { matches } from '#chains/chain/verify-logs.ts'
 import type { FoundContracts } from '#chains/ecosystem/found-contracts.ts'

@@ -1,11 +1,10 @@
-import { unknownFiguresTables } from '#chains/indexer/status.ts'
+import { chainNotesTables, unknownFiguresTables } from '#chains/indexer/status.ts'
 import { leaderTables } from '#operations/jobs/leader.ts'
 import type { Tables } from '#store/engine.ts'
 import { notificationTrigger } from '#store/notifications.ts'
-import { chainNotesTables } from './chain-notes.ts'
 import { eventsTables } from './events/tables.ts'
 import { feedTables } from './feed/read-feed.ts'
-import { foundContractsTables } from './found-contracts/table.ts'
+import { foundContractsTables } from './found-contracts.ts'
 
 export const indexerTables: readonly Tables[] = [
   leaderTables,

@@ -9,7 +9,7 @@ import {
   type Hex,
   parseAbiItem,
 } from 'viem'
-import { compileWordDecoder } from './word-decoder.ts'
+import { compileWordDecoder } from './decode-event.ts'
 
 const event = parseAbiItem(
   'event Dug(address indexed digger, uint256 indexed graveId, int128 depth, uint96 amount, bool deep, bytes4 tag, address token)',

@@ -1,7 +1,6 @@
 import { readBalanceAt } from '#chains/datasets/holders/queries.ts'
 import { areHoldersKnown } from '#chains/datasets/meta.ts'
-import { averagePrice } from '#chains/datasets/prices/average-price.ts'
-import type { UnknownPrice } from '#chains/datasets/prices/price-paths.ts'
+import { averagePrice, type UnknownPrice } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, HoldingGate, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import {
   type ChainStatus,

@@ -20,8 +20,7 @@ import {
   usdOf,
   usdOrNull,
 } from '#chains/datasets/meta.ts'
-import { latestPrice } from '#chains/datasets/prices/price-book.ts'
-import { PRICE_GAPS } from '#chains/datasets/prices/price-paths.ts'
+import { latestPrice, PRICE_GAPS } from '#chains/datasets/prices/price-book.ts'
 import { addDollars, valueNow } from '#chains/datasets/value-now.ts'
 import type { PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import {
@@ -34,8 +33,8 @@ import {
   unpricedOf,
 } from '#chains/indexer/events/sums.ts'
 import type { IndexStatus } from '#chains/indexer/status.ts'
+import { newlyMinted } from '#chains/kinds/burns/dataset.ts'
 import { BURNS } from '#chains/kinds/burns/kind.ts'
-import { newlyMinted } from '#chains/kinds/burns/unminted.ts'
 import { DIVIDENDS } from '#chains/kinds/dividends/kind.ts'
 import { GRAVE_DIGS } from '#chains/kinds/grave-digs/kind.ts'
 import type { Context } from '#context.ts'

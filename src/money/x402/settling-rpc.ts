@@ -1,7 +1,6 @@
 import type { ProvenBlock } from '#chains/chain/chain-source.ts'
-import { callSource } from '#chains/chain/endpoints/call-source.ts'
+import { callSource, type RpcCall } from '#chains/chain/endpoints/call-source.ts'
 import { openPost, type Post } from '#chains/chain/endpoints/http-post.ts'
-import type { RpcCall } from '#chains/chain/endpoints/json-rpc.ts'
 import { NodeRefusal } from '#chains/chain/node-refusal.ts'
 import { parseBytes, parseLogs } from '#chains/chain/parse-rpc.ts'
 import type { Address, Hash } from '#domain/address.ts'

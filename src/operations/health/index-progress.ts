@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { ChainSource, EndpointStatus } from '#chains/chain/chain-source.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
-import type { ChainReport } from '#chains/indexer/run-chain.ts'
+import type { ChainReport } from '#chains/indexer/run-indexer.ts'
 import type { Clock } from '#lib/time.ts'
 
 export interface IndexProgress {

@@ -4,13 +4,19 @@ import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
 import { areHoldersKnown, nameUnknown } from '#chains/datasets/meta.ts'
 import { latestPrice } from '#chains/datasets/prices/price-book.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
-import { isUnusable, readStalls, type Stall } from '#chains/indexer/chain-notes.ts'
 import {
   describeAnomalies,
   type MappingAnomalies,
   readMappingAnomalies,
 } from '#chains/indexer/mappings.ts'
-import { type ChainStatus, conditionOf, type IndexStatus } from '#chains/indexer/status.ts'
+import {
+  type ChainStatus,
+  conditionOf,
+  type IndexStatus,
+  isUnusable,
+  readStalls,
+  type Stalls,
+} from '#chains/indexer/status.ts'
 import { type ImpossibleBurns, impossibleBurns } from '#chains/statistics/impossible-burns.ts'
 import type { Context } from '#context.ts'
 import { allEnded } from '#lib/async.ts'
@@ -43,14 +49,12 @@ const CHECKS: readonly ((ctx: Context, seen: Seen) => Parts | Promise<Parts>)[] 
   (_ctx, { register, accounts }) => ({ register, accounts }),
 ]
 
-/** What several checks look at. */
 interface Seen extends Findings {
   readonly work: ProcessWork
   readonly register: string
   readonly accounts: string
   readonly index: IndexStatus | undefined
-  /** A chain may stall before its first block and have no status. */
-  readonly stalls: ReadonlyMap<number, Stall>
+  readonly stalls: Stalls
 }
 
 export async function readReadiness(ctx: Context, work: ProcessWork): Promise<Readiness> {
@@ -66,7 +70,7 @@ export async function readReadiness(ctx: Context, work: ProcessWork): Promise<Re
     ...(await register
       .snapshot((reads) => readFindings(reads, ctx, index))
       .catch(() => NO_FINDINGS)),
-    stalls: await register.snapshot(readStalls).catch(() => new Map<number, Stall>()),
+    stalls: await register.snapshot(readStalls).catch(() => new Map()),
     accounts: await work.accountsState(),
   }
   const parts: Record<string, string> = {}
@@ -83,7 +87,9 @@ function describeChains({ ecosystem, clock }: Context, seen: Seen): Parts {
     const status = index?.chains.find((each) => each.chain.id === id)
     const known =
       status === undefined ? unknownChain(register) : describeChain(status, unixNow(clock))
-    return [[`chain ${name}`, `${known}${describeStall(stalls.get(id))}`]]
+    const stall = stalls.get(id)
+    const why = stall === undefined ? '' : `; stalled (${stall.reason}): ${stall.detail}`
+    return [[`chain ${name}`, `${known}${why}`]]
   })
   return Object.fromEntries(lines)
 }
@@ -217,8 +223,4 @@ async function readFindings(
 function describeChain(status: ChainStatus, nowUnix: number): string {
   const { blockNumber, headNumber } = status
   return `${conditionOf(status, nowUnix)} at block ${blockNumber} of ${headNumber}`
-}
-
-function describeStall(stall: Stall | undefined): string {
-  return stall === undefined ? '' : `; stalled (${stall.reason}): ${stall.detail}`
 }

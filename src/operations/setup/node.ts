@@ -1,6 +1,6 @@
+import { readAnswer } from '#chains/chain/endpoints/call-source.ts'
+import { secretsOf, withoutSecrets } from '#chains/chain/endpoints/endpoint.ts'
 import { openPost } from '#chains/chain/endpoints/http-post.ts'
-import { readAnswer } from '#chains/chain/endpoints/json-rpc.ts'
-import { secretsOf, withoutSecrets } from '#chains/chain/endpoints/secrets.ts'
 import { EndpointError } from '#chains/chain/rpc-error.ts'
 import { sleep } from '#lib/async.ts'
 

@@ -1,6 +1,6 @@
 import type { ChainSource, SourceLog } from '#chains/chain/chain-source.ts'
 import type { LogFilter } from '#chains/chain/log-filter.ts'
-import { walkLogs } from '#chains/indexer/walk-logs.ts'
+import { walkLogs } from '#chains/indexer/prove-prices.ts'
 import type { Clock } from '#lib/time.ts'
 
 export interface Scan {

@@ -1,7 +1,7 @@
 import { registerName } from '#chains/datasets/register-name.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { type CommitDeps, transact } from '#chains/indexer/commit.ts'
-import { storeEvents } from '#chains/indexer/events/store-events.ts'
+import { storeEvents } from '#chains/indexer/events/event-dataset.ts'
 import type { EventFact } from '#chains/indexer/events/sums.ts'
 import { readEnd, showCursor } from '#chains/indexer/feed/read-feed.ts'
 import { openStore } from '#main/stores.ts'

@@ -4,10 +4,8 @@ import fc from 'fast-check'
 import type { Hash } from '#domain/address.ts'
 import { parseLogs } from '../parse-rpc.ts'
 import { RpcError } from '../rpc-error.ts'
-import type { LogColumns } from './log-columns.ts'
-import { PairTable } from './pair-table.ts'
-import { readLogsAnswer } from './read-answer.ts'
-import { scanLogs } from './scan-logs.ts'
+import { type LogColumns, PairTable } from './log-columns.ts'
+import { readLogsAnswer, scanLogs } from './scan-logs.ts'
 
 const token = `0x${'ab'.repeat(20)}` as const
 const other = `0x${'cd'.repeat(20)}` as const

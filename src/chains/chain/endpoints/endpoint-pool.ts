@@ -3,7 +3,7 @@ import type { Endpoint } from '#chains/chain/endpoints/endpoint.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import type { BlockHeader } from '#domain/chain.ts'
 import type { EndpointState } from '../chain-source.ts'
-import type { Timing } from './timing.ts'
+import type { Timing } from './rate-limiter.ts'
 
 const PROBE_EVERY_MS = 15_000
 

@@ -5,8 +5,6 @@ import type { LogColumns } from '../columns/log-columns.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
 import type { LogsFetcher } from './logs-fetcher.ts'
-import { type QueuedRange, RangeQueue } from './range-queue.ts'
-import { RangeSizer } from './range-sizer.ts'
 
 /** `RateLimiter` decides below it. */
 const AHEAD_MAX = 16
@@ -204,5 +202,229 @@ function retryPlanFor(error: unknown): RetryPlan {
     case 'unreachable':
     case 'malformed':
       return { ...ELSEWHERE, waits: true }
+  }
+}
+
+interface QueuedRange {
+  readonly from: number
+  readonly to: number
+  state: 'waiting' | 'asked' | 'answered'
+  tries: number
+  readonly avoid: ReadonlySet<Endpoint>
+  bytes: number
+  part: HistoryPart | undefined
+}
+
+class RangeQueue {
+  readonly #to: number
+  #next: number
+  #pieces: QueuedRange[] = []
+
+  constructor(from: number, to: number) {
+    this.#next = from
+    this.#to = to
+  }
+
+  get isEmpty(): boolean {
+    return this.#pieces.length === 0 && this.#next > this.#to
+  }
+
+  get asked(): number {
+    return this.#pieces.filter((piece) => piece.state === 'asked').length
+  }
+
+  get answered(): number {
+    return this.#pieces.filter((piece) => piece.state === 'answered').length
+  }
+
+  get answeredBytes(): number {
+    return this.#pieces.reduce((sum, piece) => sum + piece.bytes, 0)
+  }
+
+  get isFirstWaiting(): boolean {
+    const [first] = this.#pieces
+    return first === undefined || first.state === 'waiting'
+  }
+
+  peek(): Pick<QueuedRange, 'from' | 'to' | 'avoid'> | undefined {
+    const waiting = this.#pieces.find((piece) => piece.state === 'waiting')
+    if (waiting !== undefined) return waiting
+    if (this.#next > this.#to) return undefined
+    return { from: this.#next, to: this.#to, avoid: new Set() }
+  }
+
+  take(blocks: number): QueuedRange | undefined {
+    const place = this.#pieces.findIndex((piece) => piece.state === 'waiting')
+    const waiting = this.#pieces[place]
+    if (waiting === undefined) return this.#takeNew(blocks)
+    const end = waiting.from + blocks - 1
+    if (end >= waiting.to) {
+      waiting.state = 'asked'
+      return waiting
+    }
+    const first = cut(waiting, waiting.from, end)
+    first.state = 'asked'
+    this.#pieces.splice(place, 1, first, cut(waiting, end + 1, waiting.to))
+    return first
+  }
+
+  putBack(piece: QueuedRange, failed?: Endpoint): void {
+    const again = failed === undefined ? piece : withAvoided(piece, failed)
+    this.#replace(piece, [{ ...again, state: 'waiting', tries: piece.tries + 1 }])
+  }
+
+  halve(piece: QueuedRange, failed?: Endpoint): void {
+    const again = failed === undefined ? piece : withAvoided(piece, failed)
+    const middle = piece.from + Math.ceil((piece.to - piece.from + 1) / 2)
+    this.#replace(piece, [cut(again, piece.from, middle - 1), cut(again, middle, piece.to)])
+  }
+
+  answer(piece: QueuedRange, part: HistoryPart): void {
+    piece.state = 'answered'
+    piece.part = part
+    piece.bytes = part.columns.body.byteLength
+  }
+
+  handOut(): HistoryPart | undefined {
+    const part = this.#pieces[0]?.part
+    if (part !== undefined) this.#pieces.shift()
+    return part
+  }
+
+  #takeNew(blocks: number): QueuedRange | undefined {
+    const from = this.#next
+    if (from > this.#to) return undefined
+    const to = Math.min(this.#to, from + blocks - 1)
+    const piece: QueuedRange = {
+      from,
+      to,
+      state: 'asked',
+      tries: 0,
+      bytes: 0,
+      part: undefined,
+      avoid: new Set(),
+    }
+    this.#next = to + 1
+    this.#pieces.push(piece)
+    return piece
+  }
+
+  #replace(piece: QueuedRange, pieces: readonly QueuedRange[]): void {
+    const place = this.#pieces.indexOf(piece)
+    if (place >= 0) this.#pieces.splice(place, 1, ...pieces)
+  }
+}
+
+function cut(piece: QueuedRange, from: number, to: number): QueuedRange {
+  return {
+    ...piece,
+    from,
+    to,
+    state: 'waiting',
+    tries: 0,
+    bytes: 0,
+    part: undefined,
+  }
+}
+
+function withAvoided(piece: QueuedRange, failed: Endpoint): QueuedRange {
+  return { ...piece, avoid: new Set([...piece.avoid, failed]) }
+}
+
+const BYTES_WANTED = 5_000_000
+const BYTES_WANTED_MIN = 50_000
+
+/** Fits the strictest archive provider. */
+const BLOCKS_START = 2_000
+
+/** Bounds a wrong guess. */
+const BLOCKS_MAX = 5_000_000
+
+const GROWTH_MAX = 8
+
+/** Low: the latest response may be nearly empty. */
+const MEMORY = 0.25
+
+/** Good responses before a refused size is retried; doubles per refusal. */
+const CAUTION_START = 8
+const CAUTION_MAX = 256
+
+const MARGIN = 1.2
+
+const UNKNOWN_MARGIN = 2
+
+export class RangeSizer {
+  #bytesWanted = BYTES_WANTED
+  #seen = { blocks: 0, bytes: 0 }
+  #proven = BLOCKS_START / GROWTH_MAX
+  /** The limit that refusals suggest without naming it. */
+  #ceiling = BLOCKS_MAX
+  #refused = Number.POSITIVE_INFINITY
+  #caution = CAUTION_START
+  #goodAnswers = 0
+
+  blocks(): number {
+    const perBlock = this.#bytesPerBlock
+    const fitting = perBlock === 0 ? BLOCKS_MAX : this.#bytesWanted / perBlock
+    const bounded = Math.min(fitting, this.#ceiling, this.#proven * GROWTH_MAX, BLOCKS_MAX)
+    return Math.max(1, Math.floor(bounded))
+  }
+
+  /** Whether the size may still change much; then requests go one at a time. */
+  isFeelingItsWay(rangeMax: number | null): boolean {
+    if (this.#seen.blocks === 0) return rangeMax === null || rangeMax > BLOCKS_START
+    return Math.min(this.blocks(), rangeMax ?? BLOCKS_MAX) > this.#proven * 2
+  }
+
+  bytesExpected(rangeMax: number | null): number {
+    if (this.#seen.blocks === 0) return this.#bytesWanted * UNKNOWN_MARGIN
+    return this.#bytesPerBlock * Math.min(this.blocks(), rangeMax ?? BLOCKS_MAX) * MARGIN
+  }
+
+  answered(blocks: number, bytes: number): void {
+    // Only a well-filled response shows the density.
+    const memory = bytes > this.#bytesWanted / 4 ? 0 : MEMORY
+    this.#seen = {
+      blocks: this.#seen.blocks * memory + blocks,
+      bytes: this.#seen.bytes * memory + bytes,
+    }
+    if (blocks >= this.#refused) this.#forgetRefusals()
+    this.#proven = Math.max(blocks, Math.min(this.#proven, this.blocks()))
+    this.#goodAnswers += 1
+    if (this.#goodAnswers < this.#caution) return
+    this.#goodAnswers = 0
+    this.#ceiling = Math.min(BLOCKS_MAX, this.#ceiling * 2)
+    this.#bytesWanted = Math.min(BYTES_WANTED, this.#bytesWanted * 1.25)
+  }
+
+  refused(
+    blocks: number,
+    limits: {
+      readonly blocksMax?: number | undefined
+      readonly blocksThatFit?: number | undefined
+    },
+  ): void {
+    // The endpoint remembers its own cap.
+    if (limits.blocksMax !== undefined) return
+    const smaller = Math.max(1, limits.blocksThatFit ?? Math.floor(blocks / 2))
+    const expected = this.#bytesPerBlock * blocks
+    if (expected > this.#bytesWanted / 2 && expected < this.#bytesWanted * 2)
+      this.#bytesWanted = Math.max(BYTES_WANTED_MIN, this.#bytesWanted * 0.75)
+    this.#refused = Math.min(this.#refused, blocks)
+    this.#ceiling = Math.min(this.#ceiling, smaller)
+    this.#proven = Math.min(this.#proven, smaller)
+    this.#caution = Math.min(CAUTION_MAX, this.#caution * 2)
+    this.#goodAnswers = 0
+  }
+
+  get #bytesPerBlock(): number {
+    return this.#seen.blocks === 0 ? 0 : this.#seen.bytes / this.#seen.blocks
+  }
+
+  /** The refused length now works: content was the limit. */
+  #forgetRefusals(): void {
+    this.#refused = Number.POSITIVE_INFINITY
+    this.#ceiling = BLOCKS_MAX
+    this.#caution = CAUTION_START
   }
 }

@@ -5,8 +5,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { EndpointError } from '#chains/chain/rpc-error.ts'
+import { secretsOf, withoutSecrets } from './endpoint.ts'
 import { openPost } from './http-post.ts'
-import { secretsOf, withoutSecrets } from './secrets.ts'
 
 let respond: RequestListener = (_, outgoing) => void outgoing.end()
 const sockets = new Set<Socket>()

@@ -12,7 +12,7 @@ import {
 } from '#test/scripted-node.ts'
 import { Endpoint } from './endpoint.ts'
 import { openLogsFetcher } from './logs-fetcher.ts'
-import { systemTiming } from './timing.ts'
+import { systemTiming } from './rate-limiter.ts'
 
 const script: Script = { answer: ({ params }) => params[0] }
 const node = await startScriptedNode(script)

@@ -1,14 +1,16 @@
 import { fromNumber } from 'ox/Hex'
+import {
+  rangeFilter,
+  readEnvelopes,
+  type SentRequest,
+} from '#chains/chain/endpoints/call-source.ts'
 import { BodyPool, openPost, type Post } from '#chains/chain/endpoints/http-post.ts'
-import { readEnvelopes, type SentRequest } from '#chains/chain/endpoints/json-rpc.ts'
 import { EndpointError, RpcError } from '#chains/chain/rpc-error.ts'
 import type { BlockRef } from '#domain/chain.ts'
-import type { FilledColumns, LogColumns } from '../columns/log-columns.ts'
-import { PairTable } from '../columns/pair-table.ts'
-import { readLogsAnswer } from '../columns/read-answer.ts'
+import { type FilledColumns, type LogColumns, PairTable } from '../columns/log-columns.ts'
+import { readLogsAnswer } from '../columns/scan-logs.ts'
 import type { LogFilter } from '../log-filter.ts'
 import { parseBlock } from '../parse-rpc.ts'
-import { rangeFilter } from './call-source.ts'
 
 /** Plain data, to cross threads. Both ends included. */
 export interface LogsRequest {

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { type FilledColumns, LogColumns } from '#chains/chain/columns/log-columns.ts'
+import { type FilledColumns, LogColumns, PairTable } from '#chains/chain/columns/log-columns.ts'
 import type {
   FetchedLogs,
   LogsFetcher,
@@ -9,7 +9,6 @@ import type {
 import { EndpointError, RpcError } from '#chains/chain/rpc-error.ts'
 import { free } from '#lib/free.ts'
 import { moduleFile } from '#lib/package-root.ts'
-import { PairTable } from '../columns/pair-table.ts'
 
 /** Frees an idle thread's memory. */
 const IDLE_MS = 30_000

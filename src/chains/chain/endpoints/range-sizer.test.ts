@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RangeSizer } from './range-sizer.ts'
+import { RangeSizer } from './history-stream.ts'
 
 /** Requests that reading so many blocks of one density takes, one after another. */
 function requestsFor(sizer: RangeSizer, blocks: number, bytesPerBlock: number): number {

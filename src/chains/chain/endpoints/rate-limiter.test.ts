@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RateLimiter, type RateLimitPass } from './rate-limiter.ts'
-import type { Timing } from './timing.ts'
+import { RateLimiter, type RateLimitPass, type Timing } from './rate-limiter.ts'
 
 const refusal = { kind: 'too-fast', retryAfterMs: undefined } as const
 

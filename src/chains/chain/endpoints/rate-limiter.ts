@@ -1,5 +1,6 @@
 import { EndpointError, type FailureKind } from '#chains/chain/rpc-error.ts'
-import type { Timing } from './timing.ts'
+import { sleep } from '#lib/async.ts'
+import type { Clock } from '#lib/time.ts'
 
 export interface RateLimitPass {
   readonly urgent: boolean
@@ -170,4 +171,17 @@ export class RateLimiter {
       this.#admit()
     })
   }
+}
+
+export interface Timing {
+  /** Monotonic. */
+  readonly clock: Clock
+  random(): number
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+export const systemTiming: Timing = {
+  clock: () => performance.now(),
+  random: Math.random,
+  sleep,
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readAnswer } from '#chains/chain/endpoints/json-rpc.ts'
+import { readAnswer } from '#chains/chain/endpoints/call-source.ts'
 import { EndpointError, type FailureKind } from '#chains/chain/rpc-error.ts'
 
 interface RefusalText {

@@ -1,4 +1,4 @@
-import { isKnownType, receiptsRoot } from '#chains/chain/proofs/encode-receipt.ts'
+import { isKnownType, receiptsRoot, unknownFields } from '#chains/chain/proofs/hash-block.ts'
 import { EndpointError } from '#chains/chain/rpc-error.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
@@ -6,7 +6,6 @@ import { allEnded } from '#lib/async.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { ProvenBlock } from '../chain-source.ts'
 import { parseBlock, parseHashes, parseReceipts } from '../parse-rpc.ts'
-import { unknownFields } from './hash-header.ts'
 
 interface ProveDeps {
   readonly chainId: number

@@ -6,12 +6,12 @@ import fc from 'fast-check'
 import { toHex } from 'ox/Rlp'
 import {
   encodeReceipt,
+  hashHeader,
   isKnownType,
   receiptsRoot,
   type WireReceipt,
-} from '#chains/chain/proofs/encode-receipt.ts'
+} from '#chains/chain/proofs/hash-block.ts'
 import { PACKAGE_ROOT } from '#lib/package-root.ts'
-import { hashHeader } from './hash-header.ts'
 
 const VECTORS = join(PACKAGE_ROOT, 'test', 'block-hash-vectors.golden.json')
 

@@ -10,19 +10,25 @@ import { column, sql } from '#store/sql.ts'
 import { HOLDERS } from '../dataset-names.ts'
 import {
   type Balances,
+  balanceAfter,
+  collectMovements,
+  dropHours,
+  foldTotals,
   forgetDeltas,
+  forgetHours,
+  type LastMoves,
   lastMovesAfter,
+  MISSHAPEN,
+  type Movement,
   moveBalances,
+  openHours,
   readBalances,
   storeDeltas,
+  type TransferFact,
   takeDeltas,
 } from './fold-balances.ts'
-import { foldHolders, type HolderChange } from './fold-holders.ts'
-import { dropHours, forgetHours, openHours } from './fold-hours.ts'
+import { dayEnds, foldHolders, type HolderChange } from './fold-holders.ts'
 import { foldSupply } from './fold-supply.ts'
-import { foldTotals } from './fold-totals.ts'
-import { dayEnds } from './holder-days.ts'
-import { collectMovements, MISSHAPEN, type Movement, type TransferFact } from './movement.ts'
 
 export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
   const deployments = deploymentsOf(ecosystem)
@@ -110,18 +116,45 @@ function readTransfer(
 async function applyTransfers(
   change: Change,
   transfers: readonly TransferFact[],
-  { locked, tokens, several }: Moves,
+  moves: Moves,
 ): Promise<void> {
   const movements = collectMovements(transfers)
   const before = await readBalances(change, movements)
-  const turned = await foldHolders(change, holdersAfter(movements, before, locked))
-  const since = new Map([...sinceOf(before), ...turned])
-  await moveBalances(change, movements, { before, since, last: lastMovesAfter(movements, before) })
-  await foldTotals(change, movements, several)
+  const ends = holdersAfter(movements, before, moves.locked)
+  await fold(change, movements, { ...moves, before, ends, last: lastMovesAfter(movements, before) })
   const opened = await openHours(change, movements, before)
   await storeDeltas(change, movements, { before, opened })
-  await foldSupply(change, movements, locked)
-  await noteOverdrawnTokens(change, tokens)
+}
+
+/** Folds the inverse of what is above the ancestor. */
+async function revertTransfers(change: Change, ancestor: Position, moves: Moves): Promise<void> {
+  const { undone, last, opened } = await takeDeltas(change, ancestor)
+  const before = await readBalances(change, undone)
+  const dayUnix = startOfDay(ancestor.timestamp)
+  const ends = undone.filter(isHolder(moves.locked)).map((movement) => {
+    const { token, address } = movement
+    const holds = balanceAfter(movement, before) > 0n
+    return { token, address, fromDay: dayUnix, ends: [{ dayUnix, holds }] }
+  })
+  await fold(change, undone, { ...moves, before, ends, last })
+  await dropHours(change, opened)
+}
+
+async function fold(
+  change: Change,
+  movements: readonly Movement[],
+  how: Moves & {
+    readonly before: Balances
+    readonly ends: readonly HolderChange[]
+    readonly last: LastMoves
+  },
+): Promise<void> {
+  const { before, last } = how
+  const since = new Map([...sinceOf(before), ...(await foldHolders(change, how.ends))])
+  await moveBalances(change, movements, { before, since, last })
+  await foldTotals(change, movements, how.several)
+  await foldSupply(change, movements, how.locked)
+  await noteOverdrawnTokens(change, how.tokens)
 }
 
 /** Leaves out who held before, and at the end of each day. */
@@ -141,28 +174,6 @@ function holdersAfter(
 
 function* sinceOf(before: Balances): Iterable<readonly [string, number]> {
   for (const [key, { sinceUnix }] of before) if (sinceUnix !== null) yield [key, sinceUnix]
-}
-
-async function revertTransfers(
-  change: Change,
-  ancestor: Position,
-  { locked, tokens, several }: Moves,
-): Promise<void> {
-  const { undone, last, opened } = await takeDeltas(change, ancestor)
-  const before = await readBalances(change, undone)
-  const dayUnix = startOfDay(ancestor.timestamp)
-  const changes = undone.filter(isHolder(locked)).map((movement) => {
-    const { token, address, steps } = movement
-    let balance = before.get(`${token}|${address}`)?.balance ?? 0n
-    for (const step of steps) balance += step.received - step.sent
-    return { token, address, fromDay: dayUnix, ends: [{ dayUnix, holds: balance > 0n }] }
-  })
-  const since = await foldHolders(change, changes)
-  await moveBalances(change, undone, { before, since, last })
-  await foldTotals(change, undone, several)
-  await dropHours(change, opened)
-  await foldSupply(change, undone, locked)
-  await noteOverdrawnTokens(change, tokens)
 }
 
 /** Zero and non-circulating addresses are not holders. */

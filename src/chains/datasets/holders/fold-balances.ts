@@ -1,11 +1,84 @@
 import type { Change, Position } from '#chains/indexer/dataset.ts'
-import { ZERO_ADDRESS } from '#domain/address.ts'
+import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
-import { startOfDay, startOfHour } from '#lib/time.ts'
+import { DAY_SECONDS, startOfDay, startOfHour } from '#lib/time.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
 import { column, ROWS_PER_STATEMENT, type Row, rows, sql, toStored } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
-import { hourKey, type Movement, movesAny, type OpenedHour, type Step } from './movement.ts'
+
+export const MISSHAPEN = 'a transfer has three topics and 32 bytes of data'
+
+interface Step {
+  readonly blockNumber: number
+  readonly timestamp: number
+  received: bigint
+  sent: bigint
+  /** What the zero address sent to itself: it is minted, and never circulates. */
+  kept: bigint
+}
+
+/** An hour in which a balance moved. */
+interface OpenedHour {
+  readonly token: string
+  readonly address: Address
+  readonly hourUnix: number
+}
+
+function hourKey({ token, address, hourUnix }: OpenedHour): string {
+  return `${token}|${address}|${hourUnix}`
+}
+
+/** Anyone can send nothing in another's name. */
+function movesAny({ received, sent }: Step): boolean {
+  return received !== 0n || sent !== 0n
+}
+
+/** Oldest step first; by token and address. */
+export interface Movement {
+  readonly token: string
+  readonly address: Address
+  readonly steps: readonly Step[]
+}
+
+export interface TransferFact {
+  readonly token: string
+  readonly from: Address
+  readonly to: Address
+  readonly value: bigint
+  readonly blockNumber: number
+  readonly timestamp: number
+}
+
+export function collectMovements(transfers: readonly TransferFact[]): readonly Movement[] {
+  return [...Map.groupBy(transfers, ({ token }) => token)].flatMap(([token, own]) =>
+    [...collectSteps(own)].sort(byAddress).map(([address, steps]) => ({ token, address, steps })),
+  )
+}
+
+/** Rows in the order of their keys are written fastest. */
+function byAddress([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : Number(a > b)
+}
+
+function collectSteps(transfers: readonly TransferFact[]): ReadonlyMap<Address, Step[]> {
+  const wallets = new Map<Address, Step[]>()
+  const stepOf = ({ blockNumber, timestamp }: TransferFact, address: Address): Step => {
+    const steps = wallets.get(address)
+    const last = steps?.at(-1)
+    if (last?.blockNumber === blockNumber) return last
+    const step = { blockNumber, timestamp, received: 0n, sent: 0n, kept: 0n }
+    if (steps === undefined) wallets.set(address, [step])
+    else steps.push(step)
+    return step
+  }
+  for (const transfer of transfers) {
+    const { from, to, value } = transfer
+    stepOf(transfer, from).sent += value
+    if (from === ZERO_ADDRESS && to === ZERO_ADDRESS) stepOf(transfer, to).kept += value
+    else stepOf(transfer, to).received += value
+  }
+  return wallets
+}
 
 /** Keyed by `token|address`; those of zero are absent. */
 export type Balances = ReadonlyMap<string, HeldBalance>
@@ -19,7 +92,7 @@ interface HeldBalance {
 }
 
 /** The days of the last transfers after a change, by `token|address`; null where nothing is held. */
-type LastMoves = ReadonlyMap<string, number | null>
+export type LastMoves = ReadonlyMap<string, number | null>
 
 /** The first UTC day of the current span, by `token|address`. */
 export type HoldersSince = ReadonlyMap<string, number>
@@ -76,7 +149,7 @@ export async function moveBalances(
   )
 }
 
-function balanceAfter(movement: Movement, before: Balances): bigint {
+export function balanceAfter(movement: Movement, before: Balances): bigint {
   const { token, address, steps } = movement
   let balance = before.get(`${token}|${address}`)?.balance ?? 0n
   for (const step of steps) balance += step.received - step.sent
@@ -248,4 +321,145 @@ export async function forgetDeltas(
   await connection.run(sql`
     delete from balance_deltas
     where chain_id = ${chainId} and block_number <= ${finalizedNumber}`)
+}
+
+/** The longest window, and more than a reorg takes back even where blocks are hours apart. */
+const KEPT_DAYS = 35
+
+/** Records balances before the first movement of an hour; returns the keys of hours that had none. */
+export async function openHours(
+  change: Change,
+  movements: readonly Movement[],
+  before: Balances,
+): Promise<ReadonlySet<string>> {
+  const opened = new Set<string>()
+  const { hoursFromUnix = 0 } = change
+  const hours = movements.flatMap((movement) => hoursOf(movement, before, hoursFromUnix))
+  for (const part of chunks(hours, ROWS_PER_STATEMENT)) {
+    const list = part.map(({ token, address, hourUnix, balance }) => [
+      token,
+      address,
+      change.chainId,
+      hourUnix,
+      toStored(balance),
+    ])
+    const added = await change.connection.run(sql`
+      insert into balance_hours (token, address, chain_id, hour_unix, balance) values ${rows(list)}
+      on conflict (token, address, chain_id, hour_unix) do nothing
+      returning token, address, hour_unix`)
+    for (const row of added)
+      opened.add(
+        hourKey({
+          token: column.text(row, 'token'),
+          address: column.hex(row, 'address'),
+          hourUnix: column.integer(row, 'hour_unix'),
+        }),
+      )
+  }
+  return opened
+}
+
+function hoursOf(
+  { token, address, steps }: Movement,
+  before: Balances,
+  fromUnix: number,
+): readonly (OpenedHour & { readonly balance: bigint })[] {
+  const newestUnix = steps.at(-1)?.timestamp ?? 0
+  if (address === ZERO_ADDRESS || newestUnix < fromUnix) return []
+  let balance = before.get(`${token}|${address}`)?.balance ?? 0n
+  let last = -1
+  return steps.flatMap((step) => {
+    const hourUnix = startOfHour(step.timestamp)
+    const opening = { token, address, hourUnix, balance }
+    balance += step.received - step.sent
+    if (!movesAny(step) || hourUnix === last || hourUnix < fromUnix) return []
+    last = hourUnix
+    return [opening]
+  })
+}
+
+export async function dropHours(
+  { connection, chainId }: Change,
+  opened: readonly OpenedHour[],
+): Promise<void> {
+  for (const part of chunks(opened, ROWS_PER_STATEMENT))
+    await connection.run(sql`
+      delete from balance_hours where ${inKeys(
+        BALANCE_HOURS_KEY,
+        part.map(({ token, address, hourUnix }) => [token, address, chainId, hourUnix]),
+      )}`)
+}
+
+const BALANCE_HOURS_KEY = {
+  token: 'text',
+  address: 'text',
+  chain_id: 'bigint',
+  hour_unix: 'bigint',
+} as const
+
+export async function forgetHours({ connection, chainId }: Change): Promise<void> {
+  await connection.run(sql`
+    delete from balance_hours where chain_id = ${chainId} and hour_unix < (
+      select timestamp_unix - ${KEPT_DAYS * DAY_SECONDS} from positions
+      where chain_id = ${chainId})`)
+}
+
+/** Returns what a wallet held before its first move since an hour; undefined if it has not moved. */
+export async function openingSince(
+  change: Pick<Change, 'connection' | 'chainId'>,
+  { token, address, hourUnix }: OpenedHour,
+): Promise<bigint | undefined> {
+  const [row] = await change.connection.run(sql`
+    select balance from balance_hours
+    where token = ${token} and address = ${address} and chain_id = ${change.chainId}
+      and hour_unix >= ${hourUnix}
+    order by hour_unix limit 1`)
+  return row && column.bigint(row, 'balance')
+}
+
+const KEY = { token: 'text', address: 'text' } as const
+
+/** Adds up what moved wallets hold, once their balances are stored. `tokens` are on several chains. */
+export async function foldTotals(
+  change: Change,
+  movements: readonly Movement[],
+  tokens: ReadonlySet<string>,
+): Promise<void> {
+  const moved = movements.filter(
+    ({ token, address }) => tokens.has(token) && address !== ZERO_ADDRESS,
+  )
+  for (const own of Map.groupBy(moved, ({ token }) => token).values())
+    for (const part of chunks(own, ROWS_PER_STATEMENT)) await foldPart(change, part)
+}
+
+/** Adds balances, not movements, so that a total cannot drift. */
+async function foldPart({ connection }: Change, part: readonly Movement[]): Promise<void> {
+  const keys = part.map(({ token, address }) => [token, address])
+  const found = await connection.run(sql`
+    select token, address, balance from balances where ${inKeys(KEY, keys)}`)
+  const sums = sumsOf(found)
+  const emptied = part.filter(({ address }) => !sums.has(address))
+  if (emptied.length > 0)
+    await connection.run(sql`
+      delete from holder_totals where ${inKeys(
+        KEY,
+        emptied.map(({ token, address }) => [token, address]),
+      )}`)
+  const [first] = part
+  if (first === undefined || sums.size === 0) return
+  const list = [...sums].map(([address, balance]) => [first.token, address, toStored(balance)])
+  await connection.run(sql`
+    insert into holder_totals (token, address, balance) values ${rows(list)}
+    on conflict (token, address) do update set balance = excluded.balance`)
+}
+
+/** Returns sums by address, without those of zero. */
+function sumsOf(balances: readonly Row[]): ReadonlyMap<string, bigint> {
+  const sums = new Map<string, bigint>()
+  for (const row of balances) {
+    const address = column.text(row, 'address')
+    sums.set(address, (sums.get(address) ?? 0n) + column.bigint(row, 'balance'))
+  }
+  for (const [address, sum] of sums) if (sum === 0n) sums.delete(address)
+  return sums
 }

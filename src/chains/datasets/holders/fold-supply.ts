@@ -4,7 +4,7 @@ import { chunks } from '#lib/chunks.ts'
 import { startOfDay } from '#lib/time.ts'
 import { column, ROWS_PER_STATEMENT, rows, sql, toStored } from '#store/sql.ts'
 import { inKeys } from '#store/typed-values.ts'
-import type { Movement } from './movement.ts'
+import type { Movement } from './fold-balances.ts'
 
 export interface SupplyChange {
   /** Sent from the zero address. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DAY_SECONDS } from '#lib/time.ts'
-import { dayEnds, type HolderDay, replaceDays, spansOf, turningDays } from './holder-days.ts'
+import { dayEnds, type HolderDay, replaceDays, spansOf, turningDays } from './fold-holders.ts'
 
 const alice = `0x${'aa'.repeat(20)}` as const
 

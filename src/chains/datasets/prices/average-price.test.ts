@@ -6,7 +6,7 @@ import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import type { Connection } from '#store/engine.ts'
 import { rows, sql } from '#store/sql.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
-import { averagePrice } from './average-price.ts'
+import { averagePrice } from './price-book.ts'
 
 test('a busy pool costs an average no more reads than a quiet one', () =>
   onSqlite(registerMigrations, ({ engine }) =>

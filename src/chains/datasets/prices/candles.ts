@@ -11,7 +11,7 @@ import {
   type SourcedPoint,
   tokenOf,
   withFixed,
-} from './price-paths.ts'
+} from './price-book.ts'
 import { lastPoint, lastUpTo } from './queries.ts'
 
 /** Prices of an hour in dollars; null while unknown. */

@@ -13,8 +13,7 @@ import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
 import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
-import { priceSeries } from './dataset.ts'
-import { compilePriceReader } from './decode.ts'
+import { compilePriceReader, priceSeries } from './dataset.ts'
 
 const POOL = `0x${'99'.repeat(20)}` as const
 

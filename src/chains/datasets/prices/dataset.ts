@@ -1,13 +1,20 @@
-import { type PricedToken, pairOf } from '#chains/ecosystem/priced-token.ts'
+import {
+  type ContractPrice,
+  type PricedToken,
+  type PricePair,
+  type PriceReading,
+  pairOf,
+  type Since,
+} from '#chains/ecosystem/priced-token.ts'
 import type { Change, Dataset, Position } from '#chains/indexer/dataset.ts'
-import { topicsOf } from '#chains/indexer/price-logs.ts'
+import { compilePriceDecoder, topicsOf } from '#chains/indexer/price-logs.ts'
+import type { Address } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import { allEnded } from '#lib/async.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { BulkInsert } from '#store/engine.ts'
 import { column, sql } from '#store/sql.ts'
 import { PRICES } from '../dataset-names.ts'
-import { compilePriceReader, type PriceFact, type PriceSeries } from './decode.ts'
 import { foldHours, foldHoursAnew, textOf } from './fold-hours.ts'
 import { hasReported, lastEmitter } from './queries.ts'
 
@@ -176,4 +183,41 @@ async function closeDaysAnew(change: Change, symbol: string, dayUnix: number): P
         ) as place
       from price_points where symbol = ${symbol} and timestamp_unix >= ${dayUnix}
     ) as ranked where place = 1`)
+}
+
+/** The prices of a token from one of its pools or feeds. */
+interface PriceSeries extends PricePair {
+  readonly source: ContractPrice
+  /** Starts of the token's later sources; a block and a day may not be in their order. */
+  readonly until: readonly Since[]
+}
+
+/** A price in quote units or dollars per whole token. */
+interface PriceFact extends PriceReading {
+  readonly symbol: string
+  /** The aggregator of a feed; null for pools and vaults. */
+  readonly emitter: Address | null
+  readonly log: Pick<
+    Log,
+    'chainId' | 'blockNumber' | 'txIndex' | 'logIndex' | 'txHash' | 'timestamp'
+  >
+}
+
+/** Undefined if the log has no price or does not count; throws DecodeError if it is unreadable. */
+export function compilePriceReader(series: PriceSeries): (log: Log) => PriceReading | undefined {
+  const { source, until } = series
+  const readArguments = compilePriceDecoder(source)
+  return (log) => {
+    if (source.since !== null && !hasBegun(source.since, log)) return undefined
+    if (until.some((each) => hasBegun(each, log))) return undefined
+    const args = readArguments(log)
+    return args && source.read(args, series)
+  }
+}
+
+export function hasBegun(
+  since: Since,
+  at: { readonly blockNumber: number; readonly timestamp: number },
+): boolean {
+  return 'block' in since ? at.blockNumber >= since.block : at.timestamp >= since.unix
 }

@@ -1,22 +1,28 @@
-import type { PricedToken, PriceSource } from '#chains/ecosystem/priced-token.ts'
+import { type PricedToken, type PriceSource, quoteOf } from '#chains/ecosystem/priced-token.ts'
 import type { EventMoment, PriceBook } from '#chains/indexer/events/value-events.ts'
 import type { Context } from '#context.ts'
 import { showAddress } from '#domain/address.ts'
-import type { Price } from '#domain/money.ts'
+import {
+  chainPrices,
+  PRICE_DECIMALS,
+  PRICE_ONE,
+  type Price,
+  parseDecimal,
+  valueAt,
+} from '#domain/money.ts'
 import { allEnded } from '#lib/async.ts'
 import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
+import { hasBegun } from './dataset.ts'
 import {
-  type KnownPrice,
-  pathOf,
-  priceOrNull,
-  quoteAlongPath,
-  type SourcedPoint,
-  tokenOf,
-  type UnknownPrice,
-  withFixed,
-} from './price-paths.ts'
-import { dayCloses, lastBefore, lastPoint, lastUpTo, pointsBetween } from './queries.ts'
+  dayCloses,
+  lastBefore,
+  lastPoint,
+  lastUpTo,
+  type PricePoint,
+  pointsBetween,
+  timeWeighted,
+} from './queries.ts'
 
 interface LatestPrice extends KnownPrice {
   /** `<kind>:<chain>:<address>`, or `fixed`. */
@@ -128,4 +134,229 @@ function nameOf(source: PriceSource): string {
 
 function chainIdOf({ chain }: PriceSource): readonly number[] {
   return chain === null ? [] : [chain.id]
+}
+
+/**
+ * Why a price is unknown. `no_source`: the file names none; `no_event`: none of its events was read
+ * yet; `no_liquidity`: nothing can be traded; `low_liquidity`: less than the file asks for; `stale`: the feed is older than allowed.
+ */
+export const PRICE_GAPS = [
+  'no_source',
+  'no_event',
+  'no_liquidity',
+  'low_liquidity',
+  'stale',
+] as const
+
+export interface UnknownPrice {
+  readonly gap: (typeof PRICE_GAPS)[number]
+  /** The token on the path to dollars that lacks a price. */
+  readonly symbol: string
+}
+
+interface KnownPrice {
+  readonly price: Price
+  /** Time of its newest input, in Unix seconds; -Infinity for fixed prices. */
+  readonly asOfUnix: number
+}
+
+type Quoted = KnownPrice | UnknownPrice
+
+/** A point with the source that counts there. */
+export interface SourcedPoint extends Pick<PricePoint, 'unix' | 'price' | 'liquidity'> {
+  readonly source: PriceSource
+}
+
+export function priceOrNull(quoted: Quoted): Price | null {
+  return 'gap' in quoted ? null : quoted.price
+}
+
+export function tokenOf(tokens: Tokens, symbol: string): PricedToken | undefined {
+  const name = symbol.toUpperCase()
+  return tokens.find((token) => token.symbol.toUpperCase() === name)
+}
+
+type Tokens = readonly PricedToken[]
+
+/** Returns the token, its quotes, their quotes and so on. */
+function pathOf(tokens: Tokens, symbol: string): ReadonlySet<PricedToken> {
+  const path = new Set<PricedToken>()
+  const add = (token: PricedToken | undefined) => {
+    if (token === undefined || path.has(token)) return
+    path.add(token)
+    for (const source of token.prices) {
+      const quote = quoteOf(source)
+      if (quote !== null) add(tokenOf(tokens, quote))
+    }
+  }
+  add(tokenOf(tokens, symbol))
+  return path
+}
+
+/** The last source on the point's chain that had begun there. */
+function sourced({ prices }: PricedToken, point: PricePoint): SourcedPoint | undefined {
+  const at = { blockNumber: point.blockNumber, timestamp: point.unix }
+  const source = prices.findLast(
+    ({ chain, since }) => chain?.id === point.chainId && (since === null || hasBegun(since, at)),
+  )
+  return source && { ...point, source }
+}
+
+/** Fixed prices as points at the moments from which they count. */
+function fixedPoints({ prices }: PricedToken): readonly SourcedPoint[] {
+  return prices.flatMap((source) => {
+    if (source.chain !== null) return []
+    const price = parseDecimal(source.usd, PRICE_DECIMALS) ?? null
+    const unix = source.since?.unix ?? Number.NEGATIVE_INFINITY
+    return [{ unix, price, liquidity: null, source }]
+  })
+}
+
+/** The later of a point read from events and the last fixed price up to the moment. */
+export function withFixed(
+  token: PricedToken,
+  point: PricePoint | undefined,
+  unix: number,
+): SourcedPoint | undefined {
+  const read = point && sourced(token, point)
+  const fixed = fixedPoints(token).findLast((each) => each.unix <= unix)
+  return fixed !== undefined && fixed.unix >= (read?.unix ?? Number.NEGATIVE_INFINITY)
+    ? fixed
+    : read
+}
+
+type ReadPoints<M extends Moment> = (
+  token: PricedToken,
+  moments: readonly M[],
+) => Promise<readonly (SourcedPoint | undefined)[]>
+
+/** Returns dollars at each ascending moment, from the points that `read` returns. */
+export async function quoteAlongPath<M extends Moment>(
+  tokens: Tokens,
+  symbol: string,
+  { moments, read }: { readonly moments: readonly M[]; readonly read: ReadPoints<M> },
+): Promise<readonly Quoted[]> {
+  const token = tokenOf(tokens, symbol)
+  if (token === undefined || token.prices.length === 0)
+    return moments.map(() => ({ gap: 'no_source', symbol }))
+  const points = await read(token, moments)
+  const quoted: Quoted[] = moments.map(() => ({ gap: 'no_event', symbol: token.symbol }))
+  const usable = [...points.keys()].flatMap((index) => {
+    const [point, unix] = [points[index], moments[index]?.unix ?? 0]
+    return point === undefined ? [] : [{ index, point, unix }]
+  })
+  const byQuote = Map.groupBy(usable, ({ point }) => quoteOf(point.source))
+  const done = [...byQuote].map(async ([quote, group]) => {
+    const own = group.flatMap(({ index }) => moments[index] ?? [])
+    const inDollars =
+      quote === null
+        ? own.map(() => DOLLAR)
+        : await quoteAlongPath(tokens, quote, { moments: own, read })
+    const decimals = quote === null ? 0 : (tokenOf(tokens, quote)?.decimals ?? 0)
+    for (const [order, { index, point, unix }] of group.entries())
+      quoted[index] = inDollarsAt(token, point, {
+        unix,
+        quote: inDollars[order] ?? DOLLAR,
+        decimals,
+      })
+  })
+  await allEnded(done)
+  return quoted
+}
+
+const DOLLAR: KnownPrice = { price: PRICE_ONE, asOfUnix: Number.NEGATIVE_INFINITY }
+
+function inDollarsAt(
+  { symbol }: PricedToken,
+  point: SourcedPoint,
+  at: { readonly unix: number; readonly quote: Quoted; readonly decimals: number },
+): Quoted {
+  const { quote, decimals, unix } = at
+  const gap = gapOf(point, unix)
+  if (gap !== undefined) return { gap, symbol }
+  if ('gap' in quote) return quote
+  if (isBelowFloor(point, quote.price, decimals)) return { gap: 'low_liquidity', symbol }
+  return {
+    price: chainPrices(point.price ?? 0n, quote.price),
+    asOfUnix: Math.max(point.unix, quote.asOfUnix),
+  }
+}
+
+/** Returns why the price itself does not count, whatever its quote. */
+function gapOf(
+  { price, source, unix: sinceUnix }: SourcedPoint,
+  unix: number,
+): UnknownPrice['gap'] | undefined {
+  if (price === null) return 'no_liquidity'
+  if (source.chain === null || source.staleAfterSeconds === undefined) return undefined
+  return unix - sinceUnix > source.staleAfterSeconds ? 'stale' : undefined
+}
+
+export function isBelowFloor(
+  { liquidity, source }: SourcedPoint,
+  quotePrice: Price,
+  quoteDecimals: number,
+): boolean {
+  const floor = source.chain === null ? null : (source.floor ?? null)
+  if (floor === null || liquidity === null) return false
+  return valueAt(liquidity, quoteDecimals, quotePrice) < floor
+}
+
+interface PriceWindow {
+  readonly fromUnix: number
+  readonly untilUnix: number
+}
+
+/**
+ * Time-weighted, so that one pumped block cannot move it; unknown if the price was unknown at any
+ * moment of the window.
+ */
+export async function averagePrice(
+  connection: Connection,
+  tokens: readonly PricedToken[],
+  { symbol, window }: { readonly symbol: string; readonly window: PriceWindow },
+): Promise<{ readonly price: Price } | UnknownPrice> {
+  const token = tokenOf(tokens, symbol)
+  if (token === undefined || token.prices.length === 0) return { gap: 'no_source', symbol }
+  const points = await pointsIn(connection, token, window)
+  if (points.length === 0) return { gap: 'no_event', symbol }
+  const averages = new Map<string, ReturnType<typeof averagePrice>>()
+  const averageOf = (quote: string) => {
+    const known = averages.get(quote) ?? averagePrice(connection, tokens, { symbol: quote, window })
+    averages.set(quote, known)
+    return known
+  }
+  const inDollars: { unix: number; price: Price }[] = []
+  for (const [index, point] of points.entries()) {
+    const endUnix = Math.min(points[index + 1]?.unix ?? window.untilUnix, window.untilUnix)
+    const gap = gapOf(point, endUnix)
+    if (gap !== undefined) return { gap, symbol }
+    const quoteSymbol = quoteOf(point.source)
+    const quote = quoteSymbol === null ? undefined : tokenOf(tokens, quoteSymbol)
+    const average = quote ? await averageOf(quote.symbol) : { price: PRICE_ONE }
+    if ('gap' in average) return average
+    if (isBelowFloor(point, average.price, quote?.decimals ?? 0))
+      return { gap: 'low_liquidity', symbol }
+    inDollars.push({ unix: point.unix, price: chainPrices(point.price ?? 0n, average.price) })
+  }
+  return { price: timeWeighted(inDollars, window) ?? 0n }
+}
+
+/** The one that holds at the start, and those within. */
+async function pointsIn(
+  connection: Connection,
+  token: PricedToken,
+  { fromUnix, untilUnix }: PriceWindow,
+): Promise<readonly SourcedPoint[]> {
+  const before = await lastPoint(connection, token.symbol, fromUnix)
+  const within = await pointsBetween(connection, token.symbol, {
+    fromUnix: fromUnix + 1,
+    untilUnix,
+  })
+  const read = [...(before === undefined ? [] : [before]), ...within]
+  const all = [...read.flatMap((point) => sourced(token, point) ?? []), ...fixedPoints(token)]
+    .filter(({ unix }) => unix <= untilUnix)
+    .sort((a, b) => a.unix - b.unix)
+  const first = all.findLastIndex(({ unix }) => unix <= fromUnix)
+  return all.slice(Math.max(0, first))
 }

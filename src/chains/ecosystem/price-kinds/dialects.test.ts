@@ -8,9 +8,9 @@ import {
   parseAbiItem,
   toEventSelector,
 } from 'viem'
-import { compilePriceReader } from '#chains/datasets/prices/decode.ts'
-import { findReading } from '#chains/indexer/find-reading.ts'
+import { compilePriceReader } from '#chains/datasets/prices/dataset.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
+import { findReading } from '#chains/indexer/prove-prices.ts'
 import { mintUsdc } from '#devnet/actions.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { calls } from '#devnet/calls.ts'

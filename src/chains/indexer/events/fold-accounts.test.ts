@@ -7,7 +7,7 @@ import type { Connection } from '#store/engine.ts'
 import { fromStored, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { revertEvents, storeValued } from './store-events.ts'
+import { revertEvents, storeValued } from './event-dataset.ts'
 import type { EventFact } from './sums.ts'
 
 const onEngines = eachEngine(startPostgres, registerMigrations)

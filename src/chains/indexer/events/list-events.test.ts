@@ -7,8 +7,8 @@ import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import { storeEvents } from './event-dataset.ts'
 import { type EventKey, type EventQuery, type ListedEvent, listEvents } from './list-events.ts'
-import { storeEvents } from './store-events.ts'
 import type { EventFact } from './sums.ts'
 
 const DATASET = { name: 'dividends', byAccount: true }

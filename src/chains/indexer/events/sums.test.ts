@@ -5,7 +5,7 @@ import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { storeEvents } from './store-events.ts'
+import { storeEvents } from './event-dataset.ts'
 import { type EventFact, sumWindows } from './sums.ts'
 
 const TOKENS = ['GRAVE', 'BONE']

@@ -4,7 +4,6 @@ import { chunks } from '#lib/chunks.ts'
 import type { Connection } from '#store/engine.ts'
 import { column, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#store/sql.ts'
 import { typedValues } from '#store/typed-values.ts'
-import type { Changes } from '../feed/changes.ts'
 import { readFinalTimes } from '../positions.ts'
 import { foldEvents } from './fold-events.ts'
 import { LIST_COLUMNS } from './list-events.ts'
@@ -90,6 +89,11 @@ function knownUntil(
   return Math.min(...others.map((id) => finalTimes.get(id) ?? -1))
 }
 
+/** Collects what the feed must show. */
+interface ChangedValues {
+  value(row: Row, usd: MicroUsd): void
+}
+
 interface Pending {
   readonly token: string
   readonly chainId: number
@@ -100,7 +104,7 @@ interface Pending {
 export async function valueEvents(
   connection: Connection,
   book: PriceBook,
-  changes?: Changes,
+  changes: ChangedValues,
 ): Promise<void> {
   const finalTimes = await readFinalTimes(connection)
   const pending = book.symbols.flatMap((token) =>
@@ -135,7 +139,7 @@ function readPending(
 async function valuePending(
   change: Valuing,
   events: readonly Row[],
-  changes: Changes | undefined,
+  changes: ChangedValues,
 ): Promise<void> {
   const values = await valuesOf(
     change,
@@ -150,7 +154,7 @@ async function valuePending(
   const valued = events.map((row, index) => ({ row, usd: values[index] ?? null }))
   await setValues(change.connection, valued)
   const known = valued.flatMap(({ row, usd }) => (usd === null ? [] : [{ row, usd }]))
-  for (const { row, usd } of known) changes?.value(row, usd)
+  for (const { row, usd } of known) changes.value(row, usd)
   const counted = known.filter(({ row }) => column.flag(row, 'counted'))
   for (const [dataset, group] of Map.groupBy(counted, ({ row }) => column.text(row, 'dataset'))) {
     const contributions = group.map(({ row, usd }) => ({

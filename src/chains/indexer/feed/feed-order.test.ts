@@ -8,8 +8,8 @@ import { commitDepsOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { type CommitDeps, type CommitFacts, transact } from '../commit.ts'
 import type { EventFact } from '../events/sums.ts'
-import { Changes } from './changes.ts'
 import { type FeedCursor, type FeedItem, readEnd, readPage } from './read-feed.ts'
+import { Changes } from './write-feed.ts'
 
 const COMMITS = 40
 

@@ -15,7 +15,7 @@ import { buildAnew, differenceOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { eventually } from '#test/world.ts'
 import { toAnyDataset } from '../dataset.ts'
-import { contractsDataset } from './dataset.ts'
+import { contractsDataset } from '../found-contracts.ts'
 
 const { grave } = addresses.base
 const { holder, operator } = accounts

@@ -1,16 +1,21 @@
+import { readTotalSupply } from '#chains/datasets/holders/queries.ts'
 import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import type { Dataset } from '#chains/indexer/dataset.ts'
 import { makeEventReader, selectorsOf } from '#chains/indexer/decode-event.ts'
-import { logPlaceOf, makeEventDataset } from '#chains/indexer/events/event-dataset.ts'
-import type { EventFact } from '#chains/indexer/events/sums.ts'
+import {
+  logPlaceOf,
+  makeEventDataset,
+  revertEvents,
+  storeValued,
+} from '#chains/indexer/events/event-dataset.ts'
+import { type EventFact, sumTotals, totalOf } from '#chains/indexer/events/sums.ts'
 import type { Selector } from '#chains/indexer/select-logs.ts'
 import { burns } from '#chains/kinds/burns/kind.ts'
 import { isTransferOfToken } from '#chains/kinds/burns/repeated-burns.ts'
 import type { Address } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'
 import { isTracked, TRANSFER_TOPIC } from '#domain/token.ts'
-import { type BurnLog, netBurns, type SupplyMove } from './net-burns.ts'
-import { revertUnminted, storeUnminted, type Unminted } from './unminted.ts'
+import type { Connection } from '#store/engine.ts'
 
 /**
  * Mapped burns, net of the mints and bridge events of their transactions. Without burns nothing
@@ -59,13 +64,24 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
       },
     }),
     async apply(change, logs) {
-      const net = netAll(logs)
-      await base.apply(change, net.burns)
-      await storeUnminted(change, net.unminted)
+      // Whole blocks, in chain order.
+      const transactions = Map.groupBy(logs, ({ log }) => `${log.blockNumber} ${log.txHash}`)
+      const net = [...transactions.values()].map(netBurns)
+      await base.apply(
+        change,
+        net.flatMap((each) => each.burns),
+      )
+      const facts = net.flatMap(({ unminted }) => unminted)
+      await storeValued(change.connection, {
+        into: { dataset: UNMINTED, byAccount: false },
+        facts,
+        values: facts.map(() => null),
+      })
     },
     async revert(change, ancestor) {
       await base.revert(change, ancestor)
-      await revertUnminted(change, ancestor)
+      const { changes: _, ...unfed } = change
+      await revertEvents(unfed, { name: UNMINTED, byAccount: false }, ancestor)
     },
   }
 }
@@ -115,26 +131,101 @@ function readMove(log: Log, tokens: ReadonlyMap<string, Minted>): SupplyMove | n
   }
 }
 
-/** Takes whole blocks in chain order. */
-function netAll(logs: readonly BurnLog[]) {
-  const unminted = new Map<string, Unminted>()
-  const transactions = Map.groupBy(logs, ({ log }) => `${log.blockNumber} ${log.txHash}`)
-  const net = [...transactions.values()].flatMap((own) => {
-    const { burns: counted, unminted: found } = netBurns(own)
-    const log = own[0]?.log
-    if (log !== undefined)
-      for (const [token, amount] of found) addUnminted(unminted, log, { token, amount })
-    return counted
-  })
-  return { burns: net, unminted: [...unminted.values()] }
+/** A mint or burn: a transfer from or to the zero address. */
+export interface SupplyMove {
+  readonly token: string
+  readonly holder: Address
+  readonly amount: bigint
+  readonly kind: 'mint' | 'burn'
 }
 
-function addUnminted(
-  unminted: Map<string, Unminted>,
-  { chainId, blockNumber, timestamp }: BurnLog['log'],
-  { token, amount }: { readonly token: string; readonly amount: bigint },
-): void {
-  const key = `${blockNumber} ${token}`
-  const before = unminted.get(key)?.amount ?? 0n
-  unminted.set(key, { chainId, blockNumber, token, timestamp, amount: before + amount })
+/** What the dataset takes from one log. */
+export interface BurnLog {
+  readonly log: EventFact['log']
+  /** The burn that its mapping reads. */
+  readonly burn: EventFact | null
+  readonly move: SupplyMove | null
+  /** Moves that a bridge states with it, one per token. */
+  readonly bridged: readonly Pick<SupplyMove, 'token' | 'amount'>[]
+}
+
+interface NetBurns {
+  /** Burns with the amounts that count; none is 0. */
+  readonly burns: readonly EventFact[]
+  /** What a bridge minted or the same transaction undid, at the log that says so. */
+  readonly unminted: readonly EventFact[]
+}
+
+/**
+ * Nets one transaction's logs, in their order. A zero-address transfer next to a bridge event of the same
+ * amount moves between chains. A burn of at least what its holder was minted before counts only what
+ * exceeds that, so a flash mint burns nothing.
+ */
+export function netBurns(logs: readonly BurnLog[]): NetBurns {
+  const bridged = bridgedMoves(logs)
+  const minted = new Map<string, bigint>()
+  const unminted: EventFact[] = []
+  const burns: EventFact[] = []
+  for (const { log, burn, move } of logs) {
+    const unmint = (token: string, amount: bigint) => {
+      const fact = { log, kind: UNMINTED, token, account: null, amount, detail: null }
+      if (amount > 0n) unminted.push({ ...fact, counted: true })
+    }
+    // A transfer to a burn address counts as it is, even if the zero address sent it.
+    if (burn !== null && move?.kind !== 'burn') burns.push(burn)
+    if (move === null) continue
+    const { token, holder, amount, kind } = move
+    if (bridged.has(move)) {
+      if (kind === 'mint') unmint(token, amount)
+      continue
+    }
+    const held = `${token}|${holder}`
+    const notUndone = minted.get(held) ?? 0n
+    if (kind === 'mint') minted.set(held, notUndone + amount)
+    else if (amount >= notUndone) {
+      minted.delete(held)
+      unmint(token, notUndone)
+      if (burn !== null && amount > notUndone) burns.push({ ...burn, amount: amount - notUndone })
+    } else if (burn !== null) burns.push(burn)
+  }
+  return { burns, unminted }
+}
+
+/**
+ * Each event takes the nearest move before it, as bridges emit theirs afterwards, or else the first
+ * after it: a flash mint of the same amount around it is none.
+ */
+function bridgedMoves(logs: readonly BurnLog[]): ReadonlySet<SupplyMove> {
+  const taken = new Set<SupplyMove>()
+  const open = new Map<string, SupplyMove[]>()
+  const early = new Map<string, number>()
+  for (const { move, bridged } of logs) {
+    if (move !== null) {
+      const same = open.get(keyOf(move))
+      if (same === undefined) open.set(keyOf(move), [move])
+      else same.push(move)
+    }
+    for (const each of bridged) {
+      const before = open.get(keyOf(each))?.pop()
+      if (before !== undefined) taken.add(before)
+      else early.set(keyOf(each), (early.get(keyOf(each)) ?? 0) + 1)
+    }
+  }
+  for (const [key, events] of early)
+    for (const move of open.get(key)?.slice(0, events) ?? []) taken.add(move)
+  return taken
+}
+
+function keyOf({ token, amount }: Pick<SupplyMove, 'token' | 'amount'>): string {
+  return `${token}|${amount}`
+}
+
+/** What was minted but is not new; in `events`, but neither listed nor fed. */
+export const UNMINTED = 'unminted'
+
+/** Excludes what bridges minted and mints undone in their own transaction. */
+export async function newlyMinted(connection: Connection, token: string): Promise<bigint> {
+  const { minted } = await readTotalSupply(connection, token)
+  const unminted = await sumTotals(connection, UNMINTED)
+  return minted - totalOf(unminted, (each) => each.token === token).amount
 }

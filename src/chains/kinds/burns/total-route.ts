@@ -23,7 +23,7 @@ import { named } from '#lib/schema.ts'
 import type { Route } from '#route/route.ts'
 import type { Connection } from '#store/engine.ts'
 import { burnedMembers, burnSums, firstAndLastBurn } from './daily-route.ts'
-import { newlyMinted } from './unminted.ts'
+import { newlyMinted } from './dataset.ts'
 
 const totalShape = named('BurnTotals', {
   token: Type.String(),

@@ -1,4 +1,4 @@
-import { countTopics } from '#chains/indexer/name-of-topic.ts'
+import { countTopics } from '#chains/indexer/price-logs.ts'
 import { type Address, showAddress } from '#domain/address.ts'
 import { countOf } from '#lib/text.ts'
 import { scanBack } from '../scan-back.ts'

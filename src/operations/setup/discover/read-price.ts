@@ -1,6 +1,6 @@
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import type { PriceFile } from '#chains/ecosystem/price-kinds.ts'
-import { type FoundReading, findReading } from '#chains/indexer/find-reading.ts'
+import { type FoundReading, findReading } from '#chains/indexer/prove-prices.ts'
 import type { ChainView } from './chain-view.ts'
 import type { TokenFacts } from './token-facts.ts'
 

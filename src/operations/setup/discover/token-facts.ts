@@ -1,4 +1,4 @@
-import { findDomain, type TokenDomain } from '#chains/indexer/token-domain.ts'
+import { findDomain, type TokenDomain } from '#chains/indexer/prove-ecosystem.ts'
 import { type Address, parseAddress, parseHash } from '#domain/address.ts'
 import { ask, type ChainView, messageOf } from './chain-view.ts'
 

@@ -5,7 +5,7 @@ import type { Connection } from '#store/engine.ts'
 import { openPostgres } from '#store/postgres/open-postgres.ts'
 import { join, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { openingSince } from '../fold-hours.ts'
+import { openingSince } from '../fold-balances.ts'
 import { rankOf, readLargest, readSeen } from './queries.ts'
 
 const server = await startPostgres()

@@ -11,8 +11,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { readinessOf } from '#test/readiness-harness.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { readStalls, StallNote } from './chain-notes.ts'
-import { readIndexStatus } from './status.ts'
+import { readIndexStatus, readStalls, StallNote } from './status.ts'
 
 const onEngines = eachEngine(startPostgres, registerMigrations)
 
