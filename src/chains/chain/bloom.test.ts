@@ -4,8 +4,8 @@ import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import type { ChainSource } from './chain-source.ts'
+import { bloomAdmits } from './follow.ts'
 import { openRpcSource } from './rpc-source.ts'
-import { bloomAdmits } from './verify-logs.ts'
 
 const devnet = await startOwnDevnet()
 after(() => devnet.stop())

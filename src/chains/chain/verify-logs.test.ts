@@ -4,9 +4,9 @@ import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { noFaults } from '#test/chain-builder/faults.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
+import { fetchBlockLogs, verifyLogs } from './follow.ts'
 import { RpcError } from './rpc-error.ts'
 import { openRpcSource } from './rpc-source.ts'
-import { fetchBlockLogs, verifyLogs } from './verify-logs.ts'
 
 const token = `0x${'11'.repeat(20)}` as const
 const stranger = `0x${'99'.repeat(20)}` as const

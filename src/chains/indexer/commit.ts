@@ -8,7 +8,7 @@ import type { Fence } from '#operations/jobs/leader.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql, toStoredText } from '#store/sql.ts'
 import type { AnyDataset, Change, Staged } from './dataset.ts'
-import { type PriceBook, valueEvents } from './events/value-events.ts'
+import { type PriceBook, valueEvents } from './events/fold-events.ts'
 import { Changes, type FedCommit, writeFeed } from './feed/write-feed.ts'
 import {
   forgetBlocksAbove,

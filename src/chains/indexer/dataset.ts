@@ -4,7 +4,7 @@ import { UnlistedTokenError } from '#chains/ecosystem/event-arguments.ts'
 import type { Origins } from '#chains/ecosystem/event-source.ts'
 import { type Log, placeOf } from '#domain/chain.ts'
 import type { Connection } from '#store/engine.ts'
-import type { PriceBook } from './events/value-events.ts'
+import type { PriceBook } from './events/fold-events.ts'
 import type { Changes } from './feed/write-feed.ts'
 import { type Selector, selectLogs } from './select-logs.ts'
 

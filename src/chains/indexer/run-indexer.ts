@@ -8,7 +8,7 @@ import { type Leader, LeadLostError } from '#operations/jobs/leader.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
 import { ChainIndex, type ChainIndexDeps } from './chain-index.ts'
 import type { AnyDataset } from './dataset.ts'
-import type { PriceBook } from './events/value-events.ts'
+import type { PriceBook } from './events/fold-events.ts'
 import { StallNote } from './status.ts'
 
 export interface IndexerDeps {

@@ -1,6 +1,6 @@
 import { type LogColumns, type PairTable, tailOf } from '#chains/chain/columns/log-columns.ts'
+import { matches } from '#chains/chain/follow.ts'
 import type { LogFilter } from '#chains/chain/log-filter.ts'
-import { matches } from '#chains/chain/verify-logs.ts'
 import type { FoundContracts } from '#chains/ecosystem/found-contracts.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { Log } from '#domain/chain.ts'

@@ -7,6 +7,7 @@ import { allEnded } from '#lib/async.ts'
 import { chunks } from '#lib/chunks.ts'
 import { isObject } from '#lib/json.ts'
 import type { BlockTag, ChainSource, SourceLog } from '../chain-source.ts'
+import { matches } from '../follow.ts'
 import type { LogFilter } from '../log-filter.ts'
 import {
   orderLogs,
@@ -18,7 +19,6 @@ import {
 } from '../parse-rpc.ts'
 import { proveBlock } from '../proofs/prove-block.ts'
 import { EndpointError, RpcError } from '../rpc-error.ts'
-import { matches } from '../verify-logs.ts'
 import type { HttpAnswer } from './http-post.ts'
 
 type Request = (call: RpcCall) => Promise<unknown>

@@ -1,11 +1,17 @@
-import { isKnownType, receiptsRoot, unknownFields } from '#chains/chain/proofs/hash-block.ts'
+import {
+  isKnownType,
+  parseBlock,
+  parseHashes,
+  parseReceipts,
+  receiptsRoot,
+  unknownFields,
+} from '#chains/chain/parse-rpc.ts'
 import { EndpointError } from '#chains/chain/rpc-error.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
 import { allEnded } from '#lib/async.ts'
 import { chunks } from '#lib/chunks.ts'
 import type { ProvenBlock } from '../chain-source.ts'
-import { parseBlock, parseHashes, parseReceipts } from '../parse-rpc.ts'
 
 interface ProveDeps {
   readonly chainId: number

@@ -10,7 +10,7 @@ import {
   isKnownType,
   receiptsRoot,
   type WireReceipt,
-} from '#chains/chain/proofs/hash-block.ts'
+} from '#chains/chain/parse-rpc.ts'
 import { PACKAGE_ROOT } from '#lib/package-root.ts'
 
 const VECTORS = join(PACKAGE_ROOT, 'test', 'block-hash-vectors.golden.json')

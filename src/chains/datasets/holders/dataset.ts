@@ -12,7 +12,6 @@ import {
   type Balances,
   balanceAfter,
   collectMovements,
-  dropHours,
   foldTotals,
   forgetDeltas,
   forgetHours,
@@ -23,6 +22,7 @@ import {
   moveBalances,
   openHours,
   readBalances,
+  revertHours,
   storeDeltas,
   type TransferFact,
   takeDeltas,
@@ -122,13 +122,13 @@ async function applyTransfers(
   const before = await readBalances(change, movements)
   const ends = holdersAfter(movements, before, moves.locked)
   await fold(change, movements, { ...moves, before, ends, last: lastMovesAfter(movements, before) })
-  const opened = await openHours(change, movements, before)
-  await storeDeltas(change, movements, { before, opened })
+  await openHours(change, movements, before)
+  await storeDeltas(change, movements, before)
 }
 
 /** Folds the inverse of what is above the ancestor. */
 async function revertTransfers(change: Change, ancestor: Position, moves: Moves): Promise<void> {
-  const { undone, last, opened } = await takeDeltas(change, ancestor)
+  const { undone, last } = await takeDeltas(change, ancestor)
   const before = await readBalances(change, undone)
   const dayUnix = startOfDay(ancestor.timestamp)
   const ends = undone.filter(isHolder(moves.locked)).map((movement) => {
@@ -137,7 +137,7 @@ async function revertTransfers(change: Change, ancestor: Position, moves: Moves)
     return { token, address, fromDay: dayUnix, ends: [{ dayUnix, holds }] }
   })
   await fold(change, undone, { ...moves, before, ends, last })
-  await dropHours(change, opened)
+  await revertHours(change, ancestor)
 }
 
 async function fold(

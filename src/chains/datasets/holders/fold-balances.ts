@@ -17,17 +17,6 @@ interface Step {
   kept: bigint
 }
 
-/** An hour in which a balance moved. */
-interface OpenedHour {
-  readonly token: string
-  readonly address: Address
-  readonly hourUnix: number
-}
-
-function hourKey({ token, address, hourUnix }: OpenedHour): string {
-  return `${token}|${address}|${hourUnix}`
-}
-
 /** Anyone can send nothing in another's name. */
 function movesAny({ received, sent }: Step): boolean {
   return received !== 0n || sent !== 0n
@@ -206,14 +195,13 @@ const BALANCES: BulkInsert = {
 export async function storeDeltas(
   change: Change,
   movements: readonly Movement[],
-  { before, opened }: { readonly before: Balances; readonly opened: ReadonlySet<string> },
+  before: Balances,
 ): Promise<void> {
   const list = movements.flatMap((movement) => {
     const { token, address, steps } = movement
     const newest = steps.at(-1)
     if (newest === undefined || newest.blockNumber <= change.finalizedNumber) return []
     const last = lastMovesBefore(movement, before.get(`${token}|${address}`))
-    const opens = opensHours(movement, opened)
     return steps.flatMap((step, index) =>
       step.blockNumber <= change.finalizedNumber
         ? []
@@ -228,7 +216,6 @@ export async function storeDeltas(
               toStored(step.sent),
               toStored(step.kept),
               last[index] ?? null,
-              opens[index] === true ? 1 : 0,
             ],
           ],
     )
@@ -236,8 +223,7 @@ export async function storeDeltas(
   for (const part of chunks(list, ROWS_PER_STATEMENT))
     await change.connection.run(sql`
       insert into balance_deltas
-        (chain_id, block_number, token, address, timestamp_unix, received, sent, kept,
-          last_unix, opens_hour)
+        (chain_id, block_number, token, address, timestamp_unix, received, sent, kept, last_unix)
       values ${rows(part)}`)
 }
 
@@ -256,37 +242,19 @@ function lastMovesBefore(
   })
 }
 
-/** Tells of each step whether it is the first of an hour that had no row. */
-function opensHours(
-  { token, address, steps }: Movement,
-  opened: ReadonlySet<string>,
-): readonly boolean[] {
-  let last = -1
-  return steps.map((step) => {
-    const hourUnix = startOfHour(step.timestamp)
-    if (!movesAny(step) || hourUnix === last) return false
-    last = hourUnix
-    return opened.has(hourKey({ token, address, hourUnix }))
-  })
-}
-
-/**
- * Removes the deltas above the ancestor; returns their inverse, the last moves before them, and the
- * hours that they opened.
- */
+/** Removes the deltas above the ancestor; returns their inverse, and the last moves before them. */
 export async function takeDeltas(
   change: Change,
   ancestor: Position,
 ): Promise<{
   readonly undone: readonly Movement[]
   readonly last: LastMoves
-  readonly opened: readonly OpenedHour[]
 }> {
   const removed = await change.connection.run(sql`
     delete from balance_deltas
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}
     returning token, address, block_number, timestamp_unix, received, sent, kept,
-      last_unix, opens_hour`)
+      last_unix`)
   const groups = Map.groupBy(removed, (row) => `${row.token}|${row.address}`)
   const last = new Map<string, number | null>()
   const undone = [...groups].flatMap(([key, group]) => {
@@ -303,14 +271,7 @@ export async function takeDeltas(
     }))
     return [{ token: column.text(first, 'token'), address: column.hex(first, 'address'), steps }]
   })
-  const opened = removed
-    .filter((row) => column.flag(row, 'opens_hour'))
-    .map((row) => ({
-      token: column.text(row, 'token'),
-      address: column.hex(row, 'address'),
-      hourUnix: startOfHour(column.integer(row, 'timestamp_unix')),
-    }))
-  return { undone, last, opened }
+  return { undone, last }
 }
 
 export async function forgetDeltas(
@@ -326,51 +287,32 @@ export async function forgetDeltas(
 /** The longest window, and more than a reorg takes back even where blocks are hours apart. */
 const KEPT_DAYS = 35
 
-/** Records balances before the first movement of an hour; returns the keys of hours that had none. */
+/** Records balances before the first movement of an hour. */
 export async function openHours(
-  change: Change,
+  { connection, chainId, hoursFromUnix = 0 }: Change,
   movements: readonly Movement[],
   before: Balances,
-): Promise<ReadonlySet<string>> {
-  const opened = new Set<string>()
-  const { hoursFromUnix = 0 } = change
+): Promise<void> {
   const hours = movements.flatMap((movement) => hoursOf(movement, before, hoursFromUnix))
-  for (const part of chunks(hours, ROWS_PER_STATEMENT)) {
-    const list = part.map(({ token, address, hourUnix, balance }) => [
-      token,
-      address,
-      change.chainId,
-      hourUnix,
-      toStored(balance),
-    ])
-    const added = await change.connection.run(sql`
-      insert into balance_hours (token, address, chain_id, hour_unix, balance) values ${rows(list)}
-      on conflict (token, address, chain_id, hour_unix) do nothing
-      returning token, address, hour_unix`)
-    for (const row of added)
-      opened.add(
-        hourKey({
-          token: column.text(row, 'token'),
-          address: column.hex(row, 'address'),
-          hourUnix: column.integer(row, 'hour_unix'),
-        }),
-      )
-  }
-  return opened
+  for (const part of chunks(hours, ROWS_PER_STATEMENT))
+    await connection.run(sql`
+      insert into balance_hours (token, address, hour_unix, block_number, balance, chain_id)
+      values ${rows(part.map((hour) => [...hour, chainId]))}
+      on conflict (token, address, chain_id, hour_unix) do nothing`)
 }
 
 function hoursOf(
   { token, address, steps }: Movement,
   before: Balances,
   fromUnix: number,
-): readonly (OpenedHour & { readonly balance: bigint })[] {
+): readonly (readonly (string | number)[])[] {
   const newestUnix = steps.at(-1)?.timestamp ?? 0
   if (address === ZERO_ADDRESS || newestUnix < fromUnix) return []
   let balance = before.get(`${token}|${address}`)?.balance ?? 0n
   let last = -1
   return steps.flatMap((step) => {
     const hourUnix = startOfHour(step.timestamp)
-    const opening = { token, address, hourUnix, balance }
+    const opening = [token, address, hourUnix, step.blockNumber, toStored(balance)]
     balance += step.received - step.sent
     if (!movesAny(step) || hourUnix === last || hourUnix < fromUnix) return []
     last = hourUnix
@@ -378,24 +320,16 @@ function hoursOf(
   })
 }
 
-export async function dropHours(
+/** Removes hours whose first movement left the chain. */
+export async function revertHours(
   { connection, chainId }: Change,
-  opened: readonly OpenedHour[],
+  { number, timestamp }: Position,
 ): Promise<void> {
-  for (const part of chunks(opened, ROWS_PER_STATEMENT))
-    await connection.run(sql`
-      delete from balance_hours where ${inKeys(
-        BALANCE_HOURS_KEY,
-        part.map(({ token, address, hourUnix }) => [token, address, chainId, hourUnix]),
-      )}`)
+  await connection.run(sql`
+    delete from balance_hours
+    where chain_id = ${chainId} and hour_unix >= ${startOfHour(timestamp)}
+      and block_number > ${number}`)
 }
-
-const BALANCE_HOURS_KEY = {
-  token: 'text',
-  address: 'text',
-  chain_id: 'bigint',
-  hour_unix: 'bigint',
-} as const
 
 export async function forgetHours({ connection, chainId }: Change): Promise<void> {
   await connection.run(sql`
@@ -407,7 +341,7 @@ export async function forgetHours({ connection, chainId }: Change): Promise<void
 /** Returns what a wallet held before its first move since an hour; undefined if it has not moved. */
 export async function openingSince(
   change: Pick<Change, 'connection' | 'chainId'>,
-  { token, address, hourUnix }: OpenedHour,
+  { token, address, hourUnix }: Pick<Movement, 'token' | 'address'> & { readonly hourUnix: number },
 ): Promise<bigint | undefined> {
   const [row] = await change.connection.run(sql`
     select balance from balance_hours

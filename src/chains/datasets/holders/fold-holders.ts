@@ -1,4 +1,5 @@
 import type { Change } from '#chains/indexer/dataset.ts'
+import { type Addition, foldSums, type SumTable } from '#chains/indexer/fold-sums.ts'
 import type { Address } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
 import { startOfDay } from '#lib/time.ts'
@@ -20,29 +21,24 @@ export async function foldHolders(
   change: Change,
   changes: readonly HolderChange[],
 ): Promise<HoldersSince> {
-  const turns = new Map<string, Turns>()
+  const turns: Addition[] = []
   const since = new Map<string, number>()
   for (const part of chunks(changes, ROWS_PER_STATEMENT))
     await foldPart(change, part, { turns, since })
-  await foldTurns(
-    change,
-    [...turns.values()].filter(({ gained, lost }) => gained !== 0 || lost !== 0),
-  )
+  await foldSums(change.connection, HOLDER_BUCKETS, turns)
   return since
 }
 
-interface Turns {
-  readonly token: string
-  readonly grain: string
-  readonly bucketUnix: number
-  gained: number
-  lost: number
+const HOLDER_BUCKETS: SumTable = {
+  table: 'holder_buckets',
+  key: { token: 'text', grain: 'text', bucket_unix: 'bigint' },
+  sums: { gained: 'bigint', lost: 'bigint' },
 }
 
 async function foldPart(
   change: Change,
   part: readonly HolderChange[],
-  { turns, since }: { readonly turns: Map<string, Turns>; readonly since: Map<string, number> },
+  { turns, since }: { readonly turns: Addition[]; readonly since: Map<string, number> },
 ): Promise<void> {
   const stored = Map.groupBy(await readDays(change, part), (row) => `${row.token}|${row.address}`)
   const removed: SpanRow[] = []
@@ -56,8 +52,8 @@ async function foldPart(
     for (const span of minus(held.ended, holds.ended)) removed.push({ ...each, ...span })
     for (const span of minus(holds.ended, held.ended)) added.push({ ...each, ...span })
     if (holds.sinceUnix !== undefined) since.set(key, holds.sinceUnix)
-    countTurns(turns, each.token, turningDays(before), -1)
-    countTurns(turns, each.token, turningDays(after), 1)
+    turns.push(...countTurns(each.token, turningDays(before), -1n))
+    turns.push(...countTurns(each.token, turningDays(after), 1n))
   }
   await writeSpans(change, removed, added)
 }
@@ -94,22 +90,17 @@ function minus(spans: readonly HolderSpan[], others: readonly HolderSpan[]): rea
 }
 
 function countTurns(
-  turns: Map<string, Turns>,
   token: string,
   days: ReadonlyMap<number, 1 | -1>,
-  sign: 1 | -1,
-): void {
-  for (const [dayUnix, direction] of days)
-    for (const [grain, bucketUnix] of [
-      ['day', dayUnix],
-      ['total', 0],
-    ] as const) {
-      const key = `${token}|${grain}|${bucketUnix}`
-      const entry = turns.get(key) ?? { token, grain, bucketUnix, gained: 0, lost: 0 }
-      if (direction === 1) entry.gained += sign
-      else entry.lost += sign
-      turns.set(key, entry)
-    }
+  sign: 1n | -1n,
+): readonly Addition[] {
+  return [...days].flatMap(([dayUnix, direction]) => {
+    const sums = direction === 1 ? [sign, 0n] : [0n, sign]
+    return [
+      { key: [token, 'day', dayUnix], sums },
+      { key: [token, 'total', 0], sums },
+    ]
+  })
 }
 
 async function writeSpans(
@@ -128,24 +119,6 @@ async function writeSpans(
       insert into holder_spans (token, address, chain_id, from_unix, until_unix)
       values ${rows(list)}`)
   }
-}
-
-async function foldTurns(change: Change, turns: readonly Turns[]): Promise<void> {
-  for (const part of chunks(turns, ROWS_PER_STATEMENT)) {
-    const list = part.map((each) => [
-      each.token,
-      each.grain,
-      each.bucketUnix,
-      each.gained,
-      each.lost,
-    ])
-    await change.connection.run(sql`
-      insert into holder_buckets (token, grain, bucket_unix, gained, lost) values ${rows(list)}
-      on conflict (token, grain, bucket_unix) do update set
-        gained = holder_buckets.gained + excluded.gained,
-        lost = holder_buckets.lost + excluded.lost`)
-  }
-  await change.connection.run(sql`delete from holder_buckets where gained = 0 and lost = 0`)
 }
 
 /** Whether an address holds at the end of a UTC day on a chain. */

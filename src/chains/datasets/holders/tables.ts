@@ -6,8 +6,8 @@ import { CLUSTERED } from '#store/migrate.ts'
  *   `last_unix` the UTC day of the last transfer of more than zero. Those below zero are not explained by transfers.
  * `holder_totals`: what is held on all chains, of tokens on several.
  * `balance_deltas`: movements of blocks that are not final, for reverts; `last_unix` is what the
- *   balance had before, null without one; `opens_hour` is 1 if it made the row of its hour.
- * `balance_hours`: balances before the first movement of an hour, for 31 days.
+ *   balance had before, null without one.
+ * `balance_hours`: balances before the first movement of an hour, which is in `block_number`, for 31 days.
  * `holder_spans`: ended periods of holding; most holders never left.
  * `holder_turns`: days on which holding began or ceased.
  * `holder_buckets`: holders gained and lost over all chains.
@@ -41,7 +41,6 @@ export const holdersTables: Tables = `
       sent text not null,
       kept text not null,
       last_unix bigint,
-      opens_hour integer not null,
       primary key (chain_id, block_number, token, address)
     ) ${CLUSTERED};
     create index balance_deltas_of_address on balance_deltas (token, address, chain_id, block_number);
@@ -50,6 +49,7 @@ export const holdersTables: Tables = `
       address text not null,
       chain_id bigint not null,
       hour_unix bigint not null,
+      block_number bigint not null,
       balance text not null,
       primary key (token, address, chain_id, hour_unix)
     ) ${CLUSTERED};

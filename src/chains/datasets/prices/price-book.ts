@@ -1,5 +1,5 @@
 import { type PricedToken, type PriceSource, quoteOf } from '#chains/ecosystem/priced-token.ts'
-import type { EventMoment, PriceBook } from '#chains/indexer/events/value-events.ts'
+import type { EventMoment, PriceBook } from '#chains/indexer/events/fold-events.ts'
 import type { Context } from '#context.ts'
 import { showAddress } from '#domain/address.ts'
 import {

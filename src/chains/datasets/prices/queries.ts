@@ -1,4 +1,4 @@
-import type { EventMoment } from '#chains/indexer/events/value-events.ts'
+import type { EventMoment } from '#chains/indexer/events/fold-events.ts'
 import type { Price } from '#domain/money.ts'
 import type { Connection } from '#store/engine.ts'
 import { column, type Row, sql } from '#store/sql.ts'

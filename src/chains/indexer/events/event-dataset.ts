@@ -17,10 +17,9 @@ import {
   readArguments,
   selectorsOf,
 } from '../decode-event.ts'
-import { type FoldedInto, foldEvents } from './fold-events.ts'
+import { type FoldedInto, foldEvents, valuesOf } from './fold-events.ts'
 import { LIST_COLUMNS } from './list-events.ts'
 import { type Contribution, type EventFact, negated, readContribution } from './sums.ts'
-import { valuesOf } from './value-events.ts'
 
 export function makeEventDataset(input: {
   readonly name: string

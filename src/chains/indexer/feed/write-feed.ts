@@ -5,9 +5,9 @@ import { allEnded } from '#lib/async.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
 import { column, type Row, type SqlValue, sql, toStored } from '#store/sql.ts'
+import type { PriceBook } from '../events/fold-events.ts'
 import { type EventPlace, toListed } from '../events/list-events.ts'
 import type { EventFact } from '../events/sums.ts'
-import type { PriceBook } from '../events/value-events.ts'
 import { readFinalTimes } from '../positions.ts'
 import {
   type FeedEvent,

@@ -1,6 +1,6 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
+import { matches } from '#chains/chain/follow.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
-import { matches } from '#chains/chain/verify-logs.ts'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import { DecodeError } from '#chains/ecosystem/event-arguments.ts'
 import type { BlockRef, Log } from '#domain/chain.ts'

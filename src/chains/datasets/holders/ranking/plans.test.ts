@@ -31,8 +31,8 @@ await engine.write(async (tx) => {
     insert into holder_spans (token, address, chain_id, from_unix, until_unix)
     select token, address, chain_id, 0, 86400 from balances`)
   await tx.run(sql`
-    insert into balance_hours (token, address, chain_id, hour_unix, balance)
-    select token, address, chain_id, 3600, balance from balances`)
+    insert into balance_hours (token, address, chain_id, hour_unix, block_number, balance)
+    select token, address, chain_id, 3600, 1, balance from balances`)
 })
 
 const own = { address: `0x${'ab'.repeat(20)}`, balance: 139_000n } as const
