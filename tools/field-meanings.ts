@@ -44,6 +44,11 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   'service.links.trade': says('Where the token is bought; shown to a wallet below the gate.'),
   'service.links.website': says('Of the ecosystem.'),
   'service.links.community': says('Where its people talk.'),
+  'service.words': says('What the page calls the events of `graveDigs`, where they are no graves.'),
+  'service.words.graveDig': says('One of them, instead of `Grave dug`.'),
+  'service.words.graveDigs': says('Several, instead of `Graves dug`.'),
+  'service.words.dig': says('The noun, instead of `dig`; its plural has an s.'),
+  'service.words.digger': says('Who does it, instead of `digger`; its plural has an s.'),
 
   chains: says('The chains that the service follows. Other entries refer to them by name.'),
   'chains[].name': says('How the file, the API and `/readyz` call the chain. Unique.'),

@@ -34,8 +34,8 @@ export const entriesTexts = {
   },
   diggers: {
     title: 'Top diggers',
-    note: 'Ranked by all they dug up. The share is of everything dug up.',
-    columns: { amount: 'Dug up', since: 'Digs', last: 'Last dig' },
+    note: 'Ranked by all that their digs gave them. The share is of all digs.',
+    columns: { amount: 'Claimed', since: 'Digs', last: 'Last dig' },
   },
   ranking: {
     columns: { rank: '#', wallet: 'Wallet', worth: 'Worth', share: 'Share' },
@@ -45,6 +45,13 @@ export const entriesTexts = {
     unread: 'This list is not in the page yet: reading it is a call.',
     chain: 'Chain',
     token: 'Token',
+  },
+  transaction: {
+    title: 'Transaction',
+    copy: 'Copy hash',
+    away: 'The register cannot be read right now. Load this page again in a moment.',
+    none: (blocks: string) =>
+      `No burn, claim or dig is in this transaction, if it is at or before ${blocks}.`,
   },
   requests: {
     title: 'The same from a program',

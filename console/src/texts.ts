@@ -12,6 +12,22 @@ export const texts = {
   theme: 'Switch between light and dark',
   copied: 'Copied',
   ago: (age: string) => `${age} ago`,
+  unknown: {
+    unreadable: (token: string, chain: string) =>
+      `Logs of ${token} on ${chain} cannot be read, so what follows from its transfers is not known.`,
+    differs: (token: string, chain: string) =>
+      `${token} on ${chain} moves balances without a Transfer event, so its logs do not say who holds what.`,
+    syncing: (chain: string, block: string) =>
+      `The history of ${chain} is still being read: it is at block ${block}.`,
+    nothing: (token: string) => `No transfer of ${token} has been read yet.`,
+    price: {
+      no_source: (token: string) => `This service has no source for a price of ${token}.`,
+      no_event: (token: string) => `The source of ${token}’s price has stated none yet.`,
+      no_liquidity: (token: string) => `Nothing can be traded in the pool of ${token}.`,
+      low_liquidity: (token: string) => `Too little is in the pool of ${token} for a price.`,
+      stale: (token: string) => `The feed of ${token}’s price is too old.`,
+    },
+  },
   footer: {
     promise: 'Everything here can be read again from the chains, by anyone.',
     docs: 'Documentation',
@@ -49,9 +65,13 @@ export const texts = {
     ofMinted: 'of all ever minted',
     today: 'at today’s price',
     lastDay: 'in the last 24 hours',
-    circulating: 'Circulating',
+    intro: (service: string, tokens: string, chains: string) =>
+      `${service} is a public register of ${tokens} on ${chains}.`,
+    call: (quota: string, price: string | null) =>
+      `A call is one answer of its API: ${quota} a day are free${price === null ? '' : `, then ${price} each`}.`,
+    circulating: (symbol: string) => `Circulating ${symbol}`,
     ofAll: (share: string) => `${share} of supply`,
-    holders: 'Holders',
+    holders: (symbol: string) => `Holders of ${symbol}`,
     price: (symbol: string) => `Price of ${symbol}`,
     change: (change: string) => `${change} in 24 h`,
     digs: 'Graves dug',
@@ -91,7 +111,6 @@ export const texts = {
       marketCap: 'Market cap',
     },
     none: 'No figures yet',
-    noPrice: 'No price right now',
     change: (change: string, days: number) => `${change} in ${days} days`,
     today: 'today, so far',
     log: 'Log scale',
@@ -152,13 +171,15 @@ export const texts = {
   },
   search: {
     label: 'Find a wallet',
-    placeholder: 'Address of a wallet',
+    placeholder: 'Address or transaction',
     mine: 'my wallet',
     kept: 'Kept in this browser only.',
     free: 'Looking up is free.',
     forget: 'Forget',
     close: 'Close',
-    wrong: 'This is not an address. An address is 0x and 40 digits or letters from a to f.',
+    wrong:
+      'This is neither an address nor a transaction: 0x and 40, or 64, digits or letters from a to f.',
+    noNames: 'Names such as vitalik.eth are not supported. Paste the address.',
   },
   keys: {
     title: 'Keys',

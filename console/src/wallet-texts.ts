@@ -22,8 +22,7 @@ export const walletTexts = {
   held: {
     title: 'Held',
     note: 'The small figure after a chain is its newest block. Yesterday is 24 hours ago, at a full hour. Share is of the whole supply.',
-    missing: (chains: string) =>
-      `${chains} is not read to its end yet: sums leave it out, and ranks wait for it.`,
+    missing: (reasons: string) => `${reasons} Sums leave it out, and ranks wait for it.`,
     columns: {
       place: 'Token and chain',
       amount: 'Amount',
@@ -34,7 +33,6 @@ export const walletTexts = {
     },
     together: 'Together',
     each: (price: string) => `${price} each`,
-    noPrice: 'no price right now',
     same: 'same',
     of: (holders: string) => `of ${holders}`,
     unranked: 'after the first 10,000',
@@ -50,11 +48,11 @@ export const walletTexts = {
     claims: (claims: number) => (claims === 1 ? '1 claim' : `${claims} claims`),
     last: (age: string) => `, last ${age} ago`,
     none: 'No claims of this wallet',
-    dugAndBurned: 'Dug and burned',
+    dugAndBurned: 'Digs and burns',
     digs: 'Graves dug',
-    dugUp: (token: string) => `${token} dug up`,
+    dugUp: (token: string) => `${token} by digs`,
     rank: 'Among diggers',
-    share: 'Of all dug up',
+    share: 'Of all digs',
     burns: 'Burns',
     burned: (token: string) => `${token} burned`,
     columns: {
@@ -74,7 +72,7 @@ export const walletTexts = {
         ? '1 event without a price is left out.'
         : `${events} events without a price are left out.`,
     inDays: (days: number) => `in ${days} days`,
-    names: { claim: 'Dividends claimed', dig: 'Dug up', burn: 'Burned' } as Readonly<
+    names: { claim: 'Dividends claimed', dig: 'Graves dug', burn: 'Burned' } as Readonly<
       Record<string, string>
     >,
   },

@@ -10,9 +10,8 @@ export interface PageColors {
   readonly accent?: ModeColor
 }
 
+/** What the page calls grave digs; missing ones are the usual words. */
+export type PageWords = Partial<Record<'graveDig' | 'graveDigs' | 'dig' | 'digger', string>>
+
 /** Addresses elsewhere, for people. */
-export interface PageLinks {
-  readonly trade?: string
-  readonly website?: string
-  readonly community?: string
-}
+export type PageLinks = Readonly<Partial<Record<'trade' | 'website' | 'community', string>>>

@@ -102,6 +102,7 @@ describe('entries on the page', () => {
     const links = page.locator('.places .who a')
     await links.first().waitFor()
     assert.equal(await links.first().getAttribute('title'), first.address)
+    await page.getByRole('link', { name: 'GRAVE/WETH pool' }).waitFor()
     assert.equal(await callsSoFar(), before)
     const few = await links.count()
     await page.getByRole('button', { name: 'The first 100 1 call' }).click()

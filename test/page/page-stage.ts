@@ -7,6 +7,8 @@ import { buildPage, openPage, type WatchedPage } from './page-harness.ts'
 export const FREE_CALLS = 3
 export const TRADE = 'https://trade.example/grave'
 
+const WORDS = { graveDig: 'Chest opened', graveDigs: 'Chests opened' }
+
 export interface PageStage {
   readonly world: X402World
   readonly browser: Browser
@@ -42,7 +44,7 @@ before(async () => {
   const world = await startX402World({
     change: (file) => ({
       ...file,
-      service: { ...file.service, links: { trade: TRADE } },
+      service: { ...file.service, links: { trade: TRADE }, words: WORDS },
       quotas: { anonymous: 100, free: FREE_CALLS, premium: 5 },
     }),
     environment: { SEXTON_GUARD_MINT_PER_MINUTE: '1000' },

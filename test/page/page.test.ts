@@ -30,6 +30,19 @@ const EVERY_MS = 10_000
 /** Of the first view, as sent. */
 const SCRIPT_BYTES_MAX = 90_000
 
+/** What a translator does to texts that it may touch. */
+const TRANSLATE = `{
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  const texts = []
+  while (walker.nextNode()) texts.push(walker.currentNode)
+  for (const text of texts)
+    if (!text.parentElement.closest('[translate=no], script')) {
+      const font = document.createElement('font')
+      text.replaceWith(font)
+      font.append(text.data)
+    }
+}`
+
 interface Snapshot {
   readonly figures: { readonly newest: readonly Readonly<Record<string, unknown>>[] }
 }
@@ -62,15 +75,28 @@ describe('the page', () => {
     const shown = (await page.locator('.big').textContent()) ?? ''
     assert.ok(Number(shown.replaceAll(/[,\s]/g, '')) <= Number(body.data.totalBurned))
     assert.equal(await page.locator('table').first().isVisible(), false)
-    for (const name of ['Holders', 'Circulating', 'Dividends paid'])
-      await page.locator('dt', { hasText: name }).first().waitFor()
+    const { tokens } = (await world.api.get('/api/stats')).body.data
+    for (const { symbol, holderCount, role } of tokens.filter(
+      (token: { readonly role: string }) => token.role !== 'reward',
+    )) {
+      const figureOf = (name: string) =>
+        page
+          .locator('.account div', { hasText: `${name} ${symbol}` })
+          .locator('.v')
+          .textContent()
+      assert.equal(await figureOf('Holders of'), holderCount.toLocaleString('en'), role)
+      assert.match((await figureOf('Price of')) ?? '', /^\$\d/)
+      assert.match((await figureOf('Circulating')) ?? '', /^[\d,]+$/)
+    }
+    await page.getByText('A call is one answer of its API: 100 a day are free').waitFor()
+    await page.locator('dt', { hasText: 'Chests opened' }).waitFor()
     await assertAccessible(page)
     const bytes = await page.evaluate(
       `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js'))
         .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
     )
     assert.ok(Number(bytes) > 0 && Number(bytes) < SCRIPT_BYTES_MAX, `${bytes} bytes of scripts`)
-    assert.equal((await world.api.get('/api/usage')).body.requestCount, before + 1)
+    assert.equal((await world.api.get('/api/usage')).body.requestCount, before + 2)
     assertClean(watched)
   })
 
@@ -177,7 +203,7 @@ describe('the page', () => {
       'image/svg+xml; charset=utf-8',
     )
     await page.getByRole('button', { name: 'Copy embed burned' }).click()
-    await page.getByText('Copied burned').waitFor()
+    await page.getByRole('button', { name: 'Copied burned', exact: true }).waitFor()
     const badge = `<a href="${world.origin}/"><img src="${world.origin}/badges/burned.svg" alt="burned"></a>`
     assert.equal(await copied(), badge)
   })
@@ -230,6 +256,32 @@ describe('the page', () => {
     await page.getByText('The server does not answer.').waitFor({ state: 'detached' })
   })
 
+  test('a translated page goes on, its header keeps one line, and what is not known has its true reason', async () => {
+    const { page } = later
+    await page.setViewportSize({ width: 1_280, height: 900 })
+    await page.goto(world.origin)
+    await page.getByRole('slider', { name: 'Holders' }).waitFor()
+    await page.evaluate(TRANSLATE)
+    await page.route('**/snapshot.json', async (route) => {
+      const snapshot = await (await route.fetch()).json()
+      const { meta, stats } = snapshot.figures
+      for (const chain of meta.chains) chain.blockNumber = 38_123_456
+      Object.assign(stats.tokens[0], { priceUsd: null, priceUnknown: 'low_liquidity' })
+      Object.assign(stats.tokens[1], { circulatingSupply: null, holderCount: null })
+      meta.unknown = [{ dataset: 'holders', token: 'CRYPT', chain: 'base', reason: 'differs' }]
+      await route.fulfill({ json: snapshot })
+    })
+    await page.clock.fastForward(EVERY_MS)
+    await page.getByText(/^Read from block 38,123,456 on base/).waitFor()
+    await page.getByText('CRYPT on base moves balances without a Transfer event').waitFor()
+    await page.getByText('Too little is in the pool of GRAVE for a price.').waitFor()
+    const chains = page.locator('.chains')
+    assert.match((await chains.textContent()) ?? '', /^base (△ )?38,123,456, \d+ (s|min) ago/)
+    assert.ok(((await chains.boundingBox())?.height ?? 99) < 30)
+    await page.unroute('**/snapshot.json')
+    await page.setViewportSize({ width: 1_440, height: 1_000 })
+  })
+
   test('every chart has its picture, which is free, and its CSV, which is one call', async () => {
     const watched = await visit('/')
     const { page } = watched
@@ -261,8 +313,11 @@ describe('the page', () => {
       await page.keyboard.press('/')
       await page.keyboard.type('0x12')
       await page.keyboard.press('Enter')
-      await page.getByText('This is not an address').waitFor()
+      await page.getByText('This is neither an address nor a transaction').waitFor()
       const field = page.getByRole('textbox', { name: 'Find a wallet' })
+      await field.fill('vitalik.eth')
+      await field.press('Enter')
+      await page.getByText('are not supported').waitFor()
       await field.fill(` ${address.slice(0, 20)} ${address.slice(20)} `)
       await field.press('Enter')
       await page.getByRole('heading', { name: address }).waitFor()
@@ -281,6 +336,26 @@ describe('the page', () => {
       assert.equal(await page.getByRole('link', { name: 'my wallet' }).count(), 0)
       assertClean(watched)
     }
+  })
+
+  test('a search takes a transaction to its entries', async () => {
+    const { txHash } = (await world.api.get('/api/grave-digs?limit=1')).body.data[0]
+    const before = (await world.api.get('/api/usage')).body.requestCount
+    const watched = await visit('/')
+    const { page } = watched
+    const find = async (hash: string) => {
+      await page.keyboard.press('/')
+      await page.getByRole('textbox', { name: 'Find a wallet' }).fill(hash)
+      await page.keyboard.press('Enter')
+      await page.getByText(hash).waitFor()
+    }
+    await find(txHash)
+    await page.locator('.entries tr', { hasText: 'Chest opened, no.' }).waitFor()
+    await assertAccessible(page)
+    await find(`0x${'0'.repeat(64)}`)
+    await page.getByText('No burn, claim or dig is in this transaction').waitFor()
+    assert.equal((await world.api.get('/api/usage')).body.requestCount, before)
+    assertClean(watched)
   })
 
   test('what a wallet did is drawn day by day, in dollars at the time', async () => {

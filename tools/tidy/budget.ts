@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4235,
   api: 3344,
-  chains: 19755,
-  domain: 483,
+  chains: 19753,
+  domain: 482,
   entry: 303,
   lib: 279,
   main: 1559,
   money: 5110,
   operations: 4716,
   route: 519,
-  serving: 3855,
+  serving: 3850,
   store: 1775,
-  tests: 49353,
+  tests: 49352,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -13,7 +13,7 @@ export function DataTable({ columns, rows }: DataTableProps) {
       <summary>{texts.burns.asTable}</summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable. */}
       <section class="scroll" tabIndex={0} aria-label={texts.burns.asTable}>
-        <table>
+        <table translate={false}>
           <thead>
             <tr>
               {columns.map((column, index) => (

@@ -4,12 +4,11 @@ import { tickLabels } from '#serving/site/chart/format.ts'
 import {
   areaPath,
   type Box,
-  barsPath,
+  barPaths,
   linePath,
   logScaleOf,
   logsOf,
   scaleOf,
-  stackedBars,
   sums,
   xOf,
   yOf,
@@ -68,6 +67,7 @@ export function Plot(props: PlotProps) {
     <div
       ref={place}
       class="plot"
+      translate={false}
       {...(selection === NO_SELECTION
         ? { role: 'img', 'aria-label': `${label}: ${valueText}` }
         : {
@@ -145,8 +145,8 @@ function Marks(props: MarksProps) {
         </g>
       ))}
       {marks === 'bars' &&
-        stackedBars(values, scale, box).map((bars, index) => (
-          <path key={series[index]?.tone} class={series[index]?.tone ?? ''} d={barsPath(bars)} />
+        barPaths(values, scale, box).map((path, index) => (
+          <path key={series[index]?.tone} class={series[index]?.tone ?? ''} d={path} />
         ))}
       {marks === 'area' && (
         <path class={`wash ${first?.tone}`} d={areaPath(values[0] ?? [], scale, box)} />

@@ -1,5 +1,6 @@
 import '../entries.css'
 import { entriesTexts } from '../entries-texts.ts'
+import { useWords } from '../parts/file-context.ts'
 import { AllEntries, type TabProps } from './all-entries.tsx'
 import { Diggers, Holders } from './ranking.tsx'
 
@@ -10,6 +11,7 @@ export interface EntriesPageProps extends Omit<TabProps, 'children'> {
 
 /** All entries, top holders and top diggers: one page in three addresses. */
 export function EntriesPage({ tab, ...props }: EntriesPageProps) {
+  const say = useWords()
   const hasDigs = !props.snapshot.service.notConfigured.includes('graveDigs')
   const link = (path: string, name: string) => (
     <a href={`/entries${path && `/${path}`}`} aria-current={tab === path ? 'page' : undefined}>
@@ -20,7 +22,7 @@ export function EntriesPage({ tab, ...props }: EntriesPageProps) {
     <nav class="tabs" aria-label={entriesTexts.tabs.label}>
       {link('', entriesTexts.tabs.all)}
       {link('holders', entriesTexts.tabs.holders)}
-      {hasDigs && link('diggers', entriesTexts.tabs.diggers)}
+      {hasDigs && link('diggers', say(entriesTexts.tabs.diggers))}
     </nav>
   )
   if (tab === 'holders') return <Holders {...props}>{tabs}</Holders>

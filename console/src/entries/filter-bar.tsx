@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Service } from 'sexton-client'
 import { dayName } from '#serving/site/chart/format.ts'
 import { entriesTexts } from '../entries-texts.ts'
+import { useWords } from '../parts/file-context.ts'
 import { shortAddress } from '../parts/format.ts'
 import { readAddress } from '../parts/my-wallet.ts'
 import { type Filters, kindsOf } from './filters.ts'
@@ -66,6 +67,7 @@ function Kinds(props: {
   readonly service: Service
   choose(kind: string): void
 }) {
+  const say = useWords()
   const nouns = kindsOf(props.service).map(({ noun }) => noun)
   return (
     <div class="field kind">
@@ -79,7 +81,7 @@ function Kinds(props: {
             aria-pressed={noun === props.kind}
             onClick={() => props.choose(noun)}
           >
-            {noun === '' ? t.everyKind : `${noun.charAt(0).toUpperCase()}${noun.slice(1)}s`}
+            {noun === '' ? t.everyKind : say(`${noun.charAt(0).toUpperCase()}${noun.slice(1)}s`)}
           </button>
         ))}
       </fieldset>
@@ -137,9 +139,10 @@ function Wallet({ value, choose }: { readonly value: string; choose(wallet: stri
 
 /** What is set, each with a way to take it off. */
 function Chips({ filters, choose }: Pick<FilterBarProps, 'filters' | 'choose'>) {
+  const say = useWords()
   const { kind, chain, token, wallet, day } = filters
   const set = [
-    ['kind', kind && `${kind}s`],
+    ['kind', kind && say(`${kind}s`)],
     ['chain', chain],
     ['token', token],
     ['wallet', wallet && shortAddress(wallet)],

@@ -2,10 +2,12 @@ import { useState } from 'preact/hooks'
 import { type Holder, type Leader, listHolders, rankGraveDiggers } from 'sexton-client'
 import { dayName } from '#serving/site/chart/format.ts'
 import { entriesTexts } from '../entries-texts.ts'
+import { useWords } from '../parts/file-context.ts'
 import { age, amount, count, percent, usd } from '../parts/format.ts'
 import { useNow } from '../parts/now.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { QuotaLine } from '../parts/quota-line.tsx'
+import { whyUnknown } from '../parts/reason.ts'
 import { Who } from '../parts/who.tsx'
 import { sexton } from '../state/session.ts'
 import { texts } from '../texts.ts'
@@ -49,6 +51,7 @@ export function Holders(props: TabProps) {
     return [{ rank, address, amount: balance, worth, sharePct, since, last }]
   }
   const holders = figures?.stats?.tokens.find(({ symbol }) => symbol === token)?.holderCount
+  const isUnknown = figures !== null && holders === null
   return (
     <Ranking
       {...props}
@@ -56,6 +59,7 @@ export function Holders(props: TabProps) {
       scope={scope}
       free={isFirst ? (figures?.holders ?? []).flatMap(placeOf) : []}
       count={isFirst && holders ? entriesTexts.holders.count(count(holders), token) : ''}
+      why={isUnknown ? whyUnknown(figures.meta, token, query.chain) : undefined}
       request={{ name: 'holders', path: '/api/holders', query }}
       read={async (cursor) => {
         const input = { ...query, limit: ROWS, ...(cursor !== null && { cursor }) }
@@ -123,12 +127,15 @@ interface RankingProps extends TabProps {
   readonly scope: Scope
   readonly free: readonly Place[]
   readonly count: string
+  /** Why the list is not known, where that is so. */
+  readonly why?: string | undefined
   readonly request: Parameters<typeof Requests>[0]['requests'][number]
   read(cursor: string | null): Promise<Page>
 }
 
 function Ranking(props: RankingProps) {
   const { t: own, scope, snapshot, children, request } = props
+  const say = useWords()
   const blocks = snapshot.figures?.meta.chains.map(({ chain, blockNumber }) =>
     texts.headline.block(count(blockNumber), chain),
   )
@@ -136,9 +143,9 @@ function Ranking(props: RankingProps) {
     <>
       <section class="row top" aria-labelledby="ranking">
         <div class="margin">
-          <h1 id="ranking">{own.title}</h1>
+          <h1 id="ranking">{say(own.title)}</h1>
           {blocks !== undefined && <p class="note">{texts.headline.asOf(blocks.join(', '))}</p>}
-          <p class="note">{own.note}</p>
+          <p class="note">{say(own.note)}</p>
           <QuotaLine />
         </div>
         <div class="body">
@@ -175,7 +182,7 @@ function Scopes({ scope, snapshot: { service }, request }: RankingProps) {
 }
 
 /** The rows that came with the page, or those that were read instead. */
-function Places({ free, count: holders, t: own, scope, read: readPage }: RankingProps) {
+function Places({ free, count: holders, t: own, scope, why, read: readPage }: RankingProps) {
   const [read, setRead] = useState<Page>()
   const [failure, setFailure] = useState<unknown>()
   const [isReading, setReading] = useState(false)
@@ -196,11 +203,13 @@ function Places({ free, count: holders, t: own, scope, read: readPage }: Ranking
     <>
       <p class="applied" role="status">
         {holders !== '' && <b>{holders}</b>}
-        <span>{isRead ? '' : free.length > 0 ? t.free(count(free.length)) : t.unread}</span>
+        <span>
+          {isRead ? '' : free.length > 0 ? t.free(count(free.length)) : (why ?? t.unread)}
+        </span>
       </p>
       {places.length > 0 && <PlaceTable places={places} t={own} token={scope.token} />}
       {failure !== undefined && <ProblemNote error={failure} />}
-      {read?.cursor !== null && (
+      {read?.cursor !== null && why === undefined && (
         <p class="more">
           <button type="button" class="btn" disabled={isReading} onClick={more}>
             {isRead ? t.next(`${ROWS}`) : t.first(`${ROWS}`)} <small>{entriesTexts.cost(1)}</small>
@@ -218,6 +227,7 @@ function PlaceTable(props: {
 }) {
   const { places, t: own, token } = props
   const now = useNow()
+  const say = useWords()
   const most = places[0]?.sharePct ?? 0
   const { columns } = own
   return (
@@ -227,31 +237,43 @@ function PlaceTable(props: {
           <th class="r">{t.columns.rank}</th>
           <th>{t.columns.wallet}</th>
           <th class="r">
-            {columns.amount}, {token}
+            {say(columns.amount)}, {token}
           </th>
           <th class="r worth">{t.columns.worth}</th>
           <th class="r" colSpan={2}>
             {t.columns.share}
           </th>
-          <th class="r since">{columns.since}</th>
-          <th class="r last">{columns.last}</th>
+          <th class="r since">{say(columns.since)}</th>
+          <th class="r last">{say(columns.last)}</th>
         </tr>
       </thead>
       <tbody>
         {places.map((each) => (
           <tr key={each.address}>
-            <td class="r rank">{count(each.rank)}</td>
+            <td class="r rank" translate={false}>
+              {count(each.rank)}
+            </td>
             <td class="who">
               <Who address={each.address} />
             </td>
-            <td class="r amount">{amount(each.amount)}</td>
-            <td class="r worth">{usd(each.worth)}</td>
+            <td class="r amount" translate={false}>
+              {amount(each.amount)}
+            </td>
+            <td class="r worth" translate={false}>
+              {usd(each.worth)}
+            </td>
             <td class="bar-cell" aria-hidden="true">
               <span class="share" style={{ width: `${(each.sharePct / most) * 100}%` }} />
             </td>
-            <td class="r sh">{percent(each.sharePct, 4)}</td>
-            <td class="r quiet since">{each.since}</td>
-            <td class="r quiet last">{each.last(now)}</td>
+            <td class="r sh" translate={false}>
+              {percent(each.sharePct, 4)}
+            </td>
+            <td class="r quiet since" translate={false}>
+              {each.since}
+            </td>
+            <td class="r quiet last" translate={false}>
+              {each.last(now)}
+            </td>
           </tr>
         ))}
       </tbody>

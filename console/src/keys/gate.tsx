@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { getGate } from 'sexton-client'
-import type { Gate as GateAnswer } from '#serving/site/wallet/shapes.ts'
+import { type Gate as GateAnswer, getGate } from 'sexton-client'
 import { amount, count, shortAddress, usd } from '../parts/format.ts'
 import { sumOf } from '../parts/units.ts'
 import { keyless } from '../state/session.ts'

@@ -16,7 +16,7 @@ export function Banners({ snapshot, failure, retry }: BannersProps) {
   const now = useNow()
   const { figures, readable } = snapshot
   return (
-    <div class="banners" role="status">
+    <div class="banners" role="status" translate={false}>
       {failure !== undefined && (
         <Banner kind="bad" title={texts.banners.down}>
           <span aria-hidden="true">

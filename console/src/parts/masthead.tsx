@@ -49,7 +49,7 @@ export function Masthead({ snapshot, current }: MastheadProps) {
 function Chains({ snapshot }: Pick<MastheadProps, 'snapshot'>) {
   const now = useNow()
   return (
-    <div class="chains">
+    <div class="chains" translate={false}>
       {snapshot.figures?.meta.chains.map(({ chain, blockNumber, blockTimeUnix, status }, index) => (
         <span key={chain} class={status === 'stale' ? 'warn' : ''}>
           <i class={`dot chain-${index % 4}`} />

@@ -19,6 +19,15 @@ export function useMyWallet() {
 
 /** An address as people paste it: with spaces, in any case. */
 export function readAddress(text: string): string | undefined {
-  const address = text.replaceAll(/[\s\u200b]/g, '')
-  return /^0x[0-9a-f]{40}$/i.test(address) ? `0x${address.slice(2)}` : undefined
+  return readHex(text, 40)
+}
+
+export function readTransaction(text: string): string | undefined {
+  return readHex(text, 64)
+}
+
+function readHex(text: string, digits: number): string | undefined {
+  const hex = text.replaceAll(/[\s\u200b]/g, '')
+  const isWhole = /^0x[0-9a-f]+$/i.test(hex) && hex.length === digits + 2
+  return isWhole ? `0x${hex.slice(2)}` : undefined
 }

@@ -9,7 +9,7 @@ export function QuotaLine() {
   const limit = count(quota.limit)
   const share = quota.limit === 0 ? 0 : (quota.limit - quota.remaining) / quota.limit
   return (
-    <span class="quota" role="status">
+    <span class="quota" role="status" translate={false}>
       <span class="track">
         <i style={{ width: `${share * 100}%` }} />
       </span>

@@ -1,14 +1,14 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../texts.ts'
 import { shortAddress } from './format.ts'
-import { readAddress, useMyWallet } from './my-wallet.ts'
+import { readAddress, readTransaction, useMyWallet } from './my-wallet.ts'
 
 const t = texts.search
 
 /** A field that takes an address to its page; below 1240 px an icon opens it. */
 export function Search() {
   const [isOpen, setOpen] = useState(false)
-  const [isWrong, setWrong] = useState(false)
+  const [wrong, setWrong] = useState<string>()
   const place = useRef<HTMLFormElement>(null)
   const field = useRef<HTMLInputElement>(null)
   const open = () => {
@@ -21,15 +21,17 @@ export function Search() {
   }, [isOpen])
   const close = () => {
     setOpen(false)
-    setWrong(false)
+    setWrong(undefined)
     field.current?.blur()
   }
   useLayoutEffect(() => onSlash(open), [])
   const find = (event: Event) => {
     event.preventDefault()
-    const address = readAddress(field.current?.value ?? '')
+    const text = field.current?.value ?? ''
+    const [address, hash] = [readAddress(text), readTransaction(text)]
     if (address !== undefined) location.assign(`/wallet/${address}`)
-    else setWrong(true)
+    else if (hash !== undefined) location.assign(`/tx/${hash}`)
+    else setWrong(/^[^.\s]+\.[^.\s]/.test(text.trim()) ? t.noNames : t.wrong)
   }
   return (
     <search class={isOpen ? 'find open' : 'find'}>
@@ -53,13 +55,13 @@ export function Search() {
             autocomplete="off"
             spellcheck={false}
             onFocus={() => setOpen(true)}
-            onInput={() => setWrong(false)}
+            onInput={() => setWrong(undefined)}
           />
           <kbd>{isOpen ? 'Esc' : '/'}</kbd>
         </label>
         {isOpen && (
           <div class="found" tabIndex={-1}>
-            {isWrong && <p role="alert">{t.wrong}</p>}
+            {wrong !== undefined && <p role="alert">{wrong}</p>}
             <Mine />
             <button type="button" class="as-link close" onClick={close}>
               {t.close}

@@ -105,7 +105,7 @@ function Readout(props: {
 }) {
   const { title, isLive, chains, inDay, inAll, rate } = props
   return (
-    <p class="read" aria-live={isLive ? 'polite' : 'off'}>
+    <p class="read" translate={false} aria-live={isLive ? 'polite' : 'off'}>
       <b>{title}</b>
       {chains.map(({ name, tone, value }) => (
         <span key={name}>

@@ -1,6 +1,7 @@
 import type { ChainStatus } from 'sexton-client'
 import { cards } from '#chains/kinds/cards.ts'
 import { joinWords } from '#lib/text.ts'
+import { useWords } from '../parts/file-context.ts'
 import { count } from '../parts/format.ts'
 import { texts } from '../texts.ts'
 
@@ -20,7 +21,7 @@ export function Empty({ blocks }: { readonly blocks: readonly ChainStatus[] }) {
       <div class="body">
         <div class="lines" aria-hidden="true" />
         <h2 id="empty">{texts.headline.empty}</h2>
-        {read !== '' && <p class="quiet">{texts.headline.emptyMore(read, NOUNS)}</p>}
+        {read !== '' && <p class="quiet">{useWords()(texts.headline.emptyMore(read, NOUNS))}</p>}
       </div>
     </section>
   )

@@ -1,6 +1,7 @@
 import type { Chain } from 'sexton-client'
 import { cards } from '#chains/kinds/cards.ts'
 import { dayName } from '#serving/site/chart/format.ts'
+import { useWords } from '../parts/file-context.ts'
 import { age, amount, clock, count, usd } from '../parts/format.ts'
 import { useNow } from '../parts/now.ts'
 import { Who } from '../parts/who.tsx'
@@ -139,11 +140,11 @@ interface RowProps extends Required<Pick<EntryTableProps, 'hasWho'>> {
 function Row({ entry, when, tone, isStruck, hasWho, hasBlock }: RowProps) {
   const card = cards.find(({ noun }) => noun === entry.entry)
   const who = whoOf(entry)
-  const words = card?.what(entry)
+  const words = useWords()(card?.what(entry) ?? '')
   const what = entry.explorerUrl === null ? words : <a href={entry.explorerUrl}>{words}</a>
   return (
     <tr class={isStruck ? 'struck' : ''}>
-      <td class="ago" title={entry.timestamp}>
+      <td class="ago" title={entry.timestamp} translate={false}>
         {when}
       </td>
       <td class="what">
@@ -151,14 +152,24 @@ function Row({ entry, when, tone, isStruck, hasWho, hasBlock }: RowProps) {
         {isStruck && <span class="why"> {t.replaced(count(entry.blockNumber))}</span>}
       </td>
       {hasWho && <td class="who">{who !== null && <Who address={who} />}</td>}
-      <td class="r amount s">{amount(entry.amount)}</td>
-      <td class="tok">{entry.token}</td>
-      <td class="r usd quiet">{usd(entry.amountUsdAtEvent)}</td>
+      <td class="r amount s" translate={false}>
+        {amount(entry.amount)}
+      </td>
+      <td class="tok" translate={false}>
+        {entry.token}
+      </td>
+      <td class="r usd quiet" translate={false}>
+        {usd(entry.amountUsdAtEvent)}
+      </td>
       <td class="on">
         <i class={`dot ${tone}`} />
         {entry.chain}
       </td>
-      {hasBlock && <td class="r block quiet">{count(entry.blockNumber)}</td>}
+      {hasBlock && (
+        <td class="r block quiet" translate={false}>
+          {count(entry.blockNumber)}
+        </td>
+      )}
       <td class="r fi">{isStruck ? '×' : <Finality finality={entry.finality} />}</td>
     </tr>
   )

@@ -1,4 +1,5 @@
 import type { Leader } from 'sexton-client'
+import { useWords } from '../parts/file-context.ts'
 import { count } from '../parts/format.ts'
 import { Who } from '../parts/who.tsx'
 import { texts } from '../texts.ts'
@@ -6,14 +7,15 @@ import { texts } from '../texts.ts'
 const t = texts.leaders
 
 export function Leaders({ leaders }: { readonly leaders: readonly Leader[] }) {
+  const say = useWords()
   const [first] = leaders
   if (first === undefined) return null
   return (
     <div class="body leaders">
       <h3 class="sub">
-        {t.title}{' '}
+        {say(t.title)}{' '}
         <a class="note" href="/entries/diggers">
-          {t.all}
+          {say(t.all)}
         </a>
       </h3>
       <table class="lead">
@@ -22,7 +24,7 @@ export function Leaders({ leaders }: { readonly leaders: readonly Leader[] }) {
             <th class="r">{t.columns.rank}</th>
             <th>{t.columns.wallet}</th>
             <th class="r">{t.columns.claimed(first.token)}</th>
-            <th class="r">{t.columns.digs}</th>
+            <th class="r">{say(t.columns.digs)}</th>
           </tr>
         </thead>
         <tbody>
@@ -33,7 +35,9 @@ export function Leaders({ leaders }: { readonly leaders: readonly Leader[] }) {
                 <Who address={address} />
                 <span class="share" style={{ width: `${(sharePct / first.sharePct) * 100}%` }} />
               </td>
-              <td class="r amount">{count(totalClaimed)}</td>
+              <td class="r amount" translate={false}>
+                {count(totalClaimed)}
+              </td>
               <td class="r quiet">{count(digCount)}</td>
             </tr>
           ))}

@@ -53,7 +53,7 @@ export function Ledger({ figures, missing }: LedgerProps) {
         {isReading && <p role="status">{texts.period.reading}</p>}
         {failure !== undefined && <ProblemNote error={failure} again={read} />}
       </BurnChart>
-      <Multiples {...shown} choose={choose} missing={missing} />
+      <Multiples {...shown} {...{ figures, choose, missing }} />
     </SelectionContext.Provider>
   )
 }

@@ -6,10 +6,12 @@ import { firstKnown } from '#serving/site/chart/geometry.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
 import { lastStep, SelectionContext, stepAt } from '../chart/selection.ts'
+import { useWords } from '../parts/file-context.ts'
 import { changeOf, clock, count, dollars, price, short, usd } from '../parts/format.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
+import { whyNoPrice, whyUnknown } from '../parts/reason.ts'
 import { Tick } from '../parts/tick.tsx'
-import type { Days } from '../state/types.ts'
+import type { Days, Figures } from '../state/types.ts'
 import { texts } from '../texts.ts'
 import { ChartLinks } from './chart-links.tsx'
 import type { ShownDays } from './shown-days.ts'
@@ -63,6 +65,7 @@ const METRICS: readonly Metric[] = [
 ]
 
 export interface MultiplesProps extends ShownDays {
+  readonly figures: Figures
   readonly missing: ReadonlySet<string>
   choose(change: Partial<View>): void
 }
@@ -71,6 +74,7 @@ export interface MultiplesProps extends ShownDays {
 const LOGS = ['price', 'marketCap']
 
 export function Multiples(props: MultiplesProps) {
+  const say = useWords()
   const shown = METRICS.filter(({ part }) => part === undefined || !props.missing.has(part))
   return (
     <section class="row" aria-labelledby="ledger">
@@ -81,7 +85,11 @@ export function Multiples(props: MultiplesProps) {
       </div>
       <div class="body multiples">
         {shown.map((metric) => (
-          <Multiple key={metric.metric} {...props} metric={metric} />
+          <Multiple
+            key={metric.metric}
+            {...props}
+            metric={{ ...metric, title: say(metric.title) }}
+          />
         ))}
       </div>
     </section>
@@ -120,10 +128,12 @@ function Multiple(props: MultipleProps) {
     <figure>
       <figcaption>
         <span class="t">{metric.title}</span>
-        <span class="c">
+        <span class="c" translate={false}>
           {day === undefined ? noteOf(metric.marks, values) : dayName(unix) + time}
         </span>
-        <span class="v">{value === null ? '—' : metric.big(value)}</span>
+        <span class="v" translate={false}>
+          {value === null ? '—' : metric.big(value)}
+        </span>
       </figcaption>
       {failure !== undefined && <ProblemNote error={failure} />}
       {isKnown ? (
@@ -145,9 +155,7 @@ function Multiple(props: MultipleProps) {
           }}
         />
       ) : (
-        <p class="none">
-          {metric.metric === 'price' || metric.metric === 'marketCap' ? t.noPrice : t.none}
-        </p>
+        <p class="none">{whyNone(props)}</p>
       )}
       {LOGS.includes(metric.metric) && isKnown && <Ticks {...props} />}
       <ChartLinks
@@ -169,6 +177,13 @@ function Multiple(props: MultipleProps) {
       )}
     </figure>
   )
+}
+
+function whyNone({ metric, figures, symbol }: MultipleProps): string {
+  if (metric.part !== undefined) return t.none
+  return LOGS.includes(metric.metric)
+    ? whyNoPrice(figures, symbol)
+    : whyUnknown(figures.meta, symbol)
 }
 
 /** Newest first; hours to come are left out. */

@@ -18,7 +18,7 @@ export function RegisterPage({ snapshot, struck }: RegisterPageProps) {
   const isEmpty = figures.newest.length === 0 && struck.length === 0
   return (
     <>
-      <Headline figures={figures} />
+      <Headline figures={figures} service={service} />
       <Ledger figures={figures} missing={missing} />
       {isEmpty ? (
         <Empty blocks={figures.meta.chains} />

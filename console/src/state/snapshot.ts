@@ -36,8 +36,8 @@ export function useSnapshot(): Seen {
         if (!response.ok) throw new Error(`${response.status}`)
         const next: Snapshot = await response.json()
         setStruck((known) => stillStruck([...known, ...retracted(snapshot, next)], next))
-        // A wallet's figures are in its page only.
-        setSnapshot((last) => ({ ...next, ...(last.wallet && { wallet: last.wallet }) }))
+        // What a wallet or a transaction has is in its page only.
+        setSnapshot((last) => ({ ...last, ...next }))
         setFailure(undefined)
         setDueMs(Date.now() + EVERY_MS)
       } catch {

@@ -1,5 +1,16 @@
-import type { BurnTotals, DividendClaim, Holder, Leader, Meta, Service, Stats } from 'sexton-client'
-import type { WalletShown } from '#serving/site/wallet/shapes.ts'
+import type {
+  BurnTotals,
+  DividendClaim,
+  Gate,
+  Holder,
+  Leader,
+  Meta,
+  Service,
+  Stats,
+  WalletClaims,
+} from 'sexton-client'
+import type { PageWords } from '#domain/page-settings.ts'
+import type { WalletFigures as Served, WalletShown } from '#serving/site/wallet/wallet-figures.ts'
 
 /** One value a day, oldest first, today last. */
 export type Days = readonly (number | null)[]
@@ -27,14 +38,24 @@ export interface Figures {
   readonly holders: readonly Holder[]
 }
 
+export type WalletFigures = Omit<Served, 'claims' | 'gate'> & {
+  readonly claims: WalletClaims['summary'] | null
+  readonly gate: Gate | null
+}
+
 /** The document of `/snapshot.json`. */
 export interface Snapshot {
   readonly madeUnix: number
   readonly service: Service
   /** Whether the register can be read now; if not, figures are the last ones. */
   readonly readable: boolean
+  readonly words: PageWords
+  /** What addresses are, by the ecosystem's file. */
+  readonly labels: Readonly<Record<string, string>>
   /** Null until the index has read its first blocks; only `/` and `/snapshot.json` have all of them at first. */
   readonly figures: Figures | null
   /** Only in a wallet's page. */
-  readonly wallet?: WalletShown
+  readonly wallet?: Omit<WalletShown, 'figures'> & { readonly figures: WalletFigures | null }
+  /** Only in a transaction's page; null while the register fails. */
+  readonly transaction?: readonly Entry[] | null
 }

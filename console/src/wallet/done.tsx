@@ -1,7 +1,9 @@
-import type { Done, WalletFigures } from '#serving/site/wallet/shapes.ts'
+import type { Done } from '#serving/site/wallet/wallet-figures.ts'
 import { Facts } from '../keys/gate.tsx'
+import { useWords } from '../parts/file-context.ts'
 import { age, amount, count, ordinal, percent, usd } from '../parts/format.ts'
 import { useNow } from '../parts/now.ts'
+import type { WalletFigures } from '../state/types.ts'
 import { walletTexts } from '../wallet-texts.ts'
 import { orUnknown, Unknown } from './holdings.tsx'
 
@@ -10,13 +12,15 @@ const t = walletTexts.done
 /** What the wallet claimed, dug up and burned. */
 export function WalletDone({ figures }: { readonly figures: WalletFigures }) {
   const now = useNow()
+  const say = useWords()
+  const dugUp = (token: string) => say(t.dugUp(token))
   const { claims, digger, done } = figures
   const digs = done.dig ?? null
   const burns = done.burn ?? null
   return (
     <section class="row" aria-labelledby="done">
       <div class="margin">
-        <h2 id="done">{t.title}</h2>
+        <h2 id="done">{say(t.title)}</h2>
         <p class="note">{t.note}</p>
         {[digs, burns].some((each) => each?.isWhole === false) && <p class="note">{t.newest}</p>}
       </div>
@@ -40,17 +44,17 @@ export function WalletDone({ figures }: { readonly figures: WalletFigures }) {
           )}
         </div>
         <div>
-          <h3 class="sub">{t.dugAndBurned}</h3>
+          <h3 class="sub">{say(t.dugAndBurned)}</h3>
           <Facts
             lines={[
-              [t.digs, digger ? count(digger.digCount) : orUnknown(timesOf(digs))],
+              [say(t.digs), digger ? count(digger.digCount) : orUnknown(timesOf(digs))],
               ...(digger === null
-                ? amountsOf(digs, t.dugUp)
+                ? amountsOf(digs, dugUp)
                 : ([
-                    [t.dugUp(digger.token), amount(digger.totalClaimed)],
-                    ...amountsOf(digs, t.dugUp, digger.token),
-                    [t.rank, ordinal(digger.rank)],
-                    [t.share, percent(digger.sharePct)],
+                    [dugUp(digger.token), amount(digger.totalClaimed)],
+                    ...amountsOf(digs, dugUp, digger.token),
+                    [say(t.rank), ordinal(digger.rank)],
+                    [say(t.share), percent(digger.sharePct)],
                   ] as const)),
               [t.burns, orUnknown(timesOf(burns))],
               ...amountsOf(burns, t.burned),

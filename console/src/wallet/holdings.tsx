@@ -9,7 +9,9 @@ import {
   signed,
   signedCents,
 } from '../parts/format.ts'
+import { whyUnknown } from '../parts/reason.ts'
 import type { Snapshot } from '../state/types.ts'
+import { texts } from '../texts.ts'
 import { walletTexts } from '../wallet-texts.ts'
 import { addUp, type Line, type TokenLines } from './worth.ts'
 
@@ -23,14 +25,19 @@ export interface HoldingsProps {
 /** By token, then by chain, closed by what all is worth. */
 export function Holdings({ tokens, snapshot }: HoldingsProps) {
   const { chains } = snapshot.service
-  const missing = [...new Set(tokens.flatMap((each) => each.missing))]
+  const { figures } = snapshot
+  const missing = tokens.flatMap(({ sum, missing: unread }) =>
+    figures === null ? [] : unread.map((chain) => whyUnknown(figures.meta, sum.name, chain)),
+  )
   const sums = tokens.map(({ sum }) => sum)
   return (
     <section class="row" aria-labelledby="held">
       <div class="margin">
         <h2 id="held">{t.held.title}</h2>
         <p class="note">{t.held.note}</p>
-        {missing.length > 0 && <p class="note">{t.held.missing(missing.join(', '))}</p>}
+        {missing.length > 0 && (
+          <p class="note">{t.held.missing([...new Set(missing)].join(' '))}</p>
+        )}
       </div>
       <div class="body">
         <table class="held">
@@ -75,11 +82,15 @@ export function Holdings({ tokens, snapshot }: HoldingsProps) {
 }
 
 function TokenRow({ token: { held, sum } }: { readonly token: TokenLines }) {
-  const each = price(held.priceUsd)
+  const { priceUsd, priceUnknown } = held
+  const each =
+    priceUnknown === null
+      ? t.held.each(price(priceUsd))
+      : texts.unknown.price[priceUnknown](sum.name)
   return (
     <tr class="sum">
       <th scope="rowgroup">
-        {sum.name} <span class="note">{each === '' ? t.held.noPrice : t.held.each(each)}</span>
+        {sum.name} <span class="note">{each}</span>
       </th>
       <Figures line={sum} />
       <td class="r" data-name={t.held.columns.rank}>

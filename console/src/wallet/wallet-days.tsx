@@ -2,12 +2,14 @@ import { useMemo, useState } from 'preact/hooks'
 import { cards } from '#chains/kinds/cards.ts'
 import { DAY_SECONDS } from '#lib/time.ts'
 import { dayName } from '#serving/site/chart/format.ts'
-import type { Done, WalletFigures } from '#serving/site/wallet/shapes.ts'
+import type { Done } from '#serving/site/wallet/wallet-figures.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
 import { type Selection, SelectionContext } from '../chart/selection.ts'
+import { useWords } from '../parts/file-context.ts'
 import { dollars, usd } from '../parts/format.ts'
 import { sumOf } from '../register/shown-days.ts'
+import type { WalletFigures } from '../state/types.ts'
 import { texts } from '../texts.ts'
 import { walletTexts } from '../wallet-texts.ts'
 
@@ -16,6 +18,7 @@ const t = walletTexts.days
 /** What the wallet claimed, dug up and burned on each day, in dollars at the time. */
 export function WalletDays({ done, madeUnix }: WalletFigures) {
   const [at, select] = useState<number>()
+  const say = useWords()
   const selection = useMemo<Selection>(() => ({ at, select, pan: () => undefined }), [at])
   const shown = cards.flatMap(({ noun }) => {
     const own = done[noun] ?? null
@@ -33,7 +36,12 @@ export function WalletDays({ done, madeUnix }: WalletFigures) {
       <SelectionContext.Provider value={selection}>
         <div class="body multiples">
           {shown.map(({ noun, own }) => (
-            <DaysOfKind key={noun} title={t.names[noun] ?? noun} done={own} {...{ at, madeUnix }} />
+            <DaysOfKind
+              key={noun}
+              title={say(t.names[noun] ?? noun)}
+              done={own}
+              {...{ at, madeUnix }}
+            />
           ))}
         </div>
       </SelectionContext.Provider>

@@ -1,6 +1,5 @@
-import type { WalletFigures } from '#serving/site/wallet/shapes.ts'
 import { EntryTable, FinalityKey } from '../register/entries.tsx'
-import type { Entry, Snapshot } from '../state/types.ts'
+import type { Entry, Snapshot, WalletFigures } from '../state/types.ts'
 import { walletTexts } from '../wallet-texts.ts'
 
 const t = walletTexts.entries

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
-import type { WalletFigures } from '#serving/site/wallet/shapes.ts'
 import { Gates } from '../keys/gate.tsx'
+import { useWords } from '../parts/file-context.ts'
 import { clock, count, percent, signedCents, splitAmount, usd } from '../parts/format.ts'
 import { useMyWallet } from '../parts/my-wallet.ts'
 import { QuotaLine } from '../parts/quota-line.tsx'
 import { sizeOf } from '../register/headline.tsx'
-import type { Snapshot } from '../state/types.ts'
+import type { Snapshot, WalletFigures } from '../state/types.ts'
 import { texts } from '../texts.ts'
 import { walletTexts } from '../wallet-texts.ts'
 import { timesOf, WalletDone } from './done.tsx'
@@ -105,6 +105,7 @@ function Top(props: {
   readonly snapshot: Snapshot
 }) {
   const { figures, tokens, snapshot } = props
+  const say = useWords()
   const sums = tokens.map(({ sum }) => sum)
   const worth = addUp(sums.map((each) => each.cents))
   const blocks = blocksOf(snapshot)
@@ -125,7 +126,10 @@ function Top(props: {
         />
         <div>
           <h2>{t.worth(clock(figures.madeUnix))}</h2>
-          <p class={`big ${units === undefined ? 'longer' : sizeOf(`$${units}`)}`}>
+          <p
+            translate={false}
+            class={`big ${units === undefined ? 'longer' : sizeOf(`$${units}`)}`}
+          >
             {units === undefined ? orUnknown('') : `$${units}`}
             <small>{rest}</small>
           </p>
@@ -145,7 +149,7 @@ function Top(props: {
             <dd class="v">{orUnknown(usd(claims?.usdAtClaim ?? null))}</dd>
           </div>
           <div>
-            <dt>{t.done.digs}</dt>
+            <dt>{say(t.done.digs)}</dt>
             <dd class="d" />
             <dd class="v">
               {figures.digger

@@ -98,12 +98,12 @@ function hexColor(mode: string) {
   })
 }
 
-const links = Type.Object(
-  {
-    trade: Type.Optional(url),
-    website: Type.Optional(url),
-    community: Type.Optional(url),
-  },
+const links = Type.Partial(Type.Object({ trade: url, website: url, community: url }), closed)
+
+const word = Type.String({ minLength: 1, maxLength: 32 })
+
+const words = Type.Partial(
+  Type.Object({ graveDig: word, graveDigs: word, dig: word, digger: word }),
   closed,
 )
 
@@ -170,6 +170,7 @@ export const ecosystemFile = Type.Object(
         pricingDocsUrl: Type.Optional(url),
         colors: Type.Optional(colors),
         links: Type.Optional(links),
+        words: Type.Optional(words),
       },
       closed,
     ),

@@ -1,7 +1,7 @@
 import { type EventSources, eventKinds } from '#chains/kinds/kinds.ts'
 import type { Address } from '#domain/address.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import type { PageColors, PageLinks } from '#domain/page-settings.ts'
+import type { PageColors, PageLinks, PageWords } from '#domain/page-settings.ts'
 import { type Quotas, type ShareTier, shareTiers } from '#domain/tier.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import type { EventSource } from './event-source.ts'
@@ -53,6 +53,7 @@ export interface Ecosystem extends EventSources, SharesOfTiers {
     readonly pricingDocsUrl: string
     readonly colors: PageColors
     readonly links: PageLinks
+    readonly words: PageWords
   }
   readonly chains: readonly Chain[]
   readonly tokens: readonly PricedToken[]

@@ -249,6 +249,7 @@ function resolveService(file: EcosystemFile): Ecosystem['service'] {
     publicBaseUrl,
     colors: file.service.colors ?? {},
     links: file.service.links ?? {},
+    words: file.service.words ?? {},
     pricingDocsUrl: file.service.pricingDocsUrl ?? `${publicBaseUrl}/scalar/v1#pricing`,
   }
 }

@@ -163,16 +163,10 @@ async function readHours({ connection, ctx, token, status }: MetricSource, days:
   const count = days * 24
   const hours = Array.from({ length: count }, (_, at) => last - (count - 1 - at) * HOUR_SECONDS)
   const candles = await hourCandles(ctx, connection, token?.symbol ?? '', hours)
-  // An hour opens where the last one closed.
-  let before: Price | null = null
-  let known: number | null = null
   return candles.map(({ open, high, low, close }, at) => {
     const hour = hours[at] ?? 0
-    const opened: number | null = open === before ? known : numberOf(open)
     const valueExact = close === null ? null : toUsdPriceExact(close)
     const value = valueExact === null ? null : Number(valueExact)
-    before = close
-    known = value
     return {
       date: toDate(hour),
       dateUnix: hour,
@@ -180,7 +174,7 @@ async function readHours({ connection, ctx, token, status }: MetricSource, days:
       valueExact,
       unpricedCount: null,
       complete: hour !== last,
-      open: opened,
+      open: numberOf(open),
       high: numberOf(high),
       low: numberOf(low),
       close: value,

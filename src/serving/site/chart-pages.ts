@@ -41,8 +41,8 @@ function charts({ ecosystem }: Context, routes: readonly Route[]): PictureKind {
     async draw({ name, query: { theme, ...query } }) {
       const { chains, service } = ecosystem
       const names = chains.map((chain) => chain.name)
-      const chart = await readChart({ ask, chains: names }, name, query)
-      return drawChart(chart, theme as Theme, service.colors)
+      const source = { ask, chains: names, words: service.words }
+      return drawChart(await readChart(source, name, query), theme as Theme, service.colors)
     },
   }
 }

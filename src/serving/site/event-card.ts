@@ -1,3 +1,15 @@
+import type { PageWords } from '#domain/page-settings.ts'
+
+/** A text with the file's own words, such as `Chests opened` for `Graves dug`. */
+export function inWords(text: string, words: PageWords): string {
+  return text.replace(/graves dug|grave dug|digger|dig(?=s?\b)/gi, (usual) => {
+    const { graveDigs, graveDig, digger, dig } = words
+    const own = { 'graves dug': graveDigs, 'grave dug': graveDig, digger, dig }
+    const word = own[usual.toLowerCase() as keyof typeof own] ?? usual
+    return /^[A-Z]/.test(usual) ? `${word.charAt(0).toUpperCase()}${word.slice(1)}` : word
+  })
+}
+
 /** How the page shows events of a kind; also loaded by the browser. */
 export interface EventCard {
   /** The kind's list in the ecosystem file. */
@@ -11,7 +23,7 @@ export interface EventCard {
   readonly requests: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** The member of a row that names the wallet. */
   readonly wallet: string
-  /** Says what happened, such as `Dividend claimed`. */
+  /** Says what happened, such as `Dividend claimed`, in the usual words. */
   what(row: Readonly<Record<string, unknown>>): string
 }
 

@@ -5,8 +5,6 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { Type } from 'typebox'
 import { cards } from '#chains/kinds/cards.ts'
-import { isRefusal } from '#domain/refusal.ts'
-import { sleep } from '#lib/async.ts'
 import { askRoutes } from '#route/ask-routes.ts'
 import {
   answer,
@@ -45,18 +43,6 @@ function route(
   })
 }
 
-/** Takes longer than to find that a file is missing. */
-function slowly(of: Route): Route {
-  return {
-    ...of,
-    prepare(raw) {
-      const prepared = of.prepare(raw)
-      if (isRefusal(prepared)) return prepared
-      return { ...prepared, run: (...of) => sleep(5).then(() => prepared.run(...of)) }
-    },
-  }
-}
-
 /** Accepts names in any case, as the API does. */
 function named(allowed: readonly string[], normal: string): Parameters[string] {
   return {
@@ -84,7 +70,6 @@ function incoming(
 describe('charts', () => {
   const clock = { ms: 1_000_000 }
   let asked = 0
-  let isDown = false
   let chains = [live]
   const token = named(['A<B', 'GRAVE'], 'A<B')
   const chain = named(['base', 'ethereum', 'all'], 'all')
@@ -94,7 +79,6 @@ describe('charts', () => {
       'getDailyBurns',
       (query) => {
         asked += 1
-        if (isDown) throw new Error('the store is down')
         // The API's `all` days are those since the first burn of each chain.
         const from = query.chain === 'ethereum' ? 1 : 0
         const data = [1, 2, 3].slice(from).map((burned, day) => ({
@@ -153,26 +137,9 @@ describe('charts', () => {
     assert.equal(asked, 6)
   })
 
-  test('are drawn once, however what they depend on is written and whatever else is sent', async () => {
-    clock.ms += 60_000
-    asked = 0
-    for (const query of [
-      { period: 'all', chain: 'BASE', token: 'grave' },
-      { period: 'all', chain: 'base', token: 'GRAVE', again: 'yes', format: 'svg' },
-    ])
-      await svg(charts, incoming('burns.svg', query))
-    assert.equal(asked, 2, 'all, base')
-    for (const chain of ['base', 'nowhere', ''])
-      await svg(charts, incoming('supply.svg', { period: 'all', chain }))
-    assert.equal(asked, 3, 'only burns have a chain')
-    for (const junk of ['one', 'two', ''])
-      await svg(badges, incoming('burned.svg', { period: junk, theme: junk, chain: junk }))
-    assert.equal(asked, 4, 'a badge has a token only')
-  })
-
   test('of several chains stand on the same days', async () => {
     const { series, fromUnix } = await readChart(
-      { ask: askRoutes(routes), chains: ['base', 'ethereum'] },
+      { ask: askRoutes(routes), chains: ['base', 'ethereum'], words: {} },
       'burns',
       { period: 'all', chain: 'all' },
     )
@@ -184,14 +151,6 @@ describe('charts', () => {
         [0, 2, 3],
       ],
     )
-  })
-
-  test('are asked for again after an outage', async () => {
-    clock.ms += 60_000
-    isDown = true
-    await assert.rejects(svg(charts, incoming('burns.svg')), /the store is down/)
-    isDown = false
-    await svg(charts, incoming('burns.svg'))
   })
 
   test('say when a chain is silent, and so do badges', async () => {
@@ -260,8 +219,6 @@ describe('charts', () => {
     assert.match(await svg(badges, incoming('price.svg')), /\$0\.00000012/)
     assert.match(await svg(badges, incoming('dividends.svg')), /no price/)
     assert.match(await svg(badges, incoming('holders.svg', { token: 'GRAVE' })), /not known/)
-    const refused = await badges.read(incoming('burned.svg', { token: 'DOGE' }))
-    assert.ok('code' in refused && refused.code === 'invalid_parameter')
   })
 })
 
@@ -284,12 +241,11 @@ describe('pages', () => {
   ]
   const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
   const open = async (context: TestContext, data: object = stats) => {
-    const routes = routesWith(data).map(slowly)
     const folder = await mkdtemp(join(tmpdir(), 'console-'))
     context.after(() => rm(folder, { recursive: true }))
     const ecosystem = oneTokenEcosystemAt('http://127.0.0.1:1')
     const ctx = testContext({ ecosystem, clock: () => 1_000_000 })
-    const pages = sitePages(ctx, routes, folder)
+    const pages = sitePages(ctx, routesWith(data), folder)
     const read = async (path: string, values: Readonly<Record<string, string>> = {}) => {
       const page = pages.find((each) => each.path === path)
       assert.ok(page !== undefined, path)

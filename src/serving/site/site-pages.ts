@@ -6,7 +6,7 @@ import { parseAddress, showAddress } from '#domain/address.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { TtlCache } from '#lib/async.ts'
 import { MINUTE_MS } from '#lib/time.ts'
-import { type Ask, askRoutes } from '#route/ask-routes.ts'
+import { askRoutes } from '#route/ask-routes.ts'
 import {
   acceptsCoding,
   type Call,
@@ -23,8 +23,9 @@ import { dollars, percent, short } from './chart/format.ts'
 import { chartPages } from './chart-pages.ts'
 import { type SnapshotSeries, seriesOf } from './series.ts'
 import { fillShell, type Head, MARK } from './shell.ts'
-import { type Snapshot, sharedSnapshot } from './snapshot.ts'
+import { isInTime, type Snapshot, sharedSnapshot } from './snapshot.ts'
 import { themeSheet } from './theme.ts'
+import { entriesOf } from './transaction.ts'
 
 /** No inline code, and nothing from another host; styles are set by scripts through the CSSOM only. */
 const POLICY = [
@@ -62,6 +63,7 @@ export function sitePages(
   const ask = askRoutes(routes)
   const snapshot = sharedSnapshot(ctx, ask)
   const wallets = new Wallets(ctx, ask)
+  const series = new TtlCache<SnapshotSeries>({ max: 1, ttlMs: MINUTE_MS, clock: ctx.clock })
   const readBuilt = readConsole(folder)
   const shell = (path: string, headOf: (call: Call, now: Snapshot) => Head | Refusal) =>
     shellPage({ path, readBuilt, snapshot, headOf })
@@ -100,8 +102,22 @@ export function sitePages(
         return address && { wallet: await wallets.shown(incoming, address) }
       },
     }),
-    snapshotPage(snapshot),
-    seriesPage(ctx, ask),
+    shellPage({
+      path: '/tx/{hash}',
+      readBuilt,
+      snapshot,
+      headOf: ({ path: { hash = '' } }) =>
+        TX_HASH.test(hash)
+          ? headAt(`/tx/${hash}`, `Transaction · ${name}`, 'Its burns, claims and digs.')
+          : refuse('not_found', 'a transaction is 0x and 64 hex digits'),
+      async more({ path: { hash = '' } }) {
+        const reading = entriesOf(ctx, hash.toLowerCase()).catch(() => null)
+        return { transaction: (await isInTime(reading)) ? await reading : null }
+      },
+    }),
+    jsonPage('/snapshot.json', SNAPSHOT_SECONDS, snapshot),
+    // The page asks for all days when a longer period is chosen.
+    jsonPage('/series.json', 60, () => series.get('', () => seriesOf(ctx, ask, 'all'))),
     assetPage(readBuilt),
     ...chartPages(ctx, routes),
     cardPage(ctx, ask, wallets),
@@ -114,6 +130,8 @@ export function sitePages(
     },
   ]
 }
+
+const TX_HASH = /^0x[0-9a-f]{64}$/i
 
 /** The lists of the API in full; what the snapshot has of each comes with the page. */
 const LISTS = [
@@ -193,34 +211,15 @@ function shellPage({ path, readBuilt, snapshot, headOf, more }: ShellInput): Pag
   }
 }
 
-function snapshotPage(snapshot: () => Promise<Snapshot>): Page {
+/** What is read here is the same object until it changes. */
+function jsonPage(path: string, seconds: number, read: () => Promise<object>): Page {
   const pages = new VersionedText()
-  const headers = [
-    'Content-Type',
-    JSON_TYPE,
-    'Cache-Control',
-    `private, max-age=${SNAPSHOT_SECONDS}`,
-  ]
+  const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', `private, max-age=${seconds}`]
   return {
-    path: '/snapshot.json',
+    path,
     async read(incoming) {
-      const now = await snapshot()
-      return pages.answer(incoming, { of: now, name: '', text: () => JSON.stringify(now) }, headers)
-    },
-  }
-}
-
-/** /series.json: all days, which the page asks for when a longer period is chosen. */
-function seriesPage(ctx: Context, ask: Ask): Page {
-  const pages = new VersionedText()
-  const last = new TtlCache<SnapshotSeries>({ max: 1, ttlMs: MINUTE_MS, clock: ctx.clock })
-  const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'private, max-age=60']
-  return {
-    path: '/series.json',
-    async read(incoming) {
-      const series = await last.get('', () => seriesOf(ctx, ask, 'all'))
-      const source = { of: series, name: '', text: () => JSON.stringify(series) }
-      return pages.answer(incoming, source, headers)
+      const of = await read()
+      return pages.answer(incoming, { of, name: '', text: () => JSON.stringify(of) }, headers)
     },
   }
 }

@@ -100,17 +100,6 @@ describe('the snapshot', () => {
     assert.equal(again.readable, true)
   })
 
-  test('goes on while one dataset is read again, with what was known of that one', async () => {
-    const { figures } = await snapshot()
-    answers.listGraveDigs = notReady
-    answers.rankGraveDiggers = notReady
-    answers.listHolders = notReady
-    answers.getBurnTotals = () => ({ data: { newer: true }, meta })
-    const next = await later(5)
-    assert.deepEqual(next.figures, { ...figures, burns: { newer: true } })
-    assert.equal(next.madeUnix, 1_005)
-  })
-
   test('has empty parts for what was never read, on days that fit together', async () => {
     answers.listGraveDigs = notReady
     answers.getStatsHistory = ({ metric }) => {

@@ -1,17 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { cards } from '#chains/kinds/cards.ts'
 import type { Context } from '#context.ts'
+import type { PageWords } from '#domain/page-settings.ts'
 import { TtlCache } from '#lib/async.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Ask } from '#route/ask-routes.ts'
-import {
-  isNotReady,
-  lastingAsk,
-  rowsOf,
-  SNAPSHOT_DAYS,
-  type SnapshotSeries,
-  seriesOf,
-} from './series.ts'
+import { labelsOf } from './labels.ts'
+import { isNotReady, rowsOf, SNAPSHOT_DAYS, type SnapshotSeries, seriesOf } from './series.ts'
 
 export interface Snapshot {
   /** Time when the figures were read; without figures, when this was made. */
@@ -19,6 +14,9 @@ export interface Snapshot {
   /** False if the register failed or did not answer in time; the figures are then the last ones. */
   readonly readable: boolean
   readonly service: unknown
+  /** Words and labels of the file. */
+  readonly words: PageWords
+  readonly labels: Readonly<Record<string, string>>
   /** Null until they were read for the first time. */
   readonly figures: SnapshotFigures | null
 }
@@ -59,9 +57,11 @@ export function sharedSnapshot(
 ): () => Promise<Snapshot> {
   const figures = new LastFigures(ctx, ask, timeoutMs)
   const last = new TtlCache<Snapshot>({ max: 1, ttlMs: AGE_MAX_MS, clock: ctx.clock })
+  const { words } = ctx.ecosystem.service
+  const labels = labelsOf(ctx.ecosystem)
   const make = async (): Promise<Snapshot> => {
     const service = await ask('getMeta')
-    return { service, ...(await figures.renewed()) }
+    return { service, words, labels, ...(await figures.renewed()) }
   }
   return () => last.get('', make)
 }
@@ -69,7 +69,6 @@ export function sharedSnapshot(
 class LastFigures {
   readonly #ctx: Context
   readonly #ask: Ask
-  readonly #lasting: Ask
   readonly #timeoutMs: number
   #known: SnapshotFigures | null = null
   #knownUnix = 0
@@ -80,11 +79,10 @@ class LastFigures {
   constructor(ctx: Context, ask: Ask, timeoutMs: number) {
     this.#ctx = ctx
     this.#ask = ask
-    this.#lasting = lastingAsk(ask)
     this.#timeoutMs = timeoutMs
   }
 
-  async renewed(): Promise<Omit<Snapshot, 'service'>> {
+  async renewed(): Promise<Pick<Snapshot, 'madeUnix' | 'readable' | 'figures'>> {
     this.#reading ??= this.#read()
     if (!(await isInTime(this.#reading, this.#timeoutMs))) this.#isReadable = false
     const now = unixNow(this.#ctx.clock)
@@ -108,10 +106,9 @@ class LastFigures {
     }
   }
 
-  /** Stats give the blocks and the age of all, so old ones never stand in for them. */
   async #figures(): Promise<SnapshotFigures> {
-    const ask = this.#lasting
-    const { data: stats, meta } = (await this.#ask('getStats')) as Body
+    const ask = this.#ask
+    const { data: stats, meta } = (await ask('getStats')) as Body
     const { data: burns } = (await ask('getBurnTotals')) as Body
     return {
       meta,

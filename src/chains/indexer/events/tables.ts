@@ -36,6 +36,7 @@ export const eventsTables: Tables = `
     create index events_of_token on events (token, timestamp_unix);
     create index events_of_token_and_chain on events
       (dataset, token, chain_id, timestamp_unix, block_number, place);
+    create index events_of_transaction on events (tx_hash);
     create index events_to_value on events (token, chain_id, timestamp_unix) where valued = 0;
     create table event_buckets (
       dataset text not null,

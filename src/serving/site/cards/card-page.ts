@@ -3,10 +3,9 @@ import type { Context } from '#context.ts'
 import { type Address, parseAddress } from '#domain/address.ts'
 import { refuse } from '#domain/refusal.ts'
 import type { Ask } from '#route/ask-routes.ts'
-import type { Wallets } from '#serving/site/wallet/wallet-figures.ts'
+import type { WalletFigures, Wallets } from '#serving/site/wallet/wallet-figures.ts'
 import { dollars, ordinal, percent } from '../chart/format.ts'
 import { picturePage } from '../picture-page.ts'
-import type { WalletFigures } from '../wallet/shapes.ts'
 import { type Card, drawCard, type Fact } from './draw-card.ts'
 
 /** Serves register.png and wallet-0x….png: 1200×630 for links in Discord, X and Telegram, which draw no SVG. */

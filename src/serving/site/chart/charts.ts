@@ -1,6 +1,7 @@
 import { cards } from '#chains/kinds/cards.ts'
+import type { PageWords } from '#domain/page-settings.ts'
 import type { Ask } from '#route/ask-routes.ts'
-import type { EventChart } from '../event-card.ts'
+import { type EventChart, inWords } from '../event-card.ts'
 import type { Chart } from './draw-chart.ts'
 import { ageOf, dollars, short } from './format.ts'
 import { firstKnown } from './geometry.ts'
@@ -55,9 +56,15 @@ interface HistoryBody {
   readonly meta: Meta
 }
 
+interface ChartSource {
+  readonly ask: Ask
+  readonly chains: readonly string[]
+  readonly words: PageWords
+}
+
 /** Throws AskRefused while the data is not ready. */
 export async function readChart(
-  deps: { readonly ask: Ask; readonly chains: readonly string[] },
+  deps: ChartSource,
   name: string,
   query: ChartQuery,
 ): Promise<Chart> {
@@ -72,7 +79,7 @@ export async function readChart(
   const newest = values.findLast((value) => value !== null)
   const unit = data.unit === 'token' ? ` ${data.token}` : ''
   return {
-    title: metric === 'price' ? `Price of ${data.token}` : title,
+    title: metric === 'price' ? `Price of ${data.token}` : inWords(title, deps.words),
     readout: newest === undefined || newest === null ? 'no figure yet' : format(newest) + unit,
     marks,
     isWhole: data.unit === 'count',
@@ -84,7 +91,7 @@ export async function readChart(
 }
 
 async function readBurns(
-  { ask, chains }: { readonly ask: Ask; readonly chains: readonly string[] },
+  { ask, chains }: ChartSource,
   { chain = 'all', ...query }: ChartQuery,
 ): Promise<Chart> {
   const whole = (await ask('getDailyBurns', { ...query, chain })) as BurnsBody

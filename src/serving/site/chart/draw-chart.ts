@@ -6,11 +6,10 @@ import { chartTokens } from '../theme.ts'
 import {
   areaPath,
   type Box,
-  barsPath,
+  barPaths,
   linePath,
   type Scale,
   scaleOf,
-  stackedBars,
   sums,
   type Values,
   xOf,
@@ -100,13 +99,9 @@ function marks({ marks: kind, series }: Chart, scale: Scale, box: Box): string {
     const fill = area === '' ? '' : `<path d="${area}" fill="var(--c0)" opacity=".12"/>${foot}`
     return `${fill}<path d="${path}" fill="none" stroke="var(--c0)" stroke-width="1.5"/>`
   }
-  const bars = stackedBars(
-    series.map(({ values }) => values),
-    scale,
-    box,
-  )
-  const drawn = bars.map(
-    (each, index) => `<path fill="var(--c${index % 4})" d="${barsPath(each)}"/>`,
+  const all = series.map(({ values }) => values)
+  const drawn = barPaths(all, scale, box).map(
+    (path, index) => `<path fill="var(--c${index % 4})" d="${path}"/>`,
   )
   return drawn.join('') + foot
 }

@@ -134,39 +134,29 @@ function runsOf(values: Values, scale: Scale, box: Box): readonly (readonly Poin
   return runs
 }
 
-interface Bar {
-  readonly x: number
-  readonly y: number
-  readonly width: number
-  readonly height: number
-}
-
 const GAP_MAX = 3
+/** A token of a few days has no wider bars. */
+const BAR_MAX = 64
 
-/** Returns one list of bars a series, stacked in order with a gap of 1 between them. */
-export function stackedBars(series: readonly Values[], scale: Scale, box: Box): readonly Bar[][] {
+/** Returns one path a series, whose bars are stacked in order with a gap of 1 between them. */
+export function barPaths(series: readonly Values[], scale: Scale, box: Box): readonly string[] {
   const count = series[0]?.length ?? 0
   const column = box.width / Math.max(1, count)
-  const gap = Math.min(GAP_MAX, column * 0.25)
+  const width = round(Math.min(BAR_MAX, column - Math.min(GAP_MAX, column * 0.25)))
   const tops = new Array<number>(count).fill(0)
-  return series.map((values) =>
-    values.flatMap((value, index) => {
+  return series.map((values) => {
+    const bars = values.map((value, index) => {
       const from = tops[index] ?? 0
       const to = from + (value ?? 0)
       tops[index] = to
-      const bottom = yOf(from, scale, box)
       const top = yOf(to, scale, box)
-      const height = bottom - top - (from > 0 ? 1 : 0)
-      if (height <= 0) return []
-      const x = index * column + gap / 2
-      return [{ x: round(x), y: round(top), width: round(column - gap), height: round(height) }]
-    }),
-  )
-}
-
-/** Returns one path for all bars of a series: a tenth of the text of a rectangle each. */
-export function barsPath(bars: readonly Bar[]): string {
-  return bars.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`).join('')
+      const height = yOf(from, scale, box) - top - (from > 0 ? 1 : 0)
+      if (height <= 0) return ''
+      const x = round((index + 0.5) * column - width / 2)
+      return `M${x} ${round(top)}h${width}v${round(height)}h${-width}z`
+    })
+    return bars.join('')
+  })
 }
 
 /** The first day that has another figure than zero; 0 if none has. */

@@ -27,7 +27,13 @@ const answers: Readonly<Record<string, (query: Readonly<Record<string, string>>)
       { symbol: 'WETH', role: 'reward', decimals: 18, addresses: { base: '0x3' } },
     ],
   }),
-  getStats: () => ({ data: { prices: {}, tokens: [] }, meta: { chains: [] } }),
+  getStats: () => ({
+    data: {
+      prices: {},
+      tokens: [{ symbol: 'GRAVE', holderCount: null, priceUnknown: 'no_source' }],
+    },
+    meta: { chains: [] },
+  }),
   getHolder: ({ chain }) => {
     if (chain !== 'base') throw new AskRefused(refuse('data_not_ready', 'being read'))
     return { data: own }
@@ -51,6 +57,7 @@ describe('figures of a wallet', () => {
     assert.deepEqual(held, [
       {
         ...{ token: 'GRAVE', priceUsd: null, change24hPct: null, holderCount: null, inAll: null },
+        priceUnknown: 'no_source',
         chains: [
           { chain: 'base', own },
           { chain: 'ethereum', own: null },

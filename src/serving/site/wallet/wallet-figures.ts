@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { UnknownPrice } from '#chains/datasets/prices/price-book.ts'
 import { cards } from '#chains/kinds/cards.ts'
 import type { Context } from '#context.ts'
 import { type Address, showAddress } from '#domain/address.ts'
@@ -8,20 +9,99 @@ import { type Clock, lastDays, MINUTE_MS, startOfDay, unixNow } from '#lib/time.
 import { type Ask, AskRefused } from '#route/ask-routes.ts'
 import type { Call } from '#route/route.ts'
 import { type Meta, sourceOf } from '../chart/charts.ts'
+import type { EventCard } from '../event-card.ts'
 import { SNAPSHOT_DAYS } from '../series.ts'
 import { isInTime, NEWEST_ROWS, type NewestRow, newestOf } from '../snapshot.ts'
-import type {
-  Claims,
-  Digger,
-  Done,
-  Gate,
-  PageService,
-  Stats,
-  WalletCard,
-  WalletFigures,
-  WalletHolding,
-  WalletShown,
-} from './shapes.ts'
+/** What the page of a wallet and its picture show. */
+export interface WalletFigures {
+  readonly madeUnix: number
+  readonly address: string
+  /** Such as `As of block base 1,234`. */
+  readonly source: string
+  readonly held: readonly WalletHolding[]
+  /** As `/api/dividends/{address}` and `/api/keys/gate` have them. */
+  readonly claims: { readonly usdAtClaim: number | null } | null
+  /** What the wallet did, by the noun of the events. */
+  readonly done: Readonly<Record<string, Done | null>>
+  /** Null if it is not among the first 100 diggers. */
+  readonly digger: Digger | null
+  readonly gate: object | null
+  readonly newest: readonly NewestRow[]
+}
+
+/** A token that the wallet may hold. */
+export interface WalletHolding {
+  readonly token: string
+  readonly priceUsd: number | null
+  readonly priceUnknown: UnknownPrice['gap'] | null
+  readonly change24hPct: number | null
+  readonly holderCount: number | null
+  readonly inAll: Balance | null
+  /** Null while the chain is read. */
+  readonly chains: readonly { readonly chain: string; readonly own: Balance | null }[]
+}
+
+export interface Balance {
+  readonly balance: string
+  readonly change24h: string
+  /** Of the supply on the chains that the balance is on. */
+  readonly sharePct: number
+  readonly rank: number | null
+  readonly excluded: boolean
+}
+
+/** Sums of the newest events of one kind. */
+export interface Done {
+  /** Whether these are all of them. */
+  readonly isWhole: boolean
+  readonly tokens: readonly {
+    readonly token: string
+    readonly count: number
+    readonly amount: string
+  }[]
+  /** Worth at the time on each of the last 90 days, today last; null where it is not known. */
+  readonly usdByDay: readonly (number | null)[]
+  /** Events of these days without a price, which they leave out. */
+  readonly unpricedCount: number
+}
+
+interface Digger {
+  readonly rank: number
+  readonly address: string
+  readonly token: string
+  readonly totalClaimed: string
+  readonly sharePct: number
+  readonly digCount: number
+}
+
+interface PageService {
+  readonly notConfigured: readonly string[]
+  readonly tokens: readonly {
+    readonly symbol: string
+    readonly role: string
+    readonly decimals: number
+    readonly addresses: Readonly<Record<string, string>>
+  }[]
+}
+
+interface Stats {
+  readonly prices: Readonly<
+    Record<string, { readonly usd: number; readonly change24hPct: number | null }>
+  >
+  readonly tokens: readonly {
+    readonly symbol: string
+    readonly holderCount: number | null
+    readonly priceUnknown: UnknownPrice['gap'] | null
+  }[]
+}
+
+/** What a page carries of its wallet. */
+export interface WalletShown {
+  /** Null while the register fails, and while the caller has looked at too many. */
+  readonly figures: WalletFigures | null
+  /** The time from which the caller may look again; null if it may. */
+  readonly openUnix: number | null
+}
 
 /** Rows that sums of a wallet's events are made of: as many as a list gives at once. */
 const ROWS_MAX = 100
@@ -40,10 +120,12 @@ export async function walletFigures(
   const tracked = service.tokens.filter(({ role }) => role !== 'reward')
   const [held, claims, diggers, gate, ...events] = await Promise.all([
     Promise.all(tracked.map((token) => heldOf(ask, { token, stats, address }))),
-    known<{ data: Claims }>(ask('getWalletClaims', { limit: String(NEWEST_ROWS) }, { address })),
+    known<{ data: { readonly summary: WalletFigures['claims'] } }>(
+      ask('getWalletClaims', { limit: String(NEWEST_ROWS) }, { address }),
+    ),
     known<{ data: readonly Digger[] }>(ask('rankGraveDiggers', { limit: String(ROWS_MAX) })),
     // Without a gate there is no such route.
-    service.notConfigured.includes('gate') ? null : known<Gate>(ask('getGate', { address })),
+    service.notConfigured.includes('gate') ? null : known<object>(ask('getGate', { address })),
     ...cards.map((card) => eventsOf(ask, { card, service, address, nowUnix })),
   ])
   const done = Object.fromEntries(events.map(({ noun, done }) => [noun, done]))
@@ -77,15 +159,6 @@ function digsOf(digs: Done | null | undefined): number | null {
   return digs.tokens.reduce((sum, { count }) => sum + count, 0)
 }
 
-interface Own {
-  readonly address: string
-  readonly balance: string
-  readonly sharePct: number
-  readonly rank: number | null
-  readonly excluded: boolean
-  readonly change24h: string
-}
-
 async function heldOf(
   ask: Ask,
   {
@@ -96,18 +169,18 @@ async function heldOf(
 ): Promise<WalletHolding> {
   const { symbol } = token
   const own = async (chain: string) => {
-    const body = await known<{ data: Own }>(ask('getHolder', { token: symbol, chain }, { address }))
-    if (body === null) return null
-    const { balance, sharePct, rank, excluded, change24h } = body.data
-    return { balance, sharePct, rank, excluded, change24h }
+    const asking = ask('getHolder', { token: symbol, chain }, { address })
+    return (await known<{ readonly data: Balance }>(asking))?.data ?? null
   }
+  const shown = stats.tokens.find((each) => each.symbol === symbol)
   const chains = Object.keys(token.addresses)
   const [inAll = null, ...byChain] = await Promise.all(['all', ...chains].map(own))
   return {
     token: symbol,
     priceUsd: stats.prices[symbol]?.usd ?? null,
     change24hPct: stats.prices[symbol]?.change24hPct ?? null,
-    holderCount: stats.tokens.find((each) => each.symbol === symbol)?.holderCount ?? null,
+    holderCount: shown?.holderCount ?? null,
+    priceUnknown: shown?.priceUnknown ?? null,
     inAll,
     chains: chains.map((chain, index) => ({ chain, own: byChain[index] ?? null })),
   }
@@ -136,7 +209,7 @@ async function eventsOf(
     service,
     address,
     nowUnix,
-  }: { card: WalletCard; service: PageService; address: string; nowUnix: number },
+  }: { card: EventCard; service: PageService; address: string; nowUnix: number },
 ) {
   const { noun, list } = card
   const body = await known<List>(ask(list.operationId, { limit: String(ROWS_MAX), address }))

@@ -1,0 +1,33 @@
+import { toListRow } from '#chains/datasets/event-lists.ts'
+import { LIST_COLUMNS } from '#chains/indexer/events/list-events.ts'
+import { toFeedEvent } from '#chains/indexer/feed/read-feed.ts'
+import { readIndexStatus } from '#chains/indexer/status.ts'
+import { cards } from '#chains/kinds/cards.ts'
+import { kindLists } from '#chains/kinds/endpoints.ts'
+import type { Context } from '#context.ts'
+import { sql } from '#store/sql.ts'
+
+/** More events of one transaction are left out. */
+const ROWS_MAX = 100
+
+/** The entries of a transaction in the order of its logs, as lists show them. */
+export function entriesOf(
+  { register, ecosystem }: Context,
+  txHash: string,
+): Promise<readonly object[]> {
+  return register.snapshot(async (connection) => {
+    const status = await readIndexStatus(connection, ecosystem.chains)
+    if (status === undefined) return []
+    const rows = await connection.run(sql`
+      select dataset, ${LIST_COLUMNS} from events
+      where tx_hash = ${txHash}
+      order by chain_id, block_number, dataset, place
+      limit ${ROWS_MAX}`)
+    return rows.map(toFeedEvent).flatMap((event) => {
+      const list = kindLists.find(({ kind }) => kind.dataset === event.dataset)
+      const card = cards.find((each) => each.list.operationId === list?.operationId)
+      if (list === undefined || card === undefined) return []
+      return [{ entry: card.noun, ...toListRow(list, event, { status, ecosystem }) }]
+    })
+  })
+}
