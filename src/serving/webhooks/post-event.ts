@@ -1,4 +1,3 @@
-import { createHmac, randomBytes } from 'node:crypto'
 import { lookup, Resolver } from 'node:dns/promises'
 import { type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { request as requestTls } from 'node:https'
@@ -52,14 +51,17 @@ export async function postEvent(input: PostInput): Promise<PostResult> {
 /** The next address is tried after this. Node's own 250 ms cut off hosts that are far away. */
 const ATTEMPT_TIMEOUT_MS = 3_000
 
+type FamilyOptions = Pick<TcpNetConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'>
+
 async function exchange(
   url: URL,
   { addresses, ...input }: PostInput & { readonly addresses: readonly string[] },
 ): Promise<PostResult> {
-  const options: RequestOptions & Pick<TcpNetConnectOpts, 'autoSelectFamilyAttemptTimeout'> = {
+  const options: RequestOptions & FamilyOptions = {
     method: 'POST',
     agent: false,
     lookup: pinned(addresses),
+    autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT_MS,
     signal: input.signal,
     headers: {
@@ -85,11 +87,7 @@ async function exchange(
 
 function pinned(addresses: readonly string[]): LookupFunction {
   const list = addresses.map((address) => ({ address, family: isIP(address) }))
-  return (_host, { all }, callback) => {
-    const [first = { address: '', family: 0 }] = list
-    if (all === true) callback(null, list)
-    else callback(null, first.address, first.family)
-  }
+  return (_host, _options, callback) => callback(null, list)
 }
 
 /** Codes only: texts of errors may show what an attacker asks about. */
@@ -115,31 +113,6 @@ async function resolveName(host: string, signal: AbortSignal): Promise<readonly 
 async function resolveLocally(host: string): Promise<readonly string[]> {
   if (host.endsWith('.localhost')) return ['127.0.0.1']
   return (await lookup(host, { all: true })).map(({ address }) => address)
-}
-
-/** 32 random bytes as libraries of Standard Webhooks take them. */
-export function newSecret(): string {
-  return `whsec_${randomBytes(32).toString('base64')}`
-}
-
-/** Headers of Standard Webhooks 1.0.0, symmetric (`v1`). */
-export function signedHeaders(
-  secret: string,
-  event: {
-    /** The same at every attempt. */
-    readonly id: string
-    /** The time of the attempt. */
-    readonly unix: number
-    readonly payload: string
-  },
-): Readonly<Record<string, string>> {
-  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
-  const content = `${event.id}.${event.unix}.${event.payload}`
-  return {
-    'webhook-id': event.id,
-    'webhook-timestamp': String(event.unix),
-    'webhook-signature': `v1,${createHmac('sha256', key).update(content).digest('base64')}`,
-  }
 }
 
 export const URL_LENGTH_MAX = 2_048

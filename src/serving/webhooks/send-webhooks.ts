@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { lockSuccessor, newestKeys, writeOrRefuse } from '#accounts/keys/key-store.ts'
 import { type KeyedCaller, keyedCaller } from '#accounts/metering/callers.ts'
@@ -17,7 +18,7 @@ import { matches, type ShownItem, WHOLE } from '#serving/stream/feed-rows.ts'
 import { SharedPages } from '#serving/stream/follow-feed.ts'
 import type { Filter } from '#serving/stream/stream-parameters.ts'
 import type { Connection } from '#store/engine.ts'
-import { type PostResult, postEvent, signedHeaders } from './post-event.ts'
+import { type PostResult, postEvent } from './post-event.ts'
 import { readFilter } from './webhook-routes.ts'
 import {
   AT_ONCE,
@@ -69,7 +70,8 @@ export class WebhookSender {
   readonly #pages: SharedPages
   readonly #filters: LRUCache<string, { readonly filter: Filter | undefined }>
   readonly #hosts = new Map<string, Promise<void>>()
-  readonly #wallets = new Map<string, number>()
+  /** Wallets of webhooks that are being sent. */
+  readonly #serving: string[] = []
   readonly #ending = new AbortController()
   #afterId = ''
   #isUpkeep = false
@@ -169,16 +171,13 @@ export class WebhookSender {
   async #serveHost(webhooks: readonly Webhook[]): Promise<void> {
     const startedMs = performance.now()
     for (const { id, wallet } of webhooks) {
-      const ofWallet = this.#wallets.get(wallet) ?? 0
       if (performance.now() - startedMs > HOST_TURN_MS) return
-      if (ofWallet >= PER_WALLET_MAX) continue
-      this.#wallets.set(wallet, ofWallet + 1)
+      if (this.#serving.filter((each) => each === wallet).length >= PER_WALLET_MAX) continue
+      this.#serving.push(wallet)
       try {
         await this.#serve(id)
       } finally {
-        const left = (this.#wallets.get(wallet) ?? 1) - 1
-        if (left === 0) this.#wallets.delete(wallet)
-        else this.#wallets.set(wallet, left)
+        this.#serving.splice(this.#serving.indexOf(wallet), 1)
       }
     }
   }
@@ -248,9 +247,11 @@ export class WebhookSender {
    * Charges a call and moves the webhook from the cursor that was read, in one transaction. If it has
    * moved since, or the call cannot be paid, the event comes again.
    */
-  async #record(webhook: Webhook, delivery: Delivery): Promise<boolean> {
+  async #record(
+    webhook: Webhook,
+    { event, payer, answer }: { event: WebhookEvent; payer: KeyedCaller; answer: string },
+  ): Promise<boolean> {
     const ctx = this.#ctx
-    const { event, payer, answer } = delivery
     const nowUnix = unixNow(ctx.clock)
     const capDay = startOfDay(nowUnix)
     const changes = {
@@ -272,12 +273,6 @@ export class WebhookSender {
     await ctx.accounts.write((tx) => changeWebhook(tx, webhook, unpaid))
     return false
   }
-}
-
-interface Delivery {
-  readonly event: WebhookEvent
-  readonly payer: KeyedCaller
-  readonly answer: string
 }
 
 interface WebhookEvent {
@@ -322,16 +317,9 @@ function stored({ cursor, finalUnix }: Position): Partial<Webhook> {
 async function removeRevoked({ accounts }: Context, webhooks: readonly Webhook[]): Promise<void> {
   const publicIds = webhooks.map(({ publicId }) => publicId)
   const keys = await newestKeys({ run: accounts.read }, [...new Set(publicIds)])
-  const revoked = webhooks.filter(
-    ({ publicId }) => (keys.get(publicId)?.revokedUnix ?? null) !== null,
-  )
-  if (revoked.length === 0) return
-  await accounts.write((tx) =>
-    removeWebhooks(
-      tx,
-      revoked.map(({ id }) => id),
-    ),
-  )
+  const isRevoked = ({ publicId }: Webhook) => (keys.get(publicId)?.revokedUnix ?? null) !== null
+  const ids = webhooks.filter(isRevoked).map(({ id }) => id)
+  if (ids.length > 0) await accounts.write((tx) => removeWebhooks(tx, ids))
 }
 
 /** The newest rotation of a key pays; undefined once it is revoked or has expired. */
@@ -354,13 +342,20 @@ function isCapped({ dailyCap, capDay, capCalls }: Webhook, nowUnix: number): boo
   return dailyCap !== null && capDay === startOfDay(nowUnix) && capCalls >= dailyCap
 }
 
-/** The body names the webhook and its URL, so that it cannot pass for another's. */
+/** By Standard Webhooks 1.0.0, symmetric (`v1`). The body names the webhook, so that it cannot pass for another's. */
 function signed({ id: webhookId, url, secret }: Webhook, event: WebhookEvent, clock: Clock) {
   const { id, type, data } = event
   const unix = unixNow(clock)
   const facts = JSON.stringify({ type, timestamp: toIso(event.unix ?? unix), webhookId, url })
   const payload = `${facts.slice(0, -1)},"data":${data}}`
-  return { url, payload, headers: signedHeaders(secret, { id, unix, payload }) }
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const content = `${id}.${unix}.${payload}`
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': String(unix),
+    'webhook-signature': `v1,${createHmac('sha256', key).update(content).digest('base64')}`,
+  }
+  return { url, payload, headers }
 }
 
 /** Standard Webhooks signs `id.timestamp.payload`, so an id has no dots. */

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import { lockSuccessor, rotationsOf, writeOrRefuse } from '#accounts/keys/key-store.ts'
 import type { KeyedCaller } from '#accounts/metering/callers.ts'
@@ -22,7 +22,7 @@ import {
 } from '#route/route.ts'
 import { type Filter, filterParameters } from '#serving/stream/stream-parameters.ts'
 import type { Connection } from '#store/engine.ts'
-import { newSecret, parseWebhookUrl, URL_LENGTH_MAX } from './post-event.ts'
+import { parseWebhookUrl, URL_LENGTH_MAX } from './post-event.ts'
 import {
   AT_ONCE,
   changeWebhook,
@@ -105,10 +105,12 @@ const WebhookRecord = named('Webhook', {
   state: Type.Enum(['active', 'unfunded', 'failing', 'disabled'], {
     description: '`unfunded`: quota and balance are empty; `failing`: the last attempt failed.',
   }),
-  reason: Type.Union([Type.Null(), Type.String()], {
-    description:
-      'Why it is disabled: `gone` for 410, `failing` for five days, `filter_not_served`.',
-  }),
+  reason: orNull(
+    Type.String({
+      description:
+        'Why it is disabled: `gone` for 410, `failing` for five days, `filter_not_served`.',
+    }),
+  ),
   createdAt: Type.String(),
   cursor: Type.String({
     description: 'The last event that was delivered or passed, as an id of the stream.',
@@ -275,6 +277,11 @@ function ownRoute(ctx: Context, { work, ...facts }: OwnRoute): Route {
 /** Wherever its cursor is by now. */
 async function changed(tx: Connection, own: Webhook, changes: Partial<Webhook>) {
   return (await changeWebhook(tx, { id: own.id }, changes)) ?? own
+}
+
+/** 32 random bytes as libraries of Standard Webhooks take them. */
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`
 }
 
 const RESUMED: Partial<Webhook> = { ...AT_ONCE, enabled: true, reason: null }

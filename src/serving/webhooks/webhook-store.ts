@@ -100,12 +100,9 @@ export async function findWebhook(reads: Reads, id: string): Promise<Webhook | u
 /** Lists enabled webhooks that wait for nothing, in the order of their ids. */
 export async function dueWebhooks(
   reads: Reads,
-  {
-    nowMs,
-    afterId,
-    limit,
-  }: { readonly nowMs: number; readonly afterId: string; readonly limit: number },
+  page: { readonly nowMs: number; readonly afterId: string; readonly limit: number },
 ): Promise<readonly Webhook[]> {
+  const { nowMs, afterId, limit } = page
   // An answer in the future was written before the clock was set back.
   const found = await reads.run(sql`
     select ${webhooks.columns} from webhooks
