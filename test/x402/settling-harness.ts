@@ -2,6 +2,7 @@ import type { Payment } from '#chains/ecosystem/ecosystem.ts'
 import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import type { Address } from '#domain/address.ts'
+import { isRefusal } from '#domain/refusal.ts'
 import { sleep } from '#lib/async.ts'
 import { type Authorization, type PaymentPayload, readSigned } from '#money/x402/payload.ts'
 import { balanceOf, insertPayment, type X402Payment } from '#money/x402/payment.ts'
@@ -115,11 +116,15 @@ export function settlingHarness(engine: Engine, options: HarnessOptions = {}) {
     ...{ rpc: chain.rpc, payment, waitMs: WAIT_MS },
     ...scriptedFacilitator(chain, faults),
   }
+  /** Settles it; a refusal by its code. */
+  const settleAs = async (asked: ToSettle<Credited>) => {
+    const outcome = await settlePayment(ctx, settling, asked)
+    return isRefusal(outcome) ? { kind: outcome.code, ...outcome.members } : outcome
+  }
   /** Settles one for the bucket of its number. */
-  const settle = (authorization: Authorization) =>
-    settlePayment(ctx, settling, askedOf(authorization))
+  const settle = (authorization: Authorization) => settleAs(askedOf(authorization))
   return {
-    ...{ chain, ctx, settling, time, reports, faults, settle },
+    ...{ chain, ctx, settling, time, reports, faults, settle, settleAs },
     ...paymentsAt(chain),
     ...readsOf(engine),
     /** Has one sent as for a request that is killed before it sees an outcome. */

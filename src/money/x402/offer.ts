@@ -146,29 +146,6 @@ export function topupOfferBody(ctx: Offering, input: OfferInput) {
   } as const
 }
 
-const INPUT = {
-  type: 'object',
-  properties: {
-    type: { type: 'string', const: 'http' },
-    method: { type: 'string', enum: ['GET', 'HEAD', 'DELETE'] },
-    queryParams: {
-      type: 'object',
-      properties: {
-        usd: { type: 'string', description: 'Dollars to pay, such as "0.1"' },
-        key: { type: 'string', description: 'publicId of the key to credit' },
-      },
-    },
-  },
-  required: ['type', 'method'],
-  additionalProperties: false,
-} as const
-
-const OUTPUT = {
-  type: 'object',
-  properties: { type: { type: 'string' }, example: { type: 'object' } },
-  required: ['type'],
-} as const
-
 export const TOPUP_PATH = '/api/sessions/topup'
 
 /**
@@ -180,12 +157,25 @@ export const DISCOVERY = {
       input: { type: 'http', method: 'GET', queryParams: { usd: '0.1' } },
       output: { type: 'json', example: { prepaidBalanceUsd: 0.1 } },
     },
-    schema: {
-      $schema: 'https://json-schema.org/draft/2020-12/schema',
-      type: 'object',
-      properties: { input: INPUT, output: OUTPUT },
-      required: ['input'],
-    },
+    schema: Type.Object(
+      {
+        input: Type.Object(
+          {
+            type: Type.Literal('http'),
+            method: Type.Enum(['GET', 'HEAD', 'DELETE']),
+            queryParams: Type.Optional(
+              Type.Object({
+                usd: Type.Optional(Type.String({ description: 'Dollars to pay, such as "0.1"' })),
+                key: Type.Optional(Type.String({ description: 'publicId of the key to credit' })),
+              }),
+            ),
+          },
+          { additionalProperties: false },
+        ),
+        output: Type.Optional(Type.Object({ type: Type.String() })),
+      },
+      { $schema: 'https://json-schema.org/draft/2020-12/schema' },
+    ),
   },
 } as const
 

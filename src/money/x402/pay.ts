@@ -1,6 +1,5 @@
 import { type Admission, admitWithin } from '#accounts/metering/meter/meter.ts'
 import type { Context } from '#context.ts'
-import type { Hash } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { nextMidnight, unixNow } from '#lib/time.ts'
@@ -15,7 +14,7 @@ import {
 } from './offer.ts'
 import { matchOffer, type PaymentPayload, readPayment } from './payload.ts'
 import { findPayment, openPaymentOf, type Payee, type X402Payment } from './payment.ts'
-import { outcomesOf, type Settled, settlePayment } from './settle-payment.ts'
+import { outcomesOf, refusePending, refuseUsed, settlePayment } from './settle-payment.ts'
 import { type Settling, settlingOf, settlingSettingOf } from './settling.ts'
 
 type Ending = Refusal | PaymentRequired
@@ -59,49 +58,18 @@ export async function payWith(
   switch (outcome.kind) {
     case 'posted': {
       const headers = paymentResponseHeaders(ctx, { payload, ...outcome })
-      return { kind: 'admission', headers, admission: outcome.value }
+      const { value: admission } = outcome
+      if (admission === undefined) return { kind: 'balance', headers }
+      return { kind: 'admission', headers, admission }
     }
-    case 'credited':
-      return { kind: 'balance', headers: paymentResponseHeaders(ctx, { payload, ...outcome }) }
     case 'balance':
       return { kind: 'balance', headers: {} }
     case 'rejected': {
       const ending = await reject(ctx, caller, call, outcome.reason, payload)
       return { kind: 'unpaid', ending }
     }
-    default:
-      return { kind: 'unpaid', ending: refuseSettled(ctx, payload, outcome) }
-  }
-}
-
-/** A payment that serves nothing now: its response is in the headers. */
-export function refuseSettled(
-  ctx: Pick<Context, 'ecosystem'>,
-  payload: PaymentPayload,
-  outcome: Exclude<Settled<never>, { kind: 'posted' | 'credited' | 'rejected' }>,
-): Refusal {
-  switch (outcome.kind) {
     case 'refusal':
-      return outcome
-    case 'used':
-    case 'balance':
-      return refuseUsed()
-    case 'claimed':
-      return refuse(
-        'payment_already_used',
-        'the transfer succeeded, but a prepayment had already registered its transaction: the amount is on the key of that prepayment, and this balance is unchanged',
-        {
-          members: { transaction: outcome.transaction },
-          headers: paymentResponseHeaders(ctx, { payload, ...outcome }),
-        },
-      )
-    case 'pending': {
-      const { transaction } = outcome
-      // The response would be of another payment.
-      if (outcome.isOther === true) return refusePending(transaction)
-      const response = { payload, transaction, errorReason: 'settlement_pending' } as const
-      return { ...refusePending(transaction), headers: paymentResponseHeaders(ctx, response) }
-    }
+      return { kind: 'unpaid', ending: outcome }
   }
 }
 
@@ -188,25 +156,4 @@ export function openPaymentOfCaller(
 ): Promise<X402Payment | undefined> {
   const wallet = caller.kind === 'keyed' ? caller.wallet : undefined
   return openPaymentOf({ run: accounts.read }, payeeOf(caller), wallet)
-}
-
-/** Blocks come every two seconds. */
-const RETRY_SECONDS = 5
-
-/** Never 402, which would ask for a second payment while the first may still arrive. */
-export function refusePending(transaction: Hash | null): Refusal {
-  return refuse(
-    'settlement_pending',
-    transaction === null
-      ? 'the payment is not settled yet: another one is in progress, or its transfer is not visible yet. Do not sign a new payment: send this one again later, or check /api/usage'
-      : 'the payment was sent, but its transaction is not confirmed yet; it will be credited automatically. Do not pay again: check /api/usage',
-    { retryAfterSeconds: RETRY_SECONDS, members: { transaction } },
-  )
-}
-
-function refuseUsed(): Refusal {
-  return refuse(
-    'payment_already_used',
-    'this payment was already used; any amount it moved is on the balance it was made for. Sign a new payment only to pay again',
-  )
 }

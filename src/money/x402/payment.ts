@@ -115,7 +115,7 @@ export async function insertPayment(connection: Connection, payment: X402Payment
       from_block, due_unix)
     values (${payment.id}, ${payment.chainId}, ${payment.asset}, ${authorization.from},
       ${authorization.nonce}, ${authorization.to}, ${authorization.value},
-      ${String(authorization.validAfter)}, ${String(authorization.validBefore)},
+      ${authorization.validAfter}, ${authorization.validBefore},
       ${payment.signature}, ${payee.kind}, ${balanceOf(payee)}, ${wallet},
       ${isOwn(payee) ? 1 : 0}, ${payment.status}, ${payment.createdUnix}, ${payment.fromBlock},
       ${payment.createdUnix + OPEN_SECONDS})`)
@@ -262,8 +262,8 @@ export function toPayment(row: Row): X402Payment {
       from: column.hex(row, 'payer'),
       to: column.hex(row, 'pay_to'),
       value: column.amount(row, 'micro_usd'),
-      validAfter: BigInt(column.text(row, 'valid_after')),
-      validBefore: BigInt(column.text(row, 'valid_before')),
+      validAfter: column.amount(row, 'valid_after'),
+      validBefore: column.amount(row, 'valid_before'),
       nonce: column.hex(row, 'nonce'),
     },
     signature: column.hex(row, 'signature'),
@@ -290,14 +290,11 @@ export const RETAINED_PAYMENTS: Retained = {
   keepDays: 1,
   atOnce: { sqlite: 500, postgres: 500 },
   async deletePage(connection, { beforeUnix, limit }) {
-    const until = String(beforeUnix)
-    // Decimal strings: compare length, then text.
-    const hasEnded = sql`(length(valid_before) < ${until.length}
-      or (length(valid_before) = ${until.length} and valid_before <= ${until}))`
     const deleted = await connection.run(sql`
       delete from x402_intents where id in (
         select id from x402_intents
-        where status = 'failed' and tx_hash is null and due_unix is null and ${hasEnded}
+        where status = 'failed' and tx_hash is null and due_unix is null
+          and valid_before <= ${beforeUnix}
         order by created_unix, id limit ${limit}) returning id`)
     return { place: START, isDone: deleted.length < limit }
   },
@@ -348,8 +345,8 @@ export const x402Tables: readonly Tables[] = [
       nonce text not null,
       pay_to text not null,
       micro_usd bigint not null check (micro_usd > 0),
-      valid_after text not null,
-      valid_before text not null,
+      valid_after bigint not null,
+      valid_before bigint not null,
       signature text not null,
       payee_kind text not null check (payee_kind in ('key', 'bucket')),
       payee text not null,

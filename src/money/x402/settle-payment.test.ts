@@ -16,10 +16,10 @@ import { toBase64 } from './offer.ts'
 import { openPaymentOfCaller, payWith } from './pay.ts'
 import { type Authorization, writeSigned } from './payload.ts'
 import { failPayment, insertPayment, type Payee, reservePayment, setDue } from './payment.ts'
-import { settlePayment } from './settle-payment.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
-const PENDING = { kind: 'pending', transaction: null } as const
+const PENDING = { kind: 'settlement_pending', transaction: null } as const
+const USED = { kind: 'payment_already_used' } as const
 
 onBoth(
   'a payment that is used, but not shown by what, is pending and never refused; it is credited once it is shown',
@@ -70,9 +70,7 @@ onBoth(
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
     const settling = settle(authorization)
-    setTimeout(() => {
-      faults.verifies = 'rightly'
-    }, 500)
+    setTimeout(() => Object.assign(faults, { verifies: 'rightly' }), 500)
     await untilSent(harness, 1)
     chain.mine()
     assert.equal((await settling).kind, 'posted')
@@ -137,18 +135,18 @@ onBoth(
   async (store) => {
     const harness = settlingHarness(store.engine)
     const replica = settlingHarness(store.replica(), { chain: harness.chain })
-    const { chain, ctx, authorize, settle, settling, credits } = harness
+    const { chain, authorize, settle, settleAs, credits } = harness
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
     const leading = settle(authorization)
     await untilSent(harness, 1)
     const joining = settle(authorization)
-    assert.equal((await replica.settle(authorization)).kind, 'pending')
+    assert.equal((await replica.settle(authorization)).kind, 'settlement_pending')
     const other = { ...askedOf(authorization), payee: askedOf(authorize(2)).payee }
-    assert.deepEqual(await settlePayment(ctx, settling, other), { kind: 'used' })
+    assert.deepEqual(await settleAs(other), USED)
     chain.mine()
     assert.equal((await leading).kind, 'posted')
-    assert.deepEqual(await joining, { kind: 'used' })
+    assert.deepEqual(await joining, USED)
     assert.equal(chain.sent.length, 1)
     assert.deepEqual(await credits(), ['bucket:192.0.2.1'])
   },
@@ -158,7 +156,7 @@ onBoth(
   'a payment whose request ended before it was settled serves one request that shows it again',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
-    const { chain, ctx, authorize, paymentOf, submit, finish, settle, settling, audit } = harness
+    const { chain, authorize, paymentOf, submit, finish, settle, settleAs, audit } = harness
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
     await submit(paymentOf(authorization, 'payment-1'))
@@ -166,9 +164,9 @@ onBoth(
     await finish()
     const asked = askedOf(authorization)
     const forged = { ...asked, payload: { ...asked.payload, signature: '0x00' as const } }
-    assert.deepEqual(await settlePayment(ctx, settling, forged), { kind: 'used' })
-    assert.deepEqual(await settle(authorization), { kind: 'credited', transaction: chain.sent[0] })
-    assert.deepEqual(await settle(authorization), { kind: 'used' })
+    assert.deepEqual(await settleAs(forged), USED)
+    assert.deepEqual(await settle(authorization), { kind: 'posted', transaction: chain.sent[0] })
+    assert.deepEqual(await settle(authorization), USED)
     assert.deepEqual(await audit(), [])
   },
 )

@@ -7,12 +7,12 @@ import { type Context, oncePerContext, reportError } from '#context.ts'
 import { type Hash, parseHash } from '#domain/address.ts'
 import type { Deposit } from '#domain/deposit.ts'
 import type { MicroUsd } from '#domain/money.ts'
-import { isRefusal, type Refusal } from '#domain/refusal.ts'
+import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { sleep } from '#lib/async.ts'
 import { DAY_SECONDS, unixNow } from '#lib/time.ts'
 import { creditDeposit } from '#money/payments/credit.ts'
 import type { Connection } from '#store/engine.ts'
-import { type PaymentFault, requirementsOf } from './offer.ts'
+import { type PaymentFault, paymentResponseHeaders, requirementsOf } from './offer.ts'
 import {
   checkSignature,
   hasTimeLeft,
@@ -38,21 +38,16 @@ import {
   takeServed,
   type X402Payment,
 } from './payment.ts'
-import { holdsEnough, judgePayment, MARGIN_SECONDS, readSettlement } from './settlement.ts'
+import { holdsEnough, judgePayment, MARGIN_SECONDS } from './settlement.ts'
 import type { Settling } from './settling.ts'
 
 export type Settled<T> =
-  | { readonly kind: 'posted'; readonly transaction: Hash; readonly value: T }
-  /** It was credited without its call or top-up, which is this one. */
-  | { readonly kind: 'credited'; readonly transaction: Hash }
+  /** Without a value where it was credited before, without its call or top-up, which is this one. */
+  | { readonly kind: 'posted'; readonly transaction: Hash; readonly value?: T }
   /** Another payment raised the balance meanwhile, or this one did without a call. */
   | { readonly kind: 'balance' }
   | { readonly kind: 'rejected'; readonly reason: PaymentFault }
-  | { readonly kind: 'used' }
-  /** A prepayment has its transfer. */
-  | { readonly kind: 'claimed'; readonly transaction: Hash }
-  /** Outcome unknown. Null: no transaction is known. `isOther`: of another payment, and this one is unused. */
-  | { readonly kind: 'pending'; readonly transaction: Hash | null; readonly isOther?: true }
+  /** It is used, its outcome is unknown, or too many have failed. */
   | Refusal
 
 export interface ToSettle<T> {
@@ -96,19 +91,20 @@ export async function settlePayment<T>(
   for (let before = queue.get(balance); before !== undefined; before = queue.get(balance)) {
     const outcome = await before.ended
     if (before.name === name || outcome === undefined) continue
-    if (outcome.kind === 'pending')
-      return { kind: 'pending', transaction: outcome.transaction, isOther: true }
-    if (asked.isForBalance && (outcome.kind === 'posted' || outcome.kind === 'credited'))
-      return { kind: 'balance' }
+    if (isRefusal(outcome) && outcome.code === 'settlement_pending') {
+      // The response would be of another payment.
+      const { headers: _, ...refused } = outcome
+      return refused
+    }
+    if (asked.isForBalance && outcome.kind === 'posted') return { kind: 'balance' }
   }
   const settled = settleNext(ctx, settling, asked)
   queue.set(balance, { name, ended: settled.catch(() => undefined) })
   try {
     const outcome = await settled
-    const { kind } = outcome
-    if (kind === 'posted' || kind === 'credited') outcomesOf(ctx).settled += 1
-    else if (kind === 'pending') outcomesOf(ctx).pending += 1
-    else if (kind === 'used' || kind === 'claimed') outcomesOf(ctx).used += 1
+    if (outcome.kind === 'posted') outcomesOf(ctx).settled += 1
+    if (isRefusal(outcome) && outcome.code === 'settlement_pending') outcomesOf(ctx).pending += 1
+    if (isRefusal(outcome) && outcome.code === 'payment_already_used') outcomesOf(ctx).used += 1
     return outcome
   } finally {
     queue.delete(balance)
@@ -149,18 +145,19 @@ async function settleNext<T>(
   const reserved = await ctx.accounts.write((tx) => reservePayment(tx, payment))
   if (reserved === 'used') return settleNext(ctx, settling, asked)
   if (reserved === 'waits') return reject('payer_waits')
-  if (reserved === 'busy') return { kind: 'pending', transaction: null }
+  if (reserved === 'busy') return refuseUnknown(ctx, payload, null)
   const outcome = await sendAndProve(ctx, settling, payment)
   if (outcome.kind === 'paid') return postPayment(ctx, payment, outcome.deposit, asked)
   // What was sent and is not shown may have cost gas.
   const isSent = outcome.kind === 'pending' && outcome.transaction !== null
   if (outcome.kind === 'rejected' || isSent) settlements.failed(addressBucket)
-  return outcome
+  return outcome.kind === 'pending' ? refuseUnknown(ctx, payload, outcome.transaction) : outcome
 }
 
 type Rejected = Extract<Settled<never>, { kind: 'rejected' }>
 
-type Pending = Extract<Settled<never>, { kind: 'pending' }>
+/** The outcome is unknown. */
+type Pending = { readonly kind: 'pending'; readonly transaction: Hash | null }
 
 function reject(reason: PaymentFault): Rejected {
   return { kind: 'rejected', reason }
@@ -171,7 +168,7 @@ async function settledBefore(
   ctx: Context,
   payment: X402Payment,
   { payload, payee }: Pick<ToSettle<unknown>, 'payload' | 'payee'>,
-): Promise<Exclude<Settled<never>, { kind: 'posted' }>> {
+): Promise<Settled<never>> {
   const { id, status, reason, txHash: transaction } = payment
   // The nonce alone is public as soon as the payment is.
   const isSame =
@@ -179,13 +176,52 @@ async function settledBefore(
     balanceOf(payment.payee) === balanceOf(payee) &&
     payment.signature === payload.signature &&
     isDeepStrictEqual(payment.authorization, payload.authorization)
-  if (isSame && status === 'open') return { kind: 'pending', transaction }
-  if (isSame && reason === CLAIMED && transaction !== null) return { kind: 'claimed', transaction }
+  if (isSame && status === 'open') return refuseUnknown(ctx, payload, transaction)
+  if (isSame && reason === CLAIMED && transaction !== null)
+    return refuse(
+      'payment_already_used',
+      'the transfer succeeded, but a prepayment had already registered its transaction: the amount is on the key of that prepayment, and this balance is unchanged',
+      {
+        members: { transaction },
+        headers: paymentResponseHeaders(ctx, { payload, transaction }),
+      },
+    )
   if (isSame && status === 'credited' && transaction !== null) {
     const isServed = await ctx.accounts.write((tx) => takeServed(tx, id))
-    if (isServed) return { kind: 'credited', transaction }
+    if (isServed) return { kind: 'posted', transaction }
   }
-  return { kind: 'used' }
+  return refuseUsed()
+}
+
+export function refuseUsed(): Refusal {
+  return refuse(
+    'payment_already_used',
+    'this payment was already used; any amount it moved is on the balance it was made for. Sign a new payment only to pay again',
+  )
+}
+
+/** Of a payment with no known transaction yet, or with one that the chain does not show. */
+export function refuseUnknown(
+  ctx: Pick<Context, 'ecosystem'>,
+  payload: PaymentPayload,
+  transaction: Hash | null,
+): Refusal {
+  const response = { payload, transaction, errorReason: 'settlement_pending' } as const
+  return { ...refusePending(transaction), headers: paymentResponseHeaders(ctx, response) }
+}
+
+/** Blocks come every two seconds. */
+const RETRY_SECONDS = 5
+
+/** Never 402, which would ask for a second payment while the first may still arrive. */
+export function refusePending(transaction: Hash | null): Refusal {
+  return refuse(
+    'settlement_pending',
+    transaction === null
+      ? 'the payment is not settled yet: another one is in progress, or its transfer is not visible yet. Do not sign a new payment: send this one again later, or check /api/usage'
+      : 'the payment was sent, but its transaction is not confirmed yet; it will be credited automatically. Do not pay again: check /api/usage',
+    { retryAfterSeconds: RETRY_SECONDS, members: { transaction } },
+  )
 }
 
 /** Undefined if signed. Limited by address, because it costs milliseconds and may ask a node. */
@@ -335,10 +371,10 @@ async function postPayment<T>(
     if (!isServed) return { kind: 'balance' }
     if (value !== undefined) return { kind: 'posted', transaction, value }
     const other = await findPayment({ run: ctx.accounts.read }, payment)
-    return other === undefined ? { kind: 'used' } : await settledBefore(ctx, other, asked)
+    return other === undefined ? refuseUsed() : await settledBefore(ctx, other, asked)
   } catch (error) {
     reportError(ctx, error)
-    return { kind: 'pending', transaction }
+    return refuseUnknown(ctx, asked.payload, transaction)
   }
 }
 
@@ -416,7 +452,8 @@ async function finishOne(ctx: Context, settling: Settling, payment: X402Payment)
   const isEnded = isOver || nowUnix >= endUnix + DAY_SECONDS
   const hasFailed = status === 'open' && (isEnded || verdict.kind === 'reverted')
   if (hasFailed) {
-    const isOurLoss = await costUsGas(settling, payment)
+    // A payer may also cancel or use its nonce while our transaction is under way.
+    const isOurLoss = verdict.kind === 'over' ? verdict.isOurLoss : verdict.kind === 'reverted'
     const reason = isOurLoss ? REVERTED : 'invalid_transaction_state'
     // Anyone can still send the authorization until it expires.
     const lastUnix = isEnded ? null : Math.max(endUnix, nowUnix + OPEN_SECONDS)
@@ -424,13 +461,6 @@ async function finishOne(ctx: Context, settling: Settling, payment: X402Payment)
   } else if (isEnded) await ctx.accounts.write((tx) => setDue(tx, { id, dueUnix: null }))
   if (status === 'open' && verdict.kind === 'open') await sendAgain(ctx, settling, payment)
   return false
-}
-
-/** A payer may also cancel or use its nonce while our transaction is under way. */
-async function costUsGas(settling: Settling, payment: X402Payment): Promise<boolean> {
-  if (settling.wallet === undefined || payment.txHash === null) return false
-  const settlement = await readSettlement(settling, payment, payment.txHash)
-  return settlement.kind === 'unpaid' && settlement.sender === settling.wallet
 }
 
 /** Sends an open payment that the chain does not show, unless a node knows our transaction. */

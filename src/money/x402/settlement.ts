@@ -117,8 +117,11 @@ export async function holdsEnough(
 
 export type Verdict =
   | Extract<Settlement, { kind: 'paid' }>
-  /** Nothing came, and nothing can: it has expired, is cancelled or was used otherwise. Final only if deep. */
-  | { readonly kind: 'over'; readonly isDeep: boolean }
+  /**
+   * Nothing came, and nothing can: it has expired, is cancelled or was used otherwise. Final only if deep.
+   * `isOurLoss`: our transaction reverted.
+   */
+  | { readonly kind: 'over'; readonly isDeep: boolean; readonly isOurLoss: boolean }
   /** Our transaction reverted in a deep block; anyone can still submit the authorization. */
   | { readonly kind: 'reverted' }
   /** It is used, and no node shows by what; or our transaction reverted in a shallow block. */
@@ -142,17 +145,21 @@ export async function judgePayment(chain: SettledChain, payment: X402Payment): P
   // Before the state, so that a use in between is not missed.
   const head = await rpc.header('latest')
   if (head === undefined) return { kind: 'open' }
-  if (await isUsed(chain, payment)) return findUse(chain, payment, head.number)
+  const isOurLoss = revertedAt !== undefined
+  if (await isUsed(chain, payment)) {
+    const verdict = await findUse(chain, payment, head.number)
+    return verdict.kind === 'over' ? { ...verdict, isOurLoss } : verdict
+  }
   const isRunning = BigInt(head.timestamp) < authorization.validBefore
-  if (revertedAt === undefined && isRunning) return { kind: 'open' }
-  const kind = revertedAt === undefined ? 'open' : 'unclear'
+  if (!isOurLoss && isRunning) return { kind: 'open' }
+  const kind = isOurLoss ? 'unclear' : 'open'
   const deep = await rpc.header(Math.max(0, head.number - chain.payment.confirmations))
   if (deep === undefined) return { kind }
   const isPast = deep.timestamp >= Number(authorization.validBefore) + MARGIN_SECONDS
   const isReverted = revertedAt !== undefined && revertedAt <= deep.number
   if (!isPast && !isReverted) return { kind }
   if (await isUsed(chain, payment, deep.number)) return { kind: 'unclear' }
-  return isPast ? { kind: 'over', isDeep: true } : { kind: 'reverted' }
+  return isPast ? { kind: 'over', isDeep: true, isOurLoss } : { kind: 'reverted' }
 }
 
 const PAGE_BLOCKS = 500
@@ -177,10 +184,11 @@ async function findUse(
     fromBlock = toBlock + 1
     if (use === undefined) continue
     const isDeep = use.blockNumber <= deepNumber
-    if (use.topics[0] === CANCELLED) return { kind: 'over', isDeep }
+    const over = { kind: 'over', isDeep, isOurLoss: false } as const
+    if (use.topics[0] === CANCELLED) return over
     const settlement = await readSettlement(chain, payment, use.txHash)
     if (settlement.kind === 'paid') return settlement
-    return settlement.kind === 'unpaid' ? { kind: 'over', isDeep } : { kind: 'unclear' }
+    return settlement.kind === 'unpaid' ? over : { kind: 'unclear' }
   }
   return { kind: 'unclear' }
 }

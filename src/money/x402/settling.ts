@@ -276,12 +276,12 @@ export class SettlingWallet {
     const { rpc, gasPerDayGwei } = this.#setting
     const today = startOfDay(unixNow(this.#ctx.clock))
     const [price, balance, usedGwei] = await Promise.all([
-      readGasPrice(rpc),
+      rpc.gasPrice(),
       rpc.balance(this.address),
       gasOfDay({ run: this.#ctx.accounts.read }, today),
     ])
-    const cost = costMax(price)
-    const usual = TRANSFER_GAS_USUAL * price.usualFeePerGas
+    const { cost, usualFeePerGas } = feesOf(price)
+    const usual = TRANSFER_GAS_USUAL * usualFeePerGas
     const usualUsd = multiplyDivide(usual, BigInt(etherUsd) * 1_000_000n, 10n ** 18n)
     return (
       balance >= cost &&
@@ -293,19 +293,18 @@ export class SettlingWallet {
   async #sendNext(data: Hash): Promise<Hash> {
     const { rpc, account, chainId, asset } = this.#setting
     const [price, latest, pending] = await Promise.all([
-      readGasPrice(rpc),
+      rpc.gasPrice(),
       rpc.transactionCount(this.address, 'latest'),
       rpc.transactionCount(this.address, 'pending'),
     ])
     const nonce = this.#nextNonce(latest, pending)
-    const fees = nonce < pending ? raised(price) : price
-    if (fees.maxFeePerGas > FEE_PER_GAS_MAX)
+    const { maxFeePerGas, maxPriorityFeePerGas, cost } = feesOf(price, nonce < pending)
+    if (maxFeePerGas > FEE_PER_GAS_MAX)
       throw new Error('the gas price exceeds the limit of 100 gwei')
-    await this.#count(toGwei(costMax(fees)))
+    await this.#count(toGwei(cost))
     const raw = await account.signTransaction({
       ...{ type: 'eip1559', chainId, nonce, to: asset, data, gas: TRANSFER_GAS },
-      maxFeePerGas: fees.maxFeePerGas,
-      maxPriorityFeePerGas: fees.maxPriorityFeePerGas,
+      ...{ maxFeePerGas, maxPriorityFeePerGas },
     })
     const txHash = await this.#broadcast(raw)
     this.#last = { nonce, atMs: this.#ctx.clock() }
@@ -390,47 +389,29 @@ export async function gasOfDay(reads: Reads, day: number): Promise<bigint> {
   return row === undefined ? 0n : column.amount(row, 'gas_gwei')
 }
 
-interface Fees {
-  readonly maxFeePerGas: bigint
-  readonly maxPriorityFeePerGas: bigint
-}
-
-interface GasPrice extends Fees {
-  readonly usualFeePerGas: bigint
-}
-
 /** A zero tip is dropped when the mempool is full. */
 const TIP_MIN = 1_000_000n
 
 /** It rises by at most 1/8 per block: twice the fee lasts six full blocks. */
 const BASE_FEE_ROOM = 2n
 
-/** Caps the node's tip at the base fee. */
-async function readGasPrice(rpc: Pick<SettlingRpc, 'gasPrice'>): Promise<GasPrice> {
-  const { baseFee, tip } = await rpc.gasPrice()
-  const maxPriorityFeePerGas = lesser(greater(tip, TIP_MIN), greater(baseFee, TIP_MIN))
+/** Caps the node's tip at the base fee. Nodes require at least 10 % more of both fees to replace a transaction. */
+function feesOf(price: { readonly baseFee: bigint; readonly tip: bigint }, isReplacing = false) {
+  const { baseFee, tip } = price
+  const priorityFee = lesser(greater(tip, TIP_MIN), greater(baseFee, TIP_MIN))
+  const raised = (fee: bigint) => (isReplacing ? fee + fee / 8n + 1n : fee)
+  const maxFeePerGas = raised(BASE_FEE_ROOM * baseFee + priorityFee)
   return {
-    maxFeePerGas: BASE_FEE_ROOM * baseFee + maxPriorityFeePerGas,
-    maxPriorityFeePerGas,
-    usualFeePerGas: baseFee + maxPriorityFeePerGas,
+    maxFeePerGas,
+    maxPriorityFeePerGas: raised(priorityFee),
+    usualFeePerGas: baseFee + priorityFee,
+    /** The most that one transfer costs, in wei. */
+    cost: TRANSFER_GAS * maxFeePerGas,
   }
-}
-
-function costMax({ maxFeePerGas }: Fees): bigint {
-  return TRANSFER_GAS * maxFeePerGas
 }
 
 const GWEI = 1_000_000_000n
 
 function toGwei(wei: bigint): bigint {
   return (wei + GWEI - 1n) / GWEI
-}
-
-/** Nodes require at least 10 % more of both fees to replace a transaction. */
-function raised({ maxFeePerGas, maxPriorityFeePerGas }: Fees): Fees {
-  const more = (fee: bigint) => fee + fee / 8n + 1n
-  return {
-    maxFeePerGas: more(maxFeePerGas),
-    maxPriorityFeePerGas: more(maxPriorityFeePerGas),
-  }
 }

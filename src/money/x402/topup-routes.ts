@@ -33,10 +33,16 @@ import {
   TopupOfferBody,
   topupOfferBody,
 } from './offer.ts'
-import { openPaymentOfCaller, payeeOf, refusePending, refuseSettled } from './pay.ts'
+import { openPaymentOfCaller, payeeOf } from './pay.ts'
 import { type PaymentPayload, readPayment } from './payload.ts'
 import type { Payee } from './payment.ts'
-import { outcomesOf, settlePayment } from './settle-payment.ts'
+import {
+  outcomesOf,
+  refusePending,
+  refuseUnknown,
+  refuseUsed,
+  settlePayment,
+} from './settle-payment.ts'
 import { type Settling, settlingOf } from './settling.ts'
 
 const Topup = named('Topup', {
@@ -160,12 +166,13 @@ export async function topUpWith(
   })
   switch (outcome.kind) {
     case 'posted':
-    case 'credited':
       return answerSettled(ctx, { caller, payee, payload, transaction: outcome.transaction })
     case 'rejected':
       return reject(ctx, settling, input, outcome.reason, payload)
-    default:
-      return refuseSettled(ctx, payload, outcome)
+    case 'balance':
+      return refuseUsed()
+    case 'refusal':
+      return outcome
   }
 }
 
@@ -235,7 +242,7 @@ async function answerSettled(
     const balances = await readBalances(reads, [credited.account])
     return { ...credited, balance: balances.get(credited.account) ?? 0n }
   })
-  if (credit === undefined) return refuseSettled(ctx, payload, { kind: 'pending', transaction })
+  if (credit === undefined) return refuseUnknown(ctx, payload, transaction)
   const { value: amount, from } = payload.authorization
   const headers = paymentResponseHeaders(ctx, { payload, transaction })
   const isOwn =
