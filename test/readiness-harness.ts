@@ -6,7 +6,8 @@ import { testContext } from './test-context.ts'
 
 /** The readiness of a process that shares the register, and does nothing but answer. */
 export function readinessOf(register: Engine, ecosystem: Ecosystem): Promise<Readiness> {
-  return readReadiness(testContext({ register, ecosystem }), {
+  // It reads no deposits.
+  return readReadiness(testContext({ register, accounts: register, ecosystem }), {
     accountsState: async () => 'ok',
     jobs: [],
     leading: { index: false, jobs: new Map() },

@@ -5,6 +5,7 @@ import type { Context } from '#context.ts'
 import { type Clock, unixNow } from '#lib/time.ts'
 import { RETAINED_CLAIMS } from '#money/payments/claim.ts'
 import { notifierOf } from '#money/payments/prepay-routes.ts'
+import { scanDeposits } from '#money/payments/scan-deposits.ts'
 import { verifyPayments } from '#money/payments/verifier.ts'
 import { RETAINED_PAYMENTS } from '#money/x402/payment.ts'
 import { finishPayments } from '#money/x402/settle-payment.ts'
@@ -27,6 +28,14 @@ const isSettled = (ctx: Context) => settlingSettingOf(ctx) !== undefined
 
 /** All that the leader of the jobs does again and again. */
 const VERIFIER_JOBS: readonly VerifierJob[] = [
+  {
+    name: 'deposits',
+    everySeconds: 2,
+    budgetSeconds: 60,
+    whileFailing: 'new prepayments are not seen',
+    isWanted: isPaid,
+    open: (deps) => (signal) => scanDeposits(deps, signal),
+  },
   {
     name: 'payments',
     everySeconds: 1,

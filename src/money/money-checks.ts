@@ -6,14 +6,14 @@ import {
   type LedgerDifference,
   queryCheck,
 } from '#accounts/ledger/check.ts'
-import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import type { Context } from '#context.ts'
 import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
 import { unixNow } from '#lib/time.ts'
 import type { Connection } from '#store/engine.ts'
 import { column, type Row, type Sql, sql } from '#store/sql.ts'
-import { blockHashAt } from './payments/block-hash.ts'
 import { type Credit, liveCreditsOf, logName, readCredits } from './payments/credit.ts'
+import { readDeposits } from './payments/deposits.ts'
+import { blockHashAt } from './payments/scan-deposits.ts'
 import { COLUMNS, EARLIER_BLOCKS, toPayment, type X402Payment } from './x402/payment.ts'
 import { type PaidChain, readSettlement } from './x402/settlement.ts'
 import { openSettlingRpc } from './x402/settling-rpc.ts'
@@ -203,7 +203,7 @@ export function depositCheck(ctx: Context, chain: PaidChain): Check {
       const failed = await givenUp(connection, unixNow(ctx.clock))
       const found: LedgerDifference[] = []
       if (failed.length === 0) return found
-      for await (const page of depositPages(ctx)) {
+      for await (const page of depositPages(ctx, connection)) {
         const pairs = page.flatMap((deposit) =>
           failed
             .filter((payment) => fits(payment, deposit))
@@ -324,7 +324,7 @@ async function checkCanonical(
 ): Promise<LedgerDifference[]> {
   const live = await readCredits(connection, sql`${chosen} and reversed_unix is null`)
   const txHashes = [...new Set(live.map((credit) => credit.txHash))]
-  const known = await readDeposits(ctx, { txHashes })
+  const known = await readDeposits(connection, ctx.ecosystem.payment, { txHashes })
   const stands = async (credit: Credit) =>
     (await blockHashAt(ctx, credit.blockNumber)) === credit.blockHash
   const credited = new Set((await liveCreditsOf(connection, txHashes)).map(logName))
@@ -353,9 +353,11 @@ function isShown(credit: Credit, free: readonly Deposit[]): boolean {
   )
 }
 
-/** Blocks outside the indexed range are unknown. */
+/** Blocks outside the range that was read are unknown. */
 function isInReach(credit: Credit, known: CanonicalDeposits): boolean {
-  return credit.blockNumber >= known.completeFromBlock && credit.blockNumber <= known.head.number
+  const { blockNumber } = credit
+  const isRead = blockNumber >= known.completeFromBlock && blockNumber <= known.head.number
+  return isRead && known.isComplete
 }
 
 function compare(credit: Credit, deposit: Deposit | undefined): readonly LedgerDifference[] {
@@ -441,10 +443,13 @@ const BEFORE_ALL: Pick<Deposit, 'blockNumber' | 'txHash' | 'positionInTx'> = {
   positionInTx: -1,
 }
 
-async function* depositPages(ctx: Context): AsyncIterable<readonly Deposit[]> {
+async function* depositPages(
+  { ecosystem }: Context,
+  connection: Connection,
+): AsyncIterable<readonly Deposit[]> {
   let after = BEFORE_ALL
   for (;;) {
-    const known = await readDeposits(ctx, { after, limit: PAGE_DEPOSITS })
+    const known = await readDeposits(connection, ecosystem.payment, { after, limit: PAGE_DEPOSITS })
     const page = known?.deposits ?? []
     const last = page.at(-1)
     if (last === undefined) return
@@ -458,7 +463,7 @@ export async function readSuspense(
   connection: Connection,
 ): Promise<{ readonly deposits: number; readonly microUsd: bigint }> {
   let [deposits, microUsd] = [0, 0n]
-  for await (const page of depositPages(ctx)) {
+  for await (const page of depositPages(ctx, connection)) {
     const live = await liveCreditsOf(
       connection,
       page.map(({ txHash }) => txHash),

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict'
 import { ledgerChecks } from '#accounts/ledger/check.ts'
 import { ledgerGuards } from '#accounts/ledger/ledger-tables.ts'
-import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { storeDeposits } from '#chains/datasets/deposits/deposits.ts'
-import { movePosition } from '#chains/indexer/positions.ts'
+import type { Context } from '#context.ts'
 import type { Deposit } from '#domain/deposit.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { depositCheck } from '#money/money-checks.ts'
+import { storeDeposits, writeScan } from '#money/payments/deposits.ts'
 import { paymentsGuards } from '#money/payments/payments-tables.ts'
 import { x402Guards } from '#money/x402/payment.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { type Sql, sql } from '#store/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { eachEngine, onSqlite, unguarded } from '#test/store/each-engine.ts'
+import { eachEngine, unguarded } from '#test/store/each-engine.ts'
 import { settlingHarness } from '#test/x402/settling-harness.ts'
 import {
   ASSET,
@@ -155,13 +154,9 @@ onBoth(
       return { ...depositOf(authorization, chain.blockNumber), ...log, timestampUnix }
     }
     const audit = async (deposit: Deposit) => {
-      let found: readonly string[] = []
-      await onSqlite(registerMigrations, async ({ engine: register }) => {
-        await register.write((tx) => indexDeposit(tx, deposit))
-        const check = depositCheck({ ...ctx, register }, settling)
-        found = (await engine.snapshot(check.run)).map(({ subject }) => subject)
-      })
-      return found
+      await engine.write((tx) => scanned(tx, ctx, deposit))
+      const found = await engine.snapshot(depositCheck(ctx, settling).run)
+      return found.map(({ subject }) => subject)
     }
     assert.deepEqual(await audit(await pay('transfer')), [])
     const paid = await pay('use')
@@ -171,11 +166,12 @@ onBoth(
   },
 )
 
-async function indexDeposit(tx: Connection, deposit: Deposit): Promise<void> {
-  const { blockNumber: number, blockHash, timestampUnix: timestamp, from, to, amount } = deposit
-  const log = { ...deposit, timestamp, txIndex: 0, address: ASSET, topics: [], data: '0x' as const }
-  await storeDeposits(tx, [{ log, sender: from, recipient: to, amount }])
-  const head = { number, hash: blockHash, parentHash: word(0), timestamp, logsBloom: null }
-  const tip = { head, safe: number, finalized: number }
-  await movePosition(tx, { chainId: deposit.chainId, to: head, tip, finalizedNumber: 0 })
+async function scanned(tx: Connection, { ecosystem }: Context, deposit: Deposit): Promise<void> {
+  const { payment } = ecosystem
+  assert.ok(payment !== null)
+  const { blockNumber: number, blockHash: hash, timestampUnix: timestamp } = deposit
+  await tx.run(sql`delete from deposits`)
+  await storeDeposits(tx, [deposit])
+  const scan = { number, hash, timestamp, finalizedNumber: 0, rereadNumber: 0 }
+  await writeScan(tx, { payment, scan })
 }

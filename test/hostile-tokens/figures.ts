@@ -7,7 +7,6 @@ export type Figures = ReadonlyMap<string, string>
 export const figureKinds = [
   'stalled',
   'position',
-  'deposit',
   'burns',
   'dividends',
   'total',

@@ -1,4 +1,3 @@
-import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import {
   circulatingOf,
   countHolders,
@@ -49,7 +48,6 @@ export async function readRegister(input: ReadInput): Promise<Figures> {
       list.add('anomalies', `${nameOf(ecosystem, chainId)} ${blockNumber}`, 'yes')
     for (const token of tracked) await addHoldings(list, reads, { ...input, token })
   })
-  await addDeposits(list, input)
   return list.figures
 }
 
@@ -119,14 +117,6 @@ async function addRecentBalances(
       if (balance !== 0n)
         list.add('balance', `${token} ${chain.name} below ${below} ${address}`, `${balance}`)
     }
-}
-
-async function addDeposits(list: FigureList, { register, ecosystem }: ReadInput): Promise<void> {
-  const found = await readDeposits({ register, ecosystem }, { sinceBlock: 0 })
-  for (const deposit of found?.deposits ?? []) {
-    const { blockNumber, txHash, positionInTx, from, amount } = deposit
-    list.add('deposit', `${blockNumber} ${txHash} #${positionInTx}`, `${amount} from ${from}`)
-  }
 }
 
 interface StatsBody {

@@ -21,8 +21,13 @@ import {
   HARNESS_ECOSYSTEM,
   type Harness,
 } from '#test/callers/callers-harness.ts'
-import { FakeChain, hash, type Transfer } from '#test/payments/fake-chain.ts'
-import { CONFIRMATIONS, paidEcosystem } from '#test/payments/payments-harness.ts'
+import {
+  CONFIRMATIONS,
+  FakeChain,
+  hash,
+  paidEcosystem,
+  type Transfer,
+} from '#test/payments/fake-chain.ts'
 import { testCall } from '../test-call.ts'
 
 /** A key with its secret. */
@@ -74,10 +79,9 @@ export function createMoneyWorld(
 ): MoneyWorld {
   const commits = { isLost: false, charged: 0 }
   const chain = before?.chain ?? new FakeChain()
-  const { payment } = paidEcosystem()
+  const { payment } = paidEcosystem([chain.url])
   const callers = createHarness(losing(engine, commits), {
     ecosystem: { ...HARNESS_ECOSYSTEM, payment },
-    register: chain.register,
   })
   if (before !== undefined) callers.now.ms = before.callers.now.ms
   return {
@@ -87,6 +91,7 @@ export function createMoneyWorld(
     ...paymentActions(verifying, callers, chain),
     ...callActions(verifying, callers, commits),
     async audit() {
+      await chain.writeInto(engine)
       const checks = [...rowChecks, ...moneyChecks(callers.metering.ctx, () => undefined)]
       const found: string[] = []
       for (const check of checks) found.push(...(await engine.snapshot(findings(check))))
@@ -136,7 +141,10 @@ function paymentActions(
   chain: FakeChain,
 ): Pick<MoneyWorld, 'deposit' | 'confirm' | 'reorg'> {
   const leading = { ...callers.metering.ctx, accounts: verifying }
-  const verify = () => verifyPayments(leading)
+  const verify = async () => {
+    await chain.writeInto(verifying)
+    await verifyPayments(leading)
+  }
   const mined: (Transfer & { readonly block: number })[] = []
   let transfers = 0
   const mine = (list: readonly Transfer[]) => {

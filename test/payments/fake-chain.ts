@@ -1,18 +1,21 @@
+import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { type DepositFact, storeDeposits } from '#chains/datasets/deposits/deposits.ts'
-import { movePosition, storeBlocks } from '#chains/indexer/positions.ts'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { hashHeader } from '#chains/chain/proofs/hash-header.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import type { Address, Hash } from '#domain/address.ts'
-import type { BlockHeader } from '#domain/chain.ts'
-import { chunks } from '#lib/chunks.ts'
-import { type Connection, type Engine, StoreError } from '#store/engine.ts'
-import { ROWS_PER_STATEMENT, sql } from '#store/sql.ts'
-import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import { makeFile } from '#test/store/each-engine.ts'
+import type { BlockRef } from '#domain/chain.ts'
+import type { Deposit } from '#domain/deposit.ts'
+import { storeDeposits, writeScan } from '#money/payments/deposits.ts'
+import type { Engine } from '#store/engine.ts'
+import { sql } from '#store/sql.ts'
+import { readRpcRequest } from '#test/rpc-server.ts'
 
+export const CONFIRMATIONS = 10
 export const CHAIN_ID = 8453
 export const START_MS = Date.UTC(2026, 10, 21, 12)
 const FAR_UNIX = 10 ** 12
@@ -26,40 +29,56 @@ export interface Transfer {
   readonly logIndex?: number
 }
 
-interface Block extends BlockHeader {
-  readonly deposits: readonly DepositFact[]
+interface Block extends BlockRef {
+  readonly header: object
+  readonly deposits: readonly Deposit[]
 }
 
-/** One register for all chains and tests of a process: the chain that is read is written into it first. */
-const shared: { engine: Engine | undefined; chain: FakeChain | undefined } = {
-  engine: undefined,
-  chain: undefined,
-}
+/** Serves the headers of every chain of this process, each at a path of its own. */
+const served: FakeChain[] = []
+const server = createServer((incoming, outgoing) => {
+  const chain = served[Number(incoming.url?.slice(1))]
+  readRpcRequest(incoming)
+    .then(({ calls, answerWith }) => {
+      const answers = calls.map(({ id, method, params: [block] }) => {
+        const result = method === 'eth_chainId' ? toHex(CHAIN_ID) : chain?.headerOf(block)
+        return { jsonrpc: '2.0', id, result: result ?? null }
+      })
+      outgoing.setHeader('Content-Type', 'application/json').end(answerWith(answers))
+    })
+    .catch(() => outgoing.destroy())
+})
+server.listen(0, '127.0.0.1').unref()
+await once(server, 'listening')
 
-async function openShared(): Promise<Engine> {
-  if (shared.engine !== undefined) return shared.engine
-  const folder = mkdtempSync(join(tmpdir(), 'sexton-'))
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const file = join(folder, 'register.sqlite')
-  await makeFile(file, registerMigrations)
-  shared.engine = openSqlite({ file, durability: 'normal' })
-  return shared.engine
-}
-
-/** A chain in memory, and the register of an index that has read it. */
+/** A chain in memory. Its deposits are written into accounts as a scan would leave them; a node serves its headers. */
 export class FakeChain {
   /** Time of its head; far away unless given. */
   headUnix: number | undefined
-  /** Whether the register cannot be read. */
-  isAway = false
-  /** Whether neither index nor nodes know blocks. */
+  /** Whether nodes know no block. */
   isSilent = false
+  readonly url: string
   readonly unproven = new Set<Hash>()
   covers: (logIndex: number) => boolean = () => true
   #blocks: readonly Block[] = [newBlock(0, 0, [])]
   #mined = 0
-  #written: string | undefined
+  readonly #written = new WeakMap<Engine, string>()
   readonly #uncovered = new Set<Hash>()
+
+  constructor() {
+    const { port } = server.address() as AddressInfo
+    this.url = `http://127.0.0.1:${port}/${served.push(this) - 1}`
+  }
+
+  /** As a node gives it. */
+  headerOf(block: unknown): object | undefined {
+    if (this.isSilent) return undefined
+    const found =
+      block === 'latest' || block === 'safe' || block === 'finalized'
+        ? this.#blocks.at(-1)
+        : this.#blocks.find(({ number, hash }) => hash === block || number === Number(block))
+    return found && { ...found.header, hash: found.hash, transactions: [] }
+  }
 
   get height(): number {
     return this.#blocks.length - 1
@@ -86,75 +105,80 @@ export class FakeChain {
     this.#uncovered.add(hash(tx))
   }
 
-  /** As the index left it when it is read. */
-  readonly register: Engine = new Proxy({} as Engine, {
-    get: (_, name) => {
-      if (name !== 'snapshot') throw new Error(`no test uses ${String(name)} of this register`)
-      return async <T>(work: (connection: Connection) => Promise<T>): Promise<T> => {
-        if (this.isAway) throw new StoreError('the index is away')
-        const engine = await openShared()
-        await this.#write(engine)
-        return engine.snapshot(work)
-      }
-    },
-  })
-
-  async #write(engine: Engine): Promise<void> {
+  /** Writes what a scan of this chain knows. */
+  async writeInto(accounts: Engine): Promise<void> {
     const head = this.#blocks.at(-1)
     if (head === undefined) return
     const deposits = this.#blocks
       .flatMap((block) => block.deposits)
-      .filter(({ log }) => this.covers(log.logIndex))
-      .filter(({ log }) => !this.#uncovered.has(log.txHash))
+      .filter(({ logIndex, txHash }) => this.covers(logIndex) && !this.#uncovered.has(txHash))
+      .map((each) => ({ ...each, proven: !this.unproven.has(each.txHash) }))
     const state = JSON.stringify([
-      ...[head.hash, this.headUnix, this.isSilent, [...this.unproven]],
-      deposits.map(({ log }) => log.txHash + log.logIndex),
+      ...[head.hash, this.headUnix, [...this.unproven]],
+      deposits.map(({ txHash, logIndex }) => txHash + logIndex),
     ])
-    if (shared.chain === this && this.#written === state) return
-    await engine.write(async (tx) => {
+    if (this.#written.get(accounts) === state) return
+    const { payment } = paidEcosystem()
+    assert.ok(payment !== null)
+    await accounts.write(async (tx) => {
       await tx.run(sql`delete from deposits`)
-      await tx.run(sql`delete from blocks`)
-      await storeDeposits(tx, deposits)
-      await tx.run(sql`update deposits set proven = 1`)
-      for (const txHash of this.unproven)
-        await tx.run(sql`update deposits set proven = 0 where tx_hash = ${txHash}`)
-      for (const part of this.isSilent ? [] : chunks(this.#blocks, ROWS_PER_STATEMENT))
-        await storeBlocks(tx, CHAIN_ID, part)
-      const to = { ...head, timestamp: this.headUnix ?? FAR_UNIX }
-      const tip = { head, safe: head.number, finalized: head.number }
-      await movePosition(tx, { chainId: CHAIN_ID, to, tip, finalizedNumber: 0 })
+      await storeDeposits(tx, withPositions(deposits))
+      const { number, hash } = head
+      const timestamp = this.headUnix ?? FAR_UNIX
+      const scan = { number, hash, timestamp, finalizedNumber: 0, rereadNumber: 0 }
+      await writeScan(tx, { payment, scan })
     })
-    shared.chain = this
-    this.#written = state
+    this.#written.set(accounts, state)
   }
+}
+
+/** Covered transfers are counted only. */
+function withPositions(deposits: readonly Deposit[]): readonly Deposit[] {
+  const positions = new Map<Hash, number>()
+  return deposits.map((each) => {
+    const positionInTx = positions.get(each.txHash) ?? 0
+    positions.set(each.txHash, positionInTx + 1)
+    return { ...each, positionInTx }
+  })
+}
+
+/** The ecosystem of these tests; its nodes are those of the test. */
+export function paidEcosystem(rpcUrls: readonly string[] = []): Ecosystem {
+  const local = parseEcosystem('local', localEcosystem)
+  assert.ok(local.payment !== null)
+  const chain = { ...local.payment.chain, id: CHAIN_ID, rpcUrls }
+  return { ...local, payment: { ...local.payment, chain, confirmations: CONFIRMATIONS } }
 }
 
 export const hash = (name: string): Hash => `0x${createHash('sha256').update(name).digest('hex')}`
 
+const zeros = (length: number): Hash => `0x${'00'.repeat(length)}`
+
+const HEADER = {
+  ...{ parentHash: zeros(32), sha3Uncles: zeros(32), miner: zeros(20), stateRoot: zeros(32) },
+  ...{ transactionsRoot: zeros(32), receiptsRoot: zeros(32), logsBloom: zeros(256) },
+  ...{ difficulty: '0x0', gasLimit: '0x1', gasUsed: '0x0', mixHash: zeros(32), nonce: zeros(8) },
+}
+
 function newBlock(number: number, mined: number, transfers: readonly Transfer[]): Block {
-  const block = {
-    ...{
-      number,
-      hash: hash(`block ${number} ${mined}`),
-      parentHash: hash('parent'),
-      logsBloom: null,
-    },
-    timestamp: START_MS / 1000 + number * 2,
+  const timestampUnix = START_MS / 1000 + number * 2
+  const header = {
+    ...HEADER,
+    number: toHex(number),
+    timestamp: toHex(timestampUnix),
+    // Two blocks of one height differ.
+    extraData: `0x${mined.toString(16).padStart(8, '0')}`,
   }
-  const transactions = [...new Set(transfers.map(({ tx }) => tx))]
+  const blockHash = hashHeader(header)
+  assert.ok(blockHash !== undefined)
   const deposits = transfers.map(({ tx, from, amount, logIndex }, index) => ({
-    log: {
-      chainId: CHAIN_ID,
-      address: PAY_TO,
-      topics: [],
-      data: '0x' as const,
-      blockNumber: number,
-      blockHash: block.hash,
-      timestamp: block.timestamp,
-      txHash: hash(tx),
-      ...{ txIndex: transactions.indexOf(tx), logIndex: logIndex ?? index },
-    },
-    ...{ sender: from, recipient: PAY_TO, amount },
+    ...{ chainId: CHAIN_ID, blockNumber: number, blockHash, timestampUnix },
+    ...{ txHash: hash(tx), logIndex: logIndex ?? index, positionInTx: 0 },
+    ...{ from, to: PAY_TO, amount, proven: true },
   }))
-  return { ...block, deposits }
+  return { number, hash: blockHash, header, deposits }
+}
+
+function toHex(number: number): string {
+  return `0x${number.toString(16)}`
 }

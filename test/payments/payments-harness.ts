@@ -8,9 +8,6 @@ import { buildMessage } from '#accounts/keys/message.ts'
 import { keyAccount, readBalances } from '#accounts/ledger/account.ts'
 import { type Check, ledgerChecks } from '#accounts/ledger/check.ts'
 import { spendCalls } from '#accounts/ledger/spend.ts'
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
-import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import type { Context } from '#context.ts'
 import { type Address, type Hash, showAddress } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
@@ -23,13 +20,19 @@ import { type Settled, verifyPayments } from '#money/payments/verifier.ts'
 import type { Outcome } from '#route/route.ts'
 import type { Engine } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
-import { CHAIN_ID, FakeChain, hash, START_MS } from '#test/payments/fake-chain.ts'
+import {
+  CHAIN_ID,
+  CONFIRMATIONS,
+  FakeChain,
+  hash,
+  paidEcosystem,
+  START_MS,
+} from '#test/payments/fake-chain.ts'
 import type { EngineTest, OpenStore } from '#test/store/each-engine.ts'
 import { testCall } from '../test-call.ts'
 import { testContext } from '../test-context.ts'
 
 export const HARNESS_MIGRATIONS = accountsMigrations
-export const CONFIRMATIONS = 10
 
 const KEYS = new Map<Address, Hash>()
 
@@ -141,15 +144,16 @@ export function audited(onEngines: EngineTest): PaymentsTest {
 
 export async function createHarness(
   engine: Engine,
-  rpcUrls: readonly string[] = [],
+  {
+    chain = new FakeChain(),
+    rpcUrls = [chain.url],
+  }: { readonly chain?: FakeChain; readonly rpcUrls?: readonly string[] } = {},
 ): Promise<Harness> {
   for (const [publicId, owner] of OWNERS)
     await holdKey(engine, publicId, { wallet: owner, revokedUnix: null })
   const now = { ms: START_MS }
-  const chain = new FakeChain()
   const ecosystem = paidEcosystem(rpcUrls)
-  const { register } = chain
-  const ctx = testContext({ accounts: engine, register, ecosystem, clock: () => now.ms })
+  const ctx = testContext({ accounts: engine, ecosystem, clock: () => now.ms })
   const notes: string[] = []
   const checks = moneyChecks(ctx, (line) => void notes.push(line))
   const harness: Harness = {
@@ -160,7 +164,10 @@ export async function createHarness(
     ctx,
     hold: (publicId, key) => holdKey(engine, publicId, key),
     pay: (tx, amount = 1_000_000n, from = alice) => chain.mine([{ tx, from, amount }]),
-    claim: (input) => postClaim(ctx, input),
+    async claim(input) {
+      await chain.writeInto(engine)
+      return postClaim(ctx, input)
+    },
     claimProven: (tx, payer) =>
       harness.claim({ tx, payer, more: proofOf(payer, tx, ALICE_KEY, now.ms) }),
     async spend(publicId, calls) {
@@ -168,11 +175,15 @@ export async function createHarness(
       const spent = { calls: new Map([[keyAccount(publicId), calls]]), pricePerCall: 100n, day }
       await engine.write((tx) => spendCalls(tx, spent))
     },
-    read: (idOrTx, wait = 0) => readClaim(ctx, idOrTx, wait),
+    async read(idOrTx, wait = 0) {
+      await chain.writeInto(engine)
+      return readClaim(ctx, idOrTx, wait)
+    },
     async record(idOrTx) {
       return claimedOf(await harness.read(idOrTx))
     },
     async pass() {
+      await chain.writeInto(engine)
       const settled = await verifyPayments(ctx)
       if (settled.credited + settled.reversed > 0) notifierOf(ctx).notify()
       return settled
@@ -192,17 +203,12 @@ export async function createHarness(
       return balances.get(account) ?? 0n
     },
     notes,
-    audit: () => audit(engine, [...ledgerChecks, ...checks]),
+    async audit() {
+      await chain.writeInto(engine)
+      return audit(engine, [...ledgerChecks, ...checks])
+    },
   }
   return harness
-}
-
-/** The ecosystem of these tests; its nodes are those of the test. */
-export function paidEcosystem(rpcUrls: readonly string[] = []): Ecosystem {
-  const local = parseEcosystem('local', localEcosystem)
-  assert.ok(local.payment !== null)
-  const chain = { ...local.payment.chain, id: CHAIN_ID, rpcUrls }
-  return { ...local, payment: { ...local.payment, chain, confirmations: CONFIRMATIONS } }
 }
 
 async function holdKey(engine: Engine, publicId: string, key: HeldKey): Promise<void> {

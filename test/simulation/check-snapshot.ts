@@ -26,7 +26,6 @@ async function checkBranch(reads: Connection, chain: SimulatedChain): Promise<vo
   chain.toldFinal = final
   const named = await reads.run(sql`
     select 'events' as place, block_number, block_hash from events where chain_id = ${chain.id}
-    union all select 'deposits', block_number, block_hash from deposits where chain_id = ${chain.id}
     union all select 'anomalies', block_number, block_hash from anomalies where chain_id = ${chain.id}
     union all select 'blocks', number, hash from blocks where chain_id = ${chain.id}`)
   for (const { place, block_number, block_hash } of named)

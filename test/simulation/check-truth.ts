@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { parseAbi, toEventSelector } from 'viem'
-import { accounts, addresses, burnAddress } from '#devnet/addresses.ts'
+import { addresses, burnAddress } from '#devnet/addresses.ts'
 import { placeOf } from '#domain/chain.ts'
 import type { Engine } from '#store/engine.ts'
 import { fromStored, sql } from '#store/sql.ts'
@@ -10,8 +10,7 @@ import { balancesOf } from './chain-life.ts'
 import type { SimulatedChain } from './simulated-chain.ts'
 import type { World } from './world.ts'
 
-const [transfer, dug] = parseAbi([
-  'event Transfer(address indexed from, address indexed to, uint256 value)',
+const [dug] = parseAbi([
   'event GraveDug(address indexed digger, uint256 indexed graveId, uint256 amount)',
 ]).map(toEventSelector)
 
@@ -24,10 +23,9 @@ const symbols = new Map([
 export async function checkTruth(register: Engine, world: World): Promise<void> {
   for (const chain of world.chains) {
     assert.deepEqual(await storedBalances(register, chain.id), trueBalances(chain), 'balances')
-    const { burns, digs, deposits } = trueEvents(chain)
+    const { burns, digs } = trueEvents(chain)
     assert.deepEqual(await storedEvents(register, chain.id, 'burns'), burns, 'burns')
     assert.deepEqual(await storedEvents(register, chain.id, 'grave-digs'), digs, 'grave digs')
-    assert.deepEqual(await storedDeposits(register, chain.id), deposits, 'deposits')
   }
 }
 
@@ -61,19 +59,9 @@ async function storedEvents(
   )
 }
 
-async function storedDeposits(register: Engine, chainId: number): Promise<readonly string[]> {
-  const rows = await register.read(sql`
-    select block_number, place, timestamp_unix, amount from deposits
-    where chain_id = ${chainId} order by block_number, place`)
-  return rows.map(
-    (row) => `${row.block_number} ${row.place} ${row.timestamp_unix} ${fromStored(row.amount)}`,
-  )
-}
-
 function trueEvents({ name, truth }: SimulatedChain) {
-  const { usdc, graveyard } = addresses[name]
+  const { graveyard } = addresses[name]
   const digs: string[] = []
-  const deposits: string[] = []
   for (const { number, timestamp, logs } of truth.blocks)
     for (const log of logs) {
       if (log.data === '0x') continue
@@ -81,10 +69,8 @@ function trueEvents({ name, truth }: SimulatedChain) {
       const isOf = (topic0: string | undefined, address: string) =>
         log.topics[0] === topic0 && log.address === address.toLowerCase()
       if (isOf(dug, graveyard)) digs.push(line)
-      const isDeposit = name === 'base' && isOf(transfer, usdc) && isTransferTo(log, accounts.payTo)
-      if (isDeposit && BigInt(log.data) > 0n) deposits.push(line)
     }
-  return { burns: truth.blocks.flatMap(trueBurns), digs, deposits }
+  return { burns: truth.blocks.flatMap(trueBurns), digs }
 }
 
 function trueBurns({ number, timestamp, logs }: BuiltBlock): readonly string[] {
@@ -100,9 +86,4 @@ function trueBurns({ number, timestamp, logs }: BuiltBlock): readonly string[] {
 
 function placeIn({ transactionIndex, logIndex }: BuiltLog): number {
   return placeOf({ txIndex: transactionIndex, logIndex })
-}
-
-function isTransferTo(log: BuiltLog, ...receivers: readonly string[]): boolean {
-  const to = log.topics[2]?.slice(26)
-  return log.topics[0] === transfer && receivers.some((each) => each.slice(2).toLowerCase() === to)
 }

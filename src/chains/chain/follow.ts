@@ -114,8 +114,8 @@ async function behind(deps: FollowDeps, tip: ChainTip): Promise<ChainEvent> {
   return { kind: 'behind', tip, forked: stored !== undefined && stored.hash !== tip.head.hash }
 }
 
-async function readTip(
-  deps: FollowDeps,
+export async function readTip(
+  deps: Pick<FollowDeps, 'source' | 'finality'>,
 ): Promise<ChainTip & { readonly final: BlockRef | undefined }> {
   const { source, finality } = deps
   const [chainId, head, safe, finalized] = await Promise.all([

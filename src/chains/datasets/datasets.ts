@@ -7,7 +7,6 @@ import { burnsDataset } from '#chains/kinds/burns/dataset.ts'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import type { Tables } from '#store/engine.ts'
 import { firstSchema } from '#store/migrate.ts'
-import { depositsDataset, depositsTables } from './deposits/deposits.ts'
 import { holdersDataset } from './holders/dataset.ts'
 import { holdersTables } from './holders/tables.ts'
 import { priceSeries, pricesDataset } from './prices/dataset.ts'
@@ -15,7 +14,7 @@ import { pricesTables } from './prices/tables.ts'
 
 /** Listed in the order of application. */
 export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
-  const { tokens, payment } = ecosystem
+  const { tokens } = ecosystem
   return [
     toAnyDataset(contractsDataset(originsOf(ecosystem))),
     toAnyDataset(pricesDataset(priceSeries(tokens))),
@@ -25,7 +24,6 @@ export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
         ? toAnyDataset(burnsDataset(ecosystem))
         : toAnyDataset(makeEventDataset({ name, part, byAccount, sources: ecosystem[part] })),
     ),
-    toAnyDataset(depositsDataset(payment)),
   ]
 }
 
@@ -49,6 +47,5 @@ export const registerMigrations = firstSchema('register', [
   ...indexerTables,
   holdersTables,
   pricesTables,
-  depositsTables,
   graveDigTables,
 ])

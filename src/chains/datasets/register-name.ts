@@ -17,9 +17,9 @@ export function registerName(ecosystem: Ecosystem): RegisterName {
   return `register_${createHash('sha256').update(plain).digest('hex').slice(0, 12)}`
 }
 
-/** Leaves out names, labels, endpoints, tiers and prices of calls. */
+/** Leaves out names, labels, endpoints, payments, tiers and prices of calls. */
 function shapeOf({ file, ...ecosystem }: Ecosystem) {
-  const { chains, tokens, supply, payment } = file
+  const { chains, tokens, supply } = file
   const sources = [...eventKinds.flatMap(({ part }) => ecosystem[part]), ...ecosystem.bridges]
   return {
     chains: chains.map(({ name, id, startBlock }) => ({ name, id, startBlock })),
@@ -29,7 +29,6 @@ function shapeOf({ file, ...ecosystem }: Ecosystem) {
     // A module counts by its text, wherever it stands.
     events: eventKinds.map(({ part }) => file[part]?.map(({ rows: _, ...mapping }) => mapping)),
     modules: sources.map(({ code }) => code?.digest),
-    payment: payment && [payment.chain, payment.asset, payment.payTo.map(({ address }) => address)],
   }
 }
 

@@ -43,11 +43,9 @@ const TABLES: Readonly<Record<string, Key>> = {
   price_points: { symbol: 'text', chain_id: 'bigint', block_number: 'bigint' },
   price_days: { symbol: 'text', day_unix: 'bigint' },
   price_hours: { symbol: 'text', hour_unix: 'bigint' },
-  deposits: logKey,
   anomalies: { ...logKey, dataset: 'text' },
 }
 
-const NOT_COMPARED: ReadonlySet<string> = new Set(['proven', 'unproven_because'])
 
 /** An older index keeps more hours: only those that a window may need count. */
 const WINDOWED_HOURS: Readonly<Record<string, Sql>> = {
@@ -110,7 +108,6 @@ function compareRows(
   const isStored = known === stored || sameKey(key, known, stored)
   const isRecomputed = known === recomputed || sameKey(key, known, recomputed)
   for (const column of Object.keys(known)) {
-    if (NOT_COMPARED.has(column)) continue
     const a = isStored ? stored?.[column] : undefined
     const b = isRecomputed ? recomputed?.[column] : undefined
     if (a === b) continue

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { zeroAddress } from 'viem'
 import { registerMigrations } from '#chains/datasets/datasets.ts'
-import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import type { LocalFile } from '#chains/ecosystem/ecosystems/local.ts'
 import { accounts, addresses, burnAddress } from '#devnet/addresses.ts'
@@ -62,16 +61,6 @@ for (const [words, build] of [
         assert.deepEqual(await rowsOf(world, '/api/dividends/recent'), [
           ...['10 claim', '100 claim', '20 claim', '30 distribution', '7 claim'],
         ])
-        const { ecosystem } = world
-        const found = await readDeposits({ register: engine, ecosystem }, { sinceBlock: 0 })
-        // The second was read for another mapping as well, and maybe first.
-        assert.deepEqual(
-          found?.deposits.map(({ amount, positionInTx }) => [amount, positionInTx]),
-          [
-            [5n, 0],
-            [7n, 1],
-          ],
-        )
       })
     },
   )

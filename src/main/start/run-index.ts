@@ -4,10 +4,6 @@ import type { EndpointEvent } from '#chains/chain/endpoints/endpoint.ts'
 import { openLogsThread } from '#chains/chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { allDatasets } from '#chains/datasets/datasets.ts'
-import {
-  DepositProver,
-  type ProveDepositsDeps,
-} from '#chains/datasets/deposits/proof/prove-deposits.ts'
 import { priceBookOf } from '#chains/datasets/prices/price-book.ts'
 import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { proveEcosystem, proveStartBlocks, watchDecimals } from '#chains/indexer/prove-ecosystem.ts'
@@ -15,8 +11,8 @@ import { type IndexerDeps, runIndexer } from '#chains/indexer/run-indexer.ts'
 import { mappingWarnings } from '#chains/kinds/kinds.ts'
 import type { Clock } from '#lib/time.ts'
 import { type IndexProgress, makeChainReport } from '#operations/health/index-progress.ts'
-import { fencedBy, Leader } from '#operations/jobs/leader.ts'
-import { type OpenJob, runJobs } from '#operations/jobs/run-jobs.ts'
+import { Leader } from '#operations/jobs/leader.ts'
+import { runJobs } from '#operations/jobs/run-jobs.ts'
 import type { Engine } from '#store/engine.ts'
 
 interface IndexInput {
@@ -50,38 +46,12 @@ export async function runIndex(input: IndexInput, signal: AbortSignal): Promise<
   const turn = { leads: false }
   const changed = new AbortController()
   const watching = watchDecimals(ecosystem, sourceOf, changed)
-  const jobs = [...proveDeposits(input, { sourceOf, leader }), watching]
   const ending = AbortSignal.any([signal, changed.signal])
   await Promise.all([
     runIndexer(indexerDeps(input, { sourceOf, leader, turn }), ending),
-    runJobs(jobs, { leader: turn, logger, runs: new Map() }, ending),
+    runJobs([watching], { leader: turn, logger, runs: new Map() }, ending),
   ])
   changed.signal.throwIfAborted()
-}
-
-/** Deposits are credited once their block is proven. On this thread, since the proof waits for commits of the index. */
-function proveDeposits(
-  { ecosystem, register, clock, logger }: IndexInput,
-  { sourceOf, leader }: Pick<Indexing, 'sourceOf' | 'leader'>,
-): readonly OpenJob[] {
-  const { payment } = ecosystem
-  if (payment === null) return []
-  const prover = new DepositProver({
-    register: fencedBy(leader, register),
-    payment,
-    clock,
-    source: sourceOf(payment.chain),
-    report: (news) => reportDeposit(logger, payment.chain, news),
-  })
-  return [
-    {
-      name: 'deposits',
-      everySeconds: 0.5,
-      budgetSeconds: 60,
-      whileFailing: 'deposits wait for their proof, and so for their credit',
-      run: (signal) => prover.proveStored(signal),
-    },
-  ]
 }
 
 interface Indexing {
@@ -139,15 +109,6 @@ function reportEndpoint(
   const facts = { chain: chain.name, host: event.host, state: event.state, reason: event.reason }
   if (event.state === 'ok') logger.info(facts, 'node in use')
   else if (event.state !== 'probing') logger.warn(facts, 'node set aside')
-}
-
-function reportDeposit(
-  logger: Pick<Logger, 'warn' | 'error'>,
-  { name: chain }: Chain,
-  { kind, ...facts }: Parameters<ProveDepositsDeps['report']>[0],
-): void {
-  if (kind === 'corrected') logger.error({ chain, ...facts }, 'deposits were corrected')
-  else logger.warn({ chain, ...facts }, 'a deposit is waiting for a proof')
 }
 
 function reportLead(logger: Pick<Logger, 'info'>): (held: boolean) => void {

@@ -8,7 +8,6 @@ import {
   HARNESS_MIGRATIONS,
   type Harness,
   MALLORY_KEY,
-  mallory,
   wallet,
 } from '#test/payments/payments-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -51,15 +50,5 @@ withPayments(
     await harness.claimProven('tx', friend)
     harness.pay('tx', 1_000_000n, friend)
     assert.equal(await keyShown(harness), ALICE_KEY)
-  },
-)
-
-withPayments(
-  'by its hash a prepayment is found also while the index cannot be read',
-  async (harness) => {
-    await harness.claim({ key: MALLORY_KEY, tx: 'tx', payer: mallory })
-    harness.chain.isAway = true
-    assert.equal(await keyShown(harness), MALLORY_KEY)
-    harness.chain.isAway = false
   },
 )

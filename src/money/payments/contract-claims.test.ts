@@ -29,7 +29,7 @@ async function withNode(
   }
   const node = await startScriptedNode({ answer: ({ method }) => answers[method] })
   try {
-    const harness = await createHarness(engine, [node.url])
+    const harness = await createHarness(engine, { rpcUrls: [node.url] })
     await work(harness, node)
     assert.deepEqual(await harness.audit(), [])
   } finally {

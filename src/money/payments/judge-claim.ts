@@ -1,12 +1,11 @@
-import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import type { Context } from '#context.ts'
-import type { Address, Hash } from '#domain/address.ts'
+import type { Address } from '#domain/address.ts'
 import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { unixNow } from '#lib/time.ts'
-import { StoreError } from '#store/engine.ts'
 import { CLAIM_TTL_SECONDS, type Claim, readProvenPayers } from './claim.ts'
 import { CREDIT_MAX, type Credit, creditsOf } from './credit.ts'
+import { readDeposits } from './deposits.ts'
 import { paymentOf } from './offers.ts'
 
 export interface Evidence {
@@ -96,22 +95,21 @@ interface Facts {
   /** The credits of its transaction, reversed ones too. */
   readonly credits: readonly Credit[]
   readonly provenPayers: ReadonlySet<Address>
-  /** Undefined while the index does not know. */
+  /** Undefined before the chain is first read. */
   readonly known: CanonicalDeposits | undefined
   readonly nowUnix: number
   readonly requiredConfirmations: number
 }
 
-/** The chain first: a credit made meanwhile is then seen, and never shown as waiting for its blocks. */
 export async function readClaimState(ctx: Context, claim: Claim): Promise<ClaimState> {
-  const known = await readKnown(ctx, [claim.txHash])
   const stored = await ctx.accounts.snapshot(async (reads) => ({
+    known: await readDeposits(reads, ctx.ecosystem.payment, { txHashes: [claim.txHash] }),
     credits: await creditsOf(reads, [claim.txHash]),
     provenPayers: (await readProvenPayers(reads, [claim.id])).get(claim.id) ?? new Set<Address>(),
   }))
   const nowUnix = unixNow(ctx.clock)
   const { confirmations: requiredConfirmations } = paymentOf(ctx)
-  return stateOf(claim, { ...stored, known, nowUnix, requiredConfirmations })
+  return stateOf(claim, { ...stored, nowUnix, requiredConfirmations })
 }
 
 export function stateOf(claim: Claim, facts: Facts): ClaimState {
@@ -147,7 +145,7 @@ function verified(own: readonly Credit[], confirmations: number): ClaimState {
   }
 }
 
-/** The chain's time counts too, so that claims do not expire while the index is behind. */
+/** The chain's time counts too, so that claims do not expire while the chain is not read. */
 function unseen(claim: Claim, { known, nowUnix }: Facts): ClaimStatus {
   if (claim.wasCredited) return 'reversed'
   if (known === undefined || !known.isComplete) return 'pending'
@@ -157,17 +155,4 @@ function unseen(claim: Claim, { known, nowUnix }: Facts): ClaimStatus {
 
 export function isOpen(status: ClaimStatus): boolean {
   return status === 'pending' || status === 'confirming'
-}
-
-/** Undefined while the index is unavailable: prepayments are registered and shown without it. */
-export async function readKnown(
-  ctx: Pick<Context, 'register' | 'ecosystem'>,
-  txHashes: readonly Hash[],
-): Promise<CanonicalDeposits | undefined> {
-  try {
-    return await readDeposits(ctx, { txHashes })
-  } catch (error) {
-    if (error instanceof StoreError) return undefined
-    throw error
-  }
 }

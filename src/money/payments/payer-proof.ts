@@ -14,7 +14,7 @@ import type { Clock } from '#lib/time.ts'
 import { openSettlingRpc } from '#money/x402/settling-rpc.ts'
 import { findProof } from './claim.ts'
 import { liveCreditsOf, logName } from './credit.ts'
-import { readKnown } from './judge-claim.ts'
+import { readDeposits } from './deposits.ts'
 import { paymentOf } from './offers.ts'
 
 export interface Proof {
@@ -53,7 +53,7 @@ export async function checkProof(
   return checkByContract(ctx, { posted, refused }, asker)
 }
 
-/** Nodes are asked only about a deposit of the payer that is in the register and not yet claimed. */
+/** Nodes are asked only about a deposit of the payer that is read and not yet claimed. */
 async function checkByContract(
   ctx: Context,
   { posted, refused }: { readonly posted: Posted; readonly refused: Refusal },
@@ -87,7 +87,9 @@ async function waitsForProof(
   ctx: Context,
   { txHash, payerAddress }: Posted,
 ): Promise<boolean | Refusal> {
-  const known = await readKnown(ctx, [txHash])
+  const known = await ctx.accounts.snapshot((reads) =>
+    readDeposits(reads, paymentOf(ctx), { txHashes: [txHash] }),
+  )
   if (known === undefined)
     return refuse('data_not_ready', 'deposits cannot be read now', { retryAfterSeconds: 10 })
   const credits = await liveCreditsOf({ run: ctx.accounts.read }, [txHash])

@@ -1,6 +1,7 @@
 import { leaderTables } from '#operations/jobs/leader.ts'
 import type { Tables } from '#store/engine.ts'
 import { type Guard, guardsSql } from '#store/guard.ts'
+import { depositsTables } from './deposits.ts'
 
 export const paymentsGuards: readonly Guard[] = [
   {
@@ -56,6 +57,7 @@ export const paymentsGuards: readonly Guard[] = [
 
 export const paymentsTables: readonly Tables[] = [
   leaderTables,
+  depositsTables,
   `
       create table claims (
         id text primary key,

@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
 import { findKey } from '#accounts/keys/key-store.ts'
-import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
 import { type Hash, parseAddress, parseHash, showAddress } from '#domain/address.ts'
 import { type Caller, PUBLIC_ID } from '#domain/caller.ts'
@@ -19,13 +18,8 @@ import {
 } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
 import { type Claim, findClaimById, findClaimByTx, type Trust } from './claim.ts'
-import {
-  type ClaimState,
-  type ClaimStatus,
-  isOpen,
-  readClaimState,
-  readKnown,
-} from './judge-claim.ts'
+import { readDeposits, readScan } from './deposits.ts'
+import { type ClaimState, type ClaimStatus, isOpen, readClaimState } from './judge-claim.ts'
 import { paymentOf } from './offers.ts'
 import { type Asker, checkProof, type Proof } from './payer-proof.ts'
 import { type CheckedClaim, registerClaim } from './register-claim.ts'
@@ -306,7 +300,9 @@ async function findNamed(ctx: Context, name: ClaimName): Promise<Claim | undefin
   const reads = { run: ctx.accounts.read }
   if ('id' in name) return findClaimById(reads, name.id)
   const { txHash } = name
-  const known = await readKnown(ctx, [txHash])
+  const known = await ctx.accounts.snapshot((reads) =>
+    readDeposits(reads, paymentOf(ctx), { txHashes: [txHash] }),
+  )
   const senders = [...new Set(known?.deposits.map(({ from }) => from))]
   return findClaimByTx(reads, { txHash, senders, nowUnix: unixNow(ctx.clock) })
 }
@@ -370,7 +366,8 @@ class Notifier {
   /** Whoever needs an answer of a store that is down reports it. */
   async #readHead(): Promise<number | undefined> {
     try {
-      return (await readDeposits(this.#ctx, { txHashes: [] }))?.head.number
+      const reads = { run: this.#ctx.accounts.read }
+      return (await readScan(reads, paymentOf(this.#ctx)))?.number
     } catch (error) {
       if (!(error instanceof StoreError)) reportError(this.#ctx, error)
       return undefined

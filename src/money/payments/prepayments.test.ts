@@ -164,6 +164,7 @@ withPayments(
     while (notifierOf(harness.ctx).count === 0)
       await new Promise((resolve) => setImmediate(resolve))
     harness.chain.mineEmpty(10)
+    await harness.chain.writeInto(harness.engine)
     const outcome = await waiting
     assert.equal(outcome.kind === 'answer' && (outcome.body as Claimed).status, 'unlinked')
   },

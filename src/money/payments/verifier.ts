@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { lockSuccessor } from '#accounts/keys/key-store.ts'
 import { keyAccount } from '#accounts/ledger/account.ts'
-import { readDeposits } from '#chains/datasets/deposits/queries.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import type { Address } from '#domain/address.ts'
 import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
@@ -10,7 +9,6 @@ import { unixNow } from '#lib/time.ts'
 import { reopenPayment } from '#money/x402/payment.ts'
 import { LeadLostError } from '#operations/jobs/leader.ts'
 import type { Connection } from '#store/engine.ts'
-import { blockHashAt } from './block-hash.ts'
 import {
   type Claim,
   type ClaimPlace,
@@ -32,8 +30,10 @@ import {
   settleCredits,
   unsettledCredits,
 } from './credit.ts'
+import { readDeposits, readScan } from './deposits.ts'
 import { isOf, judgeClaim } from './judge-claim.ts'
 import { paymentOf } from './offers.ts'
+import { blockHashAt } from './scan-deposits.ts'
 
 /** How many prepayments a pass credited, and how many credits it reversed. */
 export interface Settled {
@@ -64,13 +64,16 @@ export async function verifyPayments(ctx: Context): Promise<Settled> {
   const pass: Pass = { ctx, failures: [] }
   const claims = await nextClaims(ctx)
   const credits = await unsettledCredits({ run: ctx.accounts.read }, paymentOf(ctx).chain.id)
-  const head = (await readDeposits(ctx, { txHashes: [] }))?.head
+  const payment = paymentOf(ctx)
+  const head = await readScan({ run: ctx.accounts.read }, payment)
   if (head === undefined) return { credited: 0, reversed: 0 }
   const sinceBlock = Math.max(0, head.number - WATCH_BLOCKS)
   const old = credits.filter(({ blockNumber }) => blockNumber < sinceBlock)
   const txHashes = [...new Set([...claims, ...old].map(({ txHash }) => txHash))]
-  const recent = await readDeposits(ctx, { sinceBlock })
-  const named = await readDeposits(ctx, { txHashes })
+  const { recent, named } = await ctx.accounts.snapshot(async (reads) => ({
+    recent: await readDeposits(reads, payment, { sinceBlock }),
+    named: await readDeposits(reads, payment, { txHashes }),
+  }))
   if (recent === undefined || named === undefined) return { credited: 0, reversed: 0 }
   const deposits = new Map(
     [...recent.deposits, ...named.deposits].map((each) => [logName(each), each]),

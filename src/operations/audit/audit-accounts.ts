@@ -9,6 +9,7 @@ import { callerChecks } from '#accounts/metering/caller-checks.ts'
 import type { Context } from '#context.ts'
 import { formatDecimal } from '#domain/money.ts'
 import { moneyChecks, readSuspense, x402Checks } from '#money/money-checks.ts'
+import { balanceCheck } from '#money/payments/balance-check.ts'
 import { readReceivables } from '#money/payments/credit.ts'
 import type { Connection } from '#store/engine.ts'
 import { sql } from '#store/sql.ts'
@@ -46,7 +47,7 @@ function nameOf({ check, subject }: Found): string {
 }
 
 async function auditOnce(ctx: Context, note: AccountsAudit['note']): Promise<readonly Found[]> {
-  const checks = [...rowChecks, ...moneyChecks(ctx, note)]
+  const checks = [...rowChecks, ...moneyChecks(ctx, note), balanceCheck(ctx, note)]
   const differences: Found[] = []
   const run = async (check: Check, connection: Connection) => {
     const list = await check.run(connection)

@@ -3,13 +3,11 @@ import { test } from 'node:test'
 import { accountsMigrations } from '#main/stores.ts'
 import { moneyChecks } from '#money/money-checks.ts'
 import { column, join, type Row, sql } from '#store/sql.ts'
-import { FakeChain } from '#test/payments/fake-chain.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
 import { rowChecks } from './audit-accounts.ts'
 
-const { register } = new FakeChain()
-const checks = [...rowChecks, ...moneyChecks(testContext({ register }), () => undefined)]
+const checks = [...rowChecks, ...moneyChecks(testContext(), () => undefined)]
 
 /** Tables of a plan that are read whole for each row of another. */
 function nestedScans(plan: readonly Row[]): string[] {

@@ -20,7 +20,6 @@ import { column, sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
 import type { AuditDeps } from './audit-deps.ts'
 import { proveBalances } from './prove-balances.ts'
-import { provePayments } from './prove-payments.ts'
 
 type RegisterVerdict =
   | { readonly kind: 'agrees' }
@@ -47,7 +46,6 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
     const difference =
       (await provePositions(deps, stored, status)) ??
       (await proveBalances(deps, state, status)) ??
-      (await provePayments(deps, state, status)) ??
       (await impossibleBurns(stored, deps.ecosystem.tokens))[0]?.detail ??
       (await missingBurns(stored, deps.ecosystem)) ??
       (await compareWithRebuilt(deps, stored, status))

@@ -3,11 +3,11 @@ import type { Readiness } from '#api/health-routes.ts'
 import type { GaugeReading } from '#api/metrics.ts'
 import type { EndpointStatus } from '#chains/chain/chain-source.ts'
 import { answersOf } from '#chains/datasets/data-route.ts'
-import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
 import { readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { type IndexStatus, readStalls } from '#chains/indexer/status.ts'
 import type { Context } from '#context.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
+import { readUnproven } from '#money/payments/deposits.ts'
 import { oldestOpen } from '#money/x402/payment.ts'
 import { outcomesOf } from '#money/x402/settle-payment.ts'
 import type { Settling } from '#money/x402/settling.ts'
@@ -84,7 +84,7 @@ function processGauges(own: ProcessGauges): readonly GaugeReading[] {
   ]
 }
 
-function paymentGauges({ ecosystem, register }: Context): readonly GaugeReading[] {
+function paymentGauges({ ecosystem, accounts }: Context): readonly GaugeReading[] {
   const chain = ecosystem.payment?.chain
   if (chain === undefined) return []
   return [
@@ -92,7 +92,7 @@ function paymentGauges({ ecosystem, register }: Context): readonly GaugeReading[
       name: 'sexton_deposits_unproven',
       help: 'Deposits whose proof failed so far, by chain',
       async read() {
-        const found = await register.snapshot((reads) => readUnproven(reads, chain.id))
+        const found = await readUnproven({ run: accounts.read }, chain.id)
         return { [chain.name]: found?.count ?? 0 }
       },
     },

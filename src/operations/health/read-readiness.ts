@@ -1,6 +1,5 @@
 import type { Readiness } from '#api/health-routes.ts'
 import { answersOf } from '#chains/datasets/data-route.ts'
-import { readUnproven } from '#chains/datasets/deposits/proof/deposit-proofs.ts'
 import { areHoldersKnown, nameUnknown } from '#chains/datasets/meta.ts'
 import { latestPrice } from '#chains/datasets/prices/price-book.ts'
 import type { Chain } from '#chains/ecosystem/ecosystem.ts'
@@ -21,6 +20,7 @@ import { type ImpossibleBurns, impossibleBurns } from '#chains/statistics/imposs
 import type { Context } from '#context.ts'
 import { allEnded } from '#lib/async.ts'
 import { unixNow } from '#lib/time.ts'
+import { readUnproven } from '#money/payments/deposits.ts'
 import type { Connection } from '#store/engine.ts'
 import { barOf, type IndexProgress } from './index-progress.ts'
 import { describeJobs, type LedJobs } from './job-gauges.ts'
@@ -94,12 +94,10 @@ function describeChains({ ecosystem, clock }: Context, seen: Seen): Parts {
   return Object.fromEntries(lines)
 }
 
-async function describeDeposits({ ecosystem, register }: Context): Promise<Parts> {
+async function describeDeposits({ ecosystem, accounts }: Context): Promise<Parts> {
   const chain = ecosystem.payment?.chain
   if (chain === undefined) return {}
-  const found = await register
-    .snapshot((reads) => readUnproven(reads, chain.id))
-    .catch(() => undefined)
+  const found = await readUnproven({ run: accounts.read }, chain.id).catch(() => undefined)
   if (found === undefined) return {}
   const { count, reason } = found
   return { [`payments ${chain.name}`]: `${count} deposits waiting for a proof: ${reason}` }

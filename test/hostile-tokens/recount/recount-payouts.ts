@@ -18,15 +18,6 @@ export interface RecountedPayout {
   readonly amount: bigint
 }
 
-export interface RecountedDeposit {
-  readonly block: number
-  readonly transaction: string
-  /** Counted from 0 among the deposits of the transaction. */
-  readonly positionInTx: number
-  readonly from: string
-  readonly amount: bigint
-}
-
 /** keccak256 of `DividendClaimed(address,address,uint256)` and `DividendDistributed(address,uint256)`. */
 const CLAIMED = '0xf672323216d71b2d59f826d5cc49657006c38667b59ae06ec262b9f71bed64fb'
 const DISTRIBUTED = '0x84fcdd4a7f507f2206dd50958e7473061bf941f91791c6ffaf74033a07c82f12'
@@ -82,24 +73,6 @@ function ofTransfer(
   const isClaim = isPayers && (isPayerFirst || !isToTreasury)
   const { to: account, amount } = transfer
   return { kind: isClaim ? 'claim' : 'distribution', token: 'GRAVE', account, amount }
-}
-
-/** Payments to the operator, in USDC on base. */
-export function recountDeposits({ name, blocks }: CanonicalChain): readonly RecountedDeposit[] {
-  const found: RecountedDeposit[] = []
-  if (name !== 'base') return found
-  const inTransaction = new Map<string, number>()
-  for (const block of blocks)
-    for (const log of block.logs) {
-      const transfer = readTransfer(log, addresses.base.usdc)
-      if (transfer?.to !== lower(accounts.payTo) || transfer.amount === 0n) continue
-      const { transactionHash: transaction } = log
-      const positionInTx = inTransaction.get(transaction) ?? 0
-      inTransaction.set(transaction, positionInTx + 1)
-      const { from, amount } = transfer
-      found.push({ block: block.number, transaction, positionInTx, from, amount })
-    }
-  return found
 }
 
 function isAt(log: CanonicalLog, address: string): boolean {

@@ -3,7 +3,6 @@ import { bridgesOn } from '../bridges.ts'
 import { type FigureList, supplyText } from '../figures.ts'
 import type { WorldPlan } from '../world-plan.ts'
 import {
-  addressIn,
   type CanonicalBlock,
   type CanonicalChain,
   type CanonicalLog,
@@ -139,12 +138,8 @@ function isUnreadableOf(log: CanonicalLog, token: string): boolean {
   return isTransferOf(log, token) && readTransfer(log, token) === undefined
 }
 
-/** Whether a log of the block belongs to a followed token or payment, and cannot be read. */
+/** Whether a log of the block belongs to a followed token, and cannot be read. */
 export function hasUnreadable({ name }: CanonicalChain, { logs }: CanonicalBlock): boolean {
-  const { grave, crypt, usdc } = addresses[name]
-  return logs.some((log) => {
-    if (isUnreadableOf(log, grave) || isUnreadableOf(log, crypt)) return true
-    const isPayment = addressIn(log.topics[2] ?? '') === accounts.payTo.toLowerCase()
-    return name === 'base' && isPayment && isUnreadableOf(log, usdc)
-  })
+  const { grave, crypt } = addresses[name]
+  return logs.some((log) => isUnreadableOf(log, grave) || isUnreadableOf(log, crypt))
 }

@@ -2,7 +2,7 @@ import { addEvents, type EventFigure, FigureList, type Figures, totalText } from
 import type { WorldPlan } from '../world-plan.ts'
 import type { CanonicalBlock, CanonicalChain } from './canonical-chain.ts'
 import { addApiFigures } from './recount-api.ts'
-import { recountDeposits, recountPayouts } from './recount-payouts.ts'
+import { recountPayouts } from './recount-payouts.ts'
 import { type PriceRecord, recordPrices } from './recount-prices.ts'
 import { addHoldings, burnsOn, hasUnreadable, summarise, trackedTokens } from './recount-tokens.ts'
 
@@ -54,10 +54,6 @@ function addChain(list: FigureList, chain: CanonicalChain, input: ChainInput): v
       list,
       figures.filter(({ isCounted }) => isCounted),
     )
-  }
-  for (const deposit of recountDeposits(chain)) {
-    const { block, transaction, positionInTx, from, amount } = deposit
-    list.add('deposit', `${block} ${transaction} #${positionInTx}`, `${amount} from ${from}`)
   }
   for (const block of chain.blocks)
     if (hasUnreadable(chain, block)) list.add('anomalies', `${chain.name} ${block.number}`, 'yes')

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashHeader } from '#chains/chain/parse-rpc.ts'
-import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { hashHeader } from '#chains/chain/proofs/hash-header.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startScriptedNode } from '#test/scripted-node.ts'
-import { onSqlite } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
-import { blockHashAt } from './block-hash.ts'
+import { blockHashAt } from './scan-deposits.ts'
 
 const NUMBER = 5
 const zeros = (length: number) => `0x${'00'.repeat(length)}`
@@ -25,18 +23,16 @@ function blockOf(timestamp: number, hash?: string) {
 const OURS = blockOf(1_800_000_000)
 const UNPROVEN = blockOf(1_800_000_000, `0x${'ee'.repeat(32)}`)
 
-/** The hash found outside the index's window when a node returns this block. */
+/** The hash that is believed when a node returns this block. */
 async function hashSaidBy(block: typeof OURS | null): Promise<string | undefined> {
   const node = await startScriptedNode({
     answer: ({ method }) => (method === 'eth_chainId' ? '0x2105' : block),
   })
   try {
-    let hash: string | undefined
-    await onSqlite(registerMigrations, async ({ engine: register }) => {
-      const ecosystem = localEcosystemAt({ base: node.url })
-      hash = await blockHashAt(testContext({ register, ecosystem }), NUMBER)
-    })
-    return hash
+    return await blockHashAt(
+      testContext({ ecosystem: localEcosystemAt({ base: node.url }) }),
+      NUMBER,
+    )
   } finally {
     await node.stop()
   }

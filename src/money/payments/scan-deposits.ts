@@ -1,0 +1,253 @@
+import { readTip } from '#chains/chain/follow.ts'
+import { RpcError } from '#chains/chain/rpc-error.ts'
+import { openRpcSource } from '#chains/chain/rpc-source.ts'
+import { matches } from '#chains/chain/verify-logs.ts'
+import { type Context, oncePerContext } from '#context.ts'
+import type { Hash } from '#domain/address.ts'
+import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
+import type { Deposit } from '#domain/deposit.ts'
+import { allEnded } from '#lib/async.ts'
+import { chunks } from '#lib/chunks.ts'
+import { unixNow } from '#lib/time.ts'
+import { column, sql } from '#store/sql.ts'
+import { logName } from './credit.ts'
+import {
+  type DepositScan,
+  depositFilter,
+  depositsInBlock,
+  readScan,
+  storeDeposits,
+  toDeposits,
+  writeScan,
+} from './deposits.ts'
+import { paymentOf } from './offers.ts'
+
+/** Final blocks are read again in steps of at least so many. */
+const REREAD_BLOCKS = 64
+
+/** Payers wait for the head, so history is read a little at a time. */
+const REREAD_MS_MAX = 5_000
+
+export const paymentSourceOf = oncePerContext((ctx) => {
+  const { id: chainId, rpcUrls: urls } = paymentOf(ctx).chain
+  return openRpcSource({ chainId, urls })
+})
+
+/**
+ * One pass: reads the new blocks at the head for transfers to `payTo`, then a part of what became final, and
+ * proves their blocks. Independent of the index, so that money is found while a register is built.
+ */
+export async function scanDeposits(ctx: Context, signal: AbortSignal): Promise<void> {
+  const source = paymentSourceOf(ctx)
+  const { head, finalized } = await readTip({ source, finality: paymentOf(ctx).chain.finality })
+  const stored = await readScan({ run: ctx.accounts.read }, paymentOf(ctx))
+  const scan = stored ?? (await beginScan(ctx, finalized))
+  if (scan === undefined || head.number < scan.number) return
+  const same = await source.header(scan.number)
+  if (same === undefined) throw new RpcError(`the node does not know block ${scan.number}`)
+  const final = Math.max(scan.finalizedNumber, finalized)
+  if (same.hash !== scan.hash) await rewind(ctx, scan)
+  else {
+    if (head.number > scan.number) await readHead(ctx, { scan, head, final }, signal)
+    await rereadFinal(ctx, final, signal)
+  }
+  await proveDeposits(ctx, final, signal)
+}
+
+/** Near the head, where new payments arrive first; older ones are read with the final blocks. */
+async function beginScan(ctx: Context, finalized: number): Promise<DepositScan | undefined> {
+  const payment = paymentOf(ctx)
+  const rereadNumber = payment.chain.startBlock - 1
+  const isLong = finalized - rereadNumber >= REREAD_BLOCKS
+  const header = await paymentSourceOf(ctx).header(Math.max(0, isLong ? finalized : rereadNumber))
+  if (header === undefined) return undefined
+  const scan = { ...header, finalizedNumber: header.number, rereadNumber }
+  await ctx.accounts.write(async (tx) => {
+    await tx.run(sql`delete from deposits where chain_id = ${payment.chain.id}`)
+    await writeScan(tx, { payment, scan })
+  })
+  return scan
+}
+
+/** After a reorg, everything that is not final is read again. */
+async function rewind(ctx: Context, scan: DepositScan): Promise<void> {
+  const payment = paymentOf(ctx)
+  const { finalizedNumber } = scan
+  if (scan.number <= finalizedNumber)
+    throw new RpcError(
+      `block ${scan.number} is final, but the node has another one than was read; check the endpoint`,
+    )
+  const header = await paymentSourceOf(ctx).header(finalizedNumber)
+  if (header === undefined) throw new RpcError(`the node does not know block ${finalizedNumber}`)
+  await ctx.accounts.write(async (tx) => {
+    await tx.run(sql`
+      delete from deposits
+      where chain_id = ${payment.chain.id} and block_number > ${finalizedNumber}`)
+    await writeScan(tx, { payment, scan: { ...scan, ...header } })
+  })
+}
+
+async function readHead(
+  ctx: Context,
+  at: { readonly scan: DepositScan; readonly head: BlockHeader; readonly final: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const payment = paymentOf(ctx)
+  const { scan, head, final } = at
+  const logs: Log[] = []
+  let end: BlockRef | undefined
+  for await (const part of historyOf(ctx, { from: scan.number + 1, to: head.number, signal })) {
+    logs.push(...part.logs)
+    end = part.end
+  }
+  if (end?.hash !== head.hash)
+    throw new RpcError(`block ${head.number} is ${end?.hash} and ${head.hash}; the chain moved`)
+  await ctx.accounts.write(async (tx) => {
+    await storeDeposits(tx, toDeposits(logs, false))
+    await writeScan(tx, { payment, scan: { ...scan, ...head, finalizedNumber: final } })
+  })
+}
+
+/** A node may leave out logs of its newest blocks; here history is read too. */
+async function rereadFinal(ctx: Context, final: number, signal: AbortSignal): Promise<void> {
+  const payment = paymentOf(ctx)
+  const scan = await readScan({ run: ctx.accounts.read }, payment)
+  if (scan === undefined || final - scan.rereadNumber < REREAD_BLOCKS) return
+  const untilMs = ctx.clock() + REREAD_MS_MAX
+  for await (const { to, logs } of historyOf(ctx, {
+    from: scan.rereadNumber + 1,
+    to: final,
+    signal,
+  })) {
+    await ctx.accounts.write(async (tx) => {
+      await storeDeposits(tx, toDeposits(logs, false))
+      await writeScan(tx, { payment, scan: { ...scan, rereadNumber: to } })
+    })
+    if (ctx.clock() >= untilMs) return
+  }
+}
+
+async function* historyOf(
+  ctx: Context,
+  range: { readonly from: number; readonly to: number; readonly signal: AbortSignal },
+): AsyncIterable<{ readonly to: number; readonly end: BlockRef; readonly logs: readonly Log[] }> {
+  const filter = depositFilter(paymentOf(ctx))
+  for await (const { to, end, columns } of paymentSourceOf(ctx).history({ filter, ...range })) {
+    const logs = Array.from({ length: columns.count }, (_, index) => columns.log(index))
+    yield { to, end, logs: logs.filter((log) => matches(filter, log)) }
+  }
+}
+
+/** Bounded, because history may have thousands of blocks with deposits. */
+const BLOCKS_PER_PASS = 16
+
+/** Each may download a megabyte. */
+const AT_ONCE = 4
+
+const TRY_AGAIN_SECONDS = 10
+
+interface UnprovenBlock extends BlockRef {
+  readonly reason: string | null
+}
+
+async function proveDeposits(ctx: Context, final: number, signal: AbortSignal): Promise<void> {
+  const blocks = await dueBlocks(ctx)
+  for (const part of chunks(blocks, AT_ONCE)) {
+    if (signal.aborted) return
+    await allEnded(part.map((block) => proveOrNote(ctx, block, final)))
+  }
+}
+
+/** Never tried ones first, the newest of them before all, then those that wait the longest. */
+async function dueBlocks(ctx: Context): Promise<readonly UnprovenBlock[]> {
+  const { chain } = paymentOf(ctx)
+  const nowUnix = unixNow(ctx.clock)
+  const found = await ctx.accounts.read(sql`
+    select block_number, block_hash, min(unproven_because) as reason, min(tried_unix) as tried
+    from deposits where chain_id = ${chain.id} and proven = 0
+      and abs(${nowUnix} - tried_unix) >= ${TRY_AGAIN_SECONDS}
+    group by block_number, block_hash order by tried, block_number desc limit ${BLOCKS_PER_PASS}`)
+  return found.map((row) => ({
+    number: column.integer(row, 'block_number'),
+    hash: column.hex(row, 'block_hash'),
+    reason: column.textOrNull(row, 'reason'),
+  }))
+}
+
+async function proveOrNote(ctx: Context, block: UnprovenBlock, final: number): Promise<void> {
+  const { chain } = paymentOf(ctx)
+  const ofBlock = sql`chain_id = ${chain.id} and block_hash = ${block.hash}`
+  try {
+    const header = await paymentSourceOf(ctx).header(block.number)
+    const hasLeft = header !== undefined && header.hash !== block.hash
+    if (hasLeft && block.number <= final)
+      await ctx.accounts.write((tx) => tx.run(sql`delete from deposits where ${ofBlock}`))
+    else if (header?.hash !== block.hash)
+      throw new RpcError(
+        `block ${block.number} is ${header?.hash ?? 'not known'}, not ${block.hash}`,
+      )
+    else await storeProven(ctx, block)
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    const reason = error.message.slice(0, REASON_MAX)
+    if (reason !== block.reason)
+      ctx.logger.warn(
+        { chain: chain.name, blockNumber: block.number, reason },
+        'a deposit is waiting for a proof',
+      )
+    await ctx.accounts.write((tx) =>
+      tx.run(sql`
+        update deposits set tried_unix = ${unixNow(ctx.clock)}, unproven_because = ${reason}
+        where ${ofBlock} and proven = 0`),
+    )
+  }
+}
+
+const REASON_MAX = 500
+
+/** Replaces the block's deposits by those of its receipts. */
+async function storeProven(ctx: Context, block: BlockRef): Promise<void> {
+  const { chain } = paymentOf(ctx)
+  const filter = depositFilter(paymentOf(ctx))
+  const { logs } = await paymentSourceOf(ctx).provenBlock(block)
+  const deposits = toDeposits(
+    logs.filter((log) => matches(filter, log)),
+    true,
+  )
+  await ctx.accounts.write(async (tx) => {
+    const stored = await depositsInBlock(tx, { chainId: chain.id, hash: block.hash })
+    if (namesOf(stored) !== namesOf(deposits))
+      ctx.logger.error(
+        { chain: chain.name, blockNumber: block.number },
+        'a node reported wrong deposits for this block; they were replaced by the proven ones',
+      )
+    await tx.run(sql`
+      delete from deposits where chain_id = ${chain.id}
+        and (block_number = ${block.number} or block_hash = ${block.hash})`)
+    await storeDeposits(tx, deposits)
+  })
+}
+
+function namesOf(deposits: readonly Deposit[]): string {
+  return deposits
+    .map((each) => [logName(each), each.from, each.to, each.amount])
+    .sort()
+    .join()
+}
+
+/**
+ * From a header that hashes to it. Undefined while unknown: only a different hash proves that a block left the
+ * chain; a missing log does not.
+ */
+export async function blockHashAt(ctx: Context, number: number): Promise<Hash | undefined> {
+  const source = paymentSourceOf(ctx)
+  try {
+    const header = await source.header(number)
+    if (header === undefined) return undefined
+    await source.provenBlock(header, () => false)
+    return header.hash
+  } catch (error) {
+    if (error instanceof RpcError) return undefined
+    throw error
+  }
+}
