@@ -5,10 +5,13 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { registerName } from '#chains/datasets/register-name.ts'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import { mine, payUsdc } from '#devnet/actions.ts'
+import { accounts, addresses } from '#devnet/addresses.ts'
 import { runService } from '#main/start/run-service.ts'
 import { storeFile } from '#main/store-file.ts'
+import { Refused, startLyingNode } from './lying-node.ts'
 import { runCommand } from './run-command.ts'
-import { startWorld } from './world.ts'
+import { eventually, mintKey, startWorld } from './world.ts'
 
 test('a changed file is built while the service runs, which goes on, and is served whole by the next start', async () => {
   const world = await startWorld()
@@ -46,6 +49,65 @@ test('a changed file is built while the service runs, which goes on, and is serv
   } finally {
     await service.stop()
     await world.devnet.stop()
+    rmSync(config.dataFolder, { recursive: true, force: true })
+  }
+})
+
+test('a start with a changed file that is not built credits prepayments and keeps tiers while figures are read', async () => {
+  const node = await startLyingNode()
+  const world = await startWorld({
+    change(file) {
+      const chains = file.chains.map((chain) => {
+        if (chain.name !== 'base') return chain
+        node.target = chain.rpcUrls[0] ?? ''
+        return { ...chain, rpcUrls: [node.url] }
+      })
+      return { ...file, chains }
+    },
+  })
+  const { config, api, devnet, file } = world
+  const { client } = devnet.chains.base
+  const { premium } = devnet.wallets
+  let service = world.service
+  try {
+    const key = await eventually(() => mintKey(api, premium).catch(() => undefined), 10_000)
+    const call = () => api.get('/api/burns', key.authorization)
+    assert.equal((await call()).headers.get('x-ratelimit-tier'), 'premium')
+    // So many that figures are read as history first.
+    await mine(client, { blocks: 200 })
+    await service.stop()
+    // History of figures cannot be read; that of payments can.
+    node.lie = ({ method, params }, result) => {
+      const [filter] = params as readonly { readonly address?: string | readonly string[] }[]
+      const of = [filter?.address ?? []].flat().map((each) => each.toLowerCase())
+      const isOurs = of.every((each) => each === addresses.base.usdc.toLowerCase())
+      if (method === 'eth_getLogs' && !isOurs) throw new Refused('busy', -32_005)
+      return result
+    }
+    const { graveDigs: _, ...changed } = file
+    service = await runService({
+      ...{ config, ecosystemName: 'changed', ecosystemFile: changed, clock: Date.now },
+      ...{ logger: pino({ level: 'silent' }), onProgress: () => undefined },
+    })
+    await payUsdc(client, { from: accounts.holder, to: premium.address, amount: 1_000_000n })
+    await mine(client, { blocks: 1 })
+    const paid = { from: premium.address, to: accounts.payTo, amount: 1_000_000n }
+    const txHash = await payUsdc(client, paid)
+    await api.post('/api/sessions/prepay', {
+      ...{ apiKeyPublicId: key.publicId, txHash, amountUsd: 1, payerAddress: premium.address },
+    })
+    await mine(client, { blocks: 4 })
+    await eventually(async () => {
+      const { body } = await api.get(`/api/sessions/prepay/${txHash}`)
+      return body.verified === true ? true : undefined
+    }, 60_000)
+    const figures = await call()
+    assert.equal(figures.headers.get('x-ratelimit-tier'), 'premium')
+    assert.equal(figures.body.error, 'data_not_ready')
+  } finally {
+    await service.stop()
+    await devnet.stop()
+    await node.stop()
     rmSync(config.dataFolder, { recursive: true, force: true })
   }
 })

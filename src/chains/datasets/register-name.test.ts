@@ -38,21 +38,12 @@ test('what shapes figures names another register', () => {
         token.role === 'secondary' ? { ...token, role: 'reward' } : token,
       ),
     }),
-    'a receiver of payments': (file) => ({
-      ...file,
-      ...(file.payment && {
-        payment: {
-          ...file.payment,
-          payTo: [{ address: `0x${'9'.repeat(40)}`, since: '2025-01-01' }],
-        },
-      }),
-    }),
   }
   const names = [nameOf(), ...Object.values(edits).map((edit) => nameOf(edit))]
   assert.equal(new Set(names).size, names.length, names.join('\n'))
 })
 
-test('endpoints, names, quotas and the case of addresses do not', () => {
+test('endpoints, names, quotas, payments and the case of addresses do not', () => {
   const upper = (address: string) => `0x${address.slice(2).toUpperCase()}`
   const edits: readonly Edit[] = [
     (file) => ({
@@ -60,6 +51,7 @@ test('endpoints, names, quotas and the case of addresses do not', () => {
       chains: file.chains.map((chain) => ({ ...chain, rpcUrls: ['http://127.0.0.1:2'] })),
     }),
     (file) => ({ ...file, service: { ...file.service, name: 'Other' }, quotas: { free: 7 } }),
+    ({ payment: _, ...file }) => file,
     (file) => ({ ...file, tokens: file.tokens.map((token) => ({ ...token, name: 'Other' })) }),
     (file) => ({
       ...file,

@@ -46,7 +46,6 @@ const TABLES: Readonly<Record<string, Key>> = {
   anomalies: { ...logKey, dataset: 'text' },
 }
 
-
 /** An older index keeps more hours: only those that a window may need count. */
 const WINDOWED_HOURS: Readonly<Record<string, Sql>> = {
   balance_hours: sql`hour_unix >= (
