@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashHeader } from '#chains/chain/proofs/hash-block.ts'
+import { hashHeader } from '#chains/chain/parse-rpc.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startScriptedNode } from '#test/scripted-node.ts'
 import { testContext } from '#test/test-context.ts'
