@@ -1,7 +1,6 @@
-import { readTip } from '#chains/chain/follow.ts'
+import { matches, readTip } from '#chains/chain/follow.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
-import { matches } from '#chains/chain/verify-logs.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import type { Hash } from '#domain/address.ts'
 import type { BlockHeader, BlockRef, Log } from '#domain/chain.ts'
