@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4235,
   api: 3344,
-  chains: 19753,
+  chains: 19274,
   domain: 482,
   entry: 303,
   lib: 279,
-  main: 1559,
-  money: 5062,
-  operations: 4716,
+  main: 1529,
+  money: 5655,
+  operations: 4598,
   route: 519,
   serving: 3822,
   store: 1775,
-  tests: 49352,
+  tests: 49288,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
