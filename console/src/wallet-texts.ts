@@ -8,7 +8,6 @@ export const walletTexts = {
   tier: (tier: string) => `${tier} tier`,
   callMine: 'Call it my wallet',
   copy: 'Copy address',
-  copied: 'Copied',
   seeOn: 'See it on',
   closed: {
     title: 'Enough wallets for this hour',

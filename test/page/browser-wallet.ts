@@ -11,6 +11,12 @@ export interface WalletMood {
   chainId: number
   /** Methods that the person declines. */
   readonly declined: Set<string>
+  /** Methods that it never answers. */
+  readonly unanswered: Set<string>
+  /** Whether it answers with null instead of accounts. */
+  sharesNothing: boolean
+  /** Whether it knows the chain that is paid on; becomes what was added. */
+  known: unknown
   isLocked: boolean
   /** Whether a transaction's hash gets lost on its way to the page. */
   losesHash: boolean
@@ -33,6 +39,9 @@ export const willing = (privateKey: Hex): WalletMood => ({
   isContract: false,
   chainId: 8453,
   declined: new Set(),
+  unanswered: new Set(),
+  sharesNothing: false,
+  known: true,
   isLocked: false,
   losesHash: false,
   failsAfterSending: false,
@@ -40,7 +49,10 @@ export const willing = (privateKey: Hex): WalletMood => ({
   sentCount: 0,
 })
 
-/** A wallet that announces itself to the page (EIP-6963), signs with viem and sends to a local chain. */
+/**
+ * A wallet that announces itself to the page (EIP-6963), signs with viem and sends to a local chain. Without a name
+ * it is `window.ethereum` only.
+ */
 export async function announceWallet(
   page: Page,
   input: { readonly mood: () => WalletMood; readonly base: ChainClient; readonly name: string },
@@ -52,10 +64,16 @@ export async function announceWallet(
     if (mood.isLocked) throw refusal(-32_002, 'Request already pending. Please wait.')
     if (mood.declined.has(method)) throw refusal(4001, 'User rejected the request.')
     const [first, second] = params
-    if (method === 'eth_requestAccounts') return [account.address]
+    if (mood.unanswered.has(method)) return new Promise(() => undefined)
+    if (method === 'eth_requestAccounts') return mood.sharesNothing ? null : [account.address]
     if (method === 'eth_getCode' && mood.isContract) return '0x6000'
     if (method === 'eth_chainId') return `0x${mood.chainId.toString(16)}`
+    if (method === 'wallet_addEthereumChain') {
+      mood.known = first
+      return null
+    }
     if (method === 'wallet_switchEthereumChain') {
+      if (mood.known === false) throw refusal(4902, 'Unrecognized chain ID.')
       mood.chainId = Number((first as { readonly chainId: string }).chainId)
       return null
     }
@@ -74,13 +92,14 @@ export async function announceWallet(
     }
     return base.rpc.send({ method, params })
   }
-  await page.exposeFunction('walletRequest', (call: Call) =>
+  const asked = `walletRequest${name.replaceAll(/\W/g, '')}`
+  await page.exposeFunction(asked, (call: Call) =>
     answer(call).then(
       (result) => ({ result }),
       ({ code, message }) => ({ error: { code, message } }),
     ),
   )
-  await page.addInitScript(`${ANNOUNCE}(${JSON.stringify(name)})`)
+  await page.addInitScript(`${ANNOUNCE}(${JSON.stringify(name)}, '${asked}')`)
 }
 
 /** The wallet tells the page which accounts it shows now (EIP-1193). */
@@ -101,16 +120,17 @@ function typedData(text: string): TypedDataDefinition {
 }
 
 /** Runs in the page, before its own scripts. */
-const ANNOUNCE = `((name) => {
+const ANNOUNCE = `((name, asked) => {
   const provider = {
     async request(call) {
-      const { result, error } = await window.walletRequest(call)
+      const { result, error } = await window[asked](call)
       if (error) throw Object.assign(new Error(error.message), { code: error.code })
       return result
     },
     on(event, listener) { window.addEventListener('wallet ' + event, listener.heard = ({ detail }) => listener(detail)) },
     removeListener(event, listener) { window.removeEventListener('wallet ' + event, listener.heard) },
   }
+  if (name === '') return (window.ethereum = provider)
   const info = { uuid: crypto.randomUUID?.() ?? String(Math.random()), name, icon: 'data:,', rdns: 'test.wallet' }
   const announce = () =>
     window.dispatchEvent(

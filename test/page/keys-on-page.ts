@@ -7,7 +7,13 @@ import { accounts } from '#devnet/addresses.ts'
 import { eventually } from '../world.ts'
 import { fundWallet, passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
 import { announceWallet, changeAccounts, type WalletMood, willing } from './browser-wallet.ts'
-import { assertAccessible, assertClean, openPage, type WatchedPage } from './page-harness.ts'
+import {
+  assertAccessible,
+  assertClean,
+  openPage,
+  type WatchedPage,
+  widerBy,
+} from './page-harness.ts'
 import { FREE_CALLS, pageStage, TRADE, visit } from './page-stage.ts'
 
 describe('keys on the page', () => {
@@ -299,6 +305,73 @@ describe('keys on the page', () => {
     await page.getByRole('button', { name: 'Ask again' }).click()
     await page.getByText('You declined in your wallet').waitFor()
     assertClean(watched)
+  })
+
+  test('each wallet is on its own: silence of one ends after two minutes and keeps no other waiting', async () => {
+    const own = await openPage(pageStage().browser, world.origin)
+    const moods = ['Silent', 'Empty', 'Ready'].map((name) => {
+      const made = willing(world.devnet.wallets.holder.privateKey)
+      if (name === 'Silent') made.unanswered.add('eth_requestAccounts')
+      made.sharesNothing = name === 'Empty'
+      return [name, made] as const
+    })
+    for (const [name, made] of moods)
+      await announceWallet(own.page, { mood: () => made, base: world.base, name })
+    await own.page.clock.install()
+    await own.page.goto(`${world.origin}/keys`)
+    const press = (name: string) => own.page.getByRole('button', { name, exact: true }).click()
+    await press('Silent')
+    await press('Empty')
+    await own.page.getByText('Your wallet is locked or busy').waitFor()
+    await own.page.clock.fastForward(120_000)
+    await own.page.getByText('Your wallet has not answered').waitFor()
+    await press('Ready')
+    await own.page.getByText(`Connected: ${accounts.holder}`).waitFor()
+    assertClean(own)
+    await own.page.context().close()
+  })
+
+  test('window.ethereum alone is a wallet; it adds a chain that it does not know; a secret is copied over plain http', async () => {
+    const own = await openPage(pageStage().browser, world.origin)
+    mood = willing(world.devnet.wallets.holder.privateKey)
+    await announceWallet(own.page, { mood: () => mood, base: world.base, name: '' })
+    await own.page.addInitScript('delete Navigator.prototype.clipboard')
+    await own.page.goto(`${world.origin}/keys`)
+    await own.page.getByRole('button', { name: 'Wallet of this browser' }).click()
+    await own.page.getByRole('button', { name: 'Sign for a key' }).click()
+    await own.page.getByRole('button', { name: 'Copy secret' }).click()
+    await own.page.getByRole('button', { name: 'Copied' }).waitFor()
+    const copied = page.evaluate<string>('navigator.clipboard.readText()')
+    assert.equal(await copied, await shownSecret(own.page))
+    mood.chainId = 1
+    mood.known = false
+    await own.page.getByRole('button', { name: /^Send / }).click()
+    await own.page.getByRole('button', { name: 'Switch to base' }).click()
+    await own.page.getByText('Your wallet is not on base').waitFor({ state: 'detached' })
+    assert.match(JSON.stringify(mood.known), /"0x2105".*"https:\/\/mainnet.base.org"/)
+    assert.equal(mood.chainId, 8453)
+    assertClean(own)
+    await own.page.context().close()
+  })
+
+  test('a phone without a wallet sees what is needed and the price first, and mints with a pasted signature', async () => {
+    const account = privateKeyToAccount(world.devnet.wallets.holder.privateKey)
+    const { page: phone } = await visit('/keys', { width: 390, height: 800 })
+    await phone.getByText('minted by a wallet that holds 100 USD of GRAVE and CRYPT').waitFor()
+    await phone.getByText('$0.0001, paid in USDC on base').waitFor()
+    const link = phone.getByRole('link', { name: 'Open in MetaMask' })
+    assert.match((await link.getAttribute('href')) ?? '', /\/dapp\/127\.0\.0\.1:\d+\/keys$/)
+    await phone.getByText('Sign elsewhere and paste the signature', { exact: true }).click()
+    await phone.getByLabel('Address of the wallet').fill(account.address)
+    await phone.getByRole('button', { name: 'Show what to sign' }).click()
+    const message = (await phone.locator('form pre').textContent()) ?? ''
+    await phone
+      .getByLabel('Signature', { exact: true })
+      .fill(await account.signMessage({ message }))
+    await phone.getByRole('button', { name: 'Mint with this signature' }).click()
+    await phone.getByText('This secret is shown once.').waitFor()
+    assert.equal(await widerBy(phone), 0)
+    await assertAccessible(phone)
   })
 
   test('a wallet below the gate sees what is missing and where the token trades, and cannot sign in vain', async () => {

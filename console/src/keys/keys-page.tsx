@@ -3,9 +3,10 @@ import type { Service } from 'sexton-client'
 import { count } from '../parts/format.ts'
 import { texts } from '../texts.ts'
 import { Connect } from './connect.tsx'
-import { Gate } from './gate.tsx'
+import { Facts, Gate } from './gate.tsx'
 import { KeyList } from './key-list.tsx'
 import { Mint, Slip } from './mint.tsx'
+import { MintElsewhere } from './mint-elsewhere.tsx'
 import { OwnKeyFacts } from './own-key.tsx'
 import { State } from './refusal.tsx'
 import { Topup } from './topup.tsx'
@@ -28,10 +29,11 @@ export function KeysPage({ service }: { readonly service: Service }) {
       <div class="margin">
         <h1 id="keys">{t.title}</h1>
         <p class="note">{t.note}</p>
-        <p class="note">{notesOf(service)}</p>
+        <p class="note">{t.shared}</p>
       </div>
       <div class="body">
         {!canMint && <State title={t.notMinted} more={t.notMintedMore} />}
+        <Needs service={service} />
         <div class="panels">
           <div class="p5 stack">
             <Connect wallet={wallet} onWallet={setWallet} onSecret={use} />
@@ -41,6 +43,7 @@ export function KeysPage({ service }: { readonly service: Service }) {
           </div>
           <div class="p7 stack">
             {minted !== undefined && <Slip minted={minted} onHide={hide} />}
+            {wallet === undefined && canMint && <MintElsewhere onMinted={show} />}
             {wallet !== undefined && canMint && (
               <Mint
                 key={`mint ${wallet.address}`}
@@ -95,11 +98,28 @@ function useObstacle(wallet: Wallet | undefined) {
   }
 }
 
-/** What a key gives, before a wallet is connected. */
-function notesOf({ tiers }: Service): string {
+/** What calls a day need and what more of them cost, before a wallet is connected. */
+function Needs({ service: { tiers, pricing } }: { readonly service: Service }) {
   const t = texts.keys
-  const quotas = tiers.map(({ tier, dailyQuota }) => `${count(dailyQuota)} ${t.tiers[tier]}`)
-  return `${t.quotas(quotas.join(', '))} ${t.shared}`
+  return (
+    <div class="needs">
+      <Facts
+        lines={[
+          ...tiers.map(
+            ({ dailyQuota, requires }) => [t.callsADay(count(dailyQuota)), requires] as const,
+          ),
+          ...(pricing === null
+            ? []
+            : [
+                [
+                  t.furtherCall,
+                  t.price(`$${pricing.perCallUsd}`, pricing.assetSymbol, pricing.network),
+                ] as const,
+              ]),
+        ]}
+      />
+    </div>
+  )
 }
 
 /** False until the wallet has said so, and where it cannot tell. */

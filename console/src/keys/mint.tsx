@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { type ApiKey, mintKey } from 'sexton-client'
+import { Copy } from '../parts/copy.tsx'
 import { save } from '../parts/download.ts'
 import { keyless } from '../state/session.ts'
 import { texts } from '../texts.ts'
@@ -71,9 +72,7 @@ export function Mint({ wallet, obstacle, onMinted }: MintProps) {
 
 /** The secret, once; only hiding it takes it off the screen. */
 export function Slip({ minted, onHide }: { readonly minted: Minted; onHide(): void }) {
-  const [isCopied, setCopied] = useState(false)
   const { secret, key, message } = minted
-  const copy = () => navigator.clipboard.writeText(secret).then(() => setCopied(true))
   const download = () => save(new Blob([`SEXTON_KEY=${secret}\n`]), `sexton-${key.publicId}.env`)
   return (
     <div>
@@ -83,9 +82,7 @@ export function Slip({ minted, onHide }: { readonly minted: Minted; onHide(): vo
         </p>
         <code class="secret">{secret}</code>
         <p class="acts">
-          <button type="button" class="btn primary" onClick={copy}>
-            {isCopied ? t.copied : t.copy}
-          </button>
+          <Copy text={secret} label={t.copy} of="" class="btn primary" />
           <button type="button" class="btn" onClick={download}>
             {t.download}
           </button>

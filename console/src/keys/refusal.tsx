@@ -35,6 +35,7 @@ export function Refusal({ error, again }: RefusalProps) {
   const more = {
     rejected: t.rejectedMore,
     locked: t.lockedMore,
+    late: t.lateMore,
     other: error.message,
   }[error.fault]
   return (

@@ -34,12 +34,16 @@ export type Obstacle =
   | { readonly kind: 'poor'; readonly held: bigint }
   | { readonly kind: 'unknown'; readonly reason: string }
 
+/** Faults after which a transfer may have been sent. */
+const UNCLEAR: readonly string[] = ['other', 'late']
+
 type Step = 'send' | 'sign' | 'claim' | 'change'
 
 /** What is chosen, under way and in the way; nothing is sent before the wallet was looked at. */
 export function useTopup({ wallet, service, pricing, keys, onCredited }: TopupProps) {
   const { asset, payTo: to } = pricing
-  const chainId = service.chains.find(({ name }) => name === pricing.network)?.chainId ?? 0
+  const chain = service.chains.find(({ name }) => name === pricing.network)
+  const chainId = chain?.chainId ?? 0
   const [amount, setAmount] = useState('5')
   const [publicId, setPublicId] = useState<string>()
   const [txHash, setTxHash] = useState('')
@@ -63,7 +67,7 @@ export function useTopup({ wallet, service, pricing, keys, onCredited }: TopupPr
         const hash = await sendTransfer(wallet, { chainId, asset, to, amount: micro })
         payments.follow(own, { txHash: hash, amount: micro, payer: wallet.address })
       } catch (error) {
-        if (!(error instanceof WalletError) || error.fault !== 'other') throw error
+        if (!(error instanceof WalletError) || !UNCLEAR.includes(error.fault)) throw error
         return { kind: 'unknown', reason: error.message }
       }
     },
@@ -82,7 +86,7 @@ export function useTopup({ wallet, service, pricing, keys, onCredited }: TopupPr
       payments.follow(own, transfer)
     },
     async change() {
-      await switchChain(wallet, chainId)
+      if (chain !== undefined) await switchChain(wallet, chain)
     },
   }
   const run = (step: Step) => {

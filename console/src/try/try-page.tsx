@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Service } from 'sexton-client'
 import { UseKey } from '../keys/use-key.tsx'
+import { Copy } from '../parts/copy.tsx'
 import { count } from '../parts/format.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { QuotaLine } from '../parts/quota-line.tsx'
@@ -106,19 +107,12 @@ function Languages(props: { readonly language: Language; choose(language: Langua
 }
 
 function Actions({ code }: { readonly code: string }) {
-  const [isCopied, setCopied] = useState(false)
   return (
     <p class="acts">
       <button type="submit" class="btn primary">
         {t.send}
       </button>
-      <button
-        type="button"
-        class="btn"
-        onClick={() => navigator.clipboard.writeText(code).then(() => setCopied(true))}
-      >
-        {isCopied ? t.copied : t.copy}
-      </button>
+      <Copy text={code} label={t.copy} of="" class="btn" />
       <a class="note" href="/scalar/v1">
         {t.scalar}
       </a>

@@ -1,5 +1,5 @@
-import { useState } from 'preact/hooks'
 import { Gates } from '../keys/gate.tsx'
+import { Copy } from '../parts/copy.tsx'
 import { useWords } from '../parts/file-context.ts'
 import { clock, count, percent, signedCents, splitAmount, usd } from '../parts/format.ts'
 import { useMyWallet } from '../parts/my-wallet.ts'
@@ -195,10 +195,8 @@ function shareOf(change: number, before: number): string {
 function Identity(props: WalletPageProps & { readonly tier?: string | undefined }) {
   const { address, snapshot, tier } = props
   const [mine, callMine] = useMyWallet()
-  const [isCopied, setCopied] = useState(false)
   const isMine = mine?.toLowerCase() === address.toLowerCase()
   const explorers = snapshot.service.chains.filter(({ explorerUrl }) => explorerUrl !== null)
-  const copy = () => navigator.clipboard.writeText(address).then(() => setCopied(true))
   return (
     <div class="idline">
       <div>
@@ -219,9 +217,7 @@ function Identity(props: WalletPageProps & { readonly tier?: string | undefined 
         </h1>
       </div>
       <p class="acts note">
-        <button type="button" class="btn small" onClick={copy}>
-          {isCopied ? t.copied : t.copy}
-        </button>
+        <Copy text={address} label={t.copy} of="" class="btn small" />
         {explorers.length > 0 && t.seeOn}
         {explorers.map(({ name, explorerUrl }) => (
           <a key={name} href={`${explorerUrl}/address/${address}`} rel="noreferrer">
