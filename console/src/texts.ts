@@ -104,7 +104,7 @@ export const texts = {
   ledger: {
     title: 'The rest of the ledger',
     foot: 'A black foot line means zero. Lines without one start where their figures do.',
-    point: 'Point at a day in any chart and all of them show it; at an hour where hours are drawn.',
+    point: 'Point at a day in any chart and all of them show it.',
     names: {
       supply: 'Circulating supply',
       holders: 'Holders',
@@ -114,10 +114,6 @@ export const texts = {
     none: 'No figures yet',
     change: (change: string, days: number) => `${change} in ${days} days`,
     today: 'today, so far',
-    log: 'Log scale',
-    hour: 'hour',
-    hours: 'By hour',
-    hoursCost: '1 call',
   },
   entries: {
     title: 'Entries',
@@ -291,21 +287,6 @@ export const texts = {
     balance: 'Balance',
     label: 'Calls a day for two weeks, free and paid',
   },
-  ownKey: {
-    title: 'The key in use',
-    limits: 'Limits',
-    limitsNote: 'They bound what a leaked key or a loop can cost.',
-    more: 'How they work.',
-    none: 'No limit is set',
-    noneMore: 'quota and balance bound it',
-    dailyCap: 'Daily cap',
-    expires: 'Expires',
-    spentToday: 'Spent today',
-    webhooks: 'Webhooks',
-    webhooksNote: 'They push changes to a URL of yours, paid by this key.',
-    noWebhooks: 'It has none.',
-    webhook: (state: string, delivered: number) => `${state}, ${delivered} delivered`,
-  },
   topup: {
     title: 'Add money',
     amount: 'Amount in dollars',
@@ -409,10 +390,6 @@ export const texts = {
     none: 'The answer appears here.',
     key: (hasKey: boolean) => (hasKey ? 'Sent with your key.' : 'Sent without a key.'),
     headers: 'Headers of the answer',
-    offer: 'The offer in PAYMENT-REQUIRED, decoded',
-    offerNote: 'A wallet signs one of these and the call is sent again with it; no key is needed.',
-    offerHow: 'How a program pays.',
-    offerKeys: 'Or put money on a key.',
   },
   problem: { title: 'That did not work', again: 'Try again' },
 } as const

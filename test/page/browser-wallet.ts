@@ -13,6 +13,8 @@ export interface WalletMood {
   readonly declined: Set<string>
   /** Methods that it never answers. */
   readonly unanswered: Set<string>
+  /** Whether it holds no token. */
+  isPoor: boolean
   /** Whether it answers with null instead of accounts. */
   sharesNothing: boolean
   /** Whether it knows the chain that is paid on; becomes what was added. */
@@ -40,6 +42,7 @@ export const willing = (privateKey: Hex): WalletMood => ({
   chainId: 8453,
   declined: new Set(),
   unanswered: new Set(),
+  isPoor: false,
   sharesNothing: false,
   known: true,
   isLocked: false,
@@ -49,10 +52,7 @@ export const willing = (privateKey: Hex): WalletMood => ({
   sentCount: 0,
 })
 
-/**
- * A wallet that announces itself to the page (EIP-6963), signs with viem and sends to a local chain. Without a name
- * it is `window.ethereum` only.
- */
+/** Signs with viem, sends to a local chain; announced by EIP-6963, or without a name as `window.ethereum`. */
 export async function announceWallet(
   page: Page,
   input: { readonly mood: () => WalletMood; readonly base: ChainClient; readonly name: string },
@@ -67,6 +67,7 @@ export async function announceWallet(
     if (mood.unanswered.has(method)) return new Promise(() => undefined)
     if (method === 'eth_requestAccounts') return mood.sharesNothing ? null : [account.address]
     if (method === 'eth_getCode' && mood.isContract) return '0x6000'
+    if (method === 'eth_call' && mood.isPoor) return '0x0'
     if (method === 'eth_chainId') return `0x${mood.chainId.toString(16)}`
     if (method === 'wallet_addEthereumChain') {
       mood.known = first

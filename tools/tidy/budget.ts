@@ -19,9 +19,9 @@ export const budget: Readonly<Record<string, number>> = {
   money: 5655,
   operations: 4598,
   route: 519,
-  serving: 3822,
+  serving: 3800,
   store: 1775,
-  tests: 49288,
+  tests: 49287,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

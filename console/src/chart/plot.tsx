@@ -6,22 +6,13 @@ import {
   type Box,
   barPaths,
   linePath,
-  logScaleOf,
-  logsOf,
   scaleOf,
   sums,
   xOf,
   yOf,
 } from '#serving/site/chart/geometry.ts'
 import type { Days } from '../state/types.ts'
-import {
-  lastStep,
-  NO_SELECTION,
-  type Selection,
-  SelectionContext,
-  type Steps,
-  stepAt,
-} from './selection.ts'
+import { NO_SELECTION, type Selection, SelectionContext } from './selection.ts'
 import { useWidth } from './use-width.ts'
 
 export interface PlotProps {
@@ -34,10 +25,6 @@ export interface PlotProps {
   /** Named below the chart: midnight of the first day, and the last one in words. */
   readonly days?: { readonly fromUnix: number; readonly last: string }
   readonly isWhole?: boolean
-  /** A line on a scale of powers of ten. */
-  readonly isLog?: boolean
-  /** Values a day, where they are hours. */
-  readonly perDay?: number
   /** Line over the bars. */
   readonly rate?: Days | undefined
   readonly ticksMax?: number
@@ -53,14 +40,14 @@ const DATES_MAX = 6
 
 /** A chart that shares its selected day with all others; arrow keys, pointer and drag work in each. */
 export function Plot(props: PlotProps) {
-  const { label, height, series, days, valueText, perDay = 1 } = props
+  const { label, height, series, days, valueText } = props
   const [place, width] = useWidth<HTMLDivElement>()
   const selection = useContext(SelectionContext)
-  const steps = { values: series[0]?.values ?? [], perDay }
-  const count = steps.values.length
-  const selected = selection.at === undefined ? undefined : stepAt(selection.at, steps)
+  const count = series[0]?.values.length ?? 0
+  const { day } = selection
+  const selected = day === undefined ? undefined : Math.min(count - 1, day)
   const box = { width: Math.max(1, width - SCALE_WIDTH), height: height - 6 }
-  const move = usePointer(box, steps)
+  const move = usePointer(box, count)
   const foot = days === undefined ? 0 : 24
   const datesMax = Math.min(DATES_MAX, Math.floor(box.width / (2 * DATE_WIDTH)))
   return (
@@ -75,10 +62,10 @@ export function Plot(props: PlotProps) {
             'aria-label': label,
             'aria-valuemin': 1,
             'aria-valuemax': Math.max(1, count),
-            'aria-valuenow': (selected ?? lastStep(steps)) + 1,
+            'aria-valuenow': (selected ?? count - 1) + 1,
             'aria-valuetext': valueText,
             tabIndex: 0,
-            onKeyDown: (event: KeyboardEvent) => onKey(event, selection, steps),
+            onKeyDown: (event: KeyboardEvent) => onKey(event, selection, count),
             ...move,
           })}
     >
@@ -92,8 +79,8 @@ export function Plot(props: PlotProps) {
             <Marks {...props} box={box} count={count} selected={selected} />
             {days !== undefined && (
               <g class="days">
-                {datesBetween(days.fromUnix, count / perDay, datesMax)
-                  .map((date) => ({ ...date, x: xOf(date.index, count / perDay, box) }))
+                {datesBetween(days.fromUnix, count, datesMax)
+                  .map((date) => ({ ...date, x: xOf(date.index, count, box) }))
                   .filter(({ x }) => x < box.width - 1.5 * DATE_WIDTH)
                   .map(({ index, name, x }) => (
                     <text
@@ -124,15 +111,14 @@ interface MarksProps extends PlotProps {
 }
 
 function Marks(props: MarksProps) {
-  const { marks, series, box, count, selected, rate, format } = props
-  const { ticksMax = 4, perDay = 1 } = props
-  const isLog = props.isLog === true && series[0]?.values.some((value) => (value ?? 0) > 0)
-  const values = series.map((each) => (isLog ? logsOf(each.values) : each.values))
+  const { marks, series, box, count, selected, rate, format, ticksMax = 4, isWhole = false } = props
+  const values = series.map((each) => each.values)
   const isFilled = marks !== 'line'
-  const scale = scaleFor(props, isLog === true)
+  const shown = marks === 'bars' ? sums(values) : (values[0] ?? [])
+  const scale = scaleOf(shown, { fromZero: isFilled, isWhole })
   const ends = [scale.ticks[0] ?? scale.low, scale.ticks.at(-1) ?? scale.high]
   const ticks = scale.ticks.length > ticksMax ? ends : scale.ticks
-  const labels = tickLabels(isLog ? ticks.map((tick) => 10 ** tick) : ticks, format)
+  const labels = tickLabels(ticks, format)
   const [first] = series
   return (
     <g transform="translate(0 3)">
@@ -152,7 +138,7 @@ function Marks(props: MarksProps) {
         <path class={`wash ${first?.tone}`} d={areaPath(values[0] ?? [], scale, box)} />
       )}
       {marks !== 'bars' && (
-        <Line values={values[0] ?? []} tone={first?.tone ?? ''} {...{ scale, box, perDay }} />
+        <Line values={values[0] ?? []} tone={first?.tone ?? ''} {...{ scale, box }} />
       )}
       {isFilled && <Foot values={first?.values ?? []} box={box} />}
       {marks === 'bars' && <Today count={count} box={box} />}
@@ -163,27 +149,19 @@ function Marks(props: MarksProps) {
   )
 }
 
-/** One scale for all that is drawn in a panel. */
-function scaleFor({ marks, series, isWhole = false }: PlotProps, isLog: boolean) {
-  const values = series.map((each) => each.values)
-  const shown = marks === 'bars' ? sums(values) : (values[0] ?? [])
-  return isLog ? logScaleOf(shown) : scaleOf(shown, { fromZero: marks !== 'line', isWhole })
-}
-
 function Line(props: {
   readonly values: Days
   readonly tone: string
   readonly scale: ReturnType<typeof scaleOf>
   readonly box: Box
-  readonly perDay: number
 }) {
-  const { values, tone, scale, box, perDay } = props
+  const { values, tone, scale, box } = props
   const last = values.findLastIndex((value) => value !== null)
   const end = values[last]
   return (
     <>
       <path class={`line ${tone}`} d={linePath(values, scale, box)} />
-      {last >= 0 && last < values.length - perDay && (
+      {last >= 0 && last < values.length - 1 && (
         <path
           class="line missing"
           d={`M${xOf(last, values.length, box)} ${yOf(end ?? 0, scale, box)}H${box.width}`}
@@ -230,52 +208,42 @@ function Cursor(props: { readonly at: number; readonly count: number; readonly b
   return <path class="cursor" d={`M${x} 0V${props.box.height}`} />
 }
 
-/** The middle of a step, so that no rounding moves it to the one before. */
-function select(selection: Selection, step: number, steps: Steps): void {
-  selection.select((Math.min(lastStep(steps), Math.max(0, step)) + 0.5) / steps.perDay)
-}
-
-/** Pointing selects a day or an hour; dragging moves the period. */
-function usePointer(box: Box, steps: Steps) {
+/** Pointing selects a day; dragging moves the period. */
+function usePointer(box: Box, count: number) {
   const selection = useContext(SelectionContext)
   const drag = useRef<number | undefined>(undefined)
-  const pointedAt = (event: PointerEvent) => {
-    const { left } = (event.currentTarget as Element).getBoundingClientRect()
-    return Math.floor(((event.clientX - left) / box.width) * steps.values.length)
+  const letGo = () => {
+    drag.current = undefined
   }
-  const dayAt = (event: PointerEvent) => Math.floor(pointedAt(event) / steps.perDay)
   return {
-    onPointerDown(event: PointerEvent) {
-      drag.current = dayAt(event)
-    },
+    onPointerUp: letGo,
     onPointerMove(event: PointerEvent) {
-      const day = dayAt(event)
-      if (drag.current !== undefined && event.buttons === 1 && event.pointerType === 'mouse') {
-        if (day !== drag.current) selection.pan(drag.current - day)
+      const { left } = (event.currentTarget as Element).getBoundingClientRect()
+      const pointed = Math.floor(((event.clientX - left) / box.width) * count)
+      const day = Math.min(count - 1, Math.max(0, pointed))
+      if (event.buttons === 1 && event.pointerType === 'mouse') {
+        if (drag.current !== undefined && day !== drag.current) selection.pan(drag.current - day)
         drag.current = day
       }
-      select(selection, pointedAt(event), steps)
-    },
-    onPointerUp() {
-      drag.current = undefined
+      selection.select(day)
     },
     onPointerLeave() {
-      drag.current = undefined
+      letGo()
       selection.select(undefined)
     },
   }
 }
 
-function onKey(event: KeyboardEvent, selection: Selection, steps: Steps): void {
+function onKey(event: KeyboardEvent, selection: Selection, count: number): void {
   // The browser's own: back, forward, to the top of the page.
   if (event.altKey || event.ctrlKey || event.metaKey) return
-  const last = lastStep(steps)
-  const at = selection.at === undefined ? last : stepAt(selection.at, steps)
+  const last = count - 1
+  const day = Math.min(last, selection.day ?? last)
   const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
   if (move !== undefined && event.shiftKey) selection.pan(move * 7)
-  else if (move !== undefined) select(selection, at + move, steps)
-  else if (event.key === 'Home') select(selection, 0, steps)
-  else if (event.key === 'End') select(selection, last, steps)
+  else if (move !== undefined) selection.select(Math.min(last, Math.max(0, day + move)))
+  else if (event.key === 'Home') selection.select(0)
+  else if (event.key === 'End') selection.select(last)
   else if (event.key === 'Escape') selection.select(undefined)
   else return
   event.preventDefault()

@@ -7,7 +7,6 @@ import { Facts, Gate } from './gate.tsx'
 import { KeyList } from './key-list.tsx'
 import { Mint, Slip } from './mint.tsx'
 import { MintElsewhere } from './mint-elsewhere.tsx'
-import { OwnKeyFacts } from './own-key.tsx'
 import { State } from './refusal.tsx'
 import { Topup } from './topup.tsx'
 import { Usage } from './usage.tsx'
@@ -67,7 +66,6 @@ export function KeysPage({ service }: { readonly service: Service }) {
           </div>
           <div class="p5 stack">
             <Usage {...usage} />
-            <OwnKeyFacts turn={turn} />
           </div>
           {wallet !== undefined && service.pricing !== null && (
             <div class="p7">

@@ -72,6 +72,11 @@ export function shortAddress(address: string): string {
   return `${address.slice(0, 6)}…${address.slice(-4)}`
 }
 
+/** Such as `2026-11-29`, UTC. */
+export function isoDay(unix: number): string {
+  return new Date(unix * 1000).toISOString().slice(0, 10)
+}
+
 /** Such as `14:39 UTC`. */
 export function clock(unix: number): string {
   return `${new Date(unix * 1000).toISOString().slice(11, 16)} UTC`

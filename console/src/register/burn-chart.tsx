@@ -3,7 +3,7 @@ import { DAY_SECONDS } from '#lib/time.ts'
 import { dayName } from '#serving/site/chart/format.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
-import { count, short } from '../parts/format.ts'
+import { count, isoDay, short } from '../parts/format.ts'
 import type { Days } from '../state/types.ts'
 import { texts } from '../texts.ts'
 import { burnedOf, RATE_DAYS, rateOf, type ShownDays } from './shown-days.ts'
@@ -80,7 +80,7 @@ function DayTable({ series, from, to, burned }: ShownDays & { readonly burned: D
     <DataTable
       columns={[t.day, ...chains.map(([name]) => name), t.total, t.inAll]}
       rows={days.map((day) => [
-        new Date((fromUnix + day * DAY_SECONDS) * 1000).toISOString().slice(0, 10),
+        isoDay(fromUnix + day * DAY_SECONDS),
         ...chains.map(([, values]) => count(values[day] ?? 0)),
         count(burned[day] ?? 0),
         count(burnedInAll[day] ?? 0),

@@ -18,31 +18,31 @@ export interface LedgerProps {
 /** Phones open at 30 days, others at 90, unless the address names a period. */
 const FIRST = viewIn(location.search, matchMedia('(max-width: 620px)').matches ? 30 : 90)
 
-/** All charts: one period and one selected moment. */
+/** All charts: one period and one selected day. */
 export function Ledger({ figures, missing }: LedgerProps) {
   const [view, setView] = useState(FIRST)
   const [back, setBack] = useState(0)
-  const [at, setAt] = useState<number>()
+  const [day, setDay] = useState<number>()
   const { whole, isReading, failure, read } = useSeries(figures.series, view.period)
   const days = Math.min(view.period, whole.days)
   const end = whole.days - Math.min(back, whole.days - days)
   const selection = useMemo<Selection>(
     () => ({
-      at,
-      select: setAt,
+      day,
+      select: setDay,
       pan: (by) => setBack((value) => Math.min(whole.days - days, Math.max(0, value - by))),
     }),
-    [at, days, whole.days],
+    [day, days, whole.days],
   )
   const shown = {
     ...{ series: whole, from: end - days, to: end, view },
-    day: at === undefined ? undefined : Math.min(days - 1, Math.floor(at)),
+    day: day === undefined ? undefined : Math.min(days - 1, day),
     symbol: figures.stats.tokens[0]?.symbol ?? '',
   }
   const choose = (change: Partial<View>) => {
     const next = { ...view, ...change }
     setBack(0)
-    setAt(undefined)
+    setDay(undefined)
     setView(next)
     history.replaceState(history.state, '', searchOfView(next))
   }
@@ -53,7 +53,7 @@ export function Ledger({ figures, missing }: LedgerProps) {
         {isReading && <p role="status">{texts.period.reading}</p>}
         {failure !== undefined && <ProblemNote error={failure} again={read} />}
       </BurnChart>
-      <Multiples {...shown} {...{ figures, choose, missing }} />
+      <Multiples {...shown} {...{ figures, missing }} />
     </SelectionContext.Provider>
   )
 }

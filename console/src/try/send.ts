@@ -7,8 +7,6 @@ export interface Sent {
   readonly text: string
   /** Those that tell what a call costs and what to do next. */
   readonly headers: readonly (readonly [string, string])[]
-  /** The x402 offer of a 402, decoded. */
-  readonly offer: string | undefined
   readonly paidBy: 'quota' | 'prepaid' | null
 }
 
@@ -20,13 +18,11 @@ export async function send(target: string): Promise<Sent> {
   const response = await fetchAsIs(target)
   const text = await response.text()
   const source = response.headers.get('x-ratelimit-source')
-  const offer = response.headers.get('payment-required')
   return {
     status: response.status,
     tookMs: Math.round(performance.now() - startedMs),
     text: indented(text),
     headers: [...response.headers].filter(([name]) => SHOWN.test(name)),
-    offer: offer === null ? undefined : indented(atob(offer)),
     paidBy: source === 'quota' || source === 'prepaid' ? source : null,
   }
 }

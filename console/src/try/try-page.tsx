@@ -161,7 +161,7 @@ function Parameter({ name, value, service, change }: ParameterProps) {
 }
 
 function Answer({ sent }: { readonly sent: Sent }) {
-  const { status, tookMs, text, headers, offer, paidBy } = sent
+  const { status, tookMs, text, headers, paidBy } = sent
   const { quota } = useQuota()
   return (
     <>
@@ -171,7 +171,6 @@ function Answer({ sent }: { readonly sent: Sent }) {
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable. */}
       <pre tabIndex={0}>{text}</pre>
-      {offer !== undefined && <Offer offer={offer} />}
       <details class="data">
         <summary>{t.headers}</summary>
         <pre>{headers.map(([name, value]) => `${name}: ${value}`).join('\n')}</pre>
@@ -191,20 +190,6 @@ function Answer({ sent }: { readonly sent: Sent }) {
           </span>
         )}
       </p>
-    </>
-  )
-}
-
-/** What a wallet signs to pay for this very call. */
-function Offer({ offer }: { readonly offer: string }) {
-  return (
-    <>
-      <h2 class="sub">{t.offer}</h2>
-      <p class="note">
-        {t.offerNote} <a href="/llms.txt">{t.offerHow}</a> <a href="/keys">{t.offerKeys}</a>
-      </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable. */}
-      <pre tabIndex={0}>{offer}</pre>
     </>
   )
 }

@@ -7,7 +7,7 @@ import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
 import { type Selection, SelectionContext } from '../chart/selection.ts'
 import { useWords } from '../parts/file-context.ts'
-import { dollars, usd } from '../parts/format.ts'
+import { dollars, isoDay, usd } from '../parts/format.ts'
 import { sumOf } from '../register/shown-days.ts'
 import type { WalletFigures } from '../state/types.ts'
 import { texts } from '../texts.ts'
@@ -17,9 +17,9 @@ const t = walletTexts.days
 
 /** What the wallet claimed, dug up and burned on each day, in dollars at the time. */
 export function WalletDays({ done, madeUnix }: WalletFigures) {
-  const [at, select] = useState<number>()
+  const [day, select] = useState<number>()
   const say = useWords()
-  const selection = useMemo<Selection>(() => ({ at, select, pan: () => undefined }), [at])
+  const selection = useMemo<Selection>(() => ({ day, select, pan: () => undefined }), [day])
   const shown = cards.flatMap(({ noun }) => {
     const own = done[noun] ?? null
     return own === null || sumOf(own.usdByDay) === 0 ? [] : [{ noun, own }]
@@ -40,7 +40,7 @@ export function WalletDays({ done, madeUnix }: WalletFigures) {
               key={noun}
               title={say(t.names[noun] ?? noun)}
               done={own}
-              {...{ at, madeUnix }}
+              {...{ day, madeUnix }}
             />
           ))}
         </div>
@@ -52,14 +52,13 @@ export function WalletDays({ done, madeUnix }: WalletFigures) {
 function DaysOfKind(props: {
   readonly title: string
   readonly done: Done
-  readonly at: number | undefined
+  readonly day: number | undefined
   readonly madeUnix: number
 }) {
-  const { title, done, at, madeUnix } = props
+  const { title, done, day, madeUnix } = props
   const values = done.usdByDay
   const fromUnix = madeUnix - (madeUnix % DAY_SECONDS) - (values.length - 1) * DAY_SECONDS
   const unixOf = (day: number) => fromUnix + day * DAY_SECONDS
-  const day = at === undefined ? undefined : Math.floor(at)
   const value = day === undefined ? sumOf(values) : (values[day] ?? null)
   const when = day === undefined ? t.inDays(values.length) : dayName(unixOf(day))
   const isPart = day === undefined && values.includes(null)
@@ -85,10 +84,7 @@ function DaysOfKind(props: {
       <DataTable
         columns={[texts.burns.day, title]}
         rows={values
-          .map((each, index) => [
-            new Date(unixOf(index) * 1000).toISOString().slice(0, 10),
-            each === null ? '' : usd(each),
-          ])
+          .map((each, index) => [isoDay(unixOf(index)), each === null ? '' : usd(each)])
           .reverse()}
       />
     </figure>

@@ -189,9 +189,7 @@ describe('charts', () => {
       ['burns.png', {}, /burns\.svg/],
       ['burns.svg', { period: '31d' }, /7d, 30d, 90d, 365d, all/],
       ['burns.svg', { theme: 'pink' }, /auto, light, dark/],
-      ['burns.svg', { period: 'ALL' }, /7d, 30d, 90d, 365d, all/],
       ['burns.svg', { period: ['7d', '7d'] }, /must be given once/],
-      ['burns.svg', { theme: '' }, /must not be empty/],
       ['burns.svg', { chain: 'nowhere' }, /chain is unknown/],
     ] as const) {
       const refused = await charts.read(incoming(file, query))
@@ -282,9 +280,7 @@ describe('pages', () => {
     const { folder, read } = await open(context)
     assert.equal(await read('/keys'), 'not_found')
     assert.equal(await read('/assets/{file}', { file: 'page.js' }), 'not_found')
-    await mkdir(join(folder, 'assets', 'unreadable.js'), { recursive: true })
-    await assert.rejects(read('/assets/{file}', { file: 'page.js' }), { code: 'EISDIR' })
-    await rm(join(folder, 'assets', 'unreadable.js'), { recursive: true })
+    await mkdir(join(folder, 'assets'), { recursive: true })
     await writeFile(join(folder, 'assets', 'page.js'), 'page()')
     await writeBuilt(folder)
     assert.match(await read('/keys'), /API keys · Sexton/)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { datesBetween } from '#serving/site/chart/draw-chart.ts'
 import { cut, dayName, dollars, percent, short, tickLabels } from './format.ts'
-import { areaPath, barPaths, linePath, logScaleOf, logsOf, scaleOf, sums } from './geometry.ts'
+import { areaPath, barPaths, linePath, scaleOf, sums } from './geometry.ts'
 
 const box = { width: 600, height: 200 }
 const values = fc.array(fc.option(fc.double({ min: 0, max: 1e12, noNaN: true }), { nil: null }), {
@@ -28,19 +28,6 @@ function inside(value: number, { low, high }: { readonly low: number; readonly h
   const slack = (high - low) * 1e-9
   return value >= low - slack && value <= high + slack
 }
-
-test('a scale of logarithms holds every value above zero with at most four labels', () => {
-  fc.assert(
-    fc.property(values, (list) => {
-      const logs = logsOf(list).filter((value) => value !== null)
-      fc.pre(logs.length > 0)
-      const scale = logScaleOf(list)
-      assert.ok(scale.ticks.length <= 4 && scale.ticks.length > 0)
-      for (const value of [...logs, ...scale.ticks]) assert.ok(inside(value, scale), `${value}`)
-    }),
-  )
-  assert.deepEqual(logScaleOf([0.002, 70, 0, null]).ticks, [-2, 0, 2])
-})
 
 test('a line and its area break where days are unknown, and a single known day is seen', () => {
   const scale = { low: 0, high: 4, ticks: [] }

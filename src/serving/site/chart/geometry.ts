@@ -41,28 +41,6 @@ export function scaleOf(values: Values, { fromZero, isWhole = false }: ScaleOpti
   return roundScale(least - room, most + room, isWhole)
 }
 
-/** Zero and what is below it has no logarithm. */
-export function logsOf(values: Values): Values {
-  return values.map((value) => (value !== null && value >= TINY ? Math.log10(value) : null))
-}
-
-/** A scale of logarithms, with ticks at powers of ten, or at round values where there are not two of them. */
-export function logScaleOf(values: Values): Scale {
-  const logs = logsOf(values).filter((value) => value !== null)
-  const [least, most] = [Math.min(...logs), Math.max(...logs)]
-  const room = most - least < FLAT_SHARE ? ROOM : (most - least) * ROOM
-  const [low, high] = [least - room, most + room]
-  const first = Math.ceil(low)
-  const count = Math.floor(high) - first + 1
-  if (count > 1) {
-    const step = Math.ceil(count / TICKS_MAX)
-    const ticks = Array.from({ length: Math.ceil(count / step) }, (_, at) => first + at * step)
-    return { low, high, ticks }
-  }
-  const round = roundScale(10 ** low, 10 ** high, false).ticks
-  return { low, high, ticks: logsOf(round).filter((tick) => tick !== null) }
-}
-
 /** No price or amount is smaller; smaller steps would vanish in a float. */
 const TINY = 1e-18
 /** A line that moves less than this is flat. */
