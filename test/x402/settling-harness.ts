@@ -5,7 +5,7 @@ import type { Address } from '#domain/address.ts'
 import { isRefusal } from '#domain/refusal.ts'
 import { sleep } from '#lib/async.ts'
 import { type Authorization, type PaymentPayload, readSigned } from '#money/x402/payload.ts'
-import { balanceOf, insertPayment, type X402Payment } from '#money/x402/payment.ts'
+import { insertPayment, type X402Payment } from '#money/x402/payment.ts'
 import {
   type Credited,
   finishPayments,
@@ -206,7 +206,7 @@ export function askedOf(authorization: Authorization): ToSettle<Credited> {
   const { payee } = newPayment(numberOf(authorization))
   return {
     ...{ payload: payloadOf(authorization), payee, amounts: [authorization.value] },
-    addressBucket: balanceOf(payee),
+    addressBucket: payee.name,
     isForBalance: true,
     isAwaited: () => true,
     post: (_, credit) => credit(),

@@ -52,7 +52,7 @@ export function newPayment(n: number): X402Payment {
       nonce: word(n),
     },
     signature: SIGNATURE,
-    payee: { kind: 'bucket', bucket: `192.0.2.${n}` },
+    payee: { kind: 'bucket', name: `192.0.2.${n}`, wallet: null, isOwn: true },
     status: 'open',
     createdUnix: NOON_UNIX,
     fromBlock: 0,

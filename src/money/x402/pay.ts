@@ -5,13 +5,7 @@ import { type Refusal, refuse } from '#domain/refusal.ts'
 import { nextMidnight, unixNow } from '#lib/time.ts'
 import { paymentOf, paymentRequiredBody } from '#money/payments/offers.ts'
 import { type Call, carriesPayment, type PaymentRequired, type RequestFacts } from '#route/route.ts'
-import {
-  callOfferHeader,
-  OFFERS,
-  type PaymentFault,
-  type PaymentResponse,
-  paymentResponseHeaders,
-} from './offer.ts'
+import { callOfferHeader, OFFERS, type PaymentFault, paymentResponseHeaders } from './offer.ts'
 import { matchOffer, type PaymentPayload, readPayment } from './payload.ts'
 import { findPayment, openPaymentOf, type Payee, type X402Payment } from './payment.ts'
 import { outcomesOf, refusePending, refuseUsed, settlePayment } from './settle-payment.ts'
@@ -24,10 +18,10 @@ export type Paid =
   | {
       readonly kind: 'admission'
       readonly admission: Admission
-      readonly headers: Readonly<Record<string, string>>
+      readonly headers: Headers
     }
   /** The balance was raised, and the call is to be charged to it. */
-  | { readonly kind: 'balance'; readonly headers: Readonly<Record<string, string>> }
+  | { readonly kind: 'balance'; readonly headers: Headers }
   | { readonly kind: 'unpaid'; readonly ending: Ending }
 
 /** Settles the payment that a call carries; credits it and debits the call in one transaction. Else 402. */
@@ -44,8 +38,9 @@ export async function payWith(
   call: Pick<Call, 'headers' | 'addressBucket' | 'target' | 'isCut'>,
 ): Promise<Paid> {
   const payload = readPayment(call.headers)
+  const offer = (fault: PaymentFault) => offerCall(ctx, caller, call, fault)
   if (typeof payload === 'string')
-    return { kind: 'unpaid', ending: await reject(ctx, caller, call, payload) }
+    return { kind: 'unpaid', ending: await reject(ctx, { fault: payload }, offer) }
   const outcome = await settlePayment(ctx, settling, {
     payload,
     payee: payeeOf(caller),
@@ -65,7 +60,7 @@ export async function payWith(
     case 'balance':
       return { kind: 'balance', headers: {} }
     case 'rejected': {
-      const ending = await reject(ctx, caller, call, outcome.reason, payload)
+      const ending = await reject(ctx, { fault: outcome.reason, payload }, offer)
       return { kind: 'unpaid', ending }
     }
     case 'refusal':
@@ -73,18 +68,19 @@ export async function payWith(
   }
 }
 
-async function reject(
+/** Offers again, with the reason in the headers of a response too. */
+export async function reject<E extends { readonly kind: string }>(
   ctx: Context,
-  caller: Caller,
-  call: Pick<Call, 'target'>,
-  reason: PaymentFault,
-  payload?: PaymentPayload,
-): Promise<Ending> {
+  { fault, payload }: { readonly fault: PaymentFault; readonly payload?: PaymentPayload },
+  offer: (fault: PaymentFault) => Promise<E & { readonly headers?: Headers }>,
+): Promise<E> {
   outcomesOf(ctx).rejected += 1
-  const ending = await offerCall(ctx, caller, call, reason)
-  const response: PaymentResponse = { payload, transaction: null, errorReason: reason }
+  const ending = await offer(fault)
+  const response = { payload, transaction: null, errorReason: fault }
   return { ...ending, headers: { ...ending.headers, ...paymentResponseHeaders(ctx, response) } }
 }
+
+type Headers = Readonly<Record<string, string>>
 
 /**
  * A payment that is over buys nothing, even where the call is free; one that was credited without
@@ -113,9 +109,10 @@ export async function rejectUnfitPayment(
   call: RequestFacts,
 ): Promise<Ending | undefined> {
   const payload = readPayment(call.headers)
-  if (typeof payload === 'string') return reject(ctx, caller, call, payload)
+  const offer = (error: PaymentFault) => offerCall(ctx, caller, call, error)
+  if (typeof payload === 'string') return reject(ctx, { fault: payload }, offer)
   const fault = matchOffer(ctx, OFFERS, payload)
-  return fault && reject(ctx, caller, call, fault, payload)
+  return fault && reject(ctx, { fault, payload }, offer)
 }
 
 /**
@@ -146,8 +143,9 @@ export async function offerCall(
 }
 
 export function payeeOf(caller: Caller): Payee {
-  if (caller.kind === 'anonymous') return { kind: 'bucket', bucket: caller.bucket }
-  return { kind: 'key', publicId: caller.publicId, wallet: caller.wallet, isOwn: true }
+  return caller.kind === 'keyed'
+    ? { kind: 'key', name: caller.publicId, wallet: caller.wallet, isOwn: true }
+    : { kind: 'bucket', name: caller.bucket, wallet: null, isOwn: true }
 }
 
 export function openPaymentOfCaller(

@@ -13,15 +13,16 @@ import type { Signed } from './payload.ts'
  */
 type PaymentStatus = 'open' | 'credited' | 'failed'
 
-export type Payee =
-  | {
-      readonly kind: 'key'
-      readonly publicId: string
-      readonly wallet: Address
-      /** False where somebody else pays for it: anyone may. */
-      readonly isOwn: boolean
-    }
-  | { readonly kind: 'bucket'; readonly bucket: string }
+/** Whose balance a payment raises. */
+export interface Payee {
+  readonly kind: 'key' | 'bucket'
+  /** A `publicId`, or an address's bucket. */
+  readonly name: string
+  /** That owns the key; null for a bucket. */
+  readonly wallet: Address | null
+  /** False where somebody else pays for a key: anyone may. */
+  readonly isOwn: boolean
+}
 
 /** One per authorization, forever. */
 export interface X402Payment extends Signed {
@@ -53,14 +54,6 @@ export const EARLIER_BLOCKS = 400
 /** The job looks at what a request has left open for so long; requests wait ten seconds. */
 export const OPEN_SECONDS = 15
 
-export function balanceOf(payee: Payee): string {
-  return payee.kind === 'key' ? payee.publicId : payee.bucket
-}
-
-export function isOwn(payee: Payee): boolean {
-  return payee.kind === 'bucket' || payee.isOwn
-}
-
 export const COLUMNS = sql`id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after, valid_before,
   signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
   from_block, tx_hash, reason, served`
@@ -89,7 +82,7 @@ export async function reservePayment(
     where payer = ${payer} and reason = ${REVERTED} and created_unix >= ${createdUnix - DAY_SECONDS}
     limit 1`)
   if (reverted !== undefined) return 'waits'
-  const ofCaller = isOwn(payee) ? madeBy(payee, payer) : sql`payer = ${payer}`
+  const ofCaller = payee.isOwn ? madeBy(payee, payer) : sql`payer = ${payer}`
   const [open] = await connection.run(sql`
     select count(case when tx_hash is not null or created_unix >= ${createdUnix - UNSENT_SECONDS} then 1 end)
       as pending, count(case when ${ofCaller} then 1 end) as of_caller
@@ -108,7 +101,6 @@ export async function lockReservations(connection: Connection): Promise<void> {
 
 export async function insertPayment(connection: Connection, payment: X402Payment): Promise<void> {
   const { authorization, payee } = payment
-  const wallet = payee.kind === 'key' ? payee.wallet : null
   await connection.run(sql`
     insert into x402_intents (id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
       valid_before, signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
@@ -116,8 +108,8 @@ export async function insertPayment(connection: Connection, payment: X402Payment
     values (${payment.id}, ${payment.chainId}, ${payment.asset}, ${authorization.from},
       ${authorization.nonce}, ${authorization.to}, ${authorization.value},
       ${authorization.validAfter}, ${authorization.validBefore},
-      ${payment.signature}, ${payee.kind}, ${balanceOf(payee)}, ${wallet},
-      ${isOwn(payee) ? 1 : 0}, ${payment.status}, ${payment.createdUnix}, ${payment.fromBlock},
+      ${payment.signature}, ${payee.kind}, ${payee.name}, ${payee.wallet},
+      ${Number(payee.isOwn)}, ${payment.status}, ${payment.createdUnix}, ${payment.fromBlock},
       ${payment.createdUnix + OPEN_SECONDS})`)
 }
 
@@ -155,7 +147,7 @@ export async function openPaymentOf(
 }
 
 function madeBy(payee: Payee, payer: Address | null): Sql {
-  return sql`((payee_kind = ${payee.kind} and payee = ${balanceOf(payee)} and payee_own = 1)
+  return sql`((payee_kind = ${payee.kind} and payee = ${payee.name} and payee_own = 1)
     or payer = ${payer})`
 }
 
@@ -267,21 +259,19 @@ export function toPayment(row: Row): X402Payment {
       nonce: column.hex(row, 'nonce'),
     },
     signature: column.hex(row, 'signature'),
-    payee: toPayee(row),
+    payee: {
+      kind: column.text(row, 'payee_kind') as Payee['kind'],
+      name: column.text(row, 'payee'),
+      wallet: row.payee_wallet === null ? null : column.hex(row, 'payee_wallet'),
+      isOwn: column.flag(row, 'payee_own'),
+    },
     status: column.text(row, 'status') as PaymentStatus,
     createdUnix: column.integer(row, 'created_unix'),
     fromBlock: column.integer(row, 'from_block'),
     txHash: row.tx_hash === null ? null : column.hex(row, 'tx_hash'),
     reason: column.textOrNull(row, 'reason'),
-    isServed: column.integer(row, 'served') === 1,
+    isServed: column.flag(row, 'served'),
   }
-}
-
-function toPayee(row: Row): Payee {
-  const payee = column.text(row, 'payee')
-  if (column.text(row, 'payee_kind') === 'bucket') return { kind: 'bucket', bucket: payee }
-  const wallet = column.hex(row, 'payee_wallet')
-  return { kind: 'key', publicId: payee, wallet, isOwn: column.integer(row, 'payee_own') === 1 }
 }
 
 /** Drops payments that moved nothing a day after expiry, because anyone may sign some that fail. */

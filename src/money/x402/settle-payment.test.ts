@@ -3,7 +3,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ledgerChecks } from '#accounts/ledger/check.ts'
 import { callerChecks } from '#accounts/metering/caller-checks.ts'
 import { meterOf } from '#accounts/metering/meter/meter.ts'
-import type { Address } from '#domain/address.ts'
 import type { Caller } from '#domain/caller.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { type Engine, StoreError } from '#store/engine.ts'
@@ -171,13 +170,13 @@ onBoth(
   },
 )
 
-const WALLET: Address = `0x${'11'.repeat(20)}`
-const KEY = { kind: 'key', publicId: 'aaaaaaaa', wallet: WALLET } as const
+const KEY = { kind: 'key', name: 'aaaaaaaa', wallet: `0x${'11'.repeat(20)}` } as const
 const HOLDER: Caller = {
-  ...KEY,
   kind: 'keyed',
+  publicId: KEY.name,
+  wallet: KEY.wallet,
   identity: 'key:s_aaaaaaaa',
-  bucket: `wallet:${WALLET}`,
+  bucket: `wallet:${KEY.wallet}`,
   tier: 'free',
   dailyQuota: 1,
 }

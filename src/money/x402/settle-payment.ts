@@ -21,13 +21,11 @@ import {
   writeSigned,
 } from './payload.ts'
 import {
-  balanceOf,
   CLAIMED,
   duePayments,
   endPayment,
   failPayment,
   findPayment,
-  isOwn,
   lockPayment,
   OPEN_SECONDS,
   type Payee,
@@ -87,7 +85,7 @@ export async function settlePayment<T>(
   const { payee, payload } = asked
   const queue = underWay(ctx)
   const name = `${payload.authorization.from}:${payload.authorization.nonce}`
-  const balance = isOwn(payee) ? `${payee.kind}:${balanceOf(payee)}` : name
+  const balance = payee.isOwn ? `${payee.kind}:${payee.name}` : name
   for (let before = queue.get(balance); before !== undefined; before = queue.get(balance)) {
     const outcome = await before.ended
     if (before.name === name || outcome === undefined) continue
@@ -173,7 +171,7 @@ async function settledBefore(
   // The nonce alone is public as soon as the payment is.
   const isSame =
     payment.payee.kind === payee.kind &&
-    balanceOf(payment.payee) === balanceOf(payee) &&
+    payment.payee.name === payee.name &&
     payment.signature === payload.signature &&
     isDeepStrictEqual(payment.authorization, payload.authorization)
   if (isSame && status === 'open') return refuseUnknown(ctx, payload, transaction)
@@ -401,13 +399,13 @@ export async function creditPayment(
   const payment = await lockPayment(tx, input.payment.id)
   if (payment === undefined || payment.status === 'credited') return undefined
   const { id, payee } = payment
-  const key = payee.kind === 'key' ? await lockSuccessor(tx, payee.publicId) : null
+  const key = payee.kind === 'key' ? await lockSuccessor(tx, payee.name) : null
   const creditId = randomUUID()
   const isCreated = await creditDeposit(tx, {
     id: creditId,
     deposit,
-    account: payee.kind === 'bucket' ? bucketAccount(payee.bucket) : keyAccount(key ?? ''),
-    owner: payee.kind === 'key' ? payee.wallet : deposit.from,
+    account: key === null ? bucketAccount(payee.name) : keyAccount(key),
+    owner: payee.wallet ?? deposit.from,
     claimId: null,
     nowUnix: unixNow(ctx.clock),
   })

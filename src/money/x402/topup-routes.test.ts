@@ -13,6 +13,7 @@ import { eachEngine } from '#test/store/each-engine.ts'
 import { settlingHarness } from '#test/x402/settling-harness.ts'
 import { ACCEPTED, CALLER, depositOf, PAY_TO, PAYER, SIGNATURE } from '#test/x402/x402-harness.ts'
 import { toBase64 } from './offer.ts'
+import { payeeOf } from './pay.ts'
 import { writeSigned } from './payload.ts'
 import { judgePayment } from './settlement.ts'
 import type { Settling } from './settling.ts'
@@ -34,8 +35,7 @@ function topupOn(engine: Engine) {
       const payload = writeSigned({ authorization, signature: SIGNATURE })
       const header = toBase64({ x402Version: 2, accepted: ACCEPTED, payload })
       const facts = { headers: { 'payment-signature': header }, addressBucket: CALLER.bucket }
-      const payee = { kind: 'bucket', bucket: CALLER.bucket } as const
-      const input = { caller: CALLER, payee, amount: 100_000n, facts }
+      const input = { caller: CALLER, payee: payeeOf(CALLER), amount: 100_000n, facts }
       return topUpWith(ctx, { ...settling, waitMs: 500, ...facilitator }, input)
     },
   }

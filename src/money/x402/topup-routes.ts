@@ -33,16 +33,10 @@ import {
   TopupOfferBody,
   topupOfferBody,
 } from './offer.ts'
-import { openPaymentOfCaller, payeeOf } from './pay.ts'
+import { openPaymentOfCaller, payeeOf, reject } from './pay.ts'
 import { type PaymentPayload, readPayment } from './payload.ts'
 import type { Payee } from './payment.ts'
-import {
-  outcomesOf,
-  refusePending,
-  refuseUnknown,
-  refuseUsed,
-  settlePayment,
-} from './settle-payment.ts'
+import { refusePending, refuseUnknown, refuseUsed, settlePayment } from './settle-payment.ts'
 import { type Settling, settlingOf } from './settling.ts'
 
 const Topup = named('Topup', {
@@ -139,7 +133,7 @@ async function choosePayee(
   if (key.revokedUnix !== null)
     return refuse('key_revoked', `the key ${publicId} is revoked; name another one`)
   const isOwn = caller.kind === 'keyed' && caller.publicId === publicId
-  return { kind: 'key', publicId, wallet: key.wallet, isOwn }
+  return { kind: 'key', name: publicId, wallet: key.wallet, isOwn }
 }
 
 interface TopupInput {
@@ -154,10 +148,11 @@ export async function topUpWith(
   settling: Settling,
   input: TopupInput,
 ): Promise<Outcome> {
-  const { caller, payee, amount, facts } = input
+  const { payee, amount, facts } = input
   if (!carriesPayment(facts.headers)) return offer(ctx, settling, input)
   const payload = readPayment(facts.headers)
-  if (typeof payload === 'string') return reject(ctx, settling, input, payload)
+  const again = (fault: PaymentFault) => offer(ctx, settling, input, fault)
+  if (typeof payload === 'string') return reject(ctx, { fault: payload }, again)
   const outcome = await settlePayment(ctx, settling, {
     ...{ payload, payee, amounts: [amount], addressBucket: facts.addressBucket },
     isForBalance: false,
@@ -166,9 +161,9 @@ export async function topUpWith(
   })
   switch (outcome.kind) {
     case 'posted':
-      return answerSettled(ctx, { caller, payee, payload, transaction: outcome.transaction })
+      return answerSettled(ctx, { payload, transaction: outcome.transaction }, payee)
     case 'rejected':
-      return reject(ctx, settling, input, outcome.reason, payload)
+      return reject(ctx, { fault: outcome.reason, payload }, again)
     case 'balance':
       return refuseUsed()
     case 'refusal':
@@ -176,27 +171,11 @@ export async function topUpWith(
   }
 }
 
-function reject(
-  ctx: Context,
-  settling: Settling,
-  input: TopupInput,
-  error: PaymentFault,
-  payload?: PaymentPayload,
-): Promise<Outcome> {
-  outcomesOf(ctx).rejected += 1
-  const response = { payload, transaction: null, errorReason: error }
-  const headers = paymentResponseHeaders(ctx, response)
-  return offer(ctx, settling, input, { error, headers })
-}
-
 async function offer(
   ctx: Context,
   settling: Settling,
   input: TopupInput,
-  {
-    error,
-    headers = {},
-  }: { readonly error?: PaymentFault; readonly headers?: Readonly<Record<string, string>> } = {},
+  error?: PaymentFault,
 ): Promise<Outcome> {
   const open = await openPaymentOfCaller(ctx, input.caller)
   if (open !== undefined) return refusePending(open.txHash)
@@ -204,11 +183,11 @@ async function offer(
     return refuse(
       'data_not_ready',
       'x402 payments cannot be settled at the moment; try again later, or pay by transfer and POST /api/sessions/prepay',
-      { retryAfterSeconds: RETRY_SECONDS, headers },
+      { retryAfterSeconds: RETRY_SECONDS },
     )
   const { amount, payee } = input
   const query = new URLSearchParams({ usd: formatDecimal(amount, 6) })
-  if (payee.kind === 'key' && !payee.isOwn) query.set('key', payee.publicId)
+  if (!payee.isOwn) query.set('key', payee.name)
   const offered = {
     amounts: [amount],
     resourceUrl: `${ctx.ecosystem.service.publicBaseUrl}${TOPUP_PATH}?${query}`,
@@ -218,23 +197,17 @@ async function offer(
   return {
     kind: 'payment-required',
     body: topupOfferBody(ctx, offered),
-    headers: { 'PAYMENT-REQUIRED': paymentRequiredHeader(ctx, offered), ...headers },
+    headers: { 'PAYMENT-REQUIRED': paymentRequiredHeader(ctx, offered) },
   }
 }
 
 const RETRY_SECONDS = 60
 
-interface SettledTopup {
-  readonly caller: Caller
-  readonly payee: Payee
-  readonly payload: PaymentPayload
-  readonly transaction: Hash
-}
-
 /** Answers as the store has it: on the balance, with an earlier prepayment, or pending after a reorg. */
 async function answerSettled(
   ctx: Context,
-  { caller, payee, payload, transaction }: SettledTopup,
+  { payload, transaction }: { readonly payload: PaymentPayload; readonly transaction: Hash },
+  { isOwn }: Payee,
 ): Promise<Answer | Refusal> {
   const credit = await ctx.accounts.snapshot(async (reads) => {
     const credited = await readCredit(reads, ctx, payload)
@@ -245,8 +218,6 @@ async function answerSettled(
   if (credit === undefined) return refuseUnknown(ctx, payload, transaction)
   const { value: amount, from } = payload.authorization
   const headers = paymentResponseHeaders(ctx, { payload, transaction })
-  const isOwn =
-    payee.kind === 'bucket' || (caller.kind === 'keyed' && caller.publicId === payee.publicId)
   const body = {
     txHash: transaction,
     amountUsd: toUsd(amount),
