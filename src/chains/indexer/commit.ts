@@ -10,13 +10,7 @@ import { ROWS_PER_STATEMENT, rows, sql, toStoredText } from '#store/sql.ts'
 import type { AnyDataset, Change, Staged } from './dataset.ts'
 import { type PriceBook, valueEvents } from './events/fold-events.ts'
 import { Changes, type FedCommit, writeFeed } from './feed/write-feed.ts'
-import {
-  forgetBlocksAbove,
-  forgetBlocksBelow,
-  movePosition,
-  readProgress,
-  storeBlocks,
-} from './positions.ts'
+import { keepBlocks, movePosition, readProgress, storeBlocks } from './positions.ts'
 import type { Anomaly, Segment } from './read-segments.ts'
 import { forgetReadable, noteUnknown } from './status.ts'
 
@@ -110,7 +104,7 @@ export async function rollBack(
     await change.connection.run(sql`
       delete from anomalies where chain_id = ${chainId} and block_number > ${ancestor.number}`)
     await forgetReadable(change.connection, chainId)
-    await forgetBlocksAbove(change.connection, chainId, ancestor.number)
+    await keepBlocks(change.connection, chainId, { from: 0, to: ancestor.number })
     await movePosition(change.connection, { ...change, to: ancestor, tip: input.tip })
   })
   return ancestor
@@ -156,7 +150,8 @@ async function moveHead(
 
 async function finalize(deps: CommitDeps, change: Change): Promise<void> {
   for (const dataset of deps.datasets) await dataset.finalize?.(change)
-  await forgetBlocksBelow(change.connection, change.chainId, change.finalizedNumber)
+  const kept = { from: change.finalizedNumber, to: Number.MAX_SAFE_INTEGER }
+  await keepBlocks(change.connection, change.chainId, kept)
 }
 
 export type CommitFacts = Pick<Change, 'chainId' | 'finalizedNumber' | 'hoursFromUnix'> &

@@ -100,19 +100,12 @@ export async function readFinalTimes(connection: Connection): Promise<ReadonlyMa
   )
 }
 
-export async function forgetBlocksAbove(
+/** Keeps these and those between: the first one as the last possible ancestor. */
+export async function keepBlocks(
   connection: Connection,
   chainId: number,
-  number: number,
+  { from, to }: { readonly from: number; readonly to: number },
 ): Promise<void> {
-  await connection.run(sql`delete from blocks where chain_id = ${chainId} and number > ${number}`)
-}
-
-/** Keeps the newest final block as the last possible ancestor. */
-export async function forgetBlocksBelow(
-  connection: Connection,
-  chainId: number,
-  number: number,
-): Promise<void> {
-  await connection.run(sql`delete from blocks where chain_id = ${chainId} and number < ${number}`)
+  await connection.run(sql`
+    delete from blocks where chain_id = ${chainId} and (number < ${from} or number > ${to})`)
 }

@@ -62,7 +62,7 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncGene
       const { done, value } = await reading
       if (done === true) return
       reading = readOn()
-      yield await value.segment
+      yield value
     }
   } finally {
     stop.abort()
@@ -70,16 +70,11 @@ export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncGene
   }
 }
 
-/** A promise would be awaited by the generator that yields it. */
-interface Ended {
-  readonly segment: Promise<Segment>
-}
-
 async function* readEach(
   deps: ReadDeps,
   input: ReadInput,
   signal: AbortSignal,
-): AsyncGenerator<Ended, void, void> {
+): AsyncGenerator<Segment, void, void> {
   const { source, clock } = deps
   const { from, to, datasets } = input
   const [filter, ...others] = filtersOf(datasets, source.chainId)
@@ -99,22 +94,14 @@ async function* readEach(
       for (const side of sides)
         for await (const more of side.upTo(part.to)) await segment.take(more, part.to)
       signal.throwIfAborted()
-      const ended = closing(segment, part.to)
+      yield await segment.close(part.to)
       segment = new OpenSegment(deps, input)
       endedMs = clock()
-      yield ended
     }
-    if (lead === undefined) yield closing(segment, to)
+    if (lead === undefined) yield await segment.close(to)
   } finally {
     await Promise.all(sides.map((side) => side.stop()))
   }
-}
-
-function closing(open: OpenSegment, to: number): Ended {
-  const segment = open.close(to)
-  // Rethrown when consumed.
-  segment.catch(() => undefined)
-  return { segment }
 }
 
 const LOGS_AT_ONCE = 256

@@ -30,7 +30,11 @@ const STANDBY_MS = 1_000
 export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promise<void> {
   const { leader } = deps
   while (!signal.aborted) {
-    const isLeading = await tryToLead(leader)
+    // Not while the store fails.
+    const isLeading = await leader.take().catch((error: unknown) => {
+      if (!(error instanceof StoreError)) throw error
+      return false
+    })
     deps.onLead?.(isLeading)
     if (isLeading) {
       await lead(deps, leader, signal)
@@ -41,29 +45,13 @@ export async function runIndexer(deps: IndexerDeps, signal: AbortSignal): Promis
   }
 }
 
-/** False too while the store fails. */
-async function tryToLead(leader: Leader): Promise<boolean> {
-  try {
-    return await leader.take()
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error
-    return false
-  }
-}
-
 async function lead(deps: IndexerDeps, leader: Leader, outer: AbortSignal): Promise<void> {
   const lost = new AbortController()
   const signal = AbortSignal.any([outer, lost.signal])
   const { register: engine, ecosystem } = deps
   const runs = ecosystem.chains.map((chain) =>
     runChain(
-      {
-        ...deps,
-        engine,
-        leader,
-        source: deps.sourceOf(chain),
-        report: deps.reportOf(chain),
-      },
+      { ...deps, engine, source: deps.sourceOf(chain), report: deps.reportOf(chain) },
       chain,
       signal,
     ),

@@ -151,38 +151,33 @@ export async function noteUnknown(
   connection: Connection,
   figures: readonly UnknownFigure[],
 ): Promise<void> {
-  const distinct = Map.groupBy(figures, ({ chainId, dataset, contract, reason }) =>
-    [chainId, dataset, contract, reason].join(' '),
+  const distinct = new Map(
+    figures.map(({ chainId, dataset, contract, reason, detail }) => {
+      const key = [chainId, dataset, contract, reason]
+      return [key.join(' '), [...key, toStoredText(detail)]]
+    }),
   )
-  const list = [...distinct.values()].flatMap(([first]) =>
-    first === undefined
-      ? []
-      : [[first.chainId, first.dataset, first.contract, first.reason, toStoredText(first.detail)]],
-  )
+  const list = [...distinct.values()]
   if (list.length === 0) return
   await connection.run(sql`
     insert into unknown_figures (chain_id, dataset, contract, reason, detail)
     values ${rows(list)} on conflict (chain_id, dataset, contract, reason) do nothing`)
 }
 
-/** Notes tokens with a stored balance below zero, which no contract has. */
+/** Replaces what was noted of tokens with a stored balance below zero, which no contract has. */
 export async function noteOverdrawn(
   connection: Connection,
-  input: {
-    readonly chainId: number
-    readonly dataset: string
-    readonly figures: readonly Pick<UnknownFigure, 'contract' | 'detail'>[]
-  },
+  place: { readonly chainId: number; readonly dataset: string },
+  figures: readonly Pick<UnknownFigure, 'contract' | 'detail'>[],
 ): Promise<void> {
-  const { chainId, dataset, figures } = input
+  const { chainId, dataset } = place
   await connection.run(sql`
     delete from unknown_figures
     where chain_id = ${chainId} and dataset = ${dataset} and reason = 'differs'`)
-  const list = figures.map(({ contract, detail }) => [contract, toStoredText(detail)])
-  if (list.length > 0)
-    await connection.run(sql`
-      insert into unknown_figures (contract, detail, chain_id, dataset, reason)
-      values ${rows(list.map((row) => [...row, chainId, dataset, 'differs']))}`)
+  await noteUnknown(
+    connection,
+    figures.map((each) => ({ ...place, ...each, reason: 'differs' })),
+  )
 }
 
 /** Runs after a reorg, once the anomalies that left the chain are removed. */
@@ -235,72 +230,46 @@ export function isUnusable(stall: Stall | undefined): boolean {
 /** One may be a head that moved between calls. */
 const FAILURES_UNTIL_REPORTED = 2
 
-interface StallNoteDeps {
-  readonly engine: Engine
-  readonly leader: Fence
-}
-
 export class StallNote {
-  readonly #deps: StallNoteDeps
+  readonly #deps: { readonly engine: Engine; readonly leader: Fence }
   readonly #chainId: number
   #failuresInRow = 0
+  /** Undefined until this process has written. */
   #noted: string | null | undefined
 
-  constructor(deps: StallNoteDeps, chainId: number) {
+  constructor(deps: { readonly engine: Engine; readonly leader: Fence }, chainId: number) {
     this.#deps = deps
     this.#chainId = chainId
   }
 
   async worked(): Promise<void> {
     this.#failuresInRow = 0
-    if (this.#noted === null) return
-    await this.#unlessStoreFails(async () => {
-      if (this.#noted !== undefined || (await this.#isNoted()))
-        await this.#write(sql`
-          update chain_notes set stall = null, stall_detail = null
-          where chain_id = ${this.#chainId}`)
-      this.#noted = null
-    })
+    await this.#note(null)
   }
 
   async failed(error: unknown): Promise<void> {
     const stall = stallOf(error)
     if (stall === undefined) return
     this.#failuresInRow += 1
-    const { reason, detail } = stall
-    if (reason !== 'deep_reorg' && this.#failuresInRow < FAILURES_UNTIL_REPORTED) return
-    // Details vary between attempts.
-    if (this.#noted === reason) return
-    await this.#unlessStoreFails(async () => {
-      await this.#write(sql`
-        insert into chain_notes (chain_id, stall, stall_detail)
-        values (${this.#chainId}, ${reason}, ${detail})
-        on conflict (chain_id) do update set
-          stall = excluded.stall, stall_detail = excluded.stall_detail`)
-      this.#noted = reason
-    })
+    if (stall.reason === 'deep_reorg' || this.#failuresInRow >= FAILURES_UNTIL_REPORTED)
+      await this.#note(stall)
   }
 
-  async #isNoted(): Promise<boolean> {
-    const rows = await this.#deps.engine.snapshot((reads) =>
-      reads.run(sql`
-        select 1 from chain_notes
-        where chain_id = ${this.#chainId} and stall is not null`),
-    )
-    return rows.length > 0
-  }
-
-  async #write(statement: ReturnType<typeof sql>): Promise<void> {
+  /** Details vary between attempts. */
+  async #note(stall: Stall | null): Promise<void> {
     const { engine, leader } = this.#deps
-    await engine.write(async (connection) => {
-      await leader.hold(connection)
-      await connection.run(statement)
-    })
-  }
-
-  async #unlessStoreFails(work: () => Promise<void>): Promise<void> {
+    const [reason, detail] = [stall?.reason ?? null, stall?.detail ?? null]
+    if (this.#noted === reason) return
     try {
-      await work()
+      await engine.write(async (connection) => {
+        await leader.hold(connection)
+        await connection.run(sql`
+          insert into chain_notes (chain_id, stall, stall_detail)
+          values (${this.#chainId}, ${reason}, ${detail})
+          on conflict (chain_id) do update set
+            stall = excluded.stall, stall_detail = excluded.stall_detail`)
+      })
+      this.#noted = reason
     } catch (error) {
       if (!(error instanceof StoreError) || error.name === 'LeadLostError') throw error
     }

@@ -1,4 +1,4 @@
-import { type CallSource, callSource } from '#chains/chain/endpoints/call-source.ts'
+import { callSource } from '#chains/chain/endpoints/call-source.ts'
 import type { Endpoint } from '#chains/chain/endpoints/endpoint.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import type { BlockHeader } from '#domain/chain.ts'
@@ -152,12 +152,12 @@ async function probeRound(
   for (const { endpoint } of compareHeads(probes)) endpoint.health.passed()
 }
 
-export async function probe(
+async function probe(
   chainId: number,
   endpoint: Endpoint,
   how: { readonly background: boolean },
 ): Promise<Probe | undefined> {
-  const source = probeSource(chainId, endpoint, how)
+  const source = callSource(chainId, (call) => endpoint.call(call, how))
   try {
     const [served, head] = await Promise.all([source.askChainId(), source.header('latest')])
     if (served !== chainId) {
@@ -189,12 +189,4 @@ function compareHeads(probes: readonly Probe[]): readonly Probe[] {
     endpoint.health.setAside('lagging', reason)
     return false
   })
-}
-
-function probeSource(
-  chainId: number,
-  endpoint: Endpoint,
-  { background }: { readonly background: boolean },
-): CallSource {
-  return callSource(chainId, (call) => endpoint.call(call, { background }))
 }

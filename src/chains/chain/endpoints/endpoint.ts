@@ -55,7 +55,7 @@ export class Endpoint {
   readonly #latency = new LatencyWindow()
   readonly #counts = { requests: 0, refused: 0, failed: 0, bytesReceived: 0 }
   readonly #reported = new WeakMap<EndpointError, EndpointError>()
-  #rangeMax: number | null = null
+  rangeMax: number | null = null
   #historyId = 0
   #behindInRow = 0
   /** Requests with two calls that failed before any was answered. */
@@ -140,11 +140,7 @@ export class Endpoint {
   }
 
   #capRange(blocksMax: number | undefined): void {
-    if (blocksMax !== undefined) this.#rangeMax = Math.min(this.#rangeMax ?? blocksMax, blocksMax)
-  }
-
-  get rangeMax(): number | null {
-    return this.#rangeMax
+    if (blocksMax !== undefined) this.rangeMax = Math.min(this.rangeMax ?? blocksMax, blocksMax)
   }
 
   get p95Ms(): number | null {
@@ -170,7 +166,7 @@ export class Endpoint {
       inFlight: this.limiter.inFlight,
       limit: this.limiter.limit,
       p95Ms: this.p95Ms,
-      rangeMax: this.#rangeMax,
+      rangeMax: this.rangeMax,
     }
   }
 
@@ -282,13 +278,13 @@ const FORGIVEN_MS = 300_000
 class Health {
   readonly #clock: Clock
   readonly #onChange: (state: EndpointState, reason: string | null) => void
-  #state: EndpointState = 'probing'
-  #reason: string | null = null
-  #failuresInRow = 0
+  state: EndpointState = 'probing'
+  reason: string | null = null
+  failuresInRow = 0
   #timesAside = 0
   #askAgainMs = 0
-  #wellSinceMs = Number.NEGATIVE_INFINITY
-  #headNumber: number | null = null
+  wellSinceMs = Number.NEGATIVE_INFINITY
+  headNumber: number | null = null
   #resolveProbed = () => {}
   readonly untilProbed: Promise<void>
   lagBlocks = 0
@@ -301,28 +297,8 @@ class Health {
     this.#onChange = onChange
   }
 
-  get state(): EndpointState {
-    return this.#state
-  }
-
-  get reason(): string | null {
-    return this.#reason
-  }
-
-  get headNumber(): number | null {
-    return this.#headNumber
-  }
-
-  get wellSinceMs(): number {
-    return this.#wellSinceMs
-  }
-
-  get failuresInRow(): number {
-    return this.#failuresInRow
-  }
-
   get isUsable(): boolean {
-    return this.#state === 'ok' || this.#state === 'pruned'
+    return this.state === 'ok' || this.state === 'pruned'
   }
 
   get isDue(): boolean {
@@ -330,51 +306,51 @@ class Health {
   }
 
   knows(number: number, isHead: boolean): void {
-    this.#headNumber = isHead ? number : Math.max(number, this.#headNumber ?? 0)
+    this.headNumber = isHead ? number : Math.max(number, this.headNumber ?? 0)
   }
 
   succeeded(): void {
-    this.#failuresInRow = 0
+    this.failuresInRow = 0
   }
 
   failed(error: EndpointError): void {
     if (!isOutage(error.kind)) return
-    this.#failuresInRow += 1
-    if (this.#failuresInRow < FAILURES_IN_ROW_MAX) return
+    this.failuresInRow += 1
+    if (this.failuresInRow < FAILURES_IN_ROW_MAX) return
     if (this.isUsable) this.setAside('failing', error.message)
   }
 
   lacksHistory(reason: string): void {
-    if (this.#state === 'ok') this.setAside('pruned', reason)
+    if (this.state === 'ok') this.setAside('pruned', reason)
   }
 
   /** Endpoints without any answered probe are not trusted. */
   missedProbe(error: RpcError): void {
-    const state = this.#state
+    const state = this.state
     if (state === 'probing') this.setAside('failing', error.message)
-    else if (state !== 'ok') this.setAside(state, this.#reason ?? error.message)
+    else if (state !== 'ok') this.setAside(state, this.reason ?? error.message)
   }
 
   blame(error: RpcError): void {
     if (error.lie) this.setAside('lying', error.message)
     else {
-      this.#failuresInRow += 1
-      if (this.#failuresInRow >= FAILURES_IN_ROW_MAX && this.isUsable)
+      this.failuresInRow += 1
+      if (this.failuresInRow >= FAILURES_IN_ROW_MAX && this.isUsable)
         this.setAside('failing', error.message)
     }
   }
 
   provenOfChain(): void {
-    this.#failuresInRow = 0
-    if (this.#state === 'probing') this.#change('ok', null)
+    this.failuresInRow = 0
+    if (this.state === 'probing') this.#change('ok', null)
     this.#resolveProbed()
   }
 
   /** Liars and pruned endpoints wait out their time. */
   passed(): void {
-    const isMended = ['failing', 'lagging', 'wrong-chain'].includes(this.#state)
-    if (this.#state !== 'ok' && (isMended || this.isDue)) {
-      this.#wellSinceMs = this.#clock()
+    const isMended = ['failing', 'lagging', 'wrong-chain'].includes(this.state)
+    if (this.state !== 'ok' && (isMended || this.isDue)) {
+      this.wellSinceMs = this.#clock()
       this.#change('ok', null)
     }
   }
@@ -383,19 +359,19 @@ class Health {
     this.#resolveProbed()
     const nowMs = this.#clock()
     // Responses in flight together are one incident.
-    if (state === this.#state && nowMs < this.#askAgainMs) return
-    if (nowMs - this.#wellSinceMs > FORGIVEN_MS) this.#timesAside = 0
+    if (state === this.state && nowMs < this.#askAgainMs) return
+    if (nowMs - this.wellSinceMs > FORGIVEN_MS) this.#timesAside = 0
     const pauseMs = Math.min(ASIDE_MAX_MS, ASIDE_MS[state] * 2 ** this.#timesAside)
     this.#timesAside += 1
     this.#askAgainMs = nowMs + pauseMs
-    this.#wellSinceMs = Number.POSITIVE_INFINITY
+    this.wellSinceMs = Number.POSITIVE_INFINITY
     this.#change(state, reason)
   }
 
   #change(state: EndpointState, reason: string | null): void {
-    const isNews = state !== this.#state
-    this.#state = state
-    this.#reason = reason
+    const isNews = state !== this.state
+    this.state = state
+    this.reason = reason
     if (isNews) this.#onChange(state, reason)
   }
 }

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { EndpointError, RpcError } from '#chains/chain/rpc-error.ts'
+import { EndpointError, type FailureKind, RpcError } from '#chains/chain/rpc-error.ts'
 import type { HistoryPart, HistoryRequest } from '../chain-source.ts'
 import type { LogColumns } from '../columns/log-columns.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -173,36 +173,32 @@ interface RetryPlan {
   readonly waits: boolean
 }
 
-const SMALLER: RetryPlan = { isSize: true, isSmaller: true, isElsewhere: false, waits: false }
-const LATER: RetryPlan = { isSize: false, isSmaller: false, isElsewhere: false, waits: true }
-const ELSEWHERE: RetryPlan = { isSize: false, isSmaller: false, isElsewhere: true, waits: false }
+const NOTHING: RetryPlan = { isSize: false, isSmaller: false, isElsewhere: false, waits: false }
+const SMALLER = { ...NOTHING, isSize: true, isSmaller: true }
+const LATER = { ...NOTHING, waits: true }
+const ELSEWHERE = { ...NOTHING, isElsewhere: true }
+
+const PLANS: Readonly<Record<FailureKind, RetryPlan>> = {
+  'too-large': SMALLER,
+  timeout: SMALLER,
+  // Most likely the size.
+  refused: SMALLER,
+  reverted: SMALLER,
+  'no-method': SMALLER,
+  'cut-off': { ...SMALLER, isElsewhere: true },
+  'too-fast': LATER,
+  aborted: LATER,
+  pruned: ELSEWHERE,
+  unproven: ELSEWHERE,
+  behind: { ...ELSEWHERE, waits: true },
+  unreachable: { ...ELSEWHERE, waits: true },
+  malformed: { ...ELSEWHERE, waits: true },
+}
 
 function retryPlanFor(error: unknown): RetryPlan {
-  if (!(error instanceof EndpointError)) {
-    const tooLarge = error instanceof RpcError && error.tooLarge
-    return { isSize: tooLarge, isSmaller: true, isElsewhere: !tooLarge, waits: false }
-  }
-  switch (error.kind) {
-    case 'too-large':
-    case 'timeout':
-    // Most likely the size.
-    case 'refused':
-    case 'reverted':
-    case 'no-method':
-      return SMALLER
-    case 'cut-off':
-      return { ...SMALLER, isElsewhere: true }
-    case 'too-fast':
-    case 'aborted':
-      return LATER
-    case 'pruned':
-    case 'unproven':
-      return ELSEWHERE
-    case 'behind':
-    case 'unreachable':
-    case 'malformed':
-      return { ...ELSEWHERE, waits: true }
-  }
+  if (error instanceof EndpointError) return PLANS[error.kind]
+  const tooLarge = error instanceof RpcError && error.tooLarge
+  return { ...NOTHING, isSize: tooLarge, isSmaller: true, isElsewhere: !tooLarge }
 }
 
 interface QueuedRange {
@@ -214,6 +210,8 @@ interface QueuedRange {
   bytes: number
   part: HistoryPart | undefined
 }
+
+const NEW = { state: 'waiting', tries: 0, bytes: 0, part: undefined } as const
 
 class RangeQueue {
   readonly #to: number
@@ -295,15 +293,7 @@ class RangeQueue {
     const from = this.#next
     if (from > this.#to) return undefined
     const to = Math.min(this.#to, from + blocks - 1)
-    const piece: QueuedRange = {
-      from,
-      to,
-      state: 'asked',
-      tries: 0,
-      bytes: 0,
-      part: undefined,
-      avoid: new Set(),
-    }
+    const piece: QueuedRange = { ...NEW, from, to, state: 'asked', avoid: new Set() }
     this.#next = to + 1
     this.#pieces.push(piece)
     return piece
@@ -316,15 +306,7 @@ class RangeQueue {
 }
 
 function cut(piece: QueuedRange, from: number, to: number): QueuedRange {
-  return {
-    ...piece,
-    from,
-    to,
-    state: 'waiting',
-    tries: 0,
-    bytes: 0,
-    part: undefined,
-  }
+  return { ...piece, ...NEW, from, to }
 }
 
 function withAvoided(piece: QueuedRange, failed: Endpoint): QueuedRange {

@@ -198,5 +198,5 @@ async function noteOverdrawnTokens(
     const detail = `${showAddress(column.hex(row, 'address'))} sent more ${symbol} than it ever received: the chain's startBlock is later than the token's first transfer, the token moves balances without Transfer events, or an endpoint dropped old logs`
     return [{ contract, detail }]
   })
-  await noteOverdrawn(connection, { chainId, dataset: HOLDERS, figures })
+  await noteOverdrawn(connection, { chainId, dataset: HOLDERS }, figures)
 }

@@ -78,13 +78,7 @@ export async function storeEvents(
 ): Promise<void> {
   const values = await valuesOf(
     change,
-    facts.map(({ token, amount, log: { timestamp: unix, chainId, blockNumber } }) => ({
-      token,
-      amount,
-      unix,
-      chainId,
-      blockNumber,
-    })),
+    facts.map(({ token, amount, log }) => ({ ...log, token, amount })),
   )
   change.changes?.add(dataset, facts, values)
   const into = { dataset, byAccount }

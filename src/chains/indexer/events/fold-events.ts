@@ -7,7 +7,7 @@ import { column, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#store/sql.
 import { inKeys, typedValues } from '#store/typed-values.ts'
 import { type Addition, foldSums, type SumTable } from '../fold-sums.ts'
 import { readFinalTimes } from '../positions.ts'
-import { LIST_COLUMNS } from './list-events.ts'
+import { LIST_COLUMNS, type ListedEvent, toListed } from './list-events.ts'
 import {
   addSums,
   type Contribution,
@@ -259,13 +259,7 @@ export interface EventMoment {
   readonly blockNumber: number
 }
 
-interface DatedAmount {
-  readonly token: string
-  readonly amount: bigint
-  readonly unix: number
-  readonly chainId: number
-  readonly blockNumber: number
-}
+type DatedAmount = Pick<ListedEvent, 'token' | 'amount' | 'timestamp' | 'chainId' | 'blockNumber'>
 
 /** No pool and no feed is worth as much; beyond it, a figure is taken for unknown. */
 const VALUE_MAX = 2n ** 256n - 1n
@@ -286,9 +280,9 @@ export async function valuesOf(
   const byToken = Map.groupBy(amounts.entries(), ([, { token }]) => token)
   const valued = [...byToken].map(async ([token, entries]) => {
     const untilUnix = knownUntil(book.chainIds(token), chainId, finalTimes)
-    const dated = entries.filter(([, { unix }]) => unix <= untilUnix)
+    const dated = entries.filter(([, { timestamp }]) => timestamp <= untilUnix)
     if (dated.length === 0) return
-    const moments = dated.map(([, each]) => each)
+    const moments = dated.map(([, { timestamp, ...each }]) => ({ ...each, unix: timestamp }))
     const prices = await book.pricesAt(connection, token, moments)
     for (const [order, [index, { amount }]] of dated.entries()) {
       const price = prices[order] ?? null
@@ -362,16 +356,7 @@ async function valuePending(
   events: readonly Row[],
   changes: ChangedValues,
 ): Promise<void> {
-  const values = await valuesOf(
-    change,
-    events.map((row) => ({
-      token: column.text(row, 'token'),
-      amount: column.bigint(row, 'amount'),
-      unix: column.integer(row, 'timestamp_unix'),
-      chainId: column.integer(row, 'chain_id'),
-      blockNumber: column.integer(row, 'block_number'),
-    })),
-  )
+  const values = await valuesOf(change, events.map(toListed))
   const valued = events.map((row, index) => ({ row, usd: values[index] ?? null }))
   await setValues(change.connection, valued)
   const known = valued.flatMap(({ row, usd }) => (usd === null ? [] : [{ row, usd }]))
