@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { capturedExamples, type Examples, type LiveExamples, liveExamples } from '#api/examples.ts'
 import { GUIDES, guidePage, markdownFiles, relinked } from '#api/markdown-page.ts'
-import { PLAIN_STYLE, PLAIN_STYLE_PATH } from '#api/plain-page.ts'
 import { describeService, factsOf, type ServiceFacts } from '#api/service-facts.ts'
 import type { Context } from '#context.ts'
 import { REFUSALS, refuse } from '#domain/refusal.ts'
@@ -42,11 +41,6 @@ export function documentPages(ctx: Context, routes: readonly Route[]): readonly 
     ),
     ...discoveryPages(facts, routes),
     ...scalarPages(facts),
-    staticPage({
-      path: PLAIN_STYLE_PATH,
-      contentType: 'text/css; charset=utf-8',
-      text: PLAIN_STYLE,
-    }),
     problemPage(),
     guidePage(facts.publicBaseUrl),
     ...clientPages(),

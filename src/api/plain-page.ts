@@ -2,27 +2,42 @@ import { escapeMarkup } from '#lib/text.ts'
 
 export const HTML_TYPE = 'text/html; charset=utf-8'
 
-/** Where these pages find their style. */
-export const PLAIN_STYLE_PATH = '/plain.css'
+/** The style of the page of people, which the site serves. */
+export const STYLE_PATH = '/page.css'
 
 /** Pages of text, without scripts. */
 export const PLAIN_POLICY =
-  "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const LINKS = [
+  ['/', 'Register'],
+  ['/entries', 'Entries'],
+  ['/keys', 'Keys'],
+  ['/try', 'Try'],
+  ['/scalar/v1', 'Docs'],
+  ['/status', 'Status'],
+] as const
 
 /** `content` is HTML. */
 export function plainPage(title: string, content: string): string {
+  const links = LINKS.map(([path, name]) => `<a href="${path}">${name}</a>`)
   return `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
     <title>${escapeMarkup(title)}</title>
     <link rel="icon" href="/favicon.ico" type="image/svg+xml">
-    <link rel="stylesheet" href="${PLAIN_STYLE_PATH}">
+    <link rel="stylesheet" href="/theme.css">
+    <link rel="stylesheet" href="${STYLE_PATH}">
   </head>
-  <body>
-    <nav><a href="/">The register</a> <a href="/scalar/v1">Documentation</a> <a href="/status">Status</a></nav>
-    <main>${content}</main>
+  <body class="page">
+    <header class="mast">
+      <a class="brand" href="/"><img src="/favicon.ico" alt="The register" width="32" height="33"></a>
+      <div class="right"><nav aria-label="Sections">${links.join('')}</nav></div>
+    </header>
+    <div class="row text"><main>${content}</main></div>
   </body>
 </html>
 `
@@ -35,19 +50,3 @@ export function tableOf(rows: readonly (readonly [string, string])[]): string {
   )
   return `<table>${cells.join('')}</table>`
 }
-
-export const PLAIN_STYLE = `:root { color-scheme: light dark }
-body { font: 18px/1.5 Georgia, serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem;
-  background: light-dark(#f5f6f2, #0f1412); color: light-dark(#17201c, #e9ede6) }
-h1 { font-size: 1.6rem; line-height: 1.2 }
-h2 { font-size: 1.2rem }
-a { color: inherit }
-nav { display: flex; flex-wrap: wrap; gap: 0 1.4rem }
-main { overflow-wrap: anywhere }
-th { overflow-wrap: break-word }
-code, pre { font: 0.85em ui-monospace, monospace; background: light-dark(#e9ece6, #202824) }
-pre { padding: 1rem; white-space: pre-wrap }
-table { border-collapse: collapse }
-td, th { padding: 0.3rem 0.8rem 0.3rem 0; text-align: left; vertical-align: top;
-  border-bottom: 1px solid light-dark(#d3d9d2, #2a332e) }
-`

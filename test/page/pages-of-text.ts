@@ -26,6 +26,8 @@ describe('what browsers get of addresses that programs use', () => {
       await page.getByText(words).first().waitFor()
       assert.equal(await widerBy(page), 0, path)
       await assertAccessible(page)
+      const fonts = String(await page.evaluate('getComputedStyle(document.body).fontFamily'))
+      if (path !== '/scalar/v1') assert.match(fonts, /^Grenze/, `${path} looks like the page`)
     }
     assertClean(visitor)
   })

@@ -10,7 +10,7 @@ import { isTest, type SourceFile } from './source-file.ts'
  */
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4235,
-  api: 3344,
+  api: 3337,
   chains: 19135,
   domain: 482,
   entry: 303,
@@ -21,7 +21,7 @@ export const budget: Readonly<Record<string, number>> = {
   route: 519,
   serving: 3800,
   store: 1775,
-  tests: 49284,
+  tests: 49283,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

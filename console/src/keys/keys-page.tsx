@@ -36,13 +36,13 @@ export function KeysPage({ service }: { readonly service: Service }) {
         <div class="panels">
           <div class="p5 stack">
             <Connect wallet={wallet} onWallet={setWallet} onSecret={use} />
+            {wallet === undefined && canMint && <MintElsewhere onMinted={show} />}
             {wallet !== undefined && canMint && (
               <Gate address={wallet.address} trade={service.links.trade} onGate={noteGate} />
             )}
           </div>
           <div class="p7 stack">
             {minted !== undefined && <Slip minted={minted} onHide={hide} />}
-            {wallet === undefined && canMint && <MintElsewhere onMinted={show} />}
             {wallet !== undefined && canMint && (
               <Mint
                 key={`mint ${wallet.address}`}

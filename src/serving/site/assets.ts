@@ -2,9 +2,10 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Page } from '#api/outside-routes.ts'
+import { STYLE_PATH } from '#api/plain-page.ts'
 import { refuse } from '#domain/refusal.ts'
 import { PACKAGE_ROOT } from '#lib/package-root.ts'
-import { acceptsCoding } from '#route/route.ts'
+import { acceptsCoding, type Call } from '#route/route.ts'
 
 export const CONSOLE_FOLDER = join(PACKAGE_ROOT, 'dist/console')
 
@@ -52,21 +53,26 @@ async function readBuilt(folder: string): Promise<BuiltConsole | undefined> {
   return { assets, template, drawFirstView }
 }
 
-/** /assets/{file}: scripts, styles and fonts of the page. */
-export function assetPage(readBuilt: ReturnType<typeof readConsole>): Page {
-  return {
-    path: '/assets/{file}',
-    async read({ path: { file = '' }, headers: asked }) {
-      const asset = (await readBuilt())?.assets.get(file)
+/** /assets/{file}: scripts, styles and fonts of the page; /page.css: its style under a name that pages of text know. */
+export function assetPages(readBuilt: ReturnType<typeof readConsole>): readonly Page[] {
+  const page = (path: string, cached: string, isMeant: (name: string, call: Call) => boolean) => ({
+    path,
+    async read(call: Call) {
+      const { assets = [] } = (await readBuilt()) ?? {}
+      const [, asset] = [...assets].find(([name]) => isMeant(name, call)) ?? []
       if (asset === undefined) return refuse('not_found', 'there is no such file')
-      const headers = ['Content-Type', asset.type, 'Cache-Control', FOREVER]
-      const accepted = asked['accept-encoding']?.toString()
+      const headers = ['Content-Type', asset.type, 'Cache-Control', cached]
+      const accepted = call.headers['accept-encoding']?.toString()
       const form = asset.packed.find(({ coding }) => acceptsCoding(accepted, coding))
       if (form === undefined) return { status: 200, headers, body: asset.plain }
       headers.push('Content-Encoding', form.coding)
       return { status: 200, headers, body: form.bytes }
     },
-  }
+  })
+  return [
+    page('/assets/{file}', FOREVER, (name, { path }) => name === path.file),
+    page(STYLE_PATH, 'private, max-age=300', (name) => /^index-.*\.css$/.test(name)),
+  ]
 }
 
 const ENDINGS = [

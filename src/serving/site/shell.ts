@@ -6,7 +6,7 @@ export interface Head {
   readonly title: string
   readonly description: string
   readonly url: string
-  readonly image?: string
+  readonly image: string
 }
 
 /** Places in `console/index.html`. */
@@ -38,19 +38,13 @@ function tagsOf({ service, title, description, url, image }: Head): string {
     meta('property', 'og:title', title),
     meta('property', 'og:description', description),
     meta('property', 'og:url', url),
-    ...(image === undefined ? [] : imageTags(image)),
-  ]
-  return tags.join('\n    ')
-}
-
-/** Networks show a large picture only if its size is said. */
-function imageTags(image: string): readonly string[] {
-  return [
     meta('property', 'og:image', image),
+    // Networks show a large picture only if its size is said.
     meta('property', 'og:image:width', '1200'),
     meta('property', 'og:image:height', '630'),
     meta('name', 'twitter:card', 'summary_large_image'),
   ]
+  return tags.join('\n    ')
 }
 
 function meta(kind: 'name' | 'property', name: string, content: string): string {

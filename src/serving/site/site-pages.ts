@@ -17,7 +17,7 @@ import {
   weakEtag,
 } from '#route/route.ts'
 import { Wallets } from '#serving/site/wallet/wallet-figures.ts'
-import { assetPage, CONSOLE_FOLDER, readConsole } from './assets.ts'
+import { assetPages, CONSOLE_FOLDER, readConsole } from './assets.ts'
 import { cardPage } from './cards/card-page.ts'
 import { dollars, percent, short } from './chart/format.ts'
 import { chartPages } from './chart-pages.ts'
@@ -118,7 +118,7 @@ export function sitePages(
     jsonPage('/snapshot.json', SNAPSHOT_SECONDS, snapshot),
     // The page asks for all days when a longer period is chosen.
     jsonPage('/series.json', 60, () => series.get('', () => seriesOf(ctx, ask, 'all'))),
-    assetPage(readBuilt),
+    ...assetPages(readBuilt),
     ...chartPages(ctx, routes),
     cardPage(ctx, ask, wallets),
     textPage('/theme.css', 'text/css; charset=utf-8', themeSheet(colors)),
