@@ -10,7 +10,7 @@ import { type Tier, tiers } from '#domain/tier.ts'
 import { VERSION } from '#lib/package-root.ts'
 import { joinWords } from '#lib/text.ts'
 import { toDate, unixNow } from '#lib/time.ts'
-import { describeMinter } from '#money/payments/offers.ts'
+import { describeMinter } from '#money/x402/offer.ts'
 
 export interface ServiceFacts {
   readonly name: string

@@ -16,12 +16,12 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 303,
   lib: 279,
   main: 1529,
-  money: 5612,
+  money: 5607,
   operations: 4598,
   route: 519,
   serving: 3800,
   store: 1775,
-  tests: 49283,
+  tests: 49267,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -3,10 +3,10 @@ import type { Address } from '#domain/address.ts'
 import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
 import type { MicroUsd } from '#domain/money.ts'
 import { unixNow } from '#lib/time.ts'
+import { paymentOf } from '#money/x402/offer.ts'
 import { CLAIM_TTL_SECONDS, type Claim, readProvenPayers } from './claim.ts'
 import { CREDIT_MAX, type Credit, creditsOf } from './credit.ts'
 import { readDeposits } from './deposits.ts'
-import { paymentOf } from './offers.ts'
 
 export interface Evidence {
   readonly deposits: readonly Deposit[]

@@ -11,11 +11,11 @@ import { type Context, oncePerContext } from '#context.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import { type FailureGuard, isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import type { Clock } from '#lib/time.ts'
+import { paymentOf } from '#money/x402/offer.ts'
 import { openSettlingRpc } from '#money/x402/settling-rpc.ts'
 import { findProof } from './claim.ts'
 import { liveCreditsOf, logName } from './credit.ts'
 import { readDeposits } from './deposits.ts'
-import { paymentOf } from './offers.ts'
 
 export interface Proof {
   readonly message: string

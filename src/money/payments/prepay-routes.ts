@@ -8,6 +8,7 @@ import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { sleep } from '#lib/async.ts'
 import { named } from '#lib/schema.ts'
 import { toIso, unixNow } from '#lib/time.ts'
+import { paymentOf } from '#money/x402/offer.ts'
 import {
   answer,
   defineRoute,
@@ -20,7 +21,6 @@ import { StoreError } from '#store/engine.ts'
 import { type Claim, findClaimById, findClaimByTx, type Trust } from './claim.ts'
 import { readDeposits, readScan } from './deposits.ts'
 import { type ClaimState, type ClaimStatus, isOpen, readClaimState } from './judge-claim.ts'
-import { paymentOf } from './offers.ts'
 import { type Asker, checkProof, type Proof } from './payer-proof.ts'
 import { type CheckedClaim, registerClaim } from './register-claim.ts'
 

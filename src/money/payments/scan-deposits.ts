@@ -8,6 +8,7 @@ import type { Deposit } from '#domain/deposit.ts'
 import { allEnded } from '#lib/async.ts'
 import { chunks } from '#lib/chunks.ts'
 import { unixNow } from '#lib/time.ts'
+import { paymentOf } from '#money/x402/offer.ts'
 import { column, sql } from '#store/sql.ts'
 import { logName } from './credit.ts'
 import {
@@ -19,7 +20,6 @@ import {
   toDeposits,
   writeScan,
 } from './deposits.ts'
-import { paymentOf } from './offers.ts'
 
 /** Final blocks are read again in steps of at least so many. */
 const REREAD_BLOCKS = 64

@@ -6,6 +6,7 @@ import type { Address } from '#domain/address.ts'
 import type { CanonicalDeposits, Deposit } from '#domain/deposit.ts'
 import { chunks } from '#lib/chunks.ts'
 import { unixNow } from '#lib/time.ts'
+import { paymentOf } from '#money/x402/offer.ts'
 import { reopenPayment } from '#money/x402/payment.ts'
 import { LeadLostError } from '#operations/jobs/leader.ts'
 import type { Connection } from '#store/engine.ts'
@@ -32,7 +33,6 @@ import {
 } from './credit.ts'
 import { readDeposits, readScan } from './deposits.ts'
 import { isOf, judgeClaim } from './judge-claim.ts'
-import { paymentOf } from './offers.ts'
 import { blockHashAt } from './scan-deposits.ts'
 
 /** How many prepayments a pass credited, and how many credits it reversed. */

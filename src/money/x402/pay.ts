@@ -3,9 +3,15 @@ import type { Context } from '#context.ts'
 import type { Caller } from '#domain/caller.ts'
 import { type Refusal, refuse } from '#domain/refusal.ts'
 import { nextMidnight, unixNow } from '#lib/time.ts'
-import { paymentOf, paymentRequiredBody } from '#money/payments/offers.ts'
 import { type Call, carriesPayment, type PaymentRequired, type RequestFacts } from '#route/route.ts'
-import { callOfferHeader, OFFERS, type PaymentFault, paymentResponseHeaders } from './offer.ts'
+import {
+  callOfferHeader,
+  OFFERS,
+  type PaymentFault,
+  paymentOf,
+  paymentRequiredBody,
+  paymentResponseHeaders,
+} from './offer.ts'
 import { matchOffer, type PaymentPayload, readPayment } from './payload.ts'
 import { findPayment, openPaymentOf, type Payee, type X402Payment } from './payment.ts'
 import { outcomesOf, refusePending, refuseUsed, settlePayment } from './settle-payment.ts'

@@ -9,9 +9,8 @@ import type { MicroUsd } from '#domain/money.ts'
 import { parseSignature } from '#domain/signature.ts'
 import { isObject } from '#lib/json.ts'
 import { unixNow } from '#lib/time.ts'
-import { paymentOf } from '#money/payments/offers.ts'
 import type { RequestHeaders } from '#route/route.ts'
-import { networkOf, type PaymentFault } from './offer.ts'
+import { networkOf, type PaymentFault, paymentOf } from './offer.ts'
 import type { SettlingRpc } from './settling-rpc.ts'
 
 /** What a payer signs: one EIP-3009 transfer of exactly the offered amount. Addresses in lower case. */

@@ -264,12 +264,13 @@ async function sendAndProve(
   }
   if (unsent !== undefined) return unsent
   let txHash: Hash | null = null
-  settleBy(ctx, settling, payment).then(
+  const answered = settleBy(ctx, settling, payment).then(
     (hash) => {
       txHash = hash ?? null
     },
     (error: unknown) => reportError(ctx, error),
   )
+  await Promise.race([answered, sleep(POLL_MS)])
   for (; performance.now() < untilMs; await sleep(POLL_MS))
     try {
       const verdict = await judgePayment(settling, { ...payment, txHash })

@@ -12,12 +12,8 @@ import type { SettlingRpc } from './settling-rpc.ts'
 export interface PaidChain {
   readonly rpc: SettlingRpc
   readonly payment: Payment
-}
-
-/** With who may settle on it. */
-export interface SettledChain extends PaidChain {
   /** Our own settling wallet; undefined where another service settles. */
-  readonly wallet: Address | undefined
+  readonly wallet?: Address | undefined
 }
 
 /** First topics of the asset's logs of a payer (indexed) and its nonce (indexed). */
@@ -134,7 +130,7 @@ export const MARGIN_SECONDS = 60
  * Looks at the named transaction first, then at any other. Ending without money needs a deep block: a lagging
  * node must not end a payment that succeeds.
  */
-export async function judgePayment(chain: SettledChain, payment: X402Payment): Promise<Verdict> {
+export async function judgePayment(chain: PaidChain, payment: X402Payment): Promise<Verdict> {
   const { rpc, wallet } = chain
   const { txHash, authorization } = payment
   const named = txHash === null ? undefined : await readSettlement(chain, payment, txHash)

@@ -16,17 +16,16 @@ import { Mutex, sleep } from '#lib/async.ts'
 import { greater, lesser } from '#lib/lesser.ts'
 import { startOfDay, unixNow } from '#lib/time.ts'
 import type { Reads } from '#money/payments/claim.ts'
-import { paymentOf } from '#money/payments/offers.ts'
 import { column, sql } from '#store/sql.ts'
 import { httpFacilitator } from './http-facilitator.ts'
-import { networkOf, OFFERS } from './offer.ts'
+import { networkOf, OFFERS, paymentOf } from './offer.ts'
 import { provePayingWays } from './paying-ways.ts'
 import { lockReservations } from './payment.ts'
-import type { PaidChain, SettledChain } from './settlement.ts'
+import type { PaidChain } from './settlement.ts'
 import { openSettlingRpc, type SettlingRpc } from './settling-rpc.ts'
 
 /** What a process settles payments with: a facilitator in this process, or a service of someone else. */
-export interface Settling extends SettledChain {
+export interface Settling extends PaidChain {
   /** The library's interface. What it says is a hint; the chain decides. */
   readonly client: Pick<FacilitatorClient, 'verify' | 'settle'>
   /** Whether a payment of the smallest offer could be settled now. */

@@ -10,7 +10,6 @@ import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
 import { named } from '#lib/schema.ts'
 import { toIso, unixNow } from '#lib/time.ts'
 import type { Reads } from '#money/payments/claim.ts'
-import { paymentOf } from '#money/payments/offers.ts'
 import {
   type Answer,
   answer,
@@ -27,6 +26,7 @@ import {
   DISCOVERY,
   OFFERS,
   type PaymentFault,
+  paymentOf,
   paymentRequiredHeader,
   paymentResponseHeaders,
   TOPUP_PATH,
