@@ -39,7 +39,10 @@ export async function walk(
     await before?.()
     for (const file of await filesCalled(go)) entered.set(file, (entered.get(file) ?? 0) + 1)
   }
-  return [...entered].filter(([, walks]) => walks === WALKS).map(([file]) => file)
+  // A job may run during each walk of a slow machine.
+  return [...entered]
+    .filter(([file, walks]) => walks === WALKS && file !== 'operations/jobs/run-jobs.ts')
+    .map(([file]) => file)
 }
 
 async function filesCalled(go: Go): Promise<ReadonlySet<string>> {

@@ -174,10 +174,10 @@ test('the local ecosystem loads, from the module and from JSON', async () => {
 })
 
 test('no JSON, no file and no module are told with the name of the file', async () => {
-  writeFileSync(file, '{"chains": [,]}')
+  writeFileSync(file, '{"chains": [}')
   assert.match(
     (await errorOf(() => loadEcosystem(file))).message,
-    /ecosystem\.json: file: is not valid JSON/,
+    /ecosystem\.json: file: .*ecosystem\.json:\d+:\d+ is not valid JSON/,
   )
   const absent = join(folder, 'absent.json')
   assert.match(
@@ -187,7 +187,7 @@ test('no JSON, no file and no module are told with the name of the file', async 
   const module = join(folder, 'absent.ts')
   assert.match(
     (await errorOf(() => loadEcosystem(module))).message,
-    /absent\.ts: file: cannot be loaded/,
+    /absent\.ts: file: .*absent\.ts cannot be loaded/,
   )
   assert.match(
     (await errorOf(() => parseEcosystem('mine', null))).message,

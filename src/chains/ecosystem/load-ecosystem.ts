@@ -3,6 +3,7 @@ import { registerHooks } from 'node:module'
 import { dirname, extname, resolve } from 'node:path'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
+import { Script } from 'node:vm'
 import { eventKinds } from '#chains/kinds/kinds.ts'
 import { isObject } from '#lib/json.ts'
 import { moduleFile } from '#lib/package-root.ts'
@@ -76,8 +77,31 @@ async function readJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(text)
   } catch (error) {
-    return fail(path, `is not valid JSON: ${error instanceof Error ? error.message : error}`)
+    return fail(path, `${path}${placeIn(text)} is not valid JSON: ${reasonOf(error)}`)
   }
+}
+
+/** JSON.parse does not say where: the same mistake in JavaScript does. */
+function placeIn(json: string): string {
+  try {
+    new Script(`(\n${json}\n)`, { lineOffset: -1 })
+    return ''
+  } catch (error) {
+    return placeOf(error)
+  }
+}
+
+/** `:line:column` from the stack: the source above a syntax error, or a frame in the file. */
+function placeOf(error: unknown, href?: string): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const syntax = /^.*:(\d+)\n(?:.*\n)+?( *)\^/.exec(stack)
+  if (syntax !== null) return `:${syntax[1]}:${(syntax[2]?.length ?? 0) + 1}`
+  const frame = href === undefined ? undefined : stack.split(href)[1]
+  return /^:\d+:\d+/.exec(frame ?? '')?.[0] ?? ''
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 async function readModule(path: string): Promise<unknown> {
@@ -87,7 +111,7 @@ async function readModule(path: string): Promise<unknown> {
     const module = await import(href)
     return module.default
   } catch (error) {
-    return fail(path, `cannot be loaded: ${error instanceof Error ? error.message : error}`)
+    return fail(path, `${path}${placeOf(error, href)} cannot be loaded: ${reasonOf(error)}`)
   } finally {
     hooks.deregister()
   }
@@ -103,9 +127,8 @@ function registerResolution(file: string) {
     resolve(specifier, context, next) {
       if (specifier === 'sexton') return { url: href, shortCircuit: true }
       const found = next(specifier, context)
-      return specifier === file && file.endsWith('.ts')
-        ? { ...found, format: 'module-typescript' }
-        : found
+      // JavaScript is read as TypeScript too, whose parser says where a mistake is.
+      return specifier === file ? { ...found, format: 'module-typescript' } : found
     },
   })
 }

@@ -43,7 +43,7 @@ interface Choice {
 
 onBoth('a job that always fails keeps no other waiting, and says so by name', async (store) => {
   const { engine } = store
-  // A register without tables.
+  // A register without tables, and nodes that do not answer.
   await onSqlite([], async ({ engine: register }) => {
     const failed: string[] = []
     const jobs = startJobs(
@@ -55,7 +55,7 @@ onBoth('a job that always fails keeps no other waiting, and says so by name', as
     await jobs.stop()
     assert.deepEqual(
       failed.sort(),
-      ['mappings', 'payments', 'retention'],
+      ['deposits', 'mappings', 'retention'],
       'once, however often it fails',
     )
   })

@@ -64,9 +64,12 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
     input.onProgress(news)
   }
   const work = { config: { dataFolder, database, log }, file: ecosystem.file }
-  const index = startIndexThread(work, onNews, input.beforeIndex?.())
+  const chains = input.beforeIndex?.()
+  const index = startIndexThread(work, onNews, chains)
   const ending = new AbortController()
-  const verifying = leadJobs({ ...ctx, ctx, runs: leading.jobs }, ending.signal)
+  const lead = () => leadJobs({ ...ctx, ctx, runs: leading.jobs }, ending.signal)
+  // Chains that do not start end the index, which reports it.
+  const verifying = (chains ?? Promise.resolve()).then(lead, lead)
   return {
     ecosystem,
     served,

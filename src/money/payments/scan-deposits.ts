@@ -99,8 +99,8 @@ async function readHead(
     logs.push(...part.logs)
     end = part.end
   }
-  if (end?.hash !== head.hash)
-    throw new RpcError(`block ${head.number} is ${end?.hash} and ${head.hash}; the chain moved`)
+  // The chain moved meanwhile, or nodes disagree: the next pass reads it again.
+  if (end?.hash !== head.hash) return
   await ctx.accounts.write(async (tx) => {
     await storeDeposits(tx, toDeposits(logs, false))
     await writeScan(tx, { payment, scan: { ...scan, ...head, finalizedNumber: final } })

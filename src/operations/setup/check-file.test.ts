@@ -10,11 +10,13 @@ import { type Address, zeroAddress } from 'viem'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { readConfig } from '#config.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
+import { localFile } from '#main/start/local-chains.ts'
 import { checkEndpoints } from '#operations/setup/check-file.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { baseWith, onBase } from '#test/token-world.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkFile } from './check-file.ts'
@@ -41,6 +43,7 @@ test('check names an endpoint of another chain and one that is silent, though a 
     assert.deepEqual(second, {
       field: 'chains[0].rpcUrls[1]',
       message: 'serves chain 7, the file says 8453; correct the URL or the id',
+      isUsable: false,
     })
     assert.match(third?.message ?? '', /^does not answer \(.*ECONNREFUSED.*\); check the URL/)
     assert.deepEqual(more, [])
@@ -88,4 +91,66 @@ test('check says which of the newest logs add nothing, such as payouts of the co
   } finally {
     await node.stop()
   }
+})
+
+test('check refuses an event that the contract does not have, and takes all that the local contracts emit', async () => {
+  const devnet = await startOwnDevnet()
+  try {
+    const { base, ethereum } = devnet.chains
+    const file = localFile(4020, { base: base.rpcUrl, ethereum: ethereum.rpcUrl })
+    const { errors } = await checkWritten(file)
+    assert.deepEqual(errors, [])
+    const digs = file.graveDigs ?? []
+    const renamed = digs.map((each) => ({ ...each, event: each.event.replace('GraveDug', 'Dug') }))
+    const checked = await checkWritten({ ...file, graveDigs: renamed })
+    assert.match(
+      checked.errors.map(({ field, message }) => `${field}: ${message}`).join('\n'),
+      /^graveDigs\[0\]\.event: the code of 0x\w+ has no event Dug\(address,uint256,uint256\)/,
+    )
+  } finally {
+    await devnet.stop()
+  }
+})
+
+test('check says that what a token mints or burns without a Transfer will be missing', async () => {
+  const { grave } = addresses.base
+  const { holder } = accounts
+  const node = await serveChain(
+    baseWith(
+      [logOf.mint(grave, holder, 9n * 10n ** 18n)],
+      [logOf.transfer(grave, holder, zeroAddress, 10n ** 18n)],
+    ),
+  )
+  try {
+    const { file } = localEcosystemAt({ base: node.url }, onBase)
+    const ofSupply = async () =>
+      (await checkWritten(file)).warnings.filter(({ message }) => message.includes('totalSupply()'))
+    assert.deepEqual(await ofSupply(), [])
+    const owner = zeroAddress
+    node.faults.unannounced = { token: grave.toLowerCase() as Address, owner, fromBlock: 3 }
+    const [found] = await ofSupply()
+    assert.equal(found?.field, 'tokens[0].addresses.base')
+    assert.match(
+      found?.message ?? '',
+      /totalSupply\(\) changed by .* and its Transfer events by 8:/,
+    )
+  } finally {
+    await node.stop()
+  }
+})
+
+async function checkWritten(file: object) {
+  const path = join(folder, 'written.json')
+  await writeFile(path, JSON.stringify(file))
+  return checkFile({ clock: Date.now, onProgress: () => undefined }, { file: path, offline: false })
+}
+
+test('check says of silent chains only that they are silent', async () => {
+  const { file } = localEcosystemAt({ base: 'http://127.0.0.1:9' }, onBase)
+  const { errors, warnings, unchecked } = await checkWritten(file)
+  assert.deepEqual(
+    errors.map(({ field }) => field),
+    ['chains[0].rpcUrls[0]'],
+  )
+  assert.deepEqual([warnings, unchecked], [[], ['all else about the chains: base cannot be asked']])
 })

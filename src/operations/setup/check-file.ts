@@ -11,8 +11,11 @@ import { fitting, keyOfSource } from '#chains/indexer/decode-event.ts'
 import { findContract } from '#chains/indexer/found-contracts.ts'
 import { type Mapping, mappingsOf } from '#chains/indexer/mappings.ts'
 import { proveEcosystem, proveStartBlocks } from '#chains/indexer/prove-ecosystem.ts'
+import { readSupply } from '#chains/indexer/token-contract.ts'
 import { mappingWarnings } from '#chains/kinds/kinds.ts'
 import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
+import { formatDecimal } from '#domain/money.ts'
+import { TRANSFER_TOPIC } from '#domain/token.ts'
 import { isObject } from '#lib/json.ts'
 import { countOf } from '#lib/text.ts'
 import type { Clock } from '#lib/time.ts'
@@ -48,13 +51,23 @@ export async function checkFile(
     return { file, errors: ecosystem.problems, warnings: [], unchecked: [], rows: [] }
   const repeated = mappingWarnings(ecosystem)
   if (offline) return { file, errors: [], warnings: repeated, unchecked: [], rows: [] }
+  const endpoints = await checkEndpoints(ecosystem.chains, deps.clock)
+  const useless = endpoints.filter(({ isUsable }) => !isUsable)
+  const dead = ecosystem.chains.filter(({ rpcUrls }, index) =>
+    rpcUrls.every((_, place) => useless.some(({ field }) => field === fieldOf(index, place))),
+  )
+  if (dead.length > 0) {
+    const names = dead.map(({ name }) => name).join(', ')
+    const unchecked = [`all else about the chains: ${names} cannot be asked`]
+    return { file, errors: useless.map(toProblem), warnings: repeated, unchecked, rows: [] }
+  }
   const sourceOf = openSources(ecosystem)
   const steps = [
     async () => ({ warnings: await proveEcosystem(ecosystem, sourceOf) }),
-    async () => ({ warnings: await checkEndpoints(ecosystem.chains, deps.clock) }),
     async () => toUnchecked(await proveStartBlocks(ecosystem, sourceOf)),
     () => judgeMappings(deps, ecosystem, sourceOf),
     () => judgePayments(deps, ecosystem),
+    () => judgeSupplies(ecosystem, sourceOf),
   ]
   let done = 0
   const outcomes = await Promise.all(
@@ -68,7 +81,7 @@ export async function checkFile(
   return {
     file,
     errors: outcomes.flatMap(({ errors = [] }) => errors),
-    warnings: [...repeated, ...outcomes.flatMap(({ warnings = [] }) => warnings)],
+    warnings: [...repeated, ...endpoints, ...outcomes.flatMap(({ warnings = [] }) => warnings)],
     unchecked: [...new Set(outcomes.flatMap(({ unchecked = [] }) => unchecked))],
     rows: outcomes.flatMap(({ rows = [] }) => rows),
   }
@@ -120,6 +133,60 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** Further back, an archive node has the state; near the head, any node. */
+const SUPPLY_SPANS = [5_000, 100]
+
+/** Supply and balances follow `Transfer` alone: a token that mints or burns without it is told from the rest. */
+async function judgeSupplies(
+  { chains, tokens, primary, secondary }: Ecosystem,
+  sourceOf: (chain: Chain) => ChainSource,
+): Promise<Outcome> {
+  const tracked = [primary, secondary].flatMap((token) => token ?? [])
+  const judged = await Promise.all(
+    tracked.flatMap((token) =>
+      [...token.addresses].map(async ([name, address]) => {
+        const chain = chains.find((each) => each.name === name)
+        const change = chain && (await changeOfSupply(sourceOf(chain), chain, address))
+        if (change === undefined || change.bySupply === change.byTransfers) return []
+        const show = (amount: bigint) => formatDecimal(amount, token.decimals)
+        const message = `in blocks ${change.from} to ${change.to} totalSupply() changed by ${show(change.bySupply)} and its Transfer events by ${show(change.byTransfers)}: what is minted or burned without a Transfer is not seen, so supply and market cap are wrong, and holders null once a balance falls below zero`
+        return [{ field: `tokens[${tokens.indexOf(token)}].addresses.${name}`, message }]
+      }),
+    ),
+  )
+  return { warnings: judged.flat() }
+}
+
+async function changeOfSupply(source: ChainSource, { startBlock }: Chain, token: Address) {
+  const head = await source.header('latest')
+  if (head === undefined) return undefined
+  const to = head.number
+  for (const span of SUPPLY_SPANS) {
+    const from = Math.max(startBlock, to - span)
+    try {
+      const [before, after] = [
+        await readSupply(source, token, from),
+        await readSupply(source, token, to),
+      ]
+      const filter = { addresses: [token], topics: [[TRANSFER_TOPIC]] }
+      const logs = await source.logsInRange(filter, from + 1, to)
+      const bySupply = after - before
+      const minted = sumOf(logs.filter(({ topics }) => BigInt(topics[1] ?? 1) === 0n))
+      const burned = sumOf(logs.filter(({ topics }) => BigInt(topics[2] ?? 1) === 0n))
+      // Some contracts, such as WETH9, keep in totalSupply() what the zero address was sent.
+      const byTransfers = bySupply === minted ? minted : minted - burned
+      return { from: from + 1, to, bySupply, byTransfers }
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+    }
+  }
+  return undefined
+}
+
+function sumOf(logs: readonly SourceLog[]): bigint {
+  return logs.reduce((sum, { data }) => sum + BigInt(data === '0x' ? 0 : data.slice(0, 66)), 0n)
+}
+
 const SEARCH_MS = 10_000
 
 const SAMPLE = 20
@@ -144,6 +211,9 @@ async function judgeMappings(
       const addresses = await findEmitters(deps, source, range)
       const filter = { addresses, topics: [[source.topic0]] }
       const { logs: found, from } = await scanBack(deps, { ...range, filter, enough: SAMPLE })
+      const [contract] = addresses
+      if (found.length === 0 && contract !== undefined && !(await mayEmit(chain, contract, source)))
+        return unknownEvent(mapping, contract)
       const sources = ofKey.map((each) => each.source)
       const logs = found.filter((log) => fitting(sources, log).includes(source))
       const reads = await Promise.all(logs.map((log) => readMapping(chain, source, log)))
@@ -155,6 +225,35 @@ async function judgeMappings(
     warnings: judged.flatMap(({ warnings = [] }) => warnings),
     rows: judged.flatMap(({ rows = [] }) => rows),
   }
+}
+
+/** Solidity and Vyper push the topic of an event; a proxy emits what another contract's code says. */
+async function mayEmit(
+  chain: ChainSource,
+  contract: Address,
+  { topic0 }: Pick<EventSource, 'topic0'>,
+): Promise<boolean> {
+  const code = await chain.code(contract)
+  return code.includes(topic0.slice(2)) || delegates(code)
+}
+
+const PUSH1 = 0x60
+const PUSH32 = 0x7f
+const DELEGATECALL = 0xf4
+
+function delegates(code: `0x${string}`): boolean {
+  const bytes = Buffer.from(code.slice(2), 'hex')
+  for (let at = 0; at < bytes.length; at += 1) {
+    const opcode = bytes[at] ?? 0
+    if (opcode === DELEGATECALL) return true
+    if (opcode >= PUSH1 && opcode <= PUSH32) at += opcode - PUSH1 + 1
+  }
+  return false
+}
+
+function unknownEvent({ name, source }: Mapping, contract: Address): Outcome {
+  const message = `the code of ${showAddress(contract)} has no event ${source.event.name}(${source.event.inputs.map(({ type }) => type).join(',')}), and none was found; check the name and the types of its arguments`
+  return { errors: [{ field: `${name}.event`, message }] }
 }
 
 interface Sample {
@@ -256,40 +355,63 @@ function showRows(
   })
 }
 
+interface EndpointProblem extends Problem {
+  /** False if it answers nothing, or for another chain. */
+  readonly isUsable: boolean
+}
+
+function toProblem({ field, message }: EndpointProblem): Problem {
+  return { field, message }
+}
+
 /** Asks each endpoint by itself: the others would cover for one that is wrong. */
 export async function checkEndpoints(
   chains: readonly Chain[],
   clock: Clock,
-): Promise<readonly Problem[]> {
+): Promise<readonly EndpointProblem[]> {
   const judged = await Promise.all(
     chains.flatMap((chain, index) =>
       chain.rpcUrls.map(async (url, place) => {
-        const message = await judgeEndpoint(chain, url, clock)
-        return { field: `chains[${index}].rpcUrls[${place}]`, message }
+        const problem = await judgeEndpoint(chain, url, clock)
+        return problem === undefined ? [] : [{ field: fieldOf(index, place), ...problem }]
       }),
     ),
   )
-  return judged.flatMap(({ field, message }) => (message === undefined ? [] : { field, message }))
+  return judged.flat()
+}
+
+function fieldOf(chain: number, place: number): string {
+  return `chains[${chain}].rpcUrls[${place}]`
 }
 
 /** Blocks may be this far ahead of this machine's clock. */
 const CLOCK_SECONDS = 5
 
-async function judgeEndpoint(chain: Chain, url: string, clock: Clock): Promise<string | undefined> {
+async function judgeEndpoint(
+  chain: Chain,
+  url: string,
+  clock: Clock,
+): Promise<Omit<EndpointProblem, 'field'> | undefined> {
   const node = openNode(url)
+  const useless = (message: string) => ({ message, isUsable: false })
+  const doubtful = (message: string) => ({ message, isUsable: true })
   try {
     const id = Number(await node.ask('eth_chainId'))
     if (id !== chain.id)
-      return `serves chain ${id}, the file says ${chain.id}; correct the URL or the id`
+      return useless(`serves chain ${id}, the file says ${chain.id}; correct the URL or the id`)
     const head = await node.ask('eth_getBlockByNumber', 'latest', false)
     const ageSeconds = clock() / 1_000 - Number(isObject(head) ? head.timestamp : Number.NaN)
     if (ageSeconds > chain.staleAfterSeconds)
-      return `its head is ${Math.round(ageSeconds)} s old: the node lags, or the chain stands still`
+      return doubtful(
+        `its head is ${Math.round(ageSeconds)} s old: the node lags, or the chain stands still`,
+      )
     if (ageSeconds < -CLOCK_SECONDS)
-      return `its head is ${Math.round(-ageSeconds)} s in the future: this machine's clock is slow; run NTP`
+      return doubtful(
+        `its head is ${Math.round(-ageSeconds)} s in the future: this machine's clock is slow; run NTP`,
+      )
     return undefined
   } catch (error) {
-    return `does not answer (${messageOf(error)}); check the URL, or start the node`
+    return useless(`does not answer (${messageOf(error)}); check the URL, or start the node`)
   }
 }
 
