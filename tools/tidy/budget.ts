@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4235,
   api: 3337,
-  chains: 19135,
+  chains: 19158,
   domain: 482,
   entry: 303,
   lib: 279,
-  main: 1529,
+  main: 1532,
   money: 5607,
-  operations: 4598,
+  operations: 4720,
   route: 519,
   serving: 3800,
   store: 1775,
-  tests: 49267,
+  tests: 49335,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
