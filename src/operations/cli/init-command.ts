@@ -8,6 +8,7 @@ import { createProgress } from './progress.ts'
 interface Options {
   readonly rpc: readonly string[]
   readonly token: readonly string[]
+  readonly secondary?: string
   readonly contract: readonly string[]
   readonly name?: string
   readonly url?: string
@@ -35,6 +36,7 @@ export function initCommand(process: NodeJS.Process): Command {
     .argument('<token>', 'address of the primary token')
     .requiredOption('--rpc <url...>', 'JSON-RPC endpoints; several of one chain become one chain')
     .option('--token <chain=address...>', 'address on a chain where it differs', [])
+    .option('--secondary <address>', 'the secondary token, on any of the chains')
     .option('--contract <address...>', 'pools, and contracts whose events to list', [])
     .option('--name <text>', 'name of the service')
     .option('--url <url>', 'public address of the API')

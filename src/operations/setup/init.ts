@@ -13,6 +13,8 @@ interface InitRequest {
   readonly rpc: readonly string[]
   /** `<chain>=0x…`, where the token has another address. */
   readonly token: readonly string[]
+  /** Address of the secondary token. */
+  readonly secondary?: string | undefined
   readonly contract: readonly string[]
   readonly json: boolean
   readonly force: boolean
@@ -46,25 +48,39 @@ export async function init(deps: InitDeps, request: InitRequest): Promise<Initia
     throw new SetupError(
       `${request.address}: no contract there on ${views.map(({ name }) => name).join(', ')}; check the address and the chains`,
     )
+  const second = await inspectSecond(deps, views, addresses)
   const answers = await deps.askOperator({
     serviceName: serviceNameOf(first),
     publicBaseUrl: `http://localhost:${request.port}`,
     payTo: undefined,
     today: new Date(deps.clock()).toISOString().slice(0, 10),
   })
-  const draft = draftFile(found, answers)
+  const draft = draftFile(found, answers, second)
   parseEcosystem(path, draft.file)
   await writeFile(path, request.json ? writeJson(draft) : writeModule(draft))
   return { path, draft }
 }
 
+async function inspectSecond(
+  deps: InitDeps,
+  views: Awaited<ReturnType<typeof openChains>>,
+  { secondary, more }: Addresses,
+): Promise<readonly Findings[]> {
+  if (secondary === undefined) return []
+  const second = await inspectAll(deps, views, { primary: secondary, byChain: new Map(), more })
+  if (second.length > 0) return second
+  const names = views.map(({ name }) => name).join(', ')
+  throw new SetupError(`--secondary: no contract at ${showAddress(secondary)} on ${names}`)
+}
+
 interface Addresses {
   readonly primary: Address
+  readonly secondary?: Address | undefined
   readonly byChain: ReadonlyMap<string, Address>
   readonly more: readonly Address[]
 }
 
-function readAddresses({ address, token, contract }: InitRequest): Addresses {
+function readAddresses({ address, secondary, token, contract }: InitRequest): Addresses {
   const problems: string[] = []
   const read = (where: string, text: string): Address => {
     const parsed = parseAddress(text)
@@ -75,6 +91,7 @@ function readAddresses({ address, token, contract }: InitRequest): Addresses {
     return parsed ?? '0x'
   }
   const primary = read('token address', address)
+  const other = secondary === undefined ? undefined : read('--secondary', secondary)
   const byChain = new Map(
     token.map((each) => {
       const [chain = '', text = ''] = each.split('=')
@@ -83,7 +100,7 @@ function readAddresses({ address, token, contract }: InitRequest): Addresses {
   )
   const more = contract.map((each) => read('--contract', each))
   if (problems.length > 0) throw new SetupError(problems.join('\n'))
-  return { primary, byChain, more }
+  return { primary, secondary: other, byChain, more }
 }
 
 const STEPS = 4

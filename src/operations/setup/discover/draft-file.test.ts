@@ -14,6 +14,10 @@ const answers = {
   today: '2026-01-02',
 }
 
+const EMITTED = { lines: [], burnEvents: [], withoutBurns: undefined }
+
+const withoutPayments = { ...answers, payTo: undefined }
+
 function findings(name: string, id: number, more: Partial<Findings> = {}): Findings {
   return {
     entry: {
@@ -31,7 +35,7 @@ function findings(name: string, id: number, more: Partial<Findings> = {}): Findi
     pool: undefined,
     quotes: [],
     asset: undefined,
-    events: [],
+    events: EMITTED,
     ...more,
   }
 }
@@ -51,7 +55,8 @@ test('a token with the same symbol on two chains is one token, and payments go t
 })
 
 test('the draft leaves the gate to the operator, and lists what contracts emit', () => {
-  const events = ['0x11 on base, blocks 1 to 9: Claimed(address,uint256) 2 times']
+  const lines = ['0x11 on base, blocks 1 to 9: Claimed(address,uint256) 2 times']
+  const events = { ...EMITTED, lines }
   const { file, questions, remarks } = draftFile([findings('base', 8453, { events })], {
     ...answers,
     payTo: undefined,
@@ -62,7 +67,7 @@ test('the draft leaves the gate to the operator, and lists what contracts emit',
     [['gate', 'open']],
   )
   assert.match(remarks[0] ?? '', /^no pool of MINE.*was found on base/)
-  assert.deepEqual(remarks.at(-1), events[0])
+  assert.deepEqual(remarks.at(-1), lines[0])
 })
 
 test('two contracts of one symbol are two tokens, and the price names the one in the pool', () => {
@@ -94,4 +99,35 @@ test('two contracts of one symbol are two tokens, and the price names the one in
 
 test('a wallet for payments without an asset to pay in is refused, not dropped', () => {
   assert.throws(() => draftFile([findings('base', 8453)], answers), /--pay-to: no USDC.*on base/)
+})
+
+test('the secondary token has its own burns, and history begins with the older of both', () => {
+  const older = findings('base', 8453)
+  const second = {
+    ...older,
+    entry: { ...older.entry, startBlock: 2 },
+    token: { ...usdc, symbol: 'OTHER' },
+  }
+  const { file } = draftFile([older], withoutPayments, [second])
+  const ecosystem = parseEcosystem('draft', file)
+  assert.equal(ecosystem.secondary?.symbol, 'OTHER')
+  assert.equal(ecosystem.chains[0]?.startBlock, 2)
+  assert.deepEqual(
+    ecosystem.burns.map(({ token }) => token?.symbol),
+    ['MINE', 'OTHER'],
+  )
+})
+
+test('an event named as a burn is proposed as a mapping, and a token without burns is said to have none', () => {
+  const event = 'event Burned(address indexed account, uint256 amount)'
+  const events = { ...EMITTED, burnEvents: [event], withoutBurns: 'blocks 1 to 9' }
+  const { file, questions, remarks } = draftFile(
+    [findings('base', 8453, { events })],
+    withoutPayments,
+  )
+  const [proposed] = questions
+  assert.equal(proposed?.path, 'burns')
+  const { burns } = parseEcosystem('draft', { ...file, burns: [proposed?.entry] })
+  assert.equal(burns[0]?.event.name, 'Burned')
+  assert.match(remarks.join('\n'), /No burn of MINE was found on base in blocks 1 to 9/)
 })

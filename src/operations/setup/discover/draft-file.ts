@@ -2,6 +2,7 @@ import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import { type Address, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { SetupError } from './chain-view.ts'
 import type { Findings } from './inspect-chain.ts'
+import { DEAD_ADDRESS } from './list-events.ts'
 import type { TokenFacts } from './token-facts.ts'
 
 /** An ecosystem file and why each guess was made, by path such as `chains[0].startBlock`. */
@@ -39,17 +40,26 @@ interface Tokens {
   symbolOf(chain: string, address: Address): string | undefined
 }
 
-const DEAD_ADDRESS = '0x000000000000000000000000000000000000dEaD'
 const PAYMENT_NOTE = 'asset and domain as the contract has them: check the address'
 
-export function draftFile(found: readonly Findings[], answers: Answers): Draft {
-  const tokens = listTokens(found)
+/** `second`: what was found of the secondary token, if there is one. */
+export function draftFile(
+  found: readonly Findings[],
+  answers: Answers,
+  second: readonly Findings[] = [],
+): Draft {
+  const tokens = listTokens(found, second)
+  const both = [...found, ...second]
   const notes = new Map(tokens.notes)
-  const chains = found.map(({ entry }) => entry)
+  const chains = found.map(({ entry }) => {
+    const others = second.filter((each) => each.entry.name === entry.name)
+    const startBlock = Math.min(entry.startBlock, ...others.map((each) => each.entry.startBlock))
+    return { ...entry, startBlock }
+  })
   for (const [index, each] of found.entries())
     for (const [field, note] of Object.entries(each.notes))
       notes.set(`chains[${index}].${field}`, note)
-  const burns = found.filter(({ isShare }) => !isShare).map((each) => burnEntry(each, tokens))
+  const burns = both.filter(({ isShare }) => !isShare).map((each) => burnEntry(each, tokens))
   for (const index of burns.keys()) notes.set(`burns[${index}]`, BURNS_NOTE)
   const payment = answers.payTo && draftPayment(found, answers.payTo, answers.today)
   if (payment) notes.set('payment', PAYMENT_NOTE)
@@ -65,16 +75,17 @@ export function draftFile(found: readonly Findings[], answers: Answers): Draft {
     },
     chains,
     tokens: tokens.entries,
-    supply: { burnAddresses: [DEAD_ADDRESS] },
+    supply: { burnAddresses: [showAddress(DEAD_ADDRESS)] },
     ...(burns.length > 0 && { burns }),
     ...(payment && { payment }),
   }
-  const shares = found.filter(({ isShare }) => isShare)
+  const shares = both.filter(({ isShare }) => isShare)
   const questions = [
+    ...both.flatMap((each) => askAboutBurnEvents(each, tokens)),
     ...shares.map((each) => askAboutShares(each, tokens)),
     askAboutGate(found, file),
   ]
-  return { file, notes, questions, remarks: describeRest(found, file) }
+  return { file, notes, questions, remarks: describeRest(both, file) }
 }
 
 const BURNS_NOTE =
@@ -92,6 +103,15 @@ function burnEntry({ entry, token }: Findings, { symbolOf }: Tokens): BurnEntry 
   }
 }
 
+function askAboutBurnEvents(each: Findings, tokens: Tokens): readonly DraftQuestion[] {
+  const { chain, address, token } = burnEntry(each, tokens)
+  return each.events.burnEvents.map((event) => ({
+    path: 'burns',
+    text: `${each.token.symbol} emits this event. If it stands for burns that no Transfer to the zero address shows, write it instead of the Transfer entry above, since both would count twice:`,
+    entry: { chain, address, token, event, from: 'account', amount: 'amount' },
+  }))
+}
+
 function askAboutShares(each: Findings, tokens: Tokens): DraftQuestion {
   const text = `${each.token.symbol} is a share of a vault (ERC-4626): a share burns whenever its holder takes the asset out. If these are burns all the same, leave "where" out:`
   const entry = { ...burnEntry(each, tokens), where: { to: { not: ZERO_ADDRESS } } }
@@ -106,12 +126,17 @@ function describeRest(
   const price = `no pool of ${primary?.symbol} whose other side has a price was found on ${places}: figures in dollars stay null; name a pool with --contract 0x…, or write "price" by hand`
   return [
     ...(primary?.price === undefined ? [price] : []),
+    ...found.flatMap(({ token, entry, events: { withoutBurns } }) =>
+      withoutBurns === undefined
+        ? []
+        : `No burn of ${token.symbol} was found on ${entry.name} in ${withoutBurns}. Transfers to the zero address and to 0x…dEaD will count; add others to "burnAddresses".`,
+    ),
     'Does a contract pay holders, do they dig, or does a bridge mint and burn? Add "dividends", "graveDigs" or "bridges" of the token: docs/ecosystem-file.md. Name such contracts with --contract 0x… to see what they emit. Lately:',
-    ...found.flatMap(({ events }) => events),
+    ...found.flatMap(({ events }) => events.lines),
   ]
 }
 
-function listTokens(found: readonly Findings[]): Tokens {
+function listTokens(found: readonly Findings[], second: readonly Findings[]): Tokens {
   const entries: TokenEntry[] = []
   const notes = new Map<string, string>()
   const symbols = new Map<string, string>()
@@ -132,16 +157,18 @@ function listTokens(found: readonly Findings[]): Tokens {
     return entries.indexOf(entry)
   }
   for (const { entry, token } of found) add(entry.name, token, 'primary')
-  for (const { entry, quotes } of found)
+  for (const { entry, token } of second) add(entry.name, token, 'secondary')
+  for (const { entry, quotes } of [...found, ...second])
     for (const quote of quotes) {
       const index = add(entry.name, quote.token, 'reward')
       const listed = entries[index]
-      if (listed === undefined || listed.price !== undefined || listed.role === 'primary') continue
+      if (listed === undefined || listed.price !== undefined || listed.role !== 'reward') continue
       listed.price = quote.price
       notes.set(`tokens[${index}].price`, quote.evidence)
     }
   const symbolOf = (chain: string, address: Address) => symbols.get(`${chain} ${address}`)
-  pricePrimary(found, { entries, notes, symbolOf })
+  priceByPool(found, 'primary', { entries, notes, symbolOf })
+  priceByPool(second, 'secondary', { entries, notes, symbolOf })
   return { entries, notes, symbolOf }
 }
 
@@ -155,17 +182,22 @@ function newEntry(entries: TokenEntry[], facts: TokenFacts, role: TokenEntry['ro
   return entry
 }
 
-function pricePrimary(found: readonly Findings[], { entries, notes, symbolOf }: Tokens): void {
-  const [primary] = entries
+function priceByPool(
+  found: readonly Findings[],
+  role: TokenEntry['role'],
+  { entries, notes, symbolOf }: Tokens,
+): void {
+  const index = entries.findIndex((each) => each.role === role)
+  const token = entries[index]
   const [best] = [...found].sort((a, b) => (b.pool?.usd ?? -1) - (a.pool?.usd ?? -1))
-  if (primary === undefined || best?.pool === undefined) return
+  if (token === undefined || best?.pool === undefined) return
   const { pool, usd, floor } = best.pool
   const { name: chain } = best.entry
   const quote = symbolOf(chain, pool.quote.address) ?? pool.quote.symbol
   const address = showAddress(pool.address)
-  primary.price = { kind: pool.kind, chain, address, quote, ...floor.member }
+  token.price = { kind: pool.kind, chain, address, quote, ...floor.member }
   notes.set(
-    'tokens[0].price',
+    `tokens[${index}].price`,
     `the deepest pool: about ${Math.round(usd)} USD of ${quote} in it; ${floor.evidence}`,
   )
 }

@@ -8,7 +8,7 @@ import {
 } from '#operations/setup/discover/pools.ts'
 import { priceQuote } from '#operations/setup/discover/quote-prices.ts'
 import { ask, type ChainEntry, type ChainView, describeChain, SetupError } from './chain-view.ts'
-import { listEvents } from './list-events.ts'
+import { type Emitted, listEvents } from './list-events.ts'
 import type { QuotePrice } from './quote-prices.ts'
 import {
   findFirstBlock,
@@ -28,8 +28,8 @@ export interface Findings {
   /** The price of the pool's quote, and of what that is traded against. */
   readonly quotes: readonly QuotePrice[]
   readonly asset: PaymentAsset | undefined
-  /** What the token and the named contracts emitted lately, a line per event. */
-  readonly events: readonly string[]
+  /** What the token and the named contracts emitted lately. */
+  readonly events: Emitted
 }
 
 interface Inspection {
