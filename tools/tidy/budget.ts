@@ -17,11 +17,11 @@ export const budget: Readonly<Record<string, number>> = {
   lib: 279,
   main: 1532,
   money: 5607,
-  operations: 4720,
+  operations: 4810,
   route: 519,
   serving: 3800,
   store: 1775,
-  tests: 49335,
+  tests: 49371,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
