@@ -33,7 +33,10 @@ import {
 import type { Connection } from '#store/engine.ts'
 
 const FIGURES = {
-  total: { of: totalSupplyOf, what: 'Total supply: the sum of all balances, what burn addresses hold included' },
+  total: {
+    of: totalSupplyOf,
+    what: 'Total supply: the sum of all balances, what burn addresses hold included',
+  },
   circulating: {
     of: circulatingOf,
     what: 'Circulating supply: the total without what burn addresses and `supply.nonCirculating` hold',
