@@ -122,7 +122,7 @@ function describeRest(
   found: readonly Findings[],
   { tokens: [primary] }: EcosystemFile,
 ): readonly string[] {
-  const places = found.map(({ entry }) => entry.name).join(', ')
+  const places = [...new Set(found.map(({ entry }) => entry.name))].join(', ')
   const price = `no pool of ${primary?.symbol} whose other side has a price was found on ${places}: figures in dollars stay null; name a pool with --contract 0x…, or write "price" by hand`
   return [
     ...(primary?.price === undefined ? [price] : []),
