@@ -1006,7 +1006,8 @@ export type Webhook = {
   readonly dailyCap: number | null
   /** `unfunded`: quota and balance are empty; `failing`: the last attempt failed. */
   readonly state: 'active' | 'unfunded' | 'failing' | 'disabled'
-  readonly reason: string | null
+  /** Why it is disabled: `gone` for 410, `failing` for five days, `filter_not_served`. */
+  readonly reason: null | string
   readonly createdAt: string
   /** The last event that was delivered or passed, as an id of the stream. */
   readonly cursor: string

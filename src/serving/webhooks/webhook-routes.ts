@@ -105,12 +105,10 @@ const WebhookRecord = named('Webhook', {
   state: Type.Enum(['active', 'unfunded', 'failing', 'disabled'], {
     description: '`unfunded`: quota and balance are empty; `failing`: the last attempt failed.',
   }),
-  reason: orNull(
-    Type.String({
-      description:
-        'Why it is disabled: `gone` for 410, `failing` for five days, `filter_not_served`.',
-    }),
-  ),
+  reason: Type.Union([Type.Null(), Type.String()], {
+    description:
+      'Why it is disabled: `gone` for 410, `failing` for five days, `filter_not_served`.',
+  }),
   createdAt: Type.String(),
   cursor: Type.String({
     description: 'The last event that was delivered or passed, as an id of the stream.',
