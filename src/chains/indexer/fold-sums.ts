@@ -77,8 +77,17 @@ async function foldPart(
     kept.map((each) => [...each.key, ...each.sums.map(writeSum)]),
   )
   const gone = emptied.map((each) => each.key)
-  if (gone.length > 0)
-    await connection.run(sql`delete from ${plain(table)} where ${inKeys(key, gone)}`)
+  await deleteRows(connection, table, key, gone)
+}
+
+export async function deleteRows(
+  connection: Connection,
+  table: string,
+  key: Readonly<Record<string, ColumnType>>,
+  keys: readonly (readonly (string | number)[])[],
+): Promise<void> {
+  for (const part of chunks(keys, ROWS_PER_STATEMENT))
+    await connection.run(sql`delete from ${plain(table)} where ${inKeys(key, part)}`)
 }
 
 function readSum(row: Row, name: string, sums: SumTable['sums']): bigint {

@@ -1,4 +1,5 @@
 import type { Change, Position } from '#chains/indexer/dataset.ts'
+import { deleteRows, foldSums, type SumTable } from '#chains/indexer/fold-sums.ts'
 import { type Address, ZERO_ADDRESS } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
 import { DAY_SECONDS, startOfDay, startOfHour } from '#lib/time.ts'
@@ -131,7 +132,8 @@ export async function moveBalances(
       }
     })
   const emptied = after.filter(({ balance }) => balance === 0n)
-  for (const part of chunks(emptied, ROWS_PER_STATEMENT)) await deleteBalances(change, part)
+  const gone = emptied.map(({ token, address }) => [token, address, change.chainId])
+  await deleteRows(change.connection, 'balances', BALANCES_KEY, gone)
   await writeBalances(
     change,
     after.filter(({ balance }) => balance !== 0n),
@@ -155,12 +157,7 @@ export function lastMovesAfter(movements: readonly Movement[], before: Balances)
   )
 }
 
-async function deleteBalances(change: Change, emptied: readonly Movement[]): Promise<void> {
-  const keys = emptied.map(({ token, address }) => [token, address])
-  await change.connection.run(sql`
-    delete from balances where chain_id = ${change.chainId}
-      and ${inKeys({ token: 'text', address: 'text' }, keys)}`)
-}
+const BALANCES_KEY = { token: 'text', address: 'text', chain_id: 'bigint' } as const
 
 async function writeBalances(
   change: Change,
@@ -179,14 +176,7 @@ async function writeBalances(
 
 const BALANCES: BulkInsert = {
   table: 'balances',
-  columns: {
-    token: 'text',
-    address: 'text',
-    chain_id: 'bigint',
-    balance: 'text',
-    since_unix: 'bigint',
-    last_unix: 'bigint',
-  },
+  columns: { ...BALANCES_KEY, balance: 'text', since_unix: 'bigint', last_unix: 'bigint' },
   conflict: `on conflict (token, address, chain_id) do update set balance = excluded.balance,
     since_unix = excluded.since_unix, last_unix = excluded.last_unix`,
 }
@@ -351,49 +341,24 @@ export async function openingSince(
   return row && column.bigint(row, 'balance')
 }
 
-const KEY = { token: 'text', address: 'text' } as const
+const HOLDER_TOTALS: SumTable = {
+  table: 'holder_totals',
+  key: { token: 'text', address: 'text' },
+  sums: { balance: 'text' },
+}
 
-/** Adds up what moved wallets hold, once their balances are stored. `tokens` are on several chains. */
+/** Adds up what wallets hold on all chains. `tokens` are on several. */
 export async function foldTotals(
-  change: Change,
+  { connection }: Change,
   movements: readonly Movement[],
   tokens: ReadonlySet<string>,
 ): Promise<void> {
   const moved = movements.filter(
     ({ token, address }) => tokens.has(token) && address !== ZERO_ADDRESS,
   )
-  for (const own of Map.groupBy(moved, ({ token }) => token).values())
-    for (const part of chunks(own, ROWS_PER_STATEMENT)) await foldPart(change, part)
-}
-
-/** Adds balances, not movements, so that a total cannot drift. */
-async function foldPart({ connection }: Change, part: readonly Movement[]): Promise<void> {
-  const keys = part.map(({ token, address }) => [token, address])
-  const found = await connection.run(sql`
-    select token, address, balance from balances where ${inKeys(KEY, keys)}`)
-  const sums = sumsOf(found)
-  const emptied = part.filter(({ address }) => !sums.has(address))
-  if (emptied.length > 0)
-    await connection.run(sql`
-      delete from holder_totals where ${inKeys(
-        KEY,
-        emptied.map(({ token, address }) => [token, address]),
-      )}`)
-  const [first] = part
-  if (first === undefined || sums.size === 0) return
-  const list = [...sums].map(([address, balance]) => [first.token, address, toStored(balance)])
-  await connection.run(sql`
-    insert into holder_totals (token, address, balance) values ${rows(list)}
-    on conflict (token, address) do update set balance = excluded.balance`)
-}
-
-/** Returns sums by address, without those of zero. */
-function sumsOf(balances: readonly Row[]): ReadonlyMap<string, bigint> {
-  const sums = new Map<string, bigint>()
-  for (const row of balances) {
-    const address = column.text(row, 'address')
-    sums.set(address, (sums.get(address) ?? 0n) + column.bigint(row, 'balance'))
-  }
-  for (const [address, sum] of sums) if (sum === 0n) sums.delete(address)
-  return sums
+  const additions = moved.map(({ token, address, steps }) => {
+    const sum = steps.reduce((all, { received, sent }) => all + received - sent, 0n)
+    return { key: [token, address], sums: [sum] }
+  })
+  await foldSums(connection, HOLDER_TOTALS, additions)
 }

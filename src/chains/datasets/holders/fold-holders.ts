@@ -1,5 +1,5 @@
 import type { Change } from '#chains/indexer/dataset.ts'
-import { type Addition, foldSums, type SumTable } from '#chains/indexer/fold-sums.ts'
+import { type Addition, deleteRows, foldSums, type SumTable } from '#chains/indexer/fold-sums.ts'
 import type { Address } from '#domain/address.ts'
 import { chunks } from '#lib/chunks.ts'
 import { startOfDay } from '#lib/time.ts'
@@ -109,10 +109,7 @@ async function writeSpans(
   added: readonly SpanRow[],
 ): Promise<void> {
   const toKey = ({ token, address, fromUnix }: SpanRow) => [token, address, chainId, fromUnix]
-  for (const part of chunks(removed, ROWS_PER_STATEMENT))
-    await connection.run(
-      sql`delete from holder_spans where ${inKeys(HOLDER_SPANS_KEY, part.map(toKey))}`,
-    )
+  await deleteRows(connection, 'holder_spans', HOLDER_SPANS_KEY, removed.map(toKey))
   for (const part of chunks(added, ROWS_PER_STATEMENT)) {
     const list = part.map((span) => [...toKey(span), span.untilUnix])
     await connection.run(sql`

@@ -5,7 +5,7 @@ import { startOfDay, startOfHour } from '#lib/time.ts'
 import type { BulkInsert, Connection } from '#store/engine.ts'
 import { column, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#store/sql.ts'
 import { inKeys, typedValues } from '#store/typed-values.ts'
-import { type Addition, foldSums, type SumTable } from '../fold-sums.ts'
+import { type Addition, deleteRows, foldSums, type SumTable } from '../fold-sums.ts'
 import { readFinalTimes } from '../positions.ts'
 import { LIST_COLUMNS, type ListedEvent, toListed } from './list-events.ts'
 import {
@@ -99,11 +99,8 @@ async function foldAccounts(
   const changes = await allEnded(
     parts.map((part) => foldAccountRows(connection, { dataset, tokens }, new Map(part))),
   )
-  await countAccounts(
-    connection,
-    dataset,
-    changes.reduce((sum, each) => sum + each, 0),
-  )
+  const change = changes.reduce((sum, each) => sum + each, 0)
+  await foldSums(connection, ACCOUNT_COUNTS, [{ key: [dataset], sums: [BigInt(change)] }])
 }
 
 function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
@@ -185,12 +182,12 @@ async function timesOf(
     : [column.integer(found, 'first_unix'), column.integer(found, 'last_unix')]
 }
 
+const ACCOUNTS_KEY = { dataset: 'text', token: 'text', account: 'text' } as const
+
 const ACCOUNT_SUMS: BulkInsert = {
   table: 'event_account_sums',
   columns: {
-    dataset: 'text',
-    token: 'text',
-    account: 'text',
+    ...ACCOUNTS_KEY,
     amount: 'text',
     usd: 'text',
     events: 'bigint',
@@ -210,24 +207,14 @@ async function store(
   emptied: readonly (readonly string[])[],
 ): Promise<void> {
   await connection.insert(ACCOUNT_SUMS, kept)
-  if (emptied.length > 0)
-    await connection.run(sql`
-      delete from event_account_sums
-      where dataset = ${dataset} and ${inKeys({ token: 'text', account: 'text' }, emptied)}`)
+  const gone = emptied.map((key) => [dataset, ...key])
+  await deleteRows(connection, 'event_account_sums', ACCOUNTS_KEY, gone)
 }
 
-async function countAccounts(
-  connection: Connection,
-  dataset: string,
-  change: number,
-): Promise<void> {
-  if (change === 0) return
-  await connection.run(sql`
-    insert into event_account_counts (dataset, accounts) values (${dataset}, ${change})
-    on conflict (dataset) do update set accounts = event_account_counts.accounts + ${change}`)
-  await connection.run(
-    sql`delete from event_account_counts where dataset = ${dataset} and accounts = 0`,
-  )
+const ACCOUNT_COUNTS: SumTable = {
+  table: 'event_account_counts',
+  key: { dataset: 'text' },
+  sums: { accounts: 'bigint' },
 }
 
 export interface PriceBook {
