@@ -57,8 +57,6 @@ interface SettlingSetting {
   readonly headersFile: string | undefined
   /** Limit per UTC day. */
   readonly gasPerDayGwei: number
-  /** Whole US dollars. */
-  readonly etherUsd: number
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -69,7 +67,6 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   HOST: 'address to listen on (default 127.0.0.1)',
   PORT: 'port to listen on, 0 for a free one (default 4020)',
   LOG_LEVEL: `${LOG_LEVELS.join(', ')} (default info); debug has a line per answer`,
-  LOG_FORMAT: 'json or pretty (default: pretty in a terminal unless NODE_ENV is production)',
   SEXTON_DATA: 'folder of the embedded databases (default .sexton)',
   SEXTON_DATABASE_URL: 'postgres:// URL; holds both stores, instead of the embedded databases',
   SEXTON_CONNECTIONS: 'most connections to PostgreSQL for each store of a process (default 8)',
@@ -83,10 +80,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_DRAIN_SECONDS:
     'seconds to answer on, not ready, after SIGTERM, until proxies have noticed (default 0)',
   SEXTON_GUARD_PER_MINUTE:
-    'requests per minute per address, after a burst of twice as many (default 3000)',
-  SEXTON_GUARD_MINT_PER_MINUTE: 'key requests and wrong signatures, likewise (default 10)',
-  SEXTON_GUARD_CLAIM_PER_MINUTE:
-    'claims, top-ups, failed payments and, apart, gate reads, likewise (default 30)',
+    'requests per minute per address, after a burst of twice as many (default 3000); claims, top-ups, failed payments and gate reads a hundredth, key requests and wrong signatures a three-hundredth',
   SEXTON_WEBHOOK_PRIVATE:
     'yes: webhooks may be http URLs on private addresses, for development (default no)',
   SEXTON_SETTLING_KEY_FILE: 'file with the private key of the wallet that settles x402 payments',
@@ -94,8 +88,6 @@ export const VARIABLES: Readonly<Record<string, string>> = {
     'file with lines of "Name: value", sent to the facilitator of the ecosystem file to authenticate',
   SEXTON_SETTLING_GAS_PER_DAY:
     'what settlements of a UTC day may cost at most, in gwei (default 40000000: 0.04 ether)',
-  SEXTON_SETTLING_ETHER_USD:
-    'assumed price of ether in US dollars, to bound gas costs (default 5000)',
 }
 
 type Read = <T>(name: string, fallback: T, parse: (text: string) => Reading<T>) => T
@@ -117,8 +109,9 @@ export function readConfig(
   }
   const port = parseNumber({ minimum: 0, maximum: 65_535 })
   const yes = (name: string) => read(name, 'no', parseOneOf(['yes', 'no'] as const)) === 'yes'
-  const guard = (name: string, fallback: number): GuardSetting => {
-    const perMinute = read(`SEXTON_GUARD_${name}PER_MINUTE`, fallback, count)
+  const requestsPerMinute = read('SEXTON_GUARD_PER_MINUTE', 3_000, count)
+  const guard = (share: number): GuardSetting => {
+    const perMinute = Math.max(1, Math.round(requestsPerMinute / share))
     return { perMinute, burst: 2 * perMinute }
   }
   const url = read('SEXTON_DATABASE_URL', undefined, parseUrl('postgres'))
@@ -144,21 +137,16 @@ export function readConfig(
         ? undefined
         : { host: metricsHost, port: read('SEXTON_METRICS_PORT', 4021, port) },
     drainSeconds: read('SEXTON_DRAIN_SECONDS', 0, parseNumber({ minimum: 0, maximum: 300 })),
-    log: readLog(read, terminal.isTty && environment.NODE_ENV !== 'production'),
+    log: {
+      level: read('LOG_LEVEL', 'info', parseOneOf(LOG_LEVELS)),
+      format: terminal.isTty && environment.NODE_ENV !== 'production' ? 'pretty' : 'json',
+    },
     guard: {
-      general: guard('', 3_000),
-      mint: guard('MINT_', 10),
-      claim: guard('CLAIM_', 30),
+      general: guard(1),
+      mint: guard(300),
+      claim: guard(100),
     },
     settling: readSettling(read),
-  }
-}
-
-function readLog(read: Read, isForPeople: boolean): Config['log'] {
-  const format = parseOneOf(['json', 'pretty'] as const)
-  return {
-    level: read('LOG_LEVEL', 'info', parseOneOf(LOG_LEVELS)),
-    format: read('LOG_FORMAT', isForPeople ? 'pretty' : 'json', format),
   }
 }
 
@@ -166,11 +154,10 @@ function readSettling(read: Read): Config['settling'] {
   const keyFile = read<string | undefined>('SEXTON_SETTLING_KEY_FILE', undefined, text)
   const gwei = parseNumber({ minimum: 1, maximum: 999_999_999 })
   const gasPerDayGwei = read('SEXTON_SETTLING_GAS_PER_DAY', 40_000_000, gwei)
-  const etherUsd = read('SEXTON_SETTLING_ETHER_USD', 5_000, count)
   const headers = 'SEXTON_FACILITATOR_HEADERS_FILE'
   const headersFile = read<string | undefined>(headers, undefined, text)
   if (keyFile === undefined && headersFile === undefined) return undefined
-  return { keyFile, headersFile, gasPerDayGwei, etherUsd }
+  return { keyFile, headersFile, gasPerDayGwei }
 }
 
 /** A misspelled variable would silently do nothing. */

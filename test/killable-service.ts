@@ -44,7 +44,6 @@ export async function prepareService(input: {
     SEXTON_ECOSYSTEM: file,
     SEXTON_METRICS_PORT: 'off',
     LOG_LEVEL: 'warn',
-    LOG_FORMAT: 'pretty',
   }
   const origin = `http://127.0.0.1:${port}`
   return {

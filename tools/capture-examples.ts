@@ -29,7 +29,7 @@ const problems: Record<string, unknown> = {}
 const world = await startX402World({
   historyDays: FULL_HISTORY_DAYS,
   change: (file) => ({ ...file, quotas: { anonymous: 500, free: 2_000, premium: 50_000 } }),
-  environment: { SEXTON_GUARD_CLAIM_PER_MINUTE: '6', SEXTON_GUARD_MINT_PER_MINUTE: '1000' },
+  environment: { SEXTON_GUARD_PER_MINUTE: '3000' },
 })
 try {
   await passBlocks(world.base, 3)

@@ -21,7 +21,6 @@ test('npm run dev restarts the service after a change, and keeps the local chain
       NODE_COMPILE_CACHE: join(root, 'compiled'),
       PORT: String(await freePort(0)),
       SEXTON_METRICS_PORT: 'off',
-      LOG_FORMAT: 'json',
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   })

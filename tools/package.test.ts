@@ -16,7 +16,7 @@ const run = promisify(execFile)
 const PACKED = `sexton-${packageJson.version}.tgz`
 const MODULES = join(import.meta.dirname, '../node_modules')
 const WARN = 40
-const environment = { PATH: process.env.PATH, SEXTON_METRICS_PORT: 'off', LOG_FORMAT: 'json' }
+const environment = { PATH: process.env.PATH, SEXTON_METRICS_PORT: 'off' }
 
 let project: string
 before(async (context) => {

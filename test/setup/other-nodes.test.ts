@@ -16,7 +16,7 @@ import { deployPlainToken } from '../plain-token.ts'
 import { runCommand, startCommand } from '../run-command.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../src/operations/cli/sexton.mjs')
-const ENVIRONMENT = { SEXTON_METRICS_PORT: 'off', LOG_LEVEL: 'warn', LOG_FORMAT: 'json' }
+const ENVIRONMENT = { SEXTON_METRICS_PORT: 'off', LOG_LEVEL: 'warn' }
 const ZERO = '0x0000000000000000000000000000000000000000'
 const DEAD = '0x000000000000000000000000000000000000dead'
 const DIG_EVENT = 'event GraveDug(address indexed digger, uint256 indexed graveId, uint256 amount)'

@@ -50,7 +50,7 @@ export async function startSexton(start: SextonStart): Promise<BenchProcess> {
     environment: {
       // One address asks for everything.
       ...{ SEXTON_GUARD_PER_MINUTE: '10000000' },
-      ...{ LOG_LEVEL: 'warn', LOG_FORMAT: 'json', SEXTON_ECOSYSTEM: ecosystemFile },
+      ...{ LOG_LEVEL: 'warn', SEXTON_ECOSYSTEM: ecosystemFile },
       SEXTON_DATA: join(folder, 'data'),
       SEXTON_METRICS_PORT: apiOnly ? String(await freePort()) : 'off',
       ...(databaseUrl !== undefined && { SEXTON_DATABASE_URL: databaseUrl }),

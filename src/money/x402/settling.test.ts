@@ -33,7 +33,7 @@ test('payments are settled by a wallet or by a facilitator, or not at all', () =
   assert.equal(read(null), undefined)
   assert.deepEqual(read(PAYMENT, KEY), {
     ...{ kind: 'wallet', keyFile: '/run/key' },
-    ...{ gasPerDayGwei: 40_000_000, etherUsd: 5_000 },
+    gasPerDayGwei: 40_000_000,
   })
   assert.deepEqual(read(settle), { kind: 'facilitator', url: URL, headersFile: undefined })
   assert.deepEqual(read(settle, HEADERS), {
@@ -144,7 +144,7 @@ function walletOn(engine: Engine, gasPerDayGwei = 1_000_000n, node = newNode()) 
   return {
     node,
     send: (n: number) => wallet.send(word(n)),
-    canPay: () => wallet.canPay(100_000n, 5_000),
+    canPay: () => wallet.canPay(100_000n),
     sent: () => node.raws.map((raw) => parseTransaction(raw)),
     nonces: () => node.raws.map((raw) => parseTransaction(raw).nonce),
     gas: () => gasOfDay({ run: engine.read }, DAY_UNIX),

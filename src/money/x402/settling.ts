@@ -40,7 +40,6 @@ export type SettlingSetting =
       readonly kind: 'wallet'
       readonly keyFile: string
       readonly gasPerDayGwei: number
-      readonly etherUsd: number
     }
   | {
       readonly kind: 'facilitator'
@@ -75,8 +74,8 @@ export function settlingSettingOf({
     )
   if (url !== undefined) return { kind: 'facilitator', url, headersFile }
   if (config.settling === undefined || keyFile === undefined) return undefined
-  const { gasPerDayGwei, etherUsd } = config.settling
-  return { kind: 'wallet', keyFile, gasPerDayGwei, etherUsd }
+  const { gasPerDayGwei } = config.settling
+  return { kind: 'wallet', keyFile, gasPerDayGwei }
 }
 
 /** Clients tolerate ten seconds. */
@@ -156,7 +155,7 @@ export async function embeddedFacilitator(
   const signer = evmSigner({ rpc, wallet, asset, recipients })
   const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: FORGETFUL })
   const client = new x402Facilitator().register(networkOf(payment.chain.id), scheme)
-  const isReady = () => wallet.canPay(OFFERS[0], setting.etherUsd)
+  const isReady = () => wallet.canPay(OFFERS[0])
   return { client, wallet: wallet.address, isReady }
 }
 
@@ -229,6 +228,9 @@ export const TRANSFER_GAS = 200_000n
 /** The first transfer to a wallet; later ones cost less. */
 const TRANSFER_GAS_USUAL = 103_000n
 
+/** Gas is converted at this price, which bounds what a settlement may cost in dollars. */
+const ETHER_USD = 5_000n
+
 /** A settlement usually costs at most one such part of the smallest offer. */
 const COST_SHARE = 10n
 
@@ -271,7 +273,7 @@ export class SettlingWallet {
   }
 
   /** Whether it can pay, the day has gas left, and gas is cheap enough for the smallest offer. */
-  async canPay(smallest: MicroUsd, etherUsd: number): Promise<boolean> {
+  async canPay(smallest: MicroUsd): Promise<boolean> {
     const { rpc, gasPerDayGwei } = this.#setting
     const today = startOfDay(unixNow(this.#ctx.clock))
     const [price, balance, usedGwei] = await Promise.all([
@@ -281,7 +283,7 @@ export class SettlingWallet {
     ])
     const { cost, usualFeePerGas } = feesOf(price)
     const usual = TRANSFER_GAS_USUAL * usualFeePerGas
-    const usualUsd = multiplyDivide(usual, BigInt(etherUsd) * 1_000_000n, 10n ** 18n)
+    const usualUsd = multiplyDivide(usual, ETHER_USD * 1_000_000n, 10n ** 18n)
     return (
       balance >= cost &&
       usedGwei + toGwei(cost) <= gasPerDayGwei &&

@@ -61,11 +61,8 @@ const POLL_INTERVAL_MS = 100
 const ENVIRONMENT = {
   SEXTON_TRUSTED_PROXIES: '127.0.0.0/8',
   SEXTON_GUARD_PER_MINUTE: '10000000',
-  SEXTON_GUARD_MINT_PER_MINUTE: '10000000',
-  SEXTON_GUARD_CLAIM_PER_MINUTE: '10000000',
   SEXTON_METRICS_PORT: 'off',
   LOG_LEVEL: 'warn',
-  LOG_FORMAT: 'json',
 }
 
 /** Starts the chains; roles are started by the caller. */
