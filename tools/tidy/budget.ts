@@ -13,15 +13,15 @@ export const budget: Readonly<Record<string, number>> = {
   api: 3337,
   chains: 19119,
   domain: 482,
-  entry: 303,
+  entry: 290,
   lib: 279,
   main: 1532,
-  money: 5607,
+  money: 5609,
   operations: 4810,
   route: 519,
   serving: 3798,
   store: 1775,
-  tests: 49371,
+  tests: 49365,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
