@@ -1,7 +1,8 @@
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import { Banners } from './parts/banners.tsx'
 import { FileContext } from './parts/file-context.ts'
 import { Footer } from './parts/footer.tsx'
-import { lazy } from './parts/lazy.tsx'
 import { Masthead } from './parts/masthead.tsx'
 import { RegisterPage } from './register/register-page.tsx'
 import { useSnapshot } from './state/snapshot.ts'
@@ -39,4 +40,17 @@ export function App() {
       </div>
     </FileContext.Provider>
   )
+}
+
+/** A component that is loaded when it is first shown. */
+function lazy<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
+  return function Lazy(props: Props) {
+    const [Loaded, setLoaded] = useState<ComponentType<Props>>()
+    useEffect(() => {
+      load().then((component) => setLoaded(() => component))
+    }, [])
+    return Loaded === undefined ? null : <Loaded {...props} />
+  }
 }

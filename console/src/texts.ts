@@ -160,7 +160,6 @@ export const texts = {
     withKey: 'with your key',
     withoutKey: 'without a key',
     add: 'Get a key or add money',
-    until: (time: string) => `until ${time}`,
   },
   share: {
     title: 'To share',
@@ -187,7 +186,6 @@ export const texts = {
     price: (price: string, symbol: string, chain: string) =>
       `${price}, paid in ${symbol} on ${chain}`,
     connect: 'Connect a wallet',
-    choose: 'Choose a wallet',
     connectNote:
       'Your browser’s wallets announce themselves here; nothing is sent to any other service.',
     injected: 'Wallet of this browser',
@@ -266,7 +264,6 @@ export const texts = {
     revokeNote: 'Revoking takes effect within a second.',
     newLabel: 'New label',
     moveTo: 'Move to',
-    save: 'Sign and save',
     revoked: 'revoked',
     active: 'active',
     none: 'This wallet has no key yet.',

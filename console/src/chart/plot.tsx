@@ -1,4 +1,5 @@
-import { useContext, useRef } from 'preact/hooks'
+import type { RefObject } from 'preact'
+import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { datesBetween } from '#serving/site/chart/draw-chart.ts'
 import { tickLabels } from '#serving/site/chart/format.ts'
 import {
@@ -13,7 +14,6 @@ import {
 } from '#serving/site/chart/geometry.ts'
 import type { Days } from '../state/types.ts'
 import { NO_SELECTION, type Selection, SelectionContext } from './selection.ts'
-import { useWidth } from './use-width.ts'
 
 export interface PlotProps {
   readonly label: string
@@ -247,4 +247,20 @@ function onKey(event: KeyboardEvent, selection: Selection, count: number): void 
   else if (event.key === 'Escape') selection.select(undefined)
   else return
   event.preventDefault()
+}
+
+/** The width of an element in CSS pixels, so that text in a chart keeps its size. */
+function useWidth<E extends Element>(): readonly [RefObject<E | null>, number] {
+  const place = useRef<E>(null)
+  const [width, setWidth] = useState(0)
+  useLayoutEffect(() => {
+    const element = place.current
+    if (element === null) return
+    const measure = () => setWidth(Math.floor(element.getBoundingClientRect().width))
+    measure()
+    const observer = new ResizeObserver(measure)
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  return [place, width]
 }

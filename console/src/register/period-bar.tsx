@@ -1,5 +1,4 @@
 import { QuotaLine } from '../parts/quota-line.tsx'
-import { Tick } from '../parts/tick.tsx'
 import { texts } from '../texts.ts'
 import { ChartLinks } from './chart-links.tsx'
 import { PERIODS, type View } from './view.ts'
@@ -25,9 +24,14 @@ export function PeriodBar({ view: { period, hasRate }, choose }: PeriodBarProps)
           </button>
         ))}
       </fieldset>
-      <Tick isOn={hasRate} turn={(on) => choose({ hasRate: on })}>
-        {texts.burns.rateTick}
-      </Tick>
+      <label class="tick">
+        <input
+          type="checkbox"
+          checked={hasRate}
+          onChange={(event) => choose({ hasRate: event.currentTarget.checked })}
+        />
+        <span>{texts.burns.rateTick}</span>
+      </label>
       <QuotaLine />
       <ChartLinks path="/api/burns" chart="burns" title={texts.burns.title} period={period} />
     </div>
