@@ -88,6 +88,14 @@ onEach('history is read too, and the head does not wait for it', async ({ engine
   assert.deepEqual(await scan.deposits(), ['5 3 1', '7 204 1'])
 })
 
+onEach('what came while nobody scanned is found, the newest first', async ({ engine }) => {
+  const scan = begin(engine)
+  await scan.follow(genesis)
+  const away = genesis.add({ logs: [pay(5n)] }).addEmpty(200)
+  await scan.follow(away.add({ logs: [pay(7n)] }), 1)
+  assert.deepEqual(await scan.deposits(), ['5 3 1', '7 204 1'])
+})
+
 onEach('a reorg takes payments with it, and finds what the new branch has', async ({ engine }) => {
   const scan = begin(engine)
   const paid = genesis.add({ logs: [pay(5n)] }, { logs: [pay(6n)] })

@@ -1,3 +1,4 @@
+import type { ChainSource } from '#chains/chain/chain-source.ts'
 import { matches, readTip } from '#chains/chain/follow.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
@@ -47,7 +48,8 @@ export async function scanDeposits(ctx: Context, signal: AbortSignal): Promise<v
   const final = Math.max(scan.finalizedNumber, finalized)
   if (same.hash !== scan.hash) await rewind(ctx, scan)
   else {
-    if (head.number > scan.number) await readHead(ctx, { scan, head, final }, signal)
+    const at = await skipFinal(source, scan, final)
+    if (head.number > at.number) await readHead(ctx, { scan: at, head, final }, signal)
     await rereadFinal(ctx, final, signal)
   }
   await proveDeposits(ctx, final, signal)
@@ -66,6 +68,18 @@ async function beginScan(ctx: Context, finalized: number): Promise<DepositScan |
     await writeScan(tx, { payment, scan })
   })
   return scan
+}
+
+/** After a pause, what became final meanwhile is read in parts with the other final blocks. */
+async function skipFinal(
+  source: ChainSource,
+  scan: DepositScan,
+  final: number,
+): Promise<DepositScan> {
+  if (final - scan.number < REREAD_BLOCKS) return scan
+  const header = await source.header(final)
+  if (header === undefined) throw new RpcError(`the node does not know block ${final}`)
+  return { ...scan, ...header }
 }
 
 /** After a reorg, everything that is not final is read again. */
