@@ -16,12 +16,12 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 290,
   lib: 279,
   main: 1532,
-  money: 5609,
+  money: 5623,
   operations: 4810,
   route: 519,
   serving: 3798,
   store: 1775,
-  tests: 49365,
+  tests: 49373,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
