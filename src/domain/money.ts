@@ -86,3 +86,11 @@ export function percentage(part: bigint, whole: bigint, digits = 6): number {
 export function shareOf(part: bigint, whole: bigint): number | null {
   return whole === 0n && part !== 0n ? null : percentage(part, whole)
 }
+
+export function lesser(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
+
+export function greater(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}

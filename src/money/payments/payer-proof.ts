@@ -13,15 +13,9 @@ import { type FailureGuard, isRefusal, type Refusal, refuse } from '#domain/refu
 import type { Clock } from '#lib/time.ts'
 import { paymentOf } from '#money/x402/offer.ts'
 import { openSettlingRpc } from '#money/x402/settling-rpc.ts'
-import { findProof } from './claim.ts'
+import { findProof, type Proof } from './claim.ts'
 import { liveCreditsOf, logName } from './credit.ts'
 import { readDeposits } from './deposits.ts'
-
-export interface Proof {
-  readonly message: string
-  readonly signature: string
-  readonly byContract: boolean
-}
 
 interface Posted {
   readonly publicId: string

@@ -18,11 +18,18 @@ import {
   type Route,
 } from '#route/route.ts'
 import { StoreError } from '#store/engine.ts'
-import { type Claim, findClaimById, findClaimByTx, type Trust } from './claim.ts'
+import {
+  type CheckedClaim,
+  type Claim,
+  findClaimById,
+  findClaimByTx,
+  type Proof,
+  registerClaim,
+  type Trust,
+} from './claim.ts'
 import { readDeposits, readScan } from './deposits.ts'
 import { type ClaimState, type ClaimStatus, isOpen, readClaimState } from './judge-claim.ts'
-import { type Asker, checkProof, type Proof } from './payer-proof.ts'
-import { type CheckedClaim, registerClaim } from './register-claim.ts'
+import { type Asker, checkProof } from './payer-proof.ts'
 
 const MESSAGE_OF: Readonly<Record<ClaimStatus, string>> = {
   pending: 'pending_verification',

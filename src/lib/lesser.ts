@@ -1,7 +1,0 @@
-export function lesser(a: bigint, b: bigint): bigint {
-  return a < b ? a : b
-}
-
-export function greater(a: bigint, b: bigint): bigint {
-  return a > b ? a : b
-}
