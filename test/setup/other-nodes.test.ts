@@ -66,6 +66,23 @@ describe('an operator of a token on Hardhat’s node', () => {
     assert.match(stderr, /sexton\.config\.ts exists already.*--force/)
   })
 
+  test('init names the option that is wrong before it asks the chains', async () => {
+    const refuses = async (expected: RegExp, ...options: readonly string[]) => {
+      const request = ['init', deployed.token, '--rpc', node.url, '--yes', ...options]
+      const { code, stderr } = await runCommand(request)
+      assert.equal(code, 2, stderr)
+      assert.match(stderr, expected)
+    }
+    await refuses(
+      /--rpc: not an http\(s\) URL: "base.example"; write https/,
+      '--rpc',
+      'base.example',
+    )
+    await refuses(/--output no\/x.ts: there is no folder no; make it/, '--output', 'no/x.ts')
+    await refuses(/--output x.yaml: .*end it in .ts or .json/, '--output', 'x.yaml')
+    await refuses(/--secondary: is the primary token/, '--secondary', deployed.token)
+  })
+
   test('check agrees', async () => {
     const check = await sexton(folder, 'check', '--json')
     assert.equal(check.code, 0, check.output)

@@ -182,12 +182,18 @@ test('no JSON, no file and no module are told with the name of the file', async 
   const absent = join(folder, 'absent.json')
   assert.match(
     (await errorOf(() => loadEcosystem(absent))).message,
-    /absent\.json: file: cannot be read/,
+    /absent\.json: file: .*absent\.json does not exist; name yours with --ecosystem/,
   )
   const module = join(folder, 'absent.ts')
   assert.match(
     (await errorOf(() => loadEcosystem(module))).message,
-    /absent\.ts: file: .*absent\.ts cannot be loaded/,
+    /absent\.ts: file: .*absent\.ts does not exist/,
+  )
+  const empty = join(folder, 'empty.ts')
+  writeFileSync(empty, 'export const mine = {}')
+  assert.match(
+    (await errorOf(() => loadEcosystem(empty))).message,
+    /empty\.ts exports nothing to read; write "export default/,
   )
   assert.match(
     (await errorOf(() => parseEcosystem('mine', null))).message,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { dirname, extname, resolve } from 'node:path'
@@ -26,6 +27,11 @@ export async function loadEcosystemFile(
   path: string,
   environment: Environment = process.env,
 ): Promise<unknown> {
+  if (!existsSync(path))
+    fail(
+      path,
+      `${path} does not exist; name yours with --ecosystem or SEXTON_ECOSYSTEM, write one with "sexton init", or run "sexton start" once for the local one`,
+    )
   const content = extname(path) === '.json' ? await readJson(path) : await readModule(path)
   const problems = new Problems()
   const filled = fillIn(toPlain(content), environment, problems)
@@ -69,10 +75,7 @@ function toPlain(value: unknown): unknown {
 
 async function readJson(path: string): Promise<unknown> {
   const text = await readFile(path, 'utf8').catch((error: Error) =>
-    fail(
-      path,
-      `cannot be read (${error.message}); name yours in SEXTON_ECOSYSTEM, or run "sexton start" once for the local one`,
-    ),
+    fail(path, `cannot be read (${error.message})`),
   )
   try {
     return JSON.parse(text)
@@ -109,12 +112,16 @@ async function readModule(path: string): Promise<unknown> {
   const hooks = registerResolution(href)
   try {
     const module = await import(href)
-    return module.default
+    if ('default' in module) return module.default
   } catch (error) {
     return fail(path, `${path}${placeOf(error, href)} cannot be loaded: ${reasonOf(error)}`)
   } finally {
     hooks.deregister()
   }
+  return fail(
+    path,
+    `${path} exports nothing to read; write "export default defineEcosystem({ ... })"`,
+  )
 }
 
 /**

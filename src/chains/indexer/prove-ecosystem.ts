@@ -201,11 +201,14 @@ async function proveDecimalsOf(
   if (found === decimals) return undefined
   if (typeof found === 'number')
     throw new DecimalsError(field, `${name} has ${found} decimals, not ${decimals}; ${remedy}`)
-  if ((await callView(source, { ...contract, view: supplyView })) === undefined)
+  if ((await callView(source, { ...contract, view: supplyView })) === undefined) {
+    // An address without code is reported by proveCode.
+    if ((await source.code(contract.address)) === '0x') return undefined
     throw new ProofError(
       field,
       `${showAddress(contract.address)} has neither decimals() nor totalSupply(), so it is not a token; correct the address`,
     )
+  }
   return { field, message: `${name} has no decimals(): the ${decimals} of the file count` }
 }
 

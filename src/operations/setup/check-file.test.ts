@@ -145,6 +145,21 @@ async function checkWritten(file: object) {
   return checkFile({ clock: Date.now, onProgress: () => undefined }, { file: path, offline: false })
 }
 
+test('check says of a first block ahead of the node only that', async () => {
+  const node = await serveChain(baseWith())
+  try {
+    const { file } = localEcosystemAt({ base: node.url }, onBase)
+    const chains = file.chains.map((chain) => ({ ...chain, startBlock: 9e6 }))
+    const { errors } = await checkWritten({ ...file, chains })
+    assert.match(
+      errors.map(({ field, message }) => `${field}: ${message}`).join('\n'),
+      /^chains\[0\]\.rpcUrls\[0\]: its head is block \d+, below startBlock 9000000; correct startBlock.*$/,
+    )
+  } finally {
+    await node.stop()
+  }
+})
+
 test('check says of silent chains only that they are silent', async () => {
   const { file } = localEcosystemAt({ base: 'http://127.0.0.1:9' }, onBase)
   const { errors, warnings, unchecked } = await checkWritten(file)

@@ -78,10 +78,15 @@ export async function checkFile(
       return outcome
     }),
   )
+  const errors = outcomes.flatMap((each) => each.errors ?? [])
+  const warnings = outcomes.flatMap((each) => each.warnings ?? [])
+  // Payments that fail under a wrong domain are its consequence.
+  const isWrongDomain = errors.some(({ field }) => field === 'payment.domain')
+  const told = warnings.filter(({ field }) => !isWrongDomain || field !== 'payment.asset')
   return {
     file,
-    errors: outcomes.flatMap(({ errors = [] }) => errors),
-    warnings: [...repeated, ...endpoints, ...outcomes.flatMap(({ warnings = [] }) => warnings)],
+    errors,
+    warnings: [...repeated, ...endpoints, ...told],
     unchecked: [...new Set(outcomes.flatMap(({ unchecked = [] }) => unchecked))],
     rows: outcomes.flatMap(({ rows = [] }) => rows),
   }
@@ -400,7 +405,12 @@ async function judgeEndpoint(
     if (id !== chain.id)
       return useless(`serves chain ${id}, the file says ${chain.id}; correct the URL or the id`)
     const head = await node.ask('eth_getBlockByNumber', 'latest', false)
-    const ageSeconds = clock() / 1_000 - Number(isObject(head) ? head.timestamp : Number.NaN)
+    const { number, timestamp } = isObject(head) ? head : {}
+    if (Number(number) < chain.startBlock)
+      return useless(
+        `its head is block ${Number(number)}, below startBlock ${chain.startBlock}; correct startBlock, or the URL if the node lags`,
+      )
+    const ageSeconds = clock() / 1_000 - Number(timestamp)
     if (ageSeconds > chain.staleAfterSeconds)
       return doubtful(
         `its head is ${Math.round(ageSeconds)} s old: the node lags, or the chain stands still`,

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { type Address, parseAddress, showAddress } from '#domain/address.ts'
 import type { Clock } from '#lib/time.ts'
@@ -40,6 +41,12 @@ export async function init(deps: InitDeps, request: InitRequest): Promise<Initia
   const path = request.output ?? (request.json ? 'sexton.config.json' : 'sexton.config.ts')
   if (existsSync(path) && !request.force)
     throw new SetupError(`${path} exists already; remove it, or overwrite it with --force`)
+  if (!existsSync(dirname(resolve(path))))
+    throw new SetupError(`--output ${path}: there is no folder ${dirname(path)}; make it first`)
+  if (!/\.([cm]?[jt]s|json)$/.test(path))
+    throw new SetupError(
+      `--output ${path}: not a name of an ecosystem file; end it in .ts or .json`,
+    )
   const addresses = readAddresses(request)
   const views = await openChains(request.rpc, deps.clock)
   const found = await inspectAll(deps, views, addresses)
@@ -99,6 +106,9 @@ function readAddresses({ address, secondary, token, contract }: InitRequest): Ad
     }),
   )
   const more = contract.map((each) => read('--contract', each))
+  const isTaken = [primary, ...byChain.values()].some((each) => each === other)
+  if (isTaken && other !== '0x')
+    problems.push('--secondary: is the primary token; name another, or leave it out')
   if (problems.length > 0) throw new SetupError(problems.join('\n'))
   return { primary, secondary: other, byChain, more }
 }

@@ -33,6 +33,8 @@ export async function openChains(
   const problems: string[] = []
   const byId = new Map<number, Node[]>()
   for (const url of urls) {
+    if (!/^https?:/.test(url) || !URL.canParse(url))
+      throw new SetupError(`--rpc: not an http(s) URL: "${url}"; write https://… or http://…`)
     const node = openNode(url)
     try {
       const id = Number(await node.ask('eth_chainId'))

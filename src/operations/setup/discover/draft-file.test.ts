@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import type { Address } from '#domain/address.ts'
+import { type Address, showAddress } from '#domain/address.ts'
 import { draftFile } from './draft-file.ts'
 import type { Findings } from './inspect-chain.ts'
 
@@ -107,8 +107,10 @@ test('the secondary token has its own burns, and history begins with the older o
     ...older,
     entry: { ...older.entry, startBlock: 2 },
     token: { ...usdc, symbol: 'OTHER' },
+    events: { ...EMITTED, lines: [`${showAddress(usdc.address)}: own`, 'a named contract: again'] },
   }
-  const { file } = draftFile([older], withoutPayments, [second])
+  const { file, remarks } = draftFile([older], withoutPayments, [second])
+  assert.match(remarks.join('\n'), /: own$/)
   const ecosystem = parseEcosystem('draft', file)
   assert.equal(ecosystem.secondary?.symbol, 'OTHER')
   assert.equal(ecosystem.chains[0]?.startBlock, 2)

@@ -85,7 +85,7 @@ export function draftFile(
     ...shares.map((each) => askAboutShares(each, tokens)),
     askAboutGate(found, file),
   ]
-  return { file, notes, questions, remarks: describeRest(both, file) }
+  return { file, notes, questions, remarks: describeRest(found, second, file) }
 }
 
 const BURNS_NOTE =
@@ -120,19 +120,24 @@ function askAboutShares(each: Findings, tokens: Tokens): DraftQuestion {
 
 function describeRest(
   found: readonly Findings[],
+  second: readonly Findings[],
   { tokens: [primary] }: EcosystemFile,
 ): readonly string[] {
   const places = [...new Set(found.map(({ entry }) => entry.name))].join(', ')
   const price = `no pool of ${primary?.symbol} whose other side has a price was found on ${places}: figures in dollars stay null; name a pool with --contract 0x…, or write "price" by hand`
   return [
     ...(primary?.price === undefined ? [price] : []),
-    ...found.flatMap(({ token, entry, events: { withoutBurns } }) =>
+    ...[...found, ...second].flatMap(({ token, entry, events: { withoutBurns } }) =>
       withoutBurns === undefined
         ? []
         : `No burn of ${token.symbol} was found on ${entry.name} in ${withoutBurns}. Transfers to the zero address and to 0x…dEaD will count; add others to "burnAddresses".`,
     ),
     'Does a contract pay holders, do they dig, or does a bridge mint and burn? Add "dividends", "graveDigs" or "bridges" of the token: docs/ecosystem-file.md. Name such contracts with --contract 0x… to see what they emit. Lately:',
     ...found.flatMap(({ events }) => events.lines),
+    // The named contracts are the same for both tokens.
+    ...second.flatMap(({ token, events }) =>
+      events.lines.filter((line) => line.startsWith(showAddress(token.address))),
+    ),
   ]
 }
 
