@@ -11,17 +11,16 @@ export interface CommandContext {
   readonly clock: Clock
   /** Receives SIGTERM and SIGINT. */
   readonly process: NodeJS.Process
-  readonly progress: ProgressBoard
+  readonly progress: Progress
   /** Prints the line of a result on standard output. */
   show(line: string): void
   /** Writes to the terminal what is no result. */
   say(text: string): void
 }
 
-export interface ProgressBoard {
+export interface Progress {
   update(task: string, done: number, total: number, detail?: string): void
-  /** Prints without tearing the progress board. */
-  print(text: string): void
+  /** Nothing is shown after it. */
   finish(): void
 }
 

@@ -11,17 +11,17 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4235,
   api: 3337,
-  chains: 19119,
+  chains: 19118,
   domain: 490,
   entry: 290,
   lib: 272,
-  main: 1532,
+  main: 1531,
   money: 5617,
-  operations: 4810,
+  operations: 4741,
   route: 519,
   serving: 3798,
   store: 1775,
-  tests: 49373,
+  tests: 49371,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -179,16 +179,11 @@ test('no JSON, no file and no module are told with the name of the file', async 
     (await errorOf(() => loadEcosystem(file))).message,
     /ecosystem\.json: file: .*ecosystem\.json:\d+:\d+ is not valid JSON/,
   )
-  const absent = join(folder, 'absent.json')
-  assert.match(
-    (await errorOf(() => loadEcosystem(absent))).message,
-    /absent\.json: file: .*absent\.json does not exist; name yours with --ecosystem/,
-  )
-  const module = join(folder, 'absent.ts')
-  assert.match(
-    (await errorOf(() => loadEcosystem(module))).message,
-    /absent\.ts: file: .*absent\.ts does not exist/,
-  )
+  for (const absent of ['absent.json', 'absent.ts'])
+    assert.match(
+      (await errorOf(() => loadEcosystem(join(folder, absent)))).message,
+      /file: .*absent\.(json|ts) does not exist; name yours with --ecosystem/,
+    )
   const empty = join(folder, 'empty.ts')
   writeFileSync(empty, 'export const mine = {}')
   assert.match(

@@ -10,7 +10,6 @@ import { isObject } from '#lib/json.ts'
 import { moduleFile } from '#lib/package-root.ts'
 import { checkShape } from './check-shape.ts'
 import type { Ecosystem } from './ecosystem.ts'
-import { type Environment, fillIn } from './fill-in.ts'
 import { EcosystemError, Problems } from './problem.ts'
 import { resolveEcosystem } from './resolve-ecosystem.ts'
 
@@ -23,20 +22,49 @@ export async function loadEcosystem(path: string): Promise<Ecosystem> {
  * Content of the file with its variables filled in, otherwise unchecked; throws EcosystemError if
  * unreadable or if a variable is not set.
  */
-export async function loadEcosystemFile(
-  path: string,
-  environment: Environment = process.env,
-): Promise<unknown> {
-  if (!existsSync(path))
-    fail(
-      path,
-      `${path} does not exist; name yours with --ecosystem or SEXTON_ECOSYSTEM, write one with "sexton init", or run "sexton start" once for the local one`,
-    )
+export async function loadEcosystemFile(path: string, environment = process.env): Promise<unknown> {
+  if (!existsSync(path)) fail(path, `${path} does not exist; ${ABSENT}`)
   const content = extname(path) === '.json' ? await readJson(path) : await readModule(path)
   const problems = new Problems()
   const filled = fillIn(toPlain(content), environment, problems)
   if (problems.list.length > 0) throw new EcosystemError(path, problems.list)
   return withModulePaths(filled, dirname(resolve(path)))
+}
+
+const ABSENT = 'name yours with --ecosystem, write one with "sexton init", or run "sexton start"'
+
+const NAME = /\$\{([^}]*)\}/g
+
+/**
+ * Replaces `${NAME}` in string values by variables of the environment; reports each that is not
+ * set, and names none of the values.
+ */
+export function fillIn(
+  value: unknown,
+  environment: NodeJS.ProcessEnv,
+  problems: Problems,
+  field = '',
+): unknown {
+  if (typeof value === 'string')
+    return value.replace(NAME, (whole, name: string) => {
+      const found = Object.hasOwn(environment, name) ? environment[name] : undefined
+      if (found === undefined || found === '')
+        problems.add(
+          field || 'file',
+          `names the variable ${whole}, which is not set; set ${name}, or write the value`,
+        )
+      return found ?? whole
+    })
+  if (Array.isArray(value))
+    return value.map((each, index) => fillIn(each, environment, problems, `${field}[${index}]`))
+  if (typeof value !== 'object' || value === null) return value
+  const inside = (name: string) => (field === '' ? name : `${field}.${name}`)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [
+      name,
+      fillIn(each, environment, problems, inside(name)),
+    ]),
+  )
 }
 
 /** Modules of mappings stand beside the file, and every thread loads them from there. */
@@ -74,9 +102,7 @@ function toPlain(value: unknown): unknown {
 }
 
 async function readJson(path: string): Promise<unknown> {
-  const text = await readFile(path, 'utf8').catch((error: Error) =>
-    fail(path, `cannot be read (${error.message})`),
-  )
+  const text = await readFile(path, 'utf8')
   try {
     return JSON.parse(text)
   } catch (error) {

@@ -14,7 +14,6 @@ interface Options {
   readonly url?: string
   readonly payTo?: string
   readonly output?: string
-  readonly json: boolean
   readonly yes: boolean
   readonly force: boolean
 }
@@ -41,8 +40,7 @@ export function initCommand(process: NodeJS.Process): Command {
     .option('--name <text>', 'name of the service')
     .option('--url <url>', 'public address of the API')
     .option('--pay-to <address>', 'wallet that receives payments for calls')
-    .option('-o, --output <file>', 'file to write (default sexton.config.ts)')
-    .option('--json', 'write JSON instead of a commented module', false)
+    .option('-o, --output <file>', 'file to write, .ts or .json (default sexton.config.ts)')
     .option('-y, --yes', 'ask nothing', false)
     .option('--force', 'overwrite an existing file', false)
     .addHelpText('after', EXAMPLES)
@@ -55,34 +53,24 @@ async function runInit(process: NodeJS.Process, address: string, options: Option
     import('#operations/setup/init.ts'),
     import('#operations/setup/discover/chain-view.ts'),
   ])
-  const isTty = stderr.isTTY === true
   if (!options.yes && process.stdin.isTTY !== true)
     throw new SetupError('--yes is missing: without a terminal nothing can be asked')
-  const progress = createProgress({ output: stderr, log: stdout, isTty, clock: systemClock })
-  const say = (line: string) => progress.print(`${line}\n`)
-  try {
-    const { path, draft } = await init(
-      {
-        clock: systemClock,
-        askOperator: async (defaults) => {
-          progress.finish()
-          return askOperator(process, options, defaults)
-        },
-        onProgress: (task, done, total) => progress.update(task, done, total),
-        say,
-      },
-      { ...options, address, port: Number(process.env.PORT) || 4020 },
-    )
-    progress.finish()
-    for (const [field, note] of draft.notes) stdout.write(`${field}: ${note}\n`)
-    for (const { path: field, text, entry } of draft.questions)
-      stdout.write(`${field}: ${text} ${JSON.stringify(entry)}\n`)
-    for (const remark of draft.remarks) stdout.write(`${remark}\n`)
-    const named = options.output === undefined ? '' : ` --ecosystem ${path}`
-    stdout.write(`\nWrote ${path}. Read it, then run: ${startCommandOf(process.env)}${named}\n`)
-  } finally {
-    progress.finish()
-  }
+  const progress = createProgress(stderr, systemClock)
+  const { path, draft } = await init(
+    {
+      clock: systemClock,
+      askOperator: (defaults) => askOperator(process, options, defaults),
+      onProgress: progress.update,
+      say: (line) => void stdout.write(`${line}\n`),
+    },
+    { ...options, address, port: Number(process.env.PORT) || 4020 },
+  )
+  for (const [field, note] of draft.notes) stdout.write(`${field}: ${note}\n`)
+  for (const { path: field, text, entry } of draft.questions)
+    stdout.write(`${field}: ${text} ${JSON.stringify(entry)}\n`)
+  for (const remark of draft.remarks) stdout.write(`${remark}\n`)
+  const named = options.output === undefined ? '' : ` --ecosystem ${path}`
+  stdout.write(`\nWrote ${path}. Read it, then run: ${startCommandOf(process.env)}${named}\n`)
 }
 
 function startCommandOf({ npm_command: npm }: NodeJS.ProcessEnv): string {

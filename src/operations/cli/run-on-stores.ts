@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { Writable } from 'node:stream'
 import { Command } from 'commander'
 import { readConfig } from '#config.ts'
 import { systemClock } from '#lib/time.ts'
@@ -38,22 +37,11 @@ export async function runOnStores(
     isTty: stdout.isTTY === true,
     command: process.argv[2],
   })
-  const progress = createProgress({
-    output: stderr,
-    log: stdout,
-    isTty: stderr.isTTY === true,
-    clock: systemClock,
-  })
-  const output = new Writable({
-    write(chunk, _encoding, done) {
-      progress.print(String(chunk))
-      done()
-    },
-  })
-  const logger = openLogger(config.log, output)
+  const progress = createProgress(stderr, systemClock)
+  const logger = openLogger(config.log, stdout)
   try {
     // Stdout holds nothing but logs if they are JSON.
-    const show = (line: string) => progress.print(`${line}\n`)
+    const show = (line: string) => stdout.write(`${line}\n`)
     const say = (text: string) => {
       if (config.log.format === 'json') stderr.write(`${text}\n`)
       else show(text)

@@ -75,10 +75,7 @@ test('check says which of the newest logs add nothing, such as payouts of the co
   )
   try {
     const { file } = localEcosystemAt({ base: node.url }, onBase)
-    const path = join(folder, 'coin.json')
-    await writeFile(path, JSON.stringify(file))
-    const deps = { clock: Date.now, onProgress: () => undefined }
-    const { warnings } = await checkFile(deps, { file: path, offline: false })
+    const { warnings } = await checkWritten(file)
     assert.deepEqual(
       warnings.filter(({ message }) => message.includes('of the last')),
       [

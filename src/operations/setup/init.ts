@@ -17,7 +17,6 @@ interface InitRequest {
   /** Address of the secondary token. */
   readonly secondary?: string | undefined
   readonly contract: readonly string[]
-  readonly json: boolean
   readonly force: boolean
   readonly output?: string | undefined
   readonly port: number
@@ -38,7 +37,7 @@ export interface Initialized {
 
 /** Looks everything up before it writes; throws SetupError and leaves no file. */
 export async function init(deps: InitDeps, request: InitRequest): Promise<Initialized> {
-  const path = request.output ?? (request.json ? 'sexton.config.json' : 'sexton.config.ts')
+  const path = request.output ?? 'sexton.config.ts'
   if (existsSync(path) && !request.force)
     throw new SetupError(`${path} exists already; remove it, or overwrite it with --force`)
   if (!existsSync(dirname(resolve(path))))
@@ -64,7 +63,10 @@ export async function init(deps: InitDeps, request: InitRequest): Promise<Initia
   })
   const draft = draftFile(found, answers, second)
   parseEcosystem(path, draft.file)
-  await writeFile(path, request.json ? writeJson(draft) : writeModule(draft))
+  await writeFile(
+    path,
+    path.endsWith('.json') ? `${JSON.stringify(draft.file, null, 2)}\n` : writeModule(draft),
+  )
   return { path, draft }
 }
 
@@ -182,10 +184,6 @@ function writeQuestion({ path, text, entry }: Draft['questions'][number]): strin
 
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ')
-}
-
-function writeJson({ file }: Draft): string {
-  return `${JSON.stringify(file, null, 2)}\n`
 }
 
 interface Place {

@@ -10,13 +10,6 @@ export interface Node {
   readonly host: string
   /** Throws EndpointError. Waits and asks again while the node is rate-limiting. */
   ask(method: string, ...params: readonly unknown[]): Promise<unknown>
-  measure(method: string, ...params: readonly unknown[]): Promise<Measured>
-}
-
-export interface Measured {
-  readonly result: unknown
-  readonly wireBytes: number
-  readonly bodyBytes: number
 }
 
 const TIMEOUT_MS = 15_000
@@ -31,34 +24,27 @@ export function openNode(url: string): Node {
   const post = openPost(url)
   const secrets = secretsOf(url)
   let lastId = 0
-  const measureOnce = async (method: string, params: readonly unknown[]) => {
+  const askOnce = async (method: string, params: readonly unknown[]) => {
     lastId += 1
     const id = lastId
     const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
     try {
-      const answer = await post(body, { timeoutMs: TIMEOUT_MS })
-      const result = readAnswer(answer, { id, method })
-      return { result, wireBytes: answer.wireBytes, bodyBytes: answer.body.length }
+      return readAnswer(await post(body, { timeoutMs: TIMEOUT_MS }), { id, method })
     } catch (error) {
       if (!(error instanceof EndpointError)) throw error
       throw new EndpointError(error.kind, withoutSecrets(error.message, secrets), error)
     }
   }
-  const measure = async (method: string, ...params: readonly unknown[]) => {
+  const ask = async (method: string, ...params: readonly unknown[]) => {
     for (const waitMs of WAITS_MS)
       try {
-        return await measureOnce(method, params)
+        return await askOnce(method, params)
       } catch (error) {
         if (!(error instanceof EndpointError) || error.kind !== 'too-fast') throw error
         if ((error.retryAfterMs ?? 0) > WAIT_MAX_MS) throw error
         await sleep(error.retryAfterMs ?? waitMs)
       }
-    return measureOnce(method, params)
+    return askOnce(method, params)
   }
-  return {
-    url,
-    host: new URL(url).host,
-    measure,
-    ask: async (method, ...params) => (await measure(method, ...params)).result,
-  }
+  return { url, host: new URL(url).host, ask }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fillIn } from '#chains/ecosystem/fill-in.ts'
+import { fillIn } from '#chains/ecosystem/load-ecosystem.ts'
 import { safeName } from './token-facts.ts'
 
 test('a name that a contract chose reads no variable of the operator, however it is written', () => {
