@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Engine } from '#store/engine.ts'
+import { FakeChain } from '#test/payments/fake-chain.ts'
 import {
   ALICE_KEY,
   claimedOf,
@@ -27,9 +28,13 @@ async function withNode(
   const answers: Readonly<Record<string, string>> = {
     ...{ eth_chainId: '0x2105', eth_getCode: code, eth_call: `0x1626ba7e${'0'.repeat(56)}` },
   }
-  const node = await startScriptedNode({ answer: ({ method }) => answers[method] })
+  const chain = new FakeChain()
+  const node = await startScriptedNode({
+    answer: ({ method, params: [block] }) =>
+      method.startsWith('eth_getBlockBy') ? chain.headerOf(block) : answers[method],
+  })
   try {
-    const harness = await createHarness(engine, { rpcUrls: [node.url] })
+    const harness = await createHarness(engine, { chain, rpcUrls: [node.url] })
     await work(harness, node)
     assert.deepEqual(await harness.audit(), [])
   } finally {

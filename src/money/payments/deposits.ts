@@ -165,8 +165,8 @@ export async function writeScan(
 }
 
 /** A scan for another asset or other addresses begins anew. */
-function filterName({ asset, payTo }: Payment): string {
-  return [asset, ...payTo.map(({ address }) => address).sort()].join(' ')
+function filterName({ asset, payTo, chain }: Payment): string {
+  return [chain.startBlock, asset, ...payTo.map(({ address }) => address).sort()].join(' ')
 }
 
 /** Final blocks come thousands at once on fast chains, and were read at the head before. */
@@ -199,7 +199,13 @@ async function selectDeposits(
   selection: DepositQuery,
 ): Promise<readonly Deposit[]> {
   if ('sinceBlock' in selection)
-    return runSelection(reads, chainId, sql`block_number >= ${selection.sinceBlock}`)
+    // Anyone can send dust.
+    return runSelection(
+      reads,
+      chainId,
+      sql`block_number >= ${selection.sinceBlock}
+        and exists (select 1 from claims where claims.tx_hash = deposits.tx_hash)`,
+    )
   if ('after' in selection) {
     const { blockNumber, txHash, positionInTx } = selection.after
     const behind = sql`(block_number, tx_hash, position_in_tx)

@@ -9,7 +9,7 @@ import { logOf } from '#test/chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { holder, usdc } from '#test/local-addresses.ts'
-import { type Lie, type LyingNode, startLyingNode } from '#test/lying-node.ts'
+import { type Lie, type LyingNode, Refused, startLyingNode } from '#test/lying-node.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
@@ -84,7 +84,7 @@ onEach('payments are found at the head and proven, each block once', async ({ en
 onEach('history is read too, and the head does not wait for it', async ({ engine }) => {
   const scan = begin(engine)
   const old = genesis.add({ logs: [pay(5n)] }).addEmpty(200)
-  await scan.follow(old.add({ logs: [pay(7n)] }), 1)
+  await scan.follow(old.add({ logs: [pay(7n)] }))
   assert.deepEqual(await scan.deposits(), ['5 3 1', '7 204 1'])
 })
 
@@ -92,7 +92,7 @@ onEach('what came while nobody scanned is found, the newest first', async ({ eng
   const scan = begin(engine)
   await scan.follow(genesis)
   const away = genesis.add({ logs: [pay(5n)] }).addEmpty(200)
-  await scan.follow(away.add({ logs: [pay(7n)] }), 1)
+  await scan.follow(away.add({ logs: [pay(7n)] }))
   assert.deepEqual(await scan.deposits(), ['5 3 1', '7 204 1'])
 })
 
@@ -151,23 +151,84 @@ onEach('a payment that a node leaves out at the head is found once final', async
   assert.deepEqual(await scan.deposits(), ['5 3 1'])
 })
 
-onEach(
-  'a block of another branch is never proven, and is forgotten once final',
-  async ({ engine }) => {
-    const scan = begin(engine)
-    await scan.follow(genesis)
-    const paid = genesis.add({ logs: [pay(5n)] })
-    node.lie = ({ method, params }, result) =>
-      method === 'eth_getBlockByNumber' && params[0] === '0x3'
-        ? { ...(result as object), hash: `0x${'cd'.repeat(32)}` }
-        : result
-    await scan.follow(paid.addEmpty(1))
-    assert.deepEqual(await scan.deposits(), ['5 3 0'])
-    assert.match((await scan.unproven()) ?? '', /block 3 is 0xcdcd\w+, not 0x/)
-    await scan.follow(paid.addEmpty(30))
-    assert.deepEqual(await scan.deposits(), [])
-  },
-)
+/** One answer about block 3 comes from a node on another branch. */
+const strayOnce = (hash = `0x${'cd'.repeat(32)}`): Lie => {
+  let times = 1
+  return ({ method, params }, result) => {
+    if (method !== 'eth_getBlockByNumber' || params[0] !== '0x3' || times <= 0) return result
+    times -= 1
+    return { ...(result as object), hash }
+  }
+}
+
+onEach('a payment stays through one wrong answer about its block', async ({ engine }) => {
+  const scan = begin(engine)
+  await scan.follow(genesis)
+  const paid = genesis.add({ logs: [pay(5n)] }).addEmpty(1)
+  node.lie = strayOnce()
+  await scan.follow(paid, 1)
+  assert.deepEqual(await scan.deposits(), ['5 3 0'])
+  assert.match((await scan.unproven()) ?? '', /block 3 is 0xcdcd\w+, not 0x/)
+  node.lie = strayOnce()
+  await scan.follow(paid.addEmpty(90), 4)
+  assert.deepEqual(await scan.deposits(), ['5 3 1'])
+})
+
+onEach('a payment stays when its log is once given with another block', async ({ engine }) => {
+  const scan = begin(engine)
+  await scan.follow(genesis)
+  const paid = genesis.add({ logs: [pay(5n)] })
+  await scan.follow(paid)
+  node.lie = ({ method }, result) =>
+    method === 'eth_getLogs' && Array.isArray(result)
+      ? result.map((log) => ({ ...log, blockHash: `0x${'cd'.repeat(32)}` }))
+      : result
+  await scan.follow(paid.addEmpty(90), 1)
+  node.lie = undefined
+  await scan.follow(paid.addEmpty(90), 4)
+  assert.deepEqual(await scan.deposits(), ['5 3 1'])
+})
+
+onEach('a payment of a branch that was missed goes once its block is final', async ({ engine }) => {
+  const scan = begin(engine)
+  await scan.follow(genesis)
+  const paid = genesis.add({ logs: [pay(5n)] })
+  await scan.follow(paid)
+  // The scan is told that block 3 is still the one it knows.
+  node.lie = strayOnce(paid.at(3).hash)
+  const other = paid.fork(2).addEmpty(2)
+  await scan.follow(other, 1)
+  node.lie = undefined
+  await scan.follow(other.addEmpty(100), 4)
+  assert.deepEqual(await scan.deposits(), [])
+})
+
+onEach('new payments are proven while history cannot be read', async ({ engine }) => {
+  const scan = begin(engine)
+  const old = genesis.addEmpty(200)
+  await scan.follow(old, 1)
+  node.lie = ({ method, params: [filter] }, result) => {
+    const { fromBlock } = Object(filter) as { readonly fromBlock?: string }
+    if (method === 'eth_getLogs' && Number(fromBlock) < 200) throw new Refused('history is gone')
+    return result
+  }
+  await assert.rejects(scan.follow(old.add({ logs: [pay(7n)] }).addEmpty(70), 1))
+  assert.deepEqual(await scan.deposits(), ['7 203 1'])
+})
+
+onEach('a scan goes on after a node called a block final that was not', async ({ engine }) => {
+  const scan = begin(engine)
+  await scan.follow(genesis)
+  const paid = genesis.add({ logs: [pay(5n)] }, {})
+  node.lie = ({ method, params }, result) =>
+    method === 'eth_getBlockByNumber' && params[0] === 'finalized'
+      ? { ...(result as object), number: '0x4' }
+      : result
+  await scan.follow(paid)
+  node.lie = undefined
+  await scan.follow(paid.fork(3).addEmpty(3), 3)
+  assert.deepEqual(await scan.deposits(), ['5 3 1'])
+})
 
 onEach(
   'an edit of payTo reads everything again, and counts only what is listed',

@@ -1,4 +1,4 @@
-import type { ChainSource } from '#chains/chain/chain-source.ts'
+import type { ChainSource, HistoryPart } from '#chains/chain/chain-source.ts'
 import { matches, readTip } from '#chains/chain/follow.ts'
 import { RpcError } from '#chains/chain/rpc-error.ts'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
@@ -42,17 +42,21 @@ export async function scanDeposits(ctx: Context, signal: AbortSignal): Promise<v
   const { head, finalized } = await readTip({ source, finality: paymentOf(ctx).chain.finality })
   const stored = await readScan({ run: ctx.accounts.read }, paymentOf(ctx))
   const scan = stored ?? (await beginScan(ctx, finalized))
-  if (scan === undefined || head.number < scan.number) return
+  if (scan === undefined || isLagging(head, scan)) return
   const same = await source.header(scan.number)
   if (same === undefined) throw new RpcError(`the node does not know block ${scan.number}`)
   const final = Math.max(scan.finalizedNumber, finalized)
-  if (same.hash !== scan.hash) await rewind(ctx, scan)
-  else {
-    const at = await skipFinal(source, scan, final)
-    if (head.number > at.number) await readHead(ctx, { scan: at, head, final }, signal)
-    await rereadFinal(ctx, final, signal)
-  }
+  if (same.hash !== scan.hash) return rewind(ctx, scan, finalized)
+  const at = await skipFinal(source, scan, final)
+  if (head.number > at.number) await readHead(ctx, { scan: at, head, final }, signal)
   await proveDeposits(ctx, final, signal)
+  await rereadFinal(ctx, final, signal)
+}
+
+/** A node that is far behind what was read is another chain, and fails. */
+function isLagging(head: BlockRef, scan: BlockRef): boolean {
+  const behind = scan.number - head.number
+  return behind > 0 && behind < REREAD_BLOCKS
 }
 
 /** Near the head, where new payments arrive first; older ones are read with the final blocks. */
@@ -83,13 +87,14 @@ async function skipFinal(
 }
 
 /** After a reorg, everything that is not final is read again. */
-async function rewind(ctx: Context, scan: DepositScan): Promise<void> {
+async function rewind(ctx: Context, scan: DepositScan, finalized: number): Promise<void> {
   const payment = paymentOf(ctx)
   const { finalizedNumber } = scan
-  if (scan.number <= finalizedNumber)
-    throw new RpcError(
-      `block ${scan.number} is final, but the node has another one than was read; check the endpoint`,
-    )
+  if (scan.number <= finalizedNumber) {
+    // A node called a block final that was not.
+    await beginScan(ctx, finalized)
+    return
+  }
   const header = await paymentSourceOf(ctx).header(finalizedNumber)
   if (header === undefined) throw new RpcError(`the node does not know block ${finalizedNumber}`)
   await ctx.accounts.write(async (tx) => {
@@ -127,12 +132,16 @@ async function rereadFinal(ctx: Context, final: number, signal: AbortSignal): Pr
   const scan = await readScan({ run: ctx.accounts.read }, payment)
   if (scan === undefined || final - scan.rereadNumber < REREAD_BLOCKS) return
   const untilMs = ctx.clock() + REREAD_MS_MAX
-  for await (const { to, logs } of historyOf(ctx, {
+  for await (const { from, to, logs } of historyOf(ctx, {
     from: scan.rereadNumber + 1,
     to: final,
     signal,
   })) {
     await ctx.accounts.write(async (tx) => {
+      // Proven again, now that the block stays: a node may have been on another branch.
+      await tx.run(sql`
+        update deposits set proven = 0
+        where chain_id = ${payment.chain.id} and block_number between ${from} and ${to}`)
       await storeDeposits(tx, toDeposits(logs, false))
       await writeScan(tx, { payment, scan: { ...scan, rereadNumber: to } })
     })
@@ -143,11 +152,11 @@ async function rereadFinal(ctx: Context, final: number, signal: AbortSignal): Pr
 async function* historyOf(
   ctx: Context,
   range: { readonly from: number; readonly to: number; readonly signal: AbortSignal },
-): AsyncIterable<{ readonly to: number; readonly end: BlockRef; readonly logs: readonly Log[] }> {
+): AsyncIterable<Pick<HistoryPart, 'from' | 'to' | 'end'> & { readonly logs: readonly Log[] }> {
   const filter = depositFilter(paymentOf(ctx))
-  for await (const { to, end, columns } of paymentSourceOf(ctx).history({ filter, ...range })) {
+  for await (const { columns, ...part } of paymentSourceOf(ctx).history({ filter, ...range })) {
     const logs = Array.from({ length: columns.count }, (_, index) => columns.log(index))
-    yield { to, end, logs: logs.filter((log) => matches(filter, log)) }
+    yield { ...part, logs: logs.filter((log) => matches(filter, log)) }
   }
 }
 
@@ -192,14 +201,12 @@ async function proveOrNote(ctx: Context, block: UnprovenBlock, final: number): P
   const ofBlock = sql`chain_id = ${chain.id} and block_hash = ${block.hash}`
   try {
     const header = await paymentSourceOf(ctx).header(block.number)
-    const hasLeft = header !== undefined && header.hash !== block.hash
-    if (hasLeft && block.number <= final)
-      await ctx.accounts.write((tx) => tx.run(sql`delete from deposits where ${ofBlock}`))
-    else if (header?.hash !== block.hash)
+    // What is final is taken from the block that stands there, once it is proven.
+    if (header === undefined || (header.hash !== block.hash && block.number > final))
       throw new RpcError(
         `block ${block.number} is ${header?.hash ?? 'not known'}, not ${block.hash}`,
       )
-    else await storeProven(ctx, block)
+    await storeProven(ctx, header)
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
     const reason = error.message.slice(0, REASON_MAX)

@@ -68,8 +68,7 @@ export async function verifyPayments(ctx: Context): Promise<Settled> {
   const head = await readScan({ run: ctx.accounts.read }, payment)
   if (head === undefined) return { credited: 0, reversed: 0 }
   const sinceBlock = Math.max(0, head.number - WATCH_BLOCKS)
-  const old = credits.filter(({ blockNumber }) => blockNumber < sinceBlock)
-  const txHashes = [...new Set([...claims, ...old].map(({ txHash }) => txHash))]
+  const txHashes = [...new Set([...claims, ...credits].map(({ txHash }) => txHash))]
   const { recent, named } = await ctx.accounts.snapshot(async (reads) => ({
     recent: await readDeposits(reads, payment, { sinceBlock }),
     named: await readDeposits(reads, payment, { txHashes }),
@@ -231,6 +230,9 @@ async function judgeOne(ctx: Context, { claim, ...found }: Case): Promise<boolea
   const evidence = { ...found, requiredConfirmations: paymentOf(ctx).confirmations }
   // Waiting for a block needs no transaction.
   if (judgeClaim(claim, { ...evidence, credits: [] }).kind !== 'credit') return false
+  const [first] = found.deposits
+  if (first === undefined || (await blockHashAt(ctx, first.blockNumber)) !== first.blockHash)
+    return false
   return ctx.accounts.write(async (tx) => {
     // Payers may have been added before the lock.
     const locked = (await lockClaimById(tx, claim.id)) ?? claim

@@ -165,7 +165,8 @@ export async function duePayments(
   input: { readonly nowUnix: number; readonly limit: number },
 ): Promise<X402Payment[]> {
   const found = await reads.run(sql`
-    select ${COLUMNS} from x402_intents where due_unix <= ${input.nowUnix}
+    select ${COLUMNS} from x402_intents
+    where due_unix <= ${input.nowUnix} or due_unix > ${input.nowUnix + 2 * 3_600}
     order by due_unix, id limit ${input.limit}`)
   return found.map(toPayment)
 }

@@ -448,7 +448,8 @@ async function finishOne(ctx: Context, settling: Settling, payment: X402Payment)
   }
   // A node that hides a use may show it later, but not forever.
   const isOver = verdict.kind === 'over' && verdict.isDeep
-  const isEnded = isOver || nowUnix >= endUnix + DAY_SECONDS
+  const head = await settling.rpc.header('latest')
+  const isEnded = isOver || (head?.timestamp ?? 0) >= endUnix + DAY_SECONDS
   const hasFailed = status === 'open' && (isEnded || verdict.kind === 'reverted')
   if (hasFailed) {
     // A payer may also cancel or use its nonce while our transaction is under way.
