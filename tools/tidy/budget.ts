@@ -16,12 +16,12 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 290,
   lib: 272,
   main: 1531,
-  money: 5617,
+  money: 5634,
   operations: 4741,
   route: 519,
   serving: 3798,
   store: 1775,
-  tests: 49371,
+  tests: 49437,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
