@@ -17,11 +17,11 @@ export const budget: Readonly<Record<string, number>> = {
   lib: 272,
   main: 1531,
   money: 5634,
-  operations: 4741,
+  operations: 4596,
   route: 519,
   serving: 3798,
   store: 1775,
-  tests: 49437,
+  tests: 49435,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

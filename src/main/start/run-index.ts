@@ -29,12 +29,7 @@ interface IndexInput {
 export async function runIndex(input: IndexInput, signal: AbortSignal): Promise<void> {
   const { ecosystem, register, logger } = input
   for (const { message } of mappingWarnings(ecosystem)) logger.warn(message)
-  const sources = openSources(ecosystem, logger)
-  const sourceOf = (chain: Chain): ChainSource => {
-    const source = sources.get(chain.id)
-    if (source === undefined) throw new Error(`chain ${chain.name} has no source`)
-    return source
-  }
+  const sourceOf = openSources(ecosystem, logger)
   const starting = proveStartBlocks(ecosystem, sourceOf)
   starting.catch(() => undefined)
   const unsure = await proveEcosystem(ecosystem, sourceOf)
@@ -84,9 +79,9 @@ function indexerDeps(input: IndexInput, indexing: Indexing): IndexerDeps {
 export function openSources(
   ecosystem: Ecosystem,
   logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
-): ReadonlyMap<number, ChainSource> {
+): (chain: Chain) => ChainSource {
   const fetcher = openLogsThread()
-  return new Map(
+  const sources = new Map(
     ecosystem.chains.map((chain) => [
       chain.id,
       openRpcSource({
@@ -98,6 +93,11 @@ export function openSources(
       }),
     ]),
   )
+  return (chain) => {
+    const source = sources.get(chain.id)
+    if (source === undefined) throw new Error(`chain ${chain.name} has no source`)
+    return source
+  }
 }
 
 /** Silent about nodes that work from the start. */

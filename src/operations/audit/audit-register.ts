@@ -18,16 +18,13 @@ import { Leader } from '#operations/jobs/leader.ts'
 import type { Connection } from '#store/engine.ts'
 import { column, sql } from '#store/sql.ts'
 import { openSqlite } from '#store/sqlite/open-sqlite.ts'
-import type { AuditDeps } from './audit-deps.ts'
-import { proveBalances } from './prove-balances.ts'
+import { type AuditDeps, proveBalances } from './prove-balances.ts'
 
-type RegisterVerdict =
-  | { readonly kind: 'agrees' }
-  | { readonly kind: 'differs'; readonly difference: string }
-  /** A reorg that the index has not followed yet. */
-  | { readonly kind: 'moved'; readonly chain: string }
-  | { readonly kind: 'incomplete'; readonly chain: string }
-  | { readonly kind: 'empty' }
+/** What differs first, or the chain with a reorg that the index has not followed yet. */
+interface RegisterVerdict {
+  readonly difference?: string
+  readonly moved?: string
+}
 
 /**
  * Builds a second index up to the indexed blocks in a temporary file, compares row by row, and asks
@@ -36,12 +33,16 @@ type RegisterVerdict =
 export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
   return deps.register.snapshot(async (stored) => {
     const status = await readIndexStatus(stored, deps.ecosystem.chains)
-    if (status === undefined) return { kind: 'empty' }
+    if (status === undefined)
+      return { difference: 'this ecosystem file has no register yet: run "sexton build" first' }
     const nowUnix = unixNow(deps.clock)
     const syncing = status.chains.find((each) => conditionOf(each, nowUnix) === 'syncing')
-    if (syncing !== undefined) return { kind: 'incomplete', chain: syncing.chain.name }
+    if (syncing !== undefined)
+      return {
+        difference: `${syncing.chain.name} is still being read; audit again once /readyz reports it live`,
+      }
     const left = await leftChain(deps, status)
-    if (left !== undefined) return { kind: 'moved', chain: left }
+    if (left !== undefined) return { moved: left }
     const state = { connection: stored, dialect: deps.register.dialect }
     const difference =
       (await provePositions(deps, stored, status)) ??
@@ -49,9 +50,9 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
       (await impossibleBurns(stored, deps.ecosystem.tokens))[0]?.detail ??
       (await missingBurns(stored, deps.ecosystem)) ??
       (await compareWithRebuilt(deps, stored, status))
-    if (difference === undefined) return { kind: 'agrees' }
+    if (difference === undefined) return {}
     const moved = await leftChain(deps, status)
-    return moved === undefined ? { kind: 'differs', difference } : { kind: 'moved', chain: moved }
+    return moved === undefined ? { difference } : { moved }
   })
 }
 

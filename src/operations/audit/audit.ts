@@ -1,5 +1,4 @@
-import type { ChainSource } from '#chains/chain/chain-source.ts'
-import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
 import { describeAnomalies, readMappingAnomalies } from '#chains/indexer/mappings.ts'
 import { proveEcosystem } from '#chains/indexer/prove-ecosystem.ts'
 import type { Config } from '#config.ts'
@@ -9,8 +8,8 @@ import type { Clock } from '#lib/time.ts'
 import { openSources } from '#main/start/run-index.ts'
 import { openStores } from '#main/stores.ts'
 import { auditAccounts } from './audit-accounts.ts'
-import type { AuditDeps } from './audit-deps.ts'
 import { auditRegister } from './audit-register.ts'
+import type { AuditDeps } from './prove-balances.ts'
 
 interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
   readonly config: Config
@@ -31,19 +30,9 @@ export async function auditAll(input: AuditInput): Promise<readonly string[]> {
   const { ecosystem } = input
   const stores = await openStores(input.config, input.ecosystem)
   try {
-    const sources = openSources(ecosystem, input.logger)
-    const sourceOf = (chain: Chain): ChainSource => {
-      const source = sources.get(chain.id)
-      if (source === undefined) throw new Error(`chain ${chain.name} has no source`)
-      return source
-    }
+    const sourceOf = openSources(ecosystem, input.logger)
     await proveEcosystem(ecosystem, sourceOf)
-    const register = await auditUntilStill({
-      ...input,
-      ecosystem,
-      register: stores.register,
-      sourceOf,
-    })
+    const register = await auditUntilStill({ ...input, register: stores.register, sourceOf })
     const anomalies = await stores.register.snapshot((reads) =>
       readMappingAnomalies(reads, ecosystem),
     )
@@ -65,18 +54,13 @@ const pause = () => sleep(TRY_AGAIN_MS)
 
 async function auditUntilStill(deps: AuditDeps): Promise<readonly string[]> {
   for (let attempt = 1; ; attempt += 1) {
-    const verdict = await auditRegister(deps)
-    if (verdict.kind === 'agrees') return []
-    if (verdict.kind === 'empty')
-      return ['this ecosystem file has no register yet: run "sexton build" first']
-    if (verdict.kind === 'incomplete')
-      return [`${verdict.chain} is still being read; audit again once /readyz reports it live`]
-    if (verdict.kind === 'differs') return [verdict.difference]
+    const { difference, moved } = await auditRegister(deps)
+    if (moved === undefined) return difference === undefined ? [] : [difference]
     if (attempt === TRIES_MAX)
       return [
-        `${verdict.chain}: a reorg removed the indexed block in each of ${TRIES_MAX} attempts; check that the index is running`,
+        `${moved}: a reorg removed the indexed block in each of ${TRIES_MAX} attempts; check that the index is running`,
       ]
-    deps.note(`${verdict.chain}: reorg during the audit; retrying`)
+    deps.note(`${moved}: reorg during the audit; retrying`)
     await pause()
   }
 }

@@ -120,15 +120,14 @@ both('burns above the minted supply fail readiness and audit', ({ engine }) =>
       /^WRONG: 0\.000000000000002 GRAVE burned of 0\.000000000000001 ever minted: check the burns/,
     )
     const verdict = await audit(indexed)
-    assert.ok(verdict.kind === 'differs', JSON.stringify(verdict))
-    assert.match(verdict.difference, /GRAVE burned of .* ever minted/)
+    assert.match(verdict.difference ?? '', /GRAVE burned of .* ever minted/)
   }),
 )
 
 both('a register with correct burns is ready', ({ engine }) =>
   withBurns(engine, [transfers], async (indexed) => {
     assert.equal((await readiness(indexed)).ready, true)
-    assert.deepEqual(await audit(indexed), { kind: 'agrees' })
+    assert.deepEqual(await audit(indexed), {})
   }),
 )
 
@@ -136,9 +135,8 @@ both('burns that a node left out are named by the audit', ({ engine }) =>
   withBurns(engine, [transfers], async (indexed) => {
     await engine.write((tx) => tx.run(sql`delete from event_buckets where dataset = ${BURNS}`))
     const verdict = await audit(indexed)
-    assert.ok(verdict.kind === 'differs', JSON.stringify(verdict))
     assert.match(
-      verdict.difference,
+      verdict.difference ?? '',
       /^GRAVE on base: transfers took \S+12 out .*, but 0 are burned/,
     )
   }),

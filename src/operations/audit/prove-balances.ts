@@ -1,15 +1,28 @@
 import type { ChainSource } from '#chains/chain/chain-source.ts'
 import { openRpcSource } from '#chains/chain/rpc-source.ts'
 import { circulatingOf, readTotalSupply, totalSupplyOf } from '#chains/datasets/holders/queries.ts'
-import type { Chain, PricedToken } from '#chains/ecosystem/ecosystem.ts'
+import type { Chain, Ecosystem, PricedToken } from '#chains/ecosystem/ecosystem.ts'
 import type { ChainStatus, IndexStatus } from '#chains/indexer/status.ts'
 import { askContract, askSupply } from '#chains/indexer/token-contract.ts'
 import { type Address, type Hash, showAddress, ZERO_ADDRESS } from '#domain/address.ts'
 import { isTracked, TRANSFER_TOPIC } from '#domain/token.ts'
-import type { Connection } from '#store/engine.ts'
+import type { Clock } from '#lib/time.ts'
+import type { Connection, Engine } from '#store/engine.ts'
 import { column, type Row, sql } from '#store/sql.ts'
 import { type StoreState, streamTable } from '#store/stream-table.ts'
-import type { AuditDeps } from './audit-deps.ts'
+
+export interface AuditDeps {
+  readonly ecosystem: Ecosystem
+  readonly register: Engine
+  readonly clock: Clock
+  sourceOf(chain: Chain): ChainSource
+  onProgress(progress: {
+    readonly task: string
+    readonly done: number
+    readonly total: number
+  }): void
+  note(line: string): void
+}
 
 /** The calls of one batch. */
 const CALLS_AT_ONCE = 200

@@ -6,8 +6,7 @@ import { ConfigError } from '#config.ts'
 import { toIso, unixNow } from '#lib/time.ts'
 import type { CommandContext } from '#main/command-context.ts'
 import { storeFile } from '#main/store-file.ts'
-import type { Report } from '#operations/cli/run-upkeep.ts'
-import { runUpkeep, type UpkeepOptions, upkeepCommand } from './run-upkeep.ts'
+import { type Report, runUpkeep, type UpkeepOptions, upkeepCommand } from './run-on-stores.ts'
 
 const BACKUP = `
 Copies embedded accounts, while the service runs, into a new file accounts-<time>.sqlite of the folder. The

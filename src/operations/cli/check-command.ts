@@ -63,13 +63,11 @@ async function runCheck(
   { config, clock, progress, process, show }: CommandContext,
   { offline, json }: Options,
 ): Promise<ExitCode> {
-  const [{ checkDatabase }, { checkRegister }, { checkFile }, { localFilePath }] =
-    await Promise.all([
-      import('#operations/setup/check-database.ts'),
-      import('#operations/setup/check-register.ts'),
-      import('#operations/setup/check-file.ts'),
-      import('#main/start/local-chains.ts'),
-    ])
+  const [{ checkDatabase, checkRegister }, { checkFile }, { localFilePath }] = await Promise.all([
+    import('#operations/setup/check-stores.ts'),
+    import('#operations/setup/check-file.ts'),
+    import('#main/start/local-chains.ts'),
+  ])
   const file = config.ecosystemFile ?? localFilePath(config.dataFolder)
   const onProgress = progress.update
   const checked = await checkFile({ clock, onProgress }, { file, offline })

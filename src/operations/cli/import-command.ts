@@ -14,7 +14,7 @@ import {
   UpkeepError,
   type UpkeepOptions,
   upkeepCommand,
-} from '#operations/cli/run-upkeep.ts'
+} from '#operations/cli/run-on-stores.ts'
 import type { Connection } from '#store/engine.ts'
 import { column, plain, type Row, type SqlValue } from '#store/sql.ts'
 

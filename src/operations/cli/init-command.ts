@@ -3,19 +3,14 @@ import { Command } from 'commander'
 import { parseAddress } from '#domain/address.ts'
 import { systemClock } from '#lib/time.ts'
 import type { Answers } from '#operations/setup/discover/draft-file.ts'
+import type { InitRequest } from '#operations/setup/init.ts'
 import { createProgress } from './progress.ts'
 
-interface Options {
-  readonly rpc: readonly string[]
-  readonly token: readonly string[]
-  readonly secondary?: string
-  readonly contract: readonly string[]
+interface Options extends Omit<InitRequest, 'address' | 'port'> {
   readonly name?: string
   readonly url?: string
   readonly payTo?: string
-  readonly output?: string
   readonly yes: boolean
-  readonly force: boolean
 }
 
 const EXAMPLES = `

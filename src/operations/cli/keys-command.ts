@@ -1,7 +1,7 @@
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { findKey, markRevoked } from '#accounts/keys/key-store.ts'
 import { noteRevokedKeys } from '#accounts/keys/revoked-keys.ts'
-import { ConfigError, type Reading } from '#config.ts'
+import { ConfigError } from '#config.ts'
 import { type Address, parseAddress, showAddress } from '#domain/address.ts'
 import { PUBLIC_ID } from '#domain/caller.ts'
 import { formatDecimal } from '#domain/money.ts'
@@ -10,16 +10,14 @@ import { toIso, unixNow } from '#lib/time.ts'
 import type { CommandContext } from '#main/command-context.ts'
 import {
   onAccounts,
-  parsed,
   type Report,
   runUpkeep,
   UpkeepError,
   type UpkeepOptions,
   upkeepCommand,
-} from '#operations/cli/run-upkeep.ts'
+} from '#operations/cli/run-on-stores.ts'
 import type { Connection, Engine } from '#store/engine.ts'
 import { column, type Row, sql } from '#store/sql.ts'
-import { streamTable } from '#store/stream-table.ts'
 
 const KEYS = `
 Works while the service runs. A revoked key is refused by every replica within a second.
@@ -32,41 +30,34 @@ Examples:
 `
 
 export function keysCommand(process: NodeJS.Process): Command {
-  const keys = new Command('keys').description('list or revoke keys').addHelpText('afterAll', KEYS)
-  for (const make of [listCommand, revokeCommand]) keys.addCommand(make(process))
-  return keys
-}
-
-function listCommand(process: NodeJS.Process): Command {
-  return upkeepCommand('list')
+  const list = upkeepCommand('list')
     .description('all keys with owner, state and balance')
-    .option('--owner <address>', 'only keys of this wallet', parsed(parseOwner))
+    .option('--owner <address>', 'only keys of this wallet', readOwner)
     .action((options: UpkeepOptions & { readonly owner?: Address }) =>
-      runUpkeep(process, options, (context, report) => runList(context, report, options)),
+      runUpkeep(process, options, (context, report) => runList(context, report, options.owner)),
     )
-}
-
-function revokeCommand(process: NodeJS.Process): Command {
-  return upkeepCommand('revoke')
+  const revoke = upkeepCommand('revoke')
     .description('revoke keys; all, or none if one is unknown')
     .argument('<publicId...>', 'public ids of the keys')
     .action((publicIds: string[], options: UpkeepOptions) =>
       runUpkeep(process, options, (context, report) => runRevoke(context, report, publicIds)),
     )
+  return new Command('keys')
+    .description('list or revoke keys')
+    .addHelpText('afterAll', KEYS)
+    .addCommand(list)
+    .addCommand(revoke)
 }
 
-function parseOwner(text: string): Reading<Address> {
-  const value = parseAddress(text)
-  return value === undefined ? { ok: false, reason: 'must be an EVM address' } : { ok: true, value }
+function readOwner(text: string): Address {
+  const owner = parseAddress(text)
+  if (owner === undefined) throw new InvalidArgumentError('must be an EVM address')
+  return owner
 }
 
 type Context = Pick<CommandContext, 'config' | 'clock'>
 
-function runList(
-  context: Context,
-  report: Report,
-  { owner }: { readonly owner?: Address },
-): Promise<void> {
+function runList(context: Context, report: Report, owner?: Address): Promise<void> {
   return onAccounts(context.config, async (accounts) => {
     const keys = await listAllKeys(accounts, owner)
     for (const key of keys) report.say(inWords(key))
@@ -98,26 +89,17 @@ interface ShownKey {
   readonly balanceUsd: string
 }
 
-const LISTED = `(
-  select keys.public_id, keys.wallet, keys.label, keys.created_unix, keys.revoked_unix,
-    keys.successor, coalesce(balances.micro_usd, 0) as balance
-  from keys left join balances on balances.account = 'key:' || keys.public_id) as listed`
-
 export async function listAllKeys(
   engine: Engine,
   owner: Address | undefined,
 ): Promise<readonly ShownKey[]> {
-  return engine.snapshot(async (connection) => {
-    const state = { connection, dialect: engine.dialect }
-    const keys: ShownKey[] = []
-    for await (const row of streamTable(state, {
-      table: LISTED,
-      key: { public_id: 'text' },
-      ...(owner !== undefined && { where: sql`wallet = ${owner}` }),
-    }))
-      keys.push(toShown(row))
-    return keys
-  })
+  const rows = await engine.read(sql`
+    select keys.public_id, keys.wallet, keys.label, keys.created_unix, keys.revoked_unix,
+      keys.successor, coalesce(balances.micro_usd, 0) as balance
+    from keys left join balances on balances.account = 'key:' || keys.public_id
+    where ${owner === undefined ? sql`1 = 1` : sql`keys.wallet = ${owner}`}
+    order by keys.public_id`)
+  return rows.map(toShown)
 }
 
 function toShown(row: Row): ShownKey {

@@ -1,9 +1,13 @@
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
-import { readConfig } from '#config.ts'
+import { type Config, ConfigError, readConfig } from '#config.ts'
 import { systemClock } from '#lib/time.ts'
 import type { CommandContext, ExitCode } from '#main/command-context.ts'
 import { openLogger } from '#main/logger.ts'
+import { storeFile } from '#main/store-file.ts'
+import { migrateStore, openStore } from '#main/stores.ts'
+import type { Engine } from '#store/engine.ts'
+import { describeFailure } from './describe-failure.ts'
 import { createProgress } from './progress.ts'
 
 type Overrides = Readonly<Record<string, string | undefined>>
@@ -33,11 +37,10 @@ export async function runOnStores(
   const given = Object.entries(overrides).filter(([, value]) => value !== undefined)
   const environment = { ...process.env, ...Object.fromEntries(given) }
   const { stdout, stderr } = process
-  const config = readConfig(environment, {
-    isTty: stdout.isTTY === true,
-    command: process.argv[2],
-  })
-  const progress = createProgress(stderr, systemClock)
+  const terminal = { isTty: stdout.isTTY === true, command: process.argv[2] }
+  const config = readConfig(environment, terminal)
+  const clock = systemClock
+  const progress = createProgress(stderr, clock)
   const logger = openLogger(config.log, stdout)
   try {
     // Stdout holds nothing but logs if they are JSON.
@@ -46,16 +49,69 @@ export async function runOnStores(
       if (config.log.format === 'json') stderr.write(`${text}\n`)
       else show(text)
     }
-    process.exitCode = await work({
-      config,
-      logger,
-      clock: systemClock,
-      process,
-      progress,
-      show,
-      say,
-    })
+    process.exitCode = await work({ config, logger, clock, process, progress, show, say })
   } finally {
     progress.finish()
   }
+}
+
+export interface UpkeepOptions extends StoreOptions {
+  readonly json?: boolean
+}
+
+export function upkeepCommand(name: string): Command {
+  return storeCommand(name).option('--json', 'print one JSON object on stdout, all else on stderr')
+}
+
+export async function runUpkeep(
+  process: NodeJS.Process,
+  { json = false, ...options }: UpkeepOptions,
+  work: (context: CommandContext, report: Report) => Promise<void>,
+): Promise<void> {
+  let exitCode: ExitCode = 0
+  const done: Report['done'] = (result, code = 0) => {
+    exitCode = code
+    if (json) process.stdout.write(`${JSON.stringify(result)}\n`)
+  }
+  const say = (text: string) => void process.stderr.write(`${text}\n`)
+  try {
+    const run = async (context: CommandContext) => {
+      await work(context, { say: json ? say : context.show, done })
+      return exitCode
+    }
+    await runOnStores(process, run, options)
+  } catch (error) {
+    done({ error: describeFailure(error).text })
+    throw error
+  }
+}
+
+/** Opens the accounts of an existing installation only: a mistyped folder must not become a new store. */
+export async function onAccounts<T>(
+  { dataFolder, database }: Pick<Config, 'dataFolder' | 'database'>,
+  work: (accounts: Engine) => Promise<T>,
+): Promise<T> {
+  const file = storeFile(dataFolder, 'accounts')
+  if (database.kind === 'sqlite' && !existsSync(file))
+    throw new ConfigError(
+      `no such file: ${file}; name the folder with --data, or set SEXTON_DATABASE_URL`,
+    )
+  const accounts = await openStore(dataFolder, 'accounts', database)
+  try {
+    await migrateStore(accounts, 'accounts')
+    return await work(accounts)
+  } finally {
+    await accounts.close()
+  }
+}
+
+export interface Report {
+  say(text: string): void
+  /** Prints one JSON object for programs, with `--json`. Call it once, at the end. */
+  done(result: Readonly<Record<string, unknown>>, code?: ExitCode): void
+}
+
+/** Nothing was changed; says what would be right. */
+export class UpkeepError extends Error {
+  override readonly name = 'UpkeepError'
 }

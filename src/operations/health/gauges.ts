@@ -13,7 +13,7 @@ import { outcomesOf } from '#money/x402/settle-payment.ts'
 import type { Settling } from '#money/x402/settling.ts'
 import { gasOfDay, settlingSettingOf } from '#money/x402/settling.ts'
 import type { IndexProgress } from '#operations/health/index-progress.ts'
-import { jobGauges } from './job-gauges.ts'
+import { readJobStates } from '#operations/jobs/run-jobs.ts'
 import type { ProcessWork } from './read-readiness.ts'
 
 interface ProcessGauges extends ProcessWork {
@@ -80,6 +80,25 @@ function processGauges(own: ProcessGauges): readonly GaugeReading[] {
       name: 'sexton_meter_waiting_calls',
       help: 'Calls that wait for a decision of the meter',
       read: async () => own.waitingCalls(),
+    },
+  ]
+}
+
+/** Gauges of the jobs that this process runs while it leads. */
+function jobGauges({ jobs, leading }: ProcessWork): readonly GaugeReading[] {
+  return [
+    {
+      name: 'sexton_leads',
+      help: '1 while this process leads, by what it does then: index, or run jobs',
+      read: async () => ({ index: Number(leading.index), jobs: Number(leading.jobs.size > 0) }),
+    },
+    {
+      name: 'sexton_job_late',
+      help: '1 while the last success is longer ago than it may be, by job',
+      read: async () =>
+        Object.fromEntries(
+          readJobStates(jobs, leading.jobs).map(({ name, isLate }) => [name, Number(isLate)]),
+        ),
     },
   ]
 }

@@ -10,9 +10,8 @@ export interface IndexProgress {
   readonly headNumber: number
   readonly finalizedNumber: number
   readonly history: { readonly number: number; readonly to: number } | null
-  /** Logs since the start; their recent rate follows. */
+  /** Logs since the start. */
   readonly logs: number
-  readonly logsPerSecond: number
   readonly problem: string | null
   readonly endpoints: readonly EndpointStatus[]
 }
@@ -32,7 +31,6 @@ interface ChainReportDeps {
 
 export function makeChainReport(deps: ChainReportDeps): ChainReport {
   const { chain, logger, clock, source } = deps
-  const rate = new RateMeter(clock)
   let progress: IndexProgress = {
     chain: chain.name,
     blockNumber: 0,
@@ -40,14 +38,11 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
     finalizedNumber: 0,
     history: null,
     logs: 0,
-    logsPerSecond: 0,
     problem: null,
     endpoints: [],
   }
   const report = (news: Partial<IndexProgress>, logs = 0) => {
-    rate.add(logs)
-    const sums = { logs: progress.logs + logs, logsPerSecond: rate.perSecond() }
-    progress = { ...progress, ...news, ...sums }
+    progress = { ...progress, ...news, logs: progress.logs + logs }
     // History arrives in hundreds of answers.
     if (news.history && Math.abs(clock() - reportedAtMs) < REPORT_EVERY_MS) return
     reportedAtMs = clock()
@@ -95,13 +90,13 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
 }
 
 export function barOf(progress: IndexProgress) {
-  const { history, blockNumber, headNumber, logsPerSecond, endpoints } = progress
+  const { history, blockNumber, headNumber, logs, endpoints } = progress
   const inUse =
     endpoints.find((each) => each.inFlight > 0) ?? endpoints.find((each) => each.preferred)
   const sum = (pick: (each: EndpointStatus) => number) =>
     endpoints.reduce((total, each) => total + pick(each), 0)
   const words = [
-    `${Math.round(logsPerSecond).toLocaleString('en')} logs/s`,
+    `${logs.toLocaleString('en')} logs`,
     `${sum((each) => each.requests)} requests`,
     `${sum((each) => each.refused)} refused`,
     ...(inUse === undefined ? [] : [inUse.host]),
@@ -111,31 +106,5 @@ export function barOf(progress: IndexProgress) {
     done: history?.number ?? blockNumber,
     total: history?.to ?? headNumber,
     detail: words.join(', '),
-  }
-}
-
-/** Steady, yet shows a change. */
-const WINDOW_MS = 5_000
-
-class RateMeter {
-  readonly #clock: Clock
-  #samples: { readonly atMs: number; readonly count: number }[] = []
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  add(count: number): void {
-    const now = this.#clock()
-    // The clock may be set back.
-    this.#samples = this.#samples.filter(({ atMs }) => Math.abs(now - atMs) <= WINDOW_MS)
-    this.#samples.push({ atMs: now, count })
-  }
-
-  perSecond(): number {
-    const [first] = this.#samples
-    if (first === undefined) return 0
-    const seconds = Math.max(0.1, (this.#clock() - first.atMs) / 1_000)
-    return this.#samples.reduce((sum, { count }) => sum + count, 0) / seconds
   }
 }

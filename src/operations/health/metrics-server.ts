@@ -30,7 +30,13 @@ export async function startMetricsServer(
       const text = await metrics.text()
       return { status: 200, type: metrics.contentType, text }
     },
-    ...(readiness && { '/readyz': () => readinessPage(readiness) }),
+    ...(readiness && {
+      '/readyz': async () => {
+        const found = await readiness()
+        const text = JSON.stringify(found)
+        return { status: found.ready ? 200 : 503, type: 'application/json; charset=utf-8', text }
+      },
+    }),
   }
   const server = createServer(async (request, response) => {
     const read = request.method === 'GET' ? pages[request.url ?? ''] : undefined
@@ -50,10 +56,4 @@ export async function startMetricsServer(
     port: (server.address() as AddressInfo).port,
     stop: () => new Promise((done) => server.close(() => done()).closeAllConnections()),
   }
-}
-
-async function readinessPage(readiness: () => Promise<Readiness>): Promise<OperatorPage> {
-  const found = await readiness()
-  const text = JSON.stringify(found)
-  return { status: found.ready ? 200 : 503, type: 'application/json; charset=utf-8', text }
 }

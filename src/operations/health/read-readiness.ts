@@ -21,13 +21,23 @@ import type { Context } from '#context.ts'
 import { allEnded } from '#lib/async.ts'
 import { unixNow } from '#lib/time.ts'
 import { readUnproven } from '#money/payments/deposits.ts'
+import { type Job, type JobRuns, type JobState, readJobStates } from '#operations/jobs/run-jobs.ts'
 import type { Connection } from '#store/engine.ts'
 import { barOf, type IndexProgress } from './index-progress.ts'
-import { describeJobs, type LedJobs } from './job-gauges.ts'
 import { stateOfRegister } from './store-state.ts'
 
+/** What this process does as a leader. */
+export interface Leading {
+  /** Whether it indexes. */
+  index: boolean
+  /** Empty while it does not run the jobs. */
+  readonly jobs: JobRuns
+}
+
 /** What this process does besides answering. */
-export interface ProcessWork extends LedJobs {
+export interface ProcessWork {
+  readonly jobs: readonly Job[]
+  readonly leading: Leading
   indexing(): readonly IndexProgress[]
   accountsState(): Promise<string>
 }
@@ -83,10 +93,10 @@ export async function readReadiness(ctx: Context, work: ProcessWork): Promise<Re
 
 function describeChains({ ecosystem, clock }: Context, seen: Seen): Parts {
   const { register, index, stalls } = seen
+  const unknown = register === 'ok' ? 'not indexed yet' : `unknown: the register ${register}`
   const lines = ecosystem.chains.flatMap(({ id, name }) => {
     const status = index?.chains.find((each) => each.chain.id === id)
-    const known =
-      status === undefined ? unknownChain(register) : describeChain(status, unixNow(clock))
+    const known = status === undefined ? unknown : describeChain(status, unixNow(clock))
     const stall = stalls.get(id)
     const why = stall === undefined ? '' : `; stalled (${stall.reason}): ${stall.detail}`
     return [[`chain ${name}`, `${known}${why}`]]
@@ -136,10 +146,22 @@ function describeNodes({ indexing }: ProcessWork): Parts {
     indexing().flatMap(({ chain, endpoints }) =>
       endpoints.map(({ host, state, reason }) => [
         `node ${host} of ${chain}`,
-        describe(state, reason ?? ''),
+        reason ? `${state}: ${reason}` : state,
       ]),
     ),
   )
+}
+
+function describeJobs({ jobs, leading }: ProcessWork): Parts {
+  const states = readJobStates(jobs, leading.jobs)
+  return Object.fromEntries(states.map((state) => [`job ${state.name}`, describeJob(state)]))
+}
+
+function describeJob(state: JobState): string {
+  const { succeededAgo, failedAgo, failure, isLate, whileFailing } = state
+  const last = succeededAgo === undefined ? 'has not run yet' : `last success ${succeededAgo} s ago`
+  const failed = failure === undefined ? '' : `; failed ${failedAgo} s ago: ${failure}`
+  return isLate ? `LATE (${whileFailing}): ${last}${failed}` : `${last}${failed}`
 }
 
 /** Tokens whose price is unknown although the file has a source for it. */
@@ -160,14 +182,6 @@ async function describePrices({ register, ecosystem }: Context, { index }: Seen)
         : [],
     ),
   )
-}
-
-function describe(state: string, reason: string): string {
-  return reason === '' ? state : `${state}: ${reason}`
-}
-
-function unknownChain(register: string): string {
-  return register === 'ok' ? 'not indexed yet' : `unknown: the register ${register}`
 }
 
 /** Replaces RPC hosts by their number in the file, and leaves out why a job failed. */
@@ -196,10 +210,7 @@ interface Findings {
   readonly anomalies: readonly MappingAnomalies[]
 }
 
-const NO_FINDINGS: Findings = {
-  burns: [],
-  anomalies: [],
-}
+const NO_FINDINGS: Findings = { burns: [], anomalies: [] }
 
 async function readFindings(
   connection: Connection,

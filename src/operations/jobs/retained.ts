@@ -7,7 +7,10 @@ export interface Retained {
   readonly keepDays: number
   /** Most rows of a transaction. */
   readonly atOnce: Readonly<Record<Engine['dialect'], number>>
-  deletePage(connection: Connection, page: RetainedPage): Promise<Pruned>
+  deletePage(
+    connection: Connection,
+    page: RetainedPage,
+  ): Promise<{ readonly place: Place; readonly isDone: boolean }>
 }
 
 interface RetainedPage {
@@ -16,11 +19,6 @@ interface RetainedPage {
   readonly limit: number
   /** The last row of the previous page. */
   readonly place: Place
-}
-
-interface Pruned {
-  readonly place: Place
-  readonly isDone: boolean
 }
 
 export interface Place {

@@ -18,8 +18,8 @@ import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { baseWith, onBase } from '#test/token-world.ts'
-import { checkDatabase } from './check-database.ts'
 import { checkFile } from './check-file.ts'
+import { checkDatabase } from './check-stores.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'sexton-check-'))
 after(() => rm(folder, { recursive: true }))

@@ -26,7 +26,6 @@ import { type Scan, scanBack } from '#operations/setup/scan-back.ts'
 import { describeRow, type ReadLog, readMapping, whyNotRead } from './read-mapping.ts'
 
 interface CheckedFile {
-  readonly file: string
   readonly errors: readonly Problem[]
   readonly warnings: readonly Problem[]
   readonly unchecked: readonly string[]
@@ -48,9 +47,9 @@ export async function checkFile(
     throw error
   })
   if (ecosystem instanceof EcosystemError)
-    return { file, errors: ecosystem.problems, warnings: [], unchecked: [], rows: [] }
+    return { errors: ecosystem.problems, warnings: [], unchecked: [], rows: [] }
   const repeated = mappingWarnings(ecosystem)
-  if (offline) return { file, errors: [], warnings: repeated, unchecked: [], rows: [] }
+  if (offline) return { errors: [], warnings: repeated, unchecked: [], rows: [] }
   const endpoints = await checkEndpoints(ecosystem.chains, deps.clock)
   const useless = endpoints.filter(({ isUsable }) => !isUsable)
   const dead = ecosystem.chains.filter(({ rpcUrls }, index) =>
@@ -59,12 +58,17 @@ export async function checkFile(
   if (dead.length > 0) {
     const names = dead.map(({ name }) => name).join(', ')
     const unchecked = [`all else about the chains: ${names} cannot be asked`]
-    return { file, errors: useless.map(toProblem), warnings: repeated, unchecked, rows: [] }
+    return { errors: useless, warnings: repeated, unchecked, rows: [] }
   }
   const sourceOf = openSources(ecosystem)
   const steps = [
     async () => ({ warnings: await proveEcosystem(ecosystem, sourceOf) }),
-    async () => toUnchecked(await proveStartBlocks(ecosystem, sourceOf)),
+    async () => {
+      const unproven = await proveStartBlocks(ecosystem, sourceOf)
+      const say = ([chain, reason]: [string, string]) =>
+        `startBlock of ${chain}: no node has the state before it (${reason})`
+      return { unchecked: [...unproven].map(say) }
+    },
     () => judgeMappings(deps, ecosystem, sourceOf),
     () => judgePayments(deps, ecosystem),
     () => judgeSupplies(ecosystem, sourceOf),
@@ -84,7 +88,6 @@ export async function checkFile(
   const isWrongDomain = errors.some(({ field }) => field === 'payment.domain')
   const told = warnings.filter(({ field }) => !isWrongDomain || field !== 'payment.asset')
   return {
-    file,
     errors,
     warnings: [...repeated, ...endpoints, ...told],
     unchecked: [...new Set(outcomes.flatMap(({ unchecked = [] }) => unchecked))],
@@ -92,7 +95,7 @@ export async function checkFile(
   }
 }
 
-type Outcome = Partial<Pick<CheckedFile, 'errors' | 'warnings' | 'unchecked' | 'rows'>>
+type Outcome = Partial<CheckedFile>
 
 async function settle(step: () => Promise<Outcome>): Promise<Outcome> {
   try {
@@ -115,14 +118,6 @@ function openSources({ chains }: Ecosystem): (chain: Chain) => ChainSource {
   }
 }
 
-function toUnchecked(unproven: ReadonlyMap<string, string>): Outcome {
-  return {
-    unchecked: [...unproven].map(
-      ([chain, reason]) => `startBlock of ${chain}: no node has the state before it (${reason})`,
-    ),
-  }
-}
-
 /** Transfers buy balance even where the token lacks EIP-3009 or a part of it. */
 async function judgePayments({ clock }: CheckDeps, { payment }: Ecosystem): Promise<Outcome> {
   if (payment === null) return {}
@@ -130,12 +125,8 @@ async function judgePayments({ clock }: CheckDeps, { payment }: Ecosystem): Prom
     const messages = await proveWaysToPay(payment, clock)
     return { warnings: messages.map((message) => ({ field: 'payment.asset', message })) }
   } catch (error) {
-    return { unchecked: [`who can pay by x402 on ${payment.chain.name}: ${reasonOf(error)}`] }
+    return { unchecked: [`who can pay by x402 on ${payment.chain.name}: ${messageOf(error)}`] }
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** Further back, an archive node has the state; near the head, any node. */
@@ -285,7 +276,8 @@ function judgeLogs(ecosystem: Ecosystem, mapping: Mapping, sample: Sample): Outc
       ],
     }
   const rows = source.code === undefined ? [] : showRows(ecosystem, mapping, sample)
-  const unread = source.code === undefined ? undefined : reads.find(isUnread)
+  const unread =
+    source.code === undefined ? undefined : reads.find((each) => each.kind === 'anomaly')
   if (unread !== undefined)
     return { rows, errors: [{ field: `${name}.rows`, message: whyNotRead(unread) }] }
   const { warnings = [] } = judgeReadings(ecosystem, mapping, sample)
@@ -298,7 +290,7 @@ function judgeReadings(
   { reads, from, to }: Sample,
 ): Outcome {
   const readings = reads.flatMap((each) => (each.kind === 'rows' ? each.rows : []))
-  if (readings.length === 0 && !reads.some(isUnread))
+  if (readings.length === 0 && reads.every(({ kind }) => kind !== 'anomaly'))
     return warn(name, `no log in blocks ${from} to ${to} matches; check event, address and "where"`)
   const nowhere = new Set<string>([ZERO_ADDRESS, ...burnAddresses])
   const accounts = new Set(readings.map(({ account }) => account))
@@ -320,7 +312,7 @@ function judgeReadings(
 }
 
 function tellUncounted(field: string, reads: readonly ReadLog[]): readonly Problem[] {
-  const unread = reads.filter(isUnread)
+  const unread = reads.filter((each) => each.kind === 'anomaly')
   const last = unread.at(-1)
   if (last === undefined) return []
   const message = `${unread.length} of the last ${countOf(reads.length, 'log')}: ${whyNotRead(last)}`
@@ -329,10 +321,6 @@ function tellUncounted(field: string, reads: readonly ReadLog[]): readonly Probl
 
 function warn(field: string, message: string): Outcome {
   return { warnings: [{ field, message }] }
-}
-
-function isUnread(read: ReadLog): read is Extract<ReadLog, { reason: string }> {
-  return 'reason' in read
 }
 
 const SHOWN_LOGS = 3
@@ -363,10 +351,6 @@ function showRows(
 interface EndpointProblem extends Problem {
   /** False if it answers nothing, or for another chain. */
   readonly isUsable: boolean
-}
-
-function toProblem({ field, message }: EndpointProblem): Problem {
-  return { field, message }
 }
 
 /** Asks each endpoint by itself: the others would cover for one that is wrong. */

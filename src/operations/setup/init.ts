@@ -9,7 +9,7 @@ import { type Answers, type Draft, draftFile } from './discover/draft-file.ts'
 import { type Findings, inspectChain } from './discover/inspect-chain.ts'
 import { contractsAmong } from './discover/token-facts.ts'
 
-interface InitRequest {
+export interface InitRequest {
   readonly address: string
   readonly rpc: readonly string[]
   /** `<chain>=0x…`, where the token has another address. */

@@ -11,19 +11,13 @@ export interface Scan {
   readonly untilMs: number
 }
 
-/** Ascending. `from` is how far back the scan came. */
-interface Scanned {
-  readonly logs: readonly SourceLog[]
-  readonly from: number
-}
-
 const FIRST_BLOCKS = 2_000
 
-/** Scans the newest blocks first. */
+/** Scans the newest blocks first; returns logs ascending, and how far back it came. */
 export async function scanBack(
   { source, clock }: { readonly source: Pick<ChainSource, 'logsInRange'>; readonly clock: Clock },
   { enough, untilMs, ...scan }: Scan,
-): Promise<Scanned> {
+): Promise<{ readonly logs: readonly SourceLog[]; readonly from: number }> {
   const found: (readonly SourceLog[])[] = []
   let count = 0
   let from = scan.to + 1

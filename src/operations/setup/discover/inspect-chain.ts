@@ -1,6 +1,7 @@
 import { type Address, showAddress } from '#domain/address.ts'
 import {
   type Around,
+  depthOf,
   type Floor,
   findPools,
   floorOf,
@@ -101,8 +102,4 @@ async function choosePool(
   if (best === undefined) return { pool: undefined, quotes: [] }
   const { pool, usd, quotes, quoteUsd } = best
   return { pool: { pool, usd, floor: floorOf(pool, quoteUsd) }, quotes }
-}
-
-function depthOf({ quote, quoteHeld }: Pool): number {
-  return Number(quoteHeld) / 10 ** quote.decimals
 }

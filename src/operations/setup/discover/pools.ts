@@ -124,3 +124,8 @@ async function kindOf(view: ChainView, address: Address): Promise<Pool['kind'] |
   const slot0 = 'slot0() view returns (uint160, int24, uint16, uint16, uint16, uint8, bool)'
   return (await ask(view, address, slot0)) === undefined ? undefined : 'uniswap-v3'
 }
+
+/** Of the quote, in whole tokens. */
+export function depthOf({ quote, quoteHeld }: Pool): number {
+  return Number(quoteHeld) / 10 ** quote.decimals
+}

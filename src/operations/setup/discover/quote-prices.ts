@@ -1,7 +1,7 @@
 import type { PriceFile } from '#chains/ecosystem/price-kinds.ts'
 import { parseAddress, showAddress } from '#domain/address.ts'
 import { ask, type ChainView } from './chain-view.ts'
-import { type Around, findPools, floorOf, type Pool } from './pools.ts'
+import { type Around, depthOf, findPools, floorOf, type Pool } from './pools.ts'
 import { readNewest } from './read-price.ts'
 import type { TokenFacts } from './token-facts.ts'
 
@@ -88,10 +88,6 @@ async function poolPrice(
     evidence: `${held}; ${floor.evidence}`,
   }
   return [own, stablecoin]
-}
-
-function depthOf({ quote, quoteHeld }: Pool): number {
-  return Number(quoteHeld) / 10 ** quote.decimals
 }
 
 async function spotUsd(view: ChainView, token: TokenFacts, pool: Pool) {
