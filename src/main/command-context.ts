@@ -11,16 +11,17 @@ export interface CommandContext {
   readonly clock: Clock
   /** Receives SIGTERM and SIGINT. */
   readonly process: NodeJS.Process
-  readonly progress: Progress
+  readonly progress: ProgressBoard
   /** Prints the line of a result on standard output. */
   show(line: string): void
   /** Writes to the terminal what is no result. */
   say(text: string): void
 }
 
-export interface Progress {
+export interface ProgressBoard {
   update(task: string, done: number, total: number, detail?: string): void
-  /** Nothing is shown after it. */
+  /** Prints without tearing the progress board. */
+  print(text: string): void
   finish(): void
 }
 

@@ -50,22 +50,31 @@ async function runInit(process: NodeJS.Process, address: string, options: Option
   ])
   if (!options.yes && process.stdin.isTTY !== true)
     throw new SetupError('--yes is missing: without a terminal nothing can be asked')
-  const progress = createProgress(stderr, systemClock)
-  const { path, draft } = await init(
-    {
-      clock: systemClock,
-      askOperator: (defaults) => askOperator(process, options, defaults),
-      onProgress: progress.update,
-      say: (line) => void stdout.write(`${line}\n`),
-    },
-    { ...options, address, port: Number(process.env.PORT) || 4020 },
-  )
-  for (const [field, note] of draft.notes) stdout.write(`${field}: ${note}\n`)
-  for (const { path: field, text, entry } of draft.questions)
-    stdout.write(`${field}: ${text} ${JSON.stringify(entry)}\n`)
-  for (const remark of draft.remarks) stdout.write(`${remark}\n`)
-  const named = options.output === undefined ? '' : ` --ecosystem ${path}`
-  stdout.write(`\nWrote ${path}. Read it, then run: ${startCommandOf(process.env)}${named}\n`)
+  const isTty = stderr.isTTY === true
+  const progress = createProgress({ output: stderr, log: stdout, isTty, clock: systemClock })
+  try {
+    const { path, draft } = await init(
+      {
+        clock: systemClock,
+        askOperator(defaults) {
+          progress.finish()
+          return askOperator(process, options, defaults)
+        },
+        onProgress: progress.update,
+        say: (line) => progress.print(`${line}\n`),
+      },
+      { ...options, address, port: Number(process.env.PORT) || 4020 },
+    )
+    progress.finish()
+    for (const [field, note] of draft.notes) stdout.write(`${field}: ${note}\n`)
+    for (const { path: field, text, entry } of draft.questions)
+      stdout.write(`${field}: ${text} ${JSON.stringify(entry)}\n`)
+    for (const remark of draft.remarks) stdout.write(`${remark}\n`)
+    const named = options.output === undefined ? '' : ` --ecosystem ${path}`
+    stdout.write(`\nWrote ${path}. Read it, then run: ${startCommandOf(process.env)}${named}\n`)
+  } finally {
+    progress.finish()
+  }
 }
 
 function startCommandOf({ npm_command: npm }: NodeJS.ProcessEnv): string {

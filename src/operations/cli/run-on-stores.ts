@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { Writable } from 'node:stream'
 import { Command } from 'commander'
 import { type Config, ConfigError, readConfig } from '#config.ts'
 import { systemClock } from '#lib/time.ts'
@@ -40,11 +41,18 @@ export async function runOnStores(
   const terminal = { isTty: stdout.isTTY === true, command: process.argv[2] }
   const config = readConfig(environment, terminal)
   const clock = systemClock
-  const progress = createProgress(stderr, clock)
-  const logger = openLogger(config.log, stdout)
+  const isTty = stderr.isTTY === true
+  const progress = createProgress({ output: stderr, log: stdout, isTty, clock })
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      progress.print(String(chunk))
+      done()
+    },
+  })
+  const logger = openLogger(config.log, output)
   try {
     // Stdout holds nothing but logs if they are JSON.
-    const show = (line: string) => stdout.write(`${line}\n`)
+    const show = (line: string) => progress.print(`${line}\n`)
     const say = (text: string) => {
       if (config.log.format === 'json') stderr.write(`${text}\n`)
       else show(text)
