@@ -80,7 +80,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_DRAIN_SECONDS:
     'seconds to answer on, not ready, after SIGTERM, until proxies have noticed (default 0)',
   SEXTON_GUARD_PER_MINUTE:
-    'requests per minute per address, after a burst of twice as many (default 3000); claims, top-ups, failed payments and gate reads a hundredth, key requests and wrong signatures a three-hundredth',
+    'what an address may do in a minute, after a burst of twice as much: requests, key requests and wrong signatures, claims, top-ups and gate reads (default 3000,10,30)',
   SEXTON_WEBHOOK_PRIVATE:
     'yes: webhooks may be http URLs on private addresses, for development (default no)',
   SEXTON_SETTLING_KEY_FILE: 'file with the private key of the wallet that settles x402 payments',
@@ -109,11 +109,12 @@ export function readConfig(
   }
   const port = parseNumber({ minimum: 0, maximum: 65_535 })
   const yes = (name: string) => read(name, 'no', parseOneOf(['yes', 'no'] as const)) === 'yes'
-  const requestsPerMinute = read('SEXTON_GUARD_PER_MINUTE', 3_000, count)
-  const guard = (share: number): GuardSetting => {
-    const perMinute = Math.max(1, Math.round(requestsPerMinute / share))
-    return { perMinute, burst: 2 * perMinute }
-  }
+  const [general = 3_000, mint = 10, claim = 30] = read<readonly number[]>(
+    'SEXTON_GUARD_PER_MINUTE',
+    [],
+    parseList(count),
+  )
+  const guard = (perMinute: number): GuardSetting => ({ perMinute, burst: 2 * perMinute })
   const url = read('SEXTON_DATABASE_URL', undefined, parseUrl('postgres'))
   const connectionsMax = read('SEXTON_CONNECTIONS', 8, parseNumber({ minimum: 2, maximum: 500 }))
   const { command } = terminal
@@ -142,9 +143,9 @@ export function readConfig(
       format: terminal.isTty && environment.NODE_ENV !== 'production' ? 'pretty' : 'json',
     },
     guard: {
-      general: guard(1),
-      mint: guard(300),
-      claim: guard(100),
+      general: guard(general),
+      mint: guard(mint),
+      claim: guard(claim),
     },
     settling: readSettling(read),
   }

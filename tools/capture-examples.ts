@@ -29,7 +29,7 @@ const problems: Record<string, unknown> = {}
 const world = await startX402World({
   historyDays: FULL_HISTORY_DAYS,
   change: (file) => ({ ...file, quotas: { anonymous: 500, free: 2_000, premium: 50_000 } }),
-  environment: { SEXTON_GUARD_PER_MINUTE: '3000' },
+  environment: { SEXTON_GUARD_PER_MINUTE: '3000,1000,6' },
 })
 try {
   await passBlocks(world.base, 3)

@@ -33,7 +33,7 @@ export interface CanonicalDeposits {
   }
   /** The file's first block: what was paid before is not read. */
   readonly completeFromBlock: number
-  /** Whether the head of the chain is reached. */
+  /** Whether history is read up to the newest final blocks. */
   readonly isComplete: boolean
   readonly deposits: readonly Deposit[]
 }

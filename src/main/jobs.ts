@@ -67,7 +67,7 @@ const VERIFIER_JOBS: readonly VerifierJob[] = [
     name: 'mappings',
     everySeconds: 60,
     budgetSeconds: 30,
-    whileFailing: 'unreadable logs are not told in the log',
+    whileFailing: 'unreadable logs are not logged',
     open: createAnomalyReport,
   },
   {

@@ -47,7 +47,7 @@ before(async () => {
       service: { ...file.service, links: { trade: TRADE }, words: WORDS },
       quotas: { anonymous: 100, free: FREE_CALLS, premium: 5 },
     }),
-    environment: { SEXTON_GUARD_PER_MINUTE: '300000' },
+    environment: { SEXTON_GUARD_PER_MINUTE: '3000,1000' },
   })
   await passBlocks(world.base, 3)
   const browser = await launchChromium()

@@ -169,12 +169,12 @@ function filterName({ asset, payTo, chain }: Payment): string {
   return [chain.startBlock, asset, ...payTo.map(({ address }) => address).sort()].join(' ')
 }
 
-/** Final blocks come thousands at once on fast chains, and were read at the head before. */
-const UNREAD_BLOCKS_MAX = 5_000
+/** Final blocks are read again in steps of at least so many. */
+export const REREAD_BLOCKS = 64
 
-/** Whether all of history is read. */
+/** Whether history is read up to the newest final blocks. */
 export function isComplete({ finalizedNumber, rereadNumber }: DepositScan): boolean {
-  return finalizedNumber - rereadNumber <= UNREAD_BLOCKS_MAX
+  return finalizedNumber - rereadNumber < REREAD_BLOCKS
 }
 
 /** Call inside a snapshot only. Undefined without payments, or before the first scan. */

@@ -16,14 +16,12 @@ import {
   type DepositScan,
   depositFilter,
   depositsInBlock,
+  REREAD_BLOCKS,
   readScan,
   storeDeposits,
   toDeposits,
   writeScan,
 } from './deposits.ts'
-
-/** Final blocks are read again in steps of at least so many. */
-const REREAD_BLOCKS = 64
 
 /** Payers wait for the head, so history is read a little at a time. */
 const REREAD_MS_MAX = 5_000
@@ -53,10 +51,12 @@ export async function scanDeposits(ctx: Context, signal: AbortSignal): Promise<v
   await rereadFinal(ctx, final, signal)
 }
 
-/** A node that is far behind what was read is another chain, and fails. */
+const LAG_BLOCKS_MAX = 64
+
+/** A node that is a little behind is left alone; one far behind fails, as it may be another chain. */
 function isLagging(head: BlockRef, scan: BlockRef): boolean {
   const behind = scan.number - head.number
-  return behind > 0 && behind < REREAD_BLOCKS
+  return behind > 0 && behind < LAG_BLOCKS_MAX
 }
 
 /** Near the head, where new payments arrive first; older ones are read with the final blocks. */
@@ -131,7 +131,7 @@ async function rereadFinal(ctx: Context, final: number, signal: AbortSignal): Pr
   const payment = paymentOf(ctx)
   const scan = await readScan({ run: ctx.accounts.read }, payment)
   if (scan === undefined || final - scan.rereadNumber < REREAD_BLOCKS) return
-  const untilMs = ctx.clock() + REREAD_MS_MAX
+  const untilMs = performance.now() + REREAD_MS_MAX
   for await (const { from, to, logs } of historyOf(ctx, {
     from: scan.rereadNumber + 1,
     to: final,
@@ -145,7 +145,7 @@ async function rereadFinal(ctx: Context, final: number, signal: AbortSignal): Pr
       await storeDeposits(tx, toDeposits(logs, false))
       await writeScan(tx, { payment, scan: { ...scan, rereadNumber: to } })
     })
-    if (ctx.clock() >= untilMs) return
+    if (performance.now() >= untilMs) return
   }
 }
 

@@ -166,7 +166,7 @@ export async function duePayments(
 ): Promise<X402Payment[]> {
   const found = await reads.run(sql`
     select ${COLUMNS} from x402_intents
-    where due_unix <= ${input.nowUnix} or due_unix > ${input.nowUnix + 2 * 3_600}
+    where due_unix <= ${input.nowUnix} or due_unix > ${input.nowUnix} + case status when 'open' then ${OPEN_SECONDS} else 7200 end
     order by due_unix, id limit ${input.limit}`)
   return found.map(toPayment)
 }

@@ -40,12 +40,12 @@ import { holdsEnough, judgePayment, MARGIN_SECONDS } from './settlement.ts'
 import type { Settling } from './settling.ts'
 
 export type Settled<T> =
-  /** Without a value where it was credited before, without its call or top-up, which is this one. */
+  /** Without a value where it was credited before: this request is its call. */
   | { readonly kind: 'posted'; readonly transaction: Hash; readonly value?: T }
   /** Another payment raised the balance meanwhile, or this one did without a call. */
   | { readonly kind: 'balance' }
   | { readonly kind: 'rejected'; readonly reason: PaymentFault }
-  /** It is used, its outcome is unknown, or too many have failed. */
+  /** Used before, outcome unknown, or too many failures. */
   | Refusal
 
 export interface ToSettle<T> {
@@ -70,7 +70,7 @@ interface UnderWay {
   readonly ended: Promise<Settled<unknown> | undefined>
 }
 
-/** How many payments ended how since the start. */
+/** Payments since the start, by outcome. */
 export const outcomesOf = oncePerContext(() => ({ settled: 0, rejected: 0, used: 0, pending: 0 }))
 
 /**
@@ -146,7 +146,7 @@ async function settleNext<T>(
   if (reserved === 'busy') return refuseUnknown(ctx, payload, null)
   const outcome = await sendAndProve(ctx, settling, payment)
   if (outcome.kind === 'paid') return postPayment(ctx, payment, outcome.deposit, asked)
-  // What was sent and is not shown may have cost gas.
+  // A transaction was sent that the chain does not show; it may have cost gas.
   const isSent = outcome.kind === 'pending' && outcome.transaction !== null
   if (outcome.kind === 'rejected' || isSent) settlements.failed(addressBucket)
   return outcome.kind === 'pending' ? refuseUnknown(ctx, payload, outcome.transaction) : outcome

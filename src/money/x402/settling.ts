@@ -316,11 +316,11 @@ export class SettlingWallet {
     const now = this.#ctx.clock()
     if (pending <= latest) this.#blocking = undefined
     else if (this.#blocking?.nonce !== latest) this.#blocking = { nonce: latest, sinceMs: now }
-    else if (now - this.#blocking.sinceMs >= STUCK_MS) {
+    else if (Math.abs(now - this.#blocking.sinceMs) >= STUCK_MS) {
       this.#blocking = { nonce: latest, sinceMs: now }
       return latest
     }
-    const isLagging = this.#last.nonce >= pending && now - this.#last.atMs < LAG_MS
+    const isLagging = this.#last.nonce >= pending && Math.abs(now - this.#last.atMs) < LAG_MS
     return isLagging ? this.#last.nonce + 1 : pending
   }
 

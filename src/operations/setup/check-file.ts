@@ -86,10 +86,10 @@ export async function checkFile(
   const warnings = outcomes.flatMap((each) => each.warnings ?? [])
   // Payments that fail under a wrong domain are its consequence.
   const isWrongDomain = errors.some(({ field }) => field === 'payment.domain')
-  const told = warnings.filter(({ field }) => !isWrongDomain || field !== 'payment.asset')
+  const shown = warnings.filter(({ field }) => !isWrongDomain || field !== 'payment.asset')
   return {
     errors,
-    warnings: [...repeated, ...endpoints, ...told],
+    warnings: [...repeated, ...endpoints, ...shown],
     unchecked: [...new Set(outcomes.flatMap(({ unchecked = [] }) => unchecked))],
     rows: outcomes.flatMap(({ rows = [] }) => rows),
   }
@@ -132,7 +132,7 @@ async function judgePayments({ clock }: CheckDeps, { payment }: Ecosystem): Prom
 /** Further back, an archive node has the state; near the head, any node. */
 const SUPPLY_SPANS = [5_000, 100]
 
-/** Supply and balances follow `Transfer` alone: a token that mints or burns without it is told from the rest. */
+/** Supply and balances follow `Transfer` alone: warns of a token that mints or burns without it. */
 async function judgeSupplies(
   { chains, tokens, primary, secondary }: Ecosystem,
   sourceOf: (chain: Chain) => ChainSource,
@@ -157,13 +157,12 @@ async function changeOfSupply(source: ChainSource, { startBlock }: Chain, token:
   const head = await source.header('latest')
   if (head === undefined) return undefined
   const to = head.number
+  let failure: RpcError | undefined
   for (const span of SUPPLY_SPANS) {
     const from = Math.max(startBlock, to - span)
     try {
-      const [before, after] = [
-        await readSupply(source, token, from),
-        await readSupply(source, token, to),
-      ]
+      const before = await readSupply(source, token, from)
+      const after = await readSupply(source, token, to)
       const filter = { addresses: [token], topics: [[TRANSFER_TOPIC]] }
       const logs = await source.logsInRange(filter, from + 1, to)
       const bySupply = after - before
@@ -174,9 +173,10 @@ async function changeOfSupply(source: ChainSource, { startBlock }: Chain, token:
       return { from: from + 1, to, bySupply, byTransfers }
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
+      failure = error
     }
   }
-  return undefined
+  throw failure ?? new Error('no span of blocks was tried')
 }
 
 function sumOf(logs: readonly SourceLog[]): bigint {
@@ -207,7 +207,10 @@ async function judgeMappings(
       const addresses = await findEmitters(deps, source, range)
       const filter = { addresses, topics: [[source.topic0]] }
       const { logs: found, from } = await scanBack(deps, { ...range, filter, enough: SAMPLE })
-      const [contract] = addresses
+      // A factory does not emit the events of what it makes.
+      const contract = addresses.find(
+        (each) => source.made === undefined || each !== source.address,
+      )
       if (found.length === 0 && contract !== undefined && !(await mayEmit(chain, contract, source)))
         return unknownEvent(mapping, contract)
       const sources = ofKey.map((each) => each.source)
@@ -230,7 +233,8 @@ async function mayEmit(
   { topic0 }: Pick<EventSource, 'topic0'>,
 ): Promise<boolean> {
   const code = await chain.code(contract)
-  return code.includes(topic0.slice(2)) || delegates(code)
+  // Compilers push constants without leading zeros.
+  return code.includes(topic0.slice(2).replace(/^(?:00)+/, '')) || delegates(code)
 }
 
 const PUSH1 = 0x60

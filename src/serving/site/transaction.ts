@@ -10,14 +10,14 @@ import { sql } from '#store/sql.ts'
 /** More events of one transaction are left out. */
 const ROWS_MAX = 100
 
-/** The entries of a transaction in the order of its logs, as lists show them. */
+/** The entries of a transaction in the order of its logs, as lists show them; null before the index has begun. */
 export function entriesOf(
   { register, ecosystem }: Context,
   txHash: string,
-): Promise<readonly object[]> {
+): Promise<readonly object[] | null> {
   return register.snapshot(async (connection) => {
     const status = await readIndexStatus(connection, ecosystem.chains)
-    if (status === undefined) return []
+    if (status === undefined) return null
     const rows = await connection.run(sql`
       select dataset, ${LIST_COLUMNS} from events
       where tx_hash = ${txHash}

@@ -99,7 +99,7 @@ export function priceBookOf(tokens: readonly PricedToken[]): PriceBook {
   }
 }
 
-/** What a token's dollar value depends on besides the points: once it changes, values do. */
+/** Each moment's last point before it. Moments may come in any order. */
 async function pointsBefore(
   connection: Connection,
   token: PricedToken,

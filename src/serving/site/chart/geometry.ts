@@ -140,7 +140,8 @@ export function barPaths(series: readonly Values[], scale: Scale, box: Box): rea
 /** The first day that has another figure than zero; 0 if none has. */
 export function firstKnown(series: readonly Values[]): number {
   const firsts = series.map((values) => values.findIndex((value) => value !== null && value !== 0))
-  return Math.max(0, Math.min(...firsts.filter((first) => first >= 0)))
+  const known = firsts.filter((first) => first >= 0)
+  return known.length === 0 ? 0 : Math.min(...known)
 }
 
 export function sums(series: readonly Values[]): readonly number[] {
