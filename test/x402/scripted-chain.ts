@@ -8,8 +8,8 @@ import { EndpointError } from '#chains/chain/rpc-error.ts'
 import type { Address, Hash } from '#domain/address.ts'
 import type { BlockRef } from '#domain/chain.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
+import { toTopic } from '#money/payments/deposits.ts'
 import type { Authorization } from '#money/x402/payload.ts'
-import { toTopic } from '#money/x402/settlement.ts'
 import type { SettlingRpc } from '#money/x402/settling-rpc.ts'
 
 export interface Act {

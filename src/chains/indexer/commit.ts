@@ -12,7 +12,7 @@ import { type PriceBook, valueEvents } from './events/fold-events.ts'
 import { Changes, type FedCommit, writeFeed } from './feed/write-feed.ts'
 import { keepBlocks, movePosition, readProgress, storeBlocks } from './positions.ts'
 import type { Anomaly, Segment } from './read-segments.ts'
-import { forgetReadable, noteUnknown } from './status.ts'
+import { deleteResolved, noteUnknown } from './status.ts'
 
 export interface CommitDeps {
   readonly engine: Engine
@@ -29,7 +29,7 @@ interface Step {
   readonly tip: ChainTip
 }
 
-/** The longest window is 30 days; while history is read, the head goes on. */
+/** The longest window is 30 days, plus six for what is mined while history is read. */
 const HOURS_SECONDS = 36 * DAY_SECONDS
 
 export function hoursFrom({ head }: ChainTip): number {
@@ -72,7 +72,7 @@ export async function commitSegment(
   input: Step & { readonly segment: Segment },
 ): Promise<Position> {
   const { end: to, ...read } = input.segment
-  await moveHead(deps, { ...input, to, isGap: true }, (change) =>
+  await moveHead(deps, { ...input, to, isHistory: true }, (change) =>
     store(deps, change, { ...input, ...read, to, headers: [to] }),
   )
   return to
@@ -103,7 +103,7 @@ export async function rollBack(
     for (const dataset of deps.datasets) await dataset.revert(change, ancestor)
     await change.connection.run(sql`
       delete from anomalies where chain_id = ${chainId} and block_number > ${ancestor.number}`)
-    await forgetReadable(change.connection, chainId)
+    await deleteResolved(change.connection, chainId)
     await keepBlocks(change.connection, chainId, { from: 0, to: ancestor.number })
     await movePosition(change.connection, { ...change, to: ancestor, tip: input.tip })
   })
@@ -125,11 +125,11 @@ async function moveHead(
   input: Step & {
     readonly to: Position
     readonly ancestor?: Position
-    readonly isGap?: boolean
+    readonly isHistory?: boolean
   },
   work: (change: Change) => Promise<void>,
 ): Promise<void> {
-  const { chainId, expected, tip, to, isGap = false } = input
+  const { chainId, expected, tip, to, isHistory = false } = input
   await transact(
     deps,
     async (connection) => {
@@ -141,8 +141,8 @@ async function moveHead(
       const finalizedBefore = stored?.finalizedNumber ?? 0
       const finalizedNumber = Math.max(finalizedBefore, Math.min(tip.finalized, to.number))
       const ancestor = input.ancestor?.number
-      const hoursFromUnix = isGap ? hoursFrom(tip) : 0
-      return { chainId, finalizedNumber, hoursFromUnix, finalizedBefore, ancestor, isGap }
+      const hoursFromUnix = isHistory ? hoursFrom(tip) : 0
+      return { chainId, finalizedNumber, hoursFromUnix, finalizedBefore, ancestor, isHistory }
     },
     work,
   )
@@ -155,7 +155,7 @@ async function finalize(deps: CommitDeps, change: Change): Promise<void> {
 }
 
 export type CommitFacts = Pick<Change, 'chainId' | 'finalizedNumber' | 'hoursFromUnix'> &
-  Pick<FedCommit, 'finalizedBefore' | 'ancestor' | 'isGap'>
+  Pick<FedCommit, 'finalizedBefore' | 'ancestor' | 'isHistory'>
 
 /** Runs a transaction that only the leader may commit; `facts` may reject. */
 export async function transact(
@@ -164,10 +164,10 @@ export async function transact(
   work: (change: Change) => Promise<void>,
 ): Promise<void> {
   await engine.write(async (connection) => {
-    // Takes the leader's row first, so that nothing changes what is read.
+    // The leader's row is locked first; statements of a connection run in order.
     const [, read] = await allEnded([leader.hold(connection), facts(connection)])
     const changes = new Changes()
-    await work({ ...read, connection, prices, changes: read.isGap ? undefined : changes })
+    await work({ ...read, connection, prices, changes: read.isHistory ? undefined : changes })
     await valueEvents(connection, prices, changes)
     await writeFeed(connection, prices, { ...read, changes, nowUnix: unixNow(clock) })
   })

@@ -30,7 +30,7 @@ export interface Dataset<Fact> {
   readonly together?: TogetherDecoder<Fact>
   /** Set on the dataset that finds the contracts of others. */
   readonly origins?: Origins
-  /** Makes what new blocks bring known before it is stored; `load` forgets it if it never is. */
+  /** Learns contracts from logs before they are stored; `load` resets to what is stored. */
   learn?(logs: readonly Log[]): void
   /** Makes what it holds in memory that of the register. */
   load?(connection: Connection, chainId: number): Promise<void>

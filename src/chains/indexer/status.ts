@@ -181,7 +181,7 @@ export async function noteOverdrawn(
 }
 
 /** Runs after a reorg, once the anomalies that left the chain are removed. */
-export async function forgetReadable(connection: Connection, chainId: number): Promise<void> {
+export async function deleteResolved(connection: Connection, chainId: number): Promise<void> {
   await connection.run(sql`
     delete from unknown_figures
     where chain_id = ${chainId} and reason = 'unreadable' and not exists (

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { getSelector } from 'ox/AbiEvent'
 import { encodeData, from } from 'ox/AbiFunction'
 import type { Payment } from '#chains/ecosystem/ecosystem.ts'
@@ -6,6 +5,7 @@ import type { Address, Hash } from '#domain/address.ts'
 import type { BlockHeader, Log } from '#domain/chain.ts'
 import type { Deposit } from '#domain/deposit.ts'
 import { TRANSFER_TOPIC } from '#domain/token.ts'
+import { toTopic } from '#money/payments/deposits.ts'
 import { EARLIER_BLOCKS, type X402Payment } from './payment.ts'
 import type { SettlingRpc } from './settling-rpc.ts'
 
@@ -50,7 +50,7 @@ export async function readSettlement(
   return deposit === undefined ? { kind: 'unknown' } : { kind: 'paid', deposit }
 }
 
-/** Finds it among the logs of one transaction, numbered as the index does. */
+/** Finds it among the logs of one transaction; positions are those of `toDeposits`. */
 function findDeposit(
   { payment: { chain, payTo } }: PaidChain,
   { asset, authorization }: X402Payment,
@@ -187,9 +187,4 @@ async function findUse(
     return settlement.kind === 'unpaid' ? over : { kind: 'unclear' }
   }
   return { kind: 'unclear' }
-}
-
-export function toTopic(address: Address): Hash {
-  assert(address.length === 42, 'an address has 20 bytes')
-  return `0x${address.slice(2).padStart(64, '0')}`
 }

@@ -152,14 +152,14 @@ export async function embeddedFacilitator(
   })
   const recipients = payment.payTo.map((each) => each.address)
   const signer = evmSigner({ rpc, wallet, asset, recipients })
-  const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: FORGETFUL })
+  const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: NO_PENDING_STORE })
   const client = new x402Facilitator().register(networkOf(payment.chain.id), scheme)
   const isReady = () => wallet.canPay(OFFERS[0])
   return { client, wallet: wallet.address, isReady }
 }
 
 /** Our rows remember what is pending; the library would send nothing again for five minutes. */
-const FORGETFUL = {
+const NO_PENDING_STORE = {
   get: async () => undefined,
   set: async () => undefined,
   delete: async () => undefined,
@@ -236,10 +236,10 @@ const COST_SHARE = 10n
 /** 100 gwei; never sign more, whatever a node says. */
 const FEE_PER_GAS_MAX = 100_000_000_000n
 
-/** What is in no block after so long, with its fee or unsent, is replaced. */
+/** A nonce that is pending for this long is replaced. */
 const STUCK_MS = 60_000
 
-/** Nodes behind one URL may differ by as much. What none knows after that was dropped. */
+/** Lag between nodes behind one URL; a transaction unknown after it was dropped. */
 const LAG_MS = 2_000
 
 interface WalletSetting {
@@ -257,7 +257,7 @@ export class SettlingWallet {
   readonly #setting: WalletSetting
   readonly #oneByOne = new Mutex()
   #last = { nonce: -1, atMs: Number.NEGATIVE_INFINITY }
-  /** The nonce that blocks others, and since when it has been seen to. */
+  /** The lowest pending nonce, and when it began to block. */
   #blocking: { readonly nonce: number; readonly sinceMs: number } | undefined
 
   constructor(ctx: Pick<Context, 'accounts' | 'clock'>, setting: WalletSetting) {
@@ -311,7 +311,7 @@ export class SettlingWallet {
     return txHash
   }
 
-  /** The pending one, or the next that was not used a moment ago; one that has blocked all others is taken over. */
+  /** The pending nonce, or the next one while nodes lag; a stuck one is replaced. */
   #nextNonce(latest: number, pending: number): number {
     const now = this.#ctx.clock()
     if (pending <= latest) this.#blocking = undefined

@@ -45,7 +45,7 @@ each(
     await commit(deps, 1, 1)
     const before = await endOf(store.engine)
     await commit(deps, 10, 1)
-    await commit(deps, 1, 2, { finalizedBefore: 0, isGap: true })
+    await commit(deps, 1, 2, { finalizedBefore: 0, isHistory: true })
     await commit(deps, 10, 2)
     await commit(deps, 1, 3)
     const items = await readAfter(store.engine, before)
@@ -122,14 +122,14 @@ function commit(
   deps: CommitDeps,
   chainId: number,
   block: number,
-  { finalizedBefore, isGap }: Pick<CommitFacts, 'finalizedBefore' | 'isGap'> = {
+  { finalizedBefore, isHistory }: Pick<CommitFacts, 'finalizedBefore' | 'isHistory'> = {
     finalizedBefore: 0,
   },
   count = 1,
 ): Promise<void> {
   return transact(
     deps,
-    async () => ({ chainId, finalizedNumber: 0, finalizedBefore, ...(isGap && { isGap }) }),
+    async () => ({ chainId, finalizedNumber: 0, finalizedBefore, ...(isHistory && { isHistory }) }),
     async (change) => {
       const facts = Array.from({ length: count }, (_, index) => factAt(chainId, block, index))
       change.changes?.add('burns', facts, [])

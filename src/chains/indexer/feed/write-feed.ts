@@ -36,7 +36,7 @@ export interface FedCommit {
   readonly finalizedNumber: number
   readonly ancestor?: number | undefined
   /** A range of history, without its single changes. */
-  readonly isGap?: boolean
+  readonly isHistory?: boolean
   /** Time of the process, not of a block. */
   readonly nowUnix: number
 }
@@ -54,11 +54,11 @@ export async function writeFeed(
   book: PriceBook,
   commit: FedCommit,
 ): Promise<void> {
-  const { chainId, changes, finalizedBefore, isGap = false, nowUnix } = commit
+  const { chainId, changes, finalizedBefore, isHistory = false, nowUnix } = commit
   const heights = await readHeights(connection)
   const to = heights.numbers.get(chainId) ?? -1
   const state = await readFeedState(connection)
-  if (state === undefined && isGap) return
+  if (state === undefined && isHistory) return
   const list =
     state === undefined
       ? [resetOf(chainId, { from: 0, to })]
@@ -67,7 +67,7 @@ export async function writeFeed(
             resetOf(id, { from: lowest, to: heights.numbers.get(id) ?? -1 }),
           )
         : await listChanges(connection, book, { ...commit, newestUnix: heights.newestUnix })
-  const whole = isGap
+  const whole = isHistory
     ? [resetOf(chainId, { from: finalizedBefore + 1, to }), ...list]
     : [
         ...(await lostPriceChanges(connection, commit)),
