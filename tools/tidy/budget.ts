@@ -13,15 +13,15 @@ export const budget: Readonly<Record<string, number>> = {
   api: 3337,
   chains: 19118,
   domain: 490,
-  entry: 290,
+  entry: 291,
   lib: 272,
-  main: 1531,
-  money: 5634,
-  operations: 4596,
+  main: 1532,
+  money: 5629,
+  operations: 4673,
   route: 519,
-  serving: 3798,
+  serving: 3799,
   store: 1775,
-  tests: 49435,
+  tests: 49461,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
