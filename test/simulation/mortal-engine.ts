@@ -48,6 +48,10 @@ export function makeMortalEngine(inner: Engine, watch: Watch): MortalEngine {
   async function working<T>(work: () => Promise<T>): Promise<T> {
     while (frozen !== undefined) await frozen.until
     if (dead) throw new DeadError()
+    return timed(work)
+  }
+
+  async function timed<T>(work: () => Promise<T>): Promise<T> {
     watch.busy()
     try {
       return await work()
@@ -56,8 +60,16 @@ export function makeMortalEngine(inner: Engine, watch: Watch): MortalEngine {
     }
   }
 
+  const { lock } = inner
   const engine: Engine = {
     ...inner,
+    ...(lock && {
+      async lock(key) {
+        const held = await working(() => lock(key))
+        // A session ends with its process.
+        return held && { keep: () => working(held.keep), release: () => timed(held.release) }
+      },
+    }),
     read: (statement) =>
       working(async () => {
         step()
