@@ -5,7 +5,7 @@ import type { Connection } from '#store/engine.ts'
 import { column, plain, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#store/sql.ts'
 import { type ColumnType, inKeys } from '#store/typed-values.ts'
 
-/** A table of sums; where all of them are zero, there is no row. */
+/** A table of sums. A row whose sums are all zero is deleted. */
 export interface SumTable {
   readonly table: string
   readonly key: Readonly<Record<string, ColumnType>>

@@ -32,8 +32,8 @@ export const paymentSourceOf = oncePerContext((ctx) => {
 })
 
 /**
- * One pass: reads the new blocks at the head for transfers to `payTo`, then a part of what became final, and
- * proves their blocks. Independent of the index, so that money is found while a register is built.
+ * One pass: reads the new blocks at the head for transfers to `payTo`, proves blocks that have any, then reads a
+ * part of what became final. Independent of the index, so that money is found while a register is built.
  */
 export async function scanDeposits(ctx: Context, signal: AbortSignal): Promise<void> {
   const source = paymentSourceOf(ctx)

@@ -13,7 +13,7 @@ import type { Signed } from './payload.ts'
  */
 type PaymentStatus = 'open' | 'credited' | 'failed'
 
-/** Whose balance a payment raises. */
+/** The account that a payment credits. */
 export interface Payee {
   readonly kind: 'key' | 'bucket'
   /** A `publicId`, or an address's bucket. */

@@ -65,7 +65,7 @@ export interface ToSettle<T> {
 const underWay = oncePerContext(() => new Map<string, UnderWay>())
 
 interface UnderWay {
-  /** Of the payment: its payer and nonce. */
+  /** Payer and nonce of the payment. */
   readonly name: string
   readonly ended: Promise<Settled<unknown> | undefined>
 }
@@ -198,7 +198,7 @@ export function refuseUsed(): Refusal {
   )
 }
 
-/** Of a payment with no known transaction yet, or with one that the chain does not show. */
+/** The 503 while a payment has no known transaction, or one that the chain does not show. */
 export function refuseUnknown(
   ctx: Pick<Context, 'ecosystem'>,
   payload: PaymentPayload,

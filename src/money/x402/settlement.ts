@@ -163,7 +163,7 @@ const PAGE_BLOCKS = 500
 /** Enough for an authorization's hour: 1,800 blocks on Base, more elsewhere. */
 const PAGES_MAX = 40
 
-/** By what a used authorization was used. Finding nothing proves nothing: the node may lag. */
+/** Finds the transaction that used an authorization. Finding none proves nothing: the node may lag. */
 async function findUse(
   chain: PaidChain,
   payment: X402Payment,

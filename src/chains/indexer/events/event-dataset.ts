@@ -257,7 +257,7 @@ function logsBeside({ companions }: MappingCode, logs: readonly Log[]): Pick<Mod
   }
 }
 
-/** A contract can emit what does not fit; it is no log of the event then. */
+/** Skips logs of the same topic whose shape does not fit the event. */
 function nameLog(companion: MappingCode['companions'][number] | undefined, log: Log) {
   if (companion === undefined) return []
   try {

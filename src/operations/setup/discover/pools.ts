@@ -125,7 +125,7 @@ async function kindOf(view: ChainView, address: Address): Promise<Pool['kind'] |
   return (await ask(view, address, slot0)) === undefined ? undefined : 'uniswap-v3'
 }
 
-/** Of the quote, in whole tokens. */
+/** The quote's amount, in whole tokens. */
 export function depthOf({ quote, quoteHeld }: Pool): number {
   return Number(quoteHeld) / 10 ** quote.decimals
 }
