@@ -21,7 +21,7 @@ export const budget: Readonly<Record<string, number>> = {
   route: 519,
   serving: 3799,
   store: 1775,
-  tests: 49473,
+  tests: 49501,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

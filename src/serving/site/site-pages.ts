@@ -247,7 +247,7 @@ interface Version extends Pick<Source, 'of' | 'name'> {
 }
 
 /** Answers with a text that changes now and then; writes and compresses each version once. */
-class VersionedText {
+export class VersionedText {
   #last: Version | undefined
 
   /** `headers` are copied; ETag, coding and the body are added. */

@@ -23,3 +23,10 @@ test('wallets that a caller opens for free are at most 60 different ones within 
   assert.equal(opened.open('a', walletOf(60)), undefined, 'the first one is an hour old')
   assert.equal(opened.open('a', walletOf(61)), 1_001_000 + HOUR_MS)
 })
+
+test('wallets that are opened are forgotten for the callers that are away longest, so that memory is bounded', () => {
+  const opened = new OpenedWallets(() => 1_000_000)
+  for (let number = 0; number < 60; number += 1) opened.open('first', walletOf(number))
+  for (let caller = 0; caller < 5_000; caller += 1) opened.open(`${caller}`, walletOf(1))
+  assert.equal(opened.open('first', walletOf(99)), undefined)
+})
