@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PACKAGE_ROOT } from '#lib/package-root.ts'
+import { PACKAGE_ROOT } from '#base/package-root.ts'
 
 /** A compiled contract as it is committed in `contracts/artifacts`. */
 export interface Artifact {

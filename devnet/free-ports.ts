@@ -1,4 +1,4 @@
-import { freePort } from '#lib/free-port.ts'
+import { freePort } from '#base/free-port.ts'
 
 /** For two chains. */
 export async function freePorts(): Promise<{ ports: { base: number; ethereum: number } }> {

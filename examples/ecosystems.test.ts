@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { loadEcosystemFile, parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { showAddress } from '#domain/address.ts'
+import { showAddress } from '#base/address.ts'
+import { loadEcosystemFile, parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 
 const FOLDER = join(import.meta.dirname, 'ecosystems')
 const environment = {

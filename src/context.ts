@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
+import type { Clock } from '#base/time.ts'
 import type { Config } from '#config.ts'
-import type { Clock } from '#lib/time.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Engine } from '#db/engine.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 
 /** What a process works with; built once, and the first argument of what needs any of it. */
 export interface Context {

@@ -1,9 +1,9 @@
 import pino from 'pino'
-import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { sleep } from '#lib/async.ts'
+import { sleep } from '#base/async.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { openStores } from '#main/stores.ts'
-import { auditAll } from '#operations/audit/audit.ts'
-import { auditAccounts } from '#operations/audit/audit-accounts.ts'
+import { auditAll } from '#ops/audit/audit.ts'
+import { auditAccounts } from '#ops/audit/audit-accounts.ts'
 import { testContext } from './test-context.ts'
 import type { World } from './world.ts'
 

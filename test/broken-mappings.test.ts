@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { auditService } from './audit-service.ts'
 import { eitherEngine } from './long-version.ts'
 import { startPostgres } from './postgres.ts'

@@ -7,11 +7,11 @@ import {
   parseAbiParameters,
   toHex,
 } from 'viem'
+import { sleep } from '#base/async.ts'
 import { readArtifact } from '#contracts/artifact.ts'
 import { type Call, calls } from '#devnet/calls.ts'
 import { openRpc, type Rpc } from '#devnet/rpc.ts'
 import { units } from '#devnet/units.ts'
-import { sleep } from '#lib/async.ts'
 
 /** An ecosystem on a chain that knows nothing of the local one. */
 export interface DeployedEcosystem {

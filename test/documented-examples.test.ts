@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { REFUSALS } from '#domain/refusal.ts'
+import { REFUSALS } from '#base/refusal.ts'
 import { startWorld, type World } from './world.ts'
 
 type Json = Readonly<Record<string, unknown>>

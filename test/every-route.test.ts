@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { sleep } from '#base/async.ts'
 import { mine } from '#devnet/actions.ts'
-import { sleep } from '#lib/async.ts'
 import type { ApiAnswer } from './api-client.ts'
 import { startWorld, type World } from './world.ts'
 import { signPayment } from './x402/raw-payment.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach } from 'node:test'
-import type { HistoryPart, HistoryRequest } from '#chains/chain/chain-source.ts'
-import { type LogsFetcher, openLogsFetcher } from '#chains/chain/endpoints/logs-fetcher.ts'
-import { openRpcSource } from '#chains/chain/rpc-source.ts'
+import type { HistoryPart, HistoryRequest } from '#chain/chain-source.ts'
+import { type LogsFetcher, openLogsFetcher } from '#chain/endpoints/logs-fetcher.ts'
+import { openRpcSource } from '#chain/rpc-source.ts'
 import {
   chainScript,
   movableTiming,

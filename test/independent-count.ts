@@ -1,5 +1,5 @@
+import { TRANSFER_TOPIC } from '#base/token.ts'
 import type { Rpc } from '#devnet/rpc.ts'
-import { TRANSFER_TOPIC } from '#domain/token.ts'
 
 interface RawLog {
   readonly topics: readonly string[]

@@ -1,6 +1,6 @@
-import type { Engine } from '#store/engine.ts'
-import { openPostgres } from '#store/postgres/open-postgres.ts'
-import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import type { Engine } from '#db/engine.ts'
+import { openPostgres } from '#db/postgres/open-postgres.ts'
+import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 import { createHarness } from '#test/callers/callers-harness.ts'
 import { startHarness } from '#test/http/api-harness.ts'
 

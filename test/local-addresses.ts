@@ -1,5 +1,5 @@
+import type { Address } from '#base/address.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
-import type { Address } from '#domain/address.ts'
 
 // Addresses of the local chains, in the lower case that the register stores.
 export const grave = stored(addresses.base.grave)

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { sleep } from '#lib/async.ts'
-import { freePort } from '#lib/free-port.ts'
-import { openNode } from '#operations/setup/node.ts'
+import { sleep } from '#base/async.ts'
+import { freePort } from '#base/free-port.ts'
+import { openNode } from '#ops/setup/node.ts'
 
 /** Chain nodes besides anvil, as their own packages run them. */
 

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '#base/free-port.ts'
 import { startAnvil } from '#devnet/anvil.ts'
 import { openRpc, type Rpc } from '#devnet/rpc.ts'
-import { freePort } from '#lib/free-port.ts'
 
 export interface PlainChain {
   readonly url: string

@@ -18,7 +18,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { freePort } from '#lib/free-port.ts'
+import { freePort } from '#base/free-port.ts'
 import { createDatabases } from './databases.ts'
 import { MissingProgram } from './debian-program.ts'
 

@@ -1,7 +1,7 @@
 import type { Readiness } from '#api/health-routes.ts'
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { readReadiness } from '#operations/health/read-readiness.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Engine } from '#db/engine.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { readReadiness } from '#ops/health/read-readiness.ts'
 import { testContext } from './test-context.ts'
 
 /** The readiness of a process that shares the register, and does nothing but answer. */

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { Writable } from 'node:stream'
-import { runProgram } from '#operations/cli/sexton.ts'
+import { runProgram } from '#ops/cli/sexton.ts'
 
 export interface CommandEnded {
   readonly code: number

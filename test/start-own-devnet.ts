@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, rename, rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sleep } from '#base/async.ts'
 import { freePorts } from '#devnet/free-ports.ts'
 import { type Devnet, startDevnet } from '#devnet/start-devnet.ts'
-import { sleep } from '#lib/async.ts'
 
 /** Folder that the files of one run share, made and removed by `npm test`; a file that runs alone has none. */
 export const SHARED_CHAINS = 'TEST_CHAINS_FOLDER'

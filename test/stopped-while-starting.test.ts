@@ -7,8 +7,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { freePort } from '#lib/free-port.ts'
-import { localFile } from '#main/start/local-chains.ts'
+import { freePort } from '#base/free-port.ts'
+import { localFile } from '#main/local-chains.ts'
 import { nodeEnvironment } from './node-environment.ts'
 import { eventually } from './world.ts'
 
@@ -22,7 +22,7 @@ test('who asks the service to end while it still waits for its chains is heard',
   const port = await freePort(0)
   const file = join(folder, 'ecosystem.json')
   writeFileSync(file, JSON.stringify(localFile(port, { base: silent, ethereum: silent })))
-  const child = spawn(process.execPath, ['src/operations/cli/sexton.mjs', 'start'], {
+  const child = spawn(process.execPath, ['src/ops/cli/sexton.mjs', 'start'], {
     env: {
       ...nodeEnvironment,
       PORT: String(port),

@@ -1,4 +1,4 @@
-import type { Call } from '#route/route.ts'
+import type { Call } from '#route.ts'
 
 /** A GET of nobody in particular. */
 export function testCall(given: Partial<Call> = {}): Call {

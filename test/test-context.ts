@@ -1,9 +1,9 @@
-import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
-import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import { systemClock } from '#base/time.ts'
 import { readConfig } from '#config.ts'
 import type { Context } from '#context.ts'
-import { systemClock } from '#lib/time.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Engine } from '#db/engine.ts'
+import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 
 const silent = () => undefined
 

@@ -41,7 +41,7 @@ export async function walk(
   }
   // A job may run during each walk of a slow machine.
   return [...entered]
-    .filter(([file, walks]) => walks === WALKS && file !== 'operations/jobs/run-jobs.ts')
+    .filter(([file, walks]) => walks === WALKS && file !== 'index/run-jobs.ts')
     .map(([file]) => file)
 }
 

@@ -14,7 +14,7 @@ export async function consoleInputs(): Promise<readonly string[]> {
   const files = [
     'console/**/*.*',
     'client/src/*.ts',
-    'src/serving/site/chart/*.ts',
+    'src/site/chart/*.ts',
     'tools/build-console.ts',
     'package-lock.json',
   ]

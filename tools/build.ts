@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { ecosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
+import { ecosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { buildClient } from './build-client.ts'
 import { buildConsole, consoleInputs } from './build-console.ts'
 import { typeOfSchema } from './schema-types.ts'
@@ -10,13 +10,13 @@ const ROOT = join(import.meta.dirname, '..')
 
 /** Where each thread begins, and what others import, below `src/`. */
 const ENTRIES = [
-  'chains/ecosystem/define-ecosystem.ts',
-  'main/start/index-worker.ts',
-  'chains/chain/endpoints/logs-worker.ts',
+  'ecosystem/define-ecosystem.ts',
+  'main/index-worker.ts',
+  'chain/endpoints/logs-worker.ts',
 ]
 
 /** Where the process begins. Service units name what is built of it. */
-const PROGRAM = { in: 'src/operations/cli/sexton.mjs', out: 'cli/sexton' }
+const PROGRAM = { in: 'src/ops/cli/sexton.mjs', out: 'cli/sexton' }
 
 /** These look for files beside themselves, or for a package that nobody needs here. */
 export const LEFT_AS_THEY_ARE: readonly string[] = [
@@ -67,7 +67,7 @@ export async function buildService(): Promise<void> {
     logLevel: 'warning',
   })
   for (const { path, contents } of outputFiles) await put(path, contents)
-  await put(join(ROOT, 'dist/chains/ecosystem/define-ecosystem.d.ts'), ecosystemTypes())
+  await put(join(ROOT, 'dist/ecosystem/define-ecosystem.d.ts'), ecosystemTypes())
   await buildClient()
   await buildConsole()
   const inputs = [

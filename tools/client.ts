@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { REFUSALS } from '#domain/refusal.ts'
+import { REFUSALS } from '#base/refusal.ts'
 import { localDocument } from './local-document.ts'
 import { type Schema, typeOfSchema } from './schema-types.ts'
 

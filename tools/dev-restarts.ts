@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFile, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { freePort } from '#lib/free-port.ts'
+import { freePort } from '#base/free-port.ts'
 import { copySharedHistory } from '#test/start-own-devnet.ts'
 import { copyProject } from './project-copy.ts'
 

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { localFilePath, planLocalChains } from '#main/start/local-chains.ts'
-import { lockFolder } from '#main/start/lock-folder.ts'
+import { localFilePath, planLocalChains } from '#main/local-chains.ts'
+import { lockFolder } from '#main/lock-folder.ts'
 
 /** Apart from the data of `npm start`, which may run at the same time on another port. */
 const DATA_FOLDER = '.sexton/dev'
@@ -48,7 +48,7 @@ function runWatched(port: number) {
   const paths = WATCHED.map((path) => `--watch-path=${path}`)
   const watch = ['--watch', ...paths, '--watch-preserve-output', '--import', BEFORE_START]
   const place = ['--data', DATA_FOLDER, '--ecosystem', localFilePath(DATA_FOLDER)]
-  const program = ['src/operations/cli/sexton.mjs', 'start', '--port', String(port), ...place]
+  const program = ['src/ops/cli/sexton.mjs', 'start', '--port', String(port), ...place]
   return spawn(process.execPath, [...watch, ...program, ...process.argv.slice(2)], {
     stdio: 'inherit',
   })

@@ -1,5 +1,5 @@
-import { priceKinds } from '#chains/ecosystem/price-kinds.ts'
-import { eventKinds } from '#chains/kinds/kinds.ts'
+import { eventKinds } from '#data/kinds.ts'
+import { priceKinds } from '#ecosystem/price-kinds.ts'
 
 /** What a field means, and the value that a missing one stands for. */
 export interface FieldMeaning {

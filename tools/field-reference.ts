@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TSchema } from 'typebox'
-import { ecosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
-import { priceKinds } from '#chains/ecosystem/price-kinds.ts'
-import { eventKinds } from '#chains/kinds/kinds.ts'
-import { shareTiers, tiers } from '#domain/tier.ts'
+import { shareTiers, tiers } from '#base/tier.ts'
+import { eventKinds } from '#data/kinds.ts'
+import { ecosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { priceKinds } from '#ecosystem/price-kinds.ts'
 import { type FieldMeaning, fieldMeanings } from './field-meanings.ts'
 
 export const referencePath = join(import.meta.dirname, '../docs/ecosystem-file.md')
@@ -170,11 +170,11 @@ ${table(shared.map((field) => ({ ...field, path: field.path.replace(/^\w+/, '<ev
 
 const INTRODUCTION = `# Fields of the ecosystem file
 
-<!-- Written by tools/field-reference.ts from src/chains/ecosystem/; do not edit. -->
+<!-- Written by tools/field-reference.ts from src/ecosystem/; do not edit. -->
 
 Look up a field of the file that describes your chains, tokens and events;
 [operating.md](operating.md#write-the-ecosystem-file) says how to write it, and
-[local.ts](../src/chains/ecosystem/ecosystems/local.ts) of a checkout is a full example. \`[]\` stands for each entry of a
+[local.ts](../src/ecosystem/ecosystems/local.ts) of a checkout is a full example. \`[]\` stands for each entry of a
 list. Unknown fields are refused. A text may name environment variables as \`\${NAME}\`, such as the key in a URL.`
 
 function table(fields: readonly Field[]): string {

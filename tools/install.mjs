@@ -82,7 +82,7 @@ function checkNode() {
   fail(
     `node_modules/.bin/node is ${stdout?.trim() || 'missing'}, not v${wanted}`,
     'run `npm rebuild node --ignore-scripts=false`; if your platform has no such Node package, ' +
-      `install Node ${wanted} yourself and run \`node tools/check.ts\` or \`node src/operations/cli/sexton.mjs start\``,
+      `install Node ${wanted} yourself and run \`node tools/check.ts\` or \`node src/ops/cli/sexton.mjs start\``,
   )
 }
 

@@ -5,12 +5,12 @@ import { pino } from 'pino'
 import { openApiOf } from '#api/document-pages.ts'
 import { healthRoutes } from '#api/health-routes.ts'
 import { metaRoute } from '#api/meta-route.ts'
-import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
-import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
 import { readConfig } from '#config.ts'
-import { compose } from '#main/start/serve.ts'
-import { topupRoutes } from '#money/x402/topup-routes.ts'
-import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { openSqlite } from '#db/sqlite/open-sqlite.ts'
+import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { compose } from '#main/serve.ts'
+import { topupRoutes } from '#payments/x402/topup-routes.ts'
 
 /** The OpenAPI document of the local ecosystem on a server that settles payments. */
 export async function localDocument() {

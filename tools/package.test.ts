@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { before, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { localFile } from '#main/start/local-chains.ts'
+import { localFile } from '#main/local-chains.ts'
 import { copySharedHistory } from '#test/start-own-devnet.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { copyProject } from './project-copy.ts'
@@ -35,7 +35,7 @@ test('the package holds what it runs and no TypeScript but types and examples', 
   assert.ok(files.includes('package/dist/cli/sexton.js'))
   assert.deepEqual(
     files.filter((file) => /\.m?ts$/.test(file) && !file.startsWith('package/examples/')).sort(),
-    ['package/dist/chains/ecosystem/define-ecosystem.d.ts', 'package/dist/client/client.d.ts'],
+    ['package/dist/ecosystem/define-ecosystem.d.ts', 'package/dist/client/client.d.ts'],
   )
 })
 

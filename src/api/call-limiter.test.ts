@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { CallLimiter } from '#api/metered.ts'
-import { answer } from '#route/route.ts'
+import { answer } from '#route.ts'
 import { GOOD_KEY, NOON_MS, startHarness } from '#test/http/api-harness.ts'
 
 const client = () => ({ isCut: () => false })

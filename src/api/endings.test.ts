@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { guardCall } from '#accounts/metering/abuse-guard.ts'
 import { anonymousCaller } from '#accounts/metering/callers.ts'
-import { refuse } from '#domain/refusal.ts'
-import { sleep } from '#lib/async.ts'
-import { answer } from '#route/route.ts'
-import { type Engine, StoreError } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
+import { sleep } from '#base/async.ts'
+import { refuse } from '#base/refusal.ts'
+import { type Engine, StoreError } from '#db/engine.ts'
+import { sql } from '#db/sql.ts'
+import { answer } from '#route.ts'
 import {
   type Harness as Accounts,
   createHarness,

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { askRoutes } from '#api/ask-routes.ts'
 import captured from '#api/examples.json' with { type: 'json' }
 import type { ServiceFacts } from '#api/service-facts.ts'
-import type { RefusalCode } from '#domain/refusal.ts'
-import { askRoutes } from '#route/ask-routes.ts'
-import type { Route } from '#route/route.ts'
+import type { RefusalCode } from '#base/refusal.ts'
+import type { Route } from '#route.ts'
 
 /** Short answers make a readable page: two rows show a list as well as twenty. */
 const SHORT: Readonly<Record<string, string>> = { limit: '2', period: '2d' }

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import type { Page } from '#api/outside-routes.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from '#api/plain-page.ts'
-import { refuse } from '#domain/refusal.ts'
-import { mapOf, named } from '#lib/schema.ts'
-import { escapeMarkup } from '#lib/text.ts'
-import { answer, defineRoute, JSON_TYPE, type Route, wantsPage } from '#route/route.ts'
+import { refuse } from '#base/refusal.ts'
+import { mapOf, named } from '#base/schema.ts'
+import { escapeMarkup } from '#base/text.ts'
+import { answer, defineRoute, JSON_TYPE, type Route, wantsPage } from '#route.ts'
 
 export interface Readiness {
   readonly ready: boolean

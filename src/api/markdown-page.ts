@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { Marked } from 'marked'
 import type { Page } from '#api/outside-routes.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage } from '#api/plain-page.ts'
-import { refuse } from '#domain/refusal.ts'
-import { PACKAGE_ROOT } from '#lib/package-root.ts'
-import { type Call, type Outgoing, preferredType } from '#route/route.ts'
+import { PACKAGE_ROOT } from '#base/package-root.ts'
+import { refuse } from '#base/refusal.ts'
+import { type Call, type Outgoing, preferredType } from '#route.ts'
 
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
 

@@ -13,22 +13,15 @@ import {
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js'
 import { identifyCaller } from '#accounts/metering/callers.ts'
+import { askRoutes } from '#api/ask-routes.ts'
 import { metered } from '#api/metered.ts'
 import { typed } from '#api/openapi.ts'
 import type { Page } from '#api/outside-routes.ts'
 import { factsOf } from '#api/service-facts.ts'
+import { isObject } from '#base/json.ts'
+import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import type { Context } from '#context.ts'
-import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import { isObject } from '#lib/json.ts'
-import { askRoutes } from '#route/ask-routes.ts'
-import {
-  acceptsType,
-  BROKEN_BODY,
-  type Call,
-  type Outgoing,
-  type Route,
-  targetOf,
-} from '#route/route.ts'
+import { acceptsType, BROKEN_BODY, type Call, type Outgoing, type Route, targetOf } from '#route.ts'
 
 interface McpDeps {
   readonly ctx: Context

@@ -14,11 +14,11 @@ import {
   stampRateLimit,
   toWire,
 } from '#api/wire.ts'
+import type { Caller, RateLimitState } from '#base/caller.ts'
+import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
+import { MINUTE_MS } from '#base/time.ts'
 import { type Context, oncePerContext } from '#context.ts'
-import type { Caller, RateLimitState } from '#domain/caller.ts'
-import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import { MINUTE_MS } from '#lib/time.ts'
-import { offerCall, pay, rejectUnfitPayment, rejectUsedPayment } from '#money/x402/pay.ts'
+import { offerCall, pay, rejectUnfitPayment, rejectUsedPayment } from '#payments/x402/pay.ts'
 import {
   type Call,
   carriesPayment,
@@ -28,7 +28,7 @@ import {
   type PaymentRequired,
   type Prepared,
   type Route,
-} from '#route/route.ts'
+} from '#route.ts'
 
 /** A call on its way, with what the headers of its answer show. */
 interface Way {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type TSchema, Type } from 'typebox'
 import { capturedExamples } from '#api/examples.ts'
-import { named } from '#lib/schema.ts'
-import { defineRoute } from '#route/route.ts'
+import { named } from '#base/schema.ts'
+import { defineRoute } from '#route.ts'
 import { NamedSchemas, toOpenApi } from './openapi.ts'
 
 const post = (operationId: string, body: TSchema) =>

@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import type { CapturedExamples } from '#api/examples.ts'
-import { REFUSALS, type RefusalCode } from '#domain/refusal.ts'
-import { tiers } from '#domain/tier.ts'
-import { isObject, type JsonObject } from '#lib/json.ts'
-import type { Route } from '#route/route.ts'
+import { isObject, type JsonObject } from '#base/json.ts'
+import { REFUSALS, type RefusalCode } from '#base/refusal.ts'
+import { tiers } from '#base/tier.ts'
+import type { Route } from '#route.ts'
 
 interface OpenApiInput {
   /** OpenAPI `info`: title, version, licence, description in Markdown. */

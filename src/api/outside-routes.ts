@@ -2,10 +2,10 @@ import { guardCall } from '#accounts/metering/abuse-guard.ts'
 import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
 import { refuseFailure, toProblem } from '#api/problem.ts'
 import { preflightHeaders, rateLimitOf, rememberedRateLimit, stampRateLimit } from '#api/wire.ts'
+import type { Caller } from '#base/caller.ts'
+import { isRefusal, type Refusal } from '#base/refusal.ts'
 import type { Context } from '#context.ts'
-import type { Caller } from '#domain/caller.ts'
-import { isRefusal, type Refusal } from '#domain/refusal.ts'
-import type { Call, Outgoing } from '#route/route.ts'
+import type { Call, Outgoing } from '#route.ts'
 
 /** An unmetered document: docs, OpenAPI, error pages. */
 export interface Page {

@@ -1,4 +1,4 @@
-import { escapeMarkup } from '#lib/text.ts'
+import { escapeMarkup } from '#base/text.ts'
 
 export const HTML_TYPE = 'text/html; charset=utf-8'
 

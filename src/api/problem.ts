@@ -1,9 +1,9 @@
 import { ConnectionCut, MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
+import { REFUSALS, type Refusal, refuse } from '#base/refusal.ts'
+import { escapeMarkup } from '#base/text.ts'
 import { type Context, oncePerContext } from '#context.ts'
-import { REFUSALS, type Refusal, refuse } from '#domain/refusal.ts'
-import { escapeMarkup } from '#lib/text.ts'
-import { type Call, type Outgoing, wantsPage } from '#route/route.ts'
-import { StoreError } from '#store/engine.ts'
+import { StoreError } from '#db/engine.ts'
+import { type Call, type Outgoing, wantsPage } from '#route.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from './plain-page.ts'
 
 /** A bucket has refilled a token by then. */

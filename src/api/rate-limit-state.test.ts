@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anonymousCaller } from '#accounts/metering/callers.ts'
 import { rateLimitAfterRefusal, rememberedRateLimit } from '#api/wire.ts'
-import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
+import { DAY_SECONDS, startOfDay } from '#base/time.ts'
 import { NOON_MS, startHarness } from '#test/http/api-harness.ts'
 
 test('a rate-limit state that is remembered from before midnight is not shown after it', async () => {

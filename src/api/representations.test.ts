@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Type } from 'typebox'
-import { answer, CSV_TYPE, defineRoute, formatParameter, wantsCsv } from '#route/route.ts'
+import { answer, CSV_TYPE, defineRoute, formatParameter, wantsCsv } from '#route.ts'
 import { type Harness, startHarness } from '#test/http/api-harness.ts'
 
 const facts = { tag: 'Test', summary: 'Rows', description: 'For tests', refusals: [] }

@@ -1,6 +1,6 @@
 import scalar from '@scalar/fastify-api-reference'
 import Fastify from 'fastify'
-import { escapeMarkup } from '#lib/text.ts'
+import { escapeMarkup } from '#base/text.ts'
 import type { Page } from './outside-routes.ts'
 import type { ServiceFacts } from './service-facts.ts'
 import { staticPage } from './static-page.ts'

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { answer } from '#route/route.ts'
+import { answer } from '#route.ts'
 import { GOOD_KEY, type Harness, startHarness } from '#test/http/api-harness.ts'
 
 describe('the HTTP server', () => {

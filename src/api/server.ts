@@ -14,8 +14,8 @@ import { answerMcp } from '#api/mcp.ts'
 import { metered } from '#api/metered.ts'
 import { reportFailure } from '#api/problem.ts'
 import { CONSTANT_HEADERS } from '#api/wire.ts'
+import { type Refusal, refuse } from '#base/refusal.ts'
 import { type Context, oncePerContext } from '#context.ts'
-import { type Refusal, refuse } from '#domain/refusal.ts'
 import {
   BROKEN_BODY,
   type Call,
@@ -24,7 +24,7 @@ import {
   type Outgoing,
   type Route,
   targetOf,
-} from '#route/route.ts'
+} from '#route.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
 
 export interface ApiDeps {

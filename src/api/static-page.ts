@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { acceptsCoding, matchesEtag, weakEtag } from '#route/route.ts'
+import { acceptsCoding, matchesEtag, weakEtag } from '#route.ts'
 import type { Page } from './outside-routes.ts'
 
 export interface StaticContent {

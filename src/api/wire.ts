@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { meterOf } from '#accounts/metering/meter/meter.ts'
 import { toProblem } from '#api/problem.ts'
+import type { Caller, RateLimitState } from '#base/caller.ts'
+import { DAY_SECONDS, nextMidnight, unixNow } from '#base/time.ts'
 import { type Context, oncePerContext } from '#context.ts'
-import type { Caller, RateLimitState } from '#domain/caller.ts'
-import { DAY_SECONDS, nextMidnight, unixNow } from '#lib/time.ts'
 import {
   type Answer,
   type Call,
@@ -15,7 +15,7 @@ import {
   type Route,
   type StreamAnswer,
   unknownMembers,
-} from '#route/route.ts'
+} from '#route.ts'
 
 interface Written {
   readonly ctx: Context

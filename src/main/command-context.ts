@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { loadEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
+import type { Clock } from '#base/time.ts'
 import type { Config } from '#config.ts'
-import type { Clock } from '#lib/time.ts'
-import { localFilePath } from './start/local-chains.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { localFilePath } from './local-chains.ts'
 
 export interface CommandContext {
   readonly config: Config

@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs'
-import { type RegisterName, registerName } from '#chains/datasets/register-name.ts'
-import { conditionOf, readIndexStatus } from '#chains/indexer/status.ts'
+import { HOUR_SECONDS, MINUTE_MS, unixNow } from '#base/time.ts'
 import { type Context, reportError } from '#context.ts'
-import { HOUR_SECONDS, MINUTE_MS, unixNow } from '#lib/time.ts'
-import type { Tables } from '#store/engine.ts'
-import { column, plain, sql } from '#store/sql.ts'
+import { type RegisterName, registerName } from '#data/register-name.ts'
+import type { Tables } from '#db/engine.ts'
+import { column, plain, sql } from '#db/sql.ts'
+import { conditionOf, readIndexStatus } from '#index/status.ts'
 import { storeFile } from './store-file.ts'
 
 /** In the accounts: the registers that there are, one for each ecosystem file. */

@@ -8,9 +8,9 @@ import {
   type Meter,
   meterOf as meterOfContext,
 } from '#accounts/metering/meter/meter.ts'
-import type { Caller } from '#domain/caller.ts'
-import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Caller } from '#base/caller.ts'
+import { DAY_SECONDS, startOfDay } from '#base/time.ts'
+import type { Engine } from '#db/engine.ts'
 import { testContext } from '#test/test-context.ts'
 
 export const NOON = startOfDay(1_795_000_000) + DAY_SECONDS / 2

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { latestPrice } from '#chains/datasets/prices/price-book.ts'
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { listEvents } from '#chains/indexer/events/list-events.ts'
+import { toUsdPriceExact } from '#base/money.ts'
+import { eventKinds } from '#data/kinds.ts'
+import { latestPrice } from '#data/prices/price-book.ts'
+import type { Connection, Engine } from '#db/engine.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { listEvents } from '#index/events/list-events.ts'
 import {
   type FeedChange,
   type FeedCursor,
@@ -9,11 +12,8 @@ import {
   PRICES_OF_FEED,
   readEnd,
   readPage,
-} from '#chains/indexer/feed/read-feed.ts'
-import { type IndexStatus, readIndexStatus } from '#chains/indexer/status.ts'
-import { eventKinds } from '#chains/kinds/kinds.ts'
-import { toUsdPriceExact } from '#domain/money.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+} from '#index/feed/read-feed.ts'
+import { type IndexStatus, readIndexStatus } from '#index/status.ts'
 
 const DATASETS = eventKinds.map(({ dataset }) => dataset)
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readStream } from '#examples/stream.ts'
-import type { Route } from '#route/route.ts'
+import type { Route } from '#route.ts'
 import { readRoute } from '../route-reader.ts'
 
 const LISTS = ['/api/burns/recent', '/api/dividends/recent', '/api/grave-digs']

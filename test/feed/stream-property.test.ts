@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { openPostgres } from '#store/postgres/open-postgres.ts'
+import { openPostgres } from '#db/postgres/open-postgres.ts'
 import { asLateAs, live, livelyBlocks } from '../chain-builder/random-life.ts'
 import { startPostgres, type TestPostgres } from '../postgres.ts'
 import { eventually } from '../world.ts'

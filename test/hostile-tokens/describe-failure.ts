@@ -1,4 +1,4 @@
-import type { Engine } from '#store/engine.ts'
+import type { Engine } from '#db/engine.ts'
 import type { FigureDifference } from './figures.ts'
 import type { Feature, WorldPlan } from './world-plan.ts'
 

@@ -1,8 +1,8 @@
-import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { ChainIndex } from '#chains/indexer/chain-index.ts'
-import type { CommitDeps } from '#chains/indexer/commit.ts'
-import { StallNote } from '#chains/indexer/status.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Engine } from '#db/engine.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { ChainIndex } from '#index/chain-index.ts'
+import type { CommitDeps } from '#index/commit.ts'
+import { StallNote } from '#index/status.ts'
 import { openSource } from '#test/indexed-ecosystem.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 

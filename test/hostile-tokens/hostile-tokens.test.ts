@@ -1,5 +1,5 @@
 import { after, before, test } from 'node:test'
-import { registerMigrations } from '#chains/datasets/datasets.ts'
+import { registerMigrations } from '#data/datasets.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { chanceOf } from '#test/simulation/chance.ts'
 import { seedRandom } from '#test/simulation/seeded-random.ts'

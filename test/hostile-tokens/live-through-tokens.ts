@@ -1,5 +1,5 @@
+import type { Engine } from '#db/engine.ts'
 import { type ChainName, chainIds } from '#devnet/addresses.ts'
-import type { Engine } from '#store/engine.ts'
 import { type BuiltChain, beginChain } from '#test/chain-builder/built-chain.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
 import { type Chance, chanceOf } from '#test/simulation/chance.ts'

@@ -1,18 +1,18 @@
+import type { Address } from '#base/address.ts'
+import { logIndexAt } from '#base/chain.ts'
 import {
   circulatingOf,
   countHolders,
   readBalanceAt,
   readTotalSupply,
   totalSupplyOf,
-} from '#chains/datasets/holders/queries.ts'
-import type { Chain, Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import { listEvents } from '#chains/indexer/events/list-events.ts'
-import { sumTotals } from '#chains/indexer/events/sums.ts'
-import { readPosition } from '#chains/indexer/positions.ts'
-import { readStalls } from '#chains/indexer/status.ts'
-import type { Address } from '#domain/address.ts'
-import { logIndexAt } from '#domain/chain.ts'
-import type { Connection, Engine } from '#store/engine.ts'
+} from '#data/holders/queries.ts'
+import type { Connection, Engine } from '#db/engine.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { listEvents } from '#index/events/list-events.ts'
+import { sumTotals } from '#index/events/sums.ts'
+import { readPosition } from '#index/positions.ts'
+import { readStalls } from '#index/status.ts'
 import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
 import { addEvents, FigureList, type Figures, supplyText, totalText } from './figures.ts'
 import { readAnomalyBlocks, readStoredBalances } from './register-rows.ts'

@@ -1,5 +1,5 @@
-import type { Connection } from '#store/engine.ts'
-import { column, sql } from '#store/sql.ts'
+import type { Connection } from '#db/engine.ts'
+import { column, sql } from '#db/sql.ts'
 
 /** Every stored balance, whatever its sign, in order. */
 export async function readStoredBalances(connection: Connection) {

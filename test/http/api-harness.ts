@@ -5,9 +5,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { Type } from 'typebox'
 import { secretDigest } from '#accounts/keys/key-store.ts'
 import { type ApiDeps, createApi, type HttpServer } from '#api/server.ts'
+import { type Clock, startOfDay } from '#base/time.ts'
 import { type GuardSetting, readConfig } from '#config.ts'
 import type { Context } from '#context.ts'
-import { type Clock, startOfDay } from '#lib/time.ts'
+import { type Engine, StoreError } from '#db/engine.ts'
+import { sql } from '#db/sql.ts'
+import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 import {
   answer,
   defineRoute,
@@ -16,10 +19,7 @@ import {
   parseInteger,
   type Route,
   weakEtag,
-} from '#route/route.ts'
-import { type Engine, StoreError } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
-import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+} from '#route.ts'
 import { HARNESS_ECOSYSTEM, HARNESS_MIGRATIONS } from '../callers/callers-harness.ts'
 import { SILENT, testContext } from '../test-context.ts'
 

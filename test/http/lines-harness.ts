@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
-import { answer } from '#route/route.ts'
+import { answer } from '#route.ts'
 import { GOOD_KEY, type HarnessInput, startHarness } from '#test/http/api-harness.ts'
 
 export const get = (target = '/api/thing', more = '') =>

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
-import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { runCode } from '#chains/ecosystem/mapping-code.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
+import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { runCode } from '#ecosystem/mapping-code.ts'
 import { withModule } from './code-world.ts'
 
 /** The guide's mappings and modules, in their order. */

@@ -5,8 +5,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { sleep } from '#lib/async.ts'
-import { freePort } from '#lib/free-port.ts'
+import { sleep } from '#base/async.ts'
+import { freePort } from '#base/free-port.ts'
 import { burnAndDig, type DeployedEcosystem, deployEcosystem } from '../deployed-ecosystem.ts'
 import { countTransfers, countWords } from '../independent-count.ts'
 import { isLongVersion } from '../long-version.ts'
@@ -15,7 +15,7 @@ import { type RunningNode, startNode } from '../node-programs.ts'
 import { deployPlainToken } from '../plain-token.ts'
 import { runCommand, startCommand } from '../run-command.ts'
 
-const PROGRAM = join(import.meta.dirname, '../../src/operations/cli/sexton.mjs')
+const PROGRAM = join(import.meta.dirname, '../../src/ops/cli/sexton.mjs')
 const ENVIRONMENT = { SEXTON_METRICS_PORT: 'off', LOG_LEVEL: 'warn' }
 const ZERO = '0x0000000000000000000000000000000000000000'
 const DEAD = '0x000000000000000000000000000000000000dead'

@@ -1,6 +1,6 @@
-import { BURNS } from '#chains/kinds/burns/kind.ts'
-import type { Connection, Engine } from '#store/engine.ts'
-import { column, type Row, sql } from '#store/sql.ts'
+import { BURNS } from '#data/burns/kind.ts'
+import type { Connection, Engine } from '#db/engine.ts'
+import { column, type Row, sql } from '#db/sql.ts'
 import type { SimulatedChain } from './simulated-chain.ts'
 import type { World } from './world.ts'
 

@@ -1,5 +1,5 @@
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Engine } from '#db/engine.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { type RunningIndexer, startIndexer } from '#test/indexed-ecosystem.ts'
 import type { FastTime } from './fast-time.ts'
 import { type MortalEngine, makeMortalEngine } from './mortal-engine.ts'

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import { type Connection, type Engine, StoreError } from '#store/engine.ts'
-import type { Sql } from '#store/sql.ts'
+import { type Connection, type Engine, StoreError } from '#db/engine.ts'
+import type { Sql } from '#db/sql.ts'
 
 /** The process that used the store is dead; what it had not committed is gone. */
 export class DeadError extends StoreError {

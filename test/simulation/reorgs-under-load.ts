@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toHex } from 'viem'
-import { registerName } from '#chains/datasets/register-name.ts'
-import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import { readIndexStatus } from '#chains/indexer/status.ts'
+import { registerName } from '#data/register-name.ts'
+import type { Engine } from '#db/engine.ts'
 import {
   burn,
   burnToDead,
@@ -20,8 +19,9 @@ import {
 import { accounts } from '#devnet/addresses.ts'
 import { type ChainClient, readHead } from '#devnet/chain-client.ts'
 import { units } from '#devnet/units.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { readIndexStatus } from '#index/status.ts'
 import { openStore } from '#main/stores.ts'
-import type { Engine } from '#store/engine.ts'
 import { startWorld, type World } from '#test/world.ts'
 
 /** What a run came to. */

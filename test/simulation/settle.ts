@@ -1,5 +1,5 @@
-import type { Engine } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
+import type { Engine } from '#db/engine.ts'
+import { sql } from '#db/sql.ts'
 import { startIndexer } from '#test/indexed-ecosystem.ts'
 import { differenceOf } from '#test/stepped-index.ts'
 import { checkSnapshot } from './check-snapshot.ts'

@@ -1,5 +1,5 @@
-import type { Chain } from '#chains/ecosystem/ecosystem.ts'
 import type { ChainName } from '#devnet/addresses.ts'
+import type { Chain } from '#ecosystem/ecosystem.ts'
 import { type BuiltBlock, type BuiltChain, beginChain } from '#test/chain-builder/built-chain.ts'
 import { noFaults } from '#test/chain-builder/faults.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'

@@ -1,10 +1,10 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { registerMigrations } from '#chains/datasets/datasets.ts'
-import type { Engine } from '#store/engine.ts'
-import { openPostgres } from '#store/postgres/open-postgres.ts'
-import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { registerMigrations } from '#data/datasets.ts'
+import type { Engine } from '#db/engine.ts'
+import { openPostgres } from '#db/postgres/open-postgres.ts'
+import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 import { startPostgres } from '#test/postgres.ts'
 
 /** The register that lives through a simulation, and the one that is made anew at its end. */

@@ -1,6 +1,6 @@
-import type { Ecosystem } from '#chains/ecosystem/ecosystem.ts'
-import type { EcosystemFile } from '#chains/ecosystem/ecosystem-file.ts'
 import { type ChainName, chainIds } from '#devnet/addresses.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import type { Chance } from './chance.ts'
 import type { FastTime } from './fast-time.ts'

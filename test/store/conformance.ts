@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConstraintError, type Engine, type Migration } from '#store/engine.ts'
-import { column, join, rows, sql, toStored } from '#store/sql.ts'
+import { ConstraintError, type Engine, type Migration } from '#db/engine.ts'
+import { column, join, rows, sql, toStored } from '#db/sql.ts'
 
 const MIGRATIONS: readonly Migration[] = [
   {

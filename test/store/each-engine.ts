@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Connection, Engine, Migration } from '#store/engine.ts'
-import type { Guard } from '#store/guard.ts'
-import { openPostgres } from '#store/postgres/open-postgres.ts'
-import { sql } from '#store/sql.ts'
-import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import type { Connection, Engine, Migration } from '#db/engine.ts'
+import type { Guard } from '#db/guard.ts'
+import { openPostgres } from '#db/postgres/open-postgres.ts'
+import { sql } from '#db/sql.ts'
+import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 
 export interface TestServer {
   createDatabase(copiedUrl?: string): Promise<string>

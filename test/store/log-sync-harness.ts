@@ -1,5 +1,5 @@
 import { fdatasyncSync } from 'node:fs'
-import type { SyncFile } from '#store/sqlite/open-sqlite.ts'
+import type { SyncFile } from '#db/sqlite/open-sqlite.ts'
 
 /** A disk whose syncs wait until a test settles them. */
 export interface HeldDisk {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { WebhookSender } from '#feed/send-webhooks.ts'
 import { accountsMigrations } from '#main/stores.ts'
-import { WebhookSender } from '#serving/webhooks/send-webhooks.ts'
 import { assertSound } from '#test/callers/callers-harness.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { isLongVersion } from '../long-version.ts'

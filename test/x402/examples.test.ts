@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { sleep } from '#lib/async.ts'
+import { sleep } from '#base/async.ts'
 import { findDebianProgram } from '../debian-program.ts'
 import {
   fundWallet,

@@ -3,7 +3,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { encodeFunctionData, type Hex, type PrivateKeyAccount, parseAbi, toHex } from 'viem'
 import { accounts } from '#devnet/addresses.ts'
 import { sendTransaction } from '#devnet/chain-client.ts'
-import { READY_MS } from '#money/x402/settling.ts'
+import { READY_MS } from '#payments/x402/settling.ts'
 import { eventually } from '../world.ts'
 import { untilOffered, untilSealed, type X402World } from './x402-world.ts'
 

@@ -9,8 +9,8 @@ import { extractDiscoveryInfo } from '@x402/extensions/bazaar'
 import { createWalletClient, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
+import { Mutex } from '#base/async.ts'
 import { developmentWallets } from '#devnet/wallets.ts'
-import { Mutex } from '#lib/async.ts'
 
 /** What goes wrong with one step of one payer's payment. */
 export type Fault =

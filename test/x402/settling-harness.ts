@@ -1,21 +1,21 @@
-import type { Payment } from '#chains/ecosystem/ecosystem.ts'
-import localEcosystem from '#chains/ecosystem/ecosystems/local.ts'
-import { parseEcosystem } from '#chains/ecosystem/load-ecosystem.ts'
-import type { Address } from '#domain/address.ts'
-import { isRefusal } from '#domain/refusal.ts'
-import { sleep } from '#lib/async.ts'
-import { type Authorization, type PaymentPayload, readSigned } from '#money/x402/payload.ts'
-import { insertPayment, type X402Payment } from '#money/x402/payment.ts'
+import type { Address } from '#base/address.ts'
+import { sleep } from '#base/async.ts'
+import { isRefusal } from '#base/refusal.ts'
+import type { Engine } from '#db/engine.ts'
+import { sql } from '#db/sql.ts'
+import type { Payment } from '#ecosystem/ecosystem.ts'
+import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { type Authorization, type PaymentPayload, readSigned } from '#payments/x402/payload.ts'
+import { insertPayment, type X402Payment } from '#payments/x402/payment.ts'
 import {
   type Credited,
   finishPayments,
   sendAgain,
   settlePayment,
   type ToSettle,
-} from '#money/x402/settle-payment.ts'
-import type { Settling } from '#money/x402/settling.ts'
-import type { Engine } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
+} from '#payments/x402/settle-payment.ts'
+import type { Settling } from '#payments/x402/settling.ts'
 import { SILENT, testContext } from '../test-context.ts'
 import { ScriptedChain } from './scripted-chain.ts'
 import {

@@ -1,11 +1,11 @@
 import type { Check } from '#accounts/ledger/check.ts'
-import type { Address, Hash } from '#domain/address.ts'
-import type { Caller } from '#domain/caller.ts'
-import type { Deposit } from '#domain/deposit.ts'
-import { x402Checks } from '#money/money-checks.ts'
-import type { Authorization } from '#money/x402/payload.ts'
-import type { X402Payment } from '#money/x402/payment.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Address, Hash } from '#base/address.ts'
+import type { Caller } from '#base/caller.ts'
+import type { Deposit } from '#base/deposit.ts'
+import type { Engine } from '#db/engine.ts'
+import { x402Checks } from '#payments/money-checks.ts'
+import type { Authorization } from '#payments/x402/payload.ts'
+import type { X402Payment } from '#payments/x402/payment.ts'
 
 export const CHAIN_ID = 8453
 export const ASSET: Address = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'

@@ -18,7 +18,7 @@ export async function runSexton(
   environment: Readonly<Record<string, string>> = {},
   onChild: (child: ChildProcess) => void = () => undefined,
 ): Promise<Ended> {
-  const child = spawn(process.execPath, ['src/operations/cli/sexton.mjs', ...flags], {
+  const child = spawn(process.execPath, ['src/ops/cli/sexton.mjs', ...flags], {
     cwd: ROOT,
     env: { ...nodeEnvironment, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

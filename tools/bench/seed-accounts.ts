@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { insertKey } from '#accounts/keys/key-store.ts'
 import { chainInAccount, keyAccount } from '#accounts/ledger/account.ts'
 import { post } from '#accounts/ledger/post.ts'
-import type { Address } from '#domain/address.ts'
-import { isRefusal } from '#domain/refusal.ts'
-import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
-import type { Connection, Engine } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
+import type { Address } from '#base/address.ts'
+import { isRefusal } from '#base/refusal.ts'
+import { DAY_SECONDS, startOfDay } from '#base/time.ts'
+import type { Connection, Engine } from '#db/engine.ts'
+import { sql } from '#db/sql.ts'
 
 export interface SeededAccounts {
   readonly keys: number

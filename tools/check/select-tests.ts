@@ -16,7 +16,7 @@ export interface Selection {
 const slowTests = [
   ['test/accounts/', 'test/page/', 'test/x402/'],
   ['test/', 'tools/'],
-  ['devnet/', 'src/store/'],
+  ['devnet/', 'src/db/'],
 ]
 
 const tops = ['src', 'devnet', 'contracts', 'test', 'tools']

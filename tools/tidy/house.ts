@@ -5,32 +5,26 @@ import { basename } from 'node:path'
  * inside a room of this list may be a room of its own; the longest folder counts. Tests, and what they share, may import any.
  */
 export const rooms: readonly string[] = [
-  'src/lib',
-  'src/domain',
+  'src/base',
   'src/config',
-  'src/store',
+  'src/db',
   'contracts',
-  'src/chains/ecosystem',
+  'src/ecosystem',
   'src/context',
   'src/route',
-  'src/operations/jobs',
-  'src/chains/chain',
-  'src/chains/indexer',
-  'src/chains/datasets',
-  'src/chains/statistics',
+  'src/chain',
+  'src/index',
+  'src/data',
   'src/accounts/ledger',
   'src/accounts',
-  'src/money',
-  'src/serving/stream',
-  'src/serving/webhooks',
+  'src/payments',
+  'src/feed',
   'src/api',
-  'src/serving/site',
-  'src/operations/health',
+  'src/site',
+  'src/ops/health',
   'devnet',
   'src/main',
-  'src/operations/audit',
-  'src/operations/setup',
-  'src/operations/cli',
+  'src/ops',
   'client',
   'console',
   'examples',
@@ -41,14 +35,14 @@ export const rooms: readonly string[] = [
 /** Folders outside `src/` that an import names with `#`. */
 const topFolders = rooms.filter((room) => !room.includes('/'))
 
-/** A kind of event is one folder of `src/chains/kinds/`: each of its files belongs to a room. */
+/** Files of a folder of `src/data/` that belong to another room, by name. */
 const kindFileRooms: Readonly<Record<string, string>> = {
-  'kind.ts': 'src/chains/ecosystem',
-  'kinds.ts': 'src/chains/ecosystem',
-  'known-events.ts': 'src/chains/ecosystem',
-  'repeated-burns.ts': 'src/chains/ecosystem',
-  'card.ts': 'src/serving/site',
-  'cards.ts': 'src/serving/site',
+  'kind.ts': 'src/ecosystem',
+  'kinds.ts': 'src/ecosystem',
+  'known-events.ts': 'src/ecosystem',
+  'repeated-burns.ts': 'src/ecosystem',
+  'card.ts': 'src/site',
+  'cards.ts': 'src/site',
 }
 
 /** Whether a file of room `from`, which is no test, may import a file of room `to`. */
@@ -61,8 +55,7 @@ export function mayImport(from: string, to: string): boolean {
  * Undefined for files of no room, such as `package.json`.
  */
 export function roomOf(path: string): string | undefined {
-  if (path.startsWith('src/chains/kinds/'))
-    return kindFileRooms[basename(path)] ?? 'src/chains/datasets'
+  if (path.startsWith('src/data/')) return kindFileRooms[basename(path)] ?? 'src/data'
   const folders = rooms.filter(
     (room) => path.startsWith(`${room}/`) || path.replace('.test.', '.') === `${room}.ts`,
   )

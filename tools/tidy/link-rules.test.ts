@@ -30,5 +30,5 @@ test('links within code are text', () => {
 
 test('a missing document that a source names is found', () => {
   const text = `// See docs/glossary.md.\nconst a = '${gone}'\n`
-  assert.deepEqual(rulesOf({ path: 'src/lib/a.ts', text }), [`2 '${gone}' leads nowhere`])
+  assert.deepEqual(rulesOf({ path: 'src/base/a.ts', text }), [`2 '${gone}' leads nowhere`])
 })

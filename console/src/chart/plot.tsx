@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact'
 import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { datesBetween } from '#serving/site/chart/draw-chart.ts'
-import { tickLabels } from '#serving/site/chart/format.ts'
+import { datesBetween } from '#site/chart/draw-chart.ts'
+import { tickLabels } from '#site/chart/format.ts'
 import {
   areaPath,
   type Box,
@@ -11,7 +11,7 @@ import {
   sums,
   xOf,
   yOf,
-} from '#serving/site/chart/geometry.ts'
+} from '#site/chart/geometry.ts'
 import type { Days } from '../state/types.ts'
 import { NO_SELECTION, type Selection, SelectionContext } from './selection.ts'
 

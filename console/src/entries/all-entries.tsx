@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { EventCard } from '#serving/site/event-card.ts'
+import type { EventCard } from '#site/event-card.ts'
 import { entriesTexts } from '../entries-texts.ts'
 import { count } from '../parts/format.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'

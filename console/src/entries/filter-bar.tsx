@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Service } from 'sexton-client'
-import { dayName } from '#serving/site/chart/format.ts'
+import { dayName } from '#site/chart/format.ts'
 import { entriesTexts } from '../entries-texts.ts'
 import { useWords } from '../parts/file-context.ts'
 import { shortAddress } from '../parts/format.ts'

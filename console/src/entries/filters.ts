@@ -1,6 +1,6 @@
 import type { Service } from 'sexton-client'
-import { cards } from '#chains/kinds/cards.ts'
-import type { EventCard } from '#serving/site/event-card.ts'
+import { cards } from '#data/cards.ts'
+import type { EventCard } from '#site/event-card.ts'
 import { readAddress } from '../parts/my-wallet.ts'
 import { whoOf } from '../register/entries.tsx'
 import type { Entry } from '../state/types.ts'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { type Holder, type Leader, listHolders, rankGraveDiggers } from 'sexton-client'
-import { dayName } from '#serving/site/chart/format.ts'
+import { dayName } from '#site/chart/format.ts'
 import { entriesTexts } from '../entries-texts.ts'
 import { useWords } from '../parts/file-context.ts'
 import { age, amount, count, percent, usd } from '../parts/format.ts'

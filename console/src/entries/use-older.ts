@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { PagedMeta } from 'sexton-client'
-import type { EventCard } from '#serving/site/event-card.ts'
+import type { EventCard } from '#site/event-card.ts'
 import { sexton } from '../state/session.ts'
 import type { Entry } from '../state/types.ts'
 

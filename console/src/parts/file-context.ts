@@ -1,6 +1,6 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import { inWords } from '#serving/site/event-card.ts'
+import { inWords } from '#site/event-card.ts'
 import type { Snapshot } from '../state/types.ts'
 
 /** What the ecosystem's file calls things. */

@@ -1,4 +1,4 @@
-import { cut, dollars, ordinal, percent, short } from '#serving/site/chart/format.ts'
+import { cut, dollars, ordinal, percent, short } from '#site/chart/format.ts'
 
 export { dollars, ordinal, percent, short }
 

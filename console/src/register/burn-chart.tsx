@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { DAY_SECONDS } from '#lib/time.ts'
-import { dayName } from '#serving/site/chart/format.ts'
+import { DAY_SECONDS } from '#base/time.ts'
+import { dayName } from '#site/chart/format.ts'
 import { DataTable } from '../chart/data-table.tsx'
 import { Plot } from '../chart/plot.tsx'
 import { count, isoDay, short } from '../parts/format.ts'

@@ -1,6 +1,6 @@
 import type { ChainStatus } from 'sexton-client'
-import { cards } from '#chains/kinds/cards.ts'
-import { joinWords } from '#lib/text.ts'
+import { joinWords } from '#base/text.ts'
+import { cards } from '#data/cards.ts'
 import { useWords } from '../parts/file-context.ts'
 import { count } from '../parts/format.ts'
 import { texts } from '../texts.ts'

@@ -1,6 +1,6 @@
 import type { Chain } from 'sexton-client'
-import { cards } from '#chains/kinds/cards.ts'
-import { dayName } from '#serving/site/chart/format.ts'
+import { cards } from '#data/cards.ts'
+import { dayName } from '#site/chart/format.ts'
 import { useWords } from '../parts/file-context.ts'
 import { age, amount, clock, count, usd } from '../parts/format.ts'
 import { useNow } from '../parts/now.ts'

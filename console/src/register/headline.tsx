@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { Service } from 'sexton-client'
-import { joinWords } from '#lib/text.ts'
+import { joinWords } from '#base/text.ts'
 import { useWords } from '../parts/file-context.ts'
 import { count, percent, price, splitAmount, usd } from '../parts/format.ts'
 import { whyNoPrice, whyUnknown } from '../parts/reason.ts'

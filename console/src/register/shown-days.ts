@@ -1,4 +1,4 @@
-import { sums } from '#serving/site/chart/geometry.ts'
+import { sums } from '#site/chart/geometry.ts'
 import type { Days, Series } from '../state/types.ts'
 import type { View } from './view.ts'
 

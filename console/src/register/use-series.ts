@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { DAY_SECONDS } from '#lib/time.ts'
+import { DAY_SECONDS } from '#base/time.ts'
 import type { Days, Series } from '../state/types.ts'
 import type { Period } from './view.ts'
 

@@ -9,8 +9,8 @@ import type {
   Stats,
   WalletClaims,
 } from 'sexton-client'
-import type { PageWords } from '#domain/page-settings.ts'
-import type { WalletFigures as Served, WalletShown } from '#serving/site/wallet/wallet-figures.ts'
+import type { PageWords } from '#base/page-settings.ts'
+import type { WalletFigures as Served, WalletShown } from '#site/wallet/wallet-figures.ts'
 
 /** One value a day, oldest first, today last. */
 export type Days = readonly (number | null)[]

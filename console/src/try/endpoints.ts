@@ -1,4 +1,4 @@
-import { cards } from '#chains/kinds/cards.ts'
+import { cards } from '#data/cards.ts'
 
 /** What the builder offers: the metered endpoints with their parameters. */
 export interface Endpoint {

@@ -1,4 +1,4 @@
-import type { Done } from '#serving/site/wallet/wallet-figures.ts'
+import type { Done } from '#site/wallet/wallet-figures.ts'
 import { Facts } from '../keys/gate.tsx'
 import { useWords } from '../parts/file-context.ts'
 import { age, amount, count, ordinal, percent, usd } from '../parts/format.ts'

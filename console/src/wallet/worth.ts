@@ -1,4 +1,4 @@
-import type { Balance, WalletHolding } from '#serving/site/wallet/wallet-figures.ts'
+import type { Balance, WalletHolding } from '#site/wallet/wallet-figures.ts'
 import { sumOf } from '../parts/units.ts'
 
 /** Dollars are in whole cents, cut before they are added; null where something is not known. */

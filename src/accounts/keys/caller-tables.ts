@@ -1,6 +1,6 @@
-import type { Tables } from '#store/engine.ts'
-import { appendOnly, type Guard, guardsSql } from '#store/guard.ts'
-import { notificationTrigger } from '#store/notifications.ts'
+import type { Tables } from '#db/engine.ts'
+import { appendOnly, type Guard, guardsSql } from '#db/guard.ts'
+import { notificationTrigger } from '#db/notifications.ts'
 
 export const callerGuards: readonly Guard[] = [
   { table: 'keys', name: 'keys_stay', on: 'delete' },

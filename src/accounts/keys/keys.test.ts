@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
-import { parseAddress } from '#domain/address.ts'
-import type { PayerProof } from '#domain/payer-proof.ts'
-import { type Engine, StoreError } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
+import { parseAddress } from '#base/address.ts'
+import type { PayerProof } from '#base/payer-proof.ts'
+import { type Engine, StoreError } from '#db/engine.ts'
+import { sql } from '#db/sql.ts'
 import {
   audited,
   bearer,

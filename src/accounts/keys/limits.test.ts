@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Outcome } from '#route/route.ts'
+import type { Outcome } from '#route.ts'
 import {
   audited,
   bearer,

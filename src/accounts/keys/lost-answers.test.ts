@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { keyAccount } from '#accounts/ledger/account.ts'
-import { sql } from '#store/sql.ts'
+import { sql } from '#db/sql.ts'
 import {
   audited,
   bodyOf,

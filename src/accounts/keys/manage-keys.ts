@@ -23,15 +23,15 @@ import { keyAccount, lockBalance, readBalances } from '#accounts/ledger/account.
 import { post } from '#accounts/ledger/post.ts'
 import { forgetKey } from '#accounts/metering/callers.ts'
 import { readAllowance } from '#accounts/metering/tier.ts'
+import { PUBLIC_ID } from '#base/caller.ts'
+import type { KeyLimits } from '#base/key-limits.ts'
+import { type MicroUsd, toUsd } from '#base/money.ts'
+import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
+import { named } from '#base/schema.ts'
+import { startOfDay, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import { PUBLIC_ID } from '#domain/caller.ts'
-import type { KeyLimits } from '#domain/key-limits.ts'
-import { type MicroUsd, toUsd } from '#domain/money.ts'
-import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import { named } from '#lib/schema.ts'
-import { startOfDay, unixNow } from '#lib/time.ts'
-import { answer, defineRoute, type RequestHeaders, type Route } from '#route/route.ts'
-import type { Connection } from '#store/engine.ts'
+import type { Connection } from '#db/engine.ts'
+import { answer, defineRoute, type RequestHeaders, type Route } from '#route.ts'
 import {
   AUTHORITY_REFUSALS,
   type Authority,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isRefusal } from '#domain/refusal.ts'
-import { parseInstant } from '#lib/time.ts'
+import { isRefusal } from '#base/refusal.ts'
+import { parseInstant } from '#base/time.ts'
 import { testContext } from '#test/test-context.ts'
 import { ACTIONS, buildMessage, checkMessage, type Expected, parseMessage } from './message.ts'
 

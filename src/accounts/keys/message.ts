@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
 import { Type } from 'typebox'
+import { type Address, type Hash, parseAddress, parseHash, showAddress } from '#base/address.ts'
+import { PUBLIC_ID } from '#base/caller.ts'
+import type { Freshness, PayerProof } from '#base/payer-proof.ts'
+import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
+import { named } from '#base/schema.ts'
+import { parseSignature, recoverSigner } from '#base/signature.ts'
+import { parseInstant } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import { type Address, type Hash, parseAddress, parseHash, showAddress } from '#domain/address.ts'
-import { PUBLIC_ID } from '#domain/caller.ts'
-import type { Freshness, PayerProof } from '#domain/payer-proof.ts'
-import { isRefusal, type Refusal, refuse } from '#domain/refusal.ts'
-import { parseSignature, recoverSigner } from '#domain/signature.ts'
-import { named } from '#lib/schema.ts'
-import { parseInstant } from '#lib/time.ts'
-import { answer, defineRoute, type Parameter, parsed, type Route } from '#route/route.ts'
+import { answer, defineRoute, type Parameter, parsed, type Route } from '#route.ts'
 
 type Checking = Pick<Context, 'ecosystem' | 'clock'>
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { mock } from 'node:test'
-import { sql } from '#store/sql.ts'
+import { sql } from '#db/sql.ts'
 import {
   audited,
   bodyOf,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { keyAccount } from '#accounts/ledger/account.ts'
-import type { Caller } from '#domain/caller.ts'
-import { isRefusal } from '#domain/refusal.ts'
-import { sleep } from '#lib/async.ts'
-import type { Engine } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
+import { sleep } from '#base/async.ts'
+import type { Caller } from '#base/caller.ts'
+import { isRefusal } from '#base/refusal.ts'
+import type { Engine } from '#db/engine.ts'
+import { sql } from '#db/sql.ts'
 import {
   audited,
   bearer,

@@ -1,11 +1,11 @@
 import { keyAccount } from '#accounts/ledger/account.ts'
-import type { KeyLimits, ReachedCap } from '#domain/key-limits.ts'
-import { type MicroUsd, toUsd } from '#domain/money.ts'
-import { type Refusal, refuse } from '#domain/refusal.ts'
-import { allEnded } from '#lib/async.ts'
-import { nextMidnight, toIso } from '#lib/time.ts'
-import type { Connection } from '#store/engine.ts'
-import { column, inNames, sql } from '#store/sql.ts'
+import { allEnded } from '#base/async.ts'
+import type { KeyLimits, ReachedCap } from '#base/key-limits.ts'
+import { type MicroUsd, toUsd } from '#base/money.ts'
+import { type Refusal, refuse } from '#base/refusal.ts'
+import { nextMidnight, toIso } from '#base/time.ts'
+import type { Connection } from '#db/engine.ts'
+import { column, inNames, sql } from '#db/sql.ts'
 import { findKey, type Key, lockKey } from './key-store.ts'
 
 export interface CapLeft {

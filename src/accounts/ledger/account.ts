@@ -1,6 +1,6 @@
-import type { MicroUsd } from '#domain/money.ts'
-import type { Connection } from '#store/engine.ts'
-import { column, inNames, type Sql, sql } from '#store/sql.ts'
+import type { MicroUsd } from '#base/money.ts'
+import type { Connection } from '#db/engine.ts'
+import { column, inNames, type Sql, sql } from '#db/sql.ts'
 
 export function keyAccount(publicId: string): string {
   return `key:${publicId}`

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
-import type { MicroUsd } from '#domain/money.ts'
-import type { Connection, Engine } from '#store/engine.ts'
-import { column, type Sql, sql } from '#store/sql.ts'
+import type { MicroUsd } from '#base/money.ts'
+import type { Connection, Engine } from '#db/engine.ts'
+import { column, type Sql, sql } from '#db/sql.ts'
 
 export interface LedgerDifference {
   readonly subject: string

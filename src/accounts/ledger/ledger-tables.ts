@@ -1,5 +1,5 @@
-import type { Tables } from '#store/engine.ts'
-import { appendOnly, type Guard, guardsSql } from '#store/guard.ts'
+import type { Tables } from '#db/engine.ts'
+import { appendOnly, type Guard, guardsSql } from '#db/guard.ts'
 
 export const ledgerGuards: readonly Guard[] = [
   ...appendOnly('journal_entries', 'entries'),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { MicroUsd } from '#domain/money.ts'
-import type { Connection } from '#store/engine.ts'
-import { column, rows, sql } from '#store/sql.ts'
+import type { MicroUsd } from '#base/money.ts'
+import type { Connection } from '#db/engine.ts'
+import { column, rows, sql } from '#db/sql.ts'
 import { isPrepaid } from './account.ts'
 
 export interface Posting {

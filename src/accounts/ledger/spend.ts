@@ -1,6 +1,6 @@
-import type { MicroUsd } from '#domain/money.ts'
-import type { BulkInsert, Connection } from '#store/engine.ts'
-import { column } from '#store/sql.ts'
+import type { MicroUsd } from '#base/money.ts'
+import type { BulkInsert, Connection } from '#db/engine.ts'
+import { column } from '#db/sql.ts'
 
 interface SpendInput {
   /** Each account must have been posted to before. */

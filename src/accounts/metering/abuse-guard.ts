@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
+import type { Caller } from '#base/caller.ts'
+import { type FailureGuard, type Refusal, refuse } from '#base/refusal.ts'
+import type { Clock } from '#base/time.ts'
 import type { GuardSetting } from '#config.ts'
 import { type Context, oncePerContext } from '#context.ts'
-import type { Caller } from '#domain/caller.ts'
-import { type FailureGuard, type Refusal, refuse } from '#domain/refusal.ts'
-import type { Clock } from '#lib/time.ts'
 
 interface GuardLimit {
   readonly burst: number

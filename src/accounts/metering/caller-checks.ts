@@ -1,6 +1,6 @@
 import { type Check, DIFFERENCES_MAX, queryCheck } from '#accounts/ledger/check.ts'
-import { DAY_SECONDS } from '#lib/time.ts'
-import { sql } from '#store/sql.ts'
+import { DAY_SECONDS } from '#base/time.ts'
+import { sql } from '#db/sql.ts'
 
 /**
  * Calls of revoked keys at least a day later, to allow for clock skew. A first key's calls are the

@@ -10,7 +10,7 @@ import { messageRoute } from '#accounts/keys/message.ts'
 import { gateRoute, mintRoute } from '#accounts/keys/mint.ts'
 import { reportLeakRoute } from '#accounts/keys/revoked-keys.ts'
 import type { Context } from '#context.ts'
-import type { Route } from '#route/route.ts'
+import type { Route } from '#route.ts'
 import { usageRoute } from './usage/usage.ts'
 import { usageHistoryRoute } from './usage/usage-history.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import type { Engine } from '#store/engine.ts'
+import type { Engine } from '#db/engine.ts'
 import {
   bearer,
   createHarness,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findAddressBucket } from '#accounts/metering/callers.ts'
 import { readConfig } from '#config.ts'
-import type { RequestHeaders } from '#route/route.ts'
+import type { RequestHeaders } from '#route.ts'
 import { testContext } from '#test/test-context.ts'
 
 /** The bucket function of a service with this setting, and its warnings. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { parseAddress } from '#domain/address.ts'
-import type { Engine } from '#store/engine.ts'
+import { parseAddress } from '#base/address.ts'
+import type { Engine } from '#db/engine.ts'
 import {
   bearer,
   bodyOf,

@@ -1,24 +1,24 @@
 import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 import { padded } from '#accounts/keys/key-store.ts'
-import { readBalanceAt, readSupplyAt } from '#chains/datasets/holders/queries.ts'
-import type { SupplyShare } from '#chains/ecosystem/ecosystem.ts'
-import { readIndexStatus } from '#chains/indexer/status.ts'
-import { type Judged, liveChain } from '#chains/statistics/holdings.ts'
-import { type Context, oncePerContext } from '#context.ts'
-import type { Address } from '#domain/address.ts'
-import { formatDecimal } from '#domain/money.ts'
+import type { Address } from '#base/address.ts'
+import { TtlCache } from '#base/async.ts'
+import { formatDecimal } from '#base/money.ts'
 import {
   type Allowance,
   type ShareTier,
   shareTiers,
   type WalletTier,
   walletTiers,
-} from '#domain/tier.ts'
-import { TtlCache } from '#lib/async.ts'
-import { DAY_SECONDS, HOUR_SECONDS, unixNow } from '#lib/time.ts'
-import { type Connection, StoreError } from '#store/engine.ts'
-import { column, join, sql } from '#store/sql.ts'
+} from '#base/tier.ts'
+import { DAY_SECONDS, HOUR_SECONDS, unixNow } from '#base/time.ts'
+import { type Context, oncePerContext } from '#context.ts'
+import { readBalanceAt, readSupplyAt } from '#data/holders/queries.ts'
+import { type Judged, liveChain } from '#data/stats/holdings.ts'
+import { type Connection, StoreError } from '#db/engine.ts'
+import { column, join, sql } from '#db/sql.ts'
+import type { SupplyShare } from '#ecosystem/ecosystem.ts'
+import { readIndexStatus } from '#index/status.ts'
 
 /** All keys of a wallet have one allowance; with the age of a caller it holds within a second. */
 const ALLOWANCE_TTL_MS = 400

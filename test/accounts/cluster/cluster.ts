@@ -1,5 +1,5 @@
-import { sleep } from '#lib/async.ts'
-import { freePort } from '#lib/free-port.ts'
+import { sleep } from '#base/async.ts'
+import { freePort } from '#base/free-port.ts'
 import type { AccountsWorld } from '../world/accounts-world.ts'
 import type { RoleProcess } from '../world/role-process.ts'
 import { type NginxFront, startNginxFront } from './nginx-front.ts'

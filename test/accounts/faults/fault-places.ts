@@ -97,8 +97,8 @@ export async function breakPostgres(
 
 /** The server's processes for a database. */
 async function backendsOf(databaseUrl: string): Promise<readonly number[]> {
-  const { openPostgres } = await import('#store/postgres/open-postgres.ts')
-  const { sql } = await import('#store/sql.ts')
+  const { openPostgres } = await import('#db/postgres/open-postgres.ts')
+  const { sql } = await import('#db/sql.ts')
   const engine = openPostgres({ url: databaseUrl, schema: 'accounts', connectionsMax: 1 })
   try {
     const found = await engine.read(sql`

@@ -1,5 +1,5 @@
-import type { Engine } from '#store/engine.ts'
-import { column, sql } from '#store/sql.ts'
+import type { Engine } from '#db/engine.ts'
+import { column, sql } from '#db/sql.ts'
 import type { OwnedKey } from '../world/owner.ts'
 import { type KeyStory, type Step, untilVerified } from './key-story.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DAY_SECONDS } from '#lib/time.ts'
+import { DAY_SECONDS } from '#base/time.ts'
 import type { Answered, Entry } from './entry.ts'
 import { Roster } from './roster.ts'
 import { Truth } from './truth.ts'

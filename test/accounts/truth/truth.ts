@@ -1,4 +1,4 @@
-import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
+import { DAY_SECONDS, startOfDay } from '#base/time.ts'
 import { BucketDay } from './bucket-day.ts'
 import type { Answered, CallKind, Entry } from './entry.ts'
 import type { Roster } from './roster.ts'

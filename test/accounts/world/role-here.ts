@@ -1,4 +1,4 @@
-import { freePort } from '#lib/free-port.ts'
+import { freePort } from '#base/free-port.ts'
 import { startCommand } from '#test/run-command.ts'
 import { type RoleProcess, type RoleStart, untilReady } from './role-process.ts'
 

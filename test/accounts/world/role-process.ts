@@ -57,7 +57,7 @@ export function startRole(start: RoleStart): RoleProcess {
     nodeFlags = [],
     flags = [],
     project = root,
-    program: cli = 'src/operations/cli/sexton.mjs',
+    program: cli = 'src/ops/cli/sexton.mjs',
   } = start
   const command = [...wrapper, process.execPath, ...nodeFlags, cli, role, ...flags]
   const [program = '', ...words] = command

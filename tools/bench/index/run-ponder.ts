@@ -1,6 +1,6 @@
 import { cp, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { freePort } from '#lib/free-port.ts'
+import { freePort } from '#base/free-port.ts'
 import { cpuSeconds, peakMegabytes, readJson, startProcess } from '../bench-process.ts'
 import { installPackages } from '../install-packages.ts'
 import { benchAddresses } from './bench-ecosystem.ts'

@@ -1,6 +1,6 @@
-import { DAY_SECONDS, startOfDay } from '#lib/time.ts'
-import type { Engine } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
+import { DAY_SECONDS, startOfDay } from '#base/time.ts'
+import type { Engine } from '#db/engine.ts'
+import { sql } from '#db/sql.ts'
 import { type SeededKey, seedAccounts } from '../seed-accounts.ts'
 
 export interface AccountsSize {

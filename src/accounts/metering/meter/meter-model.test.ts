@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { accountOf } from '#accounts/metering/meter/meter.ts'
-import type { Caller } from '#domain/caller.ts'
-import { DAY_SECONDS } from '#lib/time.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Caller } from '#base/caller.ts'
+import { DAY_SECONDS } from '#base/time.ts'
+import type { Engine } from '#db/engine.ts'
 import {
   anonymous,
   assertSound,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
-import { type Engine, StoreError } from '#store/engine.ts'
+import { type Engine, StoreError } from '#db/engine.ts'
 import { assertSound } from '#test/callers/callers-harness.ts'
 import { anonymous, fund, MIGRATIONS, meterOf, PRICE } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'

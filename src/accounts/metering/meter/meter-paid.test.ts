@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Admission, Meter } from '#accounts/metering/meter/meter.ts'
-import type { Caller } from '#domain/caller.ts'
-import type { Engine } from '#store/engine.ts'
+import type { Caller } from '#base/caller.ts'
+import type { Engine } from '#db/engine.ts'
 import {
   anonymous,
   assertSound,

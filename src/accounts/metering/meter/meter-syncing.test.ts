@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { type Admission, type Meter, MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
-import { sleep } from '#lib/async.ts'
-import type { Engine } from '#store/engine.ts'
-import { openSqlite } from '#store/sqlite/open-sqlite.ts'
+import { sleep } from '#base/async.ts'
+import type { Engine } from '#db/engine.ts'
+import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 import {
   anonymous,
   assertSound,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { ConnectionCut } from '#accounts/metering/meter/meter.ts'
-import { DAY_SECONDS, nextMidnight } from '#lib/time.ts'
-import type { Engine } from '#store/engine.ts'
-import { sql } from '#store/sql.ts'
+import { DAY_SECONDS, nextMidnight } from '#base/time.ts'
+import type { Engine } from '#db/engine.ts'
+import { sql } from '#db/sql.ts'
 import {
   anonymous,
   assertSound,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Admission, admitWithin } from '#accounts/metering/meter/meter.ts'
-import { isRefusal } from '#domain/refusal.ts'
+import { isRefusal } from '#base/refusal.ts'
 import {
   audited,
   bearer,

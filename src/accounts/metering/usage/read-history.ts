@@ -1,10 +1,10 @@
 import { keyAccount } from '#accounts/ledger/account.ts'
 import { accountOf } from '#accounts/metering/meter/meter.ts'
-import type { Caller } from '#domain/caller.ts'
-import type { MicroUsd } from '#domain/money.ts'
-import { lastDays } from '#lib/time.ts'
-import type { Connection } from '#store/engine.ts'
-import { column, type Row, type Sql, sql } from '#store/sql.ts'
+import type { Caller } from '#base/caller.ts'
+import type { MicroUsd } from '#base/money.ts'
+import { lastDays } from '#base/time.ts'
+import type { Connection } from '#db/engine.ts'
+import { column, type Row, type Sql, sql } from '#db/sql.ts'
 
 export interface HistoryInput {
   readonly caller: Caller

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { bucketAccount, chainInAccount } from '#accounts/ledger/account.ts'
 import { post } from '#accounts/ledger/post.ts'
-import { DAY_SECONDS } from '#lib/time.ts'
-import { sql } from '#store/sql.ts'
+import { DAY_SECONDS } from '#base/time.ts'
+import { sql } from '#db/sql.ts'
 import {
   assertSound,
   bearer,

@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
 import { MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
+import { toUsd } from '#base/money.ts'
+import { type Refusal, refuse } from '#base/refusal.ts'
+import { named } from '#base/schema.ts'
+import { toDate, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import { toUsd } from '#domain/money.ts'
-import { type Refusal, refuse } from '#domain/refusal.ts'
-import { named } from '#lib/schema.ts'
-import { toDate, unixNow } from '#lib/time.ts'
+import { StoreError } from '#db/engine.ts'
 import {
   answer,
   CSV_TYPE,
@@ -16,8 +17,7 @@ import {
   type Route,
   toCsv,
   wantsCsv,
-} from '#route/route.ts'
-import { StoreError } from '#store/engine.ts'
+} from '#route.ts'
 import { type Charged, type HistoryDay, type HistoryInput, readHistory } from './read-history.ts'
 
 const DAYS = { minimum: 1, maximum: 90 }

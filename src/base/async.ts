@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '#base/time.ts'
+
+export class Mutex {
+  #tail: Promise<unknown> = Promise.resolve()
+
+  run<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#tail.then(task, task)
+    this.#tail = result.catch(() => undefined)
+    return result
+  }
+}
+
+/** Waits for every task even after a failure: statements must not outlive their transaction. */
+export async function allEnded<T extends readonly unknown[] | []>(
+  tasks: T,
+): Promise<{ -readonly [Index in keyof T]: Awaited<T[Index]> }> {
+  await Promise.allSettled(tasks)
+  return Promise.all(tasks)
+}
+
+/** Ends early on abort; never throws. */
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await delay(ms, undefined, { signal, ref: true })
+  } catch {
+    return
+  }
+}
+
+interface Held<V> {
+  readonly value: Promise<V>
+  readonly askedAtMs: number
+}
+
+interface TtlOptions {
+  readonly max: number
+  readonly ttlMs: number
+  readonly clock: Clock
+}
+
+/** A bounded cache; those who ask at once share a load. Age counts from its start. A failed load is not kept. */
+export class TtlCache<V> {
+  readonly #held: LRUCache<string, Held<V>>
+  readonly #ttlMs: number
+  readonly #clock: Clock
+
+  constructor({ max, ttlMs, clock }: TtlOptions) {
+    this.#held = new LRUCache({ max })
+    this.#ttlMs = ttlMs
+    this.#clock = clock
+  }
+
+  get(key: string, load: () => Promise<V>): Promise<V> {
+    const now = this.#clock()
+    const held = this.#held.get(key)
+    // Setting the clock back must not prolong entries.
+    if (held !== undefined && now >= held.askedAtMs && now < held.askedAtMs + this.#ttlMs)
+      return held.value
+    const fresh = { value: load(), askedAtMs: now }
+    this.#held.set(key, fresh)
+    fresh.value.catch(() => {
+      if (this.#held.peek(key) === fresh) this.#held.delete(key)
+    })
+    return fresh.value
+  }
+
+  /** How long what is held may still be given: nothing after the clock was set back, as in `get`. */
+  leftMs(key: string): number {
+    const { askedAtMs = Number.NEGATIVE_INFINITY } = this.#held.peek(key) ?? {}
+    const leftMs = askedAtMs + this.#ttlMs - this.#clock()
+    return leftMs > this.#ttlMs ? 0 : Math.max(0, leftMs)
+  }
+
+  forget(key: string): void {
+    this.#held.delete(key)
+  }
+
+  forgetAll(): void {
+    this.#held.clear()
+  }
+}

@@ -1,0 +1,81 @@
+import type { Address, Hash } from '#base/address.ts'
+import type { BlockHeader, BlockRef, Log } from '#base/chain.ts'
+import type { LogColumns } from './columns/log-columns.ts'
+import type { LogFilter } from './log-filter.ts'
+
+export type SourceLog = Omit<Log, 'timestamp'> & { readonly timestamp: number | null }
+
+export interface ProvenBlock {
+  readonly header: BlockHeader
+  readonly logs: readonly Log[]
+}
+
+export type BlockTag = 'latest' | 'safe' | 'finalized'
+
+/** Both ends included. */
+export interface HistoryRequest {
+  readonly filter: LogFilter
+  readonly from: number
+  readonly to: number
+  readonly atOnceMax?: number
+  readonly signal?: AbortSignal
+}
+
+export interface HistoryPart {
+  readonly from: number
+  readonly to: number
+  /** Reused once the next part is requested. */
+  readonly columns: LogColumns
+  /** The end as the answering node sees it, possibly on another branch. */
+  readonly end: BlockRef
+  readonly host: string
+}
+
+export type EndpointState =
+  | 'ok'
+  | 'probing'
+  | 'lagging'
+  | 'pruned'
+  | 'lying'
+  | 'failing'
+  | 'wrong-chain'
+
+export interface EndpointStatus {
+  readonly host: string
+  readonly state: EndpointState
+  readonly reason: string | null
+  readonly preferred: boolean
+  readonly headNumber: number | null
+  readonly requests: number
+  readonly refused: number
+  readonly failed: number
+  readonly bytesReceived: number
+  readonly inFlight: number
+  readonly limit: number
+  readonly p95Ms: number | null
+  readonly rangeMax: number | null
+}
+
+/** Responses are parsed; an impossible one throws RpcError. */
+export interface ChainSource {
+  readonly chainId: number
+  askChainId(): Promise<number>
+  /** Undefined if unknown to the node. */
+  header(block: number | BlockTag): Promise<BlockHeader | undefined>
+  /** Returns logs in chain order, both ends included. */
+  logsInRange(filter: LogFilter, from: number, to: number): Promise<readonly SourceLog[]>
+  /** Throws if unknown to the node. */
+  logsInBlock(filter: LogFilter, hash: Hash): Promise<readonly SourceLog[]>
+  /** Undefined without that method. */
+  receiptLogs(hash: Hash): Promise<readonly SourceLog[] | undefined>
+  /**
+   * Throws EndpointError `unproven`. If `wants` rejects the proven header, the logs are left empty.
+   */
+  provenBlock(ref: BlockRef, wants?: (header: BlockHeader) => boolean): Promise<ProvenBlock>
+  code(address: Address): Promise<`0x${string}`>
+  call(to: Address, data: `0x${string}`, block?: number): Promise<`0x${string}`>
+  /** Yields parts in block order without gaps; splits refused ranges. Leaving the iteration cancels requests. */
+  history(request: HistoryRequest): AsyncIterable<HistoryPart>
+  distrust(host: string, reason: string): void
+  endpoints(): readonly EndpointStatus[]
+}

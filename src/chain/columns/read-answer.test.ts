@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { Hash } from '#base/address.ts'
+import { parseLogs } from '../parse-rpc.ts'
+import { RpcError } from '../rpc-error.ts'
+import { type LogColumns, PairTable } from './log-columns.ts'
+import { readLogsAnswer, scanLogs } from './scan-logs.ts'
+
+const token = `0x${'ab'.repeat(20)}` as const
+const other = `0x${'cd'.repeat(20)}` as const
+const transfer = `0x${'d1'.repeat(32)}` as const
+const claim = `0x${'c1'.repeat(32)}` as const
+const table = new PairTable([
+  { address: token, topic0: transfer },
+  { address: other, topic0: claim },
+  { address: token, topic0: claim },
+])
+const chainId = 8453
+
+interface Wire extends Record<string, unknown> {
+  readonly address: string
+  readonly topics: readonly string[]
+  readonly data: string
+  readonly blockNumber: string
+  readonly blockHash: string
+  readonly logIndex: string
+}
+
+const word = fc.uint8Array({ minLength: 32, maxLength: 32 }).map(hex)
+const event = fc.constantFrom([token, transfer], [other, claim], [token, claim], [other, transfer])
+
+const draft = fc.record({
+  event,
+  topics: fc.array(word, { maxLength: 3 }),
+  data: fc.uint8Array({ maxLength: 100 }).map(hex),
+  isNewBlock: fc.boolean(),
+  isNewTransaction: fc.boolean(),
+  hash: word,
+})
+
+/**
+ * Logs of a chain, oldest first: each block has one hash, and log indexes rise in the block or, on
+ * some chains, in the transaction.
+ */
+const logs: fc.Arbitrary<readonly Wire[]> = fc
+  .tuple(fc.array(draft, { maxLength: 30 }), fc.boolean())
+  .map(([drafts, isPerTransaction]) => {
+    let block = 1_000
+    let blockHash = `0x${'00'.repeat(32)}`
+    let txIndex = 0
+    let logIndex = 0
+    return drafts.map((draft, index) => {
+      logIndex += 1
+      if (index === 0 || draft.isNewBlock) {
+        block += 1 + (index % 3)
+        blockHash = draft.hash
+        txIndex = logIndex = 0
+      } else if (draft.isNewTransaction) {
+        txIndex += 1
+        if (isPerTransaction) logIndex = 0
+      }
+      return {
+        address: draft.event[0] ?? token,
+        topics: [draft.event[1] ?? transfer, ...draft.topics],
+        data: draft.data,
+        blockNumber: quantity(block),
+        blockHash,
+        blockTimestamp: quantity(1_700_000_000 + block),
+        transactionHash: draft.hash,
+        transactionIndex: quantity(txIndex),
+        logIndex: quantity(logIndex),
+        removed: false,
+      }
+    })
+  })
+
+function hex(bytes: Uint8Array): string {
+  return `0x${Buffer.from(bytes).toString('hex')}`
+}
+
+function quantity(value: number): string {
+  return `0x${value.toString(16)}`
+}
+
+function bodyOf(list: readonly object[], text = JSON.stringify(list)): Buffer {
+  return Buffer.from(`{"jsonrpc":"2.0","id":7,"result":${text}}`)
+}
+
+function read(body: Buffer): LogColumns {
+  return readLogsAnswer({ id: 7, chainId, table, body, from: 0, to: 1_000_000 })
+}
+
+function logsOf(columns: LogColumns) {
+  return Array.from({ length: columns.count }, (_, index) => columns.log(index))
+}
+
+/** What the plain way reads: parsed as JSON and checked field by field. */
+function plainly(list: readonly Wire[]) {
+  return parseLogs(list, chainId).filter(({ address, topics }) =>
+    table.pairs.some((pair) => pair.address === address && pair.topic0 === topics[0]),
+  )
+}
+
+describe('logs read from bytes', () => {
+  test('are those that parsing the JSON gives, whatever the events', () =>
+    fc.assert(
+      fc.property(logs, (list) => {
+        const body = bodyOf(list)
+        assert.ok(scanLogs(chainId, table, body), 'read straight from the bytes')
+        assert.deepEqual(logsOf(read(body)), plainly(list))
+      }),
+    ))
+
+  test('may have their keys in any order, and others beside them', () =>
+    fc.assert(
+      fc.property(logs, fc.infiniteStream(fc.nat()), (list, chance) => {
+        const shuffled = list.map((log) => {
+          const entries = Object.entries({ ...log, extra: 'x', l1Fee: 12, type: null, ok: true })
+          const keys = entries.map((entry) => ({ entry, at: chance.next().value }))
+          return Object.fromEntries(keys.sort((a, b) => a.at - b.at).map(({ entry }) => entry))
+        })
+        const body = bodyOf(shuffled)
+        assert.ok(scanLogs(chainId, table, body), 'read straight from the bytes')
+        assert.deepEqual(logsOf(read(body)), plainly(list))
+      }),
+    ))
+
+  test('with spaces, in another order or twice are read the plain way, each once', () =>
+    fc.assert(
+      fc.property(logs, (list) => {
+        const mixed = [...list.toReversed(), ...list.slice(0, 3)]
+        const body = bodyOf(mixed, JSON.stringify(mixed, null, 2))
+        assert.deepEqual(logsOf(read(body)), plainly(list))
+      }),
+    ))
+
+  test('in capital letters are the same logs', () => {
+    const [log] = sample()
+    const loud = { ...log, address: `0x${'AB'.repeat(20)}`, blockHash: log.blockHash.toUpperCase() }
+    const shouted = { ...loud, blockHash: `0x${loud.blockHash.slice(2)}` }
+    assert.deepEqual(logsOf(read(bodyOf([shouted]))), plainly([log]))
+  })
+
+  test('with the time as a number are read, and those that are marked as removed are none', () => {
+    const [log, second] = sample()
+    assert.equal(read(bodyOf([{ ...log, blockTimestamp: 1_700 }])).timestamp[0], 1_700)
+    const removed = { ...second, removed: true }
+    const inOtherLetters = JSON.stringify([log, removed]).replace('removed', '\\u0072emoved')
+    for (const body of [bodyOf([log, removed]), bodyOf([], inOtherLetters)])
+      assert.equal(read(body).count, 1)
+  })
+
+  test('without a time, or with the time 0, have the time 0', () => {
+    const [log] = sample()
+    for (const blockTimestamp of [undefined, null, '0x0'])
+      assert.equal(read(bodyOf([{ ...log, blockTimestamp }])).timestamp[0], 0)
+  })
+
+  test('are told by whole keys: one that only looks alike says nothing', () => {
+    const [log] = sample()
+    const alike = {
+      blockHeight: '0x5',
+      date: '0x99',
+      logLevel: '0x7',
+      removes: true,
+      adverse: '0x1',
+    }
+    assert.deepEqual(logsOf(read(bodyOf([{ ...log, ...alike }]))), plainly([log]))
+    assert.deepEqual(logsOf(read(bodyOf([{ ...alike, ...log }]))), plainly([log]))
+  })
+
+  test('with a key twice have the last value, as in JSON', () => {
+    const [log] = sample()
+    const text = JSON.stringify([{ ...log, topics: [transfer] }])
+    const first = `"topics":${JSON.stringify([transfer, transfer, transfer, transfer])},`
+    const twice = text.replace('"topics"', `"blockTimestamp":"0x9",${first}"topics"`)
+    const columns = read(
+      bodyOf([], twice.replace('"blockTimestamp":"0x6', '"blockTimestamp":null,"x":"0x6')),
+    )
+    assert.deepEqual(columns.log(0).topics, [transfer])
+    assert.equal(columns.timestamp[0], 0)
+  })
+
+  test('as short as they can be are all read', () => {
+    const [log] = sample()
+    const short = Array.from({ length: 50 }, (_, index) => ({
+      address: log.address,
+      topics: [transfer],
+      data: '0x',
+      blockNumber: '0x9',
+      blockHash: log.blockHash,
+      transactionHash: log.blockHash,
+      transactionIndex: '0x0',
+      logIndex: quantity(index),
+    }))
+    assert.deepEqual(
+      logsOf(read(bodyOf(short))).map((each) => each.logIndex),
+      short.map((_, index) => index),
+    )
+  })
+
+  test('of an answer without any are none', () => {
+    assert.equal(read(bodyOf([])).count, 0)
+  })
+})
+
+describe('an answer that cannot be true is refused:', () => {
+  const [first, second] = sample()
+  const refused: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
+    'cut off in the middle': [bodyOf([first]).subarray(0, 300), /cut off/],
+    'cut off behind the last log': [bodyOf([first]).subarray(0, -2), /cut off/],
+    'no list': [Buffer.from('{"jsonrpc":"2.0","id":7,"result":null}'), /no list of logs/],
+    'two hashes for one block': [
+      bodyOf([first, { ...second, blockNumber: first.blockNumber }]),
+      /two block hashes/,
+    ],
+    'two different logs at one place': [
+      bodyOf([first, { ...first, data: `0x${'00'.repeat(31)}06` }]),
+      /block 1001 0xee\w+: .* two different logs with transaction index 1 and log index 1/,
+    ],
+    'a log without its hash': [bodyOf([{ ...first, blockHash: undefined }]), /malformed/],
+    'a hash of letters that are no digits': [
+      bodyOf([{ ...first, transactionHash: `0x${'zz'.repeat(32)}` }]),
+      /as bytes|malformed/,
+    ],
+    'data of half a byte': [bodyOf([{ ...first, data: '0xabc' }]), /as bytes|malformed/],
+  }
+  for (const [what, [body, words]] of Object.entries(refused))
+    test(what, () => {
+      assert.throws(
+        () => logsOf(read(body)),
+        (error) => error instanceof RpcError && words.test(error.message),
+      )
+    })
+
+  test('logs of blocks that were not asked for', () => {
+    assert.throws(
+      () => readLogsAnswer({ id: 7, chainId, table, body: bodyOf([first]), from: 0, to: 1_000 }),
+      /asked for logs of 0 to 1000, got 1001 to 1001/,
+    )
+  })
+})
+
+function sample(): readonly [Wire, Wire] {
+  const log = (block: number, byte: string): Wire => ({
+    address: token,
+    topics: [transfer, `0x${'00'.repeat(12)}${'11'.repeat(20)}` as Hash],
+    data: `0x${'00'.repeat(31)}05`,
+    blockNumber: quantity(block),
+    blockHash: `0x${byte.repeat(32)}`,
+    blockTimestamp: quantity(1_700_000_000 + block),
+    transactionHash: `0x${byte.repeat(32)}`,
+    transactionIndex: '0x1',
+    logIndex: quantity(block % 10),
+    removed: false,
+  })
+  return [log(1_001, 'ee'), log(1_002, 'ff')]
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { after, test } from 'node:test'
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { EndpointError } from '#chain/rpc-error.ts'
+import { secretsOf, withoutSecrets } from './endpoint.ts'
+import { openPost } from './http-post.ts'
+
+let respond: RequestListener = (_, outgoing) => void outgoing.end()
+const sockets = new Set<Socket>()
+const server = createServer((incoming, outgoing) => {
+  incoming.resume().on('end', () => respond(incoming, outgoing))
+})
+server.on('connection', (socket) => sockets.add(socket))
+server.listen(0, '127.0.0.1')
+await once(server, 'listening')
+const { port } = server.address() as AddressInfo
+const url = `http://127.0.0.1:${port}`
+after(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+const soon = { timeoutMs: 400 }
+const text = JSON.stringify({ result: 'ab'.repeat(50_000) })
+
+async function kindOf(promise: Promise<unknown>): Promise<string> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  assert.ok(error instanceof EndpointError, String(error))
+  return error.kind
+}
+
+const encodings = {
+  gzip: gzipSync(text),
+  br: brotliCompressSync(text),
+  zstd: zstdCompressSync(text),
+} as const
+for (const [encoding, body] of Object.entries(encodings))
+  test(`a ${encoding} answer is asked for and unpacked`, async () => {
+    respond = (incoming, outgoing) => {
+      assert.match(incoming.headers['accept-encoding'] ?? '', new RegExp(encoding))
+      outgoing.writeHead(200, { 'content-encoding': encoding }).end(body)
+    }
+    const answer = await openPost(url)('{}', soon)
+    assert.equal(answer.body.toString(), text)
+    assert.equal(answer.wireBytes, body.length)
+  })
+
+test('an answer that unpacks to far more than was asked for is refused', async () => {
+  const bomb = gzipSync(Buffer.alloc(65 * 1024 * 1024))
+  respond = (_, outgoing) => void outgoing.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb)
+  assert.equal(await kindOf(openPost(url)('{}', { timeoutMs: 5_000 })), 'too-large')
+})
+
+test('an answer that says it is far too long is not waited for', async () => {
+  respond = (_, outgoing) => {
+    outgoing.writeHead(200, { 'content-length': 10_000_000_000 })
+    outgoing.write('{')
+  }
+  assert.equal(await kindOf(openPost(url)('{}', soon)), 'too-large')
+})
+
+test('garbage in place of gzip, and gzip that ends too early, are told apart', async () => {
+  const headers = { 'content-encoding': 'gzip' }
+  respond = (_, outgoing) => void outgoing.writeHead(200, headers).end('no gzip at all')
+  assert.equal(await kindOf(openPost(url)('{}', soon)), 'malformed')
+  respond = (_, outgoing) =>
+    void outgoing.writeHead(200, headers).end(encodings.gzip.subarray(0, 60))
+  assert.equal(await kindOf(openPost(url)('{}', soon)), 'cut-off')
+})
+
+test('an answer that drips for ever ends at the time limit', async () => {
+  respond = (_, outgoing) => {
+    outgoing.writeHead(200)
+    const timer = setInterval(() => outgoing.write(' '), 20)
+    outgoing.on('close', () => clearInterval(timer))
+  }
+  assert.equal(await kindOf(openPost(url)('{}', soon)), 'timeout')
+})
+
+test('an endpoint that never answers ends at the time limit', async () => {
+  respond = () => {}
+  assert.equal(await kindOf(openPost(url)('{}', soon)), 'timeout')
+})
+
+test('an answer whose connection breaks in the middle is cut off', async () => {
+  respond = (_, outgoing) => {
+    outgoing.writeHead(200, { 'content-length': 1_000 })
+    outgoing.write('{"result":')
+    setTimeout(() => outgoing.destroy(), 20)
+  }
+  assert.equal(await kindOf(openPost(url)('{}', soon)), 'cut-off')
+})
+
+test('a closed port is unreachable', async () => {
+  assert.equal(await kindOf(openPost('http://127.0.0.1:1')('{}', soon)), 'unreachable')
+})
+
+test('an aborted request ends at once', async () => {
+  respond = () => {}
+  const stop = new AbortController()
+  const request = openPost(url)('{}', { timeoutMs: 5_000, signal: stop.signal })
+  setTimeout(() => stop.abort(), 20)
+  assert.equal(await kindOf(request), 'aborted')
+})
+
+test('one connection serves one request after another', async () => {
+  respond = (_, outgoing) => void outgoing.end('{}')
+  const post = openPost(url)
+  await post('{}', soon)
+  const before = sockets.size
+  for (let times = 0; times < 5; times += 1) await post('{}', soon)
+  assert.equal(sockets.size, before)
+})
+
+test('a kept connection that the server has closed meanwhile is no failure', async () => {
+  respond = (_, outgoing) => void outgoing.end('{}')
+  const post = openPost(url)
+  await post('{}', soon)
+  respond = (incoming, outgoing) => {
+    respond = (_, again) => void again.end('{"second":true}')
+    incoming.socket.destroy()
+    outgoing.destroy()
+  }
+  assert.equal((await post('{}', soon)).body.toString(), '{"second":true}')
+})
+
+test('basic auth and query keys are sent and never told', async () => {
+  let seen: readonly unknown[] = []
+  respond = (incoming, outgoing) => {
+    seen = [incoming.headers.authorization, incoming.url]
+    outgoing.writeHead(200).end('{}')
+  }
+  const secretUrl = `http://user:p%40ss@127.0.0.1:${port}/v2/0123456789abcdef?apikey=fedcba9876543210`
+  await openPost(secretUrl)('{}', soon)
+  const basic = Buffer.from('user:p@ss').toString('base64')
+  assert.deepEqual(seen, [`Basic ${basic}`, '/v2/0123456789abcdef?apikey=fedcba9876543210'])
+  const page = 'Cannot POST /v2/0123456789abcdef?apikey=fedcba9876543210 for user p@ss (p%40ss)'
+  const clean = withoutSecrets(page, secretsOf(secretUrl))
+  assert.doesNotMatch(clean, /0123456789abcdef|fedcba9876543210|p@ss|p%40ss|\buser\b/)
+  assert.match(clean, /^Cannot POST \/v2\//)
+})
+
+test('Retry-After comes with the answer', async () => {
+  respond = (_, outgoing) => void outgoing.writeHead(429, { 'retry-after': '3' }).end('{}')
+  assert.equal((await openPost(url)('{}', soon)).retryAfterMs, 3_000)
+})

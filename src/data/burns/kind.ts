@@ -1,0 +1,150 @@
+import { Type } from 'typebox'
+import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
+import { COIN_ADDRESS } from '#base/token.ts'
+import { argument } from '#ecosystem/event-arguments.ts'
+import { defineEventKind, type MappingContext } from '#ecosystem/event-kinds/event-kind.ts'
+import { missing, readByCode } from '#ecosystem/event-kinds/resolve-code.ts'
+import {
+  type MappedEvent,
+  requireArguments,
+  resolveEvent,
+} from '#ecosystem/event-kinds/resolve-event.ts'
+import type { EventSource } from '#ecosystem/event-source.ts'
+import { argumentName, closed, mapping } from '#ecosystem/fields.ts'
+import { isTransferOfToken, repeatedBurns } from './repeated-burns.ts'
+
+export const BURNS = 'burns'
+
+const ROW_MEMBERS = [
+  { name: 'from', field: 'from', type: 'address' },
+  { name: 'amount', field: 'amount', type: 'amount' },
+] as const
+
+/** Events of kind `burn` go to the zero address, those of kind `transfer` to a burn address. */
+export const burns = defineEventKind({
+  part: 'burns',
+  dataset: BURNS,
+  noun: 'burns',
+  tag: { name: 'Burns', description: 'Tokens permanently taken out of circulation' },
+  example: (chain) => `/api/burns?period=7d&chain=${chain}`,
+  streamed: { burn: 'burn', transfer: 'burn' },
+  deed: 'burned',
+  metrics: [
+    { name: 'burned', unit: 'token' },
+    { name: 'burnedCumulative', unit: 'token', isCumulative: true },
+  ],
+  byAccount: false,
+  mapping: Type.Object(
+    {
+      ...mapping,
+      from: Type.Optional(argumentName),
+      amount: Type.Optional(argumentName),
+      /** The receiver; without it, every event is of kind `burn`. */
+      to: Type.Optional(argumentName),
+    },
+    closed,
+  ),
+  meaning:
+    'Events that count as burns. On `Transfer` of a listed token: transfers to the zero address and to `supply.burnAddresses`, except from these.',
+  meanings: {
+    from: 'The argument that holds the wallet whose tokens are burned. Needed unless `rows` decides it.',
+    to: 'The argument that holds the receiver. Without it, every event is a burn to the zero address.',
+  },
+  warnings: repeatedBurns,
+  resolve(context, entry) {
+    const { resolver, field } = context
+    const burn = readByCode(context, entry, ROW_MEMBERS)
+    const { from = missing(context, 'from'), amount = missing(context, 'amount') } = burn
+    const mapped = resolveEvent(context, burn)
+    if (mapped === undefined) return undefined
+    if (isTransferOfToken(mapped) && burn.decided.length > 0)
+      resolver.problems.add(
+        `${field}.rows`,
+        `can only keep or leave out burns on a token's own Transfer; export "keep" alone`,
+      )
+    if (mapped.made !== undefined)
+      resolver.problems.add(`${field}.contracts`, 'is not for burns; remove it')
+    requireOwnToken(context, mapped)
+    requireArguments(context, mapped, { from, to: burn.to }, 'address')
+    requireArguments(context, mapped, { amount }, 'uint256')
+    if (mapped.token === null)
+      return resolver.problems.add(`${field}.token`, 'is missing; name the token that is burned')
+    if (mapped.token.addresses.get(mapped.chain.name) === COIN_ADDRESS)
+      return resolver.problems.add(
+        `${field}.token`,
+        'is the native coin, whose supply and burns are not read; name a token with a contract',
+      )
+    return toSource(toBurnAddresses(context, { ...mapped, to: burn.to ?? null }), {
+      from,
+      amount,
+      token: mapped.token.symbol,
+    })
+  },
+})
+
+interface MappedBurn extends MappedEvent {
+  readonly to: string | null
+}
+
+function toSource(
+  { to, ...mapped }: MappedBurn,
+  { from, amount, token }: { readonly from: string; readonly amount: string; token: string },
+): EventSource {
+  return {
+    ...mapped,
+    read(args) {
+      const receiver = to === null ? ZERO_ADDRESS : argument.address(args, to)
+      return {
+        kind: receiver === ZERO_ADDRESS ? 'burn' : 'transfer',
+        token,
+        account: argument.address(args, from),
+        amount: argument.amount(args, amount),
+        detail: null,
+        counted: true,
+      }
+    },
+  }
+}
+
+function requireOwnToken({ resolver, field }: MappingContext, mapped: MappedEvent): void {
+  const { token, chain, address } = mapped
+  const listed = resolver.tokenAt(chain, address)
+  if (token !== null && listed !== undefined && listed !== token)
+    resolver.problems.add(
+      `${field}.token`,
+      `is "${token.symbol}", but the contract at ${showAddress(address)} is ${listed.symbol}; correct one of them`,
+    )
+}
+
+/**
+ * On a token's own `Transfer`, only transfers to the zero address or a burn address from any other are burns:
+ * `where` can narrow that set, never widen it. What a burn address holds was counted when it was sent there.
+ */
+function toBurnAddresses(
+  { resolver, field, burnAddresses }: MappingContext,
+  mapped: MappedBurn,
+): MappedBurn {
+  const [sender, receiver] = isTransferOfToken(mapped)
+    ? mapped.event.inputs.map(({ name }) => name)
+    : []
+  if (sender === undefined || receiver === undefined) return mapped
+  const burning = new Set<string>([ZERO_ADDRESS, ...burnAddresses])
+  const wanted = mapped.where.get(receiver)
+  const refused = mapped.whereNot.get(receiver)
+  for (const address of wanted ?? [])
+    if (!burning.has(address) && !resolver.isLeftOut('supply'))
+      resolver.problems.add(
+        `${field}.where.${receiver}`,
+        `${showAddress(address as Address)} is neither the zero address nor in supply.burnAddresses; add it there, or remove it here`,
+      )
+  const receivers = wanted ?? burning.difference(refused ?? new Set())
+  if (receivers.size === 0)
+    resolver.problems.add(
+      `${field}.where.${receiver}`,
+      'leaves out every burn address; remove one of them here, or the mapping',
+    )
+  const where = new Map(mapped.where).set(receiver, receivers)
+  const notFrom = new Set([...(mapped.whereNot.get(sender) ?? []), ...burnAddresses])
+  const whereNot = new Map(mapped.whereNot).set(sender, notFrom)
+  return { ...mapped, to: mapped.to ?? receiver, where, whereNot }
+}

@@ -1,0 +1,351 @@
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { isRefusal, type Refusal, type RefusalCode, refuse } from '#base/refusal.ts'
+import { named } from '#base/schema.ts'
+import { unixNow } from '#base/time.ts'
+import { type Context, oncePerContext } from '#context.ts'
+import type { Connection } from '#db/engine.ts'
+import { type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
+import { conditionOf, type IndexStatus, readIndexStatus } from '#index/status.ts'
+import {
+  type Answer,
+  type Asked,
+  answer,
+  CSV_TYPE,
+  defineRoute,
+  type Effective,
+  formatParameter,
+  JSON_TYPE,
+  type Parameters,
+  type Route,
+  toCsv,
+  type ValuesOf,
+  wantsCsv,
+  weakEtag,
+} from '#route.ts'
+import { buildMeta, metaSchema, type PageMeta, pageSchema, type RegisterState } from './meta.ts'
+
+interface DataQuery<Values> {
+  readonly connection: Connection
+  readonly status: IndexStatus
+  readonly parameters: Values
+}
+
+interface DataResult {
+  readonly data: unknown
+  readonly totals?: unknown
+  readonly page?: PageMeta
+  /** Overrides `meta.query` for parameters that only the query resolves. */
+  readonly query?: Readonly<Record<string, Effective>>
+}
+
+interface CsvForm {
+  /** Describes a row of these data, or of any. */
+  readonly row: TObject | ((data: unknown) => TObject)
+  rows(data: unknown): readonly object[]
+}
+
+interface DataRouteDefinition<P extends Parameters> {
+  readonly path: string
+  readonly operationId: string
+  readonly tag: string
+  readonly summary: string
+  readonly description: string
+  readonly parameters: P
+  readonly data: TSchema
+  readonly totals?: TSchema
+  readonly paged?: boolean
+  /** Set for series and lists. */
+  readonly csv?: CsvForm
+  readonly refusals?: readonly RefusalCode[]
+  /** Checks what single parameters cannot. */
+  check?(parameters: ValuesOf<P>): Refusal | undefined
+  read(query: DataQuery<ValuesOf<P>>): Promise<DataResult | Refusal>
+}
+
+export function dataRoute<P extends Parameters>(
+  ctx: Context,
+  definition: DataRouteDefinition<P>,
+): Route {
+  const { data, totals, paged, csv, read, parameters, check, refusals, ...facts } = definition
+  const questionOf = (input: Asked<P>): Question => {
+    const { format } = input.parameters as { readonly format?: 'json' | 'csv' }
+    const representation = csv !== undefined && wantsCsv(input, format) ? 'csv' : 'json'
+    return { operationId: facts.operationId, parameters: input.question, representation }
+  }
+  const shown = digestOf(ctx.ecosystem)
+  const etagOf = (question: Question, { revision }: RegisterState) =>
+    weakEtag([...Object.values(question), shown, revision].join(' '))
+  return defineRoute({
+    ...facts,
+    method: 'GET',
+    metered: true,
+    csv: csv !== undefined,
+    parameters: { ...parameters, ...(csv && { format: formatParameter }) },
+    answers: { 200: { description: facts.summary, schema: bodySchema(definition) } },
+    refusals: [...(refusals ?? []), 'data_not_ready'],
+    async etag(input) {
+      const state = await answersOf(ctx).state()
+      return state && etagOf(questionOf(input), state)
+    },
+    check: (input) => check?.(input.parameters as ValuesOf<P>),
+    handle(input) {
+      const asked = input.parameters as ValuesOf<P>
+      const question = questionOf(input)
+      const asCsv = question.representation === 'csv'
+      return answersOf(ctx).answer(question, async (state, connection) => {
+        const { status } = state
+        const result = await read({ connection, status, parameters: asked })
+        if (isRefusal(result)) return result
+        const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
+        const made = { state, result, path: facts.path, query, csv: asCsv ? csv : undefined }
+        return { ...toAnswer(ctx, made), etag: etagOf(question, state) }
+      })
+    },
+  })
+}
+
+function bodySchema({
+  data,
+  totals,
+  paged,
+}: Pick<DataRouteDefinition<Parameters>, 'data' | 'totals' | 'paged'>): TSchema {
+  const more = { ...(paged && { page: pageSchema }), ...(totals && { totals }) }
+  return Type.Object({ data, meta: metaSchemaWith(more, paged) })
+}
+
+function metaSchemaWith(more: TProperties, paged: boolean | undefined): TSchema {
+  if (Object.keys(more).length === 0) return metaSchema
+  const properties = { ...metaSchema.properties, ...more }
+  return paged ? named('PagedMeta', properties) : Type.Object(properties)
+}
+
+/** Of settings of the file that are shown but not stored. */
+function digestOf(ecosystem: Ecosystem): string {
+  const { chains, tokens, service } = ecosystem
+  const names = chains.map(({ name, explorerUrl }) => [name, explorerUrl])
+  const facts = tokens.map(({ symbol, name, role }) => [symbol, name, role])
+  const shown = [notConfigured(ecosystem), names, facts, service.publicBaseUrl]
+  return createHash('sha256').update(JSON.stringify(shown)).digest('hex').slice(0, 8)
+}
+
+interface ToAnswer {
+  readonly state: RegisterState
+  readonly result: DataResult
+  readonly path: string
+  readonly query: Readonly<Record<string, Effective>>
+  readonly csv: CsvForm | undefined
+}
+
+function toAnswer(ctx: Context, input: ToAnswer): Answer {
+  const { state, result, query, csv } = input
+  const link = linkToNext(ctx, input)
+  const more = link !== undefined && { headers: { link } }
+  if (csv !== undefined)
+    return answer(200, toCsv(rowOf(csv, result.data), csv.rows(result.data)), {
+      contentType: CSV_TYPE,
+      ...more,
+    })
+  const meta = {
+    ...buildMeta(ctx.ecosystem, state, { ...query, ...result.query }),
+    ...(result.totals !== undefined && { totals: result.totals }),
+    ...(result.page !== undefined && { page: result.page }),
+  }
+  const text = JSON.stringify({ data: result.data, meta })
+  return answer(200, text, { contentType: JSON_TYPE, ...more })
+}
+
+function rowOf({ row }: CsvForm, data: unknown): TObject {
+  return typeof row === 'function' ? row(data) : row
+}
+
+/** RFC 8288. The base URL is configured, never taken from a header. */
+function linkToNext(
+  { ecosystem }: Context,
+  input: Pick<ToAnswer, 'path' | 'query' | 'result'>,
+): string | undefined {
+  const cursor = input.result.page?.nextCursor
+  if (!cursor) return undefined
+  let path = input.path
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries({ ...input.query, cursor })) {
+    if (value === null) continue
+    if (path.includes(`{${name}}`)) path = path.replace(`{${name}}`, String(value))
+    else query.set(name, String(value))
+  }
+  return `<${ecosystem.service.publicBaseUrl}${path}?${query}>; rel="next"`
+}
+
+type Outcome = Answer | Refusal
+
+/** Together with the state, identifies an answer. */
+export interface Question {
+  readonly operationId: string
+  readonly parameters: string
+  readonly representation: 'json' | 'csv' | 'text'
+}
+
+type Read = (state: RegisterState, connection: Connection) => Promise<Outcome>
+
+interface SharedState {
+  readonly askedMs: number
+  readonly state: Promise<RegisterState | undefined>
+  /** Once it is read. */
+  revision: string | undefined
+}
+
+interface Kept {
+  /** The state that it shows. */
+  shown: string
+  readonly outcome: Promise<Outcome>
+}
+
+/** The maximum age of answers, 304s and readiness reports. */
+export const AGE_MAX_MS = 100
+
+/** A series of ten years takes up to 1 MB, most answers a few KB. */
+const BYTES_MAX = 64_000_000
+
+/** Overhead per entry. */
+const ENTRY_BYTES = 1_000
+
+/** The answers of this process. PostgreSQL tells of new blocks. */
+export const answersOf = oncePerContext((ctx) => {
+  const answers = new AnswerCache(ctx)
+  ctx.register.listen?.('sexton_blocks', () => answers.forgetState())
+  return answers
+})
+
+export class AnswerCache {
+  readonly #ctx: Context
+  readonly #answers = new LRUCache<string, Kept>({ maxSize: BYTES_MAX })
+  #shared: SharedState | undefined
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
+  }
+
+  /** At most `AGE_MAX_MS` old, and never older than an answer given; undefined before the first blocks. */
+  state(): Promise<RegisterState | undefined> {
+    return this.#recent()?.state ?? this.#open(async (state) => state)
+  }
+
+  /** The register has changed. */
+  forgetState(): void {
+    this.#shared = undefined
+  }
+
+  /** The answer to a question; `read` makes it if there is none of the present state. */
+  async answer(question: Question, read: Read): Promise<Outcome> {
+    const { operationId, parameters, representation } = question
+    const key = `${operationId} ${representation} ${parameters}`
+    const shared = this.#recent()
+    if (shared === undefined) return this.#answerFirst(key, read)
+    const state = await shared.state
+    if (state === undefined) return NOTHING_YET
+    return (
+      this.#find(key, state) ??
+      this.#keep(key, state, (kept) =>
+        this.#open(async (own, connection) => {
+          if (own === undefined) return NOTHING_YET
+          kept.shown = shownBy(own)
+          return read(own, connection)
+        }),
+      )
+    )
+  }
+
+  /** Nobody knows the state: the snapshot that tells it also answers. */
+  async #answerFirst(key: string, read: Read): Promise<Outcome> {
+    const { outcome } = await this.#open(async (state, connection) => {
+      if (state === undefined) return { outcome: NOTHING_YET }
+      const known = this.#find(key, state)
+      // It may wait for this snapshot to end.
+      if (known !== undefined) return { outcome: known }
+      return { outcome: await this.#keep(key, state, () => read(state, connection)) }
+    })
+    return outcome
+  }
+
+  #recent(): SharedState | undefined {
+    if (this.#shared === undefined) return undefined
+    // A clock set back must not extend the age.
+    const ageMs = Math.abs(this.#ctx.clock() - this.#shared.askedMs)
+    return ageMs <= AGE_MAX_MS ? this.#shared : undefined
+  }
+
+  /** Opens a snapshot and reads its state, for `work` and for whoever waits for one. */
+  #open<T>(
+    work: (state: RegisterState | undefined, connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    const { promise: state, resolve, reject } = Promise.withResolvers<RegisterState | undefined>()
+    const own: SharedState = { askedMs: this.#ctx.clock(), state, revision: undefined }
+    if (this.#recent() === undefined) this.#shared = own
+    const done = this.#ctx.register.snapshot(async (connection) => {
+      const read = await this.#read(connection)
+      own.revision = read?.revision
+      // No later call may see an older state than this one.
+      if (this.#shared?.revision !== own.revision) this.forgetState()
+      resolve(read)
+      return work(read, connection)
+    })
+    done.catch((error: unknown) => {
+      reject(error)
+      if (this.#shared === own) this.forgetState()
+    })
+    state.catch(() => undefined)
+    return done
+  }
+
+  async #read(connection: Connection): Promise<RegisterState | undefined> {
+    const status = await readIndexStatus(connection, this.#ctx.ecosystem.chains)
+    if (status === undefined) return undefined
+    const nowUnix = unixNow(this.#ctx.clock)
+    const conditions = status.chains.map((each) => conditionOf(each, nowUnix)[1])
+    return { status, nowUnix, revision: [status.revision, ...conditions].join('-') }
+  }
+
+  #find(key: string, state: RegisterState): Promise<Outcome> | undefined {
+    const known = this.#answers.get(key)
+    return known?.shown === shownBy(state) ? known.outcome : undefined
+  }
+
+  #keep(
+    key: string,
+    state: RegisterState,
+    make: (kept: { shown: string }) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const shown = { shown: shownBy(state) }
+    const kept: Kept = Object.assign(shown, { outcome: make(shown) })
+    this.#answers.set(key, kept, { size: ENTRY_BYTES })
+    const isKept = () => this.#answers.peek(key) === kept
+    kept.outcome.then(
+      (outcome) => {
+        if (!isKept()) return
+        if (outcome.kind !== 'answer') this.#answers.delete(key)
+        // A new object, or the cache would not update its size.
+        else this.#answers.set(key, { ...kept }, { size: ENTRY_BYTES + bytesOf(outcome) })
+      },
+      () => {
+        if (isKept()) this.#answers.delete(key)
+      },
+    )
+    return kept.outcome
+  }
+}
+
+/** The second counts, since `meta.lagSeconds` advances while the index stands still. */
+function shownBy({ revision, nowUnix }: RegisterState): string {
+  return `${revision} ${nowUnix}`
+}
+
+function bytesOf({ body }: Answer): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : 0
+}
+
+const NOTHING_YET = refuse(
+  'data_not_ready',
+  'The index has not read its first blocks yet; try again soon.',
+  { retryAfterSeconds: 2 },
+)

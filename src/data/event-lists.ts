@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { type TObject, type TProperties, Type } from 'typebox'
+import { showAddress } from '#base/address.ts'
+import { logIndexAt, rowAt } from '#base/chain.ts'
+import { type Refusal, refuse } from '#base/refusal.ts'
+import { named } from '#base/schema.ts'
+import { toIso } from '#base/time.ts'
+import type { Context } from '#context.ts'
+import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from '#data/meta.ts'
+import type { Connection } from '#db/engine.ts'
+import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
+import {
+  type EventKey,
+  type EventPlace,
+  type ListedEvent,
+  listEvents,
+} from '#index/events/list-events.ts'
+import { finalityOf, type IndexStatus } from '#index/status.ts'
+import type { Route } from '#route.ts'
+import { dataRoute } from './data-route.ts'
+import type { PageMeta } from './meta.ts'
+import {
+  chainParameter,
+  cursorParameter,
+  encodeCursor,
+  type ListCursor,
+  limitParameter,
+  timeParameter,
+  tokenParameter,
+  walletParameter,
+} from './parameters.ts'
+
+/** The list of a kind's newest events; the stream shows the same rows. */
+export interface EventList {
+  readonly kind: {
+    readonly dataset: string
+    readonly tag: { readonly name: string }
+    /** What the wallet of an event did. */
+    readonly deed: string
+  }
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  readonly description: string
+  readonly row: TObject
+  /** Members of a row besides those that every event has. */
+  own(event: ListedEvent): object
+}
+
+export function listRoute(ctx: Context, list: EventList): Route {
+  const { kind, path, operationId, summary, description, row } = list
+  const { dataset, tag, deed } = kind
+  return dataRoute(ctx, {
+    path,
+    operationId,
+    tag: tag.name,
+    summary,
+    description,
+    parameters: {
+      ...listParameters(ctx.ecosystem),
+      address: walletParameter(`Only events of this wallet, which ${deed}.`),
+    },
+    data: Type.Array(row),
+    paged: true,
+    csv: { row, rows: (data) => data as readonly object[] },
+    refusals: ['invalid_address', 'invalid_cursor'],
+    check: ({ address: account, ...values }) => checkList({ dataset, account, values }),
+    async read({ connection, status, parameters: { address: account, ...values } }) {
+      const { events, page } = await readEventPage(connection, { status, dataset, account, values })
+      const place = { status, ecosystem: ctx.ecosystem }
+      return { data: events.map((event) => toListRow(list, event, place)), page }
+    },
+  })
+}
+
+export function toListRow(
+  list: EventList,
+  event: ListedEvent,
+  { status, ecosystem }: { readonly status: IndexStatus; readonly ecosystem: Ecosystem },
+): object {
+  return { ...eventMembers(event, status, ecosystem), ...list.own(event) }
+}
+
+export const eventProperties = {
+  id: Type.String({
+    description:
+      '<chainId>:<txHash>:<logIndex>, and :<n> after it for row n ≥ 1 that a mapping with code makes of the log',
+  }),
+  chain: Type.String(),
+  chainId: Type.Integer(),
+  blockNumber: Type.Integer(),
+  txHash: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
+  logIndex: Type.Integer(),
+  timestamp: Type.String({ format: 'date-time' }),
+  timestampUnix: unixTime,
+  finality: Type.Enum(['latest', 'safe', 'finalized']),
+  explorerUrl: Type.Union([Type.String(), Type.Null()]),
+} as const
+
+const amountProperties = {
+  token: Type.String(),
+  amount: amountText,
+  amountRaw: rawText,
+  amountUsdAtEvent: usdOrNull,
+} as const
+
+export function eventRow<P extends TProperties>(title: string, own: P) {
+  return named(title, { ...eventProperties, ...amountProperties, ...own })
+}
+
+export function listParameters(ecosystem: Ecosystem) {
+  return {
+    limit: limitParameter(20),
+    chain: chainParameter(ecosystem),
+    token: tokenParameter(ecosystem.tokens, undefined),
+    from: timeParameter('Events at or after this moment.'),
+    to: timeParameter('Events at or before this moment.'),
+    cursor: cursorParameter,
+  }
+}
+
+export interface ListValues {
+  readonly limit: number
+  readonly chain: Chain | undefined
+  readonly token: PricedToken | undefined
+  readonly from: number | undefined
+  readonly to: number | undefined
+  readonly cursor: ListCursor | undefined
+}
+
+interface List {
+  readonly dataset: string
+  readonly account?: `0x${string}` | undefined
+  readonly kind?: string
+  readonly values: ListValues
+}
+
+export function checkList(list: List): Refusal | undefined {
+  const { from, to, cursor } = list.values
+  if (from !== undefined && to !== undefined && to <= from)
+    return refuse('invalid_parameter', 'to must be later than from', {
+      errors: [{ in: 'query', name: 'to', reason: 'must be later than from' }],
+    })
+  return cursor === undefined || cursor.filters === filtersOf(list) ? undefined : OTHER_FILTERS
+}
+
+export const OTHER_FILTERS = refuse(
+  'invalid_cursor',
+  'cursor was issued for other filters; repeat the request without it',
+  { errors: [{ in: 'query', name: 'cursor', reason: 'was issued for other filters' }] },
+)
+
+export async function readEventPage(
+  connection: Connection,
+  input: List & { readonly status: IndexStatus },
+): Promise<{ readonly events: readonly ListedEvent[]; readonly page: PageMeta }> {
+  const { limit, chain, token, from, to, cursor } = input.values
+  const { dataset, account, kind } = input
+  const { events, next } = await listEvents(connection, {
+    dataset,
+    limit,
+    chainIds: input.status.chains.map((each) => each.chain.id),
+    ...(chain && { chainId: chain.id }),
+    ...(token && { token: token.symbol }),
+    ...(account && { account }),
+    ...(kind && { kind }),
+    ...(from !== undefined && { fromUnix: from }),
+    ...(to !== undefined && { toUnix: to }),
+    ...(cursor && { after: cursor.after }),
+  })
+  return {
+    events,
+    page: { limit, count: events.length, nextCursor: cursorOf(filtersOf(input), next) },
+  }
+}
+
+function filtersOf({ dataset, account, kind, values }: List): string {
+  const { chain, token, from, to } = values
+  return hashOf([dataset, account, kind, chain?.name, token?.symbol, from, to])
+}
+
+function cursorOf(filters: string, next: EventKey | null): string | null {
+  return next === null ? null : encodeCursor({ filters, after: next })
+}
+
+/** Distinguishes filters; needs no secrecy. */
+export function hashOf(filters: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(filters)).digest('hex').slice(0, 16)
+}
+
+export function eventMembers(event: ListedEvent, status: IndexStatus, ecosystem: Ecosystem) {
+  const token = ecosystem.tokens.find((each) => each.symbol === event.token)
+  assert(token !== undefined, 'an event of an unknown token')
+  return {
+    ...placeMembers(event, status),
+    token: token.symbol,
+    ...amounts('amount', event.amount, token.decimals),
+    amountUsdAtEvent: usdOf(event.usd),
+  }
+}
+
+export function placeMembers(event: EventPlace, status: IndexStatus) {
+  const known = status.chains.find((each) => each.chain.id === event.chainId)
+  assert(known !== undefined, 'an event of an unknown chain')
+  const { chain } = known
+  const logIndex = logIndexAt(event.place)
+  const row = rowAt(event.place)
+  return {
+    id: `${event.chainId}:${event.txHash}:${logIndex}${row === 0 ? '' : `:${row}`}`,
+    chain: chain.name,
+    chainId: event.chainId,
+    blockNumber: event.blockNumber,
+    txHash: event.txHash,
+    logIndex,
+    timestamp: toIso(event.timestamp),
+    timestampUnix: event.timestamp,
+    finality: finalityOf(known, event.blockNumber),
+    explorerUrl: chain.explorerUrl === null ? null : `${chain.explorerUrl}/tx/${event.txHash}`,
+  }
+}
+
+export function accountOf(event: ListedEvent): string | null {
+  return event.account === null ? null : showAddress(event.account)
+}

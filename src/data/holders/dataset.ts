@@ -1,0 +1,202 @@
+import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
+import type { Log } from '#base/chain.ts'
+import { startOfDay } from '#base/time.ts'
+import { isTracked, TRANSFER_TOPIC } from '#base/token.ts'
+import { column, sql } from '#db/sql.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { DecodeError } from '#ecosystem/event-arguments.ts'
+import type { Change, Dataset, Position } from '#index/dataset.ts'
+import { noteOverdrawn } from '#index/status.ts'
+import { HOLDERS } from '../dataset-names.ts'
+import {
+  type Balances,
+  balanceAfter,
+  collectMovements,
+  foldTotals,
+  forgetDeltas,
+  forgetHours,
+  type LastMoves,
+  lastMovesAfter,
+  MISSHAPEN,
+  type Movement,
+  moveBalances,
+  openHours,
+  readBalances,
+  revertHours,
+  storeDeltas,
+  type TransferFact,
+  takeDeltas,
+} from './fold-balances.ts'
+import { dayEnds, foldHolders, type HolderChange } from './fold-holders.ts'
+import { foldSupply } from './fold-supply.ts'
+
+export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
+  const deployments = deploymentsOf(ecosystem)
+  const locked = new Set([...ecosystem.burnAddresses, ...ecosystem.nonCirculating])
+  const several = onSeveralChains([...deployments.values()])
+  const movesOn = ({ chainId }: Change) => ({
+    locked,
+    several,
+    tokens: [...deployments.values()].filter((each) => each.chainId === chainId),
+  })
+  return {
+    name: HOLDERS,
+    selectors: [...deployments.values()].map(({ chainId, address }) => ({
+      chainId,
+      address,
+      topic0: TRANSFER_TOPIC,
+    })),
+    decode: (log) => readTransfer(log, deployments),
+    apply: (change, transfers) => applyTransfers(change, transfers, movesOn(change)),
+    revert: (change, ancestor) => revertTransfers(change, ancestor, movesOn(change)),
+    async finalize(change) {
+      await forgetDeltas(change.connection, change.chainId, change.finalizedNumber)
+      await forgetHours(change)
+    },
+    isDatedRoughly: true,
+  }
+}
+
+interface Moves {
+  /** Addresses whose balances do not circulate. */
+  readonly locked: ReadonlySet<Address>
+  readonly tokens: readonly Deployment[]
+  /** Symbols of tokens on several chains. */
+  readonly several: ReadonlySet<string>
+}
+
+interface Deployment {
+  readonly chainId: number
+  readonly address: Address
+  readonly symbol: string
+}
+
+function deploymentsOf(ecosystem: Ecosystem): ReadonlyMap<string, Deployment> {
+  const deployments = new Map<string, Deployment>()
+  for (const token of ecosystem.tokens.filter(isTracked))
+    for (const chain of ecosystem.chains) {
+      const address = token.addresses.get(chain.name)
+      if (address !== undefined)
+        deployments.set(`${chain.id}|${address}`, {
+          chainId: chain.id,
+          address,
+          symbol: token.symbol,
+        })
+    }
+  return deployments
+}
+
+function onSeveralChains(deployments: readonly Deployment[]): ReadonlySet<string> {
+  const bySymbol = Map.groupBy(deployments, ({ symbol }) => symbol)
+  return new Set([...bySymbol].flatMap(([symbol, { length }]) => (length > 1 ? [symbol] : [])))
+}
+
+function readTransfer(
+  log: Log,
+  deployments: ReadonlyMap<string, Deployment>,
+): readonly TransferFact[] {
+  const [, from, to, ...more] = log.topics
+  if (from === undefined || to === undefined || more.length > 0 || log.data.length !== 66)
+    throw new DecodeError(MISSHAPEN)
+  const deployment = deployments.get(`${log.chainId}|${log.address}`)
+  if (deployment === undefined) return []
+  const { blockNumber, timestamp } = log
+  return [
+    {
+      token: deployment.symbol,
+      from: `0x${from.slice(26)}`,
+      to: `0x${to.slice(26)}`,
+      value: BigInt(log.data),
+      blockNumber,
+      timestamp,
+    },
+  ]
+}
+
+async function applyTransfers(
+  change: Change,
+  transfers: readonly TransferFact[],
+  moves: Moves,
+): Promise<void> {
+  const movements = collectMovements(transfers)
+  const before = await readBalances(change, movements)
+  const ends = holdersAfter(movements, before, moves.locked)
+  await fold(change, movements, { ...moves, before, ends, last: lastMovesAfter(movements, before) })
+  await openHours(change, movements, before)
+  await storeDeltas(change, movements, before)
+}
+
+/** Folds the inverse of what is above the ancestor. */
+async function revertTransfers(change: Change, ancestor: Position, moves: Moves): Promise<void> {
+  const { undone, last } = await takeDeltas(change, ancestor)
+  const before = await readBalances(change, undone)
+  const dayUnix = startOfDay(ancestor.timestamp)
+  const ends = undone.filter(isHolder(moves.locked)).map((movement) => {
+    const { token, address } = movement
+    const holds = balanceAfter(movement, before) > 0n
+    return { token, address, fromDay: dayUnix, ends: [{ dayUnix, holds }] }
+  })
+  await fold(change, undone, { ...moves, before, ends, last })
+  await revertHours(change, ancestor)
+}
+
+async function fold(
+  change: Change,
+  movements: readonly Movement[],
+  how: Moves & {
+    readonly before: Balances
+    readonly ends: readonly HolderChange[]
+    readonly last: LastMoves
+  },
+): Promise<void> {
+  const { before, last } = how
+  const since = new Map([...sinceOf(before), ...(await foldHolders(change, how.ends))])
+  await moveBalances(change, movements, { before, since, last })
+  await foldTotals(change, movements, how.several)
+  await foldSupply(change, movements, how.locked)
+  await noteOverdrawnTokens(change, how.tokens)
+}
+
+/** Leaves out who held before, and at the end of each day. */
+function holdersAfter(
+  movements: readonly Movement[],
+  before: Balances,
+  locked: ReadonlySet<Address>,
+): readonly HolderChange[] {
+  return movements.filter(isHolder(locked)).flatMap((movement) => {
+    const { token, address } = movement
+    const held = before.get(`${token}|${address}`)
+    const ends = dayEnds(movement, held?.balance ?? 0n)
+    if (held?.sinceUnix != null && ends.every(({ holds }) => holds)) return []
+    return [{ token, address, fromDay: ends[0]?.dayUnix ?? 0, ends }]
+  })
+}
+
+function* sinceOf(before: Balances): Iterable<readonly [string, number]> {
+  for (const [key, { sinceUnix }] of before) if (sinceUnix !== null) yield [key, sinceUnix]
+}
+
+/** Zero and non-circulating addresses are not holders. */
+function isHolder(locked: ReadonlySet<Address>): (movement: Movement) => boolean {
+  return ({ address }) => address !== ZERO_ADDRESS && !locked.has(address)
+}
+
+/**
+ * Supply and holders of a token are unknown while somebody's stored balance is below zero, however
+ * the blocks before were read.
+ */
+async function noteOverdrawnTokens(
+  { connection, chainId }: Pick<Change, 'connection' | 'chainId'>,
+  tokens: readonly Deployment[],
+): Promise<void> {
+  const found = await connection.run(sql`
+    select token, min(address) as address from balances
+    where chain_id = ${chainId} and balance < '1' group by token`)
+  const figures = tokens.flatMap(({ symbol, address: contract }) => {
+    const row = found.find(({ token }) => token === symbol)
+    if (row === undefined) return []
+    const detail = `${showAddress(column.hex(row, 'address'))} sent more ${symbol} than it ever received: the chain's startBlock is later than the token's first transfer, the token moves balances without Transfer events, or an endpoint dropped old logs`
+    return [{ contract, detail }]
+  })
+  await noteOverdrawn(connection, { chainId, dataset: HOLDERS }, figures)
+}

@@ -1,0 +1,207 @@
+import type { Address } from '#base/address.ts'
+import { chunks } from '#base/chunks.ts'
+import { startOfDay } from '#base/time.ts'
+import { column, ROWS_PER_STATEMENT, type Row, rows, sql } from '#db/sql.ts'
+import { inKeys } from '#db/typed-values.ts'
+import type { Change } from '#index/dataset.ts'
+import { type Addition, deleteRows, foldSums, type SumTable } from '#index/fold-sums.ts'
+import type { HoldersSince, Movement } from './fold-balances.ts'
+import { HOLDER_SPANS_KEY } from './tables.ts'
+
+/** Replaces an address's day ends from `fromDay` on. */
+export interface HolderChange {
+  readonly token: string
+  readonly address: Address
+  readonly fromDay: number
+  readonly ends: readonly { readonly dayUnix: number; readonly holds: boolean }[]
+}
+
+/** A wallet on two chains is one holder. Returns since when each holds. */
+export async function foldHolders(
+  change: Change,
+  changes: readonly HolderChange[],
+): Promise<HoldersSince> {
+  const turns: Addition[] = []
+  const since = new Map<string, number>()
+  for (const part of chunks(changes, ROWS_PER_STATEMENT))
+    await foldPart(change, part, { turns, since })
+  await foldSums(change.connection, HOLDER_BUCKETS, turns)
+  return since
+}
+
+const HOLDER_BUCKETS: SumTable = {
+  table: 'holder_buckets',
+  key: { token: 'text', grain: 'text', bucket_unix: 'bigint' },
+  sums: { gained: 'bigint', lost: 'bigint' },
+}
+
+async function foldPart(
+  change: Change,
+  part: readonly HolderChange[],
+  { turns, since }: { readonly turns: Addition[]; readonly since: Map<string, number> },
+): Promise<void> {
+  const stored = Map.groupBy(await readDays(change, part), (row) => `${row.token}|${row.address}`)
+  const removed: SpanRow[] = []
+  const added: SpanRow[] = []
+  for (const each of part) {
+    const key = `${each.token}|${each.address}`
+    const before = (stored.get(key) ?? []).map(toDay)
+    const after = replaceDays(before, change.chainId, each.fromDay, each.ends)
+    const held = spansOf(before, change.chainId)
+    const holds = spansOf(after, change.chainId)
+    for (const span of minus(held.ended, holds.ended)) removed.push({ ...each, ...span })
+    for (const span of minus(holds.ended, held.ended)) added.push({ ...each, ...span })
+    if (holds.sinceUnix !== undefined) since.set(key, holds.sinceUnix)
+    turns.push(...countTurns(each.token, turningDays(before), -1n))
+    turns.push(...countTurns(each.token, turningDays(after), 1n))
+  }
+  await writeSpans(change, removed, added)
+}
+
+type SpanRow = Pick<HolderChange, 'token' | 'address'> & HolderSpan
+
+/** `holder_turns`, but per table: PostgreSQL would scan the whole view. */
+function readDays(
+  { connection }: Change,
+  wallets: readonly Pick<HolderChange, 'token' | 'address'>[],
+): Promise<readonly Row[]> {
+  const keys = wallets.map(({ token, address }) => [token, address])
+  const areTheirs = inKeys({ token: 'text', address: 'text' }, keys)
+  return connection.run(sql`
+    select token, address, chain_id, since_unix as day_unix, 1 as holds
+    from balances where since_unix is not null and ${areTheirs}
+    union all select token, address, chain_id, from_unix, 1 from holder_spans where ${areTheirs}
+    union all select token, address, chain_id, until_unix, 0 from holder_spans where ${areTheirs}`)
+}
+
+function toDay(row: Row): HolderDay {
+  return {
+    chainId: column.integer(row, 'chain_id'),
+    dayUnix: column.integer(row, 'day_unix'),
+    holds: column.flag(row, 'holds'),
+  }
+}
+
+function minus(spans: readonly HolderSpan[], others: readonly HolderSpan[]): readonly HolderSpan[] {
+  return spans.filter(
+    ({ fromUnix, untilUnix }) =>
+      !others.some((other) => other.fromUnix === fromUnix && other.untilUnix === untilUnix),
+  )
+}
+
+function countTurns(
+  token: string,
+  days: ReadonlyMap<number, 1 | -1>,
+  sign: 1n | -1n,
+): readonly Addition[] {
+  return [...days].flatMap(([dayUnix, direction]) => {
+    const sums = direction === 1 ? [sign, 0n] : [0n, sign]
+    return [
+      { key: [token, 'day', dayUnix], sums },
+      { key: [token, 'total', 0], sums },
+    ]
+  })
+}
+
+async function writeSpans(
+  { connection, chainId }: Change,
+  removed: readonly SpanRow[],
+  added: readonly SpanRow[],
+): Promise<void> {
+  const toKey = ({ token, address, fromUnix }: SpanRow) => [token, address, chainId, fromUnix]
+  await deleteRows(connection, 'holder_spans', HOLDER_SPANS_KEY, removed.map(toKey))
+  for (const part of chunks(added, ROWS_PER_STATEMENT)) {
+    const list = part.map((span) => [...toKey(span), span.untilUnix])
+    await connection.run(sql`
+      insert into holder_spans (token, address, chain_id, from_unix, until_unix)
+      values ${rows(list)}`)
+  }
+}
+
+/** Whether an address holds at the end of a UTC day on a chain. */
+export interface HolderDay {
+  readonly chainId: number
+  readonly dayUnix: number
+  readonly holds: boolean
+}
+
+/** Returns each day with a movement, and whether anything is held at its end, oldest first. */
+export function dayEnds(
+  movement: Movement,
+  balanceBefore: bigint,
+): readonly { readonly dayUnix: number; readonly holds: boolean }[] {
+  const ends = new Map<number, boolean>()
+  let balance = balanceBefore
+  for (const step of movement.steps) {
+    balance += step.received - step.sent
+    ends.set(startOfDay(step.timestamp), balance > 0n)
+  }
+  return [...ends].map(([dayUnix, holds]) => ({ dayUnix, holds }))
+}
+
+/**
+ * Replaces one chain's days from `fromDay` on. A day is listed only if it ends differently from the
+ * previous one.
+ */
+export function replaceDays(
+  days: readonly HolderDay[],
+  chainId: number,
+  fromDay: number,
+  ends: readonly { readonly dayUnix: number; readonly holds: boolean }[],
+): readonly HolderDay[] {
+  const kept = days.filter((day) => day.chainId !== chainId || day.dayUnix < fromDay)
+  let holds =
+    kept
+      .filter((day) => day.chainId === chainId)
+      .sort(byDay)
+      .at(-1)?.holds ?? false
+  const turned: HolderDay[] = []
+  for (const end of ends) {
+    if (end.holds !== holds) turned.push({ chainId, ...end })
+    holds = end.holds
+  }
+  return [...kept, ...turned]
+}
+
+/** An ended period of holding. */
+interface HolderSpan {
+  readonly fromUnix: number
+  readonly untilUnix: number
+}
+
+/** Undefined `sinceUnix`: does not hold now. */
+export function spansOf(
+  days: readonly HolderDay[],
+  chainId: number,
+): { readonly ended: readonly HolderSpan[]; readonly sinceUnix: number | undefined } {
+  const ended: HolderSpan[] = []
+  let sinceUnix: number | undefined
+  for (const { dayUnix, holds } of days.filter((day) => day.chainId === chainId).sort(byDay)) {
+    if (!holds && sinceUnix !== undefined) ended.push({ fromUnix: sinceUnix, untilUnix: dayUnix })
+    sinceUnix = holds ? dayUnix : undefined
+  }
+  return { ended, sinceUnix }
+}
+
+/** Across all chains: +1 began, -1 ceased. */
+export function turningDays(days: readonly HolderDay[]): ReadonlyMap<number, 1 | -1> {
+  const turns = new Map<number, 1 | -1>()
+  const holding = new Set<number>()
+  for (const day of [...days].sort(byDay)) {
+    const before = holding.size > 0
+    if (day.holds) holding.add(day.chainId)
+    else holding.delete(day.chainId)
+    if (before !== holding.size > 0) turn(turns, day.dayUnix, holding.size > 0)
+  }
+  return turns
+}
+
+/** Opposite changes on two chains cancel out. */
+function turn(turns: Map<number, 1 | -1>, dayUnix: number, holds: boolean): void {
+  if (turns.has(dayUnix)) turns.delete(dayUnix)
+  else turns.set(dayUnix, holds ? 1 : -1)
+}
+
+function byDay(a: HolderDay, b: HolderDay): number {
+  return a.dayUnix - b.dayUnix
+}

@@ -1,0 +1,204 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { formatDecimal, type MicroUsd, toUsd } from '#base/money.ts'
+import { mapOf, named } from '#base/schema.ts'
+import { toIso } from '#base/time.ts'
+import {
+  type Ecosystem,
+  notConfigured,
+  OPTIONAL_PARTS,
+  type PricedToken,
+} from '#ecosystem/ecosystem.ts'
+import {
+  type ChainStatus,
+  conditionOf,
+  type IndexStatus,
+  STALL_REASONS,
+  UNKNOWN_REASONS,
+  type UnknownFigure,
+} from '#index/status.ts'
+import type { Effective } from '#route.ts'
+import { HOLDERS } from './dataset-names.ts'
+
+/** How far the register is in one snapshot. */
+export interface RegisterState {
+  readonly status: IndexStatus
+  readonly nowUnix: number
+  /** Changes whenever an answer's body may, except for elapsed seconds. */
+  readonly revision: string
+}
+
+const chainMeta = named('ChainStatus', {
+  chain: Type.String(),
+  chainId: Type.Integer(),
+  blockNumber: Type.Integer({ description: 'Newest indexed block' }),
+  blockTimeUnix: Type.Integer(),
+  lagSeconds: Type.Integer({ minimum: 0, description: 'Age of that block' }),
+  finalizedBlock: Type.Integer(),
+  status: Type.Enum(['live', 'syncing', 'stale']),
+  stalled: Type.Union([Type.Enum([...STALL_REASONS]), Type.Null()], {
+    description: 'Why newer blocks of the chain cannot be read; null while they can',
+  }),
+})
+
+const unknownMeta = named('UnknownFigure', {
+  chain: Type.String(),
+  chainId: Type.Integer(),
+  dataset: Type.String(),
+  token: Type.Union([Type.String(), Type.Null()]),
+  reason: Type.Enum([...UNKNOWN_REASONS], {
+    description:
+      '`unreadable`: logs of the contract could not be decoded; `differs`: a balance is below zero, which the contract cannot have',
+  }),
+})
+
+export const notConfiguredSchema = Type.Array(Type.Enum([...OPTIONAL_PARTS]), {
+  description:
+    'Optional parts that this ecosystem does not configure; their endpoints return zeros and empty lists',
+})
+
+/** Nothing about the caller, because the ETag covers it. */
+export const metaSchema = Type.Object(
+  {
+    asOf: Type.String({ format: 'date-time' }),
+    asOfUnix: Type.Integer({ description: 'Time of the newest indexed block of any chain' }),
+    stale: Type.Boolean({ description: 'At least one chain is stale' }),
+    chains: Type.Array(chainMeta),
+    unknown: Type.Array(unknownMeta, {
+      description:
+        'What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs',
+    }),
+    notConfigured: notConfiguredSchema,
+    query: mapOf(Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
+      description: 'Effective parameters after defaults',
+    }),
+  },
+  { title: 'Meta', additionalProperties: true },
+)
+
+export const pageSchema = named('Page', {
+  limit: Type.Integer(),
+  count: Type.Integer(),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
+})
+
+export type PageMeta = Static<typeof pageSchema>
+
+export function buildMeta(
+  ecosystem: Ecosystem,
+  { status, nowUnix }: RegisterState,
+  query: Readonly<Record<string, Effective>>,
+): Static<typeof metaSchema> {
+  const chains = status.chains.map((each) => chainMetaOf(each, nowUnix))
+  return {
+    asOf: toIso(status.asOfUnix),
+    asOfUnix: status.asOfUnix,
+    stale: chains.some((each) => each.status === 'stale'),
+    chains,
+    unknown: nameUnknown(status, ecosystem.tokens).map(({ detail: _, ...shown }) => shown),
+    notConfigured: [...notConfigured(ecosystem)],
+    query,
+  }
+}
+
+function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainMeta> {
+  return {
+    chain: status.chain.name,
+    chainId: status.chain.id,
+    blockNumber: status.blockNumber,
+    blockTimeUnix: status.blockTimeUnix,
+    lagSeconds: Math.max(0, nowUnix - status.blockTimeUnix),
+    finalizedBlock: status.finalizedNumber,
+    status: conditionOf(status, nowUnix),
+    stalled: status.stalled,
+  }
+}
+
+/** An unknown figure by the names of the file. */
+interface NamedUnknown extends Pick<UnknownFigure, 'dataset' | 'reason' | 'detail'> {
+  readonly chain: string
+  readonly chainId: number
+  /** Null if the contract is not a token of the file. */
+  readonly token: string | null
+}
+
+export function nameUnknown(
+  status: Pick<IndexStatus, 'unknown' | 'chains'>,
+  tokens: Ecosystem['tokens'],
+): readonly NamedUnknown[] {
+  return status.unknown.flatMap(({ chainId, contract, dataset, reason, detail }) => {
+    const chain = status.chains.find((each) => each.chain.id === chainId)?.chain
+    if (chain === undefined) return []
+    const token = tokens.find(({ addresses }) => addresses.get(chain.name) === contract)
+    return [{ chain: chain.name, chainId, token: token?.symbol ?? null, dataset, reason, detail }]
+  })
+}
+
+type Known = Pick<IndexStatus, 'unknown' | 'chains'>
+
+/** Whether supply and holders of a token are known, on every chain or on one. */
+export function areHoldersKnown(status: Known, token: PricedToken, chainId?: number): boolean {
+  return unknownOf(status, token).every((each) => (chainId ?? each.chainId) !== each.chainId)
+}
+
+/** Otherwise nothing that follows from its transfers is known. */
+export function areTransfersReadable(status: Known, token: PricedToken): boolean {
+  return unknownOf(status, token).every(({ reason }) => reason !== 'unreadable')
+}
+
+function unknownOf({ unknown, chains }: Known, { addresses }: PricedToken) {
+  return unknown.filter(({ dataset, chainId, contract }) => {
+    const chain = chains.find((each) => each.chain.id === chainId)?.chain
+    return dataset === HOLDERS && chain !== undefined && addresses.get(chain.name) === contract
+  })
+}
+
+/** Shared shapes, each with its constructor. */
+
+export const nullable = (schema: TSchema) => Type.Union([schema, Type.Null()])
+
+export const amountText = Type.String({
+  pattern: '^-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$',
+  description: 'Token units: no exponent, no trailing zeros',
+})
+
+export const rawText = Type.String({ pattern: '^-?(0|[1-9][0-9]*)$', description: 'Base units' })
+
+const usdNumber = Type.Number({ description: 'US dollars, at most 6 decimals' })
+
+export const usdOrNull = Type.Union([usdNumber, Type.Null()], {
+  description: 'US dollars, at most 6 decimals; null without a price',
+})
+
+export const unpricedCount = Type.Integer({
+  minimum: 0,
+  description: 'How many of the events have no dollar value, and are not in the sum',
+})
+
+export const priceNumber = Type.Number({ description: 'US dollars per token' })
+
+export const priceText = Type.String({
+  pattern: '^(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$',
+  description: 'US dollars, 18 significant digits, no exponent, no trailing zeros',
+})
+
+export const unixTime = Type.Integer({ description: 'Unix seconds' })
+
+export const addressText = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'EIP-55' })
+
+/** Shows an amount in token units and in base units. */
+export function amounts<Name extends string, Raw extends bigint | null>(
+  name: Name,
+  raw: Raw,
+  decimals: number,
+) {
+  const shown = raw === null ? null : formatDecimal(raw, decimals)
+  type Shown = Raw extends bigint ? string : string | null
+  return { [name]: shown, [`${name}Raw`]: raw === null ? null : raw.toString() } as Record<
+    Name | `${Name}Raw`,
+    Shown
+  >
+}
+
+export function usdOf(value: MicroUsd | null): number | null {
+  return value === null ? null : toUsd(value)
+}

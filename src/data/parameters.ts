@@ -1,0 +1,215 @@
+import { Type } from 'typebox'
+import { type Address, parseAddress, showAddress } from '#base/address.ts'
+import { DAY_SECONDS, lastDays, parseMoment, startOfDay, toDate } from '#base/time.ts'
+import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
+import type { EventKey } from '#index/events/list-events.ts'
+import { type Parameter, type Parsed, parsed, parseInteger } from '#route.ts'
+
+/** `all` goes back to the first day with data. */
+export type Period = number | 'all'
+
+const PERIOD_DAYS_MAX = 3_650
+
+export const periodParameter: Parameter<Period> = {
+  in: 'query',
+  description: 'How far back, in UTC days that end with today: `<n>d`, or `all`.',
+  schema: Type.String({ pattern: '^([1-9][0-9]{0,3}d|all)$', default: '30d' }),
+  example: '30d',
+  parse(raw = '30d') {
+    if (raw === 'all') return parsed('all', 'all')
+    const days = /^[1-9][0-9]{0,3}d$/.test(raw) ? Number(raw.slice(0, -1)) : Number.NaN
+    return days <= PERIOD_DAYS_MAX
+      ? parsed(days, raw)
+      : {
+          ok: false,
+          reason: 'must be <n>d from 1d to 3650d, or all',
+          minimum: 1,
+          maximum: PERIOD_DAYS_MAX,
+        }
+  },
+}
+
+export interface SeriesDay {
+  readonly date: string
+  readonly dateUnix: number
+  /** False for today. */
+  readonly complete: boolean
+}
+
+/** Returns days oldest first, today last; `all` starts at the first day with data. */
+export function seriesDays(
+  period: Period,
+  asOfUnix: number,
+  firstUnix: number | undefined,
+): readonly SeriesDay[] {
+  const today = startOfDay(asOfUnix)
+  const all = (today - startOfDay(firstUnix ?? asOfUnix)) / DAY_SECONDS + 1
+  return lastDays(asOfUnix, period === 'all' ? Math.max(1, all) : period).map((dateUnix) => ({
+    date: toDate(dateUnix),
+    dateUnix,
+    complete: dateUnix !== today,
+  }))
+}
+
+/** Computes values backwards from the current one; `without` subtracts a day's change. */
+export function valuesAtDayEnds<Value>(
+  days: readonly SeriesDay[],
+  now: Value,
+  without: (value: Value, dayUnix: number) => Value,
+): readonly Value[] {
+  const values: Value[] = []
+  let value = now
+  for (const day of days.toReversed()) {
+    values.push(value)
+    value = without(value, day.dateUnix)
+  }
+  return values.reverse()
+}
+
+export function limitParameter(normal: number): Parameter<number> {
+  const range = { minimum: 1, maximum: 100 }
+  return {
+    in: 'query',
+    description: 'Number of rows.',
+    schema: Type.Integer({ ...range, default: normal }),
+    example: 5,
+    parse: (raw) => (raw === undefined ? parsed(normal, normal) : parseInteger(raw, range)),
+  }
+}
+
+export function chainParameter(ecosystem: Ecosystem): Parameter<Chain | undefined> {
+  const allowed = [...ecosystem.chains.map((chain) => chain.name), 'all']
+  return {
+    in: 'query',
+    description: 'A chain by name, id (`8453`) or CAIP-2 (`eip155:8453`), in any case; or `all`.',
+    schema: Type.String({ default: 'all', examples: allowed }),
+    example: allowed[0] ?? 'all',
+    parse(raw = 'all'): Parsed<Chain | undefined> {
+      if (raw.toLowerCase() === 'all') return parsed(undefined, 'all')
+      const chain = findChain(ecosystem.chains, raw)
+      return chain
+        ? parsed(chain, chain.name)
+        : { ok: false, reason: 'is not a chain of this service', allowed }
+    },
+  }
+}
+
+function findChain(chains: readonly Chain[], raw: string): Chain | undefined {
+  const text = raw.toLowerCase()
+  return chains.find(({ name, id }) => [name, String(id), `eip155:${id}`].includes(text))
+}
+
+/** Undefined if absent without a default. */
+export function tokenParameter<Default extends PricedToken | undefined>(
+  tokens: readonly PricedToken[],
+  normal: Default,
+): Parameter<PricedToken | Default> {
+  const allowed = tokens.map((token) => token.symbol)
+  return {
+    in: 'query',
+    description: 'A token by symbol (any case) or by its address on any chain.',
+    schema: Type.String({ ...(normal && { default: normal.symbol }), examples: allowed }),
+    example: normal?.symbol ?? allowed[0] ?? '',
+    parse(raw): Parsed<PricedToken | Default> {
+      if (raw === undefined || (normal === undefined && raw.toLowerCase() === 'all'))
+        return parsed(normal, normal?.symbol ?? 'all')
+      const token = findToken(tokens, raw)
+      return token
+        ? parsed(token, token.symbol)
+        : { ok: false, reason: 'is not a token of this service', allowed }
+    },
+  }
+}
+
+function findToken(tokens: readonly PricedToken[], raw: string): PricedToken | undefined {
+  const address = parseAddress(raw)
+  return tokens.find((token) =>
+    address === undefined
+      ? token.symbol.toUpperCase() === raw.toUpperCase()
+      : [...token.addresses.values()].includes(address),
+  )
+}
+
+export const addressParameter: Parameter<Address> = {
+  in: 'path',
+  description: 'A wallet address; if in mixed case, with a valid EIP-55 checksum.',
+  schema: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
+  example: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+  parse(raw = '') {
+    const address = parseAddress(raw)
+    return address
+      ? parsed(address, showAddress(address))
+      : {
+          ok: false,
+          code: 'invalid_address',
+          reason: 'must be 0x and 40 hex digits, with a valid EIP-55 checksum if in mixed case',
+        }
+  },
+}
+
+/** A wallet as a filter; undefined if absent. */
+export function walletParameter(description: string): Parameter<Address | undefined> {
+  return {
+    ...addressParameter,
+    in: 'query',
+    description,
+    parse: (raw) => (raw === undefined ? parsed(undefined, null) : addressParameter.parse(raw)),
+  }
+}
+
+/** Undefined if absent. */
+export function timeParameter(description: string): Parameter<number | undefined> {
+  return {
+    in: 'query',
+    description: `${description} Unix seconds, a UTC day, or RFC 3339 such as 2026-11-21T04:00:00Z.`,
+    schema: Type.String({ pattern: '^[0-9TZ:.+ -]{1,35}$' }),
+    parse: (raw) => (raw === undefined ? parsed(undefined, null) : parseTime(raw)),
+  }
+}
+
+function parseTime(raw: string): Parsed<number> {
+  const ms = parseMoment(raw)
+  if (ms === undefined)
+    return { ok: false, reason: 'must be Unix seconds, a UTC day or a time of RFC 3339' }
+  const unix = Math.floor(ms / 1_000)
+  return parsed(unix, unix)
+}
+
+/** The last row of a page and its filters. */
+export interface ListCursor {
+  readonly filters: string
+  readonly after: EventKey
+}
+
+export const cursorParameter: Parameter<ListCursor | undefined> = {
+  in: 'query',
+  description: 'Continues after a page: its `meta.page.nextCursor`, with the same filters.',
+  schema: Type.String({ pattern: '^[A-Za-z0-9_-]{1,200}$' }),
+  parse(raw) {
+    if (raw === undefined) return parsed(undefined, null)
+    const cursor = decodeCursor(raw)
+    return cursor ? parsed(cursor, raw) : INVALID_CURSOR
+  },
+}
+
+export const INVALID_CURSOR = {
+  ok: false,
+  code: 'invalid_cursor',
+  reason: 'is not a cursor of this service',
+} as const
+
+export function encodeCursor(cursor: ListCursor): string {
+  const { timestamp, chainId, blockNumber, place } = cursor.after
+  const text = [cursor.filters, timestamp, chainId, blockNumber, place].join('.')
+  return Buffer.from(text).toString('base64url')
+}
+
+function decodeCursor(raw: string): ListCursor | undefined {
+  const text = Buffer.from(raw, 'base64url').toString('latin1')
+  const match = /^([0-9a-f]{16})\.([0-9]{1,11})\.([0-9]{1,15})\.([0-9]{1,15})\.([0-9]{1,16})$/.exec(
+    text,
+  )
+  if (match === null || Buffer.from(text).toString('base64url') !== raw) return undefined
+  const [timestamp = 0, chainId = 0, blockNumber = 0, place = 0] = match.slice(2).map(Number)
+  return { filters: match[1] ?? '', after: { timestamp, chainId, blockNumber, place } }
+}

@@ -1,0 +1,223 @@
+import type { Address } from '#base/address.ts'
+import { allEnded } from '#base/async.ts'
+import type { Log } from '#base/chain.ts'
+import { DAY_SECONDS, startOfDay } from '#base/time.ts'
+import type { BulkInsert } from '#db/engine.ts'
+import { column, sql } from '#db/sql.ts'
+import {
+  type ContractPrice,
+  type PricedToken,
+  type PricePair,
+  type PriceReading,
+  pairOf,
+  type Since,
+} from '#ecosystem/priced-token.ts'
+import type { Change, Dataset, Position } from '#index/dataset.ts'
+import { compilePriceDecoder, topicsOf } from '#index/price-logs.ts'
+import { PRICES } from '../dataset-names.ts'
+import { foldHours, foldHoursAnew, textOf } from './fold-hours.ts'
+import { hasReported, lastEmitter } from './queries.ts'
+
+export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
+  return tokens.flatMap((token) =>
+    token.prices.flatMap((source, index): readonly PriceSeries[] => {
+      if (source.chain === null) return []
+      const until = token.prices.slice(index + 1).flatMap(({ chain, since }) => {
+        const isComparable = since !== null && ('unix' in since || chain?.id === source.chain.id)
+        return isComparable ? [since] : []
+      })
+      return [{ ...pairOf(tokens, token, source), source, until }]
+    }),
+  )
+}
+
+/** Every move of the configured pools and feeds. */
+export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact> {
+  const readers = series.map((each) => ({ ...each, read: compilePriceReader(each) }))
+  const byAddress = Map.groupBy(readers, ({ source: { chain, address, emitters } }) =>
+    emitters === undefined ? `${chain.id}|${address}` : chain.id,
+  )
+  const readersOf = ({ chainId, address, blockNumber }: Log) => [
+    ...(byAddress.get(`${chainId}|${address}`) ?? []),
+    ...(byAddress.get(chainId) ?? []).filter(({ source }) =>
+      source.emitters?.found.counts(address, blockNumber),
+    ),
+  ]
+  return {
+    name: PRICES,
+    selectors: series.flatMap(({ source, ...pair }) =>
+      topicsOf(source).map((topic0) => ({
+        chainId: source.chain.id,
+        address: source.address,
+        found: source.emitters?.found,
+        topic0,
+        ...(source.topics && { arguments: source.topics(pair) }),
+      })),
+    ),
+    decode: (log) =>
+      readersOf(log).flatMap(({ token, source, read }) => {
+        const reading = read(log)
+        if (reading === undefined) return []
+        const { chainId, blockNumber, txIndex, logIndex, txHash, timestamp } = log
+        const at = { chainId, blockNumber, txIndex, logIndex, txHash, timestamp }
+        const emitter = source.emitters === undefined ? null : log.address
+        return [{ symbol: token.symbol, emitter, log: at, ...reading }]
+      }),
+    apply: storePrices,
+    revert: removePrices,
+  }
+}
+
+async function storePrices(change: Change, read: readonly PriceFact[]): Promise<void> {
+  const facts = await ofNewestPhases(change, read)
+  change.changes?.price(facts)
+  // The last fact of a block or day wins.
+  const points = new Map(
+    facts.map((each) => [`${each.symbol}|${each.log.blockNumber}`, each] as const),
+  )
+  const days = new Map(
+    facts.map((each) => [`${each.symbol}|${startOfDay(each.log.timestamp)}`, each]),
+  )
+  const { connection } = change
+  const ends = [...points.values()].map(({ symbol, price, liquidity, log }) => {
+    const { chainId, blockNumber, timestamp: unix } = log
+    return { symbol, unix, chainId, blockNumber, price, liquidity }
+  })
+  await allEnded([
+    foldHours(change, ends),
+    connection.insert(
+      POINTS,
+      [...points.values()].map((fact) => [fact.symbol, ...pointValues(fact), fact.emitter]),
+    ),
+    connection.insert(
+      DAYS,
+      [...days.values()].map((fact) => [
+        fact.symbol,
+        startOfDay(fact.log.timestamp),
+        ...pointValues(fact),
+      ]),
+    ),
+  ])
+}
+
+/** Only the aggregator of a feed that began to report last counts: an older one may report once more. */
+async function ofNewestPhases(
+  { connection, chainId }: Change,
+  facts: readonly PriceFact[],
+): Promise<readonly PriceFact[]> {
+  const current = new Map<string, string | undefined>()
+  const begun = new Set<string>()
+  const kept: PriceFact[] = []
+  for (const fact of facts) {
+    const { symbol, emitter } = fact
+    const series = { symbol, chainId }
+    if (emitter !== null && !current.has(symbol))
+      current.set(symbol, await lastEmitter(connection, series))
+    if (emitter !== null && current.get(symbol) !== emitter) {
+      const key = `${symbol}|${emitter}`
+      const isFirst = !begun.has(key) && !(await hasReported(connection, { ...series, emitter }))
+      begun.add(key)
+      if (!isFirst) continue
+      current.set(symbol, emitter)
+    }
+    kept.push(fact)
+  }
+  return kept
+}
+
+function pointValues({ log, price, liquidity }: PriceFact) {
+  const { chainId, blockNumber, timestamp } = log
+  return [chainId, blockNumber, timestamp, textOf(price), textOf(liquidity)] as const
+}
+
+const POINT = {
+  chain_id: 'bigint',
+  block_number: 'bigint',
+  timestamp_unix: 'bigint',
+  price: 'text',
+  liquidity: 'text',
+} as const
+
+const POINTS: BulkInsert = {
+  table: 'price_points',
+  columns: { symbol: 'text', ...POINT, emitter: 'text' },
+}
+
+const DAYS: BulkInsert = {
+  table: 'price_days',
+  columns: { symbol: 'text', day_unix: 'bigint', ...POINT },
+  conflict: `on conflict (symbol, day_unix) do update set
+    chain_id = excluded.chain_id, block_number = excluded.block_number,
+    timestamp_unix = excluded.timestamp_unix,
+    price = excluded.price, liquidity = excluded.liquidity
+    where (excluded.timestamp_unix, excluded.block_number)
+      >= (price_days.timestamp_unix, price_days.block_number)`,
+}
+
+async function removePrices(change: Change, ancestor: Position): Promise<void> {
+  const removed = await change.connection.run(sql`
+    delete from price_points
+    where chain_id = ${change.chainId} and block_number > ${ancestor.number}
+    returning symbol, timestamp_unix`)
+  for (const [symbol, group] of Map.groupBy(removed, (row) => column.text(row, 'symbol'))) {
+    const fromUnix = Math.min(...group.map((row) => column.integer(row, 'timestamp_unix')))
+    change.changes?.unpriced.add(symbol)
+    await closeDaysAnew(change, symbol, startOfDay(fromUnix))
+    await foldHoursAnew(change, symbol, fromUnix)
+  }
+}
+
+/** Computes closes again from a day on. */
+async function closeDaysAnew(change: Change, symbol: string, dayUnix: number): Promise<void> {
+  await change.connection.run(
+    sql`delete from price_days where symbol = ${symbol} and day_unix >= ${dayUnix}`,
+  )
+  await change.connection.run(sql`
+    insert into price_days
+      (symbol, day_unix, chain_id, block_number, timestamp_unix, price, liquidity)
+    select symbol, day_unix, chain_id, block_number, timestamp_unix, price, liquidity from (
+      select symbol, timestamp_unix - timestamp_unix % ${DAY_SECONDS} as day_unix, chain_id,
+        block_number, timestamp_unix, price, liquidity, row_number() over (
+          partition by timestamp_unix - timestamp_unix % ${DAY_SECONDS}
+          order by timestamp_unix desc, block_number desc
+        ) as place
+      from price_points where symbol = ${symbol} and timestamp_unix >= ${dayUnix}
+    ) as ranked where place = 1`)
+}
+
+/** The prices of a token from one of its pools or feeds. */
+interface PriceSeries extends PricePair {
+  readonly source: ContractPrice
+  /** Starts of the token's later sources; a block and a day may not be in their order. */
+  readonly until: readonly Since[]
+}
+
+/** A price in quote units or dollars per whole token. */
+interface PriceFact extends PriceReading {
+  readonly symbol: string
+  /** The aggregator of a feed; null for pools and vaults. */
+  readonly emitter: Address | null
+  readonly log: Pick<
+    Log,
+    'chainId' | 'blockNumber' | 'txIndex' | 'logIndex' | 'txHash' | 'timestamp'
+  >
+}
+
+/** Undefined if the log has no price or does not count; throws DecodeError if it is unreadable. */
+export function compilePriceReader(series: PriceSeries): (log: Log) => PriceReading | undefined {
+  const { source, until } = series
+  const readArguments = compilePriceDecoder(source)
+  return (log) => {
+    if (source.since !== null && !hasBegun(source.since, log)) return undefined
+    if (until.some((each) => hasBegun(each, log))) return undefined
+    const args = readArguments(log)
+    return args && source.read(args, series)
+  }
+}
+
+export function hasBegun(
+  since: Since,
+  at: { readonly blockNumber: number; readonly timestamp: number },
+): boolean {
+  return 'block' in since ? at.blockNumber >= since.block : at.timestamp >= since.unix
+}

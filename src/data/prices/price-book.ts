@@ -1,0 +1,362 @@
+import { showAddress } from '#base/address.ts'
+import { allEnded } from '#base/async.ts'
+import {
+  chainPrices,
+  PRICE_DECIMALS,
+  PRICE_ONE,
+  type Price,
+  parseDecimal,
+  valueAt,
+} from '#base/money.ts'
+import { DAY_SECONDS, startOfDay } from '#base/time.ts'
+import type { Context } from '#context.ts'
+import type { Connection } from '#db/engine.ts'
+import { type PricedToken, type PriceSource, quoteOf } from '#ecosystem/priced-token.ts'
+import type { EventMoment, PriceBook } from '#index/events/fold-events.ts'
+import { hasBegun } from './dataset.ts'
+import {
+  dayCloses,
+  lastBefore,
+  lastPoint,
+  lastUpTo,
+  type PricePoint,
+  pointsBetween,
+  timeWeighted,
+} from './queries.ts'
+
+interface LatestPrice extends KnownPrice {
+  /** `<kind>:<chain>:<address>`, or `fixed`. */
+  readonly source: string
+}
+
+type File = Pick<Context, 'ecosystem'>
+
+/** In dollars, along the token's path of pools to a feed. */
+export async function latestPrice(
+  { ecosystem: { tokens } }: File,
+  connection: Connection,
+  symbol: string,
+  unix: number,
+): Promise<LatestPrice | UnknownPrice> {
+  let own: SourcedPoint | undefined
+  const read = async (token: PricedToken) => {
+    const point = withFixed(token, await lastPoint(connection, token.symbol, unix), unix)
+    if (token.symbol === symbol) own = point
+    return [point]
+  }
+  const moments = [{ unix }]
+  const [quoted = { gap: 'no_source', symbol } as const] = await quoteAlongPath(tokens, symbol, {
+    moments,
+    read,
+  })
+  if ('gap' in quoted) return quoted
+  const asOfUnix = Number.isFinite(quoted.asOfUnix) ? quoted.asOfUnix : unix
+  return { price: quoted.price, asOfUnix, source: own === undefined ? '' : nameOf(own.source) }
+}
+
+/** Null while unknown. */
+export async function priceAt(
+  ctx: File,
+  connection: Connection,
+  symbol: string,
+  unix: number,
+): Promise<Price | null> {
+  return priceOrNull(await latestPrice(ctx, connection, symbol, unix))
+}
+
+/** Dollars at the end of each of these ascending days; null while unknown. */
+export async function dayPrices(
+  { ecosystem: { tokens } }: File,
+  connection: Connection,
+  symbol: string,
+  days: readonly number[],
+): Promise<readonly (Price | null)[]> {
+  const moments = days.map((day) => ({ unix: day + DAY_SECONDS - 1 }))
+  const read = (token: PricedToken, at: readonly Moment[]) => closesAt(connection, token, at)
+  const quoted = await quoteAlongPath(tokens, symbol, { moments, read })
+  return quoted.map(priceOrNull)
+}
+
+/** What the index values events by. */
+export function priceBookOf(tokens: readonly PricedToken[]): PriceBook {
+  return {
+    symbols: tokens.map(({ symbol }) => symbol),
+    dependents: (symbol) =>
+      tokens.flatMap((token) =>
+        [...pathOf(tokens, token.symbol)].some((each) => each.symbol === symbol)
+          ? [token.symbol]
+          : [],
+      ),
+    decimals: (symbol) => tokenOf(tokens, symbol)?.decimals ?? 0,
+    chainIds: (symbol) =>
+      new Set([...pathOf(tokens, symbol)].flatMap(({ prices }) => prices.flatMap(chainIdOf))),
+    async pricesAt(connection, symbol, moments) {
+      const read = (token: PricedToken, at: readonly EventMoment[]) =>
+        pointsBefore(connection, token, at)
+      const quoted = await quoteAlongPath(tokens, symbol, { moments, read })
+      return quoted.map(priceOrNull)
+    },
+  }
+}
+
+/** Each moment's last point before it. Moments may come in any order. */
+async function pointsBefore(
+  connection: Connection,
+  token: PricedToken,
+  moments: readonly EventMoment[],
+): Promise<readonly (SourcedPoint | undefined)[]> {
+  const sorted = [...moments].sort((a, b) => a.unix - b.unix)
+  const [first, last] = [sorted[0]?.unix ?? 0, sorted.at(-1)?.unix ?? 0]
+  const [before, within] = await allEnded([
+    lastPoint(connection, token.symbol, first - 1),
+    pointsBetween(connection, token.symbol, { fromUnix: first, untilUnix: last }),
+  ])
+  const points = lastBefore(before === undefined ? within : [before, ...within], sorted)
+  const found = new Map(sorted.map((moment, index) => [moment, points[index]]))
+  return moments.map((moment) => withFixed(token, found.get(moment), moment.unix))
+}
+
+interface Moment {
+  readonly unix: number
+}
+
+async function closesAt(connection: Connection, token: PricedToken, moments: readonly Moment[]) {
+  const units = moments.map(({ unix }) => unix)
+  const range = { fromUnix: startOfDay(units[0] ?? 0), untilUnix: startOfDay(units.at(-1) ?? 0) }
+  const points = await dayCloses(connection, token.symbol, range)
+  return lastUpTo(points, units).map((point, index) => withFixed(token, point, units[index] ?? 0))
+}
+
+function nameOf(source: PriceSource): string {
+  if (source.chain === null) return 'fixed'
+  return `${source.kind}:${source.chain.name}:${showAddress(source.address)}`
+}
+
+function chainIdOf({ chain }: PriceSource): readonly number[] {
+  return chain === null ? [] : [chain.id]
+}
+
+/**
+ * Why a price is unknown. `no_source`: the file names none; `no_event`: none of its events was read
+ * yet; `no_liquidity`: nothing can be traded; `low_liquidity`: less than the file asks for; `stale`: the feed is older than allowed.
+ */
+export const PRICE_GAPS = [
+  'no_source',
+  'no_event',
+  'no_liquidity',
+  'low_liquidity',
+  'stale',
+] as const
+
+export interface UnknownPrice {
+  readonly gap: (typeof PRICE_GAPS)[number]
+  /** The token on the path to dollars that lacks a price. */
+  readonly symbol: string
+}
+
+interface KnownPrice {
+  readonly price: Price
+  /** Time of its newest input, in Unix seconds; -Infinity for fixed prices. */
+  readonly asOfUnix: number
+}
+
+type Quoted = KnownPrice | UnknownPrice
+
+/** A point with the source that counts there. */
+export interface SourcedPoint extends Pick<PricePoint, 'unix' | 'price' | 'liquidity'> {
+  readonly source: PriceSource
+}
+
+export function priceOrNull(quoted: Quoted): Price | null {
+  return 'gap' in quoted ? null : quoted.price
+}
+
+export function tokenOf(tokens: Tokens, symbol: string): PricedToken | undefined {
+  const name = symbol.toUpperCase()
+  return tokens.find((token) => token.symbol.toUpperCase() === name)
+}
+
+type Tokens = readonly PricedToken[]
+
+/** Returns the token, its quotes, their quotes and so on. */
+function pathOf(tokens: Tokens, symbol: string): ReadonlySet<PricedToken> {
+  const path = new Set<PricedToken>()
+  const add = (token: PricedToken | undefined) => {
+    if (token === undefined || path.has(token)) return
+    path.add(token)
+    for (const source of token.prices) {
+      const quote = quoteOf(source)
+      if (quote !== null) add(tokenOf(tokens, quote))
+    }
+  }
+  add(tokenOf(tokens, symbol))
+  return path
+}
+
+/** The last source on the point's chain that had begun there. */
+function sourced({ prices }: PricedToken, point: PricePoint): SourcedPoint | undefined {
+  const at = { blockNumber: point.blockNumber, timestamp: point.unix }
+  const source = prices.findLast(
+    ({ chain, since }) => chain?.id === point.chainId && (since === null || hasBegun(since, at)),
+  )
+  return source && { ...point, source }
+}
+
+/** Fixed prices as points at the moments from which they count. */
+function fixedPoints({ prices }: PricedToken): readonly SourcedPoint[] {
+  return prices.flatMap((source) => {
+    if (source.chain !== null) return []
+    const price = parseDecimal(source.usd, PRICE_DECIMALS) ?? null
+    const unix = source.since?.unix ?? Number.NEGATIVE_INFINITY
+    return [{ unix, price, liquidity: null, source }]
+  })
+}
+
+/** The later of a point read from events and the last fixed price up to the moment. */
+export function withFixed(
+  token: PricedToken,
+  point: PricePoint | undefined,
+  unix: number,
+): SourcedPoint | undefined {
+  const read = point && sourced(token, point)
+  const fixed = fixedPoints(token).findLast((each) => each.unix <= unix)
+  return fixed !== undefined && fixed.unix >= (read?.unix ?? Number.NEGATIVE_INFINITY)
+    ? fixed
+    : read
+}
+
+type ReadPoints<M extends Moment> = (
+  token: PricedToken,
+  moments: readonly M[],
+) => Promise<readonly (SourcedPoint | undefined)[]>
+
+/** Returns dollars at each ascending moment, from the points that `read` returns. */
+export async function quoteAlongPath<M extends Moment>(
+  tokens: Tokens,
+  symbol: string,
+  { moments, read }: { readonly moments: readonly M[]; readonly read: ReadPoints<M> },
+): Promise<readonly Quoted[]> {
+  const token = tokenOf(tokens, symbol)
+  if (token === undefined || token.prices.length === 0)
+    return moments.map(() => ({ gap: 'no_source', symbol }))
+  const points = await read(token, moments)
+  const quoted: Quoted[] = moments.map(() => ({ gap: 'no_event', symbol: token.symbol }))
+  const usable = [...points.keys()].flatMap((index) => {
+    const [point, unix] = [points[index], moments[index]?.unix ?? 0]
+    return point === undefined ? [] : [{ index, point, unix }]
+  })
+  const byQuote = Map.groupBy(usable, ({ point }) => quoteOf(point.source))
+  const done = [...byQuote].map(async ([quote, group]) => {
+    const own = group.flatMap(({ index }) => moments[index] ?? [])
+    const inDollars =
+      quote === null
+        ? own.map(() => DOLLAR)
+        : await quoteAlongPath(tokens, quote, { moments: own, read })
+    const decimals = quote === null ? 0 : (tokenOf(tokens, quote)?.decimals ?? 0)
+    for (const [order, { index, point, unix }] of group.entries())
+      quoted[index] = inDollarsAt(token, point, {
+        unix,
+        quote: inDollars[order] ?? DOLLAR,
+        decimals,
+      })
+  })
+  await allEnded(done)
+  return quoted
+}
+
+const DOLLAR: KnownPrice = { price: PRICE_ONE, asOfUnix: Number.NEGATIVE_INFINITY }
+
+function inDollarsAt(
+  { symbol }: PricedToken,
+  point: SourcedPoint,
+  at: { readonly unix: number; readonly quote: Quoted; readonly decimals: number },
+): Quoted {
+  const { quote, decimals, unix } = at
+  const gap = gapOf(point, unix)
+  if (gap !== undefined) return { gap, symbol }
+  if ('gap' in quote) return quote
+  if (isBelowFloor(point, quote.price, decimals)) return { gap: 'low_liquidity', symbol }
+  return {
+    price: chainPrices(point.price ?? 0n, quote.price),
+    asOfUnix: Math.max(point.unix, quote.asOfUnix),
+  }
+}
+
+/** Returns why the price itself does not count, whatever its quote. */
+function gapOf(
+  { price, source, unix: sinceUnix }: SourcedPoint,
+  unix: number,
+): UnknownPrice['gap'] | undefined {
+  if (price === null) return 'no_liquidity'
+  if (source.chain === null || source.staleAfterSeconds === undefined) return undefined
+  return unix - sinceUnix > source.staleAfterSeconds ? 'stale' : undefined
+}
+
+export function isBelowFloor(
+  { liquidity, source }: SourcedPoint,
+  quotePrice: Price,
+  quoteDecimals: number,
+): boolean {
+  const floor = source.chain === null ? null : (source.floor ?? null)
+  if (floor === null || liquidity === null) return false
+  return valueAt(liquidity, quoteDecimals, quotePrice) < floor
+}
+
+interface PriceWindow {
+  readonly fromUnix: number
+  readonly untilUnix: number
+}
+
+/**
+ * Time-weighted, so that one pumped block cannot move it; unknown if the price was unknown at any
+ * moment of the window.
+ */
+export async function averagePrice(
+  connection: Connection,
+  tokens: readonly PricedToken[],
+  { symbol, window }: { readonly symbol: string; readonly window: PriceWindow },
+): Promise<{ readonly price: Price } | UnknownPrice> {
+  const token = tokenOf(tokens, symbol)
+  if (token === undefined || token.prices.length === 0) return { gap: 'no_source', symbol }
+  const points = await pointsIn(connection, token, window)
+  if (points.length === 0) return { gap: 'no_event', symbol }
+  const averages = new Map<string, ReturnType<typeof averagePrice>>()
+  const averageOf = (quote: string) => {
+    const known = averages.get(quote) ?? averagePrice(connection, tokens, { symbol: quote, window })
+    averages.set(quote, known)
+    return known
+  }
+  const inDollars: { unix: number; price: Price }[] = []
+  for (const [index, point] of points.entries()) {
+    const endUnix = Math.min(points[index + 1]?.unix ?? window.untilUnix, window.untilUnix)
+    const gap = gapOf(point, endUnix)
+    if (gap !== undefined) return { gap, symbol }
+    const quoteSymbol = quoteOf(point.source)
+    const quote = quoteSymbol === null ? undefined : tokenOf(tokens, quoteSymbol)
+    const average = quote ? await averageOf(quote.symbol) : { price: PRICE_ONE }
+    if ('gap' in average) return average
+    if (isBelowFloor(point, average.price, quote?.decimals ?? 0))
+      return { gap: 'low_liquidity', symbol }
+    inDollars.push({ unix: point.unix, price: chainPrices(point.price ?? 0n, average.price) })
+  }
+  return { price: timeWeighted(inDollars, window) ?? 0n }
+}
+
+/** The one that holds at the start, and those within. */
+async function pointsIn(
+  connection: Connection,
+  token: PricedToken,
+  { fromUnix, untilUnix }: PriceWindow,
+): Promise<readonly SourcedPoint[]> {
+  const before = await lastPoint(connection, token.symbol, fromUnix)
+  const within = await pointsBetween(connection, token.symbol, {
+    fromUnix: fromUnix + 1,
+    untilUnix,
+  })
+  const read = [...(before === undefined ? [] : [before]), ...within]
+  const all = [...read.flatMap((point) => sourced(token, point) ?? []), ...fixedPoints(token)]
+    .filter(({ unix }) => unix <= untilUnix)
+    .sort((a, b) => a.unix - b.unix)
+  const first = all.findLastIndex(({ unix }) => unix <= fromUnix)
+  return all.slice(Math.max(0, first))
+}

@@ -1,0 +1,170 @@
+import type { Price } from '#base/money.ts'
+import type { Connection } from '#db/engine.ts'
+import { column, type Row, sql } from '#db/sql.ts'
+import type { EventMoment } from '#index/events/fold-events.ts'
+
+export interface PricePoint {
+  readonly unix: number
+  readonly chainId: number
+  readonly blockNumber: number
+  /** Null where nothing can be traded. */
+  readonly price: Price | null
+  /** Base units of the quote; null if unknown. */
+  readonly liquidity: bigint | null
+}
+
+export const POINT = sql`chain_id, block_number, timestamp_unix, price, liquidity`
+
+export function toPoint(row: Row): PricePoint {
+  const integerOrNull = (name: string) => {
+    const text = column.textOrNull(row, name)
+    return text === null ? null : BigInt(text)
+  }
+  return {
+    unix: column.integer(row, 'timestamp_unix'),
+    chainId: column.integer(row, 'chain_id'),
+    blockNumber: column.integer(row, 'block_number'),
+    price: integerOrNull('price'),
+    liquidity: integerOrNull('liquidity'),
+  }
+}
+
+/** Returns the newest point up to a second. */
+export async function lastPoint(
+  connection: Connection,
+  symbol: string,
+  unix: number,
+): Promise<PricePoint | undefined> {
+  const [row] = await connection.run(sql`
+    select ${POINT} from price_points
+    where symbol = ${symbol} and timestamp_unix <= ${unix}
+    order by timestamp_unix desc, block_number desc limit 1`)
+  return row && toPoint(row)
+}
+
+interface FeedSeries {
+  readonly symbol: string
+  readonly chainId: number
+}
+
+/** The aggregator of the newest point that a feed stated. */
+export async function lastEmitter(
+  connection: Connection,
+  { symbol, chainId }: FeedSeries,
+): Promise<string | undefined> {
+  const [row] = await connection.run(sql`
+    select emitter from price_points
+    where symbol = ${symbol} and chain_id = ${chainId} and emitter is not null
+    order by block_number desc limit 1`)
+  return row && column.text(row, 'emitter')
+}
+
+export async function hasReported(
+  connection: Connection,
+  { symbol, chainId, emitter }: FeedSeries & { readonly emitter: string },
+): Promise<boolean> {
+  const found = await connection.run(sql`
+    select 1 as one from price_points
+    where symbol = ${symbol} and chain_id = ${chainId} and emitter = ${emitter} limit 1`)
+  return found.length > 0
+}
+
+/** Oldest first; both bounds are included. */
+export async function pointsBetween(
+  connection: Connection,
+  symbol: string,
+  range: { readonly fromUnix: number; readonly untilUnix: number },
+): Promise<readonly PricePoint[]> {
+  const found = await connection.run(sql`
+    select ${POINT} from price_points
+    where symbol = ${symbol}
+      and timestamp_unix >= ${range.fromUnix} and timestamp_unix <= ${range.untilUnix}
+    order by timestamp_unix, block_number`)
+  return found.map(toPoint)
+}
+
+/** Closes of a range of days, after the last one before it. */
+export async function dayCloses(
+  connection: Connection,
+  symbol: string,
+  range: { readonly fromUnix: number; readonly untilUnix: number },
+): Promise<readonly PricePoint[]> {
+  const before = await connection.run(sql`
+    select ${POINT} from price_days
+    where symbol = ${symbol} and day_unix < ${range.fromUnix}
+    order by day_unix desc limit 1`)
+  const within = await connection.run(sql`
+    select ${POINT} from price_days
+    where symbol = ${symbol} and day_unix >= ${range.fromUnix} and day_unix <= ${range.untilUnix}
+    order by day_unix`)
+  return [...before, ...within].map(toPoint)
+}
+
+/** Undefined without a price. */
+export async function firstDay(
+  connection: Connection,
+  symbol: string,
+): Promise<number | undefined> {
+  const [row] = await connection.run(sql`
+    select day_unix from price_days where symbol = ${symbol} order by day_unix limit 1`)
+  return row && column.integer(row, 'day_unix')
+}
+
+/** Returns the last of the ascending points at or before each ascending moment. */
+export function lastUpTo<Point extends { readonly unix: number }>(
+  points: readonly Point[],
+  moments: readonly number[],
+): readonly (Point | undefined)[] {
+  let next = 0
+  let current: Point | undefined
+  return moments.map((moment) => {
+    for (let point = points[next]; point !== undefined && point.unix <= moment; ) {
+      current = point
+      next += 1
+      point = points[next]
+    }
+    return current
+  })
+}
+
+/**
+ * Returns the point at the close of the block before each moment's; of another chain, the last before that second. Both ascend by time.
+ */
+export function lastBefore<Point extends Pick<PricePoint, 'unix' | 'chainId' | 'blockNumber'>>(
+  points: readonly Point[],
+  moments: readonly EventMoment[],
+): readonly (Point | undefined)[] {
+  let next = 0
+  let earlier: Point | undefined
+  return moments.map(({ unix, chainId, blockNumber }) => {
+    for (let point = points[next]; point !== undefined && point.unix < unix; ) {
+      earlier = point
+      next += 1
+      point = points[next]
+    }
+    let found = earlier
+    for (let at = next; points[at]?.unix === unix; at += 1) {
+      const point = points[at]
+      const isEarlier = point?.chainId === chainId && point.blockNumber < blockNumber
+      if (chainId === null || isEarlier) found = point
+    }
+    return found
+  })
+}
+
+/** Points before the range set its start. */
+export function timeWeighted(
+  points: readonly { readonly unix: number; readonly price: Price }[],
+  range: { readonly fromUnix: number; readonly untilUnix: number },
+): Price | null {
+  let weighted = 0n
+  let seconds = 0n
+  for (const [index, point] of points.entries()) {
+    const start = Math.max(point.unix, range.fromUnix)
+    const end = Math.min(points[index + 1]?.unix ?? range.untilUnix, range.untilUnix)
+    if (end <= start) continue
+    weighted += point.price * BigInt(end - start)
+    seconds += BigInt(end - start)
+  }
+  return seconds === 0n ? (points.at(-1)?.price ?? null) : weighted / seconds
+}

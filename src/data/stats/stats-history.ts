@@ -1,0 +1,182 @@
+import { type Static, Type } from 'typebox'
+import { type Price, toUsdPrice, toUsdPriceExact } from '#base/money.ts'
+import { type Refusal, refuse } from '#base/refusal.ts'
+import { named } from '#base/schema.ts'
+import { HOUR_SECONDS, startOfHour, toDate } from '#base/time.ts'
+import type { Context } from '#context.ts'
+import { dataRoute } from '#data/data-route.ts'
+import { nullable, unixTime } from '#data/meta.ts'
+import { type Period, periodParameter, seriesDays, tokenParameter } from '#data/parameters.ts'
+import { hourCandles } from '#data/prices/candles.ts'
+import { CANDLE_DAYS } from '#data/prices/fold-hours.ts'
+import { type Parameter, parsed, type Route } from '#route.ts'
+import { METRICS, type Metric, type MetricSource, metrics } from './metrics.ts'
+
+type NamedMetric = Metric & { readonly name: string }
+
+const INTERVALS = ['day', 'hour'] as const
+
+type Interval = (typeof INTERVALS)[number]
+
+const intervalParameter: Parameter<Interval> = {
+  in: 'query',
+  description: `\`hour\` is there for \`price\`, up to ${CANDLE_DAYS} days back.`,
+  schema: Type.Enum([...INTERVALS], { default: 'day' }),
+  parse(raw = 'day') {
+    const interval = INTERVALS.find((each) => each === raw)
+    return interval === undefined
+      ? { ok: false, reason: 'must be day or hour', allowed: INTERVALS }
+      : parsed(interval, interval)
+  },
+}
+
+const price = nullable(Type.Number({ description: 'Dollars; null while unknown' }))
+
+const candleProperties = { open: price, high: price, low: price, close: price }
+
+const pointShape = named('StatsPoint', {
+  date: Type.String({ format: 'date' }),
+  dateUnix: unixTime,
+  value: nullable(Type.Number({ description: 'The number nearest to `valueExact`' })),
+  valueExact: Type.Union([Type.String(), Type.Null()], {
+    description: 'The exact figure as a decimal string; null without a value',
+  }),
+  unpricedCount: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Of sums of dollars: how many of the events have no value; else null',
+  }),
+  complete: Type.Boolean({ description: 'False for today, and for the hour that has not ended' }),
+})
+
+const hourShape = named('PriceHour', {
+  ...pointShape.properties,
+  ...candleProperties,
+})
+
+const historyShape = named('StatsHistory', {
+  metric: Type.Enum([...METRICS]),
+  token: Type.String({ description: 'A symbol, or `all` for dividends of every reward token' }),
+  unit: Type.Enum(['token', 'usd', 'count']),
+  period: Type.String(),
+  interval: Type.Enum([...INTERVALS]),
+  points: Type.Array(Type.Union([pointShape, hourShape])),
+})
+
+const namesOf = (isStock: boolean) =>
+  METRICS.filter((name) => metrics.get(name)?.isStock === isStock).join(', ')
+
+const metricParameter: Parameter<NamedMetric> = {
+  in: 'query',
+  description: `Which series. Stock metrics (${namesOf(true)}) are the state at the end of the day, flow metrics (${namesOf(false)}) the sum of the day.`,
+  schema: Type.Enum([...METRICS], { default: 'supply' }),
+  example: 'supply',
+  parse(raw = 'supply') {
+    const metric = metrics.get(raw)
+    return metric
+      ? parsed({ ...metric, name: raw }, raw)
+      : { ok: false, reason: 'is not a metric of this service', allowed: METRICS }
+  },
+}
+
+/** Answers GET /api/stats/history. */
+export function statsHistoryRoute(ctx: Context): Route {
+  const { tokens, primary } = ctx.ecosystem
+  return dataRoute(ctx, {
+    path: '/api/stats/history',
+    operationId: 'getStatsHistory',
+    tag: 'Statistics',
+    summary: 'History of a metric',
+    description:
+      'One point per UTC day of the period, without gaps, oldest first; today is last and incomplete. With `interval=hour`, for `price` only, one point per hour of up to 90 days: `value` is the close, and `open` the close of the hour before; `high` and `low` are those of the token’s own source, in dollars by its quote at the end of the hour. Without `token`, dividends cover all reward tokens in US dollars, and every other metric covers the primary token.',
+    parameters: {
+      metric: metricParameter,
+      period: periodParameter,
+      interval: intervalParameter,
+      token: tokenParameter(tokens, undefined),
+    },
+    data: historyShape,
+    csv: {
+      row: (data) => ((data as History).interval === 'hour' ? hourShape : pointShape),
+      rows: (data) => (data as History).points,
+    },
+    check: ({ metric, interval, period }) =>
+      interval === 'hour' ? refuseHours(metric.name, period) : undefined,
+    async read({ connection, status, parameters: { metric, period, interval, ...asked } }) {
+      const token = asked.token ?? (metric.overAllTokens ? undefined : primary)
+      const source = { connection, ctx, token, status }
+      const points =
+        interval === 'hour'
+          ? await readHours(source, typeof period === 'number' ? period : CANDLE_DAYS)
+          : await readDays(metric, source, period)
+      const data = {
+        metric: metric.name,
+        token: token?.symbol ?? 'all',
+        unit: metric.unit,
+        period: period === 'all' ? 'all' : `${period}d`,
+        interval,
+        points,
+      }
+      return { data, query: { token: data.token } }
+    },
+  })
+}
+
+type Point = Static<typeof pointShape>
+type History = Static<typeof historyShape>
+
+async function readDays(
+  { firstUnix, values, unpriced }: Metric,
+  source: MetricSource,
+  period: Period,
+): Promise<readonly Point[]> {
+  const first = period === 'all' ? await firstUnix(source) : undefined
+  const days = seriesDays(period, source.status.asOfUnix, first)
+  const exacts = await values(source, days)
+  const counts = await unpriced?.(source, days)
+  return days.map(({ date, dateUnix, complete }, index) => {
+    const valueExact = exacts[index] ?? null
+    const value = valueExact === null ? null : Number(valueExact)
+    const unpricedCount = counts?.[index] ?? null
+    return { date, dateUnix, value, valueExact, unpricedCount, complete }
+  })
+}
+
+function refuseHours(metric: string, period: Period): Refusal | undefined {
+  if (metric !== 'price') return wrong('interval', 'hour is there for the metric price only')
+  const isLong = period !== 'all' && period > CANDLE_DAYS
+  return isLong ? wrong('period', `must be at most ${CANDLE_DAYS}d for hours`) : undefined
+}
+
+function wrong(name: string, reason: string): Refusal {
+  return refuse('invalid_parameter', `${name} ${reason}`, {
+    errors: [{ in: 'query', name, reason }],
+  })
+}
+
+/** The hours that end with the present one, oldest first. */
+async function readHours({ connection, ctx, token, status }: MetricSource, days: number) {
+  const last = startOfHour(status.asOfUnix)
+  const count = days * 24
+  const hours = Array.from({ length: count }, (_, at) => last - (count - 1 - at) * HOUR_SECONDS)
+  const candles = await hourCandles(ctx, connection, token?.symbol ?? '', hours)
+  return candles.map(({ open, high, low, close }, at) => {
+    const hour = hours[at] ?? 0
+    const valueExact = close === null ? null : toUsdPriceExact(close)
+    const value = valueExact === null ? null : Number(valueExact)
+    return {
+      date: toDate(hour),
+      dateUnix: hour,
+      value,
+      valueExact,
+      unpricedCount: null,
+      complete: hour !== last,
+      open: numberOf(open),
+      high: numberOf(high),
+      low: numberOf(low),
+      close: value,
+    }
+  })
+}
+
+function numberOf(each: Price | null): number | null {
+  return each === null ? null : toUsdPrice(each)
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { column } from '#db/sql.ts'
+import {
+  type Connection,
+  type Migration,
+  type OnMigration,
+  StoreError,
+  type Tables,
+} from './engine.ts'
+import { sql } from './sql.ts'
+
+/** The first version of a store. */
+export function firstSchema(store: string, tables: readonly Tables[]): readonly Migration[] {
+  const join = (dialect: 'sqlite' | 'postgres') =>
+    tables.map((each) => (typeof each === 'string' ? each : each[dialect])).join(';\n')
+  return [
+    {
+      id: 1,
+      name: `first schema of the ${store}`,
+      sql: { sqlite: join('sqlite'), postgres: join('postgres') },
+    },
+  ]
+}
+
+export function assertInOrder(migrations: readonly Migration[]): void {
+  for (const [index, migration] of migrations.entries()) {
+    const previous = migrations[index - 1]?.id ?? 0
+    assert(migration.id > previous, `migration ${migration.id} ${migration.name} is out of order`)
+  }
+}
+
+/** Refuses a database that another version migrated. */
+export async function appliedIds(
+  connection: Connection,
+  migrations: readonly Migration[],
+): Promise<Set<number>> {
+  const applied = await connection.run(sql`select id, name from migrations order by id`)
+  const known = new Map(migrations.map((migration) => [migration.id, migration.name]))
+  for (const row of applied) {
+    const id = column.integer(row, 'id')
+    if (known.get(id) !== column.text(row, 'name'))
+      throw new StoreError(
+        `this database has migration ${id} "${row.name}", which this version does not know: start a version that does, or remove it if it is a register, which is read again`,
+      )
+  }
+  return new Set(applied.map((row) => column.integer(row, 'id')))
+}
+
+/** Runs within a transaction. Only migrations of a used store are reported. */
+export async function applyMissing(
+  {
+    connection,
+    dialect,
+    execute,
+  }: {
+    readonly connection: Connection
+    readonly dialect: 'sqlite' | 'postgres'
+    /** Takes several statements. */
+    readonly execute: (text: string) => Promise<unknown>
+  },
+  {
+    migrations,
+    applied,
+    onMigration,
+  }: {
+    readonly migrations: readonly Migration[]
+    readonly applied: ReadonlySet<number>
+    readonly onMigration?: OnMigration | undefined
+  },
+): Promise<void> {
+  const missing = migrations.filter(({ id }) => !applied.has(id))
+  for (const [index, migration] of missing.entries()) {
+    if (applied.size > 0) onMigration?.({ migration, step: index + 1, steps: missing.length })
+    await execute(statementsOf(migration, dialect))
+    await connection.run(
+      sql`insert into migrations (id, name) values (${migration.id}, ${migration.name})`,
+    )
+  }
+}
+
+/**
+ * SQLite keeps one tree instead of two; for few columns beside the key. PostgreSQL reads a comment.
+ */
+export const CLUSTERED = '/* clustered by its key */'
+
+function statementsOf(migration: Migration, dialect: 'sqlite' | 'postgres'): string {
+  const text = typeof migration.sql === 'string' ? migration.sql : migration.sql[dialect]
+  return dialect === 'sqlite' ? text.replaceAll(CLUSTERED, 'without rowid') : text
+}

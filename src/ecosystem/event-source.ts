@@ -1,0 +1,44 @@
+import type { Address } from '#base/address.ts'
+import type { EmittedEvent } from './emitted-event.ts'
+import type { EventArguments } from './event-arguments.ts'
+import type { FoundContracts } from './found-contracts.ts'
+import type { MappingCode } from './mapping-code.ts'
+import type { Emitters, PricedToken } from './priced-token.ts'
+
+export interface EventSource extends EmittedEvent {
+  /** The token that the mapping names; null if an argument names it. */
+  readonly token: PricedToken | null
+  /** Its logs are those of contracts that a factory made, instead of those of `address`, the factory. */
+  readonly made?: Factory
+  /** Makes the rows of a log; without it, a log is one row. */
+  readonly code?: MappingCode
+  /** Throws DecodeError if the log is unreadable. Must be pure. */
+  read(args: EventArguments): EventReading
+}
+
+/** Each event names a contract that it made. */
+export interface Factory {
+  readonly found: FoundContracts
+  readonly event: EmittedEvent
+  readonly argument: string
+}
+
+/** Names what leads to contracts that are found. */
+export interface Origins {
+  readonly factories: readonly Factory[]
+  readonly emitters: readonly Emitters[]
+}
+
+export interface EventReading {
+  /** The kind's own word, such as `burn` or `claim`. */
+  readonly kind: string
+  /** Symbol. */
+  readonly token: string
+  /** Null if the event names no account. */
+  readonly account: Address | null
+  /** Base units. */
+  readonly amount: bigint
+  readonly detail: string | null
+  /** Whether it counts in totals; a distribution does not. */
+  readonly counted: boolean
+}

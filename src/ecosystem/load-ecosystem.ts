@@ -1,0 +1,171 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { registerHooks } from 'node:module'
+import { dirname, extname, resolve } from 'node:path'
+import process from 'node:process'
+import { pathToFileURL } from 'node:url'
+import { Script } from 'node:vm'
+import { isObject } from '#base/json.ts'
+import { moduleFile } from '#base/package-root.ts'
+import { eventKinds } from '#data/kinds.ts'
+import { checkShape } from './check-shape.ts'
+import type { Ecosystem } from './ecosystem.ts'
+import { EcosystemError, Problems } from './problem.ts'
+import { resolveEcosystem } from './resolve-ecosystem.ts'
+
+/** Reads `.json`, or a module with a default export; throws EcosystemError. */
+export async function loadEcosystem(path: string): Promise<Ecosystem> {
+  return parseEcosystem(path, await loadEcosystemFile(path))
+}
+
+/**
+ * Content of the file with its variables filled in, otherwise unchecked; throws EcosystemError if
+ * unreadable or if a variable is not set.
+ */
+export async function loadEcosystemFile(path: string, environment = process.env): Promise<unknown> {
+  if (!existsSync(path)) fail(path, `${path} does not exist; ${ABSENT}`)
+  const content = extname(path) === '.json' ? await readJson(path) : await readModule(path)
+  const problems = new Problems()
+  const filled = fillIn(toPlain(content), environment, problems)
+  if (problems.list.length > 0) throw new EcosystemError(path, problems.list)
+  return withModulePaths(filled, dirname(resolve(path)))
+}
+
+const ABSENT = 'name yours with --ecosystem, write one with "sexton init", or run "sexton start"'
+
+const NAME = /\$\{([^}]*)\}/g
+
+/**
+ * Replaces `${NAME}` in string values by variables of the environment; reports each that is not
+ * set, and names none of the values.
+ */
+export function fillIn(
+  value: unknown,
+  environment: NodeJS.ProcessEnv,
+  problems: Problems,
+  field = '',
+): unknown {
+  if (typeof value === 'string')
+    return value.replace(NAME, (whole, name: string) => {
+      const found = Object.hasOwn(environment, name) ? environment[name] : undefined
+      if (found === undefined || found === '')
+        problems.add(
+          field || 'file',
+          `names the variable ${whole}, which is not set; set ${name}, or write the value`,
+        )
+      return found ?? whole
+    })
+  if (Array.isArray(value))
+    return value.map((each, index) => fillIn(each, environment, problems, `${field}[${index}]`))
+  if (typeof value !== 'object' || value === null) return value
+  const inside = (name: string) => (field === '' ? name : `${field}.${name}`)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [
+      name,
+      fillIn(each, environment, problems, inside(name)),
+    ]),
+  )
+}
+
+/** Modules of mappings stand beside the file, and every thread loads them from there. */
+function withModulePaths(file: unknown, folder: string): unknown {
+  if (!isObject(file)) return file
+  const lists = eventKinds.map(({ part }) => [part, file[part]] as const)
+  const found = lists.flatMap(([part, list]) =>
+    Array.isArray(list) ? [[part, list.map((entry) => withModulePath(entry, folder))]] : [],
+  )
+  return { ...file, ...Object.fromEntries(found) }
+}
+
+function withModulePath(entry: unknown, folder: string): unknown {
+  if (!isObject(entry) || typeof entry.rows !== 'string') return entry
+  return { ...entry, rows: entry.rows.replace(/^\.(?=\/)/, () => folder) }
+}
+
+/** `name` prefixes each line of the error. */
+export function parseEcosystem(name: string, value: unknown): Ecosystem {
+  const problems = new Problems()
+  const shaped = checkShape(toPlain(value), problems)
+  const ecosystem = shaped && resolveEcosystem(shaped, problems)
+  if (ecosystem === undefined) throw new EcosystemError(name, problems.list)
+  return ecosystem
+}
+
+/**
+ * Own enumerable members only, as another thread receives them: both must resolve the same file. A
+ * module may export proxies, or instances of classes.
+ */
+function toPlain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toPlain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toPlain(each)]))
+}
+
+async function readJson(path: string): Promise<unknown> {
+  const text = await readFile(path, 'utf8')
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    return fail(path, `${path}${placeIn(text)} is not valid JSON: ${reasonOf(error)}`)
+  }
+}
+
+/** JSON.parse does not say where: the same mistake in JavaScript does. */
+function placeIn(json: string): string {
+  try {
+    new Script(`(\n${json}\n)`, { lineOffset: -1 })
+    return ''
+  } catch (error) {
+    return placeOf(error)
+  }
+}
+
+/** `:line:column` from the stack: the source above a syntax error, or a frame in the file. */
+function placeOf(error: unknown, href?: string): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const syntax = /^.*:(\d+)\n(?:.*\n)+?( *)\^/.exec(stack)
+  if (syntax !== null) return `:${syntax[1]}:${(syntax[2]?.length ?? 0) + 1}`
+  const frame = href === undefined ? undefined : stack.split(href)[1]
+  return /^:\d+:\d+/.exec(frame ?? '')?.[0] ?? ''
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+async function readModule(path: string): Promise<unknown> {
+  const { href } = pathToFileURL(resolve(path))
+  const hooks = registerResolution(href)
+  try {
+    const module = await import(href)
+    if ('default' in module) return module.default
+  } catch (error) {
+    return fail(path, `${path}${placeOf(error, href)} cannot be loaded: ${reasonOf(error)}`)
+  } finally {
+    hooks.deregister()
+  }
+  return fail(
+    path,
+    `${path} exports nothing to read; write "export default defineEcosystem({ ... })"`,
+  )
+}
+
+/**
+ * `import { defineEcosystem } from 'sexton'` means this package, installed beside the file or not.
+ * The file is a module, also where the package.json beside it does not say so.
+ */
+function registerResolution(file: string) {
+  const { href } = moduleFile('ecosystem/define-ecosystem')
+  return registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === 'sexton') return { url: href, shortCircuit: true }
+      const found = next(specifier, context)
+      // JavaScript is read as TypeScript too, whose parser says where a mistake is.
+      return specifier === file ? { ...found, format: 'module-typescript' } : found
+    },
+  })
+}
+
+function fail(path: string, message: string): never {
+  throw new EcosystemError(path, [{ field: 'file', message }])
+}

@@ -1,0 +1,189 @@
+import { from } from 'ox/AbiFunction'
+import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
+import { type MicroUsd, PRICE_ONE, type Price, parseDecimal } from '#base/money.ts'
+import { COIN_ADDRESS } from '#base/token.ts'
+import { argument, DecodeError, type EventArguments } from '../event-arguments.ts'
+import { addressText, decimalText, symbol } from '../fields.ts'
+import type {
+  AskView,
+  Chain,
+  ContractPrice,
+  PricedToken,
+  PricePair,
+  PriceReading,
+  ProvenPair,
+} from '../priced-token.ts'
+import type { Problem } from '../problem.ts'
+import { contractFields, type PriceContext } from './price-kind.ts'
+
+/** What every pool has in the file. */
+export const poolFields = {
+  ...contractFields,
+  quote: {
+    ...symbol,
+    description: "the symbol of the pool's other token, or of the vault's asset",
+  },
+}
+
+/** Fields of pools whose events state what is in them. */
+export const liquidityFields = {
+  minLiquidityUsd: {
+    ...decimalText,
+    description:
+      'the dollars in the pool below which its price does not count, such as "10000"; of a v3 pool, those of its virtual reserves, of which a narrow position has many times its worth',
+  },
+}
+
+/** For pools that hold a token in place of the coin. */
+export const wrappedFields = {
+  wrapped: {
+    ...addressText,
+    description: 'the token that stands for the coin in the pool, such as WETH',
+  },
+}
+
+/** Puts the wrapped token in place of the coin, on either side of a pair. */
+export function wrappedIn(
+  { resolver, field }: PriceContext,
+  { name }: Chain,
+  wrapped: string | undefined,
+): <Pair extends PricePair>(pair: Pair) => Pair {
+  if (wrapped === undefined) return (pair) => pair
+  const address = resolver.address(`${field}.wrapped`, wrapped)
+  const addresses = new Map([[name, address]])
+  const standIn = <Side extends PricedToken | null>(side: Side): Side =>
+    side?.addresses.get(name) === COIN_ADDRESS ? { ...side, addresses } : side
+  return (pair) => ({ ...pair, token: standIn(pair.token), quote: standIn(pair.quote) })
+}
+
+/** Null without a floor. */
+export function resolveFloor(
+  { resolver, field }: PriceContext,
+  minLiquidityUsd: string | undefined,
+): MicroUsd | null {
+  if (minLiquidityUsd === undefined) return null
+  const floor = parseDecimal(minLiquidityUsd, 6)
+  if (floor === undefined)
+    resolver.problems.add(
+      `${field}.minLiquidityUsd`,
+      'has more than 6 decimals; the smallest unit is a micro-dollar',
+    )
+  return floor ?? null
+}
+
+/** Base units on either side of a trade; below this, rounding shows in its price. */
+export const TRADE_MIN = 1_000_000n
+
+/** Returns the price of a token, from amounts of token and quote of equal value. */
+export function priceOf({ token, quote }: PricePair, own: bigint, other: bigint): Price {
+  return (
+    (other * PRICE_ONE * 10n ** BigInt(token.decimals)) /
+    (own * 10n ** BigInt(quoteOf({ quote }).decimals))
+  )
+}
+
+/**
+ * The price of amounts of equal value, and what is held, both in the order in which Uniswap sorts its
+ * tokens. Nothing can be traded, so there is no price, where one side holds nothing.
+ */
+export function readSorted(
+  pair: PricePair,
+  chain: Chain,
+  { ratio, held }: { readonly ratio: Sorted; readonly held: Sorted },
+): PriceReading {
+  const isFirst = isSortedFirst(pair, chain)
+  const [own, other] = isFirst ? ratio : [ratio[1], ratio[0]]
+  const isEmpty = held[0] === 0n || held[1] === 0n || own === 0n
+  return {
+    price: isEmpty ? null : priceOf(pair, own, other),
+    // Both sides are worth the same.
+    liquidity: 2n * (isFirst ? held[1] : held[0]),
+  }
+}
+
+const Q96 = 2n ** 96n
+const Q192 = 2n ** 192n
+
+/**
+ * `sqrtPriceX96` is the square root of token1 per token0, scaled by 2^96. What is held are the
+ * virtual reserves of the liquidity in range (Uniswap v3 whitepaper, 6.2).
+ */
+export function readSqrtPrice(
+  args: EventArguments,
+  pair: PricePair,
+  chain: Chain,
+): PriceReading | undefined {
+  const sqrtPriceX96 = argument.amount(args, 'sqrtPriceX96')
+  const liquidity = argument.amount(args, 'liquidity')
+  if (sqrtPriceX96 === 0n) return undefined
+  return readSorted(pair, chain, {
+    ratio: [Q192, sqrtPriceX96 * sqrtPriceX96],
+    held: [(liquidity * Q96) / sqrtPriceX96, (liquidity * sqrtPriceX96) / Q96],
+  })
+}
+
+/** In the order in which Uniswap sorts its tokens. */
+export type Sorted = readonly [amount0: bigint, amount1: bigint]
+
+function isSortedFirst(pair: PricePair, chain: Chain): boolean {
+  return addressOn(chain, pair.token) < addressOn(chain, quoteOf(pair))
+}
+
+export function decimalsSorted(pair: PricePair, chain: Chain): readonly [number, number] {
+  const [own, other] = [pair.token.decimals, quoteOf(pair).decimals]
+  return isSortedFirst(pair, chain) ? [own, other] : [other, own]
+}
+
+export function addressesSorted(pair: PricePair, chain: Chain): readonly [Address, Address] {
+  const [own, other] = [addressOn(chain, pair.token), addressOn(chain, quoteOf(pair))]
+  return isSortedFirst(pair, chain) ? [own, other] : [other, own]
+}
+
+function quoteOf({ quote }: Pick<PricePair, 'quote'>): PricedToken {
+  if (quote === null) throw new DecodeError('a pool price needs a quote')
+  return quote
+}
+
+function addressOn(chain: Chain, token: PricedToken): Address {
+  return token.addresses.get(chain.name) ?? ZERO_ADDRESS
+}
+
+const token0 = from('function token0() view returns (address)')
+const token1 = from('function token1() view returns (address)')
+
+/** The pool must be of the token and its quote. */
+export async function proveSides(
+  { chain, address }: Pick<ContractPrice, 'chain' | 'address'>,
+  ask: AskView,
+  pair: ProvenPair,
+): Promise<Problem | undefined> {
+  const sides = await Promise.all([ask(token0), ask(token1)])
+  const place = `${showAddress(address)} on ${chain.name}`
+  return sides.includes(undefined)
+    ? {
+        field: 'kind',
+        message: `${place} has no token0() and token1(), so it is not a pool of this kind; correct the kind or the address`,
+      }
+    : judgeSides(`the pool at ${place} is of ${sides.join(' and ')}`, { chain, pair, sides })
+}
+
+function judgeSides(
+  found: string,
+  { chain, pair, sides }: { readonly chain: Chain; readonly pair: ProvenPair; sides: unknown[] },
+): Problem | undefined {
+  const both = sides.map((each) => String(each).toLowerCase())
+  const quote = quoteOf(pair)
+  const rest = both.filter((each) => each !== addressOn(chain, pair.token))
+  const wrong = `${found}, not of ${pair.token.symbol} and ${quote.symbol}`
+  if (rest.length !== 1) {
+    const hasCoin = [pair.token, quote].some((each) => addressOn(chain, each) === COIN_ADDRESS)
+    const remedy = hasCoin ? 'name the token that stands for the coin there in "wrapped", or ' : ''
+    return { field: 'address', message: `${wrong}; ${remedy}correct the address` }
+  }
+  if (rest[0] === addressOn(chain, quote)) return undefined
+  const right = pair.tokens.find((each) => addressOn(chain, each) === rest[0])
+  const remedy = right
+    ? `write "${right.symbol}"`
+    : 'list its other token and write that symbol, or correct the address'
+  return { field: 'quote', message: `${wrong}; ${remedy}` }
+}

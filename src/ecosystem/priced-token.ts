@@ -1,0 +1,113 @@
+import type { AbiEvent } from 'ox/AbiEvent'
+import type { AbiFunction } from 'ox/AbiFunction'
+import type { Address, Hash } from '#base/address.ts'
+import type { MicroUsd, Price } from '#base/money.ts'
+import type { Token } from '#base/token.ts'
+import type { EventArguments } from './event-arguments.ts'
+import type { FoundContracts } from './found-contracts.ts'
+import type { Problem } from './problem.ts'
+
+export interface Chain {
+  readonly name: string
+  readonly id: number
+  readonly rpcUrls: readonly string[]
+  readonly explorerUrl: string | null
+  readonly startBlock: number
+  readonly pollIntervalMs: number
+  /** `tag`: the node's safe and finalized tags; a number: final at that depth. */
+  readonly finality: 'tag' | number
+  readonly staleAfterSeconds: number
+  /** Which logs of new blocks are proven by receipts. */
+  readonly proofs: 'every' | 'deposits'
+}
+
+export type PriceSource = FixedPrice | ContractPrice
+
+/** Start of a source, at its first event from then on: a block of its chain, or Unix seconds of a day. */
+export type Since = { readonly block: number } | { readonly unix: number }
+
+interface FixedPrice {
+  readonly kind: 'fixed'
+  readonly chain: null
+  readonly usd: string
+  /** Null for the first source. */
+  readonly since: { readonly unix: number } | null
+}
+
+/** A pool or feed whose events state each new price. */
+export interface ContractPrice {
+  readonly kind: string
+  readonly chain: Chain
+  readonly address: Address
+  /** Symbol of the token that prices are in, which has its own price; null for US dollars. */
+  readonly quote: string | null
+  /** Their arguments have the same names. */
+  readonly events: readonly AbiEvent[]
+  /** Topics after the first of the events that count; without it, any will do. */
+  topics?(pair: PricePair): readonly (readonly Hash[] | null)[]
+  /** Null for the first source. */
+  readonly since: Since | null
+  /** Dollars in the pool below which its price does not count. */
+  readonly floor?: MicroUsd | null
+  /** The age at which an event states no price any more. */
+  readonly staleAfterSeconds?: number
+  /** What the last trade paid: fees bend it, and one transaction with a trade there and back leaves a false price. */
+  readonly ofLastTrade?: true
+  /** The contracts that emit, if not `address`. */
+  readonly emitters?: Emitters
+  /** Undefined if the event says nothing; throws DecodeError if it is unreadable. Must be pure. */
+  read(args: EventArguments, pair: PricePair): PriceReading | undefined
+  /** Compares the contract with the file; the problem's field is one of the price. */
+  prove(ask: AskView, pair: ProvenPair): Promise<Problem | undefined>
+}
+
+export interface Emitters {
+  readonly found: FoundContracts
+  readonly address: Address
+  /** Asks the views of `address`. */
+  ask(view: AskView): Promise<readonly Address[]>
+}
+
+export interface PriceReading {
+  /** Null where nothing can be traded from here on. */
+  readonly price: Price | null
+  /** What the pool holds in all, in base units of the quote; null if its events do not say. */
+  readonly liquidity: bigint | null
+}
+
+export interface PricePair {
+  readonly token: PricedToken
+  /** Null for a feed in dollars. */
+  readonly quote: PricedToken | null
+}
+
+export interface ProvenPair extends PricePair {
+  /** All of the file, for what would be right. */
+  readonly tokens: readonly PricedToken[]
+}
+
+/** Calls a view of the contract, or of the one `at` an address; undefined if it has none. */
+export type AskView = (
+  view: AbiFunction,
+  args?: readonly unknown[],
+  at?: Address,
+) => Promise<unknown>
+
+export interface PricedToken extends Token {
+  /** Oldest first; none if the token has no dollar values. */
+  readonly prices: readonly PriceSource[]
+}
+
+export function pairOf(
+  tokens: readonly PricedToken[],
+  token: PricedToken,
+  source: PriceSource,
+): PricePair {
+  const symbol = quoteOf(source)?.toUpperCase()
+  return { token, quote: tokens.find((each) => each.symbol.toUpperCase() === symbol) ?? null }
+}
+
+/** Symbol of the token that the price is in; null for US dollars. */
+export function quoteOf(price: PriceSource): string | null {
+  return price.chain === null ? null : price.quote
+}

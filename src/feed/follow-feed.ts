@@ -1,0 +1,162 @@
+import { LRUCache } from 'lru-cache'
+import { sleep } from '#base/async.ts'
+import { type Context, oncePerContext, reportError } from '#context.ts'
+import { type FeedCursor, readEnd, readFeedState, showCursor } from '#index/feed/read-feed.ts'
+import { eventText, matches, readShown, type ShownPage, WHOLE } from './feed-rows.ts'
+import type { Filter } from './stream-parameters.ts'
+
+/** Delay before a client reconnects. */
+const RETRY_MS = 2_000
+
+/** Proxies close a connection that is silent for longer. */
+const HEARTBEAT_MS = 15_000
+
+/**
+ * Writes server-sent events (WHATWG HTML, 9.2) after a cursor, or from now on. Each yield is at most half a
+ * second after the last; empty text means nothing new.
+ */
+export async function* follow(
+  ctx: Context,
+  { after, filter }: { readonly after: FeedCursor | undefined; readonly filter: Filter },
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const { clock, register } = ctx
+  const news = newsOf(ctx)
+  news.enter(signal)
+  try {
+    let at = after ?? (await register.snapshot(readEnd)) ?? NOWHERE
+    yield `retry: ${RETRY_MS}\n${eventText('ready', '{}', at)}`
+    let wroteMs = clock()
+    while (!signal.aborted) {
+      const next = news.next()
+      const page = await news.pages.page(at, filter.finality)
+      let text = ''
+      if (page === 'lost') {
+        const end = await register.snapshot(readEnd)
+        if (end === undefined) await next
+        else text = eventText('reset', JSON.stringify(WHOLE), end)
+        at = end ?? at
+      } else {
+        text = page.items.map((each) => (matches(filter, each) ? each.text : '')).join('')
+        if (page.items.length === 0) await next
+        at = page.next
+      }
+      const isDue = Math.abs(clock() - wroteMs) >= HEARTBEAT_MS
+      if (text === '' && isDue) text = `:\nid: ${showCursor(at)}\n\n`
+      yield text
+      if (text !== '') wroteMs = clock()
+    }
+  } finally {
+    news.leave(signal)
+  }
+}
+
+const NOWHERE: FeedCursor = { epoch: '0'.repeat(12), sequence: 0, hash: '' }
+
+/** Equals the age that cached answers may have. */
+const POLL_MS = 100
+
+/** Readers wake without news after so many polls, to be charged and to show that they are alive. */
+const BEAT_POLLS = 5
+
+const newsOf = oncePerContext((ctx) => new News(ctx))
+
+/** Polls the feed for all streams of this process, while there are any. */
+class News {
+  readonly #ctx: Context
+  readonly pages: SharedPages
+  readonly #reading = new Set<AbortSignal>()
+  #isRunning = false
+  #next = Promise.withResolvers<void>()
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
+    this.pages = new SharedPages(ctx)
+  }
+
+  /** Reads for it until it leaves or its signal aborts, so that nothing is read while the stores close. */
+  enter(signal: AbortSignal): void {
+    this.#reading.add(signal)
+    if (!this.#isRunning) void this.#run()
+  }
+
+  leave(signal: AbortSignal): void {
+    this.#reading.delete(signal)
+  }
+
+  next(): Promise<void> {
+    return this.#next.promise
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    let last: string | undefined
+    for (let polls = 0; this.#hasReaders(); polls += 1) {
+      const state = await this.#ctx.register.snapshot(readFeedState).catch((error: unknown) => {
+        if (this.#hasReaders()) reportError(this.#ctx, error)
+        return undefined
+      })
+      const end = state && `${state.epoch} ${state.last}`
+      if (end !== last) this.pages.clear()
+      if (end !== last || polls % BEAT_POLLS === 0) this.#wake()
+      last = end
+      await sleep(POLL_MS)
+    }
+    this.#isRunning = false
+    this.pages.clear()
+    this.#wake()
+  }
+
+  #hasReaders(): boolean {
+    for (const each of this.#reading) if (each.aborted) this.#reading.delete(each)
+    return this.#reading.size > 0
+  }
+
+  #wake(): void {
+    const { resolve } = this.#next
+    this.#next = Promise.withResolvers()
+    resolve()
+  }
+}
+
+/** Changes of a page, about 35 KB; what a slow reader may hold. */
+const PAGE = 50
+
+/** About 8 MB: a page holds its changes and its text. */
+const PAGES_MAX = 128
+
+/** Pages of the feed that readers at one place share, until they are cleared. */
+export class SharedPages {
+  readonly #ctx: Pick<Context, 'register' | 'ecosystem'>
+  readonly #pages = new LRUCache<string, Promise<ShownPage>>({ max: PAGES_MAX })
+  #reading: Promise<unknown> = Promise.resolve()
+
+  constructor(ctx: Pick<Context, 'register' | 'ecosystem'>) {
+    this.#ctx = ctx
+  }
+
+  clear(): void {
+    this.#pages.clear()
+  }
+
+  /** What comes after the cursor. */
+  page(cursor: FeedCursor, finality: Filter['finality']): Promise<ShownPage> {
+    const key = `${finality} ${showCursor(cursor)}`
+    const known = this.#pages.get(key)
+    if (known !== undefined) return known
+    const page = this.#reading.then(() => this.#read(cursor, finality))
+    this.#reading = page.catch(() => undefined)
+    this.#pages.set(key, page)
+    page.catch(() => this.#pages.delete(key))
+    return page
+  }
+
+  /** One after the other, and after a full page, which is a replay's, other work has as long. */
+  async #read(cursor: FeedCursor, finality: Filter['finality']): Promise<ShownPage> {
+    const startedMs = performance.now()
+    const input = { cursor, finality, limit: PAGE }
+    const page = await this.#ctx.register.snapshot((reads) => readShown(this.#ctx, reads, input))
+    if (page !== 'lost' && page.items.length === PAGE) await sleep(performance.now() - startedMs)
+    return page
+  }
+}

@@ -1,0 +1,389 @@
+import { createHmac } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { lockSuccessor, newestKeys, writeOrRefuse } from '#accounts/keys/key-store.ts'
+import { type KeyedCaller, keyedCaller } from '#accounts/metering/callers.ts'
+import { admitWithin, canPay } from '#accounts/metering/meter/meter.ts'
+import { readAllowance } from '#accounts/metering/tier.ts'
+import { isRefusal, refuse } from '#base/refusal.ts'
+import { type Clock, nextMidnight, startOfDay, toIso, unixNow } from '#base/time.ts'
+import { type Context, reportError } from '#context.ts'
+import type { Connection } from '#db/engine.ts'
+import { matches, type ShownItem, WHOLE } from '#feed/feed-rows.ts'
+import { SharedPages } from '#feed/follow-feed.ts'
+import type { Filter } from '#feed/stream-parameters.ts'
+import { type FeedCursor, parseCursor, readEnd, showCursor } from '#index/feed/read-feed.ts'
+import { LeadLostError } from '#index/leader.ts'
+import { type PostResult, postEvent } from './post-event.ts'
+import { readFilter } from './webhook-routes.ts'
+import {
+  AT_ONCE,
+  changeWebhook,
+  dueWebhooks,
+  findWebhook,
+  removeWebhooks,
+  type Webhook,
+} from './webhook-store.ts'
+
+/** Webhooks of a pass; the next pass goes on with those that follow. */
+const LOOKED_AT_MAX = 2_000
+
+/** How long a pass reads the feed for them. */
+const LOOK_MS = 500
+
+/** How often webhooks of revoked keys are removed, and cursors of those with nothing to send stored. */
+const UPKEEP_MS = 5_000
+
+/** A request holds a socket and a few kilobytes. */
+const REQUESTS_MAX = 512
+const PER_WALLET_MAX = 4
+
+/** Then the host is asked for the next of its webhooks. */
+const TURN_MS = 1_000
+
+/** Then those of its webhooks that wait are read again. */
+const HOST_TURN_MS = 5_000
+
+/** How soon money or quota is looked for again. */
+const UNPAID_RETRY_MS = 60_000
+
+/** Back-off; the last for all that follow. */
+const DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000]
+const DELAY_MAX_MS = 6 * 3_600_000
+
+/** Keeps webhooks that failed together from coming back together. */
+const JITTER = 0.2
+
+/** Failing without one delivery; then it is disabled. */
+const FAILING_MAX_SECONDS = 5 * 86_400
+
+/**
+ * Sends the feed to webhooks: one request at a time for each host. One process should; two charge no event
+ * twice, but may both send it.
+ */
+export class WebhookSender {
+  readonly #ctx: Context
+  readonly #pages: SharedPages
+  readonly #filters: LRUCache<string, { readonly filter: Filter | undefined }>
+  readonly #hosts = new Map<string, Promise<void>>()
+  /** Wallets of webhooks that are being sent. */
+  readonly #serving: string[] = []
+  readonly #ending = new AbortController()
+  #afterId = ''
+  #isUpkeep = false
+  #upkeepMs = Number.NEGATIVE_INFINITY
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
+    this.#pages = new SharedPages(ctx)
+    this.#filters = new LRUCache({
+      max: LOOKED_AT_MAX,
+      memoMethod: (text) => ({ filter: readFilter(ctx.ecosystem, text) }),
+    })
+  }
+
+  /** Starts to send what is due; does not wait for receivers. */
+  async pass(): Promise<void> {
+    const { accounts, clock } = this.#ctx
+    const nowMs = clock()
+    if (this.#afterId === '') {
+      this.#isUpkeep = Math.abs(nowMs - this.#upkeepMs) >= UPKEEP_MS
+      if (this.#isUpkeep) this.#upkeepMs = nowMs
+    }
+    const page = { nowMs, afterId: this.#afterId, limit: LOOKED_AT_MAX }
+    const due = await dueWebhooks({ run: accounts.read }, page)
+    if (this.#isUpkeep) await removeRevoked(this.#ctx, due)
+    const ready = await this.#look(due)
+    if (due.length < LOOKED_AT_MAX && this.#afterId === due.at(-1)?.id) this.#afterId = ''
+    const longestFirst = ready.toSorted((a, b) => (a.answerUnix ?? 0) - (b.answerUnix ?? 0))
+    for (const [host, own] of Map.groupBy(longestFirst, ({ url }) => new URL(url).host))
+      if (!this.#hosts.has(host) && this.#hosts.size < REQUESTS_MAX) this.#startHost(host, own)
+  }
+
+  /** Resolves once nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.#hosts.size > 0) await Promise.all(this.#hosts.values())
+  }
+
+  async stop(): Promise<void> {
+    this.#ending.abort()
+    await this.idle()
+  }
+
+  /** Returns those that have something to send, and stores how far the others have come. */
+  async #look(due: readonly Webhook[]): Promise<readonly Webhook[]> {
+    const ready: Webhook[] = []
+    const changed: [Webhook, Partial<Webhook>][] = []
+    const startedMs = performance.now()
+    this.#pages.clear()
+    this.#afterId = ''
+    for (const webhook of due) {
+      if (performance.now() - startedMs > LOOK_MS) break
+      this.#afterId = webhook.id
+      const found = await this.#find(webhook)
+      if (found === 'not served') changed.push([webhook, disabled(this.#ctx, 'filter_not_served')])
+      else if (found === 'lost' || found.item !== undefined) ready.push(webhook)
+      else if (found.isBehind || this.#isUpkeep) {
+        const at = stored(found.at)
+        if (at.cursor !== webhook.cursor) changed.push([webhook, at])
+      }
+    }
+    if (changed.length > 0)
+      await this.#ctx.accounts.write(async (tx) => {
+        for (const [webhook, changes] of changed) await changeWebhook(tx, webhook, changes)
+      })
+    return ready
+  }
+
+  /** Reads the feed up to the next change that the webhook wants, at most so many pages. */
+  async #find({ filter: text, cursor, finalUnix }: Webhook): Promise<Found> {
+    const { filter } = this.#filters.memo(text)
+    if (filter === undefined) return 'not served'
+    const parsed = parseCursor(cursor)
+    if (parsed === undefined) return 'lost'
+    let at: Position = { cursor: parsed, finalUnix }
+    for (let count = 0; count < PAGES_MAX; count += 1) {
+      const page = await this.#pages.page(at.cursor, filter.finality)
+      if (page === 'lost') return page
+      for (const item of page.items) {
+        at = passed(at, item)
+        // `finalized` itself is left out: rows say how final they are.
+        if (item.change.op !== 'finalized' && matches(filter, item)) return { item, at }
+      }
+      if (page.items.length === 0) return { at: { ...at, cursor: page.next } }
+    }
+    return { at, isBehind: true }
+  }
+
+  #startHost(host: string, webhooks: readonly Webhook[]): void {
+    const work = this.#serveHost(webhooks)
+      .catch((error: unknown) => {
+        if (!(error instanceof LeadLostError)) reportError(this.#ctx, error)
+      })
+      .finally(() => this.#hosts.delete(host))
+    this.#hosts.set(host, work)
+  }
+
+  async #serveHost(webhooks: readonly Webhook[]): Promise<void> {
+    const startedMs = performance.now()
+    for (const { id, wallet } of webhooks) {
+      if (performance.now() - startedMs > HOST_TURN_MS) return
+      if (this.#serving.filter((each) => each === wallet).length >= PER_WALLET_MAX) continue
+      this.#serving.push(wallet)
+      try {
+        await this.#serve(id)
+      } finally {
+        this.#serving.splice(this.#serving.indexOf(wallet), 1)
+      }
+    }
+  }
+
+  /** Sends the events of one webhook, each after the one before it was delivered. */
+  async #serve(id: string): Promise<void> {
+    const startedMs = performance.now()
+    while (!this.#ending.signal.aborted && performance.now() - startedMs <= TURN_MS) {
+      const webhook = await findWebhook({ run: this.#ctx.accounts.read }, id)
+      if (webhook === undefined || !webhook.enabled) return
+      if (!(await this.#sendNext(webhook))) return
+    }
+  }
+
+  /** Whether an event was delivered. */
+  async #sendNext(webhook: Webhook): Promise<boolean> {
+    const { accounts, clock, config } = this.#ctx
+    const event = await this.#nextEvent(webhook)
+    if (event === undefined) return false
+    const leave = async (changes: Partial<Webhook>) => {
+      await accounts.write((tx) => changeWebhook(tx, webhook, changes))
+      return false
+    }
+    const payer = await payerOf(this.#ctx, webhook.publicId)
+    if (payer === undefined) return false
+    if (!event.isFree) {
+      if (isCapped(webhook, unixNow(clock))) return leave(waiting(this.#ctx, 'daily_cap_reached'))
+      const isPaid = await accounts.snapshot((reads) => canPay(this.#ctx, reads, payer))
+      if (!isPaid) return leave(waiting(this.#ctx, 'payment_required'))
+    }
+    const { signal } = this.#ending
+    const allowPrivate = config.webhookPrivate
+    const result = await postEvent({ ...signed(webhook, event, clock), signal, allowPrivate })
+    if (result.kind === 'answered' && result.status >= 200 && result.status < 300)
+      return this.#record(webhook, { event, payer, answer: String(result.status) })
+    if (signal.aborted) return false
+    return leave(failed(this.#ctx, webhook, result))
+  }
+
+  async #nextEvent(webhook: Webhook): Promise<WebhookEvent | undefined> {
+    const { register } = this.#ctx
+    const { id, cursor, finalUnix } = webhook
+    const found = await this.#find(webhook)
+    if (found === 'not served') return undefined
+    if (found === 'lost') {
+      const end = await register.snapshot(readEnd)
+      if (end === undefined) return undefined
+      const data = JSON.stringify({ ...WHOLE, sinceUnix: finalUnix })
+      const passes = { cursor: showCursor(end) }
+      return { id: `${id}-reset-${idOf(cursor)}`, type: 'feed.reset', data, isFree: true, passes }
+    }
+    if (found.item === undefined) return undefined
+    const { change, kind, json, cursor: own } = found.item
+    const isFree = change.op === 'reset'
+    const { timestamp } = change.event
+    return {
+      id: `${id}-${idOf(showCursor(own))}`,
+      type: isFree ? 'feed.reset' : `${kind}.${change.op}`,
+      data: json ?? '{}',
+      unix: timestamp > 0 ? timestamp : undefined,
+      isFree,
+      passes: stored(found.at),
+    }
+  }
+
+  /**
+   * Charges a call and moves the webhook from the cursor that was read, in one transaction. If it has
+   * moved since, or the call cannot be paid, the event comes again.
+   */
+  async #record(
+    webhook: Webhook,
+    { event, payer, answer }: { event: WebhookEvent; payer: KeyedCaller; answer: string },
+  ): Promise<boolean> {
+    const ctx = this.#ctx
+    const nowUnix = unixNow(ctx.clock)
+    const capDay = startOfDay(nowUnix)
+    const changes = {
+      ...event.passes,
+      ...AT_ONCE,
+      capDay,
+      capCalls: (webhook.capDay === capDay ? webhook.capCalls : 0) + Number(!event.isFree),
+      delivered: webhook.delivered + 1,
+      answer,
+      answerUnix: nowUnix,
+    }
+    const moved = await writeOrRefuse(ctx.accounts, async (tx) => {
+      const own = await changeWebhook(tx, webhook, changes)
+      if (own === undefined || event.isFree || (await charge(ctx, tx, payer))) return own
+      return refuse('quota_exceeded', 'the event cannot be paid')
+    })
+    if (!isRefusal(moved)) return moved !== undefined
+    const unpaid = waiting(ctx, 'payment_required')
+    await ctx.accounts.write((tx) => changeWebhook(tx, webhook, unpaid))
+    return false
+  }
+}
+
+interface WebhookEvent {
+  /** The same at every attempt. */
+  readonly id: string
+  readonly type: string
+  /** JSON. */
+  readonly data: string
+  /** Time of the event; defaults to now. */
+  readonly unix?: number | undefined
+  readonly isFree: boolean
+  /** What its delivery changes. */
+  readonly passes: Partial<Webhook>
+}
+
+/** How far a webhook has come, and up to when all of that is final. */
+interface Position {
+  readonly cursor: FeedCursor
+  readonly finalUnix: number | null
+}
+
+/** `lost`: the feed no longer holds the cursor; `not served`: the file no longer has the token or chain. */
+type Found =
+  | 'lost'
+  | 'not served'
+  | { readonly item?: ShownItem; readonly at: Position; readonly isBehind?: boolean }
+
+/** Pages that are read for a webhook before the next one. */
+const PAGES_MAX = 20
+
+function passed({ finalUnix }: Position, { change, cursor }: ShownItem): Position {
+  const { op, event } = change
+  const isLater = op === 'finalized' && event.timestamp > (finalUnix ?? 0)
+  return { cursor, finalUnix: isLater ? event.timestamp : finalUnix }
+}
+
+function stored({ cursor, finalUnix }: Position): Partial<Webhook> {
+  return { cursor: showCursor(cursor), finalUnix }
+}
+
+/** Nobody can list or pay for them any more. */
+async function removeRevoked({ accounts }: Context, webhooks: readonly Webhook[]): Promise<void> {
+  const publicIds = webhooks.map(({ publicId }) => publicId)
+  const keys = await newestKeys({ run: accounts.read }, [...new Set(publicIds)])
+  const isRevoked = ({ publicId }: Webhook) => (keys.get(publicId)?.revokedUnix ?? null) !== null
+  const ids = webhooks.filter(isRevoked).map(({ id }) => id)
+  if (ids.length > 0) await accounts.write((tx) => removeWebhooks(tx, ids))
+}
+
+/** The newest rotation of a key pays; undefined once it is revoked or has expired. */
+async function payerOf(ctx: Context, publicId: string): Promise<KeyedCaller | undefined> {
+  const key = (await newestKeys({ run: ctx.accounts.read }, [publicId])).get(publicId)
+  if (key === undefined || key.revokedUnix !== null) return undefined
+  if ((key.limits?.expiresUnix ?? Number.POSITIVE_INFINITY) <= unixNow(ctx.clock)) return undefined
+  return keyedCaller(ctx, key, await readAllowance(ctx, key.wallet))
+}
+
+/** Whether a call was paid, by quota or balance, by the newest rotation of the key. */
+async function charge(ctx: Context, tx: Connection, payer: KeyedCaller): Promise<boolean> {
+  const admission = await admitWithin(ctx, tx, payer, async () => ({
+    key: await lockSuccessor(tx, payer.publicId),
+  }))
+  return admission?.kind === 'admitted'
+}
+
+function isCapped({ dailyCap, capDay, capCalls }: Webhook, nowUnix: number): boolean {
+  return dailyCap !== null && capDay === startOfDay(nowUnix) && capCalls >= dailyCap
+}
+
+/** By Standard Webhooks 1.0.0, symmetric (`v1`). The body names the webhook, so that it cannot pass for another's. */
+function signed({ id: webhookId, url, secret }: Webhook, event: WebhookEvent, clock: Clock) {
+  const { id, type, data } = event
+  const unix = unixNow(clock)
+  const facts = JSON.stringify({ type, timestamp: toIso(event.unix ?? unix), webhookId, url })
+  const payload = `${facts.slice(0, -1)},"data":${data}}`
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const content = `${id}.${unix}.${payload}`
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': String(unix),
+    'webhook-signature': `v1,${createHmac('sha256', key).update(content).digest('base64')}`,
+  }
+  return { url, payload, headers }
+}
+
+/** Standard Webhooks signs `id.timestamp.payload`, so an id has no dots. */
+function idOf(cursor: string): string {
+  return cursor.replaceAll('.', '-')
+}
+
+/** It is no failure that a wallet cannot pay. */
+function waiting(
+  { clock }: Context,
+  answer: 'daily_cap_reached' | 'payment_required',
+): Partial<Webhook> {
+  const answerUnix = unixNow(clock)
+  const dueMs =
+    answer === 'payment_required' ? clock() + UNPAID_RETRY_MS : nextMidnight(answerUnix) * 1_000
+  return { ...AT_ONCE, answer, answerUnix, dueMs }
+}
+
+function disabled({ clock }: Context, reason: string): Partial<Webhook> {
+  return { enabled: false, reason, answerUnix: unixNow(clock) }
+}
+
+/** Plans the retry, not earlier than the receiver asked. */
+function failed(ctx: Context, { attempts, ...webhook }: Webhook, result: PostResult) {
+  const isAnswered = result.kind === 'answered'
+  const answer = isAnswered ? String(result.status) : result.reason
+  const answerUnix = unixNow(ctx.clock)
+  const failingUnix = webhook.failingUnix ?? answerUnix
+  if (answer === '410') return { answer, ...disabled(ctx, 'gone') }
+  if (answerUnix - failingUnix >= FAILING_MAX_SECONDS)
+    return { answer, ...disabled(ctx, 'failing') }
+  const wantedMs = (isAnswered && result.retryAfterMs) || 0
+  const delayMs = Math.min(Math.max(DELAYS_MS[attempts] ?? DELAY_MAX_MS, wantedMs), DELAY_MAX_MS)
+  const dueMs = ctx.clock() + Math.round(delayMs * (1 + JITTER * Math.random()))
+  return { answer, answerUnix, attempts: attempts + 1, failingUnix, dueMs }
+}

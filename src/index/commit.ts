@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { allEnded } from '#base/async.ts'
+import { type BlockHeader, type Log, placeOf } from '#base/chain.ts'
+import { chunks } from '#base/chunks.ts'
+import { type Clock, DAY_SECONDS, unixNow } from '#base/time.ts'
+import type { ChainTip, Position } from '#chain/chain-event.ts'
+import type { Connection, Engine } from '#db/engine.ts'
+import { ROWS_PER_STATEMENT, rows, sql, toStoredText } from '#db/sql.ts'
+import type { Fence } from '#index/leader.ts'
+import type { AnyDataset, Change, Staged } from './dataset.ts'
+import { type PriceBook, valueEvents } from './events/fold-events.ts'
+import { Changes, type FedCommit, writeFeed } from './feed/write-feed.ts'
+import { keepBlocks, movePosition, readProgress, storeBlocks } from './positions.ts'
+import type { Anomaly, Segment } from './read-segments.ts'
+import { deleteResolved, noteUnknown } from './status.ts'
+
+export interface CommitDeps {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly leader: Fence
+  readonly datasets: readonly AnyDataset[]
+  readonly prices: PriceBook
+}
+
+/** Where the chain is, and where the register is expected to be. */
+interface Step {
+  readonly chainId: number
+  readonly expected: Position | undefined
+  readonly tip: ChainTip
+}
+
+/** The longest window is 30 days, plus six for what is mined while history is read. */
+const HOURS_SECONDS = 36 * DAY_SECONDS
+
+export function hoursFrom({ head }: ChainTip): number {
+  return head.timestamp - HOURS_SECONDS
+}
+
+/** Stores new blocks of the head, all or nothing. */
+export async function commitBlocks(
+  deps: CommitDeps,
+  input: Step & { readonly logs: readonly Log[]; readonly headers: readonly BlockHeader[] },
+): Promise<Position> {
+  const { headers, logs } = input
+  const to = headers.at(-1)
+  assert(to !== undefined, 'a commit needs the block it ends with')
+  const read = stageLogs(deps.datasets, logs)
+  await moveHead(deps, { ...input, to }, (change) => store(deps, change, { ...input, ...read, to }))
+  return to
+}
+
+function stageLogs(
+  datasets: readonly AnyDataset[],
+  logs: readonly Log[],
+): { readonly staged: readonly Staged[]; readonly anomalies: readonly Anomaly[] } {
+  const anomalies: Anomaly[] = []
+  const staged = datasets.map((dataset) => {
+    const each = dataset.stage((log, problem) =>
+      anomalies.push({ log, dataset: dataset.name, problem }),
+    )
+    each.takeLogs(logs)
+    dataset.learn?.(logs)
+    return each
+  })
+  for (const each of staged) each.seal()
+  return { staged, anomalies }
+}
+
+/** Stores a segment of history, which the feed leaves out. */
+export async function commitSegment(
+  deps: CommitDeps,
+  input: Step & { readonly segment: Segment },
+): Promise<Position> {
+  const { end: to, ...read } = input.segment
+  await moveHead(deps, { ...input, to, isHistory: true }, (change) =>
+    store(deps, change, { ...input, ...read, to, headers: [to] }),
+  )
+  return to
+}
+
+async function store(
+  deps: CommitDeps,
+  change: Change,
+  read: Pick<Step, 'tip'> &
+    Omit<Segment, 'end'> & { readonly to: Position; readonly headers: readonly BlockHeader[] },
+): Promise<void> {
+  const { connection, chainId } = change
+  // The position moves first: which hours of prices are kept depends on it.
+  await movePosition(connection, { ...change, to: read.to, tip: read.tip })
+  // In turn, because prices of one dataset value events of the next.
+  for (const each of read.staged) await each.apply(change)
+  await storeAnomalies(connection, read.anomalies)
+  await storeBlocks(connection, chainId, read.headers)
+  await finalize(deps, change)
+}
+
+export async function rollBack(
+  deps: CommitDeps,
+  input: Step & { readonly expected: Position; readonly ancestor: BlockHeader },
+): Promise<Position> {
+  const { ancestor, chainId } = input
+  await moveHead(deps, { ...input, to: ancestor }, async (change) => {
+    for (const dataset of deps.datasets) await dataset.revert(change, ancestor)
+    await change.connection.run(sql`
+      delete from anomalies where chain_id = ${chainId} and block_number > ${ancestor.number}`)
+    await deleteResolved(change.connection, chainId)
+    await keepBlocks(change.connection, chainId, { from: 0, to: ancestor.number })
+    await movePosition(change.connection, { ...change, to: ancestor, tip: input.tip })
+  })
+  return ancestor
+}
+
+export async function markTip(
+  deps: CommitDeps,
+  input: Step & { readonly expected: Position },
+): Promise<void> {
+  await moveHead(deps, { ...input, to: input.expected }, async (change) => {
+    await movePosition(change.connection, { ...change, to: input.expected, tip: input.tip })
+    await finalize(deps, change)
+  })
+}
+
+async function moveHead(
+  deps: CommitDeps,
+  input: Step & {
+    readonly to: Position
+    readonly ancestor?: Position
+    readonly isHistory?: boolean
+  },
+  work: (change: Change) => Promise<void>,
+): Promise<void> {
+  const { chainId, expected, tip, to, isHistory = false } = input
+  await transact(
+    deps,
+    async (connection) => {
+      const stored = await readProgress(connection, chainId)
+      assert(
+        stored?.position.hash === expected?.hash,
+        `another process moved the position of chain ${chainId} during a commit`,
+      )
+      const finalizedBefore = stored?.finalizedNumber ?? 0
+      const finalizedNumber = Math.max(finalizedBefore, Math.min(tip.finalized, to.number))
+      const ancestor = input.ancestor?.number
+      const hoursFromUnix = isHistory ? hoursFrom(tip) : 0
+      return { chainId, finalizedNumber, hoursFromUnix, finalizedBefore, ancestor, isHistory }
+    },
+    work,
+  )
+}
+
+async function finalize(deps: CommitDeps, change: Change): Promise<void> {
+  for (const dataset of deps.datasets) await dataset.finalize?.(change)
+  const kept = { from: change.finalizedNumber, to: Number.MAX_SAFE_INTEGER }
+  await keepBlocks(change.connection, change.chainId, kept)
+}
+
+export type CommitFacts = Pick<Change, 'chainId' | 'finalizedNumber' | 'hoursFromUnix'> &
+  Pick<FedCommit, 'finalizedBefore' | 'ancestor' | 'isHistory'>
+
+/** Runs a transaction that only the leader may commit; `facts` may reject. */
+export async function transact(
+  { engine, leader, prices, clock }: CommitDeps,
+  facts: (connection: Connection) => Promise<CommitFacts>,
+  work: (change: Change) => Promise<void>,
+): Promise<void> {
+  await engine.write(async (connection) => {
+    // The leader's row is locked first; statements of a connection run in order.
+    const [, read] = await allEnded([leader.hold(connection), facts(connection)])
+    const changes = new Changes()
+    await work({ ...read, connection, prices, changes: read.isHistory ? undefined : changes })
+    await valueEvents(connection, prices, changes)
+    await writeFeed(connection, prices, { ...read, changes, nowUnix: unixNow(clock) })
+  })
+}
+
+async function storeAnomalies(
+  connection: Connection,
+  anomalies: readonly Anomaly[],
+): Promise<void> {
+  const list = anomalies.map(({ log, dataset, problem }) => [
+    log.chainId,
+    log.blockNumber,
+    placeOf(log),
+    dataset,
+    log.blockHash,
+    log.txHash,
+    log.address,
+    problem.kind,
+    toStoredText(problem.reason.slice(0, 500)),
+  ])
+  for (const part of chunks(list, ROWS_PER_STATEMENT))
+    await connection.run(sql`
+      insert into anomalies
+        (chain_id, block_number, place, dataset, block_hash, tx_hash, contract, kind, reason)
+      values ${rows(part)}`)
+  const unreadable = anomalies.filter(({ problem }) => problem.kind === 'unreadable')
+  await noteUnknown(
+    connection,
+    unreadable.map(({ log, dataset, problem }) => ({
+      chainId: log.chainId,
+      dataset,
+      contract: log.address,
+      reason: 'unreadable',
+      detail: problem.reason.slice(0, 500),
+    })),
+  )
+}

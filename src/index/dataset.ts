@@ -1,0 +1,144 @@
+import { type Log, placeOf } from '#base/chain.ts'
+import type { Position } from '#chain/chain-event.ts'
+import type { LogColumns } from '#chain/columns/log-columns.ts'
+import type { Connection } from '#db/engine.ts'
+import { UnlistedTokenError } from '#ecosystem/event-arguments.ts'
+import type { Origins } from '#ecosystem/event-source.ts'
+import type { PriceBook } from './events/fold-events.ts'
+import type { Changes } from './feed/write-feed.ts'
+import { type Selector, selectLogs } from './select-logs.ts'
+
+export type { Position } from '#chain/chain-event.ts'
+
+export interface Change {
+  readonly connection: Connection
+  readonly chainId: number
+  readonly finalizedNumber: number
+  /** In history: what happened before is too old for any window by the time the head is reached. */
+  readonly hoursFromUnix?: number
+  /** Collects changes for the feed, which follows the head only. */
+  readonly changes?: Changes | undefined
+  readonly prices: PriceBook
+}
+
+export interface Dataset<Fact> {
+  readonly name: string
+  readonly selectors: readonly Selector[]
+  /** Returns nothing if the log does not match after all; throws if it is unreadable. Must be pure. */
+  decode(log: Log): readonly Fact[]
+  /** Logs that are decoded once all logs of their transactions are read. */
+  readonly together?: TogetherDecoder<Fact>
+  /** Set on the dataset that finds the contracts of others. */
+  readonly origins?: Origins
+  /** Learns contracts from logs before they are stored; `load` resets to what is stored. */
+  learn?(logs: readonly Log[]): void
+  /** Makes what it holds in memory that of the register. */
+  load?(connection: Connection, chainId: number): Promise<void>
+  /** Facts come in chain order. */
+  apply(change: Change, facts: readonly Fact[]): Promise<void>
+  /** Apply, revert, apply equals apply. */
+  revert(change: Change, ancestor: Position): Promise<void>
+  /** Drops what only reverts needed. */
+  finalize?(change: Change): Promise<void>
+  /** History may be dated by the day, and by the hour in the last 36 days. */
+  readonly isDatedRoughly?: boolean
+}
+
+interface TogetherDecoder<Fact> {
+  isWaiting(log: Log): boolean
+  /** What it returns is as `decode`. */
+  decode(logs: readonly Log[]): (log: Log) => readonly Fact[]
+}
+
+/** Hides the fact type, so that all datasets fit into one list. */
+export interface AnyDataset extends Omit<Dataset<never>, 'decode' | 'together' | 'apply'> {
+  /** Decodes now, stores later. */
+  stage(report: ReportLog): Staged
+}
+
+export interface LogProblem {
+  /** `unlisted`: about a token that the file does not list, which anyone can cause. */
+  readonly kind: 'unreadable' | 'unlisted'
+  readonly reason: string
+}
+
+/** A log that adds no fact. */
+type ReportLog = (log: Log, problem: LogProblem) => void
+
+export interface Staged {
+  takeLogs(logs: readonly Log[]): void
+  takeColumns(columns: LogColumns): void
+  /** Ends taking. */
+  seal(): void
+  apply(change: Change): Promise<void>
+}
+
+export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
+  const { decode, together, apply, ...rest } = dataset
+  const selection = selectLogs(dataset.selectors)
+  return {
+    ...rest,
+    stage(report) {
+      const facts = new OrderedFacts<Fact>()
+      const later: Log[] = []
+      const add = (log: Log, read: (log: Log) => readonly Fact[]) => {
+        try {
+          for (const fact of read(log)) facts.add(log, fact)
+        } catch (error) {
+          const kind = error instanceof UnlistedTokenError ? 'unlisted' : 'unreadable'
+          report(log, { kind, reason: error instanceof Error ? error.message : String(error) })
+        }
+      }
+      const take = (logs: readonly Log[]) => {
+        for (const log of logs) {
+          if (together?.isWaiting(log) === true) later.push(log)
+          else add(log, decode)
+        }
+      }
+      return {
+        takeLogs: (logs) => take(selection.ofLogs(logs)),
+        takeColumns: (columns) => take(selection.ofColumns(columns)),
+        seal() {
+          const logs = later.splice(0)
+          if (together === undefined || logs.length === 0) return
+          const read = together.decode(logs)
+          for (const log of logs) add(log, read)
+        },
+        apply: (change) => (facts.size > 0 ? apply(change, facts.inOrder()) : Promise.resolve()),
+      }
+    },
+  }
+}
+
+/** Merges facts into chain order, since filters bring theirs one after another. */
+class OrderedFacts<Fact> {
+  readonly #facts: Fact[] = []
+  readonly #blocks: number[] = []
+  readonly #places: number[] = []
+  #isInOrder = true
+
+  get size(): number {
+    return this.#facts.length
+  }
+
+  add(log: Log, fact: Fact): void {
+    const [block, place] = [log.blockNumber, placeOf(log)]
+    const last = this.size - 1
+    const difference = block - (this.#blocks[last] ?? -1) || place - (this.#places[last] ?? -1)
+    if (difference < 0) this.#isInOrder = false
+    this.#facts.push(fact)
+    this.#blocks.push(block)
+    this.#places.push(place)
+  }
+
+  inOrder(): readonly Fact[] {
+    if (this.#isInOrder) return this.#facts
+    const at = (list: readonly number[], index: number) => list[index] ?? 0
+    return [...this.#facts.entries()]
+      .sort(
+        ([a], [b]) =>
+          at(this.#blocks, a) - at(this.#blocks, b) || at(this.#places, a) - at(this.#places, b),
+      )
+      .map(([, fact]) => fact)
+  }
+}

@@ -1,0 +1,270 @@
+import { allEnded } from '#base/async.ts'
+import { type Log, placeOf } from '#base/chain.ts'
+import type { MicroUsd } from '#base/money.ts'
+import type { Position } from '#chain/chain-event.ts'
+import type { BulkInsert, Connection } from '#db/engine.ts'
+import { column, type SqlValue, sql, toStored } from '#db/sql.ts'
+import { DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
+import type { EventSource } from '#ecosystem/event-source.ts'
+import { type MappingCode, runCode } from '#ecosystem/mapping-code.ts'
+import type { EventValue, ModuleEvent } from '#ecosystem/module-types.ts'
+import type { Change, Dataset } from '../dataset.ts'
+import {
+  fitting,
+  keyOfLog,
+  keyOfSource,
+  makeEventReader,
+  readArguments,
+  selectorsOf,
+} from '../decode-event.ts'
+import { type FoldedInto, foldEvents, valuesOf } from './fold-events.ts'
+import { LIST_COLUMNS } from './list-events.ts'
+import { type Contribution, type EventFact, negated, readContribution } from './sums.ts'
+
+export function makeEventDataset(input: {
+  readonly name: string
+  /** The list in the ecosystem file. */
+  readonly part: string
+  readonly byAccount: boolean
+  readonly sources: readonly EventSource[]
+}): Dataset<EventFact> {
+  const readRows = makeRowReader(input.sources)
+  const isWaiting = makeWaiting(input.sources)
+  // One event, even if two mappings match.
+  const toFacts = (log: Log, [first, ...others]: readonly MappedRow[]) => {
+    if (first === undefined) return []
+    const { source } = first
+    return (
+      [first, ...others.filter((each) => each.source === source)]
+        .map(({ args, row }) => ({ ...source.read(args), log: logPlaceOf(log, row) }))
+        // Anyone can emit an empty transfer in another's name.
+        .filter((fact) => fact.amount > 0n)
+    )
+  }
+  return {
+    name: input.name,
+    selectors: selectorsOf(input.sources),
+    decode: (log) => toFacts(log, readRows(log, [])),
+    ...(isWaiting && {
+      together: {
+        isWaiting,
+        decode(logs) {
+          const transactions = Map.groupBy(logs, transactionOf)
+          return (log) => toFacts(log, readRows(log, transactions.get(transactionOf(log)) ?? []))
+        },
+      },
+    }),
+    apply: (change, facts) => storeEvents(change, input, facts),
+    revert: (change, ancestor) => revertEvents(change, input, ancestor),
+  }
+}
+
+/** Many thousands wait to be stored. */
+export function logPlaceOf(log: Log, row = 0): EventFact['log'] {
+  const { chainId, blockNumber, blockHash, txHash, txIndex, logIndex, timestamp } = log
+  const place = { chainId, blockNumber, blockHash, txHash, txIndex, logIndex, timestamp }
+  return row === 0 ? place : { ...place, row }
+}
+
+interface Summed {
+  readonly name: string
+  readonly byAccount: boolean
+}
+
+export async function storeEvents(
+  change: Change,
+  { name: dataset, byAccount }: Summed,
+  facts: readonly EventFact[],
+): Promise<void> {
+  const values = await valuesOf(
+    change,
+    facts.map(({ token, amount, log }) => ({ ...log, token, amount })),
+  )
+  change.changes?.add(dataset, facts, values)
+  const into = { dataset, byAccount }
+  await storeValued(change.connection, { into, facts, values })
+}
+
+interface ValuedEvents {
+  readonly into: FoldedInto
+  readonly facts: readonly EventFact[]
+  readonly values: readonly (MicroUsd | null | undefined)[]
+}
+
+export async function storeValued(
+  connection: Connection,
+  { into, facts, values }: ValuedEvents,
+): Promise<void> {
+  await allEnded([
+    connection.insert(EVENTS, rowsOf(into.dataset, facts, values)),
+    foldEvents(connection, into, contributionsOf(facts, values)),
+  ])
+}
+
+const EVENTS: BulkInsert = {
+  table: 'events',
+  columns: {
+    dataset: 'text',
+    chain_id: 'bigint',
+    block_number: 'bigint',
+    place: 'bigint',
+    block_hash: 'text',
+    tx_hash: 'text',
+    timestamp_unix: 'bigint',
+    kind: 'text',
+    token: 'text',
+    account: 'text',
+    amount: 'text',
+    detail: 'text',
+    counted: 'bigint',
+    valued: 'bigint',
+    usd: 'text',
+  },
+}
+
+function* contributionsOf(
+  facts: readonly EventFact[],
+  values: readonly (MicroUsd | null | undefined)[],
+): Iterable<Contribution> {
+  for (const [index, fact] of facts.entries())
+    if (fact.counted) yield toContribution(fact, values[index] ?? null)
+}
+
+function* rowsOf(
+  dataset: string,
+  facts: readonly EventFact[],
+  values: readonly (MicroUsd | null | undefined)[],
+): Iterable<readonly SqlValue[]> {
+  for (const [index, fact] of facts.entries()) yield toRow(dataset, fact, values[index])
+}
+
+function toRow(
+  dataset: string,
+  fact: EventFact,
+  value: MicroUsd | null | undefined,
+): readonly SqlValue[] {
+  const { log } = fact
+  return [
+    dataset,
+    log.chainId,
+    log.blockNumber,
+    placeOf(log),
+    log.blockHash,
+    log.txHash,
+    log.timestamp,
+    fact.kind,
+    fact.token,
+    fact.account,
+    toStored(fact.amount),
+    fact.detail,
+    Number(fact.counted),
+    Number(value !== undefined),
+    value == null ? null : toStored(value),
+  ]
+}
+
+function toContribution(fact: EventFact, usd: MicroUsd | null): Contribution {
+  return {
+    chainId: fact.log.chainId,
+    token: fact.token,
+    account: fact.account,
+    timestamp: fact.log.timestamp,
+    sums: { amount: fact.amount, usd: usd ?? 0n, events: 1, priced: usd === null ? 0 : 1 },
+  }
+}
+
+export async function revertEvents(
+  change: Change,
+  { name: dataset, byAccount }: Summed,
+  ancestor: Position,
+): Promise<void> {
+  const { connection, chainId } = change
+  const removed = await connection.run(sql`
+    delete from events
+    where dataset = ${dataset} and chain_id = ${chainId} and block_number > ${ancestor.number}
+    returning ${LIST_COLUMNS}, counted`)
+  change.changes?.remove(dataset, removed)
+  const contributions = removed
+    .filter((row) => column.flag(row, 'counted'))
+    .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
+  await foldEvents(connection, { dataset, byAccount }, contributions)
+}
+
+/** A row that a mapping makes of a log. */
+export interface MappedRow {
+  readonly source: EventSource
+  readonly args: EventArguments
+  /** Its number among the rows of the log, where a module makes them. */
+  readonly row?: number
+}
+
+/** Reads a log; `others` are those of its transaction. Throws DecodeError. */
+type ReadRows = (log: Log, others: readonly Log[]) => readonly MappedRow[]
+
+export function makeRowReader(sources: readonly EventSource[]): ReadRows {
+  const readEvent = makeEventReader(sources)
+  return (log, others) =>
+    readEvent(log).flatMap(({ source, args }) => {
+      const { code } = source
+      if (code === undefined) return [{ source, args }]
+      const event = { ...eventOf(log, args), ...logsBeside(code, others) }
+      return runCode(code, event).map((own, row) => ({ source, args: { ...args, ...own }, row }))
+    })
+}
+
+/** Tells logs that wait for the others of their transaction; undefined if no mapping needs them. */
+function makeWaiting(sources: readonly EventSource[]): ((log: Log) => boolean) | undefined {
+  const keys = new Set(
+    sources.flatMap((source) => {
+      const companions = source.code?.companions ?? []
+      return companions.length === 0 ? [] : [source, ...companions].map(keyOfSource)
+    }),
+  )
+  return keys.size === 0 ? undefined : (log) => keys.has(keyOfLog(log))
+}
+
+function transactionOf({ blockHash, txHash }: Log): string {
+  return `${blockHash} ${txHash}`
+}
+
+function eventOf(log: Log, args: EventArguments): ModuleEvent {
+  return {
+    args: toValue(args) as ModuleEvent['args'],
+    block: { number: log.blockNumber, time: log.timestamp, hash: log.blockHash },
+    transactionHash: log.txHash,
+    emitter: log.address,
+    logIndex: log.logIndex,
+  }
+}
+
+/** Small integers are decoded as numbers. */
+function toValue(value: unknown): EventValue {
+  if (typeof value === 'number') return BigInt(value)
+  if (Array.isArray(value)) return value.map(toValue)
+  if (typeof value !== 'object' || value === null) return value as EventValue
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toValue(each)]))
+}
+
+/** The logs that the mapping lists in `with`, in their order. */
+function logsBeside({ companions }: MappingCode, logs: readonly Log[]): Pick<ModuleEvent, 'logs'> {
+  if (companions.length === 0) return {}
+  const byKey = Map.groupBy(companions, keyOfSource)
+  const ordered = logs.toSorted((a, b) => placeOf(a) - placeOf(b))
+  return {
+    logs: ordered.flatMap((log) =>
+      nameLog(fitting(byKey.get(keyOfLog(log)) ?? [], log).at(-1), log),
+    ),
+  }
+}
+
+/** Skips logs of the same topic whose shape does not fit the event. */
+function nameLog(companion: MappingCode['companions'][number] | undefined, log: Log) {
+  if (companion === undefined) return []
+  try {
+    const args = readArguments(companion, log)
+    return args === undefined ? [] : [{ ...eventOf(log, args), name: companion.event.name }]
+  } catch (error) {
+    if (error instanceof DecodeError) return []
+    throw error
+  }
+}

@@ -1,0 +1,109 @@
+import { type EventPart, type EventSources, eventKinds } from '#data/kinds.ts'
+import type { Connection } from '#db/engine.ts'
+import { column, type Sql, sql } from '#db/sql.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { EventSource } from '#ecosystem/event-source.ts'
+import type { LogProblem } from './dataset.ts'
+import { misfitOf } from './decode-event.ts'
+
+export interface Mapping {
+  /** Such as `burns[0]`. */
+  readonly name: string
+  readonly dataset: string
+  readonly source: EventSource
+}
+
+export function mappingsOf(sources: EventSources): readonly Mapping[] {
+  return eventKinds.flatMap(({ part, dataset }) =>
+    sources[part].map((source, index) => ({ name: `${part}[${index}]`, dataset, source })),
+  )
+}
+
+/** Logs of a mapping that add no figure. */
+export interface MappingAnomalies
+  extends Pick<Anomalies, 'logs' | 'lastBlock' | 'reason' | 'kind'> {
+  /** Such as `burns[0]`; the dataset's name if the file does not map its logs. */
+  readonly mapping: string
+  readonly chain: string
+}
+
+/** Reads anomalies on the file's chains. */
+export async function readMappingAnomalies(
+  connection: Connection,
+  ecosystem: Pick<Ecosystem, EventPart | 'chains'>,
+): Promise<readonly MappingAnomalies[]> {
+  const mappings = mappingsOf(ecosystem)
+  return (await readAnomalies(connection)).flatMap((anomalies) => {
+    const { chainId, logs, lastBlock, reason, kind } = anomalies
+    const chain = ecosystem.chains.find(({ id }) => id === chainId)
+    if (chain === undefined) return []
+    const mapping = nameOf(mappings, anomalies)
+    return [{ mapping, chain: chain.name, logs, lastBlock, reason, kind }]
+  })
+}
+
+/** Names the mappings of the contract; where several read it, those in the reason. */
+function nameOf(
+  mappings: readonly Mapping[],
+  { chainId, dataset, contract, reason }: Anomalies,
+): string {
+  const possible = mappings.filter(
+    ({ source, ...each }) =>
+      each.dataset === dataset &&
+      source.chain.id === chainId &&
+      (source.address === contract || source.made !== undefined),
+  )
+  const misfits = possible.filter(
+    ({ source }) => reason === misfitOf(source) || reason.startsWith(`${source.code?.file}: `),
+  )
+  const named = misfits.length > 0 ? misfits : possible
+  return named.length === 0 ? dataset : named.map(({ name }) => name).join(', ')
+}
+
+export function describeAnomalies({ logs, lastBlock, reason, kind }: MappingAnomalies): string {
+  const what = kind === 'unlisted' ? 'are of unlisted tokens' : 'could not be decoded'
+  return `${logs} logs ${what}, the last in block ${lastBlock}: ${reason}`
+}
+
+interface Anomalies {
+  readonly chainId: number
+  readonly dataset: string
+  readonly contract: string
+  readonly kind: LogProblem['kind']
+  readonly reason: string
+  readonly logs: number
+  readonly lastBlock: number
+}
+
+/** A contract can cause any number. */
+const REASONS_MAX = 100
+
+/** A wrong mapping leaves millions. */
+const LOGS_MAX = 10_000
+
+/** Apart, so that what strangers cause does not hide the rest. */
+function newest(kind: LogProblem['kind']): Sql {
+  return sql`
+    select chain_id, dataset, contract, kind, reason, block_number from anomalies
+    where kind = ${kind} order by chain_id desc, block_number desc limit ${LOGS_MAX}`
+}
+
+async function readAnomalies(connection: Connection): Promise<readonly Anomalies[]> {
+  const found = await connection.run(sql`
+    select chain_id, dataset, contract, kind, reason, count(*) as logs,
+      max(block_number) as last_block
+    from (
+      select * from (${newest('unreadable')}) as unreadable
+      union all select * from (${newest('unlisted')}) as unlisted
+    ) as newest group by chain_id, dataset, contract, kind, reason
+    order by logs desc, chain_id, dataset, contract, reason limit ${REASONS_MAX}`)
+  return found.map((row) => ({
+    chainId: column.integer(row, 'chain_id'),
+    dataset: column.text(row, 'dataset'),
+    contract: column.text(row, 'contract'),
+    kind: row.kind === 'unlisted' ? 'unlisted' : 'unreadable',
+    reason: column.text(row, 'reason'),
+    logs: column.integer(row, 'logs'),
+    lastBlock: column.integer(row, 'last_block'),
+  }))
+}

@@ -1,0 +1,110 @@
+import { from, getSelector } from 'ox/AbiEvent'
+import type { Address, Hash } from '#base/address.ts'
+import type { Log } from '#base/chain.ts'
+import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
+import type { LogFilter } from '#chain/log-filter.ts'
+import { DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
+import type { AskView, ContractPrice, PricePair } from '#ecosystem/priced-token.ts'
+import { callView } from './call-view.ts'
+import { compileWordDecoder } from './decode-event.ts'
+
+export function topicsOf({ events }: Pick<ContractPrice, 'events'>): readonly Hash[] {
+  return events.map((event) => getSelector(event))
+}
+
+/** Asks a node which contracts emit, if the price's own does not. */
+export async function askFilter(
+  source: Pick<ChainSource, 'call'>,
+  price: ContractPrice,
+  pair: PricePair,
+): Promise<LogFilter> {
+  const { address, emitters } = price
+  const addresses = (await emitters?.ask(askOf(source, address, `the price at ${address}`))) ?? [
+    address,
+  ]
+  return { addresses, topics: [topicsOf(price), ...(price.topics?.(pair) ?? [])] }
+}
+
+export function askOf(source: Pick<ChainSource, 'call'>, address: Address, field: string): AskView {
+  return (view, args, at = address) => callView(source, { field, address: at, view, args })
+}
+
+export function nameOfEvents(price: Pick<ContractPrice, 'events'>): string {
+  return topicsOf(price).map(nameOfTopic).join(' or ')
+}
+
+/** Undefined for logs of other events; throws DecodeError. */
+export function compilePriceDecoder({ events }: Pick<ContractPrice, 'events'>) {
+  const decoders = new Map<string, ReturnType<typeof compileWordDecoder>>(
+    events.map((event) => [getSelector(event), compileWordDecoder(event)]),
+  )
+  return (log: Pick<Log, 'topics' | 'data'>): EventArguments | undefined => {
+    const [topic0 = ''] = log.topics
+    if (!decoders.has(topic0)) return undefined
+    const args = decoders.get(topic0)?.(log)
+    if (args === undefined)
+      throw new DecodeError(`it is not ${nameOfTopic(topic0)} with the same "indexed"`)
+    return args
+  }
+}
+
+const COMMON = [
+  'Transfer(address,address,uint256)',
+  'Approval(address,address,uint256)',
+  'ApprovalForAll(address,address,bool)',
+  'TransferSingle(address,address,address,uint256,uint256)',
+  'TransferBatch(address,address,address,uint256[],uint256[])',
+  'Burn(address,uint256)',
+  'Burned(address,uint256)',
+  'TokensBurned(address,uint256)',
+  'Mint(address,uint256)',
+  'Deposit(address,uint256)',
+  'Deposit(address,address,uint256,uint256)',
+  'Withdrawal(address,uint256)',
+  'Withdraw(address,address,address,uint256,uint256)',
+  'PairCreated(address,address,address,uint256)',
+  'PoolCreated(address,address,uint24,int24,address)',
+  'Swap(address,uint256,uint256,uint256,uint256,address)',
+  'Swap(address,address,int256,int256,uint160,uint128,int24)',
+  'Swap(address,address,int256,int256,uint160,uint128,int24,uint128,uint128)',
+  'Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)',
+  'Sync(uint112,uint112)',
+  'Sync(uint256,uint256)',
+  'TokenExchange(address,int128,uint256,int128,uint256)',
+  'TokenExchange(address,uint256,uint256,uint256,uint256)',
+  'TokenExchange(address,uint256,uint256,uint256,uint256,uint256,uint256)',
+  'AnswerUpdated(int256,uint256,uint256)',
+  'Claimed(address,uint256)',
+  'Claim(address,uint256)',
+  'RewardPaid(address,uint256)',
+  'RewardAdded(uint256)',
+  'RewardsClaimed(address,uint256)',
+  'DividendsDistributed(address,uint256)',
+  'DividendWithdrawn(address,uint256)',
+  'DividendClaimed(address,address,uint256)',
+  'Staked(address,uint256)',
+  'Unstaked(address,uint256)',
+  'Withdrawn(address,uint256)',
+  'OwnershipTransferred(address,address)',
+  'RoleGranted(bytes32,address,address)',
+  'Paused(address)',
+  'Upgraded(address)',
+  'Initialized(uint64)',
+] as const
+
+function nameOfTopic(topic0: string): string {
+  const known = COMMON.find((event) => getSelector(from(`event ${event}`)) === topic0)
+  return known ?? topic0
+}
+
+/** Events by name, the most frequent first. */
+export function countTopics(logs: readonly SourceLog[]): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>()
+  for (const { topics } of logs) {
+    const [topic0 = 'no topic'] = topics
+    counts.set(topic0, (counts.get(topic0) ?? 0) + 1)
+  }
+  return Object.fromEntries(
+    [...counts].sort(([, a], [, b]) => b - a).map(([topic, count]) => [nameOfTopic(topic), count]),
+  )
+}

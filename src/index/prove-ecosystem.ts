@@ -1,0 +1,384 @@
+import { decodeResult, encodeData, from } from 'ox/AbiFunction'
+import { encode, from as parametersFrom } from 'ox/AbiParameters'
+import { keccak256 } from 'ox/Hash'
+import { fromString } from 'ox/Hex'
+import { type Address, type Hash, showAddress } from '#base/address.ts'
+import { COIN_ADDRESS, isTracked } from '#base/token.ts'
+import type { BlockTag, ChainSource } from '#chain/chain-source.ts'
+import { asksToSlowDown, EndpointError } from '#chain/rpc-error.ts'
+import { eventKinds } from '#data/kinds.ts'
+import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
+import type { Problem } from '#ecosystem/problem.ts'
+import { priceFieldOf } from '#ecosystem/resolve-price.ts'
+import type { OpenJob } from '#index/run-jobs.ts'
+import { callView, ProofError } from './call-view.ts'
+import { provePrices } from './prove-prices.ts'
+import { readSupply } from './token-contract.ts'
+
+const decimalsView = from('function decimals() view returns (uint8)')
+const supplyView = from('function totalSupply() view returns (uint256)')
+const domainView = from('function DOMAIN_SEPARATOR() view returns (bytes32)')
+
+interface Contract {
+  readonly field: string
+  readonly chain: Chain
+  readonly address: Address
+}
+
+/** Throws ProofError. Returns what could not be proven, as warnings. */
+export async function proveEcosystem(
+  ecosystem: Ecosystem,
+  sourceOf: SourceOf,
+): Promise<readonly Problem[]> {
+  const proofs = [
+    ...ecosystem.chains.map((chain, index) =>
+      proveFinality(chain, `chains[${index}].finality`, sourceOf(chain)),
+    ),
+    ...ecosystem.chains.map((chain, index) => proveReceipts(chain, index, sourceOf)),
+    ...contractsOf(ecosystem).map((contract) => proveCode(contract, sourceOf)),
+    ...proveDecimals(ecosystem, sourceOf),
+    ...provePrices(ecosystem, sourceOf),
+    ...(ecosystem.payment === null ? [] : [proveDomain(ecosystem.payment, sourceOf)]),
+  ]
+  const chains = ecosystem.chains.map((chain, index) => proveChainId(chain, index, sourceOf))
+  // All at once; a wrong chain id is reported instead of its consequences.
+  const [outcomes, ofChains] = await Promise.all([
+    Promise.allSettled(proofs),
+    Promise.allSettled(chains),
+  ])
+  requireProven(ofChains)
+  requireProven(outcomes)
+  return outcomes.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value] : []))
+}
+
+function requireProven(outcomes: readonly PromiseSettledResult<unknown>[]): void {
+  const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
+  const differences = failures.filter((each) => each instanceof ProofError)
+  if (differences.length > 0) throw ProofError.join(differences)
+  if (failures.length > 0) throw failures[0]
+}
+
+async function proveChainId(chain: Chain, index: number, sourceOf: SourceOf): Promise<void> {
+  const field = `chains[${index}].rpcUrls`
+  const id = await sourceOf(chain)
+    .askChainId()
+    .catch((error: Error) => {
+      throw new ProofError(
+        field,
+        `no node of ${chain.name} answers (${error.message}); start it or check the URL`,
+      )
+    })
+  if (id !== chain.id)
+    throw new ProofError(
+      field,
+      `the node serves chain ${id}, the file says ${chain.id} (${chain.name}); write id ${id}, or correct the URL`,
+    )
+}
+
+/** Some node must be able to prove a block, if `proofs` is `every`. */
+async function proveReceipts(chain: Chain, index: number, sourceOf: SourceOf): Promise<void> {
+  if (chain.proofs === 'deposits') return
+  const source = sourceOf(chain)
+  try {
+    const head = await source.header('latest')
+    const block = head && (await source.header(Math.max(0, head.number - PROVEN_BELOW_HEAD)))
+    if (block !== undefined) await source.provenBlock(block)
+  } catch (error) {
+    throw new ProofError(
+      `chains[${index}].proofs`,
+      `no node of ${chain.name} proves its logs (${error instanceof Error ? error.message : error}); use a node that serves receipts, or write "deposits"`,
+    )
+  }
+}
+
+const PROVEN_BELOW_HEAD = 2
+
+type SourceOf = (chain: Chain) => ChainSource
+
+function contractsOf(ecosystem: Ecosystem): readonly Contract[] {
+  const { chains, tokens, payment } = ecosystem
+  const ofTokens = tokens.flatMap((token, index) =>
+    chains.flatMap((chain) => {
+      const address = token.addresses.get(chain.name)
+      const isContract = address !== undefined && address !== COIN_ADDRESS
+      return isContract
+        ? [{ field: `tokens[${index}].addresses.${chain.name}`, chain, address }]
+        : []
+    }),
+  )
+  const ofPrices = tokens.flatMap((token, index) =>
+    token.prices.flatMap((price) => {
+      if (price.chain === null) return []
+      const { chain, address } = price
+      return [{ field: `${priceFieldOf(token, index, price)}.address`, chain, address }]
+    }),
+  )
+  const bridges = ecosystem.file.tokens.flatMap((token, index) =>
+    (token.bridges ?? []).map((_, place) => `tokens[${index}].bridges[${place}].address`),
+  )
+  const ofBridges = ecosystem.bridges.map(({ chain, address }, index) => ({
+    field: bridges[index] ?? 'tokens',
+    chain,
+    address,
+  }))
+  const ofEvents = eventKinds.flatMap(({ part }) =>
+    ecosystem[part].map(({ chain, address, made }, index) => ({
+      field: `${part}[${index}].${made === undefined ? 'address' : 'contracts.factory'}`,
+      chain,
+      address,
+    })),
+  )
+  const ofPayment =
+    payment === null
+      ? []
+      : [{ field: 'payment.asset', chain: payment.chain, address: payment.asset }]
+  return [...ofTokens, ...ofPrices, ...ofBridges, ...ofEvents, ...ofPayment]
+}
+
+async function proveCode({ field, chain, address }: Contract, sourceOf: SourceOf): Promise<void> {
+  if ((await sourceOf(chain).code(address)) !== '0x') return
+  throw new ProofError(
+    field,
+    `there is no contract at ${showAddress(address)} on ${chain.name}; correct the address or the chain`,
+  )
+}
+
+/** A contract counts in other units than the file says. */
+class DecimalsError extends ProofError {}
+
+/** A contract behind a proxy may come to count in other units: the process ends, as it would not have started. */
+export function watchDecimals(
+  ecosystem: Ecosystem,
+  sourceOf: SourceOf,
+  changed: AbortController,
+): OpenJob {
+  return {
+    name: 'decimals',
+    everySeconds: 1_800,
+    budgetSeconds: 60,
+    whileFailing: 'a token that comes to count in other units is not noticed',
+    async run() {
+      const outcomes = await Promise.allSettled(proveDecimals(ecosystem, sourceOf))
+      const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? each.reason : []))
+      const found = failures.find((each) => each instanceof DecimalsError)
+      if (found !== undefined) changed.abort(found)
+      else if (failures.length > 0) throw failures[0]
+    },
+  }
+}
+
+/** Each rejects with DecimalsError if the contract says so, or gives a warning where it does not say. */
+function proveDecimals(
+  { chains, tokens, payment }: Ecosystem,
+  sourceOf: SourceOf,
+): readonly Promise<Problem | undefined>[] {
+  const ofTokens = tokens.flatMap(({ symbol, decimals, addresses }, index) =>
+    chains.flatMap((chain) => {
+      const address = addresses.get(chain.name)
+      if (address === undefined || address === COIN_ADDRESS) return []
+      const apart = addresses.size > 1 ? 'list it here as a token of its own, or ' : ''
+      const remedy = `write that, or ${apart}correct the address`
+      const field = `tokens[${index}].decimals`
+      return { field, chain, address, name: `${symbol} on ${chain.name}`, decimals, remedy }
+    }),
+  )
+  const remedy = 'choose another asset'
+  const ofAsset = payment && { ...payment, field: 'payment.asset', name: payment.symbol, remedy }
+  const all = ofAsset ? [...ofTokens, { ...ofAsset, address: ofAsset.asset }] : ofTokens
+  return all.map((each) => proveDecimalsOf(each, sourceOf(each.chain)))
+}
+
+async function proveDecimalsOf(
+  contract: Contract & {
+    readonly name: string
+    readonly decimals: number
+    readonly remedy: string
+  },
+  source: ChainSource,
+): Promise<Problem | undefined> {
+  const { field, name, decimals, remedy } = contract
+  const found = await callView(source, { ...contract, view: decimalsView })
+  if (found === decimals) return undefined
+  if (typeof found === 'number')
+    throw new DecimalsError(field, `${name} has ${found} decimals, not ${decimals}; ${remedy}`)
+  if ((await callView(source, { ...contract, view: supplyView })) === undefined) {
+    // An address without code is reported by proveCode.
+    if ((await source.code(contract.address)) === '0x') return undefined
+    throw new ProofError(
+      field,
+      `${showAddress(contract.address)} has neither decimals() nor totalSupply(), so it is not a token; correct the address`,
+    )
+  }
+  return { field, message: `${name} has no decimals(): the ${decimals} of the file count` }
+}
+
+function isHash(value: unknown): value is Hash {
+  return typeof value === 'string' && value.startsWith('0x')
+}
+
+/** The asset's EIP-712 separator must match the configured domain. */
+async function proveDomain({ asset, chain, domain }: Payment, sourceOf: SourceOf): Promise<void> {
+  const field = 'payment.domain'
+  const found = await callView(sourceOf(chain), { field, address: asset, view: domainView })
+  const expected = separatorOf(domain, { chainId: chain.id, asset })
+  if (found === expected) return
+  const own = isHash(found) ? await findDomain(sourceOf(chain), asset, found) : undefined
+  const remedy = own
+    ? `write name ${JSON.stringify(own.name)}, version ${JSON.stringify(own.version)}`
+    : `read name() and version() of ${showAddress(asset)}`
+  throw new ProofError(
+    field,
+    `the asset's EIP-712 domain is not name "${domain.name}", version "${domain.version}"; ${remedy}`,
+  )
+}
+
+const DEPTH_TO_WRITE = 256
+
+/** The node must support the tags, if `finality` is `tag`. */
+async function proveFinality(
+  { name, finality }: Chain,
+  field: string,
+  source: ChainSource,
+): Promise<void> {
+  if (finality !== 'tag') return
+  await proveTag('safe')
+  if ((await proveTag('finalized')) === undefined)
+    throw refusal('the node answers null for the block "finalized"')
+
+  async function proveTag(tag: BlockTag) {
+    return await source.header(tag).catch((error: unknown) => {
+      const isOfTag = error instanceof EndpointError && !asksToSlowDown(error.kind)
+      throw isOfTag ? refusal(`the node refuses the block "${tag}" (${error.message})`) : error
+    })
+  }
+
+  function refusal(words: string): ProofError {
+    return new ProofError(
+      field,
+      `is "tag", but ${words}; write the number of blocks after which a block of ${name} is final, such as ${DEPTH_TO_WRITE}`,
+    )
+  }
+}
+
+/**
+ * Rejects a `startBlock` after the token's first supply. Returns the reasons for chains whose node
+ * lacks that state.
+ */
+export async function proveStartBlocks(
+  ecosystem: Pick<Ecosystem, 'chains' | 'tokens'>,
+  sourceOf: (chain: Chain) => ChainSource,
+): Promise<ReadonlyMap<string, string>> {
+  const unproven = new Map<string, string>()
+  const errors: ProofError[] = []
+  const checks = ecosystem.chains.flatMap((chain, index) =>
+    ecosystem.tokens.filter(isTracked).map(async ({ symbol, addresses }) => {
+      const address = addresses.get(chain.name)
+      if (address === undefined || chain.startBlock === 0) return
+      const supplyAt = (block: number) => readSupply(sourceOf(chain), address, block)
+      const verdict = await judgeStart(supplyAt, chain.startBlock)
+      if (verdict.kind === 'unknown') unproven.set(chain.name, verdict.reason)
+      if (verdict.kind === 'late')
+        errors.push(new ProofError(`chains[${index}].startBlock`, describe(symbol, chain, verdict)))
+    }),
+  )
+  await Promise.all(checks)
+  if (errors.length > 0) throw ProofError.join(errors)
+  return unproven
+}
+
+type Verdict =
+  | { readonly kind: 'early' }
+  /** The first block with a supply, as far back as the node's state goes. */
+  | { readonly kind: 'late'; readonly firstBlock: number }
+  | { readonly kind: 'late'; readonly reason: string }
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+/** Bisects to the first block with a supply. */
+async function judgeStart(
+  supplyAt: (block: number) => Promise<bigint>,
+  startBlock: number,
+): Promise<Verdict> {
+  let high = startBlock - 1
+  try {
+    if ((await supplyAt(high)) === 0n) return { kind: 'early' }
+  } catch (error) {
+    return { kind: 'unknown', reason: messageOf(error) }
+  }
+  try {
+    let low = -1
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2)
+      if ((await supplyAt(middle)) === 0n) low = middle
+      else high = middle
+    }
+    return { kind: 'late', firstBlock: high }
+  } catch (error) {
+    return { kind: 'late', reason: messageOf(error) }
+  }
+}
+
+function describe(
+  symbol: string,
+  { name, startBlock }: Chain,
+  verdict: Extract<Verdict, { kind: 'late' }>,
+): string {
+  const wrong = `${startBlock} is too late: ${symbol} on ${name} had a supply before it, whose transfers would be missing`
+  return 'firstBlock' in verdict
+    ? `${wrong}; write ${verdict.firstBlock} or an earlier block`
+    : `${wrong}; write the block of the token's deployment (the node keeps no state old enough to find it: ${verdict.reason})`
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+export interface TokenDomain {
+  readonly name: string
+  readonly version: string
+}
+
+const DOMAIN_TYPE =
+  'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
+
+function separatorOf(
+  { name, version }: TokenDomain,
+  place: { readonly chainId: number; readonly asset: Address },
+): string {
+  return keccak256(
+    encode(parametersFrom('bytes32, bytes32, bytes32, uint256, address'), [
+      keccak256(fromString(DOMAIN_TYPE)),
+      keccak256(fromString(name)),
+      keccak256(fromString(version)),
+      BigInt(place.chainId),
+      place.asset,
+    ]),
+  )
+}
+
+/** Versions to try for tokens without `version()`. */
+const USUAL_VERSIONS = ['1', '2'] as const
+
+export async function findDomain(
+  source: ChainSource,
+  asset: Address,
+  separator: string,
+): Promise<TokenDomain | undefined> {
+  const [name, version] = await Promise.all([
+    readText(source, asset, 'name'),
+    readText(source, asset, 'version'),
+  ])
+  if (name === undefined) return undefined
+  const place = { chainId: source.chainId, asset }
+  return [version, ...USUAL_VERSIONS]
+    .flatMap((each) => (each === undefined ? [] : [{ name, version: each }]))
+    .find((domain) => separatorOf(domain, place) === separator)
+}
+
+async function readText(source: ChainSource, asset: Address, name: 'name' | 'version') {
+  const view = from(`function ${name}() view returns (string)`)
+  try {
+    return decodeResult(view, await source.call(asset, encodeData(view)))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { type Address, encodeFunctionData, parseAbi, zeroAddress } from 'viem'
+import { accounts } from '#devnet/addresses.ts'
+import type { PriceFile } from '#ecosystem/price-kinds.ts'
+import { deployContract, transact } from '#test/deploy-contract.ts'
+import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
+import { Refused, startLyingNode } from '#test/lying-node.ts'
+import { startOwnDevnet } from '#test/start-own-devnet.ts'
+import { proveEcosystem } from './prove-ecosystem.ts'
+
+const devnet = await startOwnDevnet()
+after(() => devnet.stop())
+const { base, ethereum } = devnet.chains
+const { grave, weth, ethUsdFeed, distributor } = base.client.addresses
+const { gravePair } = base.client.addresses.market ?? { gravePair: '0x' }
+
+function deploy(name: string, ...values: readonly (Address | boolean)[]): Promise<Address> {
+  return deployContract(base.client, name, values)
+}
+
+async function act(to: Address, name: 'sync' | 'swap' | 'exchange'): Promise<void> {
+  const abi = parseAbi(['function sync()', 'function swap()', 'function exchange()'])
+  const data = encodeFunctionData({ abi, functionName: name })
+  await transact(base.client, { from: accounts.operator, to, data })
+}
+
+/** What the proof says of these prices of GRAVE; WETH's is the feed. */
+async function proofOf(prices: PriceFile | PriceFile[], url = base.rpcUrl): Promise<string> {
+  const ecosystem = localEcosystemAt({ base: url, ethereum: ethereum.rpcUrl }, (file) => ({
+    ...file,
+    gate: 'open',
+    tokens: file.tokens.map((token) =>
+      token.symbol === 'GRAVE' ? { ...token, price: prices } : token,
+    ),
+  }))
+  return proveEcosystem(ecosystem, openSource).then(
+    (warnings) => warnings.map(({ field, message }) => `warning ${field}: ${message}`).join('\n'),
+    (error: Error) => `${error.name} ${error.message}`,
+  )
+}
+
+const common = { chain: 'base', quote: 'WETH' } as const
+
+test('a pool given as one of another dialect is refused with the kind of its events', async () => {
+  const pools = {
+    solidly: { contract: 'SolidlyPair', act: 'sync', given: 'uniswap-v2' },
+    'pancakeswap-v3': { contract: 'PancakeV3Pool', act: 'swap', given: 'uniswap-v3' },
+    'curve-crypto': { contract: 'CryptoSwapPool', act: 'exchange', given: 'curve' },
+  } as const
+  for (const [right, { contract, act: does, given: kind }] of Object.entries(pools)) {
+    const isSolidly = right === 'solidly'
+    const address = await deploy(contract, weth, grave, ...(isSolidly ? [false] : []))
+    await act(address, does)
+    const places = kind === 'curve' ? { index: 1, quoteIndex: 0 } : {}
+    const said = await proofOf({ ...common, kind, address, ...places })
+    assert.match(
+      said,
+      /^ProofError tokens\[0\]\.price\.kind: the contract at 0x.* on base emits no/,
+    )
+    assert.match(said, new RegExp(`prices of kind "${kind}" .*; write "${right}"$`))
+  }
+})
+
+test('a contract that emits no prices is refused', async () => {
+  const said = await proofOf({ ...common, kind: 'uniswap-v2', address: grave })
+  assert.match(said, /^ProofError tokens\[0\]\.price\.kind: 0x.* has no token0\(\) and token1\(\)/)
+  const feed = await proofOf({ kind: 'chainlink', chain: 'base', address: grave, decimals: 18 })
+  assert.match(feed, /has not emitted AnswerUpdated\(.*"chainlink" .* since block 0/)
+})
+
+test('a feed is proven by the events of its aggregator, at a proxy as at the aggregator itself', async () => {
+  const feed = { kind: 'chainlink', chain: 'base', decimals: 8 } as const
+  assert.equal(await proofOf({ ...feed, address: await deploy('FeedProxy', ethUsdFeed) }), '')
+  assert.equal(await proofOf({ ...feed, address: ethUsdFeed }), '')
+  const said = await proofOf({ ...feed, address: await deploy('FeedProxy', distributor) })
+  assert.match(said, /has not emitted AnswerUpdated.* since block 0; correct/)
+  const other = await proofOf({ ...feed, address: await deploy('FeedProxy', weth) })
+  assert.match(
+    other,
+    /price\.address: .*, 0x42.* has other decimals than its 8; write a list of prices/,
+  )
+  const empty = await proofOf({ ...feed, address: await deploy('FeedProxy', zeroAddress) })
+  assert.match(empty, /^ProofError tokens\[0\]\.price\.address: .* names no aggregator/)
+})
+
+test('each source of a list is proven, and named by its place', async () => {
+  const address = await deploy('SolidlyPair', grave, weth, false)
+  const said = await proofOf([
+    { ...common, kind: 'uniswap-v2', address: gravePair },
+    { ...common, kind: 'uniswap-v2', address, since: 1_000 },
+  ])
+  assert.match(said, /^ProofError tokens\[0\]\.price\[1\]\.address: .* has not emitted/)
+})
+
+test('a source without an event in the blocks that a node serves is accepted with a warning', async () => {
+  const node = await startLyingNode(base.rpcUrl)
+  try {
+    node.lie = ({ method, params }, result) => {
+      if (method !== 'eth_getLogs') return result
+      const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }]
+      if (Number(toBlock) - Number(fromBlock) >= 2)
+        throw new Refused('the range is limited to 2 blocks', -32_005)
+      return []
+    }
+    const said = await proofOf({ ...common, kind: 'uniswap-v2', address: gravePair }, node.url)
+    assert.match(said, /^warning tokens\[0\]\.price: Sync\(uint112,uint112\) was not found at 0x/)
+    assert.match(
+      said,
+      /only blocks \d+ to \d+ could be searched \(24 requests reached no further\)/,
+    )
+    const asked = node.methods.filter((method) => method === 'eth_getLogs').length
+    assert.equal(asked, 3 * 24)
+  } finally {
+    await node.stop()
+  }
+})
+
+test('the proof of a source in use costs one or two requests for logs', async () => {
+  const node = await startLyingNode(base.rpcUrl)
+  try {
+    assert.equal(await proofOf({ ...common, kind: 'uniswap-v2', address: gravePair }, node.url), '')
+    const asked = node.methods.filter((method) => method === 'eth_getLogs').length
+    // GRAVE, CRYPT and WETH have one source each.
+    assert.ok(asked >= 3 && asked <= 6, String(asked))
+  } finally {
+    await node.stop()
+  }
+})
+
+test('a source out of use is looked for where the next one begins', async () => {
+  const node = await startLyingNode(base.rpcUrl)
+  try {
+    const head = Number(await base.client.rpc.send({ method: 'eth_blockNumber' }))
+    const asked: number[] = []
+    node.lie = ({ method, params }, result) => {
+      if (method !== 'eth_getLogs') return result
+      const [{ address, toBlock }] = params as [{ address: string[]; toBlock: string }]
+      if (address[0] === gravePair.toLowerCase()) asked.push(Number(toBlock))
+      return result
+    }
+    const since = head - 5
+    const said = await proofOf(
+      [
+        { ...common, kind: 'uniswap-v2', address: gravePair },
+        { kind: 'chainlink', chain: 'base', address: ethUsdFeed, decimals: 8, since },
+      ],
+      node.url,
+    )
+    assert.equal(said, '')
+    assert.equal(asked[0], since)
+  } finally {
+    await node.stop()
+  }
+})

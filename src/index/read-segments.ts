@@ -1,0 +1,276 @@
+import { setImmediate } from 'node:timers/promises'
+import type { BlockHeader, Log } from '#base/chain.ts'
+import type { Clock } from '#base/time.ts'
+import { type BlockClock, dateLogs } from '#chain/block-clock.ts'
+import type { ChainSource, HistoryPart, HistoryRequest } from '#chain/chain-source.ts'
+import { type LogColumns, NO_PAIR } from '#chain/columns/log-columns.ts'
+import { RpcError } from '#chain/rpc-error.ts'
+import type { AnyDataset, LogProblem, Staged } from './dataset.ts'
+import { filtersOf, selectLogs, selectorsIn } from './select-logs.ts'
+
+/** Blocks of history, read and decoded, to be stored at once. */
+export interface Segment {
+  readonly end: BlockHeader
+  readonly staged: readonly Staged[]
+  readonly anomalies: readonly Anomaly[]
+}
+
+export interface Anomaly {
+  readonly log: Log
+  readonly dataset: string
+  readonly problem: LogProblem
+}
+
+export interface ReadDeps {
+  readonly source: ChainSource
+  readonly clock: Clock
+  readonly blockClock: BlockClock
+  onRead(progress: { readonly number: number; readonly logs: number }): void
+}
+
+export interface ReadInput {
+  readonly from: number
+  readonly to: number
+  readonly datasets: readonly AnyDataset[]
+  /** From when on roughly dated logs get the time of their hour. */
+  readonly hoursFromUnix: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Larger commits cost less per log; bounded by memory. */
+const LOGS_MAX = 50_000
+
+/** Limits what a kill loses, and how long figures stand still. */
+const COMMIT_EVERY_MS = 5_000
+
+/**
+ * Yields segments in block order. One filter leads, and the others catch up at each end. Reads the next
+ * segment while the caller stores one.
+ */
+export async function* readSegments(deps: ReadDeps, input: ReadInput): AsyncGenerator<Segment> {
+  const stop = new AbortController()
+  const signal = AbortSignal.any([stop.signal, ...(input.signal ? [input.signal] : [])])
+  const segments = readEach(deps, input, signal)
+  const readOn = () => {
+    const next = segments.next()
+    // Rethrown when consumed.
+    next.catch(() => undefined)
+    return next
+  }
+  try {
+    for (let reading = readOn(); ; ) {
+      const { done, value } = await reading
+      if (done === true) return
+      reading = readOn()
+      yield value
+    }
+  } finally {
+    stop.abort()
+    await segments.return()
+  }
+}
+
+async function* readEach(
+  deps: ReadDeps,
+  input: ReadInput,
+  signal: AbortSignal,
+): AsyncGenerator<Segment, void, void> {
+  const { source, clock } = deps
+  const { from, to, datasets } = input
+  const [filter, ...others] = filtersOf(datasets, source.chainId)
+  const sides = others.map((each, index) => {
+    const earlier = [filter, ...others.slice(0, index)].filter((one) => one !== undefined)
+    const known = selectLogs(earlier.flatMap((one) => selectorsIn(one, source.chainId)))
+    return new SideHistory(source, { from, to, filter: each }, known.isWanted)
+  })
+  let segment = new OpenSegment(deps, input)
+  let endedMs = clock()
+  try {
+    const lead = filter && source.history({ from, to, filter, signal })
+    for await (const part of lead ?? []) {
+      await segment.take(part, part.to)
+      const isDue = segment.logs >= LOGS_MAX || clock() - endedMs >= COMMIT_EVERY_MS
+      if (part.to < to && !isDue) continue
+      for (const side of sides)
+        for await (const more of side.upTo(part.to)) await segment.take(more, part.to)
+      signal.throwIfAborted()
+      yield await segment.close(part.to)
+      segment = new OpenSegment(deps, input)
+      endedMs = clock()
+    }
+    if (lead === undefined) yield await segment.close(to)
+  } finally {
+    await Promise.all(sides.map((side) => side.stop()))
+  }
+}
+
+const LOGS_AT_ONCE = 256
+
+/** A segment that is being read. */
+class OpenSegment {
+  readonly #deps: ReadDeps
+  readonly #hoursFromUnix: number
+  readonly #staged: readonly Staged[]
+  readonly #anomalies: Anomaly[] = []
+  readonly #exact: ReturnType<typeof selectLogs>
+  #logs = 0
+  /** The end that came with the newest logs. */
+  #end: Pick<HistoryPart, 'end' | 'host'> | undefined
+
+  constructor(deps: ReadDeps, { datasets, hoursFromUnix }: ReadInput) {
+    this.#deps = deps
+    this.#hoursFromUnix = hoursFromUnix
+    this.#staged = datasets.map((dataset) =>
+      dataset.stage((log, problem) => {
+        this.#anomalies.push({ log, dataset: dataset.name, problem })
+      }),
+    )
+    const exact = datasets.filter(({ isDatedRoughly = false }) => !isDatedRoughly)
+    this.#exact = selectLogs(exact.flatMap(({ selectors }) => selectors))
+  }
+
+  get logs(): number {
+    return this.#logs
+  }
+
+  async take({ columns, end, host }: HistoryPart, to: number): Promise<void> {
+    await dateLogs(this.#deps.blockClock, {
+      columns,
+      exact: (index) => this.#exact.isWanted(columns, index),
+      hoursFromUnix: this.#hoursFromUnix,
+    })
+    this.#end = { end, host }
+    this.#logs += columns.count
+    for (let from = 0; from < columns.count; from += LOGS_AT_ONCE) {
+      await setImmediate()
+      this.#read(columns.slice(from, Math.min(from + LOGS_AT_ONCE, columns.count)), host)
+    }
+    this.#deps.onRead({ number: to, logs: columns.count })
+  }
+
+  #read(columns: LogColumns, host: string): void {
+    try {
+      for (const staged of this.#staged) staged.takeColumns(columns)
+    } catch (error) {
+      if (!(error instanceof RpcError || error instanceof RangeError)) throw error
+      throw this.#lie(host, error.message)
+    }
+  }
+
+  #lie(host: string, reason: string): RpcError {
+    this.#deps.source.distrust(host, reason)
+    return new RpcError(`${host}: ${reason}`)
+  }
+
+  /** Ends the segment with the header of its last block. */
+  async close(to: number): Promise<Segment> {
+    const header = await this.#deps.source.header(to)
+    if (header === undefined)
+      throw new RpcError(`the node returned logs up to ${to} but not that block`)
+    const { end, host = '' } = this.#end ?? {}
+    if (end?.number === to && end.hash !== header.hash)
+      throw this.#lie(host, `block ${to} has another hash than what came with the logs`)
+    for (const each of this.#staged) each.seal()
+    return { end: header, staged: this.#staged, anomalies: this.#anomalies }
+  }
+}
+
+const WAITING_BYTES_MAX = 8_000_000
+
+/** A filter with capped ranges needs as many requests as the leading one. */
+const AT_ONCE_MAX = 8
+
+/** Reads ahead, and delivers up to where the leading filter is. */
+class SideHistory {
+  readonly #stop = new AbortController()
+  readonly #reading: Promise<void>
+  readonly #waiting: HistoryPart[] = []
+  #waitingBytes = 0
+  #ended: { readonly error?: unknown } | undefined
+  #news = Promise.withResolvers<void>()
+
+  /** `isKnown`: an earlier filter brings the log, so that it is taken once. */
+  constructor(
+    source: ChainSource,
+    request: Omit<HistoryRequest, 'signal' | 'atOnceMax'>,
+    isKnown: (columns: LogColumns, index: number) => boolean = () => false,
+  ) {
+    this.#reading = this.#readAll(
+      source.history({ ...request, atOnceMax: AT_ONCE_MAX, signal: this.#stop.signal }),
+      isKnown,
+    )
+  }
+
+  async *upTo(block: number): AsyncGenerator<HistoryPart> {
+    for (;;) {
+      const part = this.#waiting[0]
+      if (part === undefined) {
+        if (this.#ended === undefined) await this.#news.promise
+        else if ('error' in this.#ended) throw this.#ended.error
+        else return
+      } else if (part.from > block) return
+      else yield this.#takeUpTo(part, block)
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    this.#notify()
+    await this.#reading
+  }
+
+  #takeUpTo(part: HistoryPart, block: number): HistoryPart {
+    this.#waiting.shift()
+    if (part.to > block) {
+      this.#waiting.unshift(cut(part, block + 1, part.to))
+      return cut(part, part.from, block)
+    }
+    this.#waitingBytes -= part.columns.body.length
+    this.#notify()
+    return part
+  }
+
+  async #readAll(
+    parts: AsyncIterable<HistoryPart>,
+    isKnown: (columns: LogColumns, index: number) => boolean,
+  ): Promise<void> {
+    try {
+      for await (const part of parts) {
+        const columns = part.columns.copy()
+        for (let index = 0; index < columns.count; index += 1)
+          if (isKnown(columns, index)) columns.pair[index] = NO_PAIR
+        this.#waiting.push({ ...part, columns })
+        this.#waitingBytes += columns.body.length
+        this.#notify()
+        while (this.#waitingBytes > WAITING_BYTES_MAX && !this.#stop.signal.aborted)
+          await this.#news.promise
+      }
+      this.#ended = {}
+    } catch (error) {
+      this.#ended = { error }
+    }
+    this.#notify()
+  }
+
+  #notify(): void {
+    this.#news.resolve()
+    this.#news = Promise.withResolvers<void>()
+  }
+}
+
+function cut(part: HistoryPart, from: number, to: number): HistoryPart {
+  const { columns } = part
+  const start = placeOf(columns, from)
+  return { ...part, from, to, columns: columns.slice(start, placeOf(columns, to + 1)) }
+}
+
+function placeOf({ blockNumber, count }: LogColumns, block: number): number {
+  let low = 0
+  let high = count
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((blockNumber[middle] ?? 0) < block) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,42 @@
+import { Worker } from 'node:worker_threads'
+import { moduleFile } from '#base/package-root.ts'
+import type { FromIndexWorker, IndexWork } from './index-worker.ts'
+
+export interface IndexThread {
+  /** Rejects when the thread fails, such as on an ecosystem that contradicts the chains. */
+  readonly ended: Promise<void>
+  stop(): Promise<void>
+}
+
+/** Indexes on a thread of its own, so that long commits do not delay answers; begins once `after` resolves. */
+export function startIndexThread(
+  work: IndexWork,
+  onNews: (news: FromIndexWorker) => void,
+  after: Promise<unknown> = Promise.resolve(),
+): IndexThread {
+  const stopping = new AbortController()
+  const ended = after.then(async () => {
+    if (stopping.signal.aborted) return
+    const worker = new Worker(moduleFile('main/index-worker'), { workerData: work })
+    worker.on('message', onNews)
+    stopping.signal.addEventListener('abort', () => worker.postMessage('stop'))
+    await exitOf(worker)
+  })
+  ended.catch(() => undefined)
+  return {
+    ended,
+    async stop() {
+      stopping.abort()
+      await ended.catch(() => undefined)
+    },
+  }
+}
+
+function exitOf(worker: Worker): Promise<void> {
+  return new Promise((resolve, reject) => {
+    worker.once('error', reject)
+    worker.once('exit', (code) =>
+      code === 0 ? resolve() : reject(new Error(`the index thread ended with ${code}`)),
+    )
+  })
+}

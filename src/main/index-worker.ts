@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '#base/time.ts'
+import type { Config } from '#config.ts'
+import { registerName } from '#data/register-name.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
+import { resolveAgain } from '#ecosystem/resolve-ecosystem.ts'
+import type { IndexProgress } from '#ops/health/index-progress.ts'
+import { openLogger } from './logger.ts'
+import { runIndex } from './run-index.ts'
+import { migrateStore, openStore } from './stores.ts'
+
+/** Given as `workerData`. */
+export interface IndexWork {
+  readonly config: Pick<Config, 'dataFolder' | 'database' | 'log'>
+  /** Checked before. */
+  readonly file: EcosystemFile
+}
+
+export type FromIndexWorker = IndexProgress | { readonly leads: boolean }
+
+/** The index's thread. Ends on any message. */
+assert(parentPort !== null, 'this file runs as a worker thread')
+const port = parentPort
+const send = (news: FromIndexWorker) => port.postMessage(news)
+const { config, file }: IndexWork = workerData
+const stop = new AbortController()
+port.on('message', () => stop.abort())
+const ecosystem = resolveAgain(file)
+const register = await openStore(config.dataFolder, registerName(ecosystem), config.database)
+try {
+  await migrateStore(register, 'register')
+  await runIndex(
+    {
+      ecosystem,
+      register,
+      clock: systemClock,
+      logger: openLogger(config.log, process.stdout),
+      onProgress: send,
+      onLead: (leads) => send({ leads }),
+    },
+    stop.signal,
+  )
+} finally {
+  await register.close()
+  port.close()
+}

@@ -1,0 +1,121 @@
+import type { Logger } from 'pino'
+import type { Clock } from '#base/time.ts'
+import type { ChainSource } from '#chain/chain-source.ts'
+import type { EndpointEvent } from '#chain/endpoints/endpoint.ts'
+import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
+import { openRpcSource } from '#chain/rpc-source.ts'
+import { allDatasets } from '#data/datasets.ts'
+import { mappingWarnings } from '#data/kinds.ts'
+import { priceBookOf } from '#data/prices/price-book.ts'
+import type { Engine } from '#db/engine.ts'
+import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
+import { Leader } from '#index/leader.ts'
+import { proveEcosystem, proveStartBlocks, watchDecimals } from '#index/prove-ecosystem.ts'
+import { type IndexerDeps, runIndexer } from '#index/run-indexer.ts'
+import { runJobs } from '#index/run-jobs.ts'
+import { type IndexProgress, makeChainReport } from '#ops/health/index-progress.ts'
+
+interface IndexInput {
+  readonly ecosystem: Ecosystem
+  readonly register: Engine
+  readonly clock: Clock
+  readonly logger: Logger
+  onProgress(progress: IndexProgress): void
+  /** Called at each try with whether this process indexes. */
+  onLead(leads: boolean): void
+}
+
+/** Checks the ecosystem file against the chains first. */
+export async function runIndex(input: IndexInput, signal: AbortSignal): Promise<void> {
+  const { ecosystem, register, logger } = input
+  for (const { message } of mappingWarnings(ecosystem)) logger.warn(message)
+  const sourceOf = openSources(ecosystem, logger)
+  const starting = proveStartBlocks(ecosystem, sourceOf)
+  starting.catch(() => undefined)
+  const unsure = await proveEcosystem(ecosystem, sourceOf)
+  for (const { field, message } of unsure) logger.warn(`${field}: ${message}`)
+  const unproven = await starting
+  for (const [chain, reason] of unproven)
+    logger.warn({ chain, reason }, 'startBlock not checked: no node has the state before it')
+  const leader = new Leader({ engine: register, name: 'index' })
+  const turn = { leads: false }
+  const changed = new AbortController()
+  const watching = watchDecimals(ecosystem, sourceOf, changed)
+  const ending = AbortSignal.any([signal, changed.signal])
+  await Promise.all([
+    runIndexer(indexerDeps(input, { sourceOf, leader, turn }), ending),
+    runJobs([watching], { leader: turn, logger, runs: new Map() }, ending),
+  ])
+  changed.signal.throwIfAborted()
+}
+
+interface Indexing {
+  sourceOf(chain: Chain): ChainSource
+  readonly leader: Leader
+  /** Whether it leads. */
+  readonly turn: { leads: boolean }
+}
+
+function indexerDeps(input: IndexInput, indexing: Indexing): IndexerDeps {
+  const { sourceOf, leader, turn } = indexing
+  const { ecosystem, logger } = input
+  const logLead = reportLead(logger)
+  return {
+    ...input,
+    leader,
+    datasets: allDatasets(ecosystem),
+    prices: priceBookOf(ecosystem.tokens),
+    sourceOf,
+    reportOf: (chain) => makeChainReport({ ...input, chain, source: sourceOf(chain) }),
+    onLead(leads) {
+      turn.leads = leads
+      logLead(leads)
+      input.onLead(leads)
+    },
+  }
+}
+
+/** Logs endpoints by host; URLs can hold secrets. */
+export function openSources(
+  ecosystem: Ecosystem,
+  logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
+): (chain: Chain) => ChainSource {
+  const fetcher = openLogsThread()
+  const sources = new Map(
+    ecosystem.chains.map((chain) => [
+      chain.id,
+      openRpcSource({
+        fetcher,
+        chainId: chain.id,
+        urls: chain.rpcUrls,
+        onError: (event) => logger.debug({ chain: chain.name, ...event }, 'a node failed'),
+        onEvent: (event) => reportEndpoint(logger, chain, event),
+      }),
+    ]),
+  )
+  return (chain) => {
+    const source = sources.get(chain.id)
+    if (source === undefined) throw new Error(`chain ${chain.name} has no source`)
+    return source
+  }
+}
+
+/** Silent about nodes that work from the start. */
+function reportEndpoint(
+  logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
+  chain: Chain,
+  event: EndpointEvent,
+): void {
+  const facts = { chain: chain.name, host: event.host, state: event.state, reason: event.reason }
+  if (event.state === 'ok') logger.info(facts, 'node in use')
+  else if (event.state !== 'probing') logger.warn(facts, 'node set aside')
+}
+
+function reportLead(logger: Pick<Logger, 'info'>): (held: boolean) => void {
+  let before: boolean | undefined
+  return (held) => {
+    if (held === before) return
+    before = held
+    logger.info(held ? 'this process indexes' : 'another process indexes; this one is a standby')
+  }
+}

@@ -1,0 +1,63 @@
+import type { Logger } from 'pino'
+import type { Clock } from '#base/time.ts'
+
+/** Enough for requests in flight, below an orchestrator's usual 30 s. */
+const GRACE_MS = 25_000
+
+/** Ctrl+C arrives twice under npm: from the terminal and from npm. */
+const SAME_SIGNAL_MS = 1_000
+
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+
+/**
+ * Stops all on a signal and resolves to 0 if they stopped in time, else to 1. A second signal exits at once. If `ended` rejects, stops the rest and rejects with that error.
+ */
+export function untilStopped(
+  deps: {
+    readonly logger: Pick<Logger, 'info' | 'error'>
+    readonly process: NodeJS.Process
+    readonly clock: Clock
+    readonly config?: { readonly drainSeconds: number }
+  },
+  stop: () => Promise<void>,
+  ended?: Promise<void>,
+): Promise<0 | 1> {
+  const { promise, resolve, reject } = Promise.withResolvers<0 | 1>()
+  const graceMs = GRACE_MS + (deps.config?.drainSeconds ?? 0) * 1_000
+  let stopping = false
+  let askedAtMs = 0
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (stopping) {
+      if (Math.abs(deps.clock() - askedAtMs) > SAME_SIGNAL_MS) resolve(1)
+      return
+    }
+    stopping = true
+    askedAtMs = deps.clock()
+    deps.logger.info(`${signal}: stopping; send it again to exit at once`)
+    const late = setTimeout(() => {
+      deps.logger.error(`still not stopped after ${graceMs / 1000} s; exiting`)
+      resolve(1)
+    }, graceMs)
+    stop()
+      .then(
+        () => resolve(0),
+        (error: unknown) => {
+          deps.logger.error({ err: error }, 'stopping failed')
+          resolve(1)
+        },
+      )
+      .finally(() => clearTimeout(late))
+  }
+  ended?.catch((error: unknown) => {
+    if (stopping) return
+    stopping = true
+    stop().then(
+      () => reject(error),
+      () => reject(error),
+    )
+  })
+  for (const signal of SIGNALS) deps.process.on(signal, onSignal)
+  return promise.finally(() => {
+    for (const signal of SIGNALS) deps.process.off(signal, onSignal)
+  })
+}

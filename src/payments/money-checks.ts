@@ -1,0 +1,479 @@
+import { verifyPayerProof } from '#accounts/keys/message.ts'
+import { receivableAccount } from '#accounts/ledger/account.ts'
+import {
+  type Check,
+  DIFFERENCES_MAX,
+  type LedgerDifference,
+  queryCheck,
+} from '#accounts/ledger/check.ts'
+import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
+import { unixNow } from '#base/time.ts'
+import type { Context } from '#context.ts'
+import type { Connection } from '#db/engine.ts'
+import { column, type Row, type Sql, sql } from '#db/sql.ts'
+import { type Credit, liveCreditsOf, logName, readCredits } from './prepayments/credit.ts'
+import { readDeposits } from './prepayments/deposits.ts'
+import { blockHashAt } from './prepayments/scan-deposits.ts'
+import { COLUMNS, EARLIER_BLOCKS, toPayment, type X402Payment } from './x402/payment.ts'
+import { type PaidChain, readSettlement } from './x402/settlement.ts'
+import { openSettlingRpc } from './x402/settling-rpc.ts'
+
+type Note = (line: string) => void
+
+/** What the audit checks of money besides the ledger. */
+export function moneyChecks(ctx: Context, note: Note): readonly Check[] {
+  const { payment } = ctx.ecosystem
+  return [
+    ...paymentChecks,
+    canonicalCheck(ctx, note),
+    payersCheck(ctx, note),
+    ...(payment === null
+      ? []
+      : [depositCheck(ctx, { payment, rpc: openSettlingRpc(payment.chain) })]),
+  ]
+}
+
+/** Checks of prepayments that read only the accounts. */
+const paymentChecks: readonly Check[] = [
+  queryCheck(
+    'each credit has its ledger entry, and a reversed one its reversal',
+    sql`select credits.id as subject, credits.micro_usd as expected,
+        cast(coalesce(sum(-postings.micro_usd), 0) as bigint) as found
+      from credits left join postings
+        on postings.entry_id in ('credit:' || credits.id, 'reversal:' || credits.id)
+          and postings.account like 'chain_in:%'
+      group by credits.id, credits.micro_usd, credits.reversed_unix
+      having coalesce(sum(-postings.micro_usd), 0)
+        <> case when credits.reversed_unix is null then credits.micro_usd else 0 end
+      order by credits.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'what came in from the chains is what live credits hold',
+    sql`select account as subject, cast(sum(expected) as bigint) as expected,
+        cast(sum(found) as bigint) as found
+      from (
+        select 'chain_in:' || cast(chain_id as text) as account, micro_usd as expected, 0 as found
+        from credits where reversed_unix is null
+        union all
+        select account, 0, -micro_usd from postings where account like 'chain_in:%'
+      ) as parts
+      group by account having sum(expected) <> sum(found)
+      order by account limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every credit or reversal entry belongs to a credit',
+    sql`select journal_entries.id as subject, 1 as expected, 0 as found
+      from journal_entries left join credits
+        on credits.id = substr(journal_entries.id,
+          case when journal_entries.kind = 'credit' then 8 else 10 end)
+      where journal_entries.kind in ('credit', 'reversal') and credits.id is null
+      order by journal_entries.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'a transfer is credited at most once at a time',
+    sql`select subject, 1 as expected, count(*) as found
+      from (
+        select 'transaction ' || tx_hash || ', transfer ' || cast(position_in_tx as text)
+          as subject, chain_id
+        from credits where reversed_unix is null
+        union all
+        select 'block ' || block_hash || ', transaction ' || tx_hash || ', log '
+          || cast(log_index as text), chain_id
+        from credits where reversed_unix is null
+      ) as live
+      group by chain_id, subject having count(*) > 1
+      order by subject limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'a claim says that it held money exactly if it was ever credited',
+    sql`select claims.id as subject, claims.was_credited as expected,
+        case when count(credits.id) > 0 then 1 else 0 end as found
+      from claims left join credits on credits.claim_id = claims.id
+      group by claims.id, claims.was_credited
+      having claims.was_credited <> case when count(credits.id) > 0 then 1 else 0 end
+      order by claims.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'a key has one claim for a transaction, whatever the case of its hash',
+    sql`select public_id || ' ' || lower(tx_hash) as subject, 1 as expected, count(*) as found
+      from claims group by public_id, lower(tx_hash)
+      having count(*) > 1 or min(length(tx_hash)) <> 66 or min(tx_hash) <> lower(min(tx_hash))
+      order by public_id, lower(tx_hash) limit ${DIFFERENCES_MAX}`,
+  ),
+  // The key is the claimed one, or its successor if that was rotated before the credit.
+  queryCheck(
+    'a credit of a claim is on a key of the wallet that owns the claimed key',
+    sql`select credits.id as subject,
+        'a key of ' || coalesce(claimed.wallet, 'nobody') || ' for ' || claims.tx_hash as expected,
+        credits.account || ' of ' || coalesce(holder.wallet, 'nobody') || ' for ' || credits.tx_hash
+          as found
+      from credits join claims on claims.id = credits.claim_id
+        left join keys as claimed on claimed.public_id = claims.public_id
+        left join keys as holder on holder.public_id = substr(credits.account, 5)
+      where claimed.wallet is null or holder.wallet is null or claimed.wallet <> holder.wallet
+        or claimed.wallet <> credits.owner or credits.tx_hash <> claims.tx_hash
+      order by credits.id limit ${DIFFERENCES_MAX}`,
+  ),
+  // A deposit that is credited again returns to the keys that its reversal debited.
+  queryCheck(
+    'a credit and its reversal move money of keys of its wallet only',
+    sql`select postings.entry_id as subject, 'an account of ' || credits.owner as expected,
+        postings.account as found
+      from credits join postings
+        on postings.entry_id in ('credit:' || credits.id, 'reversal:' || credits.id)
+          and postings.account not like 'chain_in:%' and postings.account <> credits.account
+        left join keys
+          on postings.account like 'key:%' and keys.public_id = substr(postings.account, 5)
+      where coalesce(keys.wallet, '') <> credits.owner
+        and postings.account <> ${receivableAccount('')} || credits.owner
+      order by postings.entry_id, postings.account limit ${DIFFERENCES_MAX}`,
+  ),
+]
+
+export const x402Checks: readonly Check[] = [
+  queryCheck(
+    'a settled x402 payment has one live credit, of its transaction, its payer and its sum',
+    sql`select payments.id as subject,
+        'live credit of ' || cast(payments.micro_usd as text) || ' by ' || payments.payer
+          || ' in ' || coalesce(payments.tx_hash, 'no transaction') as expected,
+        case when credits.id is null then 'none'
+          when credits.reversed_unix is not null then 'a reversed one'
+          else cast(credits.micro_usd as text) || ' by ' || credits.payer_address
+            || ' in ' || credits.tx_hash end as found
+      from x402_intents as payments left join credits on credits.id = payments.credit_id
+      where payments.status = 'credited' and (credits.id is null
+        or credits.reversed_unix is not null or credits.chain_id <> payments.chain_id
+        or credits.micro_usd <> payments.micro_usd or credits.payer_address <> payments.payer
+        or payments.tx_hash is null or credits.tx_hash <> payments.tx_hash
+        or credits.claim_id is not null)
+      order by payments.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every live credit without a claim is of one settled x402 payment',
+    sql`select credits.id as subject, 1 as expected, count(payments.id) as found
+      from credits left join x402_intents as payments
+        on payments.credit_id = credits.id and payments.status = 'credited'
+      where credits.claim_id is null and credits.reversed_unix is null
+      group by credits.id having count(payments.id) <> 1
+      order by credits.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'every reversed credit without a claim was of an x402 payment',
+    sql`select credits.id as subject, 1 as expected, 0 as found
+      from credits
+      where credits.claim_id is null and credits.reversed_unix is not null
+        and not exists (
+          select 1 from x402_intents as payments
+          where payments.chain_id = credits.chain_id and payments.payer = credits.payer_address
+            and payments.micro_usd = credits.micro_usd)
+      order by credits.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'an x402 payment is credited where it said',
+    sql`select payments.id as subject, payments.payee_kind || ' ' || payments.payee as expected,
+        credits.account as found
+      from x402_intents as payments join credits on credits.id = payments.credit_id
+      where (payments.payee_kind = 'bucket' and credits.account <> 'bucket:' || payments.payee)
+        or (payments.payee_kind = 'key' and (payments.payee_wallet is null
+          or credits.owner <> payments.payee_wallet or not exists (
+            select 1 from keys
+            where 'key:' || keys.public_id = credits.account
+              and keys.wallet = payments.payee_wallet)))
+      order by payments.id limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
+    'an x402 payment that has served its call was credited',
+    sql`select id || ' ' || status as subject, 1 as expected, 0 as found from x402_intents
+      where served = 1 and credit_id is null
+      order by id limit ${DIFFERENCES_MAX}`,
+  ),
+]
+
+/** The job looks at failed payments until their authorizations expire. */
+const LATE_SECONDS = 3_600
+
+/** The check compares so many of the newest, because it holds them in memory. */
+const PAYMENTS_MAX = 10_000
+
+/** Uncredited money of a failed payment. An ordinary transfer of the same sum is only unclaimed. */
+export function depositCheck(ctx: Context, chain: PaidChain): Check {
+  return {
+    name: 'no failed x402 payment has moved money without a credit',
+    async run(connection) {
+      const failed = await givenUp(connection, unixNow(ctx.clock))
+      const found: LedgerDifference[] = []
+      if (failed.length === 0) return found
+      for await (const page of depositPages(ctx, connection)) {
+        const pairs = page.flatMap((deposit) =>
+          failed
+            .filter((payment) => fits(payment, deposit))
+            .map((payment) => ({ deposit, payment })),
+        )
+        const hashes = pairs.map(({ deposit }) => deposit.txHash)
+        const credited = await liveCreditsOf(connection, hashes)
+        for (const { deposit, payment } of pairs) {
+          const { txHash, positionInTx, amount } = deposit
+          if (credited.some((each) => each.txHash === txHash && each.positionInTx === positionInTx))
+            continue
+          const settlement = await readSettlement(chain, payment, txHash)
+          if (settlement.kind !== 'paid') continue
+          const detail = `expected a credit of ${amount} in ${txHash}, found none`
+          found.push({ subject: `${payment.id} ${payment.status}`, detail })
+        }
+        if (found.length >= DIFFERENCES_MAX) break
+      }
+      return found.slice(0, DIFFERENCES_MAX)
+    },
+  }
+}
+
+async function givenUp(connection: Connection, nowUnix: number): Promise<X402Payment[]> {
+  const rows = await connection.run(sql`
+    select ${COLUMNS} from x402_intents
+    where status = 'failed' and (due_unix is null or due_unix < ${nowUnix - LATE_SECONDS})
+    order by created_unix desc, id desc limit ${PAYMENTS_MAX}`)
+  return rows.map(toPayment)
+}
+
+function fits({ authorization, chainId, fromBlock }: X402Payment, deposit: Deposit): boolean {
+  const { from, to, value, validBefore } = authorization
+  return (
+    deposit.chainId === chainId &&
+    deposit.from === from &&
+    deposit.to === to &&
+    deposit.amount === value &&
+    deposit.blockNumber > fromBlock - EARLIER_BLOCKS &&
+    BigInt(deposit.timestampUnix) < validBefore
+  )
+}
+
+interface Page {
+  readonly connection: Connection
+  readonly chosen: Sql
+}
+
+function pagedCheck(
+  name: string,
+  check: (page: Page) => Promise<readonly LedgerDifference[]>,
+): Check {
+  return {
+    name,
+    async run(connection) {
+      const differences: LedgerDifference[] = []
+      for await (const chosen of creditPages(connection)) {
+        differences.push(...(await check({ connection, chosen })))
+        if (differences.length >= DIFFERENCES_MAX) break
+      }
+      return differences.slice(0, DIFFERENCES_MAX)
+    },
+  }
+}
+
+const PAGE_CREDITS = 500
+
+async function* creditPages(connection: Connection): AsyncIterable<Sql> {
+  let after = ''
+  for (;;) {
+    const [row] = await connection.run(sql`
+      select max(id) as last from (
+        select id from credits where id > ${after} order by id limit ${PAGE_CREDITS}) as page`)
+    const last = row === undefined ? null : column.textOrNull(row, 'last')
+    if (last === null) return
+    yield sql`credits.id > ${after} and credits.id <= ${last}`
+    after = last
+  }
+}
+
+interface Unjudged {
+  readonly pending: Credit[]
+  readonly uncovered: Credit[]
+}
+
+function canonicalCheck(ctx: Context, note: Note): Check {
+  const name = 'each live credit is one canonical deposit of the same sum and sender'
+  return {
+    name,
+    async run(connection) {
+      const unjudged: Unjudged = { pending: [], uncovered: [] }
+      const paged = pagedCheck(name, (page) => checkCanonical(page, ctx, unjudged))
+      const differences = await paged.run(connection)
+      noteUnjudged(note, unjudged)
+      return differences
+    },
+  }
+}
+
+function noteUnjudged(note: Note, { pending, uncovered }: Unjudged): void {
+  const namesOf = (credits: readonly Credit[]) => credits.map(({ id }) => id).join(', ')
+  if (pending.length > 0)
+    note(
+      `${pending.length} credits cannot be checked before history is read: ${namesOf(pending.slice(0, NAMED_MAX))}`,
+    )
+  if (uncovered.length > 0)
+    note(
+      `${uncovered.length} credits belong to payments that the ecosystem file no longer covers: ${namesOf(uncovered.slice(0, NAMED_MAX))}`,
+    )
+}
+
+const NAMED_MAX = 50
+
+async function checkCanonical(
+  { connection, chosen }: Page,
+  ctx: Context,
+  { pending, uncovered }: Unjudged,
+): Promise<LedgerDifference[]> {
+  const live = await readCredits(connection, sql`${chosen} and reversed_unix is null`)
+  const txHashes = [...new Set(live.map((credit) => credit.txHash))]
+  const known = await readDeposits(connection, ctx.ecosystem.payment, { txHashes })
+  const stands = async (credit: Credit) =>
+    (await blockHashAt(ctx, credit.blockNumber)) === credit.blockHash
+  const credited = new Set((await liveCreditsOf(connection, txHashes)).map(logName))
+  const free = known?.deposits.filter((deposit) => !credited.has(logName(deposit))) ?? []
+  // Logs identify deposits here: positions count covered transfers only, so editing `payTo` shifts them.
+  const byLog = new Map(known?.deposits.map((deposit) => [logName(deposit), deposit]))
+  const found: LedgerDifference[] = []
+  for (const credit of live) {
+    const deposit = byLog.get(logName(credit))
+    const isElsewhere = credit.chainId !== ctx.ecosystem.payment?.chain.id
+    if (isElsewhere) uncovered.push(credit)
+    else if (known === undefined || !isInReach(credit, known)) pending.push(credit)
+    else if (deposit === undefined && !isShown(credit, free) && (await stands(credit)))
+      uncovered.push(credit)
+    else found.push(...compare(credit, deposit))
+    if (found.length >= DIFFERENCES_MAX) break
+  }
+  return found
+}
+
+/** Whether an uncredited deposit shows the transfer under another log. */
+function isShown(credit: Credit, free: readonly Deposit[]): boolean {
+  return free.some(
+    ({ txHash, from, amount }) =>
+      txHash === credit.txHash && from === credit.payerAddress && amount === credit.microUsd,
+  )
+}
+
+/** Blocks outside the range that was read are unknown. */
+function isInReach(credit: Credit, known: CanonicalDeposits): boolean {
+  const { blockNumber } = credit
+  const isRead = blockNumber >= known.completeFromBlock && blockNumber <= known.head.number
+  return isRead && known.isComplete
+}
+
+function compare(credit: Credit, deposit: Deposit | undefined): readonly LedgerDifference[] {
+  const subject = credit.id
+  const name = logName(credit)
+  if (deposit === undefined)
+    return [
+      { subject, detail: `no canonical log ${name}, and its block is not confirmed as canonical` },
+    ]
+  if (deposit.amount !== credit.microUsd)
+    return [{ subject, detail: `credited ${credit.microUsd}, but the log has ${deposit.amount}` }]
+  if (deposit.from !== credit.payerAddress)
+    return [
+      {
+        subject,
+        detail: `credited as paid by ${credit.payerAddress}, but the log has ${deposit.from}`,
+      },
+    ]
+  return []
+}
+
+function payersCheck(ctx: Context, note: Note): Check {
+  const name = 'each credit of a claim was paid by the owner of its key or a payer who signed'
+  return {
+    name,
+    async run(connection) {
+      const byContract: string[] = []
+      const paged = pagedCheck(name, (page) => checkPayers(page, ctx, byContract))
+      const differences = await paged.run(connection)
+      if (byContract.length > 0)
+        note(
+          `${byContract.length} credits rest on proofs of contract wallets that cannot be asked again: ${byContract.slice(0, NAMED_MAX).join(', ')}`,
+        )
+      return differences
+    },
+  }
+}
+
+async function checkPayers(
+  { connection, chosen }: Page,
+  ctx: Context,
+  byContract: string[],
+): Promise<LedgerDifference[]> {
+  const paidByOthers = await connection.run(sql`
+    select credits.id, credits.chain_id, credits.tx_hash, credits.payer_address, claims.public_id,
+      claim_proofs.message, claim_proofs.signature, claim_proofs.by_contract
+    from credits join claims on claims.id = credits.claim_id
+      left join keys on keys.public_id = claims.public_id
+      left join claim_proofs on claim_proofs.claim_id = claims.id
+        and claim_proofs.payer_address = credits.payer_address
+    where ${chosen} and coalesce(keys.wallet, '') <> credits.payer_address order by credits.id`)
+  const differences: LedgerDifference[] = []
+  for (const row of paidByOthers) {
+    const [subject, payer] = [column.text(row, 'id'), column.hex(row, 'payer_address')]
+    if (column.integerOrNull(row, 'by_contract') === 1) byContract.push(subject)
+    if (!(await isProven(ctx, row)))
+      differences.push({ subject, detail: `paid by ${payer} without a valid proof` })
+  }
+  return differences
+}
+
+async function isProven(ctx: Context, row: Row): Promise<boolean> {
+  const message = column.textOrNull(row, 'message')
+  if (message === null) return false
+  const refusal = await verifyPayerProof(ctx, {
+    payerAddress: column.hex(row, 'payer_address'),
+    chainId: column.integer(row, 'chain_id'),
+    txHash: column.hex(row, 'tx_hash'),
+    publicId: column.text(row, 'public_id'),
+    message,
+    signature: column.text(row, 'signature'),
+    byContract: column.flag(row, 'by_contract'),
+    freshness: 'ignored',
+  })
+  return refusal === undefined
+}
+
+const PAGE_DEPOSITS = 500
+
+const BEFORE_ALL: Pick<Deposit, 'blockNumber' | 'txHash' | 'positionInTx'> = {
+  blockNumber: -1,
+  txHash: '0x',
+  positionInTx: -1,
+}
+
+async function* depositPages(
+  { ecosystem }: Context,
+  connection: Connection,
+): AsyncIterable<readonly Deposit[]> {
+  let after = BEFORE_ALL
+  for (;;) {
+    const known = await readDeposits(connection, ecosystem.payment, { after, limit: PAGE_DEPOSITS })
+    const page = known?.deposits ?? []
+    const last = page.at(-1)
+    if (last === undefined) return
+    yield page
+    after = last
+  }
+}
+
+export async function readSuspense(
+  ctx: Context,
+  connection: Connection,
+): Promise<{ readonly deposits: number; readonly microUsd: bigint }> {
+  let [deposits, microUsd] = [0, 0n]
+  for await (const page of depositPages(ctx, connection)) {
+    const live = await liveCreditsOf(
+      connection,
+      page.map(({ txHash }) => txHash),
+    )
+    const credited = new Set(live.map(logName))
+    for (const deposit of page) {
+      if (credited.has(logName(deposit))) continue
+      deposits += 1
+      microUsd += deposit.amount
+    }
+  }
+  return { deposits, microUsd }
+}

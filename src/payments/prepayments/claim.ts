@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { Address, Hash } from '#base/address.ts'
+import { unixNow } from '#base/time.ts'
+import type { Context } from '#context.ts'
+import type { Connection } from '#db/engine.ts'
+import { codecOf, column, join, type RowOf, type Sql, sql } from '#db/sql.ts'
+import { type Retained, START } from '#index/retained.ts'
+
+export type Reads = Pick<Connection, 'run'>
+
+/** Level of proof for a claim, weakest first. */
+const TRUSTS = ['none', 'payer', 'owner'] as const
+
+export type Trust = (typeof TRUSTS)[number]
+
+const claims = codecOf({
+  id: column.text,
+  publicId: column.text,
+  txHash: column.hex,
+  owner: column.hex,
+  payerAddress: column.hex,
+  byOwner: column.flag,
+  trust: column.placeIn(TRUSTS),
+  claimedMicroUsd: column.amount,
+  createdUnix: column.integer,
+  /** Start of the day in which the transfer is awaited. */
+  openedUnix: column.integer,
+  /** Whether it ever was, perhaps before a reorg: the money returns there. */
+  wasCredited: column.flag,
+})
+
+/** A hint that a transaction pays for a key; proves nothing by itself. */
+export type Claim = RowOf<typeof claims>
+
+/** Most likely replaced by then; posting again reopens it. */
+export const CLAIM_TTL_SECONDS = 86_400
+
+interface NewClaim extends Omit<Claim, 'createdUnix' | 'openedUnix' | 'wasCredited'> {
+  readonly nowUnix: number
+}
+
+/** Undefined if the key already claimed this transaction. */
+export async function insertClaim(
+  connection: Connection,
+  claim: NewClaim,
+): Promise<Claim | undefined> {
+  const [row] = await connection.run(sql`
+    insert into claims (id, public_id, tx_hash, owner, payer_address, by_owner, trust,
+      claimed_micro_usd, created_unix, opened_unix)
+    values (${claim.id}, ${claim.publicId}, ${claim.txHash}, ${claim.owner},
+      ${claim.payerAddress}, ${claim.byOwner ? 1 : 0}, ${TRUSTS.indexOf(claim.trust)},
+      ${claim.claimedMicroUsd}, ${claim.nowUnix}, ${claim.nowUnix})
+    on conflict (public_id, tx_hash) do nothing returning ${claims.columns}`)
+  return row && claims.read(row)
+}
+
+export async function lockClaim(
+  connection: Connection,
+  input: { readonly publicId: string; readonly txHash: Hash },
+): Promise<Claim | undefined> {
+  const [row] = await connection.run(sql`
+    update claims set id = id
+    where public_id = ${input.publicId} and tx_hash = ${input.txHash} returning ${claims.columns}`)
+  return row && claims.read(row)
+}
+
+export async function lockClaimById(
+  connection: Connection,
+  id: string,
+): Promise<Claim | undefined> {
+  const [row] = await connection.run(sql`
+    update claims set id = id where id = ${id} returning ${claims.columns}`)
+  return row && claims.read(row)
+}
+
+export async function findClaimById(reads: Reads, id: string): Promise<Claim | undefined> {
+  const [row] = await reads.run(sql`select ${claims.columns} from claims where id = ${id}`)
+  return row && claims.read(row)
+}
+
+export async function findClaimByTx(
+  reads: Reads,
+  input: {
+    readonly txHash: Hash
+    readonly senders: readonly Address[]
+    readonly nowUnix: number
+  },
+): Promise<Claim | undefined> {
+  const [row] = await reads.run(sql`
+    select ${claims.columns} from claims where tx_hash = ${input.txHash}
+    order by case when exists (
+        select 1 from credits where claim_id = claims.id and reversed_unix is null) then 0
+      when was_credited = 1 then 1 else 2 end,
+      case when ${isOfSender(input.senders)} then 0 else 1 end,
+      case when trust = ${TRUSTS.indexOf('owner')} then 0 else 1 end,
+      case when opened_unix > ${input.nowUnix - CLAIM_TTL_SECONDS} then 0 else 1 end,
+      created_unix, id
+    limit 1`)
+  return row && claims.read(row)
+}
+
+function isOfSender(senders: readonly Address[]): Sql {
+  if (senders.length === 0) return sql`1 = 0`
+  return sql`owner in (${join(senders)}) or exists (
+    select 1 from claim_proofs
+    where claim_id = claims.id and claim_proofs.payer_address in (${join(senders)}))`
+}
+
+export async function updateClaim(connection: Connection, claim: Claim): Promise<void> {
+  await connection.run(sql`
+    update claims set payer_address = ${claim.payerAddress}, by_owner = ${claim.byOwner ? 1 : 0},
+      trust = ${TRUSTS.indexOf(claim.trust)}, opened_unix = ${claim.openedUnix}
+    where id = ${claim.id}`)
+}
+
+export async function markCredited(connection: Connection, id: string): Promise<void> {
+  await connection.run(sql`update claims set was_credited = 1 where id = ${id}`)
+}
+
+/** After a reorg, in case the transaction is mined again. */
+export async function reopenClaim(
+  connection: Connection,
+  { id, nowUnix }: { readonly id: string; readonly nowUnix: number },
+): Promise<void> {
+  await connection.run(sql`update claims set opened_unix = ${nowUnix} where id = ${id}`)
+}
+
+export async function findProof(
+  reads: Reads,
+  named: { readonly publicId: string; readonly txHash: Hash; readonly payerAddress: Address },
+): Promise<{ readonly message: string; readonly signature: string } | undefined> {
+  const [row] = await reads.run(sql`
+    select message, signature from claim_proofs join claims on claims.id = claim_proofs.claim_id
+    where claims.public_id = ${named.publicId} and claims.tx_hash = ${named.txHash}
+      and claim_proofs.payer_address = ${named.payerAddress} and claim_proofs.by_contract = 1`)
+  if (row === undefined) return undefined
+  return { message: column.text(row, 'message'), signature: column.text(row, 'signature') }
+}
+
+export async function insertProof(
+  connection: Connection,
+  proof: {
+    readonly claimId: string
+    readonly payerAddress: Address
+    readonly message: string
+    readonly signature: string
+    readonly byContract: boolean
+  },
+): Promise<boolean> {
+  const stored = await connection.run(sql`
+    insert into claim_proofs (claim_id, payer_address, message, signature, by_contract)
+    values (${proof.claimId}, ${proof.payerAddress}, ${proof.message}, ${proof.signature},
+      ${proof.byContract ? 1 : 0})
+    on conflict (claim_id, payer_address) do nothing returning claim_id`)
+  return stored.length === 1
+}
+
+export async function readProvenPayers(
+  reads: Reads,
+  claimIds: readonly string[],
+): Promise<Map<string, Set<Address>>> {
+  const proven = new Map<string, Set<Address>>()
+  if (claimIds.length === 0) return proven
+  const found = await reads.run(sql`
+    select claim_id, payer_address from claim_proofs where claim_id in (${join(claimIds)})`)
+  for (const row of found) {
+    const id = column.text(row, 'claim_id')
+    const payers = proven.get(id) ?? new Set()
+    proven.set(id, payers.add(column.hex(row, 'payer_address')))
+  }
+  return proven
+}
+
+export async function claimsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Claim[]> {
+  if (txHashes.length === 0) return []
+  const found = await reads.run(sql`
+    select ${claims.columns} from claims where tx_hash in (${join(txHashes)}) order by created_unix, id`)
+  return found.map(claims.read)
+}
+
+/** Lists claims in the order of their opening. */
+export async function uncreditedClaims(
+  reads: Reads,
+  { after, limit }: { readonly after: ClaimPlace; readonly limit: number },
+): Promise<Claim[]> {
+  const found = await reads.run(sql`
+    select ${claims.columns} from claims
+    where was_credited = 0 and (opened_unix, id) > (${after.openedUnix}, ${after.id})
+    order by opened_unix, id limit ${limit}`)
+  return found.map(claims.read)
+}
+
+/** Claims with a credit that a reorg took and that is not credited again, the newest first. */
+export async function reversedClaims(
+  reads: Reads,
+  { limit }: { readonly limit: number },
+): Promise<Claim[]> {
+  const found = await reads.run(sql`
+    select ${claims.columns} from claims where id in (
+      select claim_id from credits where reversed_unix is not null and restored = 0)
+    order by opened_unix desc, id desc limit ${limit}`)
+  return found.map(claims.read)
+}
+
+export type ClaimPlace = Pick<Claim, 'openedUnix' | 'id'>
+
+export const FIRST_PLACE: ClaimPlace = { openedUnix: -1, id: '' }
+
+/** What a payer signed to pay for the key. */
+export interface Proof {
+  readonly message: string
+  readonly signature: string
+  readonly byContract: boolean
+}
+
+export interface CheckedClaim {
+  readonly publicId: string
+  readonly txHash: Hash
+  readonly owner: Address
+  readonly payerAddress: Address
+  readonly claimedMicroUsd: bigint
+  readonly proof: Proof | undefined
+  /** `owner`: posted with an owner's key; `payer`: with a payer's proof. */
+  readonly trust: Trust
+}
+
+export interface Registered {
+  readonly kind: 'created' | 'existing'
+  readonly claim: Claim
+}
+
+/** A stranger's earlier post never blocks the owner: qualifying payers are added to it. */
+export async function registerClaim(ctx: Context, input: CheckedClaim): Promise<Registered> {
+  const nowUnix = unixNow(ctx.clock)
+  return ctx.accounts.write(async (connection) => {
+    const before = await lockClaim(connection, input)
+    if (before !== undefined) return revisit(connection, before, { input, nowUnix })
+    const byOwner = input.payerAddress === input.owner
+    const claim = await insertClaim(connection, { ...input, id: randomUUID(), byOwner, nowUnix })
+    if (claim === undefined) {
+      const meanwhile = await lockClaim(connection, input)
+      assert(meanwhile !== undefined, 'a claim that stood in the way is there')
+      return revisit(connection, meanwhile, { input, nowUnix })
+    }
+    await storeProof(connection, claim, input)
+    return { kind: 'created', claim }
+  })
+}
+
+async function revisit(
+  connection: Connection,
+  before: Claim,
+  { input, nowUnix }: { readonly input: CheckedClaim; readonly nowUnix: number },
+): Promise<Registered> {
+  const isOwners = input.trust === 'owner'
+  const isPast = before.openedUnix <= nowUnix - CLAIM_TTL_SECONDS
+  const isNewOwner = !before.byOwner && input.payerAddress === input.owner
+  const isNewPayer = (await storeProof(connection, before, input)) || isNewOwner
+  // Strangers may add payers, but only the owner changes and prolongs what is shown.
+  const isShownByAll = before.trust !== 'owner'
+  const renews = (isPast && (isOwners || isShownByAll)) || (isNewPayer && before.wasCredited)
+  const shows = isOwners || (isNewOwner && isShownByAll)
+  const claim: Claim = {
+    ...before,
+    payerAddress: shows ? input.payerAddress : before.payerAddress,
+    byOwner: before.byOwner || isNewOwner,
+    trust: isOwners ? 'owner' : before.trust,
+    openedUnix: renews ? nowUnix : before.openedUnix,
+  }
+  await updateClaim(connection, claim)
+  return { kind: 'existing', claim }
+}
+
+async function storeProof(
+  connection: Connection,
+  claim: Claim,
+  input: CheckedClaim,
+): Promise<boolean> {
+  if (input.proof === undefined) return false
+  const { payerAddress } = input
+  return insertProof(connection, { ...input.proof, claimId: claim.id, payerAddress })
+}
+
+/** Claims without money, since anyone may post any hash; others stay for the audit. */
+export const RETAINED_CLAIMS: Retained = {
+  // Covers questions about last month.
+  keepDays: 35,
+  atOnce: { sqlite: 500, postgres: 500 },
+  async deletePage(connection, { beforeUnix, limit }) {
+    // A claim reopened meanwhile stays; a locked one gets no new proofs.
+    const locked = await connection.run(sql`
+      update claims set id = id where was_credited = 0 and id in (
+        select id from claims where was_credited = 0 and opened_unix <= ${beforeUnix}
+        order by opened_unix, id limit ${limit}) returning id`)
+    const ids = locked.map((row) => column.text(row, 'id'))
+    if (ids.length > 0) {
+      await connection.run(sql`delete from claim_proofs where claim_id in (${join(ids)})`)
+      await connection.run(sql`delete from claims where id in (${join(ids)})`)
+    }
+    return { place: START, isDone: ids.length < limit }
+  },
+}

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { lockSuccessor, publicIdsOf } from '#accounts/keys/key-store.ts'
+import {
+  chainInAccount,
+  isPrepaid,
+  keyAccount,
+  keyOfAccount,
+  lockBalance,
+  readBalances,
+  receivableAccount,
+} from '#accounts/ledger/account.ts'
+import { type Posting, post, readPostings } from '#accounts/ledger/post.ts'
+import type { Address, Hash } from '#base/address.ts'
+import type { Deposit } from '#base/deposit.ts'
+import { lesser, type MicroUsd } from '#base/money.ts'
+import type { Connection } from '#db/engine.ts'
+import { codecOf, column, join, type RowOf, type Sql, sql } from '#db/sql.ts'
+import type { Reads } from './claim.ts'
+
+const credits = codecOf({
+  id: column.text,
+  account: column.text,
+  owner: column.hex,
+  claimId: column.textOrNull,
+  chainId: column.integer,
+  txHash: column.hex,
+  positionInTx: column.integer,
+  blockNumber: column.integer,
+  blockHash: column.hex,
+  logIndex: column.integer,
+  payerAddress: column.hex,
+  microUsd: column.amount,
+  createdUnix: column.integer,
+  reversedUnix: column.integerOrNull,
+})
+
+export type Credit = RowOf<typeof credits>
+
+/** Hundreds of such credits stay below 2^53. */
+export const CREDIT_MAX: MicroUsd = 10n ** 13n
+
+interface NewCredit {
+  readonly id: string
+  readonly deposit: Deposit
+  readonly account: string
+  readonly owner: Address
+  readonly claimId: string | null
+  readonly nowUnix: number
+}
+
+/**
+ * At most once while its block is on the chain. Repays debts first; what a reorg took for this
+ * deposit returns to where it came from. False if already credited.
+ */
+export async function creditDeposit(connection: Connection, input: NewCredit): Promise<boolean> {
+  const { id, deposit, account, owner, nowUnix } = input
+  if (!(await insertCredit(connection, input))) return false
+  const receivable = receivableAccount(owner)
+  const chainIn = chainInAccount(deposit.chainId)
+  const taken = await takenByReorg(connection, { deposit, owner })
+  const accounts = new Set([chainIn, receivable, account, ...taken.map((each) => each.account)])
+  const locked = await lockBalances(connection, [...accounts])
+  const debt = -(locked.get(receivable) ?? 0n)
+  const repaid = lesser(debt, deposit.amount)
+  const outcome = await post(connection, {
+    id: `credit:${id}`,
+    kind: 'credit',
+    reference: `${deposit.chainId}:${deposit.txHash}:${deposit.positionInTx}`,
+    createdUnix: nowUnix,
+    postings: [
+      { account: chainIn, microUsd: -deposit.amount },
+      ...share(deposit.amount - repaid, taken, account),
+      { account: receivable, microUsd: repaid },
+    ].filter((posting) => posting.microUsd !== 0n),
+  })
+  assert(outcome === 'created', `a new credit ended ${outcome}`)
+  return true
+}
+
+async function insertCredit(connection: Connection, credit: NewCredit): Promise<boolean> {
+  const { id, account, owner, claimId, deposit, nowUnix } = credit
+  const created = await connection.run(sql`
+    insert into credits (id, account, owner, claim_id, chain_id, tx_hash, position_in_tx,
+      block_number, block_hash, log_index, payer_address, micro_usd, created_unix, reversed_unix, settled)
+    values (${id}, ${account}, ${owner}, ${claimId}, ${deposit.chainId},
+      ${deposit.txHash}, ${deposit.positionInTx}, ${deposit.blockNumber}, ${deposit.blockHash}, ${deposit.logIndex},
+      ${deposit.from}, ${deposit.amount}, ${nowUnix}, ${null}, 0)
+    on conflict do nothing returning id`)
+  return created.length === 1
+}
+
+/**
+ * Returns what the last reversal debited, last first, mapped to each key's newest rotation. Marks it as
+ * restored, so that it returns once.
+ */
+async function takenByReorg(
+  connection: Connection,
+  { deposit, owner }: { readonly deposit: Deposit; readonly owner: Address },
+): Promise<Posting[]> {
+  const [earlier] = await connection.run(sql`
+    update credits set restored = 1
+    where chain_id = ${deposit.chainId} and tx_hash = ${deposit.txHash}
+      and position_in_tx = ${deposit.positionInTx} and owner = ${owner}
+      and reversed_unix is not null and restored = 0
+    returning id`)
+  if (earlier === undefined) return []
+  const postings = await readPostings(connection, reversalId(column.text(earlier, 'id')))
+  const taken: Posting[] = []
+  for (const { account, microUsd } of postings.toReversed()) {
+    if (!isPrepaid(account)) continue
+    const publicId = keyOfAccount(account)
+    const successor =
+      publicId === undefined ? account : keyAccount(await lockSuccessor(connection, publicId))
+    taken.push({ account: successor, microUsd: -microUsd })
+  }
+  return taken
+}
+
+function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[] {
+  let left = sum
+  const given = taken.map(({ account, microUsd }) => {
+    const part = lesser(microUsd, left)
+    left -= part
+    return { account, microUsd: part }
+  })
+  return [...given, { account: rest, microUsd: left }]
+}
+
+/**
+ * Debits the credited account, then the wallet's keys, since the money may have moved. The rest becomes a debt. False if already reversed.
+ */
+export async function reverseCredit(
+  connection: Connection,
+  { credit, nowUnix }: { readonly credit: Credit; readonly nowUnix: number },
+): Promise<boolean> {
+  const reversed = await connection.run(sql`
+    update credits set reversed_unix = ${nowUnix}
+    where id = ${credit.id} and reversed_unix is null returning id`)
+  if (reversed.length === 0) return false
+  const receivable = receivableAccount(credit.owner)
+  const chainIn = chainInAccount(credit.chainId)
+  const accounts = await accountsOf(connection, credit)
+  const locked = await lockBalances(connection, [chainIn, receivable, ...accounts])
+  let owed = credit.microUsd
+  const postings = [{ account: chainIn, microUsd: credit.microUsd }]
+  for (const account of accounts) {
+    const taken = lesser(locked.get(account) ?? 0n, owed)
+    owed -= taken
+    postings.push({ account, microUsd: -taken })
+  }
+  postings.push({ account: receivable, microUsd: -owed })
+  const outcome = await post(connection, {
+    id: reversalId(credit.id),
+    kind: 'reversal',
+    reference: credit.id,
+    createdUnix: nowUnix,
+    postings: postings.filter((posting) => posting.microUsd !== 0n),
+  })
+  assert(outcome === 'created', `a reversal of a locked balance ended ${outcome}`)
+  return true
+}
+
+function reversalId(creditId: string): string {
+  return `reversal:${creditId}`
+}
+
+async function accountsOf(connection: Connection, credit: Credit): Promise<string[]> {
+  const keysOfOwner = await publicIdsOf(connection, credit.owner)
+  const balances = await readBalances(connection, keysOfOwner.map(keyAccount))
+  const holding = [...balances].filter(([, balance]) => balance > 0n).map(([account]) => account)
+  return [...new Set([credit.account, ...holding.sort()])]
+}
+
+/** Locks balances in the order of `post`, to avoid deadlocks. */
+async function lockBalances(
+  connection: Connection,
+  accounts: readonly string[],
+): Promise<Map<string, MicroUsd>> {
+  const locked = new Map<string, MicroUsd>()
+  for (const account of accounts.toSorted())
+    locked.set(account, await lockBalance(connection, account))
+  return locked
+}
+
+/** Reads reversed credits too. */
+export async function creditsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
+  if (txHashes.length === 0) return []
+  const found = await reads.run(sql`
+    select ${credits.columns} from credits where tx_hash in (${join(txHashes)})
+    order by chain_id, tx_hash, position_in_tx, created_unix, id`)
+  return found.map(credits.read)
+}
+
+export async function liveCreditsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
+  const credits = await creditsOf(reads, txHashes)
+  return credits.filter(({ reversedUnix }) => reversedUnix === null)
+}
+
+export async function unsettledCredits(reads: Reads, chainId: number): Promise<Credit[]> {
+  const found = await reads.run(sql`
+    select ${credits.columns} from credits where chain_id = ${chainId} and reversed_unix is null and settled = 0
+    order by block_number, id`)
+  return found.map(credits.read)
+}
+
+/** Their blocks are old enough to stay. */
+export async function settleCredits(connection: Connection, ids: readonly string[]): Promise<void> {
+  await connection.run(sql`update credits set settled = 1 where id in (${join(ids)})`)
+}
+
+export async function readCredits(reads: Reads, condition: Sql): Promise<Credit[]> {
+  const found = await reads.run(
+    sql`select ${credits.columns} from credits where ${condition} order by id`,
+  )
+  return found.map(credits.read)
+}
+
+export async function readReceivables(
+  connection: Connection,
+): Promise<{ readonly wallet: string; readonly microUsd: MicroUsd }[]> {
+  const prefix = receivableAccount('')
+  const found = await connection.run(sql`
+    select account, micro_usd from balances
+    where account like ${`${prefix}%`} and micro_usd < 0 order by micro_usd, account`)
+  return found.map((row) => ({
+    wallet: column.text(row, 'account').slice(prefix.length),
+    microUsd: -column.amount(row, 'micro_usd'),
+  }))
+}
+
+/** Names the transaction too, because some chains number logs within it. */
+export function logName(
+  log: Pick<Deposit, 'chainId' | 'blockHash' | 'txHash' | 'logIndex'>,
+): string {
+  return `${log.chainId}:${log.blockHash}:${log.txHash}:${log.logIndex}`
+}

@@ -1,0 +1,378 @@
+import { type Static, Type } from 'typebox'
+import { findKey } from '#accounts/keys/key-store.ts'
+import { type Hash, parseAddress, parseHash, showAddress } from '#base/address.ts'
+import { sleep } from '#base/async.ts'
+import { type Caller, PUBLIC_ID } from '#base/caller.ts'
+import { toUsd } from '#base/money.ts'
+import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
+import { named } from '#base/schema.ts'
+import { toIso, unixNow } from '#base/time.ts'
+import { type Context, oncePerContext, reportError } from '#context.ts'
+import { StoreError } from '#db/engine.ts'
+import { paymentOf } from '#payments/x402/offer.ts'
+import { answer, defineRoute, type Parameter, parsed, parseInteger, type Route } from '#route.ts'
+import {
+  type CheckedClaim,
+  type Claim,
+  findClaimById,
+  findClaimByTx,
+  type Proof,
+  registerClaim,
+  type Trust,
+} from './claim.ts'
+import { readDeposits, readScan } from './deposits.ts'
+import { type ClaimState, type ClaimStatus, isOpen, readClaimState } from './judge-claim.ts'
+import { type Asker, checkProof } from './payer-proof.ts'
+
+const MESSAGE_OF: Readonly<Record<ClaimStatus, string>> = {
+  pending: 'pending_verification',
+  confirming: 'pending_verification',
+  verified: 'verified',
+  rejected: 'no_matching_transfer',
+  unlinked: 'payer_not_linked',
+  expired: 'expired',
+  reversed: 'reverted_by_reorg',
+}
+
+/** Each has a page at /problems/{message}. */
+export const PREPAYMENT_MESSAGES: readonly string[] = [...new Set(Object.values(MESSAGE_OF))]
+
+const oneOf = (values: readonly string[], options = {}) =>
+  Type.Union(
+    values.map((value) => Type.Literal(value)),
+    options,
+  )
+
+/** Without balances, so anyone may read it. */
+const PrepaymentRecord = named('Prepayment', {
+  id: Type.String({ format: 'uuid' }),
+  txHash: Type.String(),
+  amountUsd: Type.Number({ description: 'As claimed; once verified, what the chain shows.' }),
+  verified: Type.Boolean(),
+  message: oneOf(PREPAYMENT_MESSAGES, {
+    description: 'What it means and what to do: /problems/{message}.',
+  }),
+  status: oneOf(Object.keys(MESSAGE_OF)),
+  apiKeyPublicId: Type.String(),
+  payerAddress: Type.String(),
+  creditedUsd: Type.Union([Type.Number(), Type.Null()]),
+  confirmations: Type.Integer({
+    description: 'Blocks on top of the transfer, at most requiredConfirmations.',
+  }),
+  requiredConfirmations: Type.Integer(),
+  createdAt: Type.String({ format: 'date-time' }),
+  verifiedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  hint: Type.Optional(Type.String({ description: 'In the 201 only: what the payer must sign.' })),
+})
+
+function toPrepaymentRecord(claim: Claim, state: ClaimState, requiredConfirmations: number) {
+  const { status, creditedMicroUsd: credited } = state
+  return {
+    id: claim.id,
+    txHash: claim.txHash,
+    amountUsd: toUsd(credited ?? claim.claimedMicroUsd),
+    verified: status === 'verified',
+    message: MESSAGE_OF[status],
+    status,
+    apiKeyPublicId: claim.publicId,
+    payerAddress: showAddress(state.payerAddress),
+    creditedUsd: credited === null ? null : toUsd(credited),
+    confirmations: state.confirmations,
+    requiredConfirmations,
+    createdAt: toIso(claim.createdUnix),
+    verifiedAt: state.verifiedUnix === null ? null : toIso(state.verifiedUnix),
+  }
+}
+
+const PrepayBody = Type.Object({
+  apiKeyPublicId: Type.String({ pattern: PUBLIC_ID.source, description: 'The key to credit.' }),
+  txHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$', description: 'The transfer.' }),
+  payerAddress: Type.String({
+    maxLength: 64,
+    description: 'The wallet that the money came from.',
+  }),
+  amountUsd: Type.Number({
+    exclusiveMinimum: 0,
+    maximum: 1e9,
+    description: 'For your records only: the amount on the chain is credited.',
+  }),
+  payerMessage: Type.Optional(
+    Type.String({ maxLength: 1_024, description: 'Required if the payer does not own the key.' }),
+  ),
+  payerSignature: Type.Optional(
+    Type.String({
+      maxLength: 4_098,
+      description:
+        'EIP-191 signature of payerMessage by the payer, or what a deployed contract wallet accepts (ERC-1271).',
+    }),
+  ),
+})
+
+type PrepayInput = Static<typeof PrepayBody>
+
+const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
+
+export function paymentsRoutes(ctx: Context): readonly Route[] {
+  return [postPrepayRoute(ctx), getPrepayRoute(ctx)]
+}
+
+function postPrepayRoute(ctx: Context): Route {
+  return defineRoute({
+    method: 'POST',
+    path: '/api/sessions/prepay',
+    operationId: 'prepay',
+    tag: 'Payment',
+    summary: 'Register a prepayment',
+    description:
+      'Registers the transaction of a transfer to payTo and the key to credit. A transfer counts if its sender owns the key, or signed the text of GET /api/keys/message?action=link-payer; the amount on the chain is credited. Posting the same key and transaction again returns the same record.',
+    metered: false,
+    guard: 'claim',
+    parameters: {},
+    body: PrepayBody,
+    answers: {
+      200: { description: 'Already registered: the same record.', schema: PrepaymentRecord },
+      201: { description: 'The new record.', schema: PrepaymentRecord },
+    },
+    refusals: [
+      'invalid_address',
+      'invalid_signature_format',
+      'invalid_signature',
+      'message_malformed',
+      'message_expired',
+      'message_address_mismatch',
+      'message_wrong_action',
+      'key_not_found',
+      'key_revoked',
+      'not_key_owner',
+      'data_not_ready',
+    ],
+    async handle({ body, caller, addressBucket, signal }) {
+      const checked = await check(ctx, { body, caller, asker: { addressBucket, signal } })
+      if (isRefusal(checked)) return checked
+      const { kind, claim } = await registerClaim(ctx, checked)
+      const state = await readClaimState(ctx, claim)
+      const record = toPrepaymentRecord(claim, state, paymentOf(ctx).confirmations)
+      if (kind === 'existing') return answer(200, record, NO_STORE)
+      const isLinked = checked.payerAddress === checked.owner || checked.proof !== undefined
+      return answer(201, isLinked ? record : { ...record, hint: UNLINKED }, NO_STORE)
+    },
+  })
+}
+
+const UNLINKED =
+  'payerAddress does not own the key: this transfer is credited once its sender signs the text of GET /api/keys/message?action=link-payer and you post it here as payerMessage and payerSignature'
+
+async function check(
+  ctx: Context,
+  input: {
+    readonly body: PrepayInput
+    readonly caller: Caller
+    readonly asker: Asker
+  },
+): Promise<CheckedClaim | Refusal> {
+  const { body, caller, asker } = input
+  const payerAddress = parseAddress(body.payerAddress)
+  if (payerAddress === undefined)
+    return refuse(
+      'invalid_address',
+      'payerAddress must be 0x and 40 hex digits, with a valid EIP-55 checksum if in mixed case',
+    )
+  const txHash = parseHash(body.txHash)
+  if (txHash === undefined) return refuse('invalid_body', 'txHash must be 0x and 64 hex digits')
+  const publicId = body.apiKeyPublicId
+  const key = await findKey({ run: ctx.accounts.read }, publicId)
+  if (key === undefined)
+    return refuse('key_not_found', `there is no key ${publicId}; check apiKeyPublicId`)
+  if (caller.kind === 'keyed' && caller.wallet !== key.wallet)
+    return refuse(
+      'not_key_owner',
+      'the key in the Authorization header and apiKeyPublicId belong to different wallets',
+    )
+  if (key.revokedUnix !== null)
+    return refuse('key_revoked', `the key ${publicId} is revoked; name another one`)
+  const { payerMessage: message, payerSignature: signature } = body
+  if ((message === undefined) !== (signature === undefined))
+    return refuse('invalid_body', 'payerMessage and payerSignature must be sent together')
+  const proof =
+    message === undefined || signature === undefined
+      ? undefined
+      : await checkProof(ctx, { publicId, txHash, payerAddress, message, signature }, asker)
+  if (isRefusal(proof)) return proof
+  return {
+    publicId,
+    txHash,
+    owner: key.wallet,
+    payerAddress,
+    claimedMicroUsd: BigInt(Math.max(1, Math.round(body.amountUsd * 1e6))),
+    proof,
+    trust: trustOf(caller, proof),
+  }
+}
+
+function trustOf(caller: Caller, proof: Proof | undefined): Trust {
+  if (caller.kind === 'keyed') return 'owner'
+  return proof === undefined ? 'none' : 'payer'
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+type ClaimName = { readonly id: string } | { readonly txHash: Hash }
+
+const claimInPath: Parameter<ClaimName> = {
+  in: 'path',
+  description: 'The id of the record, or the hash of the transaction.',
+  schema: Type.String(),
+  example: `0x${'ab'.repeat(32)}`,
+  parse(raw = '') {
+    const txHash = parseHash(raw)
+    if (txHash !== undefined) return parsed({ txHash }, txHash)
+    const id = raw.toLowerCase()
+    if (UUID.test(id)) return parsed({ id }, id)
+    return { ok: false, reason: 'must be the id of a record or the hash of a transaction' }
+  },
+}
+
+const WAIT_SECONDS_MAX = 30
+
+const waitInQuery: Parameter<number> = {
+  in: 'query',
+  description: 'Seconds to wait until the prepayment is decided.',
+  schema: Type.Integer({ minimum: 0, maximum: WAIT_SECONDS_MAX, default: 0 }),
+  example: 0,
+  parse: (raw) =>
+    raw === undefined ? parsed(0, 0) : parseInteger(raw, { minimum: 0, maximum: WAIT_SECONDS_MAX }),
+}
+
+function getPrepayRoute(ctx: Context): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/sessions/prepay/{idOrTxHash}',
+    operationId: 'getPrepayment',
+    tag: 'Payment',
+    summary: 'Read a prepayment',
+    description:
+      'By id or transaction hash. If several records name the transaction, the first of these is returned: a verified one, one that was credited before a reorg, one whose key the sender of the transfer owns or signed for, one posted with a key of its owner, one that is still open, the oldest. With `wait`, the answer comes once the prepayment is decided, or after that many seconds.',
+    metered: false,
+    parameters: { idOrTxHash: claimInPath, wait: waitInQuery },
+    answers: { 200: { description: 'The record.', schema: PrepaymentRecord } },
+    refusals: ['prepayment_not_found'],
+    async handle({ parameters: { idOrTxHash, wait }, signal }) {
+      const untilMs = ctx.clock() + wait * 1_000
+      const shown = await waitForDecision(ctx, { name: idOrTxHash, untilMs, signal })
+      if (shown === undefined)
+        return refuse(
+          'prepayment_not_found',
+          'there is no prepayment with this id or transaction; register it with POST /api/sessions/prepay',
+        )
+      return answer(
+        200,
+        toPrepaymentRecord(shown.claim, shown.state, paymentOf(ctx).confirmations),
+        NO_STORE,
+      )
+    },
+  })
+}
+
+const WAITERS_MAX = 500
+
+interface Shown {
+  readonly claim: Claim
+  readonly state: ClaimState
+}
+
+async function waitForDecision(
+  ctx: Context,
+  waiting: { readonly name: ClaimName; readonly untilMs: number; readonly signal: AbortSignal },
+): Promise<Shown | undefined> {
+  const { name, untilMs, signal } = waiting
+  for (;;) {
+    const claim = await findNamed(ctx, name)
+    if (claim === undefined) return undefined
+    const shown = { claim, state: await readClaimState(ctx, claim) }
+    const leftMs = untilMs - ctx.clock()
+    const waits = isOpen(shown.state.status) && leftMs > 0 && !signal.aborted
+    if (!waits || notifierOf(ctx).count >= WAITERS_MAX) return shown
+    await wakeOrSleep(ctx, leftMs, signal)
+  }
+}
+
+async function findNamed(ctx: Context, name: ClaimName): Promise<Claim | undefined> {
+  const reads = { run: ctx.accounts.read }
+  if ('id' in name) return findClaimById(reads, name.id)
+  const { txHash } = name
+  const known = await ctx.accounts.snapshot((reads) =>
+    readDeposits(reads, paymentOf(ctx), { txHashes: [txHash] }),
+  )
+  const senders = [...new Set(known?.deposits.map(({ from }) => from))]
+  return findClaimByTx(reads, { txHash, senders, nowUnix: unixNow(ctx.clock) })
+}
+
+async function wakeOrSleep(ctx: Context, leftMs: number, signal: AbortSignal): Promise<void> {
+  const woken = new AbortController()
+  const stop = notifierOf(ctx).listen(() => woken.abort())
+  await sleep(leftMs, AbortSignal.any([woken.signal, signal]))
+  stop()
+}
+
+/** A block can take long; a credit of another process is then seen after this. */
+const BEATS_MAX = 5
+
+const POLL_MS = 1_000
+
+/** Notifies those who wait for a prepayment of every block, and of every credit of this process. */
+class Notifier {
+  readonly #waiting = new Set<() => void>()
+  readonly #ctx: Context
+  #isWatching = false
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
+  }
+
+  get count(): number {
+    return this.#waiting.size
+  }
+
+  listen(notify: () => void): () => void {
+    this.#waiting.add(notify)
+    void this.#watch()
+    return () => void this.#waiting.delete(notify)
+  }
+
+  notify(): void {
+    for (const listener of this.#waiting) listener()
+  }
+
+  /** One look a second, whatever the number of those who wait. */
+  async #watch(): Promise<void> {
+    if (this.#isWatching) return
+    this.#isWatching = true
+    let head: number | undefined
+    try {
+      for (let beats = 1; this.count > 0; beats += 1) {
+        const newest = await this.#readHead()
+        if (newest !== head || beats >= BEATS_MAX) {
+          beats = 0
+          this.notify()
+        }
+        head = newest
+        await sleep(POLL_MS)
+      }
+    } finally {
+      this.#isWatching = false
+    }
+  }
+
+  /** Whoever needs an answer of a store that is down reports it. */
+  async #readHead(): Promise<number | undefined> {
+    try {
+      const reads = { run: this.#ctx.accounts.read }
+      return (await readScan(reads, paymentOf(this.#ctx)))?.number
+    } catch (error) {
+      if (!(error instanceof StoreError)) reportError(this.#ctx, error)
+      return undefined
+    }
+  }
+}
+
+export const notifierOf = oncePerContext((ctx) => new Notifier(ctx))

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { ledgerChecks } from '#accounts/ledger/check.ts'
+import { ledgerGuards } from '#accounts/ledger/ledger-tables.ts'
+import type { Deposit } from '#base/deposit.ts'
+import { TRANSFER_TOPIC } from '#base/token.ts'
+import type { Context } from '#context.ts'
+import type { Connection, Engine } from '#db/engine.ts'
+import { type Sql, sql } from '#db/sql.ts'
+import { accountsMigrations } from '#main/stores.ts'
+import { depositCheck } from '#payments/money-checks.ts'
+import { storeDeposits, writeScan } from '#payments/prepayments/deposits.ts'
+import { paymentsGuards } from '#payments/prepayments/payments-tables.ts'
+import { x402Guards } from '#payments/x402/payment.ts'
+import { startPostgres } from '#test/postgres.ts'
+import { eachEngine, unguarded } from '#test/store/each-engine.ts'
+import { settlingHarness } from '#test/x402/settling-harness.ts'
+import {
+  ASSET,
+  brokenPromises,
+  depositOf,
+  NOON_UNIX,
+  newPayment,
+  word,
+} from '#test/x402/x402-harness.ts'
+import { failPayment, insertPayment } from './x402/payment.ts'
+import { creditPayment } from './x402/settle-payment.ts'
+
+const onBoth = eachEngine(startPostgres, accountsMigrations)
+
+const NOW_MS = NOON_UNIX * 1000
+
+/** Payments 1 and 2 are settled, 3 has failed, 4 and 5 are on their way. */
+async function livedIn(engine: Engine): Promise<void> {
+  for (const n of [1, 2, 3, 4, 5]) {
+    const payment = newPayment(n)
+    const { id } = payment
+    await engine.write((tx) => insertPayment(tx, payment))
+    const failed = { id, reason: 'insufficient_funds', dueUnix: null }
+    if (n === 3) await engine.write((tx) => failPayment(tx, failed))
+    if (n > 2) continue
+    const deposit = { ...depositOf(payment.authorization, n), txHash: word(999 + n) }
+    const paid = { payment, deposit, isServed: true }
+    await engine.write((tx) => creditPayment(tx, { clock: () => NOW_MS }, paid))
+  }
+}
+
+onBoth('a store in which payments were settled breaks no promise', async ({ engine }) => {
+  await livedIn(engine)
+  assert.deepEqual(await brokenPromises(engine), [])
+  for (const check of ledgerChecks) assert.deepEqual(await engine.snapshot(check.run), [])
+})
+
+const ONE_LIVE =
+  'a settled x402 payment has one live credit, of its transaction, its payer and its sum'
+const OF_ONE = 'every live credit without a claim is of one settled x402 payment'
+const SERVED = 'an x402 payment that has served its call was credited'
+
+const CORRUPTIONS: readonly {
+  readonly what: string
+  readonly statement: Sql
+  readonly found: readonly string[]
+}[] = [
+  {
+    what: 'a settled payment of another sum than its credit',
+    statement: sql`update x402_intents set micro_usd = 90000 where id = 'payment-1'`,
+    found: [ONE_LIVE],
+  },
+  {
+    what: 'a settled payment of another payer than its credit',
+    statement: sql`update x402_intents set payer = ${`0x${'dd'.repeat(20)}`} where id = 'payment-1'`,
+    found: [ONE_LIVE],
+  },
+  {
+    what: 'a settled payment with the transaction of another one',
+    statement: sql`update x402_intents set tx_hash = ${word(7)} where id = 'payment-1'`,
+    found: [ONE_LIVE],
+  },
+  {
+    what: 'a settled payment without a credit',
+    statement: sql`update x402_intents set credit_id = null where id = 'payment-1'`,
+    found: [ONE_LIVE, OF_ONE, SERVED],
+  },
+  {
+    what: 'a settled payment whose credit was reversed',
+    statement: sql`update credits set reversed_unix = 1 where tx_hash = ${word(1_000)}`,
+    found: [ONE_LIVE],
+  },
+  {
+    what: 'two payments of one credit',
+    statement: sql`update x402_intents set tx_hash = ${word(1_000)}, status = 'credited',
+      credit_id = (select id from credits where tx_hash = ${word(1_000)}) where id = 'payment-3'`,
+    found: [OF_ONE, 'an x402 payment is credited where it said'],
+  },
+  {
+    what: 'a credit without a payment',
+    statement: sql`delete from x402_intents where id = 'payment-1'`,
+    found: [OF_ONE],
+  },
+  {
+    what: 'a reversed credit without a payment',
+    statement: sql`update credits set reversed_unix = 1, micro_usd = 5
+      where id = (select credit_id from x402_intents where id = 'payment-1')`,
+    found: [ONE_LIVE, 'every reversed credit without a claim was of an x402 payment'],
+  },
+  {
+    what: 'a payment that is credited to somebody else',
+    statement: sql`update x402_intents set payee = '192.0.2.99' where id = 'payment-1'`,
+    found: ['an x402 payment is credited where it said'],
+  },
+  {
+    what: 'a failed payment with a live credit',
+    statement: sql`update x402_intents set status = 'failed' where id = 'payment-1'`,
+    found: [OF_ONE],
+  },
+  {
+    what: 'a payment that is settled without its transaction',
+    statement: sql`update x402_intents set tx_hash = null where id = 'payment-1'`,
+    found: [ONE_LIVE],
+  },
+  {
+    what: 'a payment that has served a call without a credit',
+    statement: sql`update x402_intents set served = 1 where id = 'payment-5'`,
+    found: [SERVED],
+  },
+]
+
+for (const { what, statement, found } of CORRUPTIONS)
+  onBoth(`the audit finds ${what}`, async ({ engine }) => {
+    await livedIn(engine)
+    const guards = [...ledgerGuards, ...paymentsGuards, ...x402Guards]
+    const tables = ['x402_intents', 'credits', 'postings']
+    await unguarded(engine, { guards, tables }, async (tx) => {
+      await tx.run(statement)
+    })
+    assert.deepEqual(await brokenPromises(engine), found)
+  })
+
+onBoth(
+  'the audit finds a failed payment whose money came, and takes an ordinary transfer of the same sum for unclaimed',
+  async ({ engine }) => {
+    const { chain, ctx, settling, authorize, paymentOf } = settlingHarness(engine)
+    const authorization = authorize(1)
+    const payment = paymentOf(authorization, 'payment-1')
+    await engine.write((tx) => insertPayment(tx, payment))
+    const failed = { id: payment.id, reason: 'insufficient_funds', dueUnix: null }
+    await engine.write((tx) => failPayment(tx, failed))
+    chain.fund(authorization.from, 1_000_000n)
+    const pay = async (kind: 'transfer' | 'use'): Promise<Deposit> => {
+      chain.mine(1, [[{ kind, authorization }]])
+      const filter = { addresses: [ASSET], topics: [[TRANSFER_TOPIC]] }
+      const [log] = await chain.rpc.logs(filter, chain.blockNumber, chain.blockNumber)
+      assert.ok(log !== undefined)
+      const timestampUnix = chain.nowUnix
+      return { ...depositOf(authorization, chain.blockNumber), ...log, timestampUnix }
+    }
+    const audit = async (deposit: Deposit) => {
+      await engine.write((tx) => scanned(tx, ctx, deposit))
+      const found = await engine.snapshot(depositCheck(ctx, settling).run)
+      return found.map(({ subject }) => subject)
+    }
+    assert.deepEqual(await audit(await pay('transfer')), [])
+    const paid = await pay('use')
+    assert.deepEqual(await audit(paid), ['payment-1 failed'])
+    await engine.write((tx) => creditPayment(tx, ctx, { payment, deposit: paid, isServed: false }))
+    assert.deepEqual(await audit(paid), [])
+  },
+)
+
+async function scanned(tx: Connection, { ecosystem }: Context, deposit: Deposit): Promise<void> {
+  const { payment } = ecosystem
+  assert.ok(payment !== null)
+  const { blockNumber: number, blockHash: hash, timestampUnix: timestamp } = deposit
+  await tx.run(sql`delete from deposits`)
+  await storeDeposits(tx, [deposit])
+  const scan = { number, hash, timestamp, finalizedNumber: 0, rereadNumber: 0 }
+  await writeScan(tx, { payment, scan })
+}

@@ -1,0 +1,360 @@
+import assert from 'node:assert/strict'
+import { Type } from 'typebox'
+import { type Address, type Hash, showAddress } from '#base/address.ts'
+import type { Caller } from '#base/caller.ts'
+import { formatDecimal, type MicroUsd, toUsd } from '#base/money.ts'
+import { nextMidnight, toDate, toIso, unixNow } from '#base/time.ts'
+import type { Context } from '#context.ts'
+import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
+
+export const PaymentRequiredBody = Type.Object(
+  {
+    x402Version: Type.Literal(1),
+    error: Type.Literal('payment_required'),
+    errorMessage: Type.String(),
+    accepts: Type.Array(
+      Type.Object(
+        {
+          scheme: Type.Literal('exact'),
+          network: Type.String({ description: 'Name of the chain to pay on.' }),
+          asset: Type.String({ description: 'Contract of the payment asset (EIP-55).' }),
+          assetSymbol: Type.String(),
+          maxAmountRequired: Type.String({ description: 'Price per call in USD.' }),
+          payTo: Type.String({ description: 'The wallet to pay (EIP-55).' }),
+          description: Type.String(),
+          docs: Type.String(),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { title: 'PaymentRequired', additionalProperties: false },
+)
+
+/** How payments are taken; for code that runs only where they are. */
+export function paymentOf({ ecosystem }: Pick<Context, 'ecosystem'>): Payment {
+  const { payment } = ecosystem
+  assert(payment !== null, 'the ecosystem file has no payment')
+  return payment
+}
+
+/** The 402 body that the API contract specifies. */
+export function paymentRequiredBody(
+  ctx: Pick<Context, 'ecosystem' | 'clock'>,
+  caller: Pick<Caller, 'kind' | 'dailyQuota'>,
+  settles: boolean,
+) {
+  const payment = paymentOf(ctx)
+  const { pricePerCall, service } = ctx.ecosystem
+  const price = formatDecimal(pricePerCall, 6)
+  return {
+    x402Version: 1,
+    error: 'payment_required',
+    errorMessage: 'Daily quota exhausted and no prepaid balance.',
+    accepts: [
+      {
+        scheme: 'exact',
+        network: payment.chain.name,
+        asset: showAddress(payment.asset),
+        assetSymbol: payment.symbol,
+        maxAmountRequired: price,
+        payTo: showAddress(currentPayTo(ctx)),
+        description: describeWays(ctx, caller, settles),
+        docs: service.pricingDocsUrl,
+      },
+    ],
+  } as const
+}
+
+function describeWays(
+  ctx: Pick<Context, 'ecosystem' | 'clock'>,
+  { kind, dailyQuota }: Pick<Caller, 'kind' | 'dailyQuota'>,
+  settles: boolean,
+): string {
+  const payment = paymentOf(ctx)
+  const minter = describeMinter(ctx.ecosystem)
+  const reset = toIso(nextMidnight(unixNow(ctx.clock)))
+  const owner = kind === 'keyed' ? "this key's wallet" : 'this address'
+  const used = `The ${dailyQuota} free calls of ${owner} are used up until ${reset}.`
+  const key =
+    minter === null
+      ? 'More calls need an API key with a balance; key minting is currently disabled.'
+      : `More calls need an API key with a balance: ${minter} mints one with POST /api/keys.`
+  const pay = `Send ${payment.symbol} on ${payment.chain.name} from that wallet to payTo, then POST the transaction to /api/sessions/prepay; each call costs ${formatDecimal(ctx.ecosystem.pricePerCall, 6)} USD.`
+  const toOwnKey = pay.replace('that wallet', 'the wallet of this key')
+  const atOnce = 'x402 clients can pay immediately, even without a key, at /api/sessions/topup.'
+  const ways = kind === 'keyed' ? [toOwnKey] : minter === null ? [key] : [key, pay]
+  return [used, ...ways, ...(settles ? [atOnce] : [])].join(' ')
+}
+
+/** Which wallets can mint a key; null where none can. */
+export function describeMinter({ gate, primary, secondary }: Ecosystem): string | null {
+  if (gate === null) return null
+  if (gate === 'open') return 'any wallet'
+  const symbols = [primary, secondary].flatMap((token) => token?.symbol ?? [])
+  return `a wallet that holds ${toUsd(gate.minimum)} USD of ${symbols.join(' and ')} on ${gate.chain.name}`
+}
+
+/** The wallet to pay today; payments to older ones still count. */
+export function currentPayTo(ctx: Pick<Context, 'ecosystem' | 'clock'>) {
+  const today = toDate(unixNow(ctx.clock))
+  const listed = paymentOf(ctx).payTo
+  const current = listed.filter((each) => each.since <= today).at(-1) ?? listed[0]
+  assert(current !== undefined, 'the ecosystem lists a wallet to pay')
+  return current.address
+}
+
+/** Allows for clock differences and slow blocks. */
+const OFFER_SECONDS = 300
+
+interface OfferInput {
+  /** Ascending: clients take the first within their limit. */
+  readonly amounts: readonly MicroUsd[]
+  readonly resourceUrl: string
+  readonly error?: PaymentFault | undefined
+  readonly extensions?: Readonly<Record<string, unknown>>
+}
+
+/** Micro-USD, within the default spending limit of stock clients. */
+export const OFFERS = [100_000n, 1_000_000n] as const
+
+type Offering = Pick<Context, 'ecosystem' | 'clock'>
+
+/**
+ * Returns an x402 v2 PaymentRequired in base64. Clients decode it before the body, so it must be
+ * well-formed.
+ */
+export function paymentRequiredHeader(ctx: Offering, input: OfferInput): string {
+  return toBase64(paymentRequired(ctx, input))
+}
+
+export function paymentRequired(ctx: Offering, input: OfferInput) {
+  return {
+    x402Version: 2,
+    error: errorText(input.error),
+    resource: {
+      url: input.resourceUrl,
+      description: describe(ctx, input.amounts),
+      mimeType: 'application/json',
+    },
+    accepts: input.amounts.map((amount) =>
+      requirementsOf(paymentOf(ctx), { value: amount, to: currentPayTo(ctx) }),
+    ),
+    ...(input.extensions !== undefined && { extensions: input.extensions }),
+  }
+}
+
+function errorText(fault: PaymentFault | undefined): string {
+  return fault === undefined ? 'payment_required' : `${fault}: ${FAULTS[fault]}`
+}
+
+/** Returns an x402 v2 PaymentRequirements: one of our offers, and what a facilitator settles. */
+export function requirementsOf(
+  payment: Payment,
+  { value, to }: { readonly value: MicroUsd; readonly to: Address },
+) {
+  return {
+    scheme: 'exact',
+    network: networkOf(payment.chain.id),
+    amount: String(value),
+    asset: showAddress(payment.asset),
+    payTo: showAddress(to),
+    maxTimeoutSeconds: OFFER_SECONDS,
+    // Clients pay before they are served. Some look the type up elsewhere if it is missing.
+    extra: {
+      ...payment.domain,
+      paymentFlow: 'upfront',
+      primaryType: 'TransferWithAuthorization',
+    },
+  }
+}
+
+function describe(ctx: Offering, amounts: readonly MicroUsd[]): string {
+  const { pricePerCall } = ctx.ecosystem
+  const [smallest = pricePerCall] = amounts
+  const calls = smallest / pricePerCall
+  return `${usd(smallest)} USD buys ${calls} calls at ${usd(pricePerCall)} USD; the rest stays as prepaid balance`
+}
+
+function usd(amount: MicroUsd): string {
+  return formatDecimal(amount, 6)
+}
+
+/** Proxies limit headers to 4 KB by default; the others need about 1 KB. */
+export const OFFER_LENGTH_MAX = 2_800
+
+/** Drops the query if the header is too long. */
+export function callOfferHeader(
+  ctx: Offering,
+  { target, error }: { readonly target: string; readonly error: PaymentFault | undefined },
+): string {
+  const [path = ''] = target.split('?', 1)
+  const { publicBaseUrl } = ctx.ecosystem.service
+  const header = (part: string) =>
+    paymentRequiredHeader(ctx, { amounts: OFFERS, resourceUrl: publicBaseUrl + part, error })
+  const whole = header(target)
+  return whole.length <= OFFER_LENGTH_MAX ? whole : header(path)
+}
+
+/** x402 v1 PaymentRequirementsResponse. */
+export const TopupOfferBody = Type.Object(
+  {
+    x402Version: Type.Literal(1),
+    error: Type.String(),
+    accepts: Type.Array(
+      Type.Object(
+        {
+          scheme: Type.Literal('exact'),
+          network: Type.String({ description: 'Name of the chain to pay on.' }),
+          maxAmountRequired: Type.String({ description: 'Base units of the asset.' }),
+          resource: Type.String(),
+          description: Type.String(),
+          mimeType: Type.String(),
+          payTo: Type.String(),
+          maxTimeoutSeconds: Type.Integer(),
+          asset: Type.String(),
+          extra: Type.Object(
+            { name: Type.String(), version: Type.String() },
+            { additionalProperties: false },
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { title: 'TopupOffer', additionalProperties: false },
+)
+
+export function topupOfferBody(ctx: Offering, input: OfferInput) {
+  const payment = paymentOf(ctx)
+  return {
+    x402Version: 1,
+    error: errorText(input.error),
+    accepts: input.amounts.map((amount) => ({
+      scheme: 'exact',
+      network: payment.chain.name,
+      maxAmountRequired: String(amount),
+      resource: input.resourceUrl,
+      description: describe(ctx, [amount]),
+      mimeType: 'application/json',
+      payTo: showAddress(currentPayTo(ctx)),
+      maxTimeoutSeconds: OFFER_SECONDS,
+      asset: showAddress(payment.asset),
+      extra: { ...payment.domain },
+    })),
+  } as const
+}
+
+export const TOPUP_PATH = '/api/sessions/topup'
+
+/**
+ * The x402 extension by which directories learn how to call a resource (Bazaar). Only the top-up has it: unpaid, it always answers 402, which their probes expect.
+ */
+export const DISCOVERY = {
+  bazaar: {
+    info: {
+      input: { type: 'http', method: 'GET', queryParams: { usd: '0.1' } },
+      output: { type: 'json', example: { prepaidBalanceUsd: 0.1 } },
+    },
+    schema: Type.Object(
+      {
+        input: Type.Object(
+          {
+            type: Type.Literal('http'),
+            method: Type.Enum(['GET', 'HEAD', 'DELETE']),
+            queryParams: Type.Optional(
+              Type.Object({
+                usd: Type.Optional(Type.String({ description: 'Dollars to pay, such as "0.1"' })),
+                key: Type.Optional(Type.String({ description: 'publicId of the key to credit' })),
+              }),
+            ),
+          },
+          { additionalProperties: false },
+        ),
+        output: Type.Optional(Type.Object({ type: Type.String() })),
+      },
+      { $schema: 'https://json-schema.org/draft/2020-12/schema' },
+    ),
+  },
+} as const
+
+/** What a facilitator's list of services (Bazaar) shows: the offer of the top-up, with our name. */
+export function listingOf(ctx: Offering) {
+  const { service } = ctx.ecosystem
+  const { resource, accepts, extensions } = paymentRequired(ctx, {
+    amounts: OFFERS,
+    resourceUrl: `${service.publicBaseUrl}${TOPUP_PATH}`,
+    extensions: DISCOVERY,
+  })
+  return { resource: { ...resource, serviceName: service.name }, accepts, extensions }
+}
+
+export interface PaymentResponse {
+  readonly payload:
+    | { readonly version: 1 | 2; readonly authorization: { from: Address; value: bigint } }
+    | undefined
+  readonly transaction: Hash | null
+  readonly errorReason?: PaymentFault | 'settlement_pending' | undefined
+}
+
+/** Returns a SettleResponse; its header depends on the version. */
+export function paymentResponseHeaders(
+  ctx: Pick<Context, 'ecosystem'>,
+  { payload, transaction, errorReason }: PaymentResponse,
+): Readonly<Record<string, string>> {
+  const { chain } = paymentOf(ctx)
+  const isOlder = payload?.version === 1
+  const response = {
+    success: errorReason === undefined,
+    transaction: transaction ?? '',
+    network: isOlder ? chain.name : networkOf(chain.id),
+    ...(payload !== undefined && { payer: payload.authorization.from }),
+    ...(payload !== undefined && { amount: String(payload.authorization.value) }),
+    ...(errorReason !== undefined && { errorReason }),
+    ...(errorReason !== undefined &&
+      errorReason !== 'settlement_pending' && { errorMessage: FAULTS[errorReason] }),
+  }
+  return { [isOlder ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE']: toBase64(response) }
+}
+
+export function networkOf(chainId: number): `eip155:${number}` {
+  return `eip155:${chainId}`
+}
+
+export function toBase64(value: unknown): string {
+  return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
+}
+
+/**
+ * Why a payment is answered with 402, in words. Codes of the x402 specification or of its reference
+ * implementation where they have one.
+ */
+export const FAULTS = {
+  invalid_payload: 'the header is not one x402 payment in base64 JSON',
+  invalid_x402_version: 'x402Version must be 2 in PAYMENT-SIGNATURE and 1 in X-PAYMENT',
+  invalid_scheme: 'the scheme is not among those offered',
+  invalid_network: 'the network is not the one offered',
+  invalid_payment_requirements: 'the accepted requirements are not one of the offers',
+  unsupported_payload_type:
+    'only EIP-3009 authorizations are accepted, because no event ties a Permit2 transfer to its payment',
+  invalid_exact_evm_payload_recipient_mismatch: 'the authorization pays another address',
+  invalid_exact_evm_payload_authorization_value_mismatch:
+    'the authorization is not for the exact amount of an offer',
+  invalid_exact_evm_payload_authorization_valid_after: 'the authorization is not valid yet',
+  invalid_exact_evm_payload_authorization_valid_before:
+    'the authorization has expired, or has less than ten seconds left',
+  invalid_exact_evm_payload_authorization_valid_before_too_late:
+    'the authorization is valid for more than an hour',
+  invalid_exact_evm_payload_signature: 'the payer did not sign this authorization',
+  invalid_exact_evm_payload_undeployed_smart_wallet:
+    'the paying contract wallet is not deployed; deploy it first, for example by a transaction of its own',
+  insufficient_funds: 'the payer holds less than the amount',
+  invalid_transaction_state:
+    'the transfer fails on the chain: the payer withdrew it, or the asset refuses it',
+  settlement_unavailable:
+    'payments cannot be settled at the moment; nothing was sent. Try again later',
+  payer_waits:
+    'a settlement of this wallet failed on the chain within the last day, at the cost of the service; pay from another wallet, or by transfer',
+} as const
+
+export type PaymentFault = keyof typeof FAULTS

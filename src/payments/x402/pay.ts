@@ -1,0 +1,163 @@
+import { type Admission, admitWithin } from '#accounts/metering/meter/meter.ts'
+import type { Caller } from '#base/caller.ts'
+import { type Refusal, refuse } from '#base/refusal.ts'
+import { nextMidnight, unixNow } from '#base/time.ts'
+import type { Context } from '#context.ts'
+import { type Call, carriesPayment, type PaymentRequired, type RequestFacts } from '#route.ts'
+import {
+  callOfferHeader,
+  OFFERS,
+  type PaymentFault,
+  paymentOf,
+  paymentRequiredBody,
+  paymentResponseHeaders,
+} from './offer.ts'
+import { matchOffer, type PaymentPayload, readPayment } from './payload.ts'
+import { findPayment, openPaymentOf, type Payee, type X402Payment } from './payment.ts'
+import { outcomesOf, refusePending, refuseUsed, settlePayment } from './settle-payment.ts'
+import { type Settling, settlingOf, settlingSettingOf } from './settling.ts'
+
+type Ending = Refusal | PaymentRequired
+
+/** What became of a call's payment; the headers go on the answer that follows. */
+export type Paid =
+  | {
+      readonly kind: 'admission'
+      readonly admission: Admission
+      readonly headers: Headers
+    }
+  /** The balance was raised, and the call is to be charged to it. */
+  | { readonly kind: 'balance'; readonly headers: Headers }
+  | { readonly kind: 'unpaid'; readonly ending: Ending }
+
+/** Settles the payment that a call carries; credits it and debits the call in one transaction. Else 402. */
+export async function pay(ctx: Context, caller: Caller, call: Call): Promise<Paid> {
+  const settling = carriesPayment(call.headers) ? await settlingOf(ctx) : undefined
+  if (settling !== undefined) return payWith(ctx, settling, caller, call)
+  return { kind: 'unpaid', ending: await offerCall(ctx, caller, call) }
+}
+
+export async function payWith(
+  ctx: Context,
+  settling: Settling,
+  caller: Caller,
+  call: Pick<Call, 'headers' | 'addressBucket' | 'target' | 'isCut'>,
+): Promise<Paid> {
+  const payload = readPayment(call.headers)
+  const offer = (fault: PaymentFault) => offerCall(ctx, caller, call, fault)
+  if (typeof payload === 'string')
+    return { kind: 'unpaid', ending: await reject(ctx, { fault: payload }, offer) }
+  const outcome = await settlePayment(ctx, settling, {
+    payload,
+    payee: payeeOf(caller),
+    amounts: OFFERS,
+    addressBucket: call.addressBucket,
+    isForBalance: true,
+    isAwaited: () => !call.isCut(),
+    post: (tx, credit) => admitWithin(ctx, tx, caller, credit),
+  })
+  switch (outcome.kind) {
+    case 'posted': {
+      const headers = paymentResponseHeaders(ctx, { payload, ...outcome })
+      const { value: admission } = outcome
+      if (admission === undefined) return { kind: 'balance', headers }
+      return { kind: 'admission', headers, admission }
+    }
+    case 'balance':
+      return { kind: 'balance', headers: {} }
+    case 'rejected': {
+      const ending = await reject(ctx, { fault: outcome.reason, payload }, offer)
+      return { kind: 'unpaid', ending }
+    }
+    case 'refusal':
+      return { kind: 'unpaid', ending: outcome }
+  }
+}
+
+/** Offers again, with the reason in the headers of a response too. */
+export async function reject<E extends { readonly kind: string }>(
+  ctx: Context,
+  { fault, payload }: { readonly fault: PaymentFault; readonly payload?: PaymentPayload },
+  offer: (fault: PaymentFault) => Promise<E & { readonly headers?: Headers }>,
+): Promise<E> {
+  outcomesOf(ctx).rejected += 1
+  const ending = await offer(fault)
+  const response = { payload, transaction: null, errorReason: fault }
+  return { ...ending, headers: { ...ending.headers, ...paymentResponseHeaders(ctx, response) } }
+}
+
+type Headers = Readonly<Record<string, string>>
+
+/**
+ * A payment that is over buys nothing, even where the call is free; one that was credited without
+ * its call serves one. Undefined where no payments are settled.
+ */
+export async function rejectUsedPayment(
+  ctx: Context,
+  { headers }: Pick<RequestFacts, 'headers'>,
+): Promise<Refusal | 'carried' | 'credited' | undefined> {
+  if (settlingSettingOf(ctx) === undefined) return undefined
+  const payload = readPayment(headers)
+  if (typeof payload === 'string') return 'carried'
+  const { chain, asset } = paymentOf(ctx)
+  const named = { chainId: chain.id, asset, authorization: payload.authorization }
+  const payment = await findPayment({ run: ctx.accounts.read }, named)
+  if (payment === undefined || payment.status === 'open') return 'carried'
+  if (payment.status === 'credited' && !payment.isServed) return 'credited'
+  outcomesOf(ctx).used += 1
+  return refuseUsed()
+}
+
+/** A payment that matches no offer is refused before the call causes any work. */
+export async function rejectUnfitPayment(
+  ctx: Context,
+  caller: Caller,
+  call: RequestFacts,
+): Promise<Ending | undefined> {
+  const payload = readPayment(call.headers)
+  const offer = (error: PaymentFault) => offerCall(ctx, caller, call, error)
+  if (typeof payload === 'string') return reject(ctx, { fault: payload }, offer)
+  const fault = matchOffer(ctx, OFFERS, payload)
+  return fault && reject(ctx, { fault, payload }, offer)
+}
+
+/**
+ * What a call that is not paid for is answered: the contract's 402, with an x402 offer in the header
+ * if it can be settled; a refusal where there are no payments. While a payment of the caller is open it
+ * is 503: whoever pays again pays twice.
+ */
+export async function offerCall(
+  ctx: Context,
+  caller: Caller,
+  { target }: Pick<RequestFacts, 'target'>,
+  error?: PaymentFault,
+): Promise<Ending> {
+  const nowUnix = unixNow(ctx.clock)
+  if (ctx.ecosystem.payment === null)
+    return refuse('quota_exceeded', 'the daily quota is used up; it resets at 00:00 UTC', {
+      retryAfterSeconds: nextMidnight(nowUnix) - nowUnix,
+    })
+  const settling = await settlingOf(ctx)
+  const body = paymentRequiredBody(ctx, caller, settling !== undefined)
+  if (settling === undefined) return { kind: 'payment-required', body }
+  const open = await openPaymentOfCaller(ctx, caller)
+  if (open !== undefined) return refusePending(open.txHash)
+  const isOffered = error !== 'settlement_unavailable' && (await settling.isReady())
+  if (!isOffered) return { kind: 'payment-required', body }
+  const header = callOfferHeader(ctx, { target, error })
+  return { kind: 'payment-required', body, headers: { 'PAYMENT-REQUIRED': header } }
+}
+
+export function payeeOf(caller: Caller): Payee {
+  return caller.kind === 'keyed'
+    ? { kind: 'key', name: caller.publicId, wallet: caller.wallet, isOwn: true }
+    : { kind: 'bucket', name: caller.bucket, wallet: null, isOwn: true }
+}
+
+export function openPaymentOfCaller(
+  { accounts }: Pick<Context, 'accounts'>,
+  caller: Caller,
+): Promise<X402Payment | undefined> {
+  const wallet = caller.kind === 'keyed' ? caller.wallet : undefined
+  return openPaymentOf({ run: accounts.read }, payeeOf(caller), wallet)
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodePaymentSignatureHeader } from '@x402/core/http'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import fc from 'fast-check'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import type { Address } from '#base/address.ts'
+import { toBase64 } from './offer.ts'
+import { digestOf, isSignedByKey, type PaymentPayload, readPayment } from './payload.ts'
+
+const ASSET: Address = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+const accepted = {
+  scheme: 'exact',
+  network: 'eip155:8453',
+  amount: '100000',
+  asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  payTo: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65',
+  maxTimeoutSeconds: 300,
+  extra: { name: 'USD Coin', version: '2', paymentFlow: 'upfront' },
+} as const
+const domain = { name: 'USD Coin', version: '2' }
+
+async function stockPayload() {
+  const account = privateKeyToAccount(generatePrivateKey())
+  const made = await new ExactEvmScheme(account).createPaymentPayload(2, accepted)
+  return { account, payload: { ...made, x402Version: 2, accepted } }
+}
+
+function read(payload: unknown): PaymentPayload {
+  const payment = readPayment({ 'payment-signature': toBase64(payload) })
+  assert.ok(typeof payment !== 'string', String(payment))
+  return payment
+}
+
+test('what a stock client signs is read and found signed by its wallet', async () => {
+  const { account, payload } = await stockPayload()
+  const header = encodePaymentSignatureHeader(payload)
+  const payment = readPayment({ 'payment-signature': header })
+  assert.ok(typeof payment !== 'string', String(payment))
+  const { authorization } = payment
+  assert.equal(authorization.from, account.address.toLowerCase())
+  assert.equal(authorization.value, 100_000n)
+  const digest = digestOf({ chain: { id: 8453 }, asset: ASSET, domain }, authorization)
+  assert.ok(isSignedByKey(digest, payment))
+})
+
+test('a signature in another domain, for another chain or over other values is none of the payer', async () => {
+  const payment = read((await stockPayload()).payload)
+  const { authorization } = payment
+  const asset = { chain: { id: 8453 }, asset: ASSET, domain }
+  const other = { ...asset, domain: { ...domain, name: 'USDC' } }
+  for (const digest of [
+    digestOf(other, authorization),
+    digestOf({ ...asset, chain: { id: 1 } }, authorization),
+    digestOf(asset, { ...authorization, value: 1n }),
+  ])
+    assert.ok(!isSignedByKey(digest, payment))
+})
+
+test('two payments in one request, or one in the header of the other version, are refused', async () => {
+  const text = toBase64((await stockPayload()).payload)
+  assert.equal(readPayment({ 'payment-signature': text, 'x-payment': text }), 'invalid_payload')
+  assert.equal(readPayment({ 'payment-signature': `${text}, ${text}` }), 'invalid_payload')
+  assert.equal(readPayment({ 'x-payment': text }), 'invalid_x402_version')
+})
+
+test('whatever stands in the header, reading it gives a payment or a reason', () => {
+  const anything = fc.oneof(
+    fc.string(),
+    fc.base64String(),
+    fc.json().map((text) => Buffer.from(text).toString('base64')),
+    fc.anything().map((value) => toBase64({ x402Version: 2, accepted: value, payload: value })),
+  )
+  fc.assert(
+    fc.property(anything, (text) => {
+      assert.equal(typeof readPayment({ 'payment-signature': text }), 'string')
+    }),
+  )
+})

@@ -1,0 +1,235 @@
+import { recoverAddress } from 'ox/Secp256k1'
+import { fromHex } from 'ox/Signature'
+import { getSignPayload } from 'ox/TypedData'
+import { type Address, type Hash, parseAddress, parseHash, showAddress } from '#base/address.ts'
+import { isObject } from '#base/json.ts'
+import type { MicroUsd } from '#base/money.ts'
+import { parseSignature } from '#base/signature.ts'
+import { unixNow } from '#base/time.ts'
+import { askContractWallet } from '#chain/contract-signature.ts'
+import type { Context } from '#context.ts'
+import type { Payment } from '#ecosystem/ecosystem.ts'
+import type { RequestHeaders } from '#route.ts'
+import { networkOf, type PaymentFault, paymentOf } from './offer.ts'
+import type { SettlingRpc } from './settling-rpc.ts'
+
+/** What a payer signs: one EIP-3009 transfer of exactly the offered amount. Addresses in lower case. */
+export interface Authorization {
+  readonly from: Address
+  readonly to: Address
+  readonly value: bigint
+  /** Unix seconds. */
+  readonly validAfter: bigint
+  readonly validBefore: bigint
+  /** Unique per payer, for ever. */
+  readonly nonce: Hash
+}
+
+export interface Signed {
+  readonly authorization: Authorization
+  /** 65 bytes from a key, any bytes from a contract wallet. */
+  readonly signature: `0x${string}`
+}
+
+export interface PaymentPayload extends Signed {
+  readonly version: 1 | 2
+  /** CAIP-2 in version 2, a name in version 1. */
+  readonly network: string
+  readonly accepted:
+    | { readonly amount: string; readonly asset: string; readonly payTo: string }
+    | undefined
+}
+
+/**
+ * Reads `PAYMENT-SIGNATURE` (v2) or `X-PAYMENT` (v1). Both, or one repeated, are ambiguous and rejected.
+ */
+export function readPayment(headers: RequestHeaders): PaymentPayload | PaymentFault {
+  const [current, older] = [headers['payment-signature'], headers['x-payment']]
+  if (current !== undefined && older !== undefined) return 'invalid_payload'
+  const text = current ?? older
+  if (typeof text !== 'string') return 'invalid_payload'
+  const value = decodeJson(text)
+  if (!isObject(value)) return 'invalid_payload'
+  const version = current === undefined ? 1 : 2
+  if (value.x402Version !== version) return 'invalid_x402_version'
+  const chosen = version === 1 ? value : value.accepted
+  if (!isObject(chosen)) return 'invalid_payload'
+  if (chosen.scheme !== 'exact') return 'invalid_scheme'
+  const { network, amount, asset, payTo } = chosen
+  if (typeof network !== 'string') return 'invalid_payload'
+  const signed = readSigned(value.payload)
+  if (typeof signed === 'string') return signed
+  if (version === 1) return { version, network, accepted: undefined, ...signed }
+  if (typeof amount !== 'string' || typeof asset !== 'string' || typeof payTo !== 'string')
+    return 'invalid_payload'
+  return { version, network, accepted: { amount, asset, payTo }, ...signed }
+}
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
+
+const HEADER_LENGTH_MAX = 8_192
+
+function decodeJson(text: string): unknown {
+  if (text.length > HEADER_LENGTH_MAX || !BASE64.test(text)) return undefined
+  try {
+    return JSON.parse(Buffer.from(text, 'base64').toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+export function readSigned(payload: unknown): Signed | PaymentFault {
+  if (!isObject(payload)) return 'invalid_payload'
+  const { permit2Authorization, authorization: given } = payload
+  if (permit2Authorization !== undefined) return 'unsupported_payload_type'
+  if (!isObject(given)) return 'invalid_payload'
+  const from = parseAddress(text(given.from))
+  const to = parseAddress(text(given.to))
+  const value = parseUint(text(given.value))
+  const validAfter = parseUint(text(given.validAfter))
+  const validBefore = parseUint(text(given.validBefore))
+  const nonce = parseHash(text(given.nonce))
+  if (from === undefined || to === undefined || nonce === undefined) return 'invalid_payload'
+  if (value === undefined || validAfter === undefined || validBefore === undefined)
+    return 'invalid_payload'
+  const signature = parseBytes(text(payload.signature))
+  if (signature === undefined) return 'invalid_exact_evm_payload_signature'
+  return { authorization: { from, to, value, validAfter, validBefore, nonce }, signature }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+const UINT = /^(0|[1-9][0-9]{0,77})$/
+
+function parseUint(digits: string): bigint | undefined {
+  if (!UINT.test(digits)) return undefined
+  const value = BigInt(digits)
+  return value < 2n ** 256n ? value : undefined
+}
+
+/** 2 KB. The gas for the check ends at fewer owners. */
+const BYTES = /^0x(?:[0-9a-f]{2}){1,2048}$/
+
+/** Writes a key's signature in its usual form, with v of 27 or 28. */
+function parseBytes(given: string): `0x${string}` | undefined {
+  const hex = given.toLowerCase()
+  if (!BYTES.test(hex)) return undefined
+  return parseSignature(hex) ?? (hex as `0x${string}`)
+}
+
+/** As the library's clients write it. */
+export function writeSigned({ authorization, signature }: Signed): Record<string, unknown> {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  return {
+    signature,
+    authorization: {
+      from: showAddress(from),
+      to: showAddress(to),
+      value: String(value),
+      validAfter: String(validAfter),
+      validBefore: String(validBefore),
+      nonce,
+    },
+  }
+}
+
+const SECONDS_LEFT_MIN = 10n
+
+/** Ours allow five minutes. A longer authorization must be watched as long. */
+const SECONDS_LEFT_MAX = 3_600n
+
+/** Compares with our own offers, never with the client's copy. Undefined if it fits; the signature is checked apart. */
+export function matchOffer(
+  ctx: Pick<Context, 'ecosystem' | 'clock'>,
+  amounts: readonly MicroUsd[],
+  payload: PaymentPayload,
+): PaymentFault | undefined {
+  const payment = paymentOf(ctx)
+  const { authorization, accepted, version } = payload
+  const network = version === 1 ? payment.chain.name : networkOf(payment.chain.id)
+  if (payload.network !== network) return 'invalid_network'
+  if (accepted !== undefined) {
+    const isOurs =
+      parseAddress(accepted.asset) === payment.asset &&
+      parseAddress(accepted.payTo) === authorization.to &&
+      accepted.amount === String(authorization.value)
+    if (!isOurs) return 'invalid_payment_requirements'
+  }
+  if (!payment.payTo.some((each) => each.address === authorization.to))
+    return 'invalid_exact_evm_payload_recipient_mismatch'
+  if (!amounts.includes(authorization.value))
+    return 'invalid_exact_evm_payload_authorization_value_mismatch'
+  const now = BigInt(unixNow(ctx.clock))
+  if (authorization.validAfter > now) return 'invalid_exact_evm_payload_authorization_valid_after'
+  if (!hasTimeLeft(ctx, authorization))
+    return 'invalid_exact_evm_payload_authorization_valid_before'
+  if (authorization.validBefore > now + SECONDS_LEFT_MAX)
+    return 'invalid_exact_evm_payload_authorization_valid_before_too_late'
+  return undefined
+}
+
+export function hasTimeLeft(
+  ctx: Pick<Context, 'clock'>,
+  { validBefore }: Pick<Authorization, 'validBefore'>,
+): boolean {
+  return validBefore >= BigInt(unixNow(ctx.clock)) + SECONDS_LEFT_MIN
+}
+
+const TYPES = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const
+
+type SignedFor = Pick<Payment, 'asset' | 'domain'> & { readonly chain: { readonly id: number } }
+
+/** EIP-712 digest of an EIP-3009 authorization. */
+export function digestOf({ chain, asset, domain }: SignedFor, authorization: Authorization): Hash {
+  return getSignPayload({
+    domain: { ...domain, chainId: chain.id, verifyingContract: asset },
+    types: TYPES,
+    primaryType: 'TransferWithAuthorization',
+    message: { ...authorization },
+  })
+}
+
+/** Whether the payer's own key signed. */
+export function isSignedByKey(digest: Hash, { authorization, signature }: Signed): boolean {
+  const parsed = parseSignature(signature)
+  if (parsed === undefined) return false
+  try {
+    const signer = recoverAddress({ payload: digest, signature: fromHex(parsed) })
+    return signer.toLowerCase() === authorization.from
+  } catch {
+    return false
+  }
+}
+
+const KEY_SIGNATURE_LENGTH = 132
+
+/** A contract that burns more could not pay either. */
+const WALLET_GAS = 150_000n
+
+/** Undefined if the payer signed. Keys are recovered locally; contract wallets are asked (ERC-1271). */
+export async function checkSignature(
+  rpc: Pick<SettlingRpc, 'code' | 'call'>,
+  payment: Payment,
+  signed: Signed,
+): Promise<PaymentFault | undefined> {
+  const { signature, authorization } = signed
+  const digest = digestOf(payment, authorization)
+  if (isSignedByKey(digest, signed)) return undefined
+  const asked = { wallet: authorization.from, digest, signature, gas: WALLET_GAS }
+  const answer = await askContractWallet(rpc, asked)
+  if (answer === 'signed') return undefined
+  return answer === 'undeployed' && signature.length > KEY_SIGNATURE_LENGTH
+    ? 'invalid_exact_evm_payload_undeployed_smart_wallet'
+    : 'invalid_exact_evm_payload_signature'
+}

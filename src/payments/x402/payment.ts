@@ -1,0 +1,369 @@
+import type { Address, Hash } from '#base/address.ts'
+import { DAY_SECONDS } from '#base/time.ts'
+import type { Connection, Tables } from '#db/engine.ts'
+import { type Guard, guardsSql } from '#db/guard.ts'
+import { column, type Row, type Sql, sql } from '#db/sql.ts'
+import { type Retained, START } from '#index/retained.ts'
+import type { Reads } from '#payments/prepayments/claim.ts'
+import type { Signed } from './payload.ts'
+
+/**
+ * `open`: only the chain says what became of it. `credited`: a deposit is on a balance. `failed`:
+ * none is; one is credited after all if others send the authorization before it expires.
+ */
+type PaymentStatus = 'open' | 'credited' | 'failed'
+
+/** The account that a payment credits. */
+export interface Payee {
+  readonly kind: 'key' | 'bucket'
+  /** A `publicId`, or an address's bucket. */
+  readonly name: string
+  /** That owns the key; null for a bucket. */
+  readonly wallet: Address | null
+  /** False where somebody else pays for a key: anyone may. */
+  readonly isOwn: boolean
+}
+
+/** One per authorization, forever. */
+export interface X402Payment extends Signed {
+  readonly id: string
+  readonly chainId: number
+  readonly asset: Address
+  readonly payee: Payee
+  readonly status: PaymentStatus
+  readonly createdUnix: number
+  /** Head when it came. Who held the signature may have sent it up to `EARLIER_BLOCKS` before. */
+  readonly fromBlock: number
+  /** A facilitator's word until the status is `credited`. */
+  readonly txHash: Hash | null
+  /** Why it failed: a `PaymentFault`, or `REVERTED` or `CLAIMED`. */
+  readonly reason: string | null
+  /** The payment's own call was answered, or its top-up. */
+  readonly isServed: boolean
+}
+
+/** Our transaction failed on the chain, at our cost. */
+export const REVERTED = 'reverted'
+
+/** A prepayment has the deposit. */
+export const CLAIMED = 'claimed'
+
+/** How far before a payment came its transfer is looked for: an offer's five minutes, 150 blocks on Base. */
+export const EARLIER_BLOCKS = 400
+
+/** The job looks at what a request has left open for so long; requests wait ten seconds. */
+export const OPEN_SECONDS = 15
+
+export const COLUMNS = sql`id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after, valid_before,
+  signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
+  from_block, tx_hash, reason, served`
+
+/** Nodes' default of pending transactions per account. */
+const OPEN_MAX = 64
+
+/** One that is not sent by then takes no place among them: an authorization that was cancelled stays open. */
+const UNSENT_SECONDS = 60
+
+/**
+ * `busy`: another payment by this wallet is open (its funds could back many that fail at our cost), or
+ * one for the caller's own balance, or too many. `waits`: its last one reverted at our cost. Nothing is stored then.
+ */
+export async function reservePayment(
+  connection: Connection,
+  payment: X402Payment,
+): Promise<'reserved' | 'used' | 'busy' | 'waits'> {
+  // Serialises reservations across replicas.
+  await lockReservations(connection)
+  if ((await findPayment(connection, payment)) !== undefined) return 'used'
+  const { chainId, asset, authorization, createdUnix, payee } = payment
+  const payer = authorization.from
+  const [reverted] = await connection.run(sql`
+    select id from x402_intents
+    where payer = ${payer} and reason = ${REVERTED} and created_unix >= ${createdUnix - DAY_SECONDS}
+    limit 1`)
+  if (reverted !== undefined) return 'waits'
+  const ofCaller = payee.isOwn ? madeBy(payee, payer) : sql`payer = ${payer}`
+  const [open] = await connection.run(sql`
+    select count(case when tx_hash is not null or created_unix >= ${createdUnix - UNSENT_SECONDS} then 1 end)
+      as pending, count(case when ${ofCaller} then 1 end) as of_caller
+    from x402_intents where status = 'open' and chain_id = ${chainId} and asset = ${asset}`)
+  if (open === undefined || column.integer(open, 'of_caller') > 0) return 'busy'
+  if (column.integer(open, 'pending') >= OPEN_MAX) return 'busy'
+  await insertPayment(connection, payment)
+  return 'reserved'
+}
+
+/** The lock makes its holder the only one that reserves. */
+export async function lockReservations(connection: Connection): Promise<void> {
+  await connection.run(sql`
+    insert into x402_facilitator (id) values (1) on conflict (id) do update set id = 1`)
+}
+
+export async function insertPayment(connection: Connection, payment: X402Payment): Promise<void> {
+  const { authorization, payee } = payment
+  await connection.run(sql`
+    insert into x402_intents (id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
+      valid_before, signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
+      from_block, due_unix)
+    values (${payment.id}, ${payment.chainId}, ${payment.asset}, ${authorization.from},
+      ${authorization.nonce}, ${authorization.to}, ${authorization.value},
+      ${authorization.validAfter}, ${authorization.validBefore},
+      ${payment.signature}, ${payee.kind}, ${payee.name}, ${payee.wallet},
+      ${Number(payee.isOwn)}, ${payment.status}, ${payment.createdUnix}, ${payment.fromBlock},
+      ${payment.createdUnix + OPEN_SECONDS})`)
+}
+
+export async function findPayment(
+  reads: Reads,
+  { chainId, asset, authorization }: Pick<X402Payment, 'chainId' | 'asset' | 'authorization'>,
+): Promise<X402Payment | undefined> {
+  const [row] = await reads.run(sql`
+    select ${COLUMNS} from x402_intents
+    where chain_id = ${chainId} and asset = ${asset}
+      and payer = ${authorization.from} and nonce = ${authorization.nonce}`)
+  return row && toPayment(row)
+}
+
+export async function lockPayment(
+  connection: Connection,
+  id: string,
+): Promise<X402Payment | undefined> {
+  const [row] = await connection.run(sql`
+    update x402_intents set status = status where id = ${id} returning ${COLUMNS}`)
+  return row && toPayment(row)
+}
+
+/** Finds an open payment that a caller made for its balance, or by its wallet. */
+export async function openPaymentOf(
+  reads: Reads,
+  payee: Payee,
+  wallet: Address | undefined,
+): Promise<X402Payment | undefined> {
+  const [row] = await reads.run(sql`
+    select ${COLUMNS} from x402_intents
+    where status = 'open' and ${madeBy(payee, wallet ?? null)}
+    order by created_unix, id limit 1`)
+  return row && toPayment(row)
+}
+
+function madeBy(payee: Payee, payer: Address | null): Sql {
+  return sql`((payee_kind = ${payee.kind} and payee = ${payee.name} and payee_own = 1)
+    or payer = ${payer})`
+}
+
+/** Creation of the oldest open payment, in Unix seconds. */
+export async function oldestOpen(reads: Reads): Promise<number | undefined> {
+  const [row] = await reads.run(
+    sql`select min(created_unix) as oldest from x402_intents where status = 'open'`,
+  )
+  return (row && column.integerOrNull(row, 'oldest')) ?? undefined
+}
+
+/** Payments that the job has to look at, also failed ones that others may have sent. */
+export async function duePayments(
+  reads: Reads,
+  input: { readonly nowUnix: number; readonly limit: number },
+): Promise<X402Payment[]> {
+  const found = await reads.run(sql`
+    select ${COLUMNS} from x402_intents
+    where due_unix <= ${input.nowUnix} or due_unix > ${input.nowUnix} + case status when 'open' then ${OPEN_SECONDS} else 7200 end
+    order by due_unix, id limit ${input.limit}`)
+  return found.map(toPayment)
+}
+
+/** Opens a payment again whose credit a reorg took. */
+export async function reopenPayment(
+  connection: Connection,
+  { creditId, nowUnix }: { readonly creditId: string; readonly nowUnix: number },
+): Promise<void> {
+  await connection.run(sql`
+    update x402_intents set status = 'open', due_unix = ${nowUnix}
+    where status = 'credited' and credit_id = ${creditId}`)
+}
+
+export async function setDue(
+  connection: Connection,
+  input: { readonly id: string; readonly dueUnix: number | null },
+): Promise<void> {
+  await connection.run(sql`
+    update x402_intents set due_unix = ${input.dueUnix}
+    where id = ${input.id} and status <> 'credited'`)
+}
+
+/** False if it is not open any more, or once the job looks at what a request has reserved: the job may send it. */
+export async function failPayment(
+  connection: Connection,
+  input: {
+    readonly id: string
+    readonly reason: string
+    readonly dueUnix: number | null
+    readonly reservedUnix?: number
+  },
+): Promise<boolean> {
+  const dueUnix =
+    input.reservedUnix === undefined ? sql`due_unix` : input.reservedUnix + OPEN_SECONDS
+  const failed = await connection.run(sql`
+    update x402_intents set status = 'failed', reason = ${input.reason}, due_unix = ${input.dueUnix}
+    where id = ${input.id} and status = 'open' and due_unix = ${dueUnix} returning id`)
+  return failed.length === 1
+}
+
+/** What a facilitator says has settled it. */
+export async function setHint(
+  connection: Connection,
+  input: { readonly id: string; readonly txHash: Hash },
+): Promise<void> {
+  await connection.run(sql`
+    update x402_intents set tx_hash = ${input.txHash}
+    where id = ${input.id} and status = 'open'`)
+}
+
+/** True for the one request that is served by the payment's credit. */
+export async function takeServed(connection: Connection, id: string): Promise<boolean> {
+  const taken = await connection.run(sql`
+    update x402_intents set served = 1
+    where id = ${id} and status = 'credited' and served = 0 returning id`)
+  return taken.length === 1
+}
+
+/** With the credit of its transfer, or without one if a prepayment has it. */
+export async function endPayment(
+  connection: Connection,
+  input: {
+    readonly id: string
+    readonly txHash: Hash
+    readonly creditId: string | null
+    readonly isServed: boolean
+  },
+): Promise<void> {
+  const { id, txHash, creditId, isServed } = input
+  const isCredited = creditId !== null
+  await connection.run(sql`
+    update x402_intents set status = ${isCredited ? 'credited' : 'failed'},
+      reason = ${isCredited ? null : CLAIMED}, tx_hash = ${txHash}, due_unix = null,
+      credit_id = coalesce(${creditId}, credit_id),
+      served = case when served = 1 then 1 else ${isCredited && isServed ? 1 : 0} end
+    where id = ${id}`)
+}
+
+export function toPayment(row: Row): X402Payment {
+  return {
+    id: column.text(row, 'id'),
+    chainId: column.integer(row, 'chain_id'),
+    asset: column.hex(row, 'asset'),
+    authorization: {
+      from: column.hex(row, 'payer'),
+      to: column.hex(row, 'pay_to'),
+      value: column.amount(row, 'micro_usd'),
+      validAfter: column.amount(row, 'valid_after'),
+      validBefore: column.amount(row, 'valid_before'),
+      nonce: column.hex(row, 'nonce'),
+    },
+    signature: column.hex(row, 'signature'),
+    payee: {
+      kind: column.text(row, 'payee_kind') as Payee['kind'],
+      name: column.text(row, 'payee'),
+      wallet: row.payee_wallet === null ? null : column.hex(row, 'payee_wallet'),
+      isOwn: column.flag(row, 'payee_own'),
+    },
+    status: column.text(row, 'status') as PaymentStatus,
+    createdUnix: column.integer(row, 'created_unix'),
+    fromBlock: column.integer(row, 'from_block'),
+    txHash: row.tx_hash === null ? null : column.hex(row, 'tx_hash'),
+    reason: column.textOrNull(row, 'reason'),
+    isServed: column.flag(row, 'served'),
+  }
+}
+
+/** Drops payments that moved nothing a day after expiry, because anyone may sign some that fail. */
+export const RETAINED_PAYMENTS: Retained = {
+  // Shown again within a day, it is answered "already used".
+  keepDays: 1,
+  atOnce: { sqlite: 500, postgres: 500 },
+  async deletePage(connection, { beforeUnix, limit }) {
+    const deleted = await connection.run(sql`
+      delete from x402_intents where id in (
+        select id from x402_intents
+        where status = 'failed' and tx_hash is null and due_unix is null
+          and valid_before <= ${beforeUnix}
+        order by created_unix, id limit ${limit}) returning id`)
+    return { place: START, isDone: deleted.length < limit }
+  },
+}
+
+export const x402Guards: readonly Guard[] = [
+  // Only payments that moved nothing may be deleted.
+  {
+    table: 'x402_intents',
+    name: 'x402_intents_stay',
+    on: 'delete',
+    when: "old.status <> 'failed' or old.tx_hash is not null or old.due_unix is not null",
+  },
+  {
+    table: 'x402_intents',
+    name: 'x402_intents_keep_what_was_signed',
+    on: 'update',
+    columns: [
+      'id',
+      'chain_id',
+      'asset',
+      'payer',
+      'nonce',
+      'pay_to',
+      'micro_usd',
+      'payee_kind',
+      'payee',
+      'payee_wallet',
+      'created_unix',
+    ],
+  },
+  {
+    table: 'x402_intents',
+    name: 'x402_intents_send_nothing_once_failed',
+    on: 'update',
+    columns: ['status'],
+    when: "old.status = 'failed' and new.status = 'open'",
+  },
+]
+
+export const x402Tables: readonly Tables[] = [
+  `
+    create table x402_intents (
+      id text primary key,
+      chain_id bigint not null,
+      asset text not null,
+      payer text not null,
+      nonce text not null,
+      pay_to text not null,
+      micro_usd bigint not null check (micro_usd > 0),
+      valid_after bigint not null,
+      valid_before bigint not null,
+      signature text not null,
+      payee_kind text not null check (payee_kind in ('key', 'bucket')),
+      payee text not null,
+      payee_wallet text,
+      payee_own bigint not null default 1,
+      status text not null check (status in ('open', 'credited', 'failed')),
+      reason text,
+      created_unix bigint not null,
+      from_block bigint not null,
+      tx_hash text,
+      -- When the job looks at it next; null once nothing can become of it any more.
+      due_unix bigint,
+      served bigint not null default 0,
+      credit_id text unique references credits (id),
+      unique (chain_id, asset, payer, nonce)
+    );
+    create index x402_intents_open on x402_intents (created_unix, id) where status = 'open';
+    create index x402_intents_failed on x402_intents (created_unix, id) where status = 'failed';
+    create index x402_intents_due on x402_intents (due_unix, id) where due_unix is not null;
+    create index x402_intents_reverted on x402_intents (payer, created_unix)
+      where reason = 'reverted';
+    create table x402_facilitator (
+      id bigint primary key check (id = 1),
+      -- The most that transactions of the newest day may have cost.
+      gas_day bigint not null default 0,
+      gas_gwei bigint not null default 0
+    )`,
+  guardsSql(x402Guards),
+]

@@ -1,0 +1,479 @@
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { lockSuccessor } from '#accounts/keys/key-store.ts'
+import { bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
+import { failedSettlementsOf, wrongSignaturesOf } from '#accounts/metering/abuse-guard.ts'
+import { type Hash, parseHash } from '#base/address.ts'
+import { sleep } from '#base/async.ts'
+import type { Deposit } from '#base/deposit.ts'
+import type { MicroUsd } from '#base/money.ts'
+import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
+import { DAY_SECONDS, unixNow } from '#base/time.ts'
+import { type Context, oncePerContext, reportError } from '#context.ts'
+import type { Connection } from '#db/engine.ts'
+import { creditDeposit } from '#payments/prepayments/credit.ts'
+import { type PaymentFault, paymentResponseHeaders, requirementsOf } from './offer.ts'
+import {
+  checkSignature,
+  hasTimeLeft,
+  matchOffer,
+  type PaymentPayload,
+  writeSigned,
+} from './payload.ts'
+import {
+  CLAIMED,
+  duePayments,
+  endPayment,
+  failPayment,
+  findPayment,
+  lockPayment,
+  OPEN_SECONDS,
+  type Payee,
+  REVERTED,
+  reservePayment,
+  setDue,
+  setHint,
+  takeServed,
+  type X402Payment,
+} from './payment.ts'
+import { holdsEnough, judgePayment, MARGIN_SECONDS } from './settlement.ts'
+import type { Settling } from './settling.ts'
+
+export type Settled<T> =
+  /** Without a value where it was credited before: this request is its call. */
+  | { readonly kind: 'posted'; readonly transaction: Hash; readonly value?: T }
+  /** Another payment raised the balance meanwhile, or this one did without a call. */
+  | { readonly kind: 'balance' }
+  | { readonly kind: 'rejected'; readonly reason: PaymentFault }
+  /** Used before, outcome unknown, or too many failures. */
+  | Refusal
+
+export interface ToSettle<T> {
+  readonly payload: PaymentPayload
+  readonly payee: Payee
+  readonly amounts: readonly MicroUsd[]
+  readonly addressBucket: string
+  /** Whether the balance that another payment raises does as well. */
+  readonly isForBalance: boolean
+  /** False for a client that has left; a request that shows the payment again is then served. */
+  isAwaited(): boolean
+  /** Posts in the transaction of the credit; undefined if there was nothing to credit. */
+  post(tx: Connection, credit: () => Promise<Credited | undefined>): Promise<T | undefined>
+}
+
+/** Payments that a request of this process settles, by the balance that they raise. */
+const underWay = oncePerContext(() => new Map<string, UnderWay>())
+
+interface UnderWay {
+  /** Payer and nonce of the payment. */
+  readonly name: string
+  readonly ended: Promise<Settled<unknown> | undefined>
+}
+
+/** Payments since the start, by outcome. */
+export const outcomesOf = oncePerContext(() => ({ settled: 0, rejected: 0, used: 0, pending: 0 }))
+
+/**
+ * Settles a payment and credits it, one at a time for each balance: an agent that signed ten payments
+ * for ten parallel 402s pays once for all.
+ */
+export async function settlePayment<T>(
+  ctx: Context,
+  settling: Settling,
+  asked: ToSettle<T>,
+): Promise<Settled<T>> {
+  const { payee, payload } = asked
+  const queue = underWay(ctx)
+  const name = `${payload.authorization.from}:${payload.authorization.nonce}`
+  const balance = payee.isOwn ? `${payee.kind}:${payee.name}` : name
+  for (let before = queue.get(balance); before !== undefined; before = queue.get(balance)) {
+    const outcome = await before.ended
+    if (before.name === name || outcome === undefined) continue
+    if (isRefusal(outcome) && outcome.code === 'settlement_pending') {
+      // The response would be of another payment.
+      const { headers: _, ...refused } = outcome
+      return refused
+    }
+    if (asked.isForBalance && outcome.kind === 'posted') return { kind: 'balance' }
+  }
+  const settled = settleNext(ctx, settling, asked)
+  queue.set(balance, { name, ended: settled.catch(() => undefined) })
+  try {
+    const outcome = await settled
+    if (outcome.kind === 'posted') outcomesOf(ctx).settled += 1
+    if (isRefusal(outcome) && outcome.code === 'settlement_pending') outcomesOf(ctx).pending += 1
+    if (isRefusal(outcome) && outcome.code === 'payment_already_used') outcomesOf(ctx).used += 1
+    return outcome
+  } finally {
+    queue.delete(balance)
+  }
+}
+
+async function settleNext<T>(
+  ctx: Context,
+  settling: Settling,
+  asked: ToSettle<T>,
+): Promise<Settled<T>> {
+  const { payload, payee, addressBucket } = asked
+  const { authorization, signature } = payload
+  const { chain, asset } = settling.payment
+  const signed = { chainId: chain.id, asset, authorization, signature }
+  const known = await findPayment({ run: ctx.accounts.read }, signed)
+  if (known !== undefined) return settledBefore(ctx, known, asked)
+  const fault = matchOffer(ctx, asked.amounts, payload) ?? (await checkSigned(ctx, settling, asked))
+  if (fault !== undefined) return isRefusal(fault) ? fault : reject(fault)
+  const settlements = failedSettlementsOf(ctx)
+  const limited = settlements.refusal(addressBucket)
+  if (limited !== undefined) return limited
+  const head = (await settling.isReady())
+    ? await settling.rpc.header('latest').catch(() => undefined)
+    : undefined
+  if (head === undefined) return reject('settlement_unavailable')
+  const payment: X402Payment = {
+    id: randomUUID(),
+    ...signed,
+    payee,
+    status: 'open',
+    createdUnix: unixNow(ctx.clock),
+    fromBlock: head.number,
+    txHash: null,
+    reason: null,
+    isServed: false,
+  }
+  const reserved = await ctx.accounts.write((tx) => reservePayment(tx, payment))
+  if (reserved === 'used') return settleNext(ctx, settling, asked)
+  if (reserved === 'waits') return reject('payer_waits')
+  if (reserved === 'busy') return refuseUnknown(ctx, payload, null)
+  const outcome = await sendAndProve(ctx, settling, payment)
+  if (outcome.kind === 'paid') return postPayment(ctx, payment, outcome.deposit, asked)
+  // A transaction was sent that the chain does not show; it may have cost gas.
+  const isSent = outcome.kind === 'pending' && outcome.transaction !== null
+  if (outcome.kind === 'rejected' || isSent) settlements.failed(addressBucket)
+  return outcome.kind === 'pending' ? refuseUnknown(ctx, payload, outcome.transaction) : outcome
+}
+
+type Rejected = Extract<Settled<never>, { kind: 'rejected' }>
+
+/** The outcome is unknown. */
+type Pending = { readonly kind: 'pending'; readonly transaction: Hash | null }
+
+function reject(reason: PaymentFault): Rejected {
+  return { kind: 'rejected', reason }
+}
+
+/** A payment that is credited serves one request that shows it again for the same balance. */
+async function settledBefore(
+  ctx: Context,
+  payment: X402Payment,
+  { payload, payee }: Pick<ToSettle<unknown>, 'payload' | 'payee'>,
+): Promise<Settled<never>> {
+  const { id, status, reason, txHash: transaction } = payment
+  // The nonce alone is public as soon as the payment is.
+  const isSame =
+    payment.payee.kind === payee.kind &&
+    payment.payee.name === payee.name &&
+    payment.signature === payload.signature &&
+    isDeepStrictEqual(payment.authorization, payload.authorization)
+  if (isSame && status === 'open') return refuseUnknown(ctx, payload, transaction)
+  if (isSame && reason === CLAIMED && transaction !== null)
+    return refuse(
+      'payment_already_used',
+      'the transfer succeeded, but a prepayment had already registered its transaction: the amount is on the key of that prepayment, and this balance is unchanged',
+      {
+        members: { transaction },
+        headers: paymentResponseHeaders(ctx, { payload, transaction }),
+      },
+    )
+  if (isSame && status === 'credited' && transaction !== null) {
+    const isServed = await ctx.accounts.write((tx) => takeServed(tx, id))
+    if (isServed) return { kind: 'posted', transaction }
+  }
+  return refuseUsed()
+}
+
+export function refuseUsed(): Refusal {
+  return refuse(
+    'payment_already_used',
+    'this payment was already used; any amount it moved is on the balance it was made for. Sign a new payment only to pay again',
+  )
+}
+
+/** The 503 while a payment has no known transaction, or one that the chain does not show. */
+export function refuseUnknown(
+  ctx: Pick<Context, 'ecosystem'>,
+  payload: PaymentPayload,
+  transaction: Hash | null,
+): Refusal {
+  const response = { payload, transaction, errorReason: 'settlement_pending' } as const
+  return { ...refusePending(transaction), headers: paymentResponseHeaders(ctx, response) }
+}
+
+/** Blocks come every two seconds. */
+const RETRY_SECONDS = 5
+
+/** Never 402, which would ask for a second payment while the first may still arrive. */
+export function refusePending(transaction: Hash | null): Refusal {
+  return refuse(
+    'settlement_pending',
+    transaction === null
+      ? 'the payment is not settled yet: another one is in progress, or its transfer is not visible yet. Do not sign a new payment: send this one again later, or check /api/usage'
+      : 'the payment was sent, but its transaction is not confirmed yet; it will be credited automatically. Do not pay again: check /api/usage',
+    { retryAfterSeconds: RETRY_SECONDS, members: { transaction } },
+  )
+}
+
+/** Undefined if signed. Limited by address, because it costs milliseconds and may ask a node. */
+async function checkSigned(
+  ctx: Context,
+  { rpc, payment }: Settling,
+  { payload, addressBucket }: Pick<ToSettle<unknown>, 'payload' | 'addressBucket'>,
+): Promise<PaymentFault | Refusal | undefined> {
+  const recoveries = wrongSignaturesOf(ctx)
+  const limited = recoveries.refusal(addressBucket)
+  if (limited !== undefined) return limited
+  try {
+    const fault = await checkSignature(rpc, payment, payload)
+    if (fault !== undefined) recoveries.failed(addressBucket)
+    return fault
+  } catch (error) {
+    reportError(ctx, error)
+    return 'settlement_unavailable'
+  }
+}
+
+type Paid = { readonly kind: 'paid'; readonly deposit: Deposit }
+
+const POLL_MS = 500
+
+/** Has a reserved payment verified and sent, and asks the nodes until they prove the transfer. */
+async function sendAndProve(
+  ctx: Context,
+  settling: Settling,
+  payment: X402Payment,
+): Promise<Paid | Rejected | Pending> {
+  const untilMs = performance.now() + settling.waitMs
+  const late = sleep(settling.waitMs).then(() => reject('settlement_unavailable'))
+  const unsent = await Promise.race([verify(ctx, settling, payment), late])
+  if (unsent?.kind === 'rejected') {
+    // The facilitator knows the signature, so the job looks once more after its end.
+    const dueUnix = Number(payment.authorization.validBefore) + MARGIN_SECONDS
+    const reservedUnix = payment.createdUnix
+    const failed = { id: payment.id, reason: unsent.reason, dueUnix, reservedUnix }
+    const isFailed = await ctx.accounts.write((tx) => failPayment(tx, failed))
+    return isFailed ? unsent : { kind: 'pending', transaction: null }
+  }
+  if (unsent !== undefined) return unsent
+  let txHash: Hash | null = null
+  const answered = settleBy(ctx, settling, payment).then(
+    (hash) => {
+      txHash = hash ?? null
+    },
+    (error: unknown) => reportError(ctx, error),
+  )
+  await Promise.race([answered, sleep(POLL_MS)])
+  for (; performance.now() < untilMs; await sleep(POLL_MS))
+    try {
+      const verdict = await judgePayment(settling, { ...payment, txHash })
+      if (verdict.kind === 'paid') return verdict
+    } catch (error) {
+      reportError(ctx, error)
+    }
+  return { kind: 'pending', transaction: txHash }
+}
+
+/** Nodes may lag by a block, and an authorization may begin in the next one. */
+const ATTEMPTS_MAX = 3
+const BLOCK_MS = 2_000
+
+/** Undefined if the facilitator takes it. Nothing is sent yet. */
+async function verify(
+  ctx: Context,
+  settling: Settling,
+  payment: X402Payment,
+): Promise<Paid | Rejected | Pending | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    // Once more if it did not answer: it may have closed an idle connection.
+    const isValid =
+      (await isValidFor(ctx, settling, payment)) ?? (await isValidFor(ctx, settling, payment))
+    if (!hasTimeLeft(ctx, payment.authorization))
+      return reject('invalid_exact_evm_payload_authorization_valid_before')
+    if (isValid === undefined) return reject('settlement_unavailable')
+    if (isValid) return undefined
+    try {
+      const verdict = await judgePayment(settling, payment)
+      if (verdict.kind === 'paid') return verdict
+      if (verdict.kind === 'unclear') return { kind: 'pending', transaction: null }
+      if (verdict.kind !== 'open') return reject('invalid_transaction_state')
+      if (!(await holdsEnough(settling, payment))) return reject('insufficient_funds')
+    } catch (error) {
+      reportError(ctx, error)
+      return reject('settlement_unavailable')
+    }
+    if (attempt === ATTEMPTS_MAX) return reject('invalid_transaction_state')
+    await sleep(BLOCK_MS)
+  }
+}
+
+/** Whether the facilitator takes it; undefined if it cannot say. */
+async function isValidFor(
+  ctx: Context,
+  settling: Settling,
+  payment: X402Payment,
+): Promise<boolean | undefined> {
+  try {
+    const { payload, requirements } = written(settling, payment)
+    return (await settling.client.verify(payload, requirements)).isValid
+  } catch (error) {
+    reportError(ctx, error)
+    return undefined
+  }
+}
+
+/** Whatever a facilitator answers, the chain decides; a transaction that it names is found sooner. */
+async function settleBy(
+  ctx: Context,
+  settling: Settling,
+  payment: X402Payment,
+): Promise<Hash | undefined> {
+  const { payload, requirements } = written(settling, payment)
+  const answer = await settling.client.settle(payload, requirements)
+  const { success, transaction, errorReason, errorMessage } = answer
+  const txHash = parseHash(transaction)
+  if (txHash !== undefined)
+    await ctx.accounts.write((tx) => setHint(tx, { id: payment.id, txHash }))
+  else if (!success)
+    throw new Error(`the facilitator did not settle: ${errorReason} ${errorMessage ?? ''}`)
+  return txHash
+}
+
+function written({ payment: config }: Settling, payment: X402Payment) {
+  const requirements = requirementsOf(config, payment.authorization)
+  const payload = { x402Version: 2, accepted: requirements, payload: writeSigned(payment) }
+  return { payload, requirements }
+}
+
+async function postPayment<T>(
+  ctx: Context,
+  payment: X402Payment,
+  deposit: Deposit,
+  asked: ToSettle<T>,
+): Promise<Settled<T>> {
+  const transaction = deposit.txHash
+  try {
+    const isServed = asked.isAwaited()
+    const value = await ctx.accounts.write(async (tx) => {
+      const credit = () => creditPayment(tx, ctx, { payment, deposit, isServed })
+      if (isServed) return asked.post(tx, credit)
+      await credit()
+      return undefined
+    })
+    if (!isServed) return { kind: 'balance' }
+    if (value !== undefined) return { kind: 'posted', transaction, value }
+    const other = await findPayment({ run: ctx.accounts.read }, payment)
+    return other === undefined ? refuseUsed() : await settledBefore(ctx, other, asked)
+  } catch (error) {
+    reportError(ctx, error)
+    return refuseUnknown(ctx, asked.payload, transaction)
+  }
+}
+
+export interface Credited {
+  /** The payee's newest rotation; null for a bucket. */
+  readonly key: string | null
+}
+
+/**
+ * Credits the deposit in the caller's transaction. It has at most one live credit, shared with prepayments. Undefined if another writer was first.
+ */
+export async function creditPayment(
+  tx: Connection,
+  ctx: Pick<Context, 'clock'>,
+  input: {
+    readonly payment: Pick<X402Payment, 'id'>
+    readonly deposit: Deposit
+    /** With the call or top-up that it was made for. */
+    readonly isServed: boolean
+  },
+): Promise<Credited | undefined> {
+  const { deposit, isServed } = input
+  const { txHash } = deposit
+  const payment = await lockPayment(tx, input.payment.id)
+  if (payment === undefined || payment.status === 'credited') return undefined
+  const { id, payee } = payment
+  const key = payee.kind === 'key' ? await lockSuccessor(tx, payee.name) : null
+  const creditId = randomUUID()
+  const isCreated = await creditDeposit(tx, {
+    id: creditId,
+    deposit,
+    account: key === null ? bucketAccount(payee.name) : keyAccount(key),
+    owner: payee.wallet ?? deposit.from,
+    claimId: null,
+    nowUnix: unixNow(ctx.clock),
+  })
+  await endPayment(tx, { id, txHash, creditId: isCreated ? creditId : null, isServed })
+  return isCreated ? { key } : undefined
+}
+
+const PAYMENTS_PER_PASS_MAX = 100
+
+/**
+ * Finishes what requests left open: lost answers, killed processes, reorgs, and authorizations that
+ * others send after we gave up. Returns the number of payments credited.
+ */
+export async function finishPayments(ctx: Context, settling: Settling): Promise<number> {
+  const nowUnix = unixNow(ctx.clock)
+  const reads = { run: ctx.accounts.read }
+  const due = await duePayments(reads, { nowUnix, limit: PAYMENTS_PER_PASS_MAX })
+  const ended = await Promise.all(
+    due.map((payment) =>
+      finishOne(ctx, settling, payment).catch((error: unknown) => {
+        reportError(ctx, error)
+        return false
+      }),
+    ),
+  )
+  return ended.filter(Boolean).length
+}
+
+async function finishOne(ctx: Context, settling: Settling, payment: X402Payment): Promise<boolean> {
+  const { id, status, authorization } = payment
+  const nowUnix = unixNow(ctx.clock)
+  const endUnix = Number(authorization.validBefore) + MARGIN_SECONDS
+  await ctx.accounts.write((tx) => setDue(tx, { id, dueUnix: nowUnix + OPEN_SECONDS }))
+  const verdict = await judgePayment(settling, payment)
+  if (verdict.kind === 'paid') {
+    const paid = { payment, deposit: verdict.deposit, isServed: false }
+    const credited = await ctx.accounts.write((tx) => creditPayment(tx, ctx, paid))
+    return credited !== undefined
+  }
+  // A node that hides a use may show it later, but not forever.
+  const isOver = verdict.kind === 'over' && verdict.isDeep
+  const head = await settling.rpc.header('latest')
+  const isEnded = isOver || (head?.timestamp ?? 0) >= endUnix + DAY_SECONDS
+  const hasFailed = status === 'open' && (isEnded || verdict.kind === 'reverted')
+  if (hasFailed) {
+    // A payer may also cancel or use its nonce while our transaction is under way.
+    const isOurLoss = verdict.kind === 'over' ? verdict.isOurLoss : verdict.kind === 'reverted'
+    const reason = isOurLoss ? REVERTED : 'invalid_transaction_state'
+    // Anyone can still send the authorization until it expires.
+    const lastUnix = isEnded ? null : Math.max(endUnix, nowUnix + OPEN_SECONDS)
+    await ctx.accounts.write((tx) => failPayment(tx, { id, reason, dueUnix: lastUnix }))
+  } else if (isEnded) await ctx.accounts.write((tx) => setDue(tx, { id, dueUnix: null }))
+  if (status === 'open' && verdict.kind === 'open') await sendAgain(ctx, settling, payment)
+  return false
+}
+
+/** Sends an open payment that the chain does not show, unless a node knows our transaction. */
+export async function sendAgain(
+  ctx: Context,
+  settling: Settling,
+  payment: X402Payment,
+): Promise<void> {
+  if (!hasTimeLeft(ctx, payment.authorization)) return
+  // The payer may have spent the money since.
+  if ((await isValidFor(ctx, settling, payment)) !== true) return
+  const { wallet, rpc } = settling
+  const sender =
+    wallet === undefined || payment.txHash === null ? undefined : await rpc.senderOf(payment.txHash)
+  if (sender === undefined || sender !== wallet) await settleBy(ctx, settling, payment)
+}

@@ -1,0 +1,190 @@
+import { getSelector } from 'ox/AbiEvent'
+import { encodeData, from } from 'ox/AbiFunction'
+import type { Address, Hash } from '#base/address.ts'
+import type { BlockHeader, Log } from '#base/chain.ts'
+import type { Deposit } from '#base/deposit.ts'
+import { TRANSFER_TOPIC } from '#base/token.ts'
+import type { Payment } from '#ecosystem/ecosystem.ts'
+import { toTopic } from '#payments/prepayments/deposits.ts'
+import { EARLIER_BLOCKS, type X402Payment } from './payment.ts'
+import type { SettlingRpc } from './settling-rpc.ts'
+
+export interface PaidChain {
+  readonly rpc: SettlingRpc
+  readonly payment: Payment
+  /** Our own settling wallet; undefined where another service settles. */
+  readonly wallet?: Address | undefined
+}
+
+/** First topics of the asset's logs of a payer (indexed) and its nonce (indexed). */
+const USED = getSelector(
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+)
+const CANCELLED = getSelector(
+  'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
+)
+
+export type Settlement =
+  | { readonly kind: 'paid'; readonly deposit: Deposit }
+  | { readonly kind: 'unpaid'; readonly blockNumber: number; readonly sender: Address }
+  /** It is not sealed, or its block left the chain. */
+  | { readonly kind: 'unknown' }
+
+/** The transfer must be among the block's proven logs. Throws if they cannot be proven. */
+export async function readSettlement(
+  chain: PaidChain,
+  payment: X402Payment,
+  txHash: Hash,
+): Promise<Settlement> {
+  const receipt = await chain.rpc.receipt(txHash)
+  if (receipt === undefined) return { kind: 'unknown' }
+  const { blockNumber, blockHash, from: sender } = receipt
+  const header = await chain.rpc.header(blockNumber)
+  if (header === undefined || header.hash !== blockHash) return { kind: 'unknown' }
+  // Some assets return false instead of reverting: only the log proves a payment.
+  if (findDeposit(chain, payment, header, receipt.logs) === undefined)
+    return { kind: 'unpaid', blockNumber, sender }
+  const { logs } = await chain.rpc.provenBlock(header)
+  const ofTransaction = logs.filter((log) => log.txHash === txHash)
+  const deposit = findDeposit(chain, payment, header, ofTransaction)
+  return deposit === undefined ? { kind: 'unknown' } : { kind: 'paid', deposit }
+}
+
+/** Finds it among the logs of one transaction; positions are those of `toDeposits`. */
+function findDeposit(
+  { payment: { chain, payTo } }: PaidChain,
+  { asset, authorization }: X402Payment,
+  header: BlockHeader,
+  logs: readonly Pick<Log, 'address' | 'topics' | 'data' | 'txHash' | 'logIndex'>[],
+): Deposit | undefined {
+  const { from, to, value, nonce } = authorization
+  const ofAsset = logs.filter(({ address }) => address === asset)
+  const used = ofAsset.find(
+    ({ topics }) => topics[0] === USED && topics[1] === toTopic(from) && topics[2] === nonce,
+  )
+  // Payments signed before `asset` or `payTo` changed still count.
+  const recipients = [to, ...payTo.map(({ address }) => address)].map(toTopic)
+  const paying = ofAsset.filter(
+    ({ topics, data }) =>
+      topics[0] === TRANSFER_TOPIC &&
+      topics.length === 3 &&
+      recipients.includes(topics[2] ?? '0x') &&
+      BigInt(data) > 0n,
+  )
+  // It directly follows the log of its use; others of the same amount do not count.
+  const positionInTx = paying.findIndex(
+    ({ logIndex, topics, data }) =>
+      used !== undefined &&
+      logIndex === used.logIndex + 1 &&
+      topics[1] === toTopic(from) &&
+      topics[2] === toTopic(to) &&
+      BigInt(data) === value,
+  )
+  const log = paying[positionInTx]
+  if (log === undefined) return undefined
+  const { txHash, logIndex } = log
+  const { number: blockNumber, hash: blockHash, timestamp: timestampUnix } = header
+  const place = { chainId: chain.id, blockNumber, blockHash, timestampUnix, txHash, logIndex }
+  return { ...place, positionInTx, from, to, amount: value, proven: true }
+}
+
+const authorizationState = from(
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+)
+const balanceOf = from('function balanceOf(address account) view returns (uint256)')
+
+/** Whether it was used, by anyone, or cancelled. Throws if the node lacks block `at`. */
+async function isUsed(
+  { rpc }: PaidChain,
+  { asset, authorization }: X402Payment,
+  at?: number,
+): Promise<boolean> {
+  const data = encodeData(authorizationState, [authorization.from, authorization.nonce])
+  return BigInt(await rpc.call({ to: asset, data, ...(at !== undefined && { at }) })) === 1n
+}
+
+export async function holdsEnough(
+  { rpc }: PaidChain,
+  { asset, authorization }: X402Payment,
+): Promise<boolean> {
+  const data = encodeData(balanceOf, [authorization.from])
+  return BigInt(await rpc.call({ to: asset, data })) >= authorization.value
+}
+
+export type Verdict =
+  | Extract<Settlement, { kind: 'paid' }>
+  /**
+   * Nothing came, and nothing can: it has expired, is cancelled or was used otherwise. Final only if deep.
+   * `isOurLoss`: our transaction reverted.
+   */
+  | { readonly kind: 'over'; readonly isDeep: boolean; readonly isOurLoss: boolean }
+  /** Our transaction reverted in a deep block; anyone can still submit the authorization. */
+  | { readonly kind: 'reverted' }
+  /** It is used, and no node shows by what; or our transaction reverted in a shallow block. */
+  | { readonly kind: 'unclear' }
+  | { readonly kind: 'open' }
+
+export const MARGIN_SECONDS = 60
+
+/**
+ * Looks at the named transaction first, then at any other. Ending without money needs a deep block: a lagging
+ * node must not end a payment that succeeds.
+ */
+export async function judgePayment(chain: PaidChain, payment: X402Payment): Promise<Verdict> {
+  const { rpc, wallet } = chain
+  const { txHash, authorization } = payment
+  const named = txHash === null ? undefined : await readSettlement(chain, payment, txHash)
+  if (named?.kind === 'paid') return named
+  // Another facilitator may send one more.
+  const revertedAt =
+    named?.kind === 'unpaid' && named.sender === wallet ? named.blockNumber : undefined
+  // Before the state, so that a use in between is not missed.
+  const head = await rpc.header('latest')
+  if (head === undefined) return { kind: 'open' }
+  const isOurLoss = revertedAt !== undefined
+  if (await isUsed(chain, payment)) {
+    const verdict = await findUse(chain, payment, head.number)
+    return verdict.kind === 'over' ? { ...verdict, isOurLoss } : verdict
+  }
+  const isRunning = BigInt(head.timestamp) < authorization.validBefore
+  if (!isOurLoss && isRunning) return { kind: 'open' }
+  const kind = isOurLoss ? 'unclear' : 'open'
+  const deep = await rpc.header(Math.max(0, head.number - chain.payment.confirmations))
+  if (deep === undefined) return { kind }
+  const isPast = deep.timestamp >= Number(authorization.validBefore) + MARGIN_SECONDS
+  const isReverted = revertedAt !== undefined && revertedAt <= deep.number
+  if (!isPast && !isReverted) return { kind }
+  if (await isUsed(chain, payment, deep.number)) return { kind: 'unclear' }
+  return isPast ? { kind: 'over', isDeep: true, isOurLoss } : { kind: 'reverted' }
+}
+
+const PAGE_BLOCKS = 500
+
+/** Enough for an authorization's hour: 1,800 blocks on Base, more elsewhere. */
+const PAGES_MAX = 40
+
+/** Finds the transaction that used an authorization. Finding none proves nothing: the node may lag. */
+async function findUse(
+  chain: PaidChain,
+  payment: X402Payment,
+  headNumber: number,
+): Promise<Verdict> {
+  const { from: payer, nonce } = payment.authorization
+  const topics = [[USED, CANCELLED], [toTopic(payer)], [nonce]]
+  const filter = { addresses: [payment.asset], topics }
+  const deepNumber = headNumber - chain.payment.confirmations
+  let fromBlock = Math.max(0, payment.fromBlock - EARLIER_BLOCKS)
+  for (let page = 0; page < PAGES_MAX && fromBlock <= headNumber; page += 1) {
+    const toBlock = Math.min(headNumber, fromBlock + PAGE_BLOCKS - 1)
+    const [use] = await chain.rpc.logs(filter, fromBlock, toBlock)
+    fromBlock = toBlock + 1
+    if (use === undefined) continue
+    const isDeep = use.blockNumber <= deepNumber
+    const over = { kind: 'over', isDeep, isOurLoss: false } as const
+    if (use.topics[0] === CANCELLED) return over
+    const settlement = await readSettlement(chain, payment, use.txHash)
+    if (settlement.kind === 'paid') return settlement
+    return settlement.kind === 'unpaid' ? over : { kind: 'unclear' }
+  }
+  return { kind: 'unclear' }
+}

@@ -1,0 +1,143 @@
+import type { Address, Hash } from '#base/address.ts'
+import type { BlockRef } from '#base/chain.ts'
+import { isObject, type JsonObject } from '#base/json.ts'
+import type { ProvenBlock } from '#chain/chain-source.ts'
+import { callSource, type RpcCall } from '#chain/endpoints/call-source.ts'
+import { openPost, type Post } from '#chain/endpoints/http-post.ts'
+import { NodeRefusal } from '#chain/node-refusal.ts'
+import { parseBytes, parseLogs } from '#chain/parse-rpc.ts'
+
+/** Throws if the node lacks block `at`, instead of using an older one. */
+interface CallInput {
+  readonly from?: Address
+  readonly to: Address
+  readonly data: Hash
+  readonly gas?: bigint
+  /** Code that the simulation finds at addresses. Some nodes refuse it. */
+  readonly codes?: Readonly<Record<Address, Hash>>
+  readonly at?: number
+  readonly signal?: AbortSignal | undefined
+}
+
+export type SettlingRpc = ReturnType<typeof openSettlingRpc>
+
+/** Fails over only if a node does not answer: a refusal is an answer. */
+export function openSettlingRpc({ id, rpcUrls }: { id: number; rpcUrls: readonly string[] }) {
+  const posts = rpcUrls.map(openPost)
+  const ask = (method: string, params: readonly unknown[], signal?: AbortSignal) =>
+    askInTurn(posts, { method, params }, signal)
+  const source = callSource(id, (call) => askInTurn(posts, call), isRefusal)
+  return {
+    /** Wei per gas; `tip` is the node's proposal. */
+    async gasPrice(): Promise<{ readonly baseFee: bigint; readonly tip: bigint }> {
+      const [block, tip] = await Promise.all([
+        ask('eth_getBlockByNumber', ['latest', false]),
+        ask('eth_maxPriorityFeePerGas', []),
+      ])
+      return { baseFee: toQuantity(toObject(block).baseFeePerGas), tip: toQuantity(tip) }
+    },
+    balance: async (account: Address) =>
+      toQuantity(await ask('eth_getBalance', [account, 'latest'])),
+    transactionCount: async (account: Address, at: 'latest' | 'pending') =>
+      Number(toQuantity(await ask('eth_getTransactionCount', [account, at]))),
+    /** `0x` without a contract. */
+    code: async (account: Address, signal?: AbortSignal): Promise<Hash> =>
+      parseBytes(await ask('eth_getCode', [account, 'latest'], signal)),
+    async call({ at, gas, codes, signal, ...input }: CallInput): Promise<Hash> {
+      const call = { ...input, ...(gas !== undefined && { gas: `0x${gas.toString(16)}` }) }
+      const overrides = Object.entries(codes ?? {}).map(([address, code]) => [address, { code }])
+      const state = codes === undefined ? [] : [Object.fromEntries(overrides)]
+      const block = at === undefined ? 'latest' : `0x${at.toString(16)}`
+      return parseBytes(await ask('eth_call', [call, block, ...state], signal))
+    },
+    async send(raw: Hash): Promise<void> {
+      await ask('eth_sendRawTransaction', [raw])
+    },
+    /** Undefined while it is in no block. */
+    async receipt(txHash: Hash) {
+      const value = await ask('eth_getTransactionReceipt', [txHash])
+      if (value === null) return undefined
+      const { from, blockNumber, blockHash, logs } = toObject(value)
+      if (blockNumber === null) return undefined
+      return {
+        from: parseBytes(from),
+        blockNumber: Number(toQuantity(blockNumber)),
+        blockHash: parseBytes(blockHash),
+        logs: parseLogs(logs, id),
+      }
+    },
+    /** Sender of a transaction in a block or in the node's mempool. */
+    async senderOf(txHash: Hash): Promise<Address | undefined> {
+      const value = await ask('eth_getTransactionByHash', [txHash])
+      return value === null ? undefined : parseBytes(toObject(value).from)
+    },
+    header: source.header,
+    logs: source.logsInRange,
+    /** Throws EndpointError `unproven`. Each node gives a whole proof or none. */
+    async provenBlock(ref: BlockRef): Promise<ProvenBlock> {
+      let last: unknown
+      for (const post of posts) {
+        const node = callSource(id, (call) => askOne(post, call), isRefusal)
+        try {
+          return await node.provenBlock(ref)
+        } catch (error) {
+          last = error
+        }
+      }
+      throw last
+    },
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof NodeRefusal
+}
+
+async function askInTurn(
+  posts: readonly Post[],
+  call: RpcCall,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  let cause: unknown
+  for (const post of posts) {
+    try {
+      return await askOne(post, call, signal)
+    } catch (error) {
+      if (!(error instanceof NodeRefusal)) cause = error
+      else throw cause === undefined ? error : new NodeRefusal(error.code, error.message, { cause })
+    }
+  }
+  // What was sent may have arrived.
+  throw new Error(`no node answers ${call.method}`, { cause })
+}
+
+const CALL_TIMEOUT_MS = 5_000
+
+const MESSAGE_MAX = 300
+
+async function askOne(
+  post: Post,
+  { method, params }: RpcCall,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const answer = await post(body, { timeoutMs: CALL_TIMEOUT_MS, signal })
+  const { error, result } = toObject(JSON.parse(answer.body.toString('utf8')))
+  if (isObject(error))
+    throw new NodeRefusal(Number(error.code), String(error.message).slice(0, MESSAGE_MAX))
+  if (result === undefined) throw new Error(`${method}: the answer has neither result nor error`)
+  return result
+}
+
+function toObject(value: unknown): JsonObject {
+  if (!isObject(value)) throw new Error('the node returned no object')
+  return value
+}
+
+const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
+
+function toQuantity(value: unknown): bigint {
+  if (typeof value !== 'string' || !QUANTITY.test(value))
+    throw new Error('the node returned no quantity')
+  return BigInt(value)
+}

@@ -1,0 +1,417 @@
+import { readFile } from 'node:fs/promises'
+import { x402Facilitator } from '@x402/core/facilitator'
+import type { FacilitatorClient } from '@x402/core/server'
+import type { FacilitatorEvmSigner } from '@x402/evm'
+import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
+import { keccak256 } from 'ox/Hash'
+import { concatHex, decodeFunctionResult, encodeFunctionData } from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { type Address, type Hash, parseAddress, parseHash } from '#base/address.ts'
+import { Mutex, sleep } from '#base/async.ts'
+import { greater, lesser, type MicroUsd, multiplyDivide } from '#base/money.ts'
+import { startOfDay, unixNow } from '#base/time.ts'
+import { NodeRefusal } from '#chain/node-refusal.ts'
+import { type Config, ConfigError } from '#config.ts'
+import { type Context, oncePerContext, reportError } from '#context.ts'
+import { column, sql } from '#db/sql.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Reads } from '#payments/prepayments/claim.ts'
+import { httpFacilitator } from './http-facilitator.ts'
+import { networkOf, OFFERS, paymentOf } from './offer.ts'
+import { provePayingWays } from './paying-ways.ts'
+import { lockReservations } from './payment.ts'
+import type { PaidChain } from './settlement.ts'
+import { openSettlingRpc, type SettlingRpc } from './settling-rpc.ts'
+
+/** What a process settles payments with: a facilitator in this process, or a service of someone else. */
+export interface Settling extends PaidChain {
+  /** The library's interface. What it says is a hint; the chain decides. */
+  readonly client: Pick<FacilitatorClient, 'verify' | 'settle'>
+  /** Whether a payment of the smallest offer could be settled now. */
+  isReady(): Promise<boolean>
+  /** How long a request waits. */
+  readonly waitMs: number
+}
+
+/** Who settles x402 payments. */
+export type SettlingSetting =
+  | {
+      readonly kind: 'wallet'
+      readonly keyFile: string
+      readonly gasPerDayGwei: number
+    }
+  | {
+      readonly kind: 'facilitator'
+      readonly url: string
+      readonly headersFile: string | undefined
+    }
+
+interface SettlingFacts {
+  readonly ecosystem: Pick<Ecosystem, 'payment'>
+  readonly config: Pick<Config, 'settling'>
+}
+
+/** Undefined where payments are not settled. Throws ConfigError if the file and the settings disagree. */
+export function settlingSettingOf({
+  ecosystem,
+  config,
+}: SettlingFacts): SettlingSetting | undefined {
+  const { payment } = ecosystem
+  const { keyFile, headersFile } = config.settling ?? {}
+  if (payment === null && keyFile !== undefined)
+    throw new ConfigError(
+      'SEXTON_SETTLING_KEY_FILE: the ecosystem file has no "payment"; add it, or unset the variable',
+    )
+  const url = payment?.settle?.facilitator
+  if (url !== undefined && keyFile !== undefined)
+    throw new ConfigError(
+      'SEXTON_SETTLING_KEY_FILE: the ecosystem file names a facilitator in "payment.settle"; keep one of them',
+    )
+  if (url === undefined && headersFile !== undefined)
+    throw new ConfigError(
+      'SEXTON_FACILITATOR_HEADERS_FILE: the ecosystem file names no facilitator in "payment.settle"; add it, or unset the variable',
+    )
+  if (url !== undefined) return { kind: 'facilitator', url, headersFile }
+  if (config.settling === undefined || keyFile === undefined) return undefined
+  const { gasPerDayGwei } = config.settling
+  return { kind: 'wallet', keyFile, gasPerDayGwei }
+}
+
+/** Clients tolerate ten seconds. */
+const WAIT_MS = 10_000
+
+/** Undefined where payments are not settled. Rejects with ConfigError. */
+export const settlingOf = oncePerContext(async (ctx): Promise<Settling | undefined> => {
+  const setting = settlingSettingOf(ctx)
+  if (setting === undefined) return undefined
+  const payment = paymentOf(ctx)
+  const rpc = openSettlingRpc(payment.chain)
+  const facilitator =
+    setting.kind === 'wallet'
+      ? await embeddedFacilitator(ctx, setting, { rpc, payment })
+      : httpFacilitator(ctx, setting, payment)
+  const settling = { rpc, payment, ...facilitator, waitMs: WAIT_MS }
+  return { ...settling, isReady: remembered(ctx, settling) }
+})
+
+/** A facilitator and a node are asked again after so long. */
+const FRESH_MS = 5_000
+
+/** An older answer is not used while a new one is awaited. */
+export const READY_MS = 30_000
+
+/** Whether payments can be settled now: only then are they offered. */
+function remembered(ctx: Context, settling: Settling): () => Promise<boolean> {
+  let known = { atMs: Number.NEGATIVE_INFINITY, isReady: false }
+  let asking: Promise<boolean> | undefined
+  let isPayable = false
+  const ask = async () => {
+    const atMs = ctx.clock()
+    try {
+      isPayable ||= await provePayable(ctx, settling)
+      known = { atMs, isReady: isPayable && (await settling.isReady()) }
+    } catch (error) {
+      reportError(ctx, error)
+      known = { atMs, isReady: false }
+    } finally {
+      asking = undefined
+    }
+    return known.isReady
+  }
+  return async () => {
+    const ageMs = Math.abs(ctx.clock() - known.atMs)
+    if (ageMs < FRESH_MS) return known.isReady
+    asking ??= ask()
+    return ageMs < READY_MS ? known.isReady : asking
+  }
+}
+
+/** Without proofs every payment would stay pending. False while the node has no block. */
+async function provePayable({ clock }: Context, { rpc, payment }: Settling): Promise<boolean> {
+  const head = await rpc.header('latest')
+  if (head === undefined) return false
+  await rpc.provenBlock(head)
+  const ways = await provePayingWays({ rpc, payment, clock })
+  if (ways.some(({ refusal }) => refusal === undefined)) return true
+  throw new Error(`the asset takes no x402 payment: ${ways[0]?.refusal}`)
+}
+
+/** Runs the library's facilitator in this process, with the operator's wallet. Throws ConfigError without a private key. */
+export async function embeddedFacilitator(
+  ctx: Context,
+  setting: Extract<SettlingSetting, { kind: 'wallet' }>,
+  { rpc, payment }: PaidChain,
+) {
+  const { asset } = payment
+  const wallet = new SettlingWallet(ctx, {
+    rpc,
+    account: privateKeyToAccount(await readKey(setting.keyFile)),
+    chainId: payment.chain.id,
+    asset,
+    gasPerDayGwei: BigInt(setting.gasPerDayGwei),
+  })
+  const recipients = payment.payTo.map((each) => each.address)
+  const signer = evmSigner({ rpc, wallet, asset, recipients })
+  const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: NO_PENDING_STORE })
+  const client = new x402Facilitator().register(networkOf(payment.chain.id), scheme)
+  const isReady = () => wallet.canPay(OFFERS[0])
+  return { client, wallet: wallet.address, isReady }
+}
+
+/** Our rows remember what is pending; the library would send nothing again for five minutes. */
+const NO_PENDING_STORE = {
+  get: async () => undefined,
+  set: async () => undefined,
+  delete: async () => undefined,
+}
+
+async function readKey(file: string): Promise<`0x${string}`> {
+  const name = 'SEXTON_SETTLING_KEY_FILE'
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new ConfigError(`${name}: the file cannot be read`, { cause })
+  })
+  const privateKey = parseHash(text.trim())
+  if (privateKey === undefined)
+    throw new ConfigError(`${name}: the file must contain a private key, 0x and 64 hex digits`)
+  return privateKey
+}
+
+/**
+ * Adapts the wallet to the library's facilitator. It sends transfers of the configured asset to the
+ * configured recipients, nothing else.
+ */
+export function evmSigner(input: {
+  readonly rpc: Pick<SettlingRpc, 'call' | 'code'>
+  readonly wallet: Pick<SettlingWallet, 'address' | 'send'>
+  readonly asset: Address
+  readonly recipients: readonly Address[]
+}): FacilitatorEvmSigner {
+  const { rpc, wallet, asset, recipients } = input
+  return {
+    getAddresses: () => [wallet.address],
+    async readContract({ address, abi, functionName, args = [] }) {
+      const data = encodeFunctionData({ abi, functionName, args })
+      const answer = await rpc.call({ from: wallet.address, to: address, data, gas: TRANSFER_GAS })
+      return decodeFunctionResult({ abi, functionName, data: answer })
+    },
+    async writeContract({ address, abi, functionName, args, dataSuffix = '0x' }) {
+      const to = parseAddress(String(args[1]))
+      if (parseAddress(address) !== asset || functionName !== 'transferWithAuthorization')
+        throw new Error('a settling wallet only sends transfers of the asset')
+      if (to === undefined || !recipients.includes(to))
+        throw new Error('a settling wallet pays the configured payTo wallets only')
+      const data = encodeFunctionData({ abi, functionName, args })
+      return wallet.send(concatHex([data, dataSuffix]))
+    },
+    /** The library then answers `settlement_pending`; the request that pays waits by itself. */
+    async waitForTransactionReceipt({ hash }) {
+      throw new Error(`${hash} is sent`)
+    },
+    getCode: ({ address }) => rpc.code(address),
+    sendTransaction: () => refuse(),
+    verifyTypedData: () => refuse(),
+  }
+}
+
+/** Deploying wallets is not offered, and `exact` checks signatures by itself. */
+async function refuse(): Promise<never> {
+  throw new Error('a settling wallet only sends transfers of the asset')
+}
+
+/**
+ * USDC takes up to 103,000, a contract wallet with a few owners 50,000 more. Simulations have no more
+ * either, so that a wallet cannot spend more than they show.
+ */
+export const TRANSFER_GAS = 200_000n
+
+/** The first transfer to a wallet; later ones cost less. */
+const TRANSFER_GAS_USUAL = 103_000n
+
+/** Gas is converted at this price, which bounds what a settlement may cost in dollars. */
+const ETHER_USD = 5_000n
+
+/** A settlement usually costs at most one such part of the smallest offer. */
+const COST_SHARE = 10n
+
+/** 100 gwei; never sign more, whatever a node says. */
+const FEE_PER_GAS_MAX = 100_000_000_000n
+
+/** A nonce that is pending for this long is replaced. */
+const STUCK_MS = 60_000
+
+/** Lag between nodes behind one URL; a transaction unknown after it was dropped. */
+const LAG_MS = 2_000
+
+interface WalletSetting {
+  readonly rpc: Pick<SettlingRpc, 'gasPrice' | 'transactionCount' | 'send' | 'balance'>
+  readonly account: Pick<PrivateKeyAccount, 'address' | 'signTransaction'>
+  readonly chainId: number
+  readonly asset: Address
+  readonly gasPerDayGwei: bigint
+}
+
+/** Sends calls of the asset from the operator's wallet, one after the other, with the node's pending nonce. */
+export class SettlingWallet {
+  readonly address: Address
+  readonly #ctx: Pick<Context, 'accounts' | 'clock'>
+  readonly #setting: WalletSetting
+  readonly #oneByOne = new Mutex()
+  #last = { nonce: -1, atMs: Number.NEGATIVE_INFINITY }
+  /** The lowest pending nonce, and when it began to block. */
+  #blocking: { readonly nonce: number; readonly sinceMs: number } | undefined
+
+  constructor(ctx: Pick<Context, 'accounts' | 'clock'>, setting: WalletSetting) {
+    this.#ctx = ctx
+    this.#setting = setting
+    this.address = setting.account.address.toLowerCase() as Address
+  }
+
+  /** Throws if nothing was sent, for example over the day's gas. */
+  send(data: Hash): Promise<Hash> {
+    return this.#oneByOne.run(() => aloneAmongProcesses(this.#ctx, () => this.#sendNext(data)))
+  }
+
+  /** Whether it can pay, the day has gas left, and gas is cheap enough for the smallest offer. */
+  async canPay(smallest: MicroUsd): Promise<boolean> {
+    const { rpc, gasPerDayGwei } = this.#setting
+    const today = startOfDay(unixNow(this.#ctx.clock))
+    const [price, balance, usedGwei] = await Promise.all([
+      rpc.gasPrice(),
+      rpc.balance(this.address),
+      gasOfDay({ run: this.#ctx.accounts.read }, today),
+    ])
+    const { cost, usualFeePerGas } = feesOf(price)
+    const usual = TRANSFER_GAS_USUAL * usualFeePerGas
+    const usualUsd = multiplyDivide(usual, ETHER_USD * 1_000_000n, 10n ** 18n)
+    return (
+      balance >= cost &&
+      usedGwei + toGwei(cost) <= gasPerDayGwei &&
+      usualUsd * COST_SHARE <= smallest
+    )
+  }
+
+  async #sendNext(data: Hash): Promise<Hash> {
+    const { rpc, account, chainId, asset } = this.#setting
+    const [price, latest, pending] = await Promise.all([
+      rpc.gasPrice(),
+      rpc.transactionCount(this.address, 'latest'),
+      rpc.transactionCount(this.address, 'pending'),
+    ])
+    const nonce = this.#nextNonce(latest, pending)
+    const { maxFeePerGas, maxPriorityFeePerGas, cost } = feesOf(price, nonce < pending)
+    if (maxFeePerGas > FEE_PER_GAS_MAX)
+      throw new Error('the gas price exceeds the limit of 100 gwei')
+    await this.#count(toGwei(cost))
+    const raw = await account.signTransaction({
+      ...{ type: 'eip1559', chainId, nonce, to: asset, data, gas: TRANSFER_GAS },
+      ...{ maxFeePerGas, maxPriorityFeePerGas },
+    })
+    const txHash = await this.#broadcast(raw)
+    this.#last = { nonce, atMs: this.#ctx.clock() }
+    return txHash
+  }
+
+  /** The pending nonce, or the next one while nodes lag; a stuck one is replaced. */
+  #nextNonce(latest: number, pending: number): number {
+    const now = this.#ctx.clock()
+    if (pending <= latest) this.#blocking = undefined
+    else if (this.#blocking?.nonce !== latest) this.#blocking = { nonce: latest, sinceMs: now }
+    else if (Math.abs(now - this.#blocking.sinceMs) >= STUCK_MS) {
+      this.#blocking = { nonce: latest, sinceMs: now }
+      return latest
+    }
+    const isLagging = this.#last.nonce >= pending && Math.abs(now - this.#last.atMs) < LAG_MS
+    return isLagging ? this.#last.nonce + 1 : pending
+  }
+
+  /** Counts the most that it may cost, before it is sent. */
+  async #count(gwei: bigint): Promise<void> {
+    const { gasPerDayGwei } = this.#setting
+    const day = startOfDay(unixNow(this.#ctx.clock))
+    const fits = await this.#ctx.accounts.write(async (connection) => {
+      await lockReservations(connection)
+      const used = await gasOfDay(connection, day)
+      if (used + gwei > gasPerDayGwei) return false
+      await connection.run(sql`
+        update x402_facilitator set gas_day = ${day}, gas_gwei = ${used + gwei} where id = 1`)
+      return true
+    })
+    if (!fits) throw new Error("the day's gas is used up")
+  }
+
+  /** Only a refusal by the node that was asked first, for such a reason, proves that none took it. */
+  async #broadcast(raw: `0x${string}`): Promise<Hash> {
+    try {
+      await this.#setting.rpc.send(raw)
+    } catch (error) {
+      const isFirst = error instanceof NodeRefusal && error.cause === undefined
+      if (isFirst && NEVER_TAKEN.test(error.message)) throw error
+    }
+    return keccak256(raw)
+  }
+}
+
+const NEVER_TAKEN =
+  /insufficient funds|intrinsic gas|max fee per gas|fee cap|exceeds the configured cap/i
+
+/** Any constant that no other advisory lock of the database uses. */
+const LOCK_KEY = 5_398_020
+
+/** A request waits ten seconds in all. */
+const LOCK_WAIT_MS = 8_000
+
+const LOCK_POLL_MS = 50
+
+/** On PostgreSQL the lock is on a connection of its own, so no transaction is open while a node answers. */
+async function aloneAmongProcesses<T>(
+  { accounts }: Pick<Context, 'accounts'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (accounts.lock === undefined) return work()
+  const untilMs = performance.now() + LOCK_WAIT_MS
+  do {
+    const lock = await accounts.lock(LOCK_KEY)
+    if (lock !== undefined)
+      try {
+        return await work()
+      } finally {
+        await lock.release()
+      }
+    await sleep(LOCK_POLL_MS)
+  } while (performance.now() < untilMs)
+  throw new Error('another process holds the settling wallet')
+}
+
+/** Gas of a UTC day in gwei: the most that its transactions may cost. */
+export async function gasOfDay(reads: Reads, day: number): Promise<bigint> {
+  const [row] = await reads.run(sql`
+    select gas_gwei from x402_facilitator where id = 1 and gas_day = ${day}`)
+  return row === undefined ? 0n : column.amount(row, 'gas_gwei')
+}
+
+/** A zero tip is dropped when the mempool is full. */
+const TIP_MIN = 1_000_000n
+
+/** It rises by at most 1/8 per block: twice the fee lasts six full blocks. */
+const BASE_FEE_ROOM = 2n
+
+/** Caps the node's tip at the base fee. Nodes require at least 10 % more of both fees to replace a transaction. */
+function feesOf(price: { readonly baseFee: bigint; readonly tip: bigint }, isReplacing = false) {
+  const { baseFee, tip } = price
+  const priorityFee = lesser(greater(tip, TIP_MIN), greater(baseFee, TIP_MIN))
+  const raised = (fee: bigint) => (isReplacing ? fee + fee / 8n + 1n : fee)
+  const maxFeePerGas = raised(BASE_FEE_ROOM * baseFee + priorityFee)
+  return {
+    maxFeePerGas,
+    maxPriorityFeePerGas: raised(priorityFee),
+    usualFeePerGas: baseFee + priorityFee,
+    /** The most that one transfer costs, in wei. */
+    cost: TRANSFER_GAS * maxFeePerGas,
+  }
+}
+
+const GWEI = 1_000_000_000n
+
+function toGwei(wei: bigint): bigint {
+  return (wei + GWEI - 1n) / GWEI
+}

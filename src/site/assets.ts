@@ -1,0 +1,96 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Page } from '#api/outside-routes.ts'
+import { STYLE_PATH } from '#api/plain-page.ts'
+import { PACKAGE_ROOT } from '#base/package-root.ts'
+import { refuse } from '#base/refusal.ts'
+import { acceptsCoding, type Call } from '#route.ts'
+
+export const CONSOLE_FOLDER = join(PACKAGE_ROOT, 'dist/console')
+
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  woff2: 'font/woff2',
+  svg: 'image/svg+xml; charset=utf-8',
+}
+
+/** A name carries the hash of its content. Private, because headers differ by caller. */
+const FOREVER = 'private, max-age=31536000, immutable'
+
+interface Asset {
+  readonly type: string
+  readonly plain: Buffer
+  /** Smallest first; prepared by the build. */
+  readonly packed: readonly { readonly coding: string; readonly bytes: Buffer }[]
+}
+
+/** What the build made of `console/`. */
+interface BuiltConsole {
+  readonly assets: ReadonlyMap<string, Asset>
+  readonly template: string
+  /** The HTML that is seen before scripts arrive; built from `console/src/first-view.tsx`. */
+  readonly drawFirstView: (data: object, first: string) => string
+}
+
+/** Read once and together, so that a build beside this process mixes nothing; undefined until there is one. */
+export function readConsole(folder: string): () => Promise<BuiltConsole | undefined> {
+  let built: BuiltConsole | undefined
+  const read = async () => {
+    built ??= await readBuilt(folder)
+    return built
+  }
+  read().catch(() => undefined)
+  return read
+}
+
+async function readBuilt(folder: string): Promise<BuiltConsole | undefined> {
+  const assets = await readAssets(join(folder, 'assets'))
+  const template = await readFile(join(folder, 'index.html'), 'utf8').catch(() => undefined)
+  if (template === undefined) return undefined
+  const { drawFirstView } = await import(pathToFileURL(join(folder, 'first-view.js')).href)
+  return { assets, template, drawFirstView }
+}
+
+/** /assets/{file}: scripts, styles and fonts of the page; /page.css: its style under a name that pages of text know. */
+export function assetPages(readBuilt: ReturnType<typeof readConsole>): readonly Page[] {
+  const page = (path: string, cached: string, isMeant: (name: string, call: Call) => boolean) => ({
+    path,
+    async read(call: Call) {
+      const { assets = [] } = (await readBuilt()) ?? {}
+      const [, asset] = [...assets].find(([name]) => isMeant(name, call)) ?? []
+      if (asset === undefined) return refuse('not_found', 'there is no such file')
+      const headers = ['Content-Type', asset.type, 'Cache-Control', cached]
+      const accepted = call.headers['accept-encoding']?.toString()
+      const form = asset.packed.find(({ coding }) => acceptsCoding(accepted, coding))
+      if (form === undefined) return { status: 200, headers, body: asset.plain }
+      headers.push('Content-Encoding', form.coding)
+      return { status: 200, headers, body: form.bytes }
+    },
+  })
+  return [
+    page('/assets/{file}', FOREVER, (name, { path }) => name === path.file),
+    page(STYLE_PATH, 'private, max-age=300', (name) => /^index-.*\.css$/.test(name)),
+  ]
+}
+
+const ENDINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const
+
+async function readAssets(folder: string): Promise<ReadonlyMap<string, Asset>> {
+  const names = await readdir(folder).catch((): string[] => [])
+  const assets = new Map<string, Asset>()
+  for (const name of names) {
+    const type = TYPES[name.slice(name.lastIndexOf('.') + 1)]
+    if (type === undefined) continue
+    const packed = []
+    for (const [coding, ending] of ENDINGS)
+      if (names.includes(name + ending))
+        packed.push({ coding, bytes: await readFile(join(folder, name + ending)) })
+    assets.set(name, { type, plain: await readFile(join(folder, name)), packed })
+  }
+  return assets
+}

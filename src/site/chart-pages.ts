@@ -1,0 +1,129 @@
+import { askRoutes } from '#api/ask-routes.ts'
+import type { Page } from '#api/outside-routes.ts'
+import { isRefusal } from '#base/refusal.ts'
+import { escapeMarkup } from '#base/text.ts'
+import type { Context } from '#context.ts'
+import type { Route } from '#route.ts'
+import { CHART_NAMES, type Meta, readChart, routeOfChart, sourceOf } from './chart/charts.ts'
+import { drawChart, type Theme } from './chart/draw-chart.ts'
+import { dollars, short } from './chart/format.ts'
+import {
+  choice,
+  nameOf,
+  type PictureKind,
+  parametersOf,
+  pictureOf,
+  picturePage,
+} from './picture-page.ts'
+
+/** Serves /charts/{name}.svg and /badges/{name}.svg. */
+export function chartPages(ctx: Context, routes: readonly Route[]): readonly Page[] {
+  return [charts(ctx, routes), badges(routes)].map((kind) => picturePage(ctx.clock, kind))
+}
+
+const SVG = 'image/svg+xml; charset=utf-8'
+
+function charts({ ecosystem }: Context, routes: readonly Route[]): PictureKind {
+  const ask = askRoutes(routes)
+  const own = {
+    period: choice(['7d', '30d', '90d', '365d', 'all'], '30d'),
+    theme: choice(['auto', 'light', 'dark'], 'auto'),
+  }
+  return {
+    path: '/charts/{file}',
+    type: SVG,
+    read(incoming) {
+      const name = nameOf(incoming, CHART_NAMES)
+      if (isRefusal(name)) return name
+      const shared = parametersOf(routes, routeOfChart(name), ['token', 'chain'])
+      return pictureOf(name, { ...own, ...shared }, incoming)
+    },
+    async draw({ name, query: { theme, ...query } }) {
+      const { chains, service } = ecosystem
+      const names = chains.map((chain) => chain.name)
+      const source = { ask, chains: names, words: service.words }
+      return drawChart(await readChart(source, name, query), theme as Theme, service.colors)
+    },
+  }
+}
+
+const BADGES = ['burned', 'holders', 'price', 'dividends', 'supply']
+
+/** Null for what is not followed, such as holders of a reward token. */
+interface Stats {
+  readonly lifetimeDividendsUsdAtPayout: number | null
+  readonly tokens: readonly {
+    readonly symbol: string
+    readonly totalBurned: string | null
+    readonly circulatingSupply: string | null
+    readonly holderCount: number | null
+    readonly priceUsd: number | null
+  }[]
+}
+
+function badges(routes: readonly Route[]): PictureKind {
+  const ask = askRoutes(routes)
+  const shared = parametersOf(routes, 'getDailyBurns', ['token'])
+  return {
+    path: '/badges/{file}',
+    type: SVG,
+    read(incoming) {
+      const name = nameOf(incoming, BADGES)
+      if (isRefusal(name)) return name
+      return pictureOf(name, name === 'dividends' ? {} : shared, incoming)
+    },
+    async draw({ name, query }) {
+      const { data, meta } = (await ask('getStats')) as {
+        readonly data: Stats
+        readonly meta: Meta
+      }
+      const isStale = meta.chains.some(({ status }) => status === 'stale')
+      return drawBadge({
+        label: name === 'price' ? (query.token ?? name) : name,
+        value: badgeValue(name, data, query.token) + (isStale ? ', stale' : ''),
+        title: sourceOf(meta),
+      })
+    },
+  }
+}
+
+function badgeValue(name: string, { tokens, ...stats }: Stats, symbol: string | undefined): string {
+  if (name === 'dividends') return priced(stats.lifetimeDividendsUsdAtPayout)
+  const token = tokens.find((each) => each.symbol === symbol)
+  if (name === 'price') return priced(token?.priceUsd ?? null)
+  if (name === 'holders') return token?.holderCount?.toLocaleString('en') ?? 'not known'
+  const amount = (name === 'burned' ? token?.totalBurned : token?.circulatingSupply) ?? null
+  return amount === null ? 'not known' : `${short(Number(amount))} ${symbol}`
+}
+
+function priced(usd: number | null): string {
+  return usd === null ? 'no price' : dollars(usd)
+}
+
+/** The width in the browser's default sans at 12 px; a badge may be a little too wide. */
+const CHARACTER_WIDTH = 7.2
+const BOLD_WIDTH = 8.6
+const PADDING = 10
+
+interface Badge {
+  readonly label: string
+  readonly value: string
+  readonly title: string
+}
+
+/** Draws a figure of 28 px height for a README. */
+function drawBadge({ label, value, title }: Badge): string {
+  const left = Math.ceil(label.length * CHARACTER_WIDTH + 2 * PADDING)
+  const right = Math.ceil(value.length * BOLD_WIDTH + 2 * PADDING)
+  const width = left + right
+  const text = (x: number, fill: string, content: string, weight: number) =>
+    `<text x="${x}" y="18.5" fill="${fill}" font-weight="${weight}" text-anchor="middle">${escapeMarkup(content)}</text>`
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="28" viewBox="0 0 ${width} 28" role="img" aria-label="${escapeMarkup(`${label}: ${value}`)}" font-family="Verdana,DejaVu Sans,sans-serif" font-size="12">
+<title>${escapeMarkup(title)}</title>
+<rect x=".5" y=".5" width="${width - 1}" height="27" rx="2" fill="#fcfdfa" stroke="#17201c"/>
+<path d="M0 2a2 2 0 0 1 2-2h${left - 2}v28h-${left - 2}a2 2 0 0 1-2-2z" fill="#17201c"/>
+${text(left / 2, '#f5f6f2', label, 400)}
+${text(left + right / 2, '#17201c', value, 600)}
+</svg>
+`
+}

@@ -1,0 +1,128 @@
+import type { Ask } from '#api/ask-routes.ts'
+import type { PageWords } from '#base/page-settings.ts'
+import { cards } from '#data/cards.ts'
+import { type EventChart, inWords } from '../event-card.ts'
+import type { Chart } from './draw-chart.ts'
+import { ageOf, dollars, short } from './format.ts'
+import { firstKnown } from './geometry.ts'
+
+type MetricChart = Pick<EventChart, 'name' | 'metric' | 'title' | 'marks'>
+
+/** Charts by their name in addresses; each reads one metric, burns one list a chain. */
+const METRIC_CHARTS: readonly MetricChart[] = [
+  { name: 'supply', metric: 'supply', title: 'Circulating supply', marks: 'line' },
+  { name: 'holders', metric: 'holders', title: 'Holders', marks: 'line' },
+  { name: 'price', metric: 'price', title: 'Price', marks: 'line' },
+  { name: 'market-cap', metric: 'marketCap', title: 'Market cap', marks: 'line' },
+  ...cards.flatMap(({ charts }) => charts),
+]
+
+const byName = new Map(METRIC_CHARTS.map((each) => [each.name, each]))
+
+export const CHART_NAMES: readonly string[] = ['burns', ...byName.keys()]
+
+/** The route that a chart reads first. */
+export function routeOfChart(name: string): 'getDailyBurns' | 'getStatsHistory' {
+  return name === 'burns' ? 'getDailyBurns' : 'getStatsHistory'
+}
+
+/** Parameters as the route parsed them. */
+type ChartQuery = Readonly<Record<string, string>>
+
+export interface Meta {
+  readonly chains: readonly {
+    readonly chain: string
+    readonly blockNumber: number
+    readonly status: string
+    readonly lagSeconds: number
+  }[]
+}
+
+interface BurnsBody {
+  readonly data: readonly {
+    readonly dateUnix: number
+    readonly token: string
+    readonly burned: string
+  }[]
+  readonly meta: Meta
+}
+
+interface HistoryBody {
+  readonly data: {
+    readonly token: string
+    readonly unit: 'token' | 'usd' | 'count'
+    readonly points: readonly { readonly dateUnix: number; readonly value: number | null }[]
+  }
+  readonly meta: Meta
+}
+
+interface ChartSource {
+  readonly ask: Ask
+  readonly chains: readonly string[]
+  readonly words: PageWords
+}
+
+/** Throws AskRefused while the data is not ready. */
+export async function readChart(
+  deps: ChartSource,
+  name: string,
+  query: ChartQuery,
+): Promise<Chart> {
+  const chart = byName.get(name)
+  if (chart === undefined) return readBurns(deps, query)
+  const { metric, title, marks } = chart
+  const { data, meta } = (await deps.ask('getStatsHistory', { ...query, metric })) as HistoryBody
+  const first = firstKnown([data.points.map(({ value }) => value)])
+  const points = marks === 'line' ? data.points.slice(first) : data.points
+  const values = points.map(({ value }) => value)
+  const format = data.unit === 'usd' ? dollars : short
+  const newest = values.findLast((value) => value !== null)
+  const unit = data.unit === 'token' ? ` ${data.token}` : ''
+  return {
+    title: metric === 'price' ? `Price of ${data.token}` : inWords(title, deps.words),
+    readout: newest === undefined || newest === null ? 'no figure yet' : format(newest) + unit,
+    marks,
+    isWhole: data.unit === 'count',
+    series: [{ name: metric, values }],
+    fromUnix: points[0]?.dateUnix ?? 0,
+    source: sourceOf(meta),
+    format,
+  }
+}
+
+async function readBurns(
+  { ask, chains }: ChartSource,
+  { chain = 'all', ...query }: ChartQuery,
+): Promise<Chart> {
+  const whole = (await ask('getDailyBurns', { ...query, chain })) as BurnsBody
+  const shown = chain === 'all' ? chains : [chain]
+  const [first] = whole.data
+  const series = await Promise.all(
+    shown.map(async (name) => {
+      const { data } = (await ask('getDailyBurns', { ...query, chain: name })) as BurnsBody
+      // With `all`, each chain has the days since its own first burn.
+      const burned = new Map(data.map((day) => [day.dateUnix, Number(day.burned)]))
+      return { name, values: whole.data.map(({ dateUnix }) => burned.get(dateUnix) ?? 0) }
+    }),
+  )
+  const total = whole.data.reduce((sum, { burned }) => sum + Number(burned), 0)
+  return {
+    title: `${first?.token ?? ''} burned a day`,
+    readout: `${short(total)} in ${whole.data.length} days`,
+    marks: 'bars',
+    isWhole: false,
+    series,
+    fromUnix: first?.dateUnix ?? 0,
+    source: sourceOf(whole.meta),
+    format: short,
+  }
+}
+
+/** Names the blocks of the figures, and the age of those of silent chains. */
+export function sourceOf({ chains }: Meta): string {
+  const blocks = chains.map(({ chain, blockNumber, status, lagSeconds }) => {
+    const silent = status === 'stale' ? ` (stale, ${ageOf(lagSeconds)} old)` : ''
+    return `${chain} ${blockNumber.toLocaleString('en')}${silent}`
+  })
+  return `As of block ${blocks.join(', ')}`
+}

@@ -1,0 +1,160 @@
+import type { PageColors } from '#base/page-settings.ts'
+import { escapeMarkup } from '#base/text.ts'
+import { DAY_SECONDS } from '#base/time.ts'
+import { dayName, tickLabels } from '#site/chart/format.ts'
+import { chartTokens } from '../theme.ts'
+import {
+  areaPath,
+  type Box,
+  barPaths,
+  linePath,
+  type Scale,
+  scaleOf,
+  sums,
+  type Values,
+  xOf,
+  yOf,
+} from './geometry.ts'
+
+export interface Chart {
+  readonly title: string
+  /** Such as `23.99m GRAVE`: the newest figure. */
+  readonly readout: string
+  readonly marks: 'bars' | 'line'
+  /** Counts have no halves. */
+  readonly isWhole: boolean
+  /** Oldest day first; stacked where there are several. */
+  readonly series: readonly { readonly name: string; readonly values: Values }[]
+  /** Midnight UTC of the first day. */
+  readonly fromUnix: number
+  /** The blocks of the figures, and their age. */
+  readonly source: string
+  format(value: number, digits?: number): string
+}
+
+export type Theme = 'auto' | 'light' | 'dark'
+
+const WIDTH = 720
+const HEIGHT = 320
+const LEFT = 20
+const TOP = 76
+const SCALE_WIDTH = 72
+const FOOT = 58
+
+/** Draws a chart as a document of its own, without scripts and without a request to anywhere. */
+export function drawChart(chart: Chart, theme: Theme, colors: PageColors): string {
+  const box = { width: WIDTH - LEFT - SCALE_WIDTH, height: HEIGHT - TOP - FOOT }
+  const values = chart.series.map((each) => each.values)
+  const isBars = chart.marks === 'bars'
+  const { isWhole } = chart
+  const scale = scaleOf(isBars ? sums(values) : (values[0] ?? []), { fromZero: isBars, isWhole })
+  const description = `${chart.title}: ${chart.readout}. ${chart.source}`
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="${escapeMarkup(description)}">
+<style>${themeRules(theme, colors)}text{font-family:Georgia,serif;fill:var(--ink);font-variant-numeric:lining-nums tabular-nums}.n{fill:var(--ink-2);font-size:13px}</style>
+<rect width="100%" height="100%" fill="var(--paper)"/>
+<text x="${LEFT}" y="32" font-size="18" font-weight="600">${escapeMarkup(chart.title)}</text>
+<text x="${WIDTH - LEFT}" y="32" font-size="18" text-anchor="end">${escapeMarkup(chart.readout)}</text>
+${legend(chart)}
+<g transform="translate(${LEFT} ${TOP})">
+${grid(scale, box, chart)}
+${marks(chart, scale, box)}
+</g>
+${days(chart, box)}
+<text class="n" x="${LEFT}" y="${HEIGHT - 12}">${escapeMarkup(chart.source)}</text>
+</svg>
+`
+}
+
+function themeRules(theme: Theme, colors: PageColors): string {
+  const rule = (mode: 'light' | 'dark') => `svg{${chartTokens(colors, mode)}}`
+  if (theme !== 'auto') return rule(theme)
+  return `${rule('light')}@media(prefers-color-scheme:dark){${rule('dark')}}`
+}
+
+function legend({ series }: Chart): string {
+  if (series.length < 2) return ''
+  return series
+    .map(({ name }, index) => {
+      const x = LEFT + index * 110
+      return `<rect x="${x}" y="48" width="10" height="10" fill="var(--c${index % 4})"/><text class="n" x="${x + 16}" y="57">${escapeMarkup(name)}</text>`
+    })
+    .join('')
+}
+
+function grid(scale: Scale, box: Box, chart: Chart): string {
+  const labels = tickLabels(scale.ticks, chart.format)
+  return scale.ticks
+    .map((tick, index) => {
+      const y = yOf(tick, scale, box).toFixed(1)
+      return `<path d="M0 ${y}H${box.width}" stroke="var(--rule)"/><text class="n" x="${box.width + 8}" y="${y}" dy="4">${escapeMarkup(labels[index] ?? '')}</text>`
+    })
+    .join('')
+}
+
+function marks({ marks: kind, series }: Chart, scale: Scale, box: Box): string {
+  const foot = `<path d="M0 ${box.height}H${box.width}" stroke="var(--ink)"/>`
+  if (kind === 'line') {
+    const path = linePath(series[0]?.values ?? [], scale, box)
+    const area = scale.low === 0 ? areaPath(series[0]?.values ?? [], scale, box) : ''
+    const fill = area === '' ? '' : `<path d="${area}" fill="var(--c0)" opacity=".12"/>${foot}`
+    return `${fill}<path d="${path}" fill="none" stroke="var(--c0)" stroke-width="1.5"/>`
+  }
+  const all = series.map(({ values }) => values)
+  const drawn = barPaths(all, scale, box).map(
+    (path, index) => `<path fill="var(--c${index % 4})" d="${path}"/>`,
+  )
+  return drawn.join('') + foot
+}
+
+const DATES_MAX = 6
+
+function days({ series, fromUnix }: Chart, box: Box): string {
+  const count = series[0]?.values.length ?? 0
+  if (count === 0) return ''
+  const y = TOP + box.height + 20
+  const at = (index: number, anchor: string, text: string) =>
+    `<text class="n" x="${(LEFT + xOf(index, count, box)).toFixed(1)}" y="${y}" text-anchor="${anchor}">${text}</text>`
+  return [
+    ...datesBetween(fromUnix, count, DATES_MAX).map(({ index, name }) =>
+      at(index, index === 0 ? 'start' : 'middle', name),
+    ),
+    at(count - 1, 'end', 'today'),
+  ].join('')
+}
+
+interface DateMark {
+  /** Counts from the first day. */
+  readonly index: number
+  readonly name: string
+}
+
+/** What dates may be named, from the closest to the furthest apart. */
+const CHOICES: readonly ((date: Date) => boolean)[] = [
+  () => true,
+  (date) => date.getUTCDate() % 5 === 1 && date.getUTCDate() < 30,
+  (date) => date.getUTCDate() === 1 || date.getUTCDate() === 15,
+  (date) => date.getUTCDate() === 1,
+  (date) => date.getUTCDate() === 1 && date.getUTCMonth() % 3 === 0,
+  (date) => date.getUTCDate() === 1 && date.getUTCMonth() === 0,
+]
+
+/** With a year's name, days of more than one year can be told apart. */
+const DAYS_WITHOUT_YEAR = 300
+
+/** Names at most so many dates between the first day (midnight UTC) and the last, which has a name of its own. */
+export function datesBetween(fromUnix: number, count: number, most: number): readonly DateMark[] {
+  const room = Math.max(1, count / (most + 1) / 2)
+  const days = Array.from({ length: count }, (_, index) => index).filter(
+    (index) => index < count - 1 - room,
+  )
+  const dateOf = (index: number) => new Date((fromUnix + index * DAY_SECONDS) * 1000)
+  for (const isNamed of CHOICES) {
+    const named = days.filter((index) => isNamed(dateOf(index)))
+    if (named.length > most) continue
+    return named.map((index) => ({
+      index,
+      name: dayName(fromUnix + index * DAY_SECONDS, count > DAYS_WITHOUT_YEAR),
+    }))
+  }
+  return []
+}

@@ -1,0 +1,112 @@
+import { AskRefused } from '#api/ask-routes.ts'
+import type { Page } from '#api/outside-routes.ts'
+import { TtlCache } from '#base/async.ts'
+import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
+import { type Clock, MINUTE_MS } from '#base/time.ts'
+import {
+  type Call,
+  matchesEtag,
+  type Outgoing,
+  type Parameter,
+  parsed,
+  parseParameters,
+  type Route,
+  weakEtag,
+} from '#route.ts'
+
+interface Drawn {
+  readonly body: string | Buffer
+  readonly etag: string
+}
+
+/** A picture by what it depends on, so that no other spelling makes it be drawn again. */
+interface Picture {
+  readonly name: string
+  readonly query: Readonly<Record<string, string>>
+}
+
+export interface PictureKind {
+  readonly path: string
+  readonly type: 'image/svg+xml; charset=utf-8' | 'image/png'
+  read(incoming: Call): Picture | Refusal
+  draw(picture: Picture): Promise<string | Buffer>
+}
+
+/** Pictures that are kept of each kind. */
+const KEPT_MAX = 300
+
+export function picturePage(clock: Clock, { path, type, read, draw }: PictureKind): Page {
+  const kept = new TtlCache<Drawn>({ max: KEPT_MAX, ttlMs: MINUTE_MS, clock })
+  return {
+    path,
+    async read(incoming) {
+      const picture = read(incoming)
+      if (isRefusal(picture)) return picture
+      const key = JSON.stringify(picture)
+      try {
+        const made = await kept.get(key, () => drawn(draw(picture)))
+        return toOutgoing(incoming, type, { ...made, leftMs: kept.leftMs(key) })
+      } catch (error) {
+        if (error instanceof AskRefused) return error.refusal
+        throw error
+      }
+    },
+  }
+}
+
+async function drawn(drawing: Promise<string | Buffer>): Promise<Drawn> {
+  const body = await drawing
+  return { body, etag: weakEtag(body) }
+}
+
+/** The caller's cache and ours together keep a picture for a minute. */
+function toOutgoing(
+  incoming: Call,
+  type: PictureKind['type'],
+  { body, etag, leftMs }: Drawn & { readonly leftMs: number },
+): Outgoing {
+  const headers = ['ETag', etag, 'Cache-Control', `private, max-age=${Math.floor(leftMs / 1000)}`]
+  if (matchesEtag(incoming.headers['if-none-match'], etag))
+    return { status: 304, headers, body: '' }
+  headers.push('Content-Type', type)
+  // Opened by itself, a picture must not run or load anything.
+  headers.push('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'")
+  return { status: 200, headers, body }
+}
+
+type Choices = Readonly<Record<string, Pick<Parameter<unknown>, 'in' | 'parse'>>>
+
+export function pictureOf(name: string, choices: Choices, incoming: Call): Picture | Refusal {
+  const values = parseParameters(choices, incoming)
+  if (isRefusal(values)) return values
+  const query = Object.entries(values.effective).map(([key, value]) => [key, String(value)])
+  return { name, query: Object.fromEntries(query) }
+}
+
+/** Those of these names that the route has. */
+export function parametersOf(
+  routes: readonly Route[],
+  operationId: string,
+  names: readonly string[],
+): Choices {
+  const { parameters = {} } = routes.find((route) => route.operationId === operationId) ?? {}
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => names.includes(name)))
+}
+
+/** The name of a file before its ending. */
+export function nameOf(incoming: Call, known: readonly string[]): string | Refusal {
+  const { file = '' } = incoming.path
+  const name = file.endsWith('.svg') ? file.slice(0, -'.svg'.length) : ''
+  if (known.includes(name)) return name
+  return refuse('not_found', `there are ${known.map((each) => `${each}.svg`).join(', ')}`)
+}
+
+export function choice(allowed: readonly string[], otherwise: string): Choices[string] {
+  return {
+    in: 'query',
+    parse(raw = otherwise) {
+      if (allowed.includes(raw)) return parsed(raw, raw)
+      return { ok: false, reason: `must be one of ${allowed.join(', ')}`, allowed }
+    },
+  }
+}

@@ -1,0 +1,280 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { askRoutes } from '#api/ask-routes.ts'
+import type { Page } from '#api/outside-routes.ts'
+import { parseAddress, showAddress } from '#base/address.ts'
+import { TtlCache } from '#base/async.ts'
+import { type Refusal, refuse } from '#base/refusal.ts'
+import { MINUTE_MS } from '#base/time.ts'
+import type { Context } from '#context.ts'
+import {
+  acceptsCoding,
+  type Call,
+  JSON_TYPE,
+  matchesEtag,
+  type Outgoing,
+  type Route,
+  weakEtag,
+} from '#route.ts'
+import { Wallets } from '#site/wallet/wallet-figures.ts'
+import { assetPages, CONSOLE_FOLDER, readConsole } from './assets.ts'
+import { cardPage } from './cards/card-page.ts'
+import { dollars, percent, short } from './chart/format.ts'
+import { chartPages } from './chart-pages.ts'
+import { type SnapshotSeries, seriesOf } from './series.ts'
+import { fillShell, type Head, MARK } from './shell.ts'
+import { isInTime, type Snapshot, sharedSnapshot } from './snapshot.ts'
+import { themeSheet } from './theme.ts'
+import { entriesOf } from './transaction.ts'
+
+/** No inline code, and nothing from another host; styles are set by scripts through the CSSOM only. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const HTML_HEADERS = [
+  'Content-Security-Policy',
+  POLICY,
+  'Referrer-Policy',
+  'no-referrer',
+  'X-Frame-Options',
+  'DENY',
+  'Content-Type',
+  'text/html; charset=utf-8',
+]
+
+const SNAPSHOT_SECONDS = 5
+
+/** Serves the page of people: shells, their data and files, charts and badges. Free, as all documents. */
+export function sitePages(
+  ctx: Context,
+  routes: readonly Route[],
+  folder = CONSOLE_FOLDER,
+): readonly Page[] {
+  const { name, publicBaseUrl, colors } = ctx.ecosystem.service
+  const ask = askRoutes(routes)
+  const snapshot = sharedSnapshot(ctx, ask)
+  const wallets = new Wallets(ctx, ask)
+  const series = new TtlCache<SnapshotSeries>({ max: 1, ttlMs: MINUTE_MS, clock: ctx.clock })
+  const readBuilt = readConsole(folder)
+  const shell = (path: string, headOf: (call: Call, now: Snapshot) => Head | Refusal) =>
+    shellPage({ path, readBuilt, snapshot, headOf })
+  const headAt = (path: string, title: string, description: string): Head => ({
+    service: name,
+    title,
+    description,
+    url: `${publicBaseUrl}${path}`,
+    image: `${publicBaseUrl}/cards/register.png`,
+  })
+  return [
+    shell('/', (_, now) => headAt('/', titleOf(ctx, now), descriptionOf(ctx, now))),
+    ...LISTS.map(([path, title, what]) =>
+      shell(path, () => headAt(path, `${title} · ${name}`, what)),
+    ),
+    shell('/keys', () =>
+      headAt('/keys', `API keys · ${name}`, 'Mint, use and top up an API key with a wallet.'),
+    ),
+    shell('/try', () =>
+      headAt('/try', `Try the API · ${name}`, 'Build a request, send it and see what it costs.'),
+    ),
+    shellPage({
+      path: '/wallet/{address}',
+      readBuilt,
+      snapshot,
+      headOf: (incoming) => {
+        const address = parseAddress(incoming.path.address ?? '')
+        if (address === undefined) return refuse('invalid_address', 'not an EVM address')
+        const shown = showAddress(address)
+        const what = `What ${shown} holds, claimed, burned and dug up.`
+        const head = headAt(`/wallet/${shown}`, `${shown} · ${name}`, what)
+        return { ...head, image: `${publicBaseUrl}/cards/wallet-${shown}.png` }
+      },
+      async more(incoming) {
+        const address = parseAddress(incoming.path.address ?? '')
+        return address && { wallet: await wallets.shown(incoming, address) }
+      },
+    }),
+    shellPage({
+      path: '/tx/{hash}',
+      readBuilt,
+      snapshot,
+      headOf: ({ path: { hash = '' } }) =>
+        TX_HASH.test(hash)
+          ? headAt(`/tx/${hash}`, `Transaction · ${name}`, 'Its burns, claims and digs.')
+          : refuse('not_found', 'a transaction is 0x and 64 hex digits'),
+      async more({ path: { hash = '' } }) {
+        const reading = entriesOf(ctx, hash.toLowerCase()).catch(() => null)
+        return { transaction: (await isInTime(reading)) ? await reading : null }
+      },
+    }),
+    jsonPage('/snapshot.json', SNAPSHOT_SECONDS, snapshot),
+    // The page asks for all days when a longer period is chosen.
+    jsonPage('/series.json', 60, () => series.get('', () => seriesOf(ctx, ask, 'all'))),
+    ...assetPages(readBuilt),
+    ...chartPages(ctx, routes),
+    cardPage(ctx, ask, wallets),
+    textPage('/theme.css', 'text/css; charset=utf-8', themeSheet(colors)),
+    textPage('/favicon.ico', 'image/svg+xml', MARK),
+    textPage('/robots.txt', 'text/plain; charset=utf-8', 'User-agent: *\nDisallow: /api/\n'),
+    {
+      path: '/docs',
+      read: async () => ({ status: 302, headers: [...REDIRECT], body: '' }),
+    },
+  ]
+}
+
+const TX_HASH = /^0x[0-9a-f]{64}$/i
+
+/** The lists of the API in full; what the snapshot has of each comes with the page. */
+const LISTS = [
+  ['/entries', 'Entries', 'Every burn, claim and dig, newest first.'],
+  ['/entries/holders', 'Top holders', 'Who holds the token, largest first.'],
+  ['/entries/diggers', 'Top diggers', 'Who dug up most.'],
+] as const
+
+const REDIRECT = ['Location', '/scalar/v1', 'Cache-Control', 'private, max-age=300']
+
+interface Shown {
+  readonly totalBurned: string | null
+  readonly burnedPct: number | null
+  readonly holderCount: number | null
+}
+
+function titleOf({ ecosystem }: Context, { figures }: Snapshot): string {
+  const { primary, service } = ecosystem
+  const totalBurned = figures && (figures.stats as Shown).totalBurned
+  if (totalBurned === null) return service.name
+  return `${short(Number(totalBurned))} ${primary.symbol} burned · ${service.name}`
+}
+
+function descriptionOf({ ecosystem }: Context, { figures }: Snapshot): string {
+  const chains = ecosystem.chains.map((chain) => chain.name).join(', ')
+  const what = `Burns, dividends, holders and prices of ${ecosystem.primary.symbol}, read from ${chains}.`
+  if (figures === null) return what
+  const { burnedPct, holderCount } = figures.stats as Shown
+  const { totalBurnedUsdNow } = figures.burns as { readonly totalBurnedUsdNow: number | null }
+  if (burnedPct === null || holderCount === null) return what
+  const worth = totalBurnedUsdNow === null ? '' : `, worth ${dollars(totalBurnedUsdNow)} today`
+  return `${percent(burnedPct)} burned${worth}; ${holderCount} holders. ${what}`
+}
+
+/** Only the register carries all figures, so that another address costs no copy of them. */
+function partFor(path: string, { figures, ...rest }: Snapshot) {
+  if (figures === null || path === '/') return { ...rest, figures }
+  const { series: _, ...lists } = figures
+  const isList = LISTS.some(([each]) => each === path)
+  return { ...rest, figures: isList ? lists : { meta: figures.meta, newest: [] } }
+}
+
+interface ShellInput {
+  readonly path: string
+  readonly readBuilt: ReturnType<typeof readConsole>
+  snapshot(): Promise<Snapshot>
+  headOf(incoming: Call, now: Snapshot): Head | Refusal
+  /** What only this page carries. */
+  more?(incoming: Call): Promise<object | undefined>
+}
+
+function shellPage({ path, readBuilt, snapshot, headOf, more }: ShellInput): Page {
+  const pages = new VersionedText()
+  const [, first = ''] = path.split('/')
+  return {
+    path,
+    async read(incoming) {
+      const now = await snapshot()
+      const head = headOf(incoming, now)
+      if ('kind' in head) return head
+      const built = await readBuilt()
+      if (built === undefined)
+        return refuse('not_found', 'the page is not built; run "node tools/build.ts"')
+      const { template, drawFirstView } = built
+      const own = await more?.(incoming)
+      const data = { ...partFor(path, now), ...own }
+      return pages.answer(
+        incoming,
+        {
+          of: own ?? now,
+          name: head.url,
+          text: () => fillShell(template, { head, data, view: drawFirstView(data, first) }),
+        },
+        [...HTML_HEADERS, 'Cache-Control', 'private, no-cache'],
+      )
+    },
+  }
+}
+
+/** What is read here is the same object until it changes. */
+function jsonPage(path: string, seconds: number, read: () => Promise<object>): Page {
+  const pages = new VersionedText()
+  const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', `private, max-age=${seconds}`]
+  return {
+    path,
+    async read(incoming) {
+      const of = await read()
+      return pages.answer(incoming, { of, name: '', text: () => JSON.stringify(of) }, headers)
+    },
+  }
+}
+
+function textPage(path: string, contentType: string, text: string): Page {
+  const headers = ['Content-Type', contentType, 'Cache-Control', 'private, max-age=300']
+  return {
+    path,
+    read: async (): Promise<Outgoing> => ({ status: 200, headers: [...headers], body: text }),
+  }
+}
+
+interface Source {
+  /** Made anew when the text changes. */
+  readonly of: object
+  /** Tells several texts of one object apart. */
+  readonly name: string
+  text(): string
+}
+
+interface Version extends Pick<Source, 'of' | 'name'> {
+  readonly text: string
+  readonly etag: string
+  gzipped?: Promise<Buffer>
+}
+
+/** Answers with a text that changes now and then; writes and compresses each version once. */
+export class VersionedText {
+  #last: Version | undefined
+
+  /** `headers` are copied; ETag, coding and the body are added. */
+  async answer(incoming: Call, source: Source, headers: readonly string[]): Promise<Outgoing> {
+    const version = this.#versionOf(source)
+    const { etag, text } = version
+    const own = ['ETag', etag, ...headers]
+    if (matchesEtag(incoming.headers['if-none-match'], etag))
+      return { status: 304, headers: withoutType(own), body: '' }
+    if (!acceptsCoding(incoming.headers['accept-encoding']?.toString(), 'gzip'))
+      return { status: 200, headers: own, body: text }
+    version.gzipped ??= promisify(gzip)(text)
+    own.push('Content-Encoding', 'gzip')
+    return { status: 200, headers: own, body: await version.gzipped }
+  }
+
+  #versionOf({ of, name, text: write }: Source): Version {
+    if (this.#last?.of === of && this.#last.name === name) return this.#last
+    const text = write()
+    const etag = weakEtag(text)
+    this.#last = { of, name, text, etag }
+    return this.#last
+  }
+}
+
+/** Drops the headers of a body, which a 304 does not carry (RFC 9110, 15.4.5). */
+function withoutType(headers: readonly string[]): string[] {
+  const at = headers.indexOf('Content-Type')
+  return at === -1 ? [...headers] : headers.toSpliced(at, 2)
+}

@@ -1,0 +1,37 @@
+import type { PageColors } from '#base/page-settings.ts'
+
+const PAPER = { light: '#fcfdfa', dark: '#151b18' }
+const INK = { light: '#17201c', dark: '#e9ede6' }
+const FAINT = { light: '#46524c', dark: '#b7c0b9' }
+const RULE = { light: '#d3d9d2', dark: '#2a332e' }
+const CHAINS = [
+  { light: '#24466b', dark: '#b3cdf2' },
+  { light: '#4d9b89', dark: '#3a8b79' },
+  { light: '#a98230', dark: '#d3ab58' },
+  { light: '#7a6a9c', dark: '#a596c9' },
+]
+
+/** Colors of cards, which are light only. */
+export const CARD_COLORS = { paper: PAPER.light, ink: INK.light, faint: FAINT.light }
+
+/** Tokens of a chart, which as a picture takes none from a page. */
+export function chartTokens({ chains = [] }: PageColors, mode: 'light' | 'dark'): string {
+  const fixed = { paper: PAPER, ink: INK, 'ink-2': FAINT, rule: RULE }
+  const all = Object.entries(fixed).map(([name, color]) => `--${name}:${color[mode]}`)
+  const own = CHAINS.map((color, index) => `--c${index}:${(chains[index] ?? color)[mode]}`)
+  return [...all, ...own].join(';')
+}
+
+/** A stylesheet with what differs from the house style; `html` outranks the page's own, whatever comes first. */
+export function themeSheet({ chains = [], accent }: PageColors): string {
+  const tokens = (mode: 'light' | 'dark') =>
+    [
+      ...chains.map((color, index) => `--chain-${index + 1}: ${color[mode]};`),
+      ...(accent === undefined ? [] : [`--rubric: ${accent[mode]};`]),
+    ].join(' ')
+  if (tokens('light') === '') return ''
+  return `html:root, html[data-theme='light'] { ${tokens('light')} }
+@media (prefers-color-scheme: dark) { html:root:not([data-theme='light']) { ${tokens('dark')} } }
+html[data-theme='dark'] { ${tokens('dark')} }
+`
+}

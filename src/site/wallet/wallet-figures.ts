@@ -1,0 +1,320 @@
+import { LRUCache } from 'lru-cache'
+import { type Ask, AskRefused } from '#api/ask-routes.ts'
+import { type Address, showAddress } from '#base/address.ts'
+import { TtlCache } from '#base/async.ts'
+import { formatDecimal } from '#base/money.ts'
+import { type Clock, lastDays, MINUTE_MS, startOfDay, unixNow } from '#base/time.ts'
+import type { Context } from '#context.ts'
+import { cards } from '#data/cards.ts'
+import type { UnknownPrice } from '#data/prices/price-book.ts'
+import type { Call } from '#route.ts'
+import { type Meta, sourceOf } from '../chart/charts.ts'
+import type { EventCard } from '../event-card.ts'
+import { SNAPSHOT_DAYS } from '../series.ts'
+import { isInTime, NEWEST_ROWS, type NewestRow, newestOf } from '../snapshot.ts'
+/** What the page of a wallet and its picture show. */
+export interface WalletFigures {
+  readonly madeUnix: number
+  readonly address: string
+  /** Such as `As of block base 1,234`. */
+  readonly source: string
+  readonly held: readonly WalletHolding[]
+  /** As `/api/dividends/{address}` and `/api/keys/gate` have them. */
+  readonly claims: { readonly usdAtClaim: number | null } | null
+  /** What the wallet did, by the noun of the events. */
+  readonly done: Readonly<Record<string, Done | null>>
+  /** Null if it is not among the first 100 diggers. */
+  readonly digger: Digger | null
+  readonly gate: object | null
+  readonly newest: readonly NewestRow[]
+}
+
+/** A token that the wallet may hold. */
+export interface WalletHolding {
+  readonly token: string
+  readonly priceUsd: number | null
+  readonly priceUnknown: UnknownPrice['gap'] | null
+  readonly change24hPct: number | null
+  readonly holderCount: number | null
+  readonly inAll: Balance | null
+  /** Null while the chain is read. */
+  readonly chains: readonly { readonly chain: string; readonly own: Balance | null }[]
+}
+
+export interface Balance {
+  readonly balance: string
+  readonly change24h: string
+  /** Of the supply on the chains that the balance is on. */
+  readonly sharePct: number
+  readonly rank: number | null
+  readonly excluded: boolean
+}
+
+/** Sums of the newest events of one kind. */
+export interface Done {
+  /** Whether these are all of them. */
+  readonly isWhole: boolean
+  readonly tokens: readonly {
+    readonly token: string
+    readonly count: number
+    readonly amount: string
+  }[]
+  /** Worth at the time on each of the last 90 days, today last; null where it is not known. */
+  readonly usdByDay: readonly (number | null)[]
+  /** Events of these days without a price, which they leave out. */
+  readonly unpricedCount: number
+}
+
+interface Digger {
+  readonly rank: number
+  readonly address: string
+  readonly token: string
+  readonly totalClaimed: string
+  readonly sharePct: number
+  readonly digCount: number
+}
+
+interface PageService {
+  readonly notConfigured: readonly string[]
+  readonly tokens: readonly {
+    readonly symbol: string
+    readonly role: string
+    readonly decimals: number
+    readonly addresses: Readonly<Record<string, string>>
+  }[]
+}
+
+interface Stats {
+  readonly prices: Readonly<
+    Record<string, { readonly usd: number; readonly change24hPct: number | null }>
+  >
+  readonly tokens: readonly {
+    readonly symbol: string
+    readonly holderCount: number | null
+    readonly priceUnknown: UnknownPrice['gap'] | null
+  }[]
+}
+
+/** What a page carries of its wallet. */
+export interface WalletShown {
+  /** Null while the register fails, and while the caller has looked at too many. */
+  readonly figures: WalletFigures | null
+  /** The time from which the caller may look again; null if it may. */
+  readonly openUnix: number | null
+}
+
+/** Rows that sums of a wallet's events are made of: as many as a list gives at once. */
+const ROWS_MAX = 100
+
+/** What a wallet holds and did, from the service's own routes. What is not known now is null. */
+export async function walletFigures(
+  ask: Ask,
+  { wallet, nowUnix }: { readonly wallet: Address; readonly nowUnix: number },
+): Promise<WalletFigures> {
+  const address = showAddress(wallet)
+  const service = (await ask('getMeta')) as PageService
+  const { data: stats, meta } = (await ask('getStats')) as {
+    readonly data: Stats
+    readonly meta: Meta
+  }
+  const tracked = service.tokens.filter(({ role }) => role !== 'reward')
+  const [held, claims, diggers, gate, ...events] = await Promise.all([
+    Promise.all(tracked.map((token) => heldOf(ask, { token, stats, address }))),
+    known<{ data: { readonly summary: WalletFigures['claims'] } }>(
+      ask('getWalletClaims', { limit: String(NEWEST_ROWS) }, { address }),
+    ),
+    known<{ data: readonly Digger[] }>(ask('rankGraveDiggers', { limit: String(ROWS_MAX) })),
+    // Without a gate there is no such route.
+    service.notConfigured.includes('gate') ? null : known<object>(ask('getGate', { address })),
+    ...cards.map((card) => eventsOf(ask, { card, service, address, nowUnix })),
+  ])
+  const done = Object.fromEntries(events.map(({ noun, done }) => [noun, done]))
+  const digger = diggers?.data.find((each) => each.address === address) ?? null
+  return {
+    madeUnix: nowUnix,
+    address,
+    source: sourceOf(meta),
+    held,
+    claims: claims?.data.summary ?? null,
+    done,
+    digger: digger && { ...digger, digCount: digsOf(done.dig) ?? digger.digCount },
+    gate,
+    newest: newestOf(events.map(({ rows }) => rows)),
+  }
+}
+
+/** Null for what this service does not have or cannot vouch for now. */
+async function known<Body>(asking: Promise<unknown>): Promise<Body | null> {
+  try {
+    return (await asking) as Body
+  } catch (error) {
+    if (error instanceof AskRefused) return null
+    throw error
+  }
+}
+
+/** The ranking has those of one token only; null if not all are known. */
+function digsOf(digs: Done | null | undefined): number | null {
+  if (!digs?.isWhole) return null
+  return digs.tokens.reduce((sum, { count }) => sum + count, 0)
+}
+
+async function heldOf(
+  ask: Ask,
+  {
+    token,
+    stats,
+    address,
+  }: { token: PageService['tokens'][number]; stats: Stats; address: string },
+): Promise<WalletHolding> {
+  const { symbol } = token
+  const own = async (chain: string) => {
+    const asking = ask('getHolder', { token: symbol, chain }, { address })
+    return (await known<{ readonly data: Balance }>(asking))?.data ?? null
+  }
+  const shown = stats.tokens.find((each) => each.symbol === symbol)
+  const chains = Object.keys(token.addresses)
+  const [inAll = null, ...byChain] = await Promise.all(['all', ...chains].map(own))
+  return {
+    token: symbol,
+    priceUsd: stats.prices[symbol]?.usd ?? null,
+    change24hPct: stats.prices[symbol]?.change24hPct ?? null,
+    holderCount: shown?.holderCount ?? null,
+    priceUnknown: shown?.priceUnknown ?? null,
+    inAll,
+    chains: chains.map((chain, index) => ({ chain, own: byChain[index] ?? null })),
+  }
+}
+
+interface Row extends NewestRow {
+  readonly token: string
+  readonly amountRaw: string
+  readonly amountUsdAtEvent: number | null
+  /** Only rows of dividends have one. */
+  readonly kind?: string
+}
+
+interface List {
+  readonly data: readonly Row[]
+  readonly meta: {
+    readonly asOfUnix: number
+    readonly page: { readonly nextCursor: string | null }
+  }
+}
+
+async function eventsOf(
+  ask: Ask,
+  {
+    card,
+    service,
+    address,
+    nowUnix,
+  }: { card: EventCard; service: PageService; address: string; nowUnix: number },
+) {
+  const { noun, list } = card
+  const body = await known<List>(ask(list.operationId, { limit: String(ROWS_MAX), address }))
+  const done = body && doneOf(body, service, nowUnix)
+  return { noun, done, rows: (body?.data ?? []).map((row) => ({ entry: noun, ...row })) }
+}
+
+function doneOf({ data, meta }: List, service: PageService, nowUnix: number): Done {
+  // A wallet that is named when money is put into a pot has not been paid.
+  const rows = data.filter(({ kind }) => kind !== 'distribution')
+  const tokens = [...Map.groupBy(rows, ({ token }) => token)].map(([token, own]) => {
+    const decimals = service.tokens.find(({ symbol }) => symbol === token)?.decimals ?? 18
+    const sum = own.reduce((all, { amountRaw }) => all + BigInt(amountRaw), 0n)
+    return { token, count: own.length, amount: formatDecimal(sum, decimals) }
+  })
+  const isWhole = meta.page.nextCursor === null
+  const sinceUnix = isWhole ? 0 : (data.at(-1)?.timestampUnix ?? 0)
+  const byDay = Map.groupBy(rows, ({ timestampUnix }) => startOfDay(timestampUnix))
+  const days = lastDays(nowUnix, SNAPSHOT_DAYS).map((day) =>
+    day > sinceUnix && day <= meta.asOfUnix ? (byDay.get(day) ?? []) : null,
+  )
+  const shown = days.flatMap((each) => each ?? [])
+  return {
+    isWhole,
+    tokens,
+    usdByDay: days.map((each) => each && usdOf(each)),
+    unpricedCount: shown.filter(({ amountUsdAtEvent }) => amountUsdAtEvent === null).length,
+  }
+}
+
+/** Null if none of them has a price. */
+function usdOf(rows: readonly Row[]): number | null {
+  const priced = rows.flatMap(({ amountUsdAtEvent }) => amountUsdAtEvent ?? [])
+  if (priced.length === 0 && rows.length > 0) return null
+  return priced.reduce((sum, usd) => sum + usd, 0)
+}
+
+const KEPT_MAX = 300
+
+/** Figures of wallets for pages and pictures: free, at most a minute old, and a few per caller. */
+export class Wallets {
+  readonly #clock: Clock
+  readonly #ask: Ask
+  readonly #opened: OpenedWallets
+  readonly #kept: TtlCache<WalletFigures>
+
+  constructor({ clock }: Context, ask: Ask) {
+    this.#clock = clock
+    this.#ask = ask
+    this.#opened = new OpenedWallets(clock)
+    this.#kept = new TtlCache({ max: KEPT_MAX, ttlMs: MINUTE_MS, clock })
+  }
+
+  /** Returns undefined if the caller may look, else when it may. */
+  open({ addressBucket }: Call, wallet: Address): number | undefined {
+    const openMs = this.#opened.open(addressBucket, wallet)
+    return openMs && Math.ceil(openMs / 1000)
+  }
+
+  figures(wallet: Address): Promise<WalletFigures> {
+    const nowUnix = unixNow(this.#clock)
+    return this.#kept.get(wallet, () => walletFigures(this.#ask, { wallet, nowUnix }))
+  }
+
+  async shown(call: Call, wallet: Address): Promise<WalletShown> {
+    const openUnix = this.open(call, wallet) ?? null
+    if (openUnix !== null) return { figures: null, openUnix }
+    const reading = this.figures(wallet).catch(() => null)
+    return { figures: (await isInTime(reading)) ? await reading : null, openUnix }
+  }
+}
+
+const WALLETS_AN_HOUR = 60
+
+const HOUR_MS = 3_600_000
+
+/** Callers remembered; about 2 kB each. */
+const CALLERS_MAX = 5_000
+
+/** Which wallets a caller opened within an hour: free pages must be no copy of what calls cost. */
+export class OpenedWallets {
+  /** Time of the first look by wallet, oldest first. */
+  readonly #byCaller = new LRUCache<string, Map<number, number>>({ max: CALLERS_MAX })
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Returns undefined if the caller may look, else when it may. */
+  open(caller: string, wallet: Address): number | undefined {
+    const now = this.#clock()
+    const opened = this.#byCaller.get(caller) ?? new Map<number, number>()
+    this.#byCaller.set(caller, opened)
+    for (const [each, atMs] of opened) if (now >= atMs + HOUR_MS) opened.delete(each)
+    const short = shortOf(wallet)
+    if (opened.has(short)) return undefined
+    const [oldestMs] = opened.values()
+    if (oldestMs !== undefined && opened.size >= WALLETS_AN_HOUR) return oldestMs + HOUR_MS
+    opened.set(short, now)
+    return undefined
+  }
+}
+
+/** Seven digits keep the memory small and hardly ever take two wallets for one. */
+function shortOf(wallet: Address): number {
+  return Number.parseInt(wallet.slice(-7), 16)
+}
