@@ -35,7 +35,7 @@ test('the package holds what it runs and no TypeScript but types and examples', 
   assert.ok(files.includes('package/dist/cli/sexton.js'))
   assert.deepEqual(
     files.filter((file) => /\.m?ts$/.test(file) && !file.startsWith('package/examples/')).sort(),
-    ['package/dist/ecosystem/define-ecosystem.d.ts', 'package/dist/client/client.d.ts'],
+    ['package/dist/client/client.d.ts', 'package/dist/ecosystem/define-ecosystem.d.ts'],
   )
 })
 
