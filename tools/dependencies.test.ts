@@ -14,7 +14,7 @@ const manifest = {
 }
 
 test('every direct dependency has its line of reason, and no line stands for none', async () => {
-  const document = await read('docs/decisions/dependencies.md')
+  const document = await read('docs/dependencies.md')
   assert.deepEqual(reasonFaults(manifest, document), [])
 })
 
