@@ -2,7 +2,7 @@ import { systemClock } from '#base/time.ts'
 import { readConfig } from '#config.ts'
 import type { Context } from '#context.ts'
 import type { Engine } from '#db/engine.ts'
-import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import localEcosystem from '#devnet/local-ecosystem.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 
 const silent = () => undefined

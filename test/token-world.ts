@@ -1,9 +1,9 @@
 import type { Readiness } from '#api/health-routes.ts'
 import type { Engine } from '#db/engine.ts'
 import { type ChainName, chainIds } from '#devnet/addresses.ts'
+import type { LocalFile } from '#devnet/local-ecosystem.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import type { LocalFile } from '#ecosystem/ecosystems/local.ts'
 import {
   type BlockPlan,
   type BuiltChain,

@@ -174,7 +174,7 @@ const INTRODUCTION = `# Fields of the ecosystem file
 
 Look up a field of the file that describes your chains, tokens and events;
 [operating.md](operating.md#write-the-ecosystem-file) says how to write it, and
-[local.ts](../src/ecosystem/ecosystems/local.ts) of a checkout is a full example. \`[]\` stands for each entry of a
+[local-ecosystem.ts](../devnet/local-ecosystem.ts) of a checkout is a full example. \`[]\` stands for each entry of a
 list. Unknown fields are refused. A text may name environment variables as \`\${NAME}\`, such as the key in a URL.`
 
 function table(fields: readonly Field[]): string {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import localEcosystem from './ecosystems/local.ts'
+import localEcosystem from '#devnet/local-ecosystem.ts'
 import { loadEcosystemFile, parseEcosystem } from './load-ecosystem.ts'
 
 test('a string names variables of the environment, alone or within a longer text', async (context) => {

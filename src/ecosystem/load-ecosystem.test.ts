@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { registerName } from '#data/register-name.ts'
+import localEcosystem from '#devnet/local-ecosystem.ts'
 import { notConfigured } from './ecosystem.ts'
-import localEcosystem from './ecosystems/local.ts'
 import { loadEcosystem, parseEcosystem } from './load-ecosystem.ts'
 import { EcosystemError } from './problem.ts'
 import { resolveAgain } from './resolve-ecosystem.ts'
@@ -159,7 +159,7 @@ for (const [field, value, expected] of mistakes)
   })
 
 test('the local ecosystem loads, from the module and from JSON', async () => {
-  const module = join(import.meta.dirname, 'ecosystems', 'local.ts')
+  const module = join(import.meta.dirname, '../../devnet/local-ecosystem.ts')
   writeFileSync(file, JSON.stringify(localEcosystem))
   for (const path of [module, file]) {
     const { chains, primary, secondary, pricePerCall, payment } = await loadEcosystem(path)

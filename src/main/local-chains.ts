@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '#base/free-port.ts'
 import type { Config } from '#config.ts'
+import localEcosystem, { onChains } from '#devnet/local-ecosystem.ts'
 import type { Devnet, Ports } from '#devnet/start-devnet.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import localEcosystem, { onChains } from '#ecosystem/ecosystems/local.ts'
 
 interface LocalChains {
   /** The file with the ports in use. */

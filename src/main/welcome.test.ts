@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import localEcosystem from '#devnet/local-ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { welcome } from '#main/start.ts'
 

@@ -1,7 +1,7 @@
 import { accounts, addresses, type ChainName } from '#devnet/addresses.ts'
+import type { LocalFile } from '#devnet/local-ecosystem.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import type { LocalFile } from '#ecosystem/ecosystems/local.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { bridgesOn } from './bridges.ts'
 import { payer, type WorldPlan } from './world-plan.ts'

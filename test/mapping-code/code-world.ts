@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { LocalFile } from '#devnet/local-ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import type { LocalFile } from '#ecosystem/ecosystems/local.ts'
 
 /** Writes a module of a mapping to the disk. */
 export async function withModule(

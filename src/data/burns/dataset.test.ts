@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeEventTopics, parseAbi } from 'viem'
 import type { Address } from '#base/address.ts'
-import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import localEcosystem from '#devnet/local-ecosystem.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { burnsDataset } from './dataset.ts'
 

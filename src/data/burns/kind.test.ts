@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { keccak256 } from 'ox/Hash'
 import { fromString } from 'ox/Hex'
 import { repeatedBurns } from '#data/burns/repeated-burns.ts'
+import localEcosystem from '#devnet/local-ecosystem.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import localEcosystem from '#ecosystem/ecosystems/local.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 
 const [burn] = localEcosystem.burns

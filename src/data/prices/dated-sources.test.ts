@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getSelector } from 'ox/AbiEvent'
 import { encode, from } from 'ox/AbiParameters'
-import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import localEcosystem from '#devnet/local-ecosystem.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { priceSeries, pricesDataset } from './dataset.ts'
 

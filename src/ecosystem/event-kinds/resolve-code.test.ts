@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import localEcosystem from '../ecosystems/local.ts'
+import localEcosystem from '#devnet/local-ecosystem.ts'
 import { loadEcosystem } from '../load-ecosystem.ts'
 import { EcosystemError } from '../problem.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import localEcosystem from '../ecosystems/local.ts'
+import localEcosystem from '#devnet/local-ecosystem.ts'
 import { parseEcosystem } from '../load-ecosystem.ts'
 
 test('of two tokens at one address, the first has the dividends', () => {

@@ -11,7 +11,7 @@ import { nodeEnvironment } from '#test/node-environment.ts'
 import { runProgram } from './sexton.ts'
 
 const program = join(import.meta.dirname, 'sexton.mjs')
-const ecosystem = join(import.meta.dirname, '../../ecosystem/ecosystems/local.ts')
+const ecosystem = join(import.meta.dirname, '../../../devnet/local-ecosystem.ts')
 const OWN_KEY = `0x${'5e'.repeat(32)}`
 
 describe('the command line', () => {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import localEcosystem from '#ecosystem/ecosystems/local.ts'
+import localEcosystem from '#devnet/local-ecosystem.ts'
 import { loadEcosystemFile } from '#ecosystem/load-ecosystem.ts'
 import { writeModule } from '#ops/setup/init.ts'
 

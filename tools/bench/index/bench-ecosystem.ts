@@ -1,4 +1,4 @@
-import localEcosystem, { type LocalFile } from '#ecosystem/ecosystems/local.ts'
+import localEcosystem, { type LocalFile } from '#devnet/local-ecosystem.ts'
 
 /** The one chain of the benchmark. */
 export const benchChain = { name: 'base', id: 8453 } as const

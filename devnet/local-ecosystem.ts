@@ -1,4 +1,4 @@
-import type { EcosystemFile } from '../ecosystem-file.ts'
+import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 
 /** The ecosystem on the local chains; a template for a real one. */
 
