@@ -1,37 +1,45 @@
 import type { TSchema } from 'typebox'
 import { Check, Errors } from 'typebox/schema'
+import { Pointer } from 'typebox/value'
+import { isObject } from '#base/json.ts'
 import { type EcosystemFile, ecosystemFile } from './ecosystem-file.ts'
-import type { Problem, Problems } from './problem.ts'
-
-export interface Shaped {
-  readonly file: EcosystemFile
-  /** Original list indexes of the kept entries, by part. */
-  readonly places: Readonly<Record<string, readonly number[]>>
-  readonly left: Readonly<Record<string, readonly unknown[]>>
-}
+import type { Problems, Shaped } from './resolver.ts'
 
 /**
  * Checks each part and list entry separately, so that one mistake never hides another. Returns
  * undefined if nothing can be checked further.
  */
 export function checkShape(value: unknown, problems: Problems): Shaped | undefined {
-  if (Check(ecosystemFile, value)) return { file: value, places: {}, left: {} }
-  note(problems, { schema: topSchema, value, at: '' })
-  if (!isRecord(value)) return undefined
+  if (Check(ecosystemFile, value)) return { file: value, left: {} }
+  const parts = Object.entries<TSchema>(ecosystemFile.properties)
+  const members = { properties: Object.fromEntries(parts.map(([name]) => [name, {}])) }
+  note(problems, { schema: { ...ecosystemFile, ...members }, value, at: '' })
+  if (!isObject(value)) return undefined
   const kept: Record<string, unknown> = {}
   const places: Record<string, readonly number[]> = {}
   const left: Record<string, readonly unknown[]> = {}
-  for (const [name, schema] of Object.entries<TSchema>(ecosystemFile.properties)) {
+  for (const [name, schema] of parts) {
     const part = value[name]
-    const isRequired = REQUIRED.includes(name)
-    const found = checkPart(problems, { schema, value: part, at: `/${name}` }, isRequired)
-    places[name] = found.places
-    left[name] = found.left
-    if (found.kept !== undefined) kept[name] = found.kept
+    const items = Array.isArray(part) && 'items' in schema ? (schema.items as TSchema) : undefined
+    const at = `/${name}`
+    if (items === undefined) {
+      const isRight = part !== undefined && note(problems, { schema, value: part, at })
+      if (isRight) kept[name] = part
+      else if (part !== undefined || REQUIRED.includes(name)) left[name] = [part]
+      continue
+    }
+    note(problems, { schema: { ...schema, items: {} }, value: part, at })
+    const entries: readonly unknown[] = [part].flat()
+    const areRight = entries.map((entry, index) =>
+      note(problems, { schema: items, value: entry, at: `${at}/${index}` }),
+    )
+    kept[name] = entries.filter((_, index) => areRight[index])
+    left[name] = entries.filter((_, index) => !areRight[index])
+    places[name] = [...entries.keys()].filter((index) => areRight[index])
   }
+  problems.places = places
   // An invalid file is only checked for further mistakes, never used.
-  const file = { ...EMPTY, ...kept } as EcosystemFile
-  return { file, places, left }
+  return { file: { ...EMPTY, ...kept } as EcosystemFile, left }
 }
 
 const REQUIRED: readonly string[] = ecosystemFile.required
@@ -42,38 +50,11 @@ const EMPTY = {
   tokens: [],
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const topSchema: TSchema = {
-  ...ecosystemFile,
-  properties: Object.fromEntries(Object.keys(ecosystemFile.properties).map((name) => [name, {}])),
-}
-
 interface Unit {
   readonly schema: TSchema
   readonly value: unknown
   /** JSON pointer. */
   readonly at: string
-}
-
-function checkPart(problems: Problems, unit: Unit, isRequired: boolean) {
-  const { schema, value, at } = unit
-  if (value === undefined) return { kept: undefined, places: [], left: isRequired ? [value] : [] }
-  const { items }: { readonly items?: TSchema } = schema
-  if (items === undefined || !Array.isArray(value)) {
-    const isRight = note(problems, unit)
-    return { kept: isRight ? value : undefined, places: [], left: isRight ? [] : [value] }
-  }
-  note(problems, { schema: { ...schema, items: {} }, value, at })
-  const places = value.flatMap((entry: unknown, index) =>
-    note(problems, { schema: items, value: entry, at: `${at}/${index}` }) ? [index] : [],
-  )
-  return {
-    kept: places.map((index) => value[index]),
-    places,
-    left: value.filter((_, index) => !places.includes(index)),
-  }
 }
 
 interface ShapeError {
@@ -87,17 +68,16 @@ interface ShapeError {
 function note(problems: Problems, unit: Unit): boolean {
   const [isRight, errors] = Errors(unit.schema, unit.value)
   const seen = new Set<string>()
-  for (const error of errors.filter((each) => isTold(each, errors)))
-    for (const { field, message } of describe(error, unit)) {
-      if (seen.has(field)) continue
+  for (const error of errors.filter((each) => isReported(each, errors)))
+    for (const [field, message] of describe(error, unit)) {
+      if (!seen.has(field)) problems.add(field, message)
       seen.add(field)
-      problems.add(field, message)
     }
   return isRight
 }
 
 /** A union reports errors deeper inside, else one error that no choice fits. */
-function isTold(error: ShapeError, errors: readonly ShapeError[]): boolean {
+function isReported(error: ShapeError, errors: readonly ShapeError[]): boolean {
   if (error.keyword === 'boolean') return false
   const isDeeper = (each: ShapeError) =>
     each.keyword !== 'boolean' && each.instancePath.startsWith(`${error.instancePath}/`)
@@ -110,71 +90,38 @@ function isTold(error: ShapeError, errors: readonly ShapeError[]): boolean {
 
 const MEMBERS = new Set(['required', 'additionalProperties'])
 
-function describe(error: ShapeError, unit: Unit): readonly Problem[] {
-  const field = toField(unit.at + error.instancePath)
+function describe(error: ShapeError, { schema, value, at }: Unit): readonly [string, string][] {
+  const { keyword, schemaPath, instancePath } = error
+  const field = toField(at + instancePath)
   const params = error.params as Readonly<Record<string, unknown>>
-  if (error.keyword === 'required')
-    return listed(params.requiredProperties).map((name) => ({
-      field: inside(field, name),
-      message: 'is missing',
-    }))
-  if (error.keyword === 'additionalProperties')
-    return listed(params.additionalProperties).map((name) => ({
-      field: inside(field, name),
-      message: 'is not a known field; remove it or check its spelling',
-    }))
-  return [
-    {
-      field,
-      message: `${wantedBy(error, unit)}, found ${show(valueAt(unit.value, error.instancePath))}`,
-    },
-  ]
-}
-
-function wantedBy({ keyword, schemaPath, params, message }: ShapeError, { schema }: Unit): string {
-  if (keyword === 'enum' && 'allowedValues' in params)
-    return `must be one of ${listed(params.allowedValues).join(', ')}`
+  const inside = (names: unknown, message: string) =>
+    [names]
+      .flat()
+      .map((name): [string, string] => [
+        field === 'file' ? String(name) : `${field}.${name}`,
+        message,
+      ])
+  if (keyword === 'required') return inside(params.requiredProperties, 'is missing')
+  if (keyword === 'additionalProperties')
+    return inside(
+      params.additionalProperties,
+      'is not a known field; remove it or check its spelling',
+    )
+  const failed = Pointer.Get(schema, schemaPath.replace(/^#/, ''))
+  const isDescribed = keyword === 'pattern' || keyword === 'anyOf'
   const wanted =
-    keyword === 'pattern' || keyword === 'anyOf' ? describedAt(schema, schemaPath) : undefined
-  return wanted === undefined ? message : `must be ${wanted}`
-}
-
-function describedAt(root: TSchema, schemaPath: string): string | undefined {
-  const schema = valueAt(root, schemaPath.replace(/^#/, ''))
-  const described = typeof schema === 'object' && schema !== null && 'description' in schema
-  return described ? String(schema.description) : undefined
-}
-
-function listed(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.map(String) : []
-}
-
-function inside(parent: string, name: string): string {
-  return parent === 'file' ? name : `${parent}.${name}`
+    keyword === 'enum'
+      ? `must be one of ${[params.allowedValues].flat().join(', ')}`
+      : isDescribed && isObject(failed) && failed.description !== undefined
+        ? `must be ${failed.description}`
+        : error.message
+  const text = JSON.stringify(Pointer.Get(value, instancePath)) ?? 'nothing'
+  return [[field, `${wanted}, found ${text.length > 60 ? `${text.slice(0, 57)}...` : text}`]]
 }
 
 /** Writes `/chains/0/rpcUrls` as `chains[0].rpcUrls`. */
 function toField(pointer: string): string {
-  if (pointer === '') return 'file'
-  return pointer
-    .slice(1)
-    .split('/')
-    .map((part) => (/^[0-9]+$/.test(part) ? `[${part}]` : `.${part}`))
-    .join('')
-    .replace(/^\./, '')
-}
-
-function valueAt(root: unknown, pointer: string): unknown {
-  let value = root
-  for (const part of pointer.split('/').slice(1))
-    value =
-      typeof value === 'object' && value !== null
-        ? (value as Readonly<Record<string, unknown>>)[part]
-        : undefined
-  return value
-}
-
-function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing'
-  return text.length > 60 ? `${text.slice(0, 57)}...` : text
+  const names = pointer.split('/').slice(1)
+  const parts = names.map((name) => (/^[0-9]+$/.test(name) ? `[${name}]` : `.${name}`))
+  return parts.join('').replace(/^\./, '') || 'file'
 }

@@ -2,9 +2,17 @@ import { type Static, type TInteger, type TOptional, Type } from 'typebox'
 import { mapOf } from '#base/schema.ts'
 import { type ShareTier, shareTiers, type Tier, tiers } from '#base/tier.ts'
 import { eventLists } from '#data/kinds.ts'
-import { addressText, chainName, closed, decimalText, symbol } from './fields.ts'
+import {
+  addressText,
+  argumentName,
+  chainName,
+  closed,
+  decimalText,
+  eventText,
+  mapping,
+  symbol,
+} from './fields.ts'
 import { priceSchema } from './price-kinds.ts'
-import { bridge } from './resolve-bridges.ts'
 
 const text = (pattern: string, description: string) => Type.String({ pattern, description })
 
@@ -38,6 +46,19 @@ const chain = Type.Object(
           '"every" (default): all logs of new blocks are proven by receipts; "deposits": only those of payments',
       }),
     ),
+  },
+  closed,
+)
+
+/** An event that a bridge emits with each mint or burn of the token. */
+const bridge = Type.Object(
+  {
+    chain: chainName,
+    address: addressText,
+    event: eventText,
+    amount: argumentName,
+    /** Names the token of a bridge that moves others too: anyone can list one of their own there. */
+    where: mapping.where,
   },
   closed,
 )

@@ -7,8 +7,7 @@ import { registerName } from '#data/register-name.ts'
 import localEcosystem from '#devnet/local-ecosystem.ts'
 import { notConfigured } from './ecosystem.ts'
 import { loadEcosystem, parseEcosystem } from './load-ecosystem.ts'
-import { EcosystemError } from './problem.ts'
-import { resolveAgain } from './resolve-ecosystem.ts'
+import { EcosystemError } from './resolver.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sexton-ecosystem-'))
 const file = join(folder, 'ecosystem.json')
@@ -334,7 +333,7 @@ test('both threads resolve the same file, whatever objects a module exports', ()
   const burns = Object.assign([...localEcosystem.burns], { helper: () => undefined })
   for (const exported of [inherited, hidden, proxied, { ...localEcosystem, burns }]) {
     const checked = parseEcosystem('mine', exported)
-    const again = resolveAgain(structuredClone(checked.file))
+    const again = parseEcosystem('mine', structuredClone(checked.file))
     assert.deepEqual(notConfigured(again), notConfigured(checked))
     assert.equal(registerName(again), registerName(checked))
   }

@@ -5,8 +5,9 @@ import { basename } from 'node:path'
 import { parseAddress } from '#base/address.ts'
 import { ROWS_MAX } from '#base/chain.ts'
 import { isObject } from '#base/json.ts'
-import type { EmittedEvent } from './emitted-event.ts'
 import { DecodeError, type EventArguments } from './event-arguments.ts'
+import type { MappingContext } from './event-kind.ts'
+import type { EmittedEvent } from './event-source.ts'
 import type { ModuleEvent } from './module-types.ts'
 
 /** The operator's module, with what it exports of `rows` and `keep`. */
@@ -37,7 +38,7 @@ export interface MappingCode extends CodeModule {
 }
 
 /** Throws what loading the module throws. */
-export function loadModule(path: string): CodeModule {
+function loadModule(path: string): CodeModule {
   const digest = createHash('sha256').update(readFileSync(path)).digest('hex')
   const { rows, keep } = createRequire(import.meta.url)(path) as Record<string, unknown>
   return {
@@ -129,10 +130,81 @@ function show(value: unknown): string {
 const PREFIX = 'rows.'
 
 /** The name of the argument that holds what the module decides; no event has such a name. */
-export function computed({ name }: Pick<RowMember, 'name'>): string {
+function computed({ name }: Pick<RowMember, 'name'>): string {
   return PREFIX + name
 }
 
 export function isComputed(argument: string): boolean {
   return argument.startsWith(PREFIX)
+}
+
+interface Mapping {
+  readonly token?: string
+  readonly rows?: string
+}
+
+interface Coded {
+  /** Absent without `rows`, or after a problem. */
+  readonly module?: CodeModule
+  /** What the module decides. */
+  readonly decided: readonly RowMember[]
+}
+
+/**
+ * Reads the module that the mapping names as `rows`. Fields that it decides become arguments, which
+ * its rows have.
+ */
+export function readByCode<Entry extends Mapping>(
+  context: MappingContext,
+  entry: Entry,
+  members: readonly RowMember[],
+): Entry & Coded {
+  if (entry.rows === undefined) return { ...entry, decided: [] }
+  const module = load(context, entry.rows)
+  const decided = decidedBy(entry, module, members)
+  const named = decided.map((member) => {
+    if (entry[member.field as keyof Entry] !== undefined)
+      context.resolver.problems.add(
+        `${context.field}.${member.field}`,
+        `is decided by ${module?.file}; remove it here, or there`,
+      )
+    return [member.field, computed(member)]
+  })
+  return { ...entry, ...Object.fromEntries(named), decided, ...(module && { module }) }
+}
+
+function load({ resolver, field }: MappingContext, path: string): CodeModule | undefined {
+  const member = `${field}.rows`
+  let module: CodeModule
+  try {
+    module = loadModule(path)
+  } catch (error) {
+    return resolver.problems.add(
+      member,
+      `cannot be loaded: ${error instanceof Error ? error.message : error}`,
+    )
+  }
+  const { file, rows, keep } = module
+  if ((rows === undefined) === (keep === undefined))
+    resolver.problems.add(member, `${file} must export either a function "rows" or one "keep"`)
+  return module
+}
+
+/** `keep` decides no field; `rows` decides all. */
+function decidedBy(
+  { token }: Mapping,
+  module: CodeModule | undefined,
+  members: readonly RowMember[],
+): readonly RowMember[] {
+  if (module !== undefined && module.rows === undefined) return []
+  return token === undefined ? members : members.filter(({ name }) => name !== 'token')
+}
+
+/** Stands for a field that is missing. */
+export function missing({ resolver, field }: MappingContext, name: string): string {
+  resolver.problems.add(
+    `${field}.${name}`,
+    'is missing: name the argument that holds it, or a module that decides it as rows',
+  )
+  return computed({ name })
 }

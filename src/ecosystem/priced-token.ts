@@ -5,7 +5,7 @@ import type { MicroUsd, Price } from '#base/money.ts'
 import type { Token } from '#base/token.ts'
 import type { EventArguments } from './event-arguments.ts'
 import type { FoundContracts } from './found-contracts.ts'
-import type { Problem } from './problem.ts'
+import type { Problem } from './resolver.ts'
 
 export interface Chain {
   readonly name: string
@@ -98,16 +98,35 @@ export interface PricedToken extends Token {
   readonly prices: readonly PriceSource[]
 }
 
-export function pairOf(
-  tokens: readonly PricedToken[],
-  token: PricedToken,
-  source: PriceSource,
-): PricePair {
-  const symbol = quoteOf(source)?.toUpperCase()
-  return { token, quote: tokens.find((each) => each.symbol.toUpperCase() === symbol) ?? null }
+export function tokenOf(tokens: readonly PricedToken[], symbol: string | null) {
+  const name = symbol?.toUpperCase()
+  return tokens.find((token) => token.symbol.toUpperCase() === name)
 }
 
 /** Symbol of the token that the price is in; null for US dollars. */
 export function quoteOf(price: PriceSource): string | null {
   return price.chain === null ? null : price.quote
+}
+
+export function pairOf(
+  tokens: readonly PricedToken[],
+  token: PricedToken,
+  source: PriceSource,
+): PricePair {
+  return { token, quote: tokenOf(tokens, quoteOf(source)) ?? null }
+}
+
+/** Returns the token, its quotes, their quotes and so on. */
+export function pathOf(
+  tokens: readonly PricedToken[],
+  token: PricedToken | undefined,
+): ReadonlySet<PricedToken> {
+  const path = new Set(token && [token])
+  // A set visits what is added while it is walked.
+  for (const { prices } of path)
+    for (const source of prices) {
+      const quote = tokenOf(tokens, quoteOf(source))
+      if (quote !== undefined) path.add(quote)
+    }
+  return path
 }

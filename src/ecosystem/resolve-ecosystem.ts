@@ -1,244 +1,54 @@
-import assert from 'node:assert/strict'
-import { type Address, parseAddress, ZERO_ADDRESS } from '#base/address.ts'
+import { ZERO_ADDRESS } from '#base/address.ts'
 import { parseDecimal } from '#base/money.ts'
-import { DEFAULT_QUOTAS } from '#base/tier.ts'
-import { COIN_ADDRESS } from '#base/token.ts'
+import { DEFAULT_QUOTAS, type ShareTier, shareTiers } from '#base/tier.ts'
 import { type EventSources, eventKinds } from '#data/kinds.ts'
-import type { Shaped } from './check-shape.ts'
-import type { Chain, Ecosystem, PricedToken } from './ecosystem.ts'
+import type {
+  Chain,
+  Ecosystem,
+  HoldingGate,
+  Payment,
+  PricedToken,
+  SupplyShare,
+} from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
-import { Problems } from './problem.ts'
-import { resolveBridges } from './resolve-bridges.ts'
-import { resolvePayment } from './resolve-payment.ts'
-import { checkPrices, resolvePrices } from './resolve-price.ts'
-import { resolveTiers } from './resolve-tiers.ts'
-import type { Resolver } from './resolver.ts'
+import { pathOf } from './priced-token.ts'
+import {
+  checkPrices,
+  primaryOf,
+  resolveBridges,
+  resolveChains,
+  resolveTokens,
+  secondaryOf,
+} from './resolve-tokens.ts'
+import { type Problems, Resolver, type Shaped } from './resolver.ts'
 
-/**
- * Reports every mistake and returns undefined if there are any; references to invalid entries are
- * not reported again.
- */
-export function resolveEcosystem(
-  { file, places, left }: Shaped,
-  problems: Problems,
-): Ecosystem | undefined {
-  const found = new Problems()
-  const ecosystem = resolveShaped(file, left, found)
-  for (const { field, message } of found.list) problems.add(inFile(field, places), message)
-  return problems.list.length > 0 ? undefined : ecosystem
-}
-
-/** Resolves a checked file again, on another thread. */
-export function resolveAgain(file: EcosystemFile): Ecosystem {
-  const ecosystem = resolveShaped(file, {}, new Problems())
-  assert(ecosystem !== undefined, 'the ecosystem file was checked before')
-  return ecosystem
-}
-
-/** Maps a kept entry to its index in the operator's file. */
-function inFile(field: string, places: Shaped['places']): string {
-  return field.replace(/^([A-Za-z]+)\[([0-9]+)\]/, (whole, part: string, index: string) => {
-    const place = places[part]?.[Number(index)]
-    return place === undefined ? whole : `${part}[${place}]`
-  })
-}
-
-function resolveShaped(
-  file: EcosystemFile,
-  left: Shaped['left'],
-  problems: Problems,
-): Ecosystem | undefined {
-  const chains = new Map<string, Chain>()
-  const tokens = new Map<string, PricedToken>()
-  const resolver = makeResolver({ problems, left }, { file, chains, tokens })
-  resolveChains(file, chains, problems)
-  resolveTokens(file, resolver, tokens)
-  const listed = [...tokens.values()]
-  checkPrices(resolver, listed)
-  const primary = primaryOf(listed, resolver)
-  const secondary = secondaryOf(listed, problems)
+/** Reports every mistake and returns undefined if there are any. */
+export function resolveEcosystem(shaped: Shaped, problems: Problems): Ecosystem | undefined {
+  const { file } = shaped
+  const resolver = new Resolver(shaped, problems)
+  resolveChains(resolver, file)
+  resolveTokens(resolver, file)
+  const chains = [...resolver.chains.values()]
+  const tokens = [...resolver.tokens.values()]
+  checkPrices(resolver, tokens)
+  const primary = primaryOf(resolver, tokens)
+  const secondary = secondaryOf(resolver, tokens)
   const supply = resolveSupply(file, resolver)
   const ecosystem = {
     file,
     service: resolveService(file),
-    chains: [...chains.values()],
-    tokens: listed,
+    chains,
+    tokens,
     ...supply,
     ...resolveEvents(file, resolver, supply),
     bridges: resolveBridges(resolver, file.tokens),
     secondary,
     payment: resolvePayment(file, resolver),
-    ...resolveTiers(file, resolver, { primary, secondary, listed, chains: [...chains.values()] }),
+    ...resolveTiers(file, resolver, { primary, secondary, listed: tokens, chains }),
     quotas: { ...DEFAULT_QUOTAS, ...file.quotas },
     pricePerCall: resolvePricePerCall(file, problems),
   }
-  return primary && { ...ecosystem, primary }
-}
-
-const PRICE_PER_CALL_USD = '0.0001'
-
-function makeResolver(
-  { problems, left }: { readonly problems: Problems; readonly left: Shaped['left'] },
-  {
-    file,
-    chains,
-    tokens,
-  }: {
-    readonly file: EcosystemFile
-    readonly chains: ReadonlyMap<string, Chain>
-    readonly tokens: ReadonlyMap<string, PricedToken>
-  },
-): Resolver {
-  return {
-    problems,
-    hasInvalidPrice: ({ symbol }) =>
-      tokens.get(symbol.toUpperCase())?.prices.length === 0 &&
-      file.tokens.some((token) => token.symbol === symbol && token.price !== undefined),
-    isLeftOut: (part) => (left[part] ?? []).length > 0,
-    chain(field, name) {
-      const chain = chains.get(name)
-      if (chain !== undefined) return chain
-      if (isAmong(left.chains, 'name', name)) return { ...STAND_IN, name }
-      const known = [...chains.keys()].join(', ')
-      return problems.add(field, `unknown chain "${name}"; known: ${known}`)
-    },
-    token(field, symbol) {
-      const token = tokens.get(symbol.toUpperCase())
-      if (token !== undefined || isAmong(left.tokens, 'symbol', symbol)) return token
-      const known = [...tokens.values()].map((each) => each.symbol).join(', ')
-      return problems.add(field, `unknown token "${symbol}"; known: ${known}`)
-    },
-    tokenAt: (chain, address) =>
-      [...tokens.values()].find(({ addresses }) => addresses.get(chain.name) === address),
-    tokensOn(chain) {
-      const listed = new Map<Address, string>()
-      for (const { symbol, addresses } of tokens.values()) {
-        const address = addresses.get(chain.name)
-        if (address !== undefined) listed.set(address, symbol)
-      }
-      return listed
-    },
-    address(field, text) {
-      const address = parseAddress(text)
-      if (address === undefined)
-        problems.add(
-          field,
-          `${text} has a wrong checksum (EIP-55); copy the address again or write it in lower case`,
-        )
-      return address ?? ZERO_ADDRESS
-    },
-  }
-}
-
-/** Replaces an invalid chain, so that references to it can still be checked. */
-const STAND_IN: Omit<Chain, 'name'> = {
-  id: 0,
-  rpcUrls: [],
-  explorerUrl: null,
-  startBlock: 0,
-  pollIntervalMs: 1_000,
-  finality: 'tag',
-  staleAfterSeconds: 60,
-  proofs: 'deposits',
-}
-
-/** Whether an entry that was left out as invalid has this name, or none that can be read. */
-function isAmong(left: readonly unknown[] = [], member: string, name: string): boolean {
-  return left.some((entry) => {
-    const own = Object.entries(Object(entry)).find(([key]) => key === member)?.[1]
-    return typeof own !== 'string' || own.toUpperCase() === name.toUpperCase()
-  })
-}
-
-function resolveChains(file: EcosystemFile, chains: Map<string, Chain>, problems: Problems): void {
-  for (const [index, chain] of file.chains.entries()) {
-    if (chains.has(chain.name))
-      problems.add(`chains[${index}].name`, `"${chain.name}" appears twice`)
-    if ([...chains.values()].some((each) => each.id === chain.id))
-      problems.add(`chains[${index}].id`, `${chain.id} appears twice`)
-    chains.set(chain.name, {
-      ...chain,
-      rpcUrls: distinctUrls(chain.rpcUrls),
-      explorerUrl: chain.explorerUrl?.replace(/\/+$/, '') ?? null,
-      proofs: chain.proofs ?? 'every',
-    })
-  }
-}
-
-/** Drops spellings of the same endpoint, which would confirm itself. */
-function distinctUrls(urls: readonly string[]): readonly string[] {
-  const names = urls.map(normalized)
-  return urls.filter((_, index) => names.indexOf(names[index] ?? '') === index)
-}
-
-function normalized(text: string): string {
-  const url = URL.parse(text)
-  if (url === null) return text
-  url.pathname = url.pathname.replace(/\/+$/, '')
-  url.hash = ''
-  return url.href
-}
-
-function resolveTokens(
-  file: EcosystemFile,
-  resolver: Resolver,
-  tokens: Map<string, PricedToken>,
-): void {
-  for (const [index, token] of file.tokens.entries()) {
-    const field = `tokens[${index}]`
-    if (tokens.has(token.symbol.toUpperCase()))
-      resolver.problems.add(`${field}.symbol`, `"${token.symbol}" appears twice`)
-    const addresses = new Map<string, Address>()
-    for (const [name, text] of Object.entries(token.addresses)) {
-      const chain = resolver.chain(`${field}.addresses.${name}`, name)
-      const place = `${field}.addresses.${name}`
-      const address =
-        text === 'native' ? resolveCoin(resolver, place, token) : resolver.address(place, text)
-      if (chain !== undefined) addresses.set(chain.name, address)
-    }
-    const { price, bridges: _, ...facts } = token
-    const prices = resolvePrices(resolver, `${field}.price`, price)
-    tokens.set(token.symbol.toUpperCase(), { ...facts, addresses, prices })
-  }
-}
-
-/** Its transfers leave no logs. */
-function resolveCoin(
-  { problems }: Resolver,
-  field: string,
-  { role, decimals, bridges }: EcosystemFile['tokens'][number],
-): Address {
-  if (role !== 'reward')
-    problems.add(
-      field,
-      `"native" can only be a reward token, not ${role}: balances, supply and burns are read from logs of transfers, which the coin does not have`,
-    )
-  if (decimals !== COIN_DECIMALS)
-    problems.add(field, `the native coin has ${COIN_DECIMALS} decimals; write "decimals": 18`)
-  if (bridges !== undefined) problems.add(field, 'the native coin has no bridges here; remove them')
-  return COIN_ADDRESS
-}
-
-const COIN_DECIMALS = 18
-
-function primaryOf(
-  tokens: readonly PricedToken[],
-  { problems, isLeftOut }: Resolver,
-): PricedToken | undefined {
-  const found = tokens.filter((token) => token.role === 'primary')
-  if (found.length === 1) return found[0]
-  if (tokens.length === 0 || (found.length === 0 && isLeftOut('tokens'))) return undefined
-  return problems.add(
-    'tokens',
-    `exactly one token must have the role "primary", found ${found.length}`,
-  )
-}
-
-function secondaryOf(tokens: readonly PricedToken[], problems: Problems): PricedToken | null {
-  const found = tokens.filter((token) => token.role === 'secondary')
-  if (found.length > 1)
-    problems.add('tokens', `at most one token may have the role "secondary", found ${found.length}`)
-  return found[0] ?? null
+  return primary && problems.list.length === 0 ? { ...ecosystem, primary } : undefined
 }
 
 function resolveService(file: EcosystemFile): Ecosystem['service'] {
@@ -289,9 +99,186 @@ function resolveEvents(
   return Object.fromEntries(lists)
 }
 
+const PRICE_PER_CALL_USD = '0.0001'
+
 function resolvePricePerCall(file: EcosystemFile, problems: Problems): bigint {
   const price = parseDecimal(file.pricePerCallUsd ?? PRICE_PER_CALL_USD, 6)
   if (price === undefined || price === 0n)
     problems.add('pricePerCallUsd', 'must be above 0 with at most 6 decimals, such as "0.0001"')
   return price ?? 1n
+}
+
+/** Null without payments or after a problem. */
+function resolvePayment(file: EcosystemFile, resolver: Resolver): Payment | null {
+  const { payment } = file
+  if (payment === undefined) return null
+  const chain = resolver.chain('payment.chain', payment.chain)
+  const asset = resolver.address('payment.asset', payment.asset)
+  const payTo = payment.payTo.map((each, index) => ({
+    address: resolver.address(`payment.payTo[${index}].address`, each.address),
+    since: each.since,
+  }))
+  for (const [index, each] of payTo.entries()) {
+    const field = `payment.payTo[${index}].address`
+    if (each.address === ZERO_ADDRESS && BigInt(payment.payTo[index]?.address ?? 0) === 0n)
+      resolver.problems.add(field, 'is the zero address: payments to it would be lost')
+    if (each.address === asset)
+      resolver.problems.add(field, 'is the payment asset itself: payments to it would be lost')
+    if ((payTo[index - 1]?.since ?? '') >= each.since)
+      resolver.problems.add(
+        `payment.payTo[${index}].since`,
+        'must be later than the entry before; list the oldest first',
+      )
+  }
+  if (payment.confirmations === 0 && chain !== undefined && !isLocal(chain))
+    resolver.problems.add(
+      'payment.confirmations',
+      '0 is for development chains only; use 10 or more',
+    )
+  checkFacilitator(payment, resolver)
+  if (chain === undefined) return null
+  return { ...payment, chain, asset, payTo, decimals: 6 }
+}
+
+/** Payments and the headers that authenticate us cross the network. */
+function checkFacilitator(
+  { settle }: NonNullable<EcosystemFile['payment']>,
+  { problems }: Resolver,
+): void {
+  if (settle === undefined) return
+  const url = URL.parse(settle.facilitator)
+  if (url !== null && (url.username || url.password || url.search || url.hash)) {
+    problems.add(
+      'payment.settle.facilitator',
+      'must have neither credentials nor a query; send keys by SEXTON_FACILITATOR_HEADERS_FILE',
+    )
+    return
+  }
+  const isSafe =
+    url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.includes(url.hostname))
+  if (!isSafe)
+    problems.add(
+      'payment.settle.facilitator',
+      `must be an https URL (got "${settle.facilitator}"); http is for 127.0.0.1 only`,
+    )
+}
+
+const LOOPBACK: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
+
+function isLocal(chain: Chain): boolean {
+  return chain.rpcUrls.every((each) => LOOPBACK.includes(new URL(each).hostname))
+}
+
+interface Tokens {
+  readonly primary: PricedToken | undefined
+  readonly secondary: PricedToken | null
+  readonly listed: readonly PricedToken[]
+  readonly chains: readonly Chain[]
+}
+
+const DEPTH_BLOCKS = 10
+
+function resolveTiers(
+  file: EcosystemFile,
+  resolver: Resolver,
+  tokens: Tokens,
+): Pick<Ecosystem, 'gate' | ShareTier> {
+  const gate = file.gate === 'open' ? 'open' : resolveGate(file.gate, resolver, tokens)
+  const shares = shareTiers.map(({ name }) => [name, resolveShare(name, file, resolver, tokens)])
+  return { gate, ...Object.fromEntries(shares) }
+}
+
+function resolveGate(
+  gate: Exclude<EcosystemFile['gate'], 'open'>,
+  resolver: Resolver,
+  { primary, secondary, listed }: Tokens,
+): HoldingGate | null {
+  if (gate === undefined) return null
+  const { minimumUsd, depthBlocks, averagePriceMinutes } = gate
+  const minimum = parseDecimal(minimumUsd, 6)
+  if (minimum === undefined)
+    resolver.problems.add(
+      'gate.minimumUsd',
+      'has more than 6 decimals; the smallest unit is a micro-dollar',
+    )
+  const chain = resolver.chain('gate.chain', gate.chain)
+  if (chain === undefined) return null
+  requireDepth(resolver, chain, 'gate.depthBlocks', depthBlocks)
+  for (const token of [primary, secondary]) {
+    if (!token) continue
+    requireOn(resolver, token, chain, 'gate.chain')
+    if (token.prices.length === 0 && !resolver.hasInvalidPrice(token))
+      resolver.problems.add(
+        'gate',
+        `token ${token.symbol} has no price; add one, or remove the gate`,
+      )
+    const prices = [...pathOf(listed, token)].flatMap((each) => each.prices)
+    const falsifiable = prices.find((price) => 'ofLastTrade' in price)
+    if (falsifiable !== undefined)
+      resolver.problems.add(
+        'gate',
+        `the price of ${token.symbol} is that of the last trade (${falsifiable.kind}), which one transaction can falsify; price it otherwise, or remove the gate`,
+      )
+  }
+  return { chain, minimum: minimum ?? 0n, depthBlocks, averagePriceMinutes }
+}
+
+function resolveShare(
+  tier: ShareTier,
+  file: EcosystemFile,
+  resolver: Resolver,
+  tokens: Tokens,
+): SupplyShare | null {
+  const share = file[tier]
+  if (share === undefined) return null
+  const token = tokenOf(tier, share.token, resolver, tokens)
+  if (token === null) return null
+  const ofGate = typeof file.gate === 'object' ? file.gate.depthBlocks : DEPTH_BLOCKS
+  const depthBlocks = share.depthBlocks ?? ofGate
+  for (const chain of tokens.chains)
+    if (token.addresses.has(chain.name))
+      requireDepth(resolver, chain, `${tier}.depthBlocks`, depthBlocks)
+  return { token, supplyPerMille: share.supplyPerMille, depthBlocks }
+}
+
+function tokenOf(
+  tier: ShareTier,
+  named: string | undefined,
+  resolver: Resolver,
+  { primary, secondary }: Tokens,
+): PricedToken | null {
+  const symbol = named?.toUpperCase()
+  const token =
+    symbol === undefined
+      ? secondary
+      : ([primary, secondary].find((each) => each?.symbol.toUpperCase() === symbol) ?? null)
+  if (token !== null || resolver.isLeftOut('tokens')) return token
+  if (named !== undefined)
+    return (
+      resolver.problems.add(`${tier}.token`, 'must be the primary or the secondary token') ?? null
+    )
+  const problem = `needs a token with the role "secondary"; add one, name the primary as ${tier}.token, or remove ${tier}`
+  return resolver.problems.add(tier, problem) ?? null
+}
+
+function requireOn({ problems }: Resolver, token: PricedToken, chain: Chain, field: string): void {
+  if (!token.addresses.has(chain.name))
+    problems.add(
+      field,
+      `token ${token.symbol} has no address on "${chain.name}"; add it under tokens or choose another chain`,
+    )
+}
+
+/** Past balances are kept for non-final blocks only. */
+function requireDepth(
+  { problems }: Resolver,
+  chain: Chain,
+  field: string,
+  depthBlocks: number,
+): void {
+  if (chain.finality !== 'tag' && chain.finality < depthBlocks)
+    problems.add(
+      field,
+      `must be at most ${chain.finality}, the finality of "${chain.name}"; lower it or raise the finality`,
+    )
 }

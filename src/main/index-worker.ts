@@ -4,7 +4,7 @@ import { systemClock } from '#base/time.ts'
 import type { Config } from '#config.ts'
 import { registerName } from '#data/register-name.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import { resolveAgain } from '#ecosystem/resolve-ecosystem.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import type { IndexProgress } from '#ops/health/index-progress.ts'
 import { openLogger } from './logger.ts'
 import { runIndex } from './run-index.ts'
@@ -26,7 +26,7 @@ const send = (news: FromIndexWorker) => port.postMessage(news)
 const { config, file }: IndexWork = workerData
 const stop = new AbortController()
 port.on('message', () => stop.abort())
-const ecosystem = resolveAgain(file)
+const ecosystem = parseEcosystem('the ecosystem file', file)
 const register = await openStore(config.dataFolder, registerName(ecosystem), config.database)
 try {
   await migrateStore(register, 'register')

@@ -2,15 +2,16 @@ import { Type } from 'typebox'
 import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
 import { COIN_ADDRESS } from '#base/token.ts'
 import { argument } from '#ecosystem/event-arguments.ts'
-import { defineEventKind, type MappingContext } from '#ecosystem/event-kinds/event-kind.ts'
-import { missing, readByCode } from '#ecosystem/event-kinds/resolve-code.ts'
 import {
+  defineEventKind,
   type MappedEvent,
+  type MappingContext,
   requireArguments,
   resolveEvent,
-} from '#ecosystem/event-kinds/resolve-event.ts'
+} from '#ecosystem/event-kind.ts'
 import type { EventSource } from '#ecosystem/event-source.ts'
 import { argumentName, closed, mapping } from '#ecosystem/fields.ts'
+import { missing, readByCode } from '#ecosystem/mapping-code.ts'
 import { isTransferOfToken, repeatedBurns } from './repeated-burns.ts'
 
 export const BURNS = 'burns'

@@ -1,6 +1,5 @@
 import { TRANSFER_TOPIC } from '#base/token.ts'
-import { indexedOf } from '#ecosystem/emitted-event.ts'
-import type { EventSource } from '#ecosystem/event-source.ts'
+import { type EventSource, indexedOf } from '#ecosystem/event-source.ts'
 
 /** Warnings about burn mappings that can match the same burn, one line per pair. */
 export function repeatedBurns(burns: readonly EventSource[]): readonly string[] {

@@ -1,11 +1,14 @@
 import { Type } from 'typebox'
 import type { Address } from '#base/address.ts'
 import { argument, type EventArguments } from '#ecosystem/event-arguments.ts'
-import { defineEventKind } from '#ecosystem/event-kinds/event-kind.ts'
-import { missing, readByCode } from '#ecosystem/event-kinds/resolve-code.ts'
-import { requireArguments, resolveEvent } from '#ecosystem/event-kinds/resolve-event.ts'
-import { resolveToken } from '#ecosystem/event-kinds/resolve-token.ts'
+import {
+  defineEventKind,
+  requireArguments,
+  resolveEvent,
+  resolveToken,
+} from '#ecosystem/event-kind.ts'
 import { argumentName, closed, mapping } from '#ecosystem/fields.ts'
+import { missing, readByCode } from '#ecosystem/mapping-code.ts'
 
 export const DIVIDENDS = 'dividends'
 

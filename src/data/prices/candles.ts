@@ -2,14 +2,13 @@ import { PRICE_ONE, type Price } from '#base/money.ts'
 import { HOUR_SECONDS } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
-import { type PricedToken, quoteOf } from '#ecosystem/priced-token.ts'
+import { type PricedToken, quoteOf, tokenOf } from '#ecosystem/priced-token.ts'
 import { hoursBetween, type PriceHour } from './fold-hours.ts'
 import {
   isBelowFloor,
   priceOrNull,
   quoteAlongPath,
   type SourcedPoint,
-  tokenOf,
   withFixed,
 } from './price-book.ts'
 import { lastPoint, lastUpTo } from './queries.ts'

@@ -11,7 +11,13 @@ import {
 import { DAY_SECONDS, startOfDay } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
-import { type PricedToken, type PriceSource, quoteOf } from '#ecosystem/priced-token.ts'
+import {
+  type PricedToken,
+  type PriceSource,
+  pathOf,
+  quoteOf,
+  tokenOf,
+} from '#ecosystem/priced-token.ts'
 import type { EventMoment, PriceBook } from '#index/events/fold-events.ts'
 import { hasBegun } from './dataset.ts'
 import {
@@ -83,13 +89,15 @@ export function priceBookOf(tokens: readonly PricedToken[]): PriceBook {
     symbols: tokens.map(({ symbol }) => symbol),
     dependents: (symbol) =>
       tokens.flatMap((token) =>
-        [...pathOf(tokens, token.symbol)].some((each) => each.symbol === symbol)
-          ? [token.symbol]
-          : [],
+        [...pathOf(tokens, token)].some((each) => each.symbol === symbol) ? [token.symbol] : [],
       ),
     decimals: (symbol) => tokenOf(tokens, symbol)?.decimals ?? 0,
     chainIds: (symbol) =>
-      new Set([...pathOf(tokens, symbol)].flatMap(({ prices }) => prices.flatMap(chainIdOf))),
+      new Set(
+        [...pathOf(tokens, tokenOf(tokens, symbol))].flatMap(({ prices }) =>
+          prices.flatMap(chainIdOf),
+        ),
+      ),
     async pricesAt(connection, symbol, moments) {
       const read = (token: PricedToken, at: readonly EventMoment[]) =>
         pointsBefore(connection, token, at)
@@ -171,27 +179,7 @@ export function priceOrNull(quoted: Quoted): Price | null {
   return 'gap' in quoted ? null : quoted.price
 }
 
-export function tokenOf(tokens: Tokens, symbol: string): PricedToken | undefined {
-  const name = symbol.toUpperCase()
-  return tokens.find((token) => token.symbol.toUpperCase() === name)
-}
-
 type Tokens = readonly PricedToken[]
-
-/** Returns the token, its quotes, their quotes and so on. */
-function pathOf(tokens: Tokens, symbol: string): ReadonlySet<PricedToken> {
-  const path = new Set<PricedToken>()
-  const add = (token: PricedToken | undefined) => {
-    if (token === undefined || path.has(token)) return
-    path.add(token)
-    for (const source of token.prices) {
-      const quote = quoteOf(source)
-      if (quote !== null) add(tokenOf(tokens, quote))
-    }
-  }
-  add(tokenOf(tokens, symbol))
-  return path
-}
 
 /** The last source on the point's chain that had begun there. */
 function sourced({ prices }: PricedToken, point: PricePoint): SourcedPoint | undefined {

@@ -17,7 +17,7 @@ import { dayPrices } from '#data/prices/price-book.ts'
 import { firstDay } from '#data/prices/queries.ts'
 import type { Connection } from '#db/engine.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
-import type { EventMetric } from '#ecosystem/event-kinds/event-kind.ts'
+import type { EventMetric } from '#ecosystem/event-kind.ts'
 import {
   dollarsOf,
   firstEventDay,

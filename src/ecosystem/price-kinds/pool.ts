@@ -2,8 +2,8 @@ import { from } from 'ox/AbiFunction'
 import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
 import { type MicroUsd, PRICE_ONE, type Price, parseDecimal } from '#base/money.ts'
 import { COIN_ADDRESS } from '#base/token.ts'
-import { argument, DecodeError, type EventArguments } from '../event-arguments.ts'
-import { addressText, decimalText, symbol } from '../fields.ts'
+import { argument, DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
+import { addressText, decimalText, symbol } from '#ecosystem/fields.ts'
 import type {
   AskView,
   Chain,
@@ -12,8 +12,8 @@ import type {
   PricePair,
   PriceReading,
   ProvenPair,
-} from '../priced-token.ts'
-import type { Problem } from '../problem.ts'
+} from '#ecosystem/priced-token.ts'
+import type { Problem } from '#ecosystem/resolver.ts'
 import { contractFields, type PriceContext } from './price-kind.ts'
 
 /** What every pool has in the file. */

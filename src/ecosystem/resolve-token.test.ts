@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import localEcosystem from '#devnet/local-ecosystem.ts'
-import { parseEcosystem } from '../load-ecosystem.ts'
+import { parseEcosystem } from './load-ecosystem.ts'
 
 test('of two tokens at one address, the first has the dividends', () => {
   const [, , weth] = localEcosystem.tokens

@@ -1,7 +1,88 @@
 import type { TSchema } from 'typebox'
+import { type Address, ZERO_ADDRESS } from '#base/address.ts'
+import { COIN_ADDRESS } from '#base/token.ts'
+import type { EcosystemFile } from './ecosystem-file.ts'
+import { argument } from './event-arguments.ts'
+import { requireArguments, resolveEvent } from './event-kind.ts'
+import type { EventSource } from './event-source.ts'
 import { type PriceFile, priceKinds } from './price-kinds.ts'
-import { type PricedToken, type PriceSource, quoteOf, type Since } from './priced-token.ts'
+import {
+  type PricedToken,
+  type PriceSource,
+  pathOf,
+  quoteOf,
+  type Since,
+  tokenOf,
+} from './priced-token.ts'
 import type { Resolver } from './resolver.ts'
+
+export function resolveChains({ chains, problems }: Resolver, file: EcosystemFile): void {
+  for (const [index, chain] of file.chains.entries()) {
+    if (chains.has(chain.name))
+      problems.add(`chains[${index}].name`, `"${chain.name}" appears twice`)
+    if ([...chains.values()].some((each) => each.id === chain.id))
+      problems.add(`chains[${index}].id`, `${chain.id} appears twice`)
+    chains.set(chain.name, {
+      ...chain,
+      rpcUrls: distinctUrls(chain.rpcUrls),
+      explorerUrl: chain.explorerUrl?.replace(/\/+$/, '') ?? null,
+      proofs: chain.proofs ?? 'every',
+    })
+  }
+}
+
+/** Drops spellings of the same endpoint, which would confirm itself. */
+function distinctUrls(urls: readonly string[]): readonly string[] {
+  const names = urls.map(normalized)
+  return urls.filter((_, index) => names.indexOf(names[index] ?? '') === index)
+}
+
+function normalized(text: string): string {
+  const url = URL.parse(text)
+  if (url === null) return text
+  url.pathname = url.pathname.replace(/\/+$/, '')
+  url.hash = ''
+  return url.href
+}
+
+export function resolveTokens(resolver: Resolver, file: EcosystemFile): void {
+  const { tokens } = resolver
+  for (const [index, token] of file.tokens.entries()) {
+    const field = `tokens[${index}]`
+    if (tokens.has(token.symbol.toUpperCase()))
+      resolver.problems.add(`${field}.symbol`, `"${token.symbol}" appears twice`)
+    const addresses = new Map<string, Address>()
+    for (const [name, text] of Object.entries(token.addresses)) {
+      const chain = resolver.chain(`${field}.addresses.${name}`, name)
+      const place = `${field}.addresses.${name}`
+      const address =
+        text === 'native' ? resolveCoin(resolver, place, token) : resolver.address(place, text)
+      if (chain !== undefined) addresses.set(chain.name, address)
+    }
+    const { price, bridges: _, ...facts } = token
+    const prices = resolvePrices(resolver, `${field}.price`, price)
+    tokens.set(token.symbol.toUpperCase(), { ...facts, addresses, prices })
+  }
+}
+
+/** Its transfers leave no logs. */
+function resolveCoin(
+  { problems }: Resolver,
+  field: string,
+  { role, decimals, bridges }: EcosystemFile['tokens'][number],
+): Address {
+  if (role !== 'reward')
+    problems.add(
+      field,
+      `"native" can only be a reward token, not ${role}: balances, supply and burns are read from logs of transfers, which the coin does not have`,
+    )
+  if (decimals !== COIN_DECIMALS)
+    problems.add(field, `the native coin has ${COIN_DECIMALS} decimals; write "decimals": 18`)
+  if (bridges !== undefined) problems.add(field, 'the native coin has no bridges here; remove them')
+  return COIN_ADDRESS
+}
+
+const COIN_DECIMALS = 18
 
 /**
  * The sources of a price, oldest first; those with a problem are left out. `checkPrices` checks the
@@ -124,26 +205,62 @@ export function checkPrices(resolver: Resolver, tokens: readonly PricedToken[]):
             `${quote.symbol} has no address on "${price.chain.name}"`,
           )
       }
-      if (!leadsToDollars(resolver, price, { tokens, passed: [token.symbol] }))
+      const path = pathOf(tokens, tokenOf(tokens, quoteOf(price)))
+      const isOpen = [...path].some(
+        (each) => each.prices.length === 0 && !resolver.hasInvalidPrice(each),
+      )
+      if (path.has(token) || isOpen)
         resolver.problems.add(`${field}.quote`, 'forms a cycle or ends at a token without a price')
     }
 }
 
-interface Path {
-  readonly tokens: readonly PricedToken[]
-  /** Symbols on the way here. */
-  readonly passed: readonly string[]
+/** Resolves bridge events like mapped ones, to token and amount of each move. */
+export function resolveBridges(
+  resolver: Resolver,
+  tokens: EcosystemFile['tokens'],
+): readonly EventSource[] {
+  return tokens.flatMap(({ bridges = [], ...token }, index) =>
+    bridges.flatMap(({ amount, ...entry }, place): readonly EventSource[] => {
+      const context = { resolver, field: `tokens[${index}].bridges[${place}]`, burnAddresses: [] }
+      const mapped = resolveEvent(context, entry)
+      if (mapped === undefined) return []
+      requireArguments(context, mapped, { amount }, 'uint256')
+      if (!(mapped.chain.name in token.addresses))
+        resolver.problems.add(
+          `${context.field}.chain`,
+          `${token.symbol} has no address on "${mapped.chain.name}"; correct the chain, or add the address`,
+        )
+      const read: EventSource['read'] = (args) => ({
+        ...MOVE,
+        token: token.symbol,
+        amount: argument.amount(args, amount),
+      })
+      return [{ ...mapped, read }]
+    }),
+  )
 }
 
-function leadsToDollars(resolver: Resolver, price: PriceSource, path: Path): boolean {
-  const { tokens, passed } = path
-  const symbol = quoteOf(price)?.toUpperCase()
-  if (symbol === undefined) return true
-  const quote = tokens.find((each) => each.symbol.toUpperCase() === symbol)
-  if (quote === undefined) return true
-  if (passed.includes(quote.symbol)) return false
-  if (quote.prices.length === 0) return resolver.hasInvalidPrice(quote)
-  return quote.prices.every((each) =>
-    leadsToDollars(resolver, each, { tokens, passed: [...passed, quote.symbol] }),
+const MOVE = { kind: 'bridge', account: ZERO_ADDRESS, detail: null, counted: false } as const
+
+export function primaryOf(
+  resolver: Resolver,
+  tokens: readonly PricedToken[],
+): PricedToken | undefined {
+  const found = tokens.filter((token) => token.role === 'primary')
+  if (found.length === 1) return found[0]
+  if (tokens.length === 0 || (found.length === 0 && resolver.isLeftOut('tokens'))) return undefined
+  return resolver.problems.add(
+    'tokens',
+    `exactly one token must have the role "primary", found ${found.length}`,
   )
+}
+
+export function secondaryOf(
+  { problems }: Resolver,
+  tokens: readonly PricedToken[],
+): PricedToken | null {
+  const found = tokens.filter((token) => token.role === 'secondary')
+  if (found.length > 1)
+    problems.add('tokens', `at most one token may have the role "secondary", found ${found.length}`)
+  return found[0] ?? null
 }

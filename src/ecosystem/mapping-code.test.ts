@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import localEcosystem from '#devnet/local-ecosystem.ts'
-import { loadEcosystem } from '../load-ecosystem.ts'
-import { EcosystemError } from '../problem.ts'
+import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { EcosystemError } from '#ecosystem/resolver.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sexton-$&-'))
 after(() => rmSync(folder, { recursive: true }))

@@ -2,8 +2,8 @@ import type { AbiEvent } from 'ox/AbiEvent'
 import { keccak256 } from 'ox/Hash'
 import { fromString } from 'ox/Hex'
 import { parseAddress } from '#base/address.ts'
-import type { EventSource } from '../event-source.ts'
-import type { Resolver } from '../resolver.ts'
+import type { EventSource } from './event-source.ts'
+import type { Resolver } from './resolver.ts'
 
 type Values = string | readonly string[]
 

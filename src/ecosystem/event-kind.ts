@@ -1,12 +1,71 @@
 import { type AbiEvent, from, getSelector } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
-import { describeEvent, type EmittedEvent } from '../emitted-event.ts'
-import type { EventSource, Factory } from '../event-source.ts'
-import { FoundContracts } from '../found-contracts.ts'
-import { type CodeModule, isComputed, type MappingCode, type RowMember } from '../mapping-code.ts'
-import type { Chain } from '../priced-token.ts'
-import type { MappingContext } from './event-kind.ts'
+import type { Static, TSchema } from 'typebox'
+import type { Address } from '#base/address.ts'
+import { tokenAddress } from '#base/token.ts'
+import { argument, type EventArguments, UnlistedTokenError } from './event-arguments.ts'
+import { describeEvent, type EmittedEvent, type EventSource, type Factory } from './event-source.ts'
+import { FoundContracts } from './found-contracts.ts'
+import { type CodeModule, isComputed, type MappingCode, type RowMember } from './mapping-code.ts'
+import type { Chain } from './priced-token.ts'
 import { resolveWhere, type Where } from './resolve-where.ts'
+import type { Resolver } from './resolver.ts'
+
+/** A kind of event that an operator can map; its folder is `src/data/<kind>/`. */
+interface EventKind<Part extends string, Mapping extends TSchema> {
+  /** The list in the operator's file, and in `meta.notConfigured`. */
+  readonly part: Part
+  /** Name in the register, and in logs. */
+  readonly dataset: string
+  /** The name in prose, such as `grave digs`. */
+  readonly noun: string
+  /** The OpenAPI tag of its endpoints. */
+  readonly tag: { readonly name: string; readonly description: string }
+  /** Returns a request worth trying first. */
+  example(chain: string): string
+  /** Names in the stream and in webhooks, by the kind of a row. */
+  readonly streamed: Readonly<Record<string, string>>
+  /** What the wallet of an event did, such as `was paid`. */
+  readonly deed: string
+  /** Series of `/api/stats/history`. */
+  readonly metrics: readonly EventMetric[]
+  /** Keeps sums by account. */
+  readonly byAccount: boolean
+  readonly mapping: Mapping
+  /** What the reference of the file says of the list, and of members that other kinds lack. */
+  readonly meaning: string
+  readonly meanings: Readonly<Record<string, string>>
+  /** Undefined after a problem. `entry` has the shape of `mapping`. */
+  resolve(context: MappingContext, entry: Static<Mapping>): EventSource | undefined
+  /** Mappings that are valid, but hardly meant. */
+  warnings?(sources: readonly EventSource[]): readonly string[]
+}
+
+export interface EventMetric {
+  readonly name: string
+  /** What is summed: amounts of a token, dollars at the event, or events. */
+  readonly unit: 'token' | 'usd' | 'count'
+  /** Whether a day shows the sum up to its end, not its own. */
+  readonly isCumulative?: boolean
+}
+
+export interface MappingContext {
+  readonly resolver: Resolver
+  /** Such as `burns[0]`. */
+  readonly field: string
+  readonly burnAddresses: readonly Address[]
+}
+
+/** Hides the type of the mapping, so that all kinds fit into one list. */
+export function defineEventKind<const Part extends string, Mapping extends TSchema>(
+  kind: EventKind<Part, Mapping>,
+) {
+  return {
+    ...kind,
+    resolve: (context: MappingContext, entry: unknown) =>
+      kind.resolve(context, entry as Static<Mapping>),
+  }
+}
 
 /** A mapping without how its logs are read. */
 export type MappedEvent = Omit<EventSource, 'read'>
@@ -168,4 +227,37 @@ function fits({ type }: Parameter, wanted: 'address' | 'uint256' | undefined): b
 
 function names(event: AbiEvent): string {
   return event.inputs.map((input) => input.name).join(', ')
+}
+
+interface TokenOfEvent {
+  /** Symbol of the event's token; throws UnlistedTokenError. */
+  of(args: EventArguments): string
+}
+
+/** Finds the token by the address in an argument, or as the mapping names it. */
+export function resolveToken(
+  context: MappingContext,
+  mapped: MappedEvent,
+  tokenArgument: string | undefined,
+): TokenOfEvent {
+  const { resolver, field } = context
+  const { chain, token } = mapped
+  if (tokenArgument === undefined) {
+    if (token === null)
+      resolver.problems.add(
+        `${field}.token`,
+        'is missing: name the token, or the argument that holds it as tokenArgument',
+      )
+    return { of: () => token?.symbol ?? '' }
+  }
+  requireArguments(context, mapped, { tokenArgument }, 'address')
+  return {
+    of(args) {
+      const address = tokenAddress(argument.address(args, tokenArgument))
+      const found = resolver.tokenAt(chain, address)
+      if (found === undefined)
+        throw new UnlistedTokenError(`token ${address} is not listed for chain ${chain.name}`)
+      return found.symbol
+    },
+  }
 }
