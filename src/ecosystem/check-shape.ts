@@ -3,7 +3,13 @@ import { Check, Errors } from 'typebox/schema'
 import { Pointer } from 'typebox/value'
 import { isObject } from '#base/json.ts'
 import { type EcosystemFile, ecosystemFile } from './ecosystem-file.ts'
-import type { Problems, Shaped } from './resolver.ts'
+import type { Problems } from './problem.ts'
+
+/** The file without its invalid entries, and these, by part. */
+export interface Shaped {
+  readonly file: EcosystemFile
+  readonly left: Readonly<Record<string, readonly unknown[]>>
+}
 
 /**
  * Checks each part and list entry separately, so that one mistake never hides another. Returns

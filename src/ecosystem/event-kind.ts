@@ -1,15 +1,22 @@
 import { type AbiEvent, from, getSelector } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
 import type { Static, TSchema } from 'typebox'
-import type { Address } from '#base/address.ts'
 import { tokenAddress } from '#base/token.ts'
 import { argument, type EventArguments, UnlistedTokenError } from './event-arguments.ts'
-import { describeEvent, type EmittedEvent, type EventSource, type Factory } from './event-source.ts'
+import {
+  type CodeModule,
+  describeEvent,
+  type EmittedEvent,
+  type EventSource,
+  type Factory,
+  type MappingCode,
+  type RowMember,
+} from './event-source.ts'
 import { FoundContracts } from './found-contracts.ts'
-import { type CodeModule, isComputed, type MappingCode, type RowMember } from './mapping-code.ts'
+import { isComputed } from './mapping-code.ts'
 import type { Chain } from './priced-token.ts'
 import { resolveWhere, type Where } from './resolve-where.ts'
-import type { Resolver } from './resolver.ts'
+import type { MappingContext } from './resolver.ts'
 
 /** A kind of event that an operator can map; its folder is `src/data/<kind>/`. */
 interface EventKind<Part extends string, Mapping extends TSchema> {
@@ -47,13 +54,6 @@ export interface EventMetric {
   readonly unit: 'token' | 'usd' | 'count'
   /** Whether a day shows the sum up to its end, not its own. */
   readonly isCumulative?: boolean
-}
-
-export interface MappingContext {
-  readonly resolver: Resolver
-  /** Such as `burns[0]`. */
-  readonly field: string
-  readonly burnAddresses: readonly Address[]
 }
 
 /** Hides the type of the mapping, so that all kinds fit into one list. */

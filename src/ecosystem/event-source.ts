@@ -3,7 +3,7 @@ import type { Address } from '#base/address.ts'
 import type { Json } from '#base/json.ts'
 import type { EventArguments } from './event-arguments.ts'
 import type { FoundContracts } from './found-contracts.ts'
-import type { MappingCode } from './mapping-code.ts'
+import type { ModuleEvent } from './module-types.ts'
 import type { Chain, Emitters, PricedToken } from './priced-token.ts'
 
 /** The logs of one event of a contract. */
@@ -64,4 +64,31 @@ export interface EventReading {
   readonly detail: string | null
   /** Whether it counts in totals; a distribution does not. */
   readonly counted: boolean
+}
+
+/** The operator's module, with what it exports of `rows` and `keep`. */
+export interface CodeModule {
+  /** The name alone, such as `payouts.ts`. */
+  readonly file: string
+  /** SHA-256 of the file's bytes, in hex. */
+  readonly digest: string
+  readonly rows?: (event: ModuleEvent) => unknown
+  readonly keep?: (event: ModuleEvent) => unknown
+}
+
+/** A value that the module's rows have, in place of an argument of the event. */
+export interface RowMember {
+  readonly name: string
+  /** The mapping's field that it stands for. */
+  readonly field: string
+  readonly type: 'amount' | 'address' | 'text'
+  readonly isOptional?: boolean
+}
+
+/** The module of a mapping. */
+export interface MappingCode extends CodeModule {
+  /** Events whose logs the module sees if they are of the same transaction. */
+  readonly companions: readonly EmittedEvent[]
+  /** What its rows have. */
+  readonly members: readonly RowMember[]
 }

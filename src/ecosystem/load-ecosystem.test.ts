@@ -7,7 +7,7 @@ import { registerName } from '#data/register-name.ts'
 import localEcosystem from '#devnet/local-ecosystem.ts'
 import { notConfigured } from './ecosystem.ts'
 import { loadEcosystem, parseEcosystem } from './load-ecosystem.ts'
-import { EcosystemError } from './resolver.ts'
+import { EcosystemError } from './problem.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sexton-ecosystem-'))
 const file = join(folder, 'ecosystem.json')

@@ -10,8 +10,8 @@ import { moduleFile } from '#base/package-root.ts'
 import { eventKinds } from '#data/kinds.ts'
 import { checkShape } from './check-shape.ts'
 import type { Ecosystem } from './ecosystem.ts'
+import { EcosystemError, Problems } from './problem.ts'
 import { resolveEcosystem } from './resolve-ecosystem.ts'
-import { EcosystemError, Problems } from './resolver.ts'
 
 /** Reads `.json`, or a module with a default export; throws EcosystemError. */
 export async function loadEcosystem(path: string): Promise<Ecosystem> {

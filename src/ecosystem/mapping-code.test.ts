@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import localEcosystem from '#devnet/local-ecosystem.ts'
 import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
-import { EcosystemError } from '#ecosystem/resolver.ts'
+import { EcosystemError } from '#ecosystem/problem.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sexton-$&-'))
 after(() => rmSync(folder, { recursive: true }))

@@ -6,36 +6,9 @@ import { parseAddress } from '#base/address.ts'
 import { ROWS_MAX } from '#base/chain.ts'
 import { isObject } from '#base/json.ts'
 import { DecodeError, type EventArguments } from './event-arguments.ts'
-import type { MappingContext } from './event-kind.ts'
-import type { EmittedEvent } from './event-source.ts'
+import type { CodeModule, MappingCode, RowMember } from './event-source.ts'
 import type { ModuleEvent } from './module-types.ts'
-
-/** The operator's module, with what it exports of `rows` and `keep`. */
-export interface CodeModule {
-  /** The name alone, such as `payouts.ts`. */
-  readonly file: string
-  /** SHA-256 of the file's bytes, in hex. */
-  readonly digest: string
-  readonly rows?: (event: ModuleEvent) => unknown
-  readonly keep?: (event: ModuleEvent) => unknown
-}
-
-/** A value that the module's rows have, in place of an argument of the event. */
-export interface RowMember {
-  readonly name: string
-  /** The mapping's field that it stands for. */
-  readonly field: string
-  readonly type: 'amount' | 'address' | 'text'
-  readonly isOptional?: boolean
-}
-
-/** The module of a mapping. */
-export interface MappingCode extends CodeModule {
-  /** Events whose logs the module sees if they are of the same transaction. */
-  readonly companions: readonly EmittedEvent[]
-  /** What its rows have. */
-  readonly members: readonly RowMember[]
-}
+import type { MappingContext } from './resolver.ts'
 
 /** Throws what loading the module throws. */
 function loadModule(path: string): CodeModule {

@@ -5,7 +5,7 @@ import type { MicroUsd, Price } from '#base/money.ts'
 import type { Token } from '#base/token.ts'
 import type { EventArguments } from './event-arguments.ts'
 import type { FoundContracts } from './found-contracts.ts'
-import type { Problem } from './resolver.ts'
+import type { Problem } from './problem.ts'
 
 export interface Chain {
   readonly name: string

@@ -2,6 +2,7 @@ import { ZERO_ADDRESS } from '#base/address.ts'
 import { parseDecimal } from '#base/money.ts'
 import { DEFAULT_QUOTAS, type ShareTier, shareTiers } from '#base/tier.ts'
 import { type EventSources, eventKinds } from '#data/kinds.ts'
+import type { Shaped } from './check-shape.ts'
 import type {
   Chain,
   Ecosystem,
@@ -12,6 +13,7 @@ import type {
 } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import { pathOf } from './priced-token.ts'
+import type { Problems } from './problem.ts'
 import {
   checkPrices,
   primaryOf,
@@ -20,12 +22,12 @@ import {
   resolveTokens,
   secondaryOf,
 } from './resolve-tokens.ts'
-import { type Problems, Resolver, type Shaped } from './resolver.ts'
+import { Resolver } from './resolver.ts'
 
 /** Reports every mistake and returns undefined if there are any. */
 export function resolveEcosystem(shaped: Shaped, problems: Problems): Ecosystem | undefined {
-  const { file } = shaped
-  const resolver = new Resolver(shaped, problems)
+  const { file, left } = shaped
+  const resolver = new Resolver(problems, left)
   resolveChains(resolver, file)
   resolveTokens(resolver, file)
   const chains = [...resolver.chains.values()]
@@ -207,7 +209,7 @@ function resolveGate(
   for (const token of [primary, secondary]) {
     if (!token) continue
     requireOn(resolver, token, chain, 'gate.chain')
-    if (token.prices.length === 0 && !resolver.hasInvalidPrice(token))
+    if (token.prices.length === 0 && !resolver.wronglyPriced.has(token))
       resolver.problems.add(
         'gate',
         `token ${token.symbol} has no price; add one, or remove the gate`,

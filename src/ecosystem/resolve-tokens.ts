@@ -61,7 +61,9 @@ export function resolveTokens(resolver: Resolver, file: EcosystemFile): void {
     }
     const { price, bridges: _, ...facts } = token
     const prices = resolvePrices(resolver, `${field}.price`, price)
-    tokens.set(token.symbol.toUpperCase(), { ...facts, addresses, prices })
+    const resolved = { ...facts, addresses, prices }
+    tokens.set(token.symbol.toUpperCase(), resolved)
+    if (price !== undefined && prices.length === 0) resolver.wronglyPriced.add(resolved)
   }
 }
 
@@ -207,7 +209,7 @@ export function checkPrices(resolver: Resolver, tokens: readonly PricedToken[]):
       }
       const path = pathOf(tokens, tokenOf(tokens, quoteOf(price)))
       const isOpen = [...path].some(
-        (each) => each.prices.length === 0 && !resolver.hasInvalidPrice(each),
+        (each) => each.prices.length === 0 && !resolver.wronglyPriced.has(each),
       )
       if (path.has(token) || isOpen)
         resolver.problems.add(`${field}.quote`, 'forms a cycle or ends at a token without a price')

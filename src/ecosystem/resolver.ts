@@ -1,47 +1,8 @@
 import { type Address, parseAddress, ZERO_ADDRESS } from '#base/address.ts'
-import type { EcosystemFile } from './ecosystem-file.ts'
 import type { Chain, PricedToken } from './priced-token.ts'
+import type { Problems } from './problem.ts'
 
-export interface Problem {
-  /** Path of the field, such as `chains[0].rpcUrls`. */
-  readonly field: string
-  readonly message: string
-}
-
-export class Problems {
-  readonly list: Problem[] = []
-  /** Indexes in the file, by part, of the list entries that are kept. */
-  places: Readonly<Record<string, readonly number[]>> = {}
-
-  add(field: string, message: string): undefined {
-    const inFile = field.replace(
-      /^([A-Za-z]+)\[([0-9]+)\]/,
-      (whole, part: string, index: string) => {
-        const place = this.places[part]?.[Number(index)]
-        return place === undefined ? whole : `${part}[${place}]`
-      },
-    )
-    this.list.push({ field: inFile, message })
-    return undefined
-  }
-}
-
-/** One line per mistake: file, field, what is wrong, what would be right. */
-export class EcosystemError extends Error {
-  override readonly name = 'EcosystemError'
-  readonly problems: readonly Problem[]
-
-  constructor(file: string, problems: readonly Problem[]) {
-    super(problems.map(({ field, message }) => `${file}: ${field}: ${message}`).join('\n'))
-    this.problems = problems
-  }
-}
-
-/** The file without its invalid entries, and these, by part. */
-export interface Shaped {
-  readonly file: EcosystemFile
-  readonly left: Readonly<Record<string, readonly unknown[]>>
-}
+type Left = Readonly<Record<string, readonly unknown[]>>
 
 /** Look-ups that report a problem when they fail. References to invalid entries are not reported again. */
 export class Resolver {
@@ -49,22 +10,19 @@ export class Resolver {
   readonly chains = new Map<string, Chain>()
   /** By upper-case symbol. */
   readonly tokens = new Map<string, PricedToken>()
-  readonly #shaped: Shaped
+  /** Tokens whose price was reported already. */
+  readonly wronglyPriced = new Set<PricedToken>()
+  readonly #left: Left
 
-  constructor(shaped: Shaped, problems: Problems) {
-    this.#shaped = shaped
+  /** `left`: the invalid entries of the file, by part. */
+  constructor(problems: Problems, left: Left) {
     this.problems = problems
+    this.#left = left
   }
 
   /** Some entries are invalid, so missing ones are not reported. */
   isLeftOut(part: string): boolean {
-    return (this.#shaped.left[part] ?? []).length > 0
-  }
-
-  /** Its price was reported already. */
-  hasInvalidPrice({ symbol, prices }: PricedToken): boolean {
-    const { tokens } = this.#shaped.file
-    return prices.length === 0 && tokens.some((each) => each.symbol === symbol && each.price)
+    return (this.#left[part] ?? []).length > 0
   }
 
   chain(field: string, name: string): Chain | undefined {
@@ -98,7 +56,7 @@ export class Resolver {
 
   /** Whether an invalid entry has this name, or none that can be read. */
   #isInvalid(part: string, member: string, name: string): boolean {
-    return (this.#shaped.left[part] ?? []).some((entry) => {
+    return (this.#left[part] ?? []).some((entry) => {
       const own = Object(entry)[member]
       return typeof own !== 'string' || own.toUpperCase() === name.toUpperCase()
     })
@@ -115,4 +73,15 @@ const STAND_IN: Omit<Chain, 'name'> = {
   finality: 'tag',
   staleAfterSeconds: 60,
   proofs: 'deposits',
+}
+
+/** Where a price is, such as `tokens[0].price`. */
+export interface PriceContext {
+  readonly resolver: Resolver
+  readonly field: string
+}
+
+/** Where a mapping is, such as `burns[0]`. */
+export interface MappingContext extends PriceContext {
+  readonly burnAddresses: readonly Address[]
 }

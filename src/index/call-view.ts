@@ -2,7 +2,7 @@ import { type AbiFunction, decodeResult, encodeData } from 'ox/AbiFunction'
 import type { Address } from '#base/address.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { EndpointError } from '#chain/rpc-error.ts'
-import type { Problem } from '#ecosystem/resolver.ts'
+import type { Problem } from '#ecosystem/problem.ts'
 
 /** Undefined if the contract lacks the view. Throws ProofError if no node makes the call. */
 export async function callView(

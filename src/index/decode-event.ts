@@ -3,12 +3,8 @@ import type { Parameter } from 'ox/AbiParameters'
 import type { Address, Hash } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
 import { argument, DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
-import {
-  type EmittedEvent,
-  type EventSource,
-  type Factory,
-  indexedOf,
-} from '#ecosystem/event-source.ts'
+import type { EmittedEvent, EventSource, Factory } from '#ecosystem/event-source.ts'
+import { indexedOf } from '#ecosystem/event-source.ts'
 import type { Selector } from './select-logs.ts'
 
 export function makeEventReader(

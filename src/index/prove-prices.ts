@@ -13,8 +13,8 @@ import {
   type PriceReading,
   pairOf,
 } from '#ecosystem/priced-token.ts'
+import type { Problem } from '#ecosystem/problem.ts'
 import { priceFieldOf } from '#ecosystem/resolve-tokens.ts'
-import type { Problem } from '#ecosystem/resolver.ts'
 import { ProofError } from './call-view.ts'
 import { askFilter, askOf, compilePriceDecoder, nameOfEvents, topicsOf } from './price-logs.ts'
 

@@ -13,17 +13,17 @@ export const budget: Readonly<Record<string, number>> = {
   api: 3384,
   base: 762,
   chain: 4299,
-  data: 6225,
+  data: 6218,
   db: 1775,
-  ecosystem: 3431,
+  ecosystem: 3138,
   entry: 756,
   feed: 1668,
   index: 5465,
   main: 1532,
-  ops: 4341,
+  ops: 4340,
   payments: 5618,
   site: 2121,
-  tests: 49494,
+  tests: 49493,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -5,13 +5,13 @@ import { argument } from '#ecosystem/event-arguments.ts'
 import {
   defineEventKind,
   type MappedEvent,
-  type MappingContext,
   requireArguments,
   resolveEvent,
 } from '#ecosystem/event-kind.ts'
 import type { EventSource } from '#ecosystem/event-source.ts'
 import { argumentName, closed, mapping } from '#ecosystem/fields.ts'
 import { missing, readByCode } from '#ecosystem/mapping-code.ts'
+import type { MappingContext } from '#ecosystem/resolver.ts'
 import { isTransferOfToken, repeatedBurns } from './repeated-burns.ts'
 
 export const BURNS = 'burns'

@@ -13,8 +13,9 @@ import type {
   PriceReading,
   ProvenPair,
 } from '#ecosystem/priced-token.ts'
-import type { Problem } from '#ecosystem/resolver.ts'
-import { contractFields, type PriceContext } from './price-kind.ts'
+import type { Problem } from '#ecosystem/problem.ts'
+import type { PriceContext } from '../resolver.ts'
+import { contractFields } from './price-kind.ts'
 
 /** What every pool has in the file. */
 export const poolFields = {

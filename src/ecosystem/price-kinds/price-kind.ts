@@ -2,7 +2,7 @@ import type { AbiEvent } from 'ox/AbiEvent'
 import { type Static, type TInteger, type TObject, type TProperties, Type } from 'typebox'
 import { addressText, chainName } from '../fields.ts'
 import type { PriceSource } from '../priced-token.ts'
-import type { Resolver } from '../resolver.ts'
+import type { PriceContext } from '../resolver.ts'
 
 /** A way to know a token's price. */
 interface PriceKind<Kind extends string, Fields extends TProperties, Options extends TProperties> {
@@ -29,12 +29,6 @@ type Resolved = PriceSource extends infer Source
 type PriceEntry<Fields extends TProperties, Options extends TProperties> = Static<
   TObject<Fields>
 > & { readonly [Name in keyof Options]?: Static<Options[Name]> }
-
-export interface PriceContext {
-  readonly resolver: Resolver
-  /** Such as `tokens[0].price`. */
-  readonly field: string
-}
 
 /** Hides the type of the fields, so that all kinds fit into one list. */
 export function definePriceKind<

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { Problem } from '#ecosystem/resolver.ts'
+import type { Problem } from '#ecosystem/problem.ts'
 import { type CommandContext, chosenEcosystem, type ExitCode } from '#main/command-context.ts'
 import { runOnStores, type StoreOptions, storeCommand } from './run-on-stores.ts'
 

@@ -5,7 +5,7 @@ import { registerName } from '#data/register-name.ts'
 import { StoreError } from '#db/engine.ts'
 import { column, type Row, sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import type { Problem } from '#ecosystem/resolver.ts'
+import type { Problem } from '#ecosystem/problem.ts'
 import { storeFile } from '#main/store-file.ts'
 import { openStore } from '#main/stores.ts'
 
