@@ -48,19 +48,6 @@ const paymentChecks: readonly Check[] = [
       order by credits.id limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'what came in from the chains is what live credits hold',
-    sql`select account as subject, cast(sum(expected) as bigint) as expected,
-        cast(sum(found) as bigint) as found
-      from (
-        select 'chain_in:' || cast(chain_id as text) as account, micro_usd as expected, 0 as found
-        from credits where reversed_unix is null
-        union all
-        select account, 0, -micro_usd from postings where account like 'chain_in:%'
-      ) as parts
-      group by account having sum(expected) <> sum(found)
-      order by account limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
     'every credit or reversal entry belongs to a credit',
     sql`select journal_entries.id as subject, 1 as expected, 0 as found
       from journal_entries left join credits
@@ -70,21 +57,6 @@ const paymentChecks: readonly Check[] = [
       order by journal_entries.id limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'a transfer is credited at most once at a time',
-    sql`select subject, 1 as expected, count(*) as found
-      from (
-        select 'transaction ' || tx_hash || ', transfer ' || cast(position_in_tx as text)
-          as subject, chain_id
-        from credits where reversed_unix is null
-        union all
-        select 'block ' || block_hash || ', transaction ' || tx_hash || ', log '
-          || cast(log_index as text), chain_id
-        from credits where reversed_unix is null
-      ) as live
-      group by chain_id, subject having count(*) > 1
-      order by subject limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
     'a claim says that it held money exactly if it was ever credited',
     sql`select claims.id as subject, claims.was_credited as expected,
         case when count(credits.id) > 0 then 1 else 0 end as found
@@ -92,13 +64,6 @@ const paymentChecks: readonly Check[] = [
       group by claims.id, claims.was_credited
       having claims.was_credited <> case when count(credits.id) > 0 then 1 else 0 end
       order by claims.id limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    'a key has one claim for a transaction, whatever the case of its hash',
-    sql`select public_id || ' ' || lower(tx_hash) as subject, 1 as expected, count(*) as found
-      from claims group by public_id, lower(tx_hash)
-      having count(*) > 1 or min(length(tx_hash)) <> 66 or min(tx_hash) <> lower(min(tx_hash))
-      order by public_id, lower(tx_hash) limit ${DIFFERENCES_MAX}`,
   ),
   // The key is the claimed one, or its successor if that was rotated before the credit.
   queryCheck(

@@ -34,20 +34,10 @@ async function createStore(harness: Harness): Promise<void> {
 const CORRUPTIONS: Record<string, Sql> = {
   'each credit has its ledger entry, and a reversed one its reversal': sql`
     update credits set micro_usd = micro_usd + 1`,
-  'what came in from the chains is what live credits hold': sql`
-    update credits set reversed_unix = 1 where reversed_unix is null`,
   'every credit or reversal entry belongs to a credit': sql`
     delete from credits where reversed_unix is null`,
-  'a transfer is credited at most once at a time': sql`
-    insert into credits (id, account, owner, claim_id, chain_id, tx_hash, position_in_tx,
-      block_number, block_hash, log_index, payer_address, micro_usd, created_unix, settled, restored)
-    select 'again', account, owner, claim_id, chain_id, tx_hash, position_in_tx, block_number,
-      block_hash, log_index, payer_address, micro_usd, created_unix, settled, restored
-    from credits where reversed_unix is null`,
   'a claim says that it held money exactly if it was ever credited': sql`
     update claims set was_credited = 0 where was_credited = 1`,
-  'a key has one claim for a transaction, whatever the case of its hash': sql`
-    update claims set tx_hash = upper(tx_hash) where was_credited = 0`,
   'each live credit is one canonical deposit of the same sum and sender': sql`
     update credits set log_index = log_index + 1`,
   'each credit of a claim was paid by the owner of its key or a payer who signed': sql`

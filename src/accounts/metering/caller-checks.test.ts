@@ -21,16 +21,12 @@ const CORRUPTIONS: Record<string, Sql> = {
     update usage_days set paid = paid - 1`,
   'every key has the shape that secrets and messages rely on': sql`
     update keys set secret_digest = public_id`,
-  'no bucket used more free calls in a day than its highest quota': sql`
-    update usage_days set used = used + 1`,
   'the free calls of the keys of a wallet are among those of the wallet': sql`
     update key_days set used = used + 100`,
   'every daily row is keyed by a UTC midnight': sql`
     update key_days set day = day + 1`,
   'a wallet has as many keys as it signed mints and rotated keys': sql`
     delete from used_messages`,
-  'no publicId, secret or signed message occurs twice': sql`
-    insert into used_messages select * from used_messages`,
   'each wallet with keys has one first key': sql`update keys set is_first = 1`,
   'every key balance belongs to an existing key': sql`
     insert into balances (account, prepaid, micro_usd) values ('key:ffffffff', 1, 0)`,

@@ -60,12 +60,6 @@ export const callerChecks: readonly Check[] = [
       order by public_id limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'no bucket used more free calls in a day than its highest quota',
-    sql`select bucket as subject, quota_most as expected, used as found
-      from usage_days where used > quota_most
-      order by bucket, day limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
     'the free calls of the keys of a wallet are among those of the wallet',
     sql`select owner as subject, cast(sum(used) as bigint) as expected,
         cast(sum(apart) as bigint) as found
@@ -100,16 +94,6 @@ export const callerChecks: readonly Check[] = [
       ) as parts
       group by wallet having sum(minted) <> sum(made)
       order by wallet limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    'no publicId, secret or signed message occurs twice',
-    sql`select subject, 1 as expected, count(*) as found
-      from (
-        select 'key ' || public_id as subject from keys
-        union all select 'secret ' || secret_digest from keys
-        union all select 'message ' || digest from used_messages
-      ) as named
-      group by subject having count(*) > 1 order by subject limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
     'each wallet with keys has one first key',
