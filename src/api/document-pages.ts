@@ -8,7 +8,7 @@ import { PACKAGE_ROOT } from '#base/package-root.ts'
 import { REFUSALS, refuse } from '#base/refusal.ts'
 import type { Context } from '#context.ts'
 import { PREPAYMENT_MESSAGES } from '#payments/prepayments/prepay-routes.ts'
-import { PaymentRequiredBody } from '#payments/x402/offer.ts'
+import { PaymentRequiredBody, paymentRequiredBody } from '#payments/x402/offer.ts'
 import type { Route } from '#route.ts'
 import { metricsOf } from './meta-route.ts'
 import { TOPUP, toOpenApi } from './openapi.ts'
@@ -110,7 +110,11 @@ export function openApiOf(ctx: Context, routes: readonly Route[], live: Examples
         ? null
         : {
             schema: PaymentRequiredBody,
-            example: paymentRequiredExample(facts, facts.payment),
+            example: paymentRequiredBody(
+              ctx,
+              { kind: 'anonymous', dailyQuota: ctx.ecosystem.quotas.anonymous },
+              false,
+            ),
             pricePerCallUsd: facts.pricePerCallUsd,
           },
     examples,
@@ -218,31 +222,6 @@ function clientPages(): readonly Page[] {
       text: read('client.d.ts'),
     }),
   ]
-}
-
-function paymentRequiredExample(
-  facts: Pick<ServiceFacts, 'pricePerCallUsd' | 'pricingDocsUrl'>,
-  payment: NonNullable<ServiceFacts['payment']>,
-): unknown {
-  const { pricePerCallUsd, pricingDocsUrl } = facts
-  return {
-    x402Version: 1,
-    error: 'payment_required',
-    errorMessage: 'Daily quota exhausted and no prepaid balance.',
-    accepts: [
-      {
-        scheme: 'exact',
-        network: payment.network,
-        asset: payment.asset,
-        assetSymbol: payment.symbol,
-        maxAmountRequired: pricePerCallUsd,
-        payTo: payment.payTo,
-        description:
-          'What ran out and when it resets, who can mint a key, and how to pay from that wallet.',
-        docs: pricingDocsUrl,
-      },
-    ],
-  }
 }
 
 const FOLDER = join(PACKAGE_ROOT, 'docs/errors')

@@ -4,7 +4,7 @@ import { mapOf, named } from '#base/schema.ts'
 import { tiers } from '#base/tier.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { notConfiguredSchema } from '#data/meta.ts'
-import { metrics } from '#data/stats/metrics.ts'
+import { type Metric, metrics } from '#data/stats/metrics.ts'
 import { readMappingAnomalies } from '#index/mappings.ts'
 import { answer, defineRoute, type Route } from '#route.ts'
 import { factsOf, type ServiceFacts } from './service-facts.ts'
@@ -132,6 +132,7 @@ async function recentAnomalies(ctx: Context): Promise<readonly Static<typeof ano
 }
 
 function metaOf(facts: ServiceFacts) {
+  const { payment } = facts
   return {
     service: facts.name,
     version: facts.version,
@@ -147,25 +148,20 @@ function metaOf(facts: ServiceFacts) {
       activeKeysPerWallet: 10,
       quotaReset: '00:00 UTC',
     },
-    pricing: pricingOf(facts),
+    pricing: payment && {
+      perCallUsd: facts.pricePerCallUsd,
+      network: payment.network,
+      asset: payment.asset,
+      assetSymbol: payment.symbol,
+      payTo: payment.payTo,
+      confirmations: payment.confirmations,
+      docs: facts.pricingDocsUrl,
+    },
     notConfigured: facts.notConfigured,
   }
 }
 
 export function metricsOf({ notConfigured }: ServiceFacts): readonly string[] {
-  const isThere = ({ part = '' }) => !notConfigured.includes(part)
+  const isThere = ({ part }: Metric) => part === undefined || !notConfigured.includes(part)
   return [...metrics].filter(([, metric]) => isThere(metric)).map(([name]) => name)
-}
-
-function pricingOf({ payment, pricePerCallUsd, pricingDocsUrl }: ServiceFacts) {
-  if (payment === null) return null
-  return {
-    perCallUsd: pricePerCallUsd,
-    network: payment.network,
-    asset: payment.asset,
-    assetSymbol: payment.symbol,
-    payTo: payment.payTo,
-    confirmations: payment.confirmations,
-    docs: pricingDocsUrl,
-  }
 }

@@ -1,74 +1,16 @@
-import assert from 'node:assert/strict'
 import { GUIDES } from '#api/markdown-page.ts'
-import { showAddress } from '#base/address.ts'
-import { formatDecimal, toUsd } from '#base/money.ts'
+import { type Address, showAddress } from '#base/address.ts'
+import { formatDecimal } from '#base/money.ts'
 import { VERSION } from '#base/package-root.ts'
-import type { PageColors, PageLinks } from '#base/page-settings.ts'
 import { joinWords } from '#base/text.ts'
-import { type Tier, tiers } from '#base/tier.ts'
-import { toDate, unixNow } from '#base/time.ts'
+import { tiers } from '#base/tier.ts'
 import { oncePerContext } from '#context.ts'
 import { eventKinds } from '#data/kinds.ts'
 import { type Ecosystem, notConfigured, type Payment } from '#ecosystem/ecosystem.ts'
-import { describeMinter } from '#payments/x402/offer.ts'
-
-export interface ServiceFacts {
-  readonly name: string
-  readonly version: string
-  /** Has no trailing slash. */
-  readonly publicBaseUrl: string
-  readonly pricingDocsUrl: string
-  readonly keyPrefix: string
-  readonly colors: PageColors
-  readonly links: PageLinks
-  readonly chains: readonly {
-    readonly name: string
-    readonly chainId: number
-    readonly caip2: string
-    readonly explorerUrl: string | null
-  }[]
-  readonly tokens: readonly {
-    readonly symbol: string
-    readonly name: string
-    readonly role: 'primary' | 'secondary' | 'reward'
-    readonly decimals: number
-    /** EIP-55 address by chain name. */
-    readonly addresses: Readonly<Record<string, string>>
-  }[]
-  readonly eventKinds: readonly {
-    readonly part: string
-    readonly noun: string
-    readonly tag: { readonly name: string; readonly description: string }
-  }[]
-  readonly tiers: readonly {
-    readonly tier: Tier
-    /** Calls per UTC day. */
-    readonly dailyQuota: number
-    readonly requires: string
-  }[]
-  /** Decimal US dollars, such as `0.0001`. */
-  readonly pricePerCallUsd: string
-  /** Who can mint a key: holders, anyone (`open`), or no one (null). */
-  readonly gate:
-    | {
-        readonly chain: string
-        readonly minimumUsd: number
-        readonly symbols: readonly string[]
-      }
-    | 'open'
-    | null
-  readonly payment: {
-    readonly network: string
-    readonly asset: string
-    readonly symbol: string
-    readonly payTo: string
-    readonly confirmations: number
-  } | null
-  readonly notConfigured: readonly string[]
-}
+import { currentPayTo, describeMinter } from '#payments/x402/offer.ts'
 
 /** What documents and `/api/meta` say about this service. */
-export const factsOf = oncePerContext(({ ecosystem, clock }): ServiceFacts => {
+export const factsOf = oncePerContext(({ ecosystem, clock }) => {
   const { service, payment } = ecosystem
   return {
     ...service,
@@ -89,28 +31,21 @@ export const factsOf = oncePerContext(({ ecosystem, clock }): ServiceFacts => {
       ),
     })),
     eventKinds: eventKinds.map(({ part, noun, tag }) => ({ part, noun, tag })),
-    tiers: tiersOf(ecosystem, gateFacts(ecosystem)),
+    tiers: tiersOf(ecosystem),
     pricePerCallUsd: formatDecimal(ecosystem.pricePerCall, 6),
-    gate: gateFacts(ecosystem),
-    payment: payment === null ? null : paymentFacts(payment, toDate(unixNow(clock))),
+    mintsKeys: ecosystem.gate !== null,
+    payment: payment === null ? null : paymentFacts(payment, currentPayTo({ ecosystem, clock })),
     notConfigured: notConfigured(ecosystem),
   }
 })
 
-function gateFacts({ primary, secondary, gate }: Ecosystem): ServiceFacts['gate'] {
-  if (gate === null || gate === 'open') return gate
-  return {
-    chain: gate.chain.name,
-    minimumUsd: toUsd(gate.minimum),
-    symbols: [primary, ...(secondary === null ? [] : [secondary])].map(({ symbol }) => symbol),
-  }
-}
+export type ServiceFacts = ReturnType<typeof factsOf>
 
-function tiersOf(ecosystem: Ecosystem, gate: ServiceFacts['gate']): ServiceFacts['tiers'] {
+function tiersOf(ecosystem: Ecosystem) {
   return tiers.flatMap(({ name, needs }) => {
     const tier = { tier: name, dailyQuota: ecosystem.quotas[name] }
     if (needs === 'nothing') return [{ ...tier, requires: 'nothing; counted per address' }]
-    if (gate === null) return []
+    if (ecosystem.gate === null) return []
     if (needs === 'key') {
       const requires = `an API key, minted by ${describeMinter(ecosystem)}`
       return [{ ...tier, requires }]
@@ -123,21 +58,14 @@ function tiersOf(ecosystem: Ecosystem, gate: ServiceFacts['gate']): ServiceFacts
   })
 }
 
-function paymentFacts(payment: Payment, date: string) {
+function paymentFacts(payment: Payment, payTo: Address) {
   return {
     network: payment.chain.name,
     asset: showAddress(payment.asset),
     symbol: payment.symbol,
-    payTo: payToOn(payment, date),
+    payTo: showAddress(payTo),
     confirmations: payment.confirmations,
   }
-}
-
-/** The newest address in force. */
-function payToOn({ payTo }: Payment, date: string): string {
-  const current = payTo.findLast(({ since }) => since <= date) ?? payTo[0]
-  assert(current !== undefined, 'the ecosystem file names an address to pay to')
-  return showAddress(current.address)
 }
 
 /** Markdown introduction of the documentation; its headings are anchors. */
@@ -157,15 +85,15 @@ function subjectsOf({ eventKinds, notConfigured }: ServiceFacts): string {
   return joinWords([...configured.map(({ noun }) => noun), 'holders', 'prices'], 'and')
 }
 
-function quickStart({ publicBaseUrl, keyPrefix, gate, notConfigured }: ServiceFacts): string {
+function quickStart({ publicBaseUrl, keyPrefix, mintsKeys, notConfigured }: ServiceFacts): string {
   const lines = [
     `curl ${publicBaseUrl}/api/stats`,
     notConfigured.includes('burns')
       ? `curl '${publicBaseUrl}/api/stats/history?metric=holders&period=7d'`
       : `curl '${publicBaseUrl}/api/burns?period=7d'`,
-    gate === null
-      ? `curl ${publicBaseUrl}/api/usage`
-      : `curl -H 'Authorization: Bearer ${keyPrefix}_0123abcd_...' ${publicBaseUrl}/api/usage`,
+    mintsKeys
+      ? `curl -H 'Authorization: Bearer ${keyPrefix}_0123abcd_...' ${publicBaseUrl}/api/usage`
+      : `curl ${publicBaseUrl}/api/usage`,
   ]
   return `## Quick start
 
@@ -191,17 +119,17 @@ function conventions({ chains }: ServiceFacts): string {
 - Errors are \`application/problem+json\` with a stable code in \`error\`; the page at \`type\` explains each. An ETag sent back in \`If-None-Match\` makes an unchanged answer a free 304.`
 }
 
-function quotas({ tiers, gate, payment }: ServiceFacts): string {
+function quotas({ tiers, mintsKeys, payment }: ServiceFacts): string {
   const rows = tiers.map(
     ({ tier, dailyQuota, requires }) => `| ${tier} | ${dailyQuota} | ${requires} |`,
   )
   const notes = [
     'Only data calls answered 2xx count; errors and 304 are free. Every response says where you stand in `X-RateLimit-Limit`, `-Remaining`, `-Reset` and `-Tier`; `GET /api/usage/history` shows earlier days, usage per key, and how long a balance lasts.',
-    ...(gate === null
-      ? []
-      : [
+    ...(mintsKeys
+      ? [
           'A key is minted with a wallet signature (`POST /api/keys`); all keys of a wallet share its quota.',
-        ]),
+        ]
+      : []),
     ...(payment === null
       ? ['Beyond the daily quota a data call answers 429 `quota_exceeded` until 00:00 UTC.']
       : []),
