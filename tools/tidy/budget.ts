@@ -9,8 +9,8 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 4235,
-  api: 3384,
+  accounts: 4194,
+  api: 3287,
   base: 762,
   chain: 4299,
   data: 6218,
@@ -21,9 +21,9 @@ export const budget: Readonly<Record<string, number>> = {
   index: 5465,
   main: 1532,
   ops: 4340,
-  payments: 5618,
+  payments: 5583,
   site: 2121,
-  tests: 49493,
+  tests: 49471,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
