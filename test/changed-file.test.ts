@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { judgeTiers } from '#accounts/metering/tier.ts'
-import { registerMigrations } from '#data/datasets.ts'
-import { registerName } from '#data/register-name.ts'
+import { registerMigrations, registerName } from '#data/datasets.ts'
 import { readHoldings } from '#data/stats/holdings.ts'
 import { accounts } from '#devnet/addresses.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'

@@ -1,5 +1,11 @@
+import { createHash } from 'node:crypto'
+import type { Json } from '#base/json.ts'
 import { burnsDataset } from '#data/burns/dataset.ts'
+import { holdersDataset } from '#data/holders/dataset.ts'
+import { holdersTables } from '#data/holders/tables.ts'
 import { eventKinds } from '#data/kinds.ts'
+import { priceSeries, pricesDataset } from '#data/prices/dataset.ts'
+import { pricesTables } from '#data/prices/tables.ts'
 import type { Tables } from '#db/engine.ts'
 import { firstSchema } from '#db/migrate.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -7,10 +13,6 @@ import { type AnyDataset, toAnyDataset } from '#index/dataset.ts'
 import { makeEventDataset } from '#index/events/event-dataset.ts'
 import { contractsDataset } from '#index/found-contracts.ts'
 import { indexerTables } from '#index/tables.ts'
-import { holdersDataset } from './holders/dataset.ts'
-import { holdersTables } from './holders/tables.ts'
-import { priceSeries, pricesDataset } from './prices/dataset.ts'
-import { pricesTables } from './prices/tables.ts'
 
 /** Listed in the order of application. */
 export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
@@ -49,3 +51,39 @@ export const registerMigrations = firstSchema('register', [
   pricesTables,
   graveDigTables,
 ])
+
+/**
+ * The file or schema of the register: `register_` and a digest of its tables and of what in the ecosystem file
+ * shapes figures. Another file, or a version with other tables, has another register: none is changed to fit.
+ */
+export type RegisterName = `register_${string}`
+
+export function registerName(ecosystem: Ecosystem): RegisterName {
+  const text = JSON.stringify(sorted([registerMigrations, shapeOf(ecosystem)]))
+  // An address is the same in any case.
+  const plain = text.replace(/0x[0-9a-fA-F]{40}/g, (address) => address.toLowerCase())
+  return `register_${createHash('sha256').update(plain).digest('hex').slice(0, 12)}`
+}
+
+/** Leaves out names, labels, endpoints, payments, tiers and prices of calls. */
+function shapeOf({ file, ...ecosystem }: Ecosystem) {
+  const { chains, tokens, supply } = file
+  const sources = [...eventKinds.flatMap(({ part }) => ecosystem[part]), ...ecosystem.bridges]
+  return {
+    chains: chains.map(({ name, id, startBlock }) => ({ name, id, startBlock })),
+    tokens: tokens.map(({ name: _, ...token }) => token),
+    burnAddresses: supply?.burnAddresses,
+    nonCirculating: supply?.nonCirculating?.map(({ address }) => address),
+    // A module counts by its text, wherever it stands.
+    events: eventKinds.map(({ part }) => file[part]?.map(({ rows: _, ...mapping }) => mapping)),
+    modules: sources.map(({ code }) => code?.digest),
+  }
+}
+
+/** The order of members says nothing. */
+function sorted(value: unknown): Json {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return (value ?? null) as Json
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(members.map(([name, each]) => [name, sorted(each)]))
+}

@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { formatDecimal, type MicroUsd, toUsd } from '#base/money.ts'
 import { mapOf, named } from '#base/schema.ts'
 import { toIso } from '#base/time.ts'
@@ -8,6 +8,7 @@ import {
   OPTIONAL_PARTS,
   type PricedToken,
 } from '#ecosystem/ecosystem.ts'
+import { dollarsOf, type Sums, unpricedOf } from '#index/events/sums.ts'
 import {
   type ChainStatus,
   conditionOf,
@@ -27,6 +28,9 @@ export interface RegisterState {
   readonly revision: string
 }
 
+export const nullable = <Schema extends TSchema>(schema: Schema, options: TSchemaOptions = {}) =>
+  Type.Union([schema, Type.Null()], options)
+
 const chainMeta = named('ChainStatus', {
   chain: Type.String(),
   chainId: Type.Integer(),
@@ -35,7 +39,7 @@ const chainMeta = named('ChainStatus', {
   lagSeconds: Type.Integer({ minimum: 0, description: 'Age of that block' }),
   finalizedBlock: Type.Integer(),
   status: Type.Enum(['live', 'syncing', 'stale']),
-  stalled: Type.Union([Type.Enum([...STALL_REASONS]), Type.Null()], {
+  stalled: nullable(Type.Enum([...STALL_REASONS]), {
     description: 'Why newer blocks of the chain cannot be read; null while they can',
   }),
 })
@@ -44,7 +48,7 @@ const unknownMeta = named('UnknownFigure', {
   chain: Type.String(),
   chainId: Type.Integer(),
   dataset: Type.String(),
-  token: Type.Union([Type.String(), Type.Null()]),
+  token: nullable(Type.String()),
   reason: Type.Enum([...UNKNOWN_REASONS], {
     description:
       '`unreadable`: logs of the contract could not be decoded; `differs`: a balance is below zero, which the contract cannot have',
@@ -78,7 +82,7 @@ export const metaSchema = Type.Object(
 export const pageSchema = named('Page', {
   limit: Type.Integer(),
   count: Type.Integer(),
-  nextCursor: Type.Union([Type.String(), Type.Null()]),
+  nextCursor: nullable(Type.String()),
 })
 
 export type PageMeta = Static<typeof pageSchema>
@@ -154,8 +158,6 @@ function unknownOf({ unknown, chains }: Known, { addresses }: PricedToken) {
 
 /** Shared shapes, each with its constructor. */
 
-export const nullable = (schema: TSchema) => Type.Union([schema, Type.Null()])
-
 export const amountText = Type.String({
   pattern: '^-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$',
   description: 'Token units: no exponent, no trailing zeros',
@@ -165,7 +167,7 @@ export const rawText = Type.String({ pattern: '^-?(0|[1-9][0-9]*)$', description
 
 const usdNumber = Type.Number({ description: 'US dollars, at most 6 decimals' })
 
-export const usdOrNull = Type.Union([usdNumber, Type.Null()], {
+export const usdOrNull = nullable(usdNumber, {
   description: 'US dollars, at most 6 decimals; null without a price',
 })
 
@@ -185,6 +187,17 @@ export const unixTime = Type.Integer({ description: 'Unix seconds' })
 
 export const addressText = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'EIP-55' })
 
+type Both<Name extends string, Value> = Record<Name | `${Name}Raw`, Value>
+
+export function amountShape<Name extends string>(name: Name) {
+  return { [name]: amountText, [`${name}Raw`]: rawText } as Both<Name, typeof amountText>
+}
+
+export function amountShapeOrNull<Name extends string>(name: Name) {
+  const [amount, raw] = [nullable(amountText), nullable(rawText)]
+  return { [name]: amount, [`${name}Raw`]: raw } as Both<Name, typeof amount>
+}
+
 /** Shows an amount in token units and in base units. */
 export function amounts<Name extends string, Raw extends bigint | null>(
   name: Name,
@@ -193,10 +206,24 @@ export function amounts<Name extends string, Raw extends bigint | null>(
 ) {
   const shown = raw === null ? null : formatDecimal(raw, decimals)
   type Shown = Raw extends bigint ? string : string | null
-  return { [name]: shown, [`${name}Raw`]: raw === null ? null : raw.toString() } as Record<
-    Name | `${Name}Raw`,
+  return { [name]: shown, [`${name}Raw`]: raw === null ? null : raw.toString() } as Both<
+    Name,
     Shown
   >
+}
+
+export function dollarShape<Name extends string>(name: Name) {
+  return { [name]: usdOrNull, unpricedCount } as Record<Name, typeof usdOrNull> & {
+    unpricedCount: typeof unpricedCount
+  }
+}
+
+/** Shows dollars at the events, and how many of these have none. */
+export function dollars<Name extends string>(name: Name, sums: Sums) {
+  const [usd, unpriced] = [usdOf(dollarsOf(sums)), unpricedOf(sums)]
+  return { [name]: usd, unpricedCount: unpriced } as Record<Name, number | null> & {
+    unpricedCount: number
+  }
 }
 
 export function usdOf(value: MicroUsd | null): number | null {

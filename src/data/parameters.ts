@@ -1,12 +1,18 @@
 import { Type } from 'typebox'
 import { type Address, parseAddress, showAddress } from '#base/address.ts'
 import { DAY_SECONDS, lastDays, parseMoment, startOfDay, toDate } from '#base/time.ts'
+import type { Connection } from '#db/engine.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import type { EventKey } from '#index/events/list-events.ts'
+import {
+  NOTHING,
+  readEventDays,
+  type Sums,
+  sumTotals,
+  takeSums,
+  totalOf,
+} from '#index/events/sums.ts'
 import { type Parameter, type Parsed, parsed, parseInteger } from '#route.ts'
-
-/** `all` goes back to the first day with data. */
-export type Period = number | 'all'
 
 const PERIOD_DAYS_MAX = 3_650
 
@@ -27,43 +33,6 @@ export const periodParameter: Parameter<Period> = {
           maximum: PERIOD_DAYS_MAX,
         }
   },
-}
-
-export interface SeriesDay {
-  readonly date: string
-  readonly dateUnix: number
-  /** False for today. */
-  readonly complete: boolean
-}
-
-/** Returns days oldest first, today last; `all` starts at the first day with data. */
-export function seriesDays(
-  period: Period,
-  asOfUnix: number,
-  firstUnix: number | undefined,
-): readonly SeriesDay[] {
-  const today = startOfDay(asOfUnix)
-  const all = (today - startOfDay(firstUnix ?? asOfUnix)) / DAY_SECONDS + 1
-  return lastDays(asOfUnix, period === 'all' ? Math.max(1, all) : period).map((dateUnix) => ({
-    date: toDate(dateUnix),
-    dateUnix,
-    complete: dateUnix !== today,
-  }))
-}
-
-/** Computes values backwards from the current one; `without` subtracts a day's change. */
-export function valuesAtDayEnds<Value>(
-  days: readonly SeriesDay[],
-  now: Value,
-  without: (value: Value, dayUnix: number) => Value,
-): readonly Value[] {
-  const values: Value[] = []
-  let value = now
-  for (const day of days.toReversed()) {
-    values.push(value)
-    value = without(value, day.dateUnix)
-  }
-  return values.reverse()
 }
 
 export function limitParameter(normal: number): Parameter<number> {
@@ -212,4 +181,82 @@ function decodeCursor(raw: string): ListCursor | undefined {
   if (match === null || Buffer.from(text).toString('base64url') !== raw) return undefined
   const [timestamp = 0, chainId = 0, blockNumber = 0, place = 0] = match.slice(2).map(Number)
   return { filters: match[1] ?? '', after: { timestamp, chainId, blockNumber, place } }
+}
+
+/** `all` goes back to the first day with data. */
+export type Period = number | 'all'
+
+export interface SeriesDay {
+  readonly date: string
+  readonly dateUnix: number
+  /** False for today. */
+  readonly complete: boolean
+}
+
+/** Returns days oldest first, today last; `all` starts at the first day with data. */
+export function seriesDays(
+  period: Period,
+  asOfUnix: number,
+  firstUnix: number | undefined,
+): readonly SeriesDay[] {
+  const today = startOfDay(asOfUnix)
+  const all = (today - startOfDay(firstUnix ?? asOfUnix)) / DAY_SECONDS + 1
+  return lastDays(asOfUnix, period === 'all' ? Math.max(1, all) : period).map((dateUnix) => ({
+    date: toDate(dateUnix),
+    dateUnix,
+    complete: dateUnix !== today,
+  }))
+}
+
+/** Computes values backwards from the current one; `without` subtracts a day's change. */
+export function valuesAtDayEnds<Value>(
+  days: readonly SeriesDay[],
+  now: Value,
+  without: (value: Value, dayUnix: number) => Value,
+): readonly Value[] {
+  const values: Value[] = []
+  let value = now
+  for (const day of days.toReversed()) {
+    values.push(value)
+    value = without(value, day.dateUnix)
+  }
+  return values.reverse()
+}
+
+interface SummedDay {
+  readonly day: SeriesDay
+  readonly sums: Sums
+  /** Of all events up to its end. */
+  readonly until: Sums
+}
+
+export async function readEventSeries(
+  connection: Connection,
+  events: {
+    readonly dataset: string
+    readonly token: PricedToken | undefined
+    readonly chain?: Chain | undefined
+  },
+  { period, asOfUnix }: { readonly period: Period; readonly asOfUnix: number },
+): Promise<readonly SummedDay[]> {
+  const { dataset, token, chain } = events
+  const byDay = await readEventDays(connection, {
+    dataset,
+    token: token?.symbol,
+    fromUnix: period === 'all' ? 0 : startOfDay(asOfUnix) - (period - 1) * DAY_SECONDS,
+    ...(chain && { chainId: chain.id }),
+  })
+  const now = totalOf(
+    await sumTotals(connection, dataset),
+    (each) => (!token || each.token === token.symbol) && (!chain || each.chainId === chain.id),
+  )
+  const first = byDay.size === 0 ? undefined : Math.min(...byDay.keys())
+  const days = seriesDays(period, asOfUnix, first)
+  const sumsOf = (dayUnix: number) => byDay.get(dayUnix) ?? NOTHING
+  const until = valuesAtDayEnds(days, now, (sums, day) => takeSums(sums, sumsOf(day)))
+  return days.map((day, index) => ({
+    day,
+    sums: sumsOf(day.dateUnix),
+    until: until[index] ?? NOTHING,
+  }))
 }

@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readLeaderboard } from '#data/grave-digs/leaderboard-route.ts'
+import { readLeaderboard } from '#data/grave-digs/endpoints.ts'
+import { openingSince } from '#data/holders/fold-balances.ts'
+import {
+  firstSupplyDay,
+  type RankedHolding,
+  rankOf,
+  readLargest,
+  readSupplyDays,
+  readTotalSupply,
+  type Scope,
+} from '#data/holders/queries.ts'
+import { lastPoint } from '#data/prices/queries.ts'
 import type { Connection } from '#db/engine.ts'
 import { join, sql } from '#db/sql.ts'
 import { type EventQuery, listEvents } from '#index/events/list-events.ts'
 import { readEventDays, sumTotals } from '#index/events/sums.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { registerMigrations } from './datasets.ts'
-import { openingSince } from './holders/fold-balances.ts'
-import { firstSupplyDay, readSupplyDays, readTotalSupply } from './holders/queries.ts'
-import { type RankedHolding, rankOf, readLargest, type Scope } from './holders/ranking/queries.ts'
-import { lastPoint } from './prices/queries.ts'
 
 const list = (filters: Partial<EventQuery>) => (connection: Connection) =>
   listEvents(connection, { dataset: 'burns', limit: 20, chainIds: [1, 8453], ...filters })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
-import { registerName } from './register-name.ts'
+import { registerName } from './datasets.ts'
 
 type Edit = (file: EcosystemFile) => EcosystemFile
 

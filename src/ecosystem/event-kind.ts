@@ -1,21 +1,21 @@
 import { type AbiEvent, from, getSelector } from 'ox/AbiEvent'
 import type { Parameter } from 'ox/AbiParameters'
-import type { Static, TSchema } from 'typebox'
+import type { Static, TObject, TSchema } from 'typebox'
+import type { Address } from '#base/address.ts'
 import { tokenAddress } from '#base/token.ts'
 import { argument, type EventArguments, UnlistedTokenError } from './event-arguments.ts'
 import {
-  type CodeModule,
   describeEvent,
   type EmittedEvent,
   type EventSource,
   type Factory,
   type MappingCode,
-  type RowMember,
 } from './event-source.ts'
+import type { mapping } from './fields.ts'
 import { FoundContracts } from './found-contracts.ts'
-import { isComputed } from './mapping-code.ts'
+import { type Coded, isComputed } from './mapping-code.ts'
 import type { Chain } from './priced-token.ts'
-import { resolveWhere, type Where } from './resolve-where.ts'
+import { resolveWhere } from './resolve-where.ts'
 import type { MappingContext } from './resolver.ts'
 
 /** A kind of event that an operator can map; its folder is `src/data/<kind>/`. */
@@ -70,27 +70,7 @@ export function defineEventKind<const Part extends string, Mapping extends TSche
 /** A mapping without how its logs are read. */
 export type MappedEvent = Omit<EventSource, 'read'>
 
-interface Mapping {
-  readonly chain: string
-  readonly address?: string
-  readonly contracts?: {
-    readonly factory: string
-    readonly event: string
-    readonly argument: string
-  }
-  readonly event: string
-  readonly token?: string
-  readonly where?: Where
-  readonly with?: readonly Beside[]
-  readonly rows?: string
-  readonly module?: CodeModule
-  readonly decided?: readonly RowMember[]
-}
-
-interface Beside {
-  readonly address?: string
-  readonly event: string
-}
+type Mapping = Static<TObject<typeof mapping>> & Partial<Coded>
 
 /** Resolves the fields shared by all mappings; undefined after a problem. */
 export function resolveEvent(context: MappingContext, mapping: Mapping): MappedEvent | undefined {
@@ -141,45 +121,37 @@ function resolveFactory(
   const event = parseEvent(context, 'contracts.event', contracts.event)
   if (event === undefined) return undefined
   requireArguments(context, { event }, { 'contracts.argument': contracts.argument }, 'address')
-  const topic0 = getSelector(event)
   const key = JSON.stringify([address, describeEvent(event), contracts.argument])
   const found = new FoundContracts(chain.id, key)
-  const emitted = { chain, address, event, topic0, where: new Map(), whereNot: new Map() }
-  return { found, event: emitted, argument: contracts.argument }
+  return { found, event: everyLog(chain, address, event), argument: contracts.argument }
 }
 
 function resolveCode(
   context: MappingContext,
-  { module, ...mapping }: Mapping,
-  { chain, address }: Pick<MappedEvent, 'chain' | 'address'>,
+  { module, decided, ...mapping }: Mapping,
+  emitter: Pick<MappedEvent, 'chain' | 'address'>,
 ): MappingCode | undefined {
-  const companions = (mapping.with ?? []).flatMap((beside, index) =>
-    resolveBeside(context, `with[${index}]`, { chain, address, ...beside }),
-  )
-  if (mapping.rows !== undefined && mapping.decided === undefined)
-    context.resolver.problems.add(
-      `${context.field}.rows`,
-      'is not for this kind of event; remove it',
-    )
-  if (module === undefined) {
-    if (mapping.with !== undefined && mapping.rows === undefined)
-      context.resolver.problems.add(`${context.field}.with`, 'is for mappings with rows; remove it')
-    return undefined
-  }
-  return { ...module, members: mapping.decided ?? [], companions }
+  const { resolver, field } = context
+  const companions = (mapping.with ?? []).flatMap((beside, index) => {
+    const member = `with[${index}]`
+    const address =
+      beside.address === undefined
+        ? emitter.address
+        : resolver.address(`${field}.${member}.address`, beside.address)
+    const event = parseEvent(context, `${member}.event`, beside.event)
+    return event === undefined ? [] : [everyLog(emitter.chain, address, event)]
+  })
+  if (mapping.rows !== undefined && decided === undefined)
+    resolver.problems.add(`${field}.rows`, 'is not for this kind of event; remove it')
+  if (module !== undefined) return { ...module, members: decided ?? [], companions }
+  if (mapping.with !== undefined && mapping.rows === undefined)
+    resolver.problems.add(`${field}.with`, 'is for mappings with rows; remove it')
+  return undefined
 }
 
-function resolveBeside(
-  context: MappingContext,
-  member: string,
-  beside: Beside & { readonly chain: Chain; readonly address: string },
-): readonly EmittedEvent[] {
-  const { chain } = beside
-  const address = context.resolver.address(`${context.field}.${member}.address`, beside.address)
-  const event = parseEvent(context, `${member}.event`, beside.event)
-  if (event === undefined) return []
+function everyLog(chain: Chain, address: Address, event: AbiEvent): EmittedEvent {
   const topic0 = getSelector(event)
-  return [{ chain, address, event, topic0, where: new Map(), whereNot: new Map() }]
+  return { chain, address, event, topic0, where: new Map(), whereNot: new Map() }
 }
 
 function parseEvent(

@@ -10,22 +10,6 @@ import type { CodeModule, MappingCode, RowMember } from './event-source.ts'
 import type { ModuleEvent } from './module-types.ts'
 import type { MappingContext } from './resolver.ts'
 
-/** Throws what loading the module throws. */
-function loadModule(path: string): CodeModule {
-  const digest = createHash('sha256').update(readFileSync(path)).digest('hex')
-  const { rows, keep } = createRequire(import.meta.url)(path) as Record<string, unknown>
-  return {
-    file: basename(path),
-    digest,
-    ...(isFunction(rows) && { rows }),
-    ...(isFunction(keep) && { keep }),
-  }
-}
-
-function isFunction(value: unknown): value is (event: ModuleEvent) => unknown {
-  return typeof value === 'function'
-}
-
 /** Returns the arguments of each row. Throws DecodeError if the module throws, or a row is wrong. */
 export function runCode(code: MappingCode, event: ModuleEvent): readonly EventArguments[] {
   try {
@@ -111,12 +95,7 @@ export function isComputed(argument: string): boolean {
   return argument.startsWith(PREFIX)
 }
 
-interface Mapping {
-  readonly token?: string
-  readonly rows?: string
-}
-
-interface Coded {
+export interface Coded {
   /** Absent without `rows`, or after a problem. */
   readonly module?: CodeModule
   /** What the module decides. */
@@ -127,14 +106,18 @@ interface Coded {
  * Reads the module that the mapping names as `rows`. Fields that it decides become arguments, which
  * its rows have.
  */
-export function readByCode<Entry extends Mapping>(
+export function readByCode<Entry extends { readonly token?: string; readonly rows?: string }>(
   context: MappingContext,
   entry: Entry,
   members: readonly RowMember[],
 ): Entry & Coded {
   if (entry.rows === undefined) return { ...entry, decided: [] }
   const module = load(context, entry.rows)
-  const decided = decidedBy(entry, module, members)
+  // `keep` decides no field; `rows` decides all.
+  const isDeciding = module === undefined || module.rows !== undefined
+  const decided = members.filter(
+    ({ name }) => isDeciding && (name !== 'token' || entry.token === undefined),
+  )
   const named = decided.map((member) => {
     if (entry[member.field as keyof Entry] !== undefined)
       context.resolver.problems.add(
@@ -147,30 +130,24 @@ export function readByCode<Entry extends Mapping>(
 }
 
 function load({ resolver, field }: MappingContext, path: string): CodeModule | undefined {
-  const member = `${field}.rows`
-  let module: CodeModule
+  const { problems } = resolver
+  const file = basename(path)
   try {
-    module = loadModule(path)
+    const digest = createHash('sha256').update(readFileSync(path)).digest('hex')
+    const own = createRequire(import.meta.url)(path) as Record<string, unknown>
+    const rows = isFunction(own.rows) && { rows: own.rows }
+    const keep = isFunction(own.keep) && { keep: own.keep }
+    if ((rows === false) === (keep === false))
+      problems.add(`${field}.rows`, `${file} must export either a function "rows" or one "keep"`)
+    return { file, digest, ...rows, ...keep }
   } catch (error) {
-    return resolver.problems.add(
-      member,
-      `cannot be loaded: ${error instanceof Error ? error.message : error}`,
-    )
+    const reason = error instanceof Error ? error.message : error
+    return problems.add(`${field}.rows`, `cannot be loaded: ${reason}`)
   }
-  const { file, rows, keep } = module
-  if ((rows === undefined) === (keep === undefined))
-    resolver.problems.add(member, `${file} must export either a function "rows" or one "keep"`)
-  return module
 }
 
-/** `keep` decides no field; `rows` decides all. */
-function decidedBy(
-  { token }: Mapping,
-  module: CodeModule | undefined,
-  members: readonly RowMember[],
-): readonly RowMember[] {
-  if (module !== undefined && module.rows === undefined) return []
-  return token === undefined ? members : members.filter(({ name }) => name !== 'token')
+function isFunction(value: unknown): value is (event: ModuleEvent) => unknown {
+  return typeof value === 'function'
 }
 
 /** Stands for a field that is missing. */

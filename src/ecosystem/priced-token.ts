@@ -130,3 +130,10 @@ export function pathOf(
     }
   return path
 }
+
+export function hasBegun(
+  since: Since,
+  at: { readonly blockNumber: number; readonly timestamp: number },
+): boolean {
+  return 'block' in since ? at.blockNumber >= since.block : at.timestamp >= since.unix
+}

@@ -1,25 +1,23 @@
 import type { AbiEvent } from 'ox/AbiEvent'
 import { keccak256 } from 'ox/Hash'
 import { fromString } from 'ox/Hex'
+import type { Static } from 'typebox'
 import { parseAddress } from '#base/address.ts'
 import type { EventSource } from './event-source.ts'
+import type { mapping } from './fields.ts'
 import type { Resolver } from './resolver.ts'
 
-type Values = string | readonly string[]
-
-/** The file's `where`, keyed by argument. */
-export type Where = Readonly<Record<string, Values | { readonly not: Values }>>
+type Where = Static<typeof mapping.where>
 
 /** Resolves accepted and refused values per argument to their logged form; reports values that do not fit. */
 export function resolveWhere(
   resolver: Resolver,
   field: string,
-  input: { readonly event: AbiEvent; readonly where: Where },
+  { event, where: conditions }: { readonly event: AbiEvent; readonly where: Where },
 ): Pick<EventSource, 'where' | 'whereNot'> {
-  const { event } = input
   const where = new Map<string, ReadonlySet<string>>()
   const whereNot = new Map<string, ReadonlySet<string>>()
-  for (const [name, condition] of Object.entries(input.where)) {
+  for (const [name, condition] of Object.entries(conditions)) {
     const argument = event.inputs.find((each) => each.name === name)
     if (argument === undefined) {
       const known = event.inputs.map((each) => each.name).join(', ')

@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, ConfigError } from '#config.ts'
-import { registerName } from '#data/register-name.ts'
+import { registerName } from '#data/datasets.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { HOUR_SECONDS, MINUTE_MS, unixNow } from '#base/time.ts'
 import { type Context, reportError } from '#context.ts'
-import { type RegisterName, registerName } from '#data/register-name.ts'
+import { type RegisterName, registerName } from '#data/datasets.ts'
 import type { Tables } from '#db/engine.ts'
 import { column, plain, sql } from '#db/sql.ts'
 import { conditionOf, readIndexStatus } from '#index/status.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { RegisterName } from '#data/register-name.ts'
+import type { RegisterName } from '#data/datasets.ts'
 
 export type StoreName = 'accounts' | RegisterName
 

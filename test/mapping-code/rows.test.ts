@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { registerMigrations } from '#data/datasets.ts'
-import { registerName } from '#data/register-name.ts'
+import { registerMigrations, registerName } from '#data/datasets.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'

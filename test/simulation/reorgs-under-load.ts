@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toHex } from 'viem'
-import { registerName } from '#data/register-name.ts'
+import { registerName } from '#data/datasets.ts'
 import type { Engine } from '#db/engine.ts'
 import {
   burn,

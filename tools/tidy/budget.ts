@@ -13,17 +13,17 @@ export const budget: Readonly<Record<string, number>> = {
   api: 3287,
   base: 762,
   chain: 4299,
-  data: 6218,
+  data: 5948,
   db: 1775,
-  ecosystem: 3138,
+  ecosystem: 3092,
   entry: 756,
   feed: 1668,
-  index: 5465,
-  main: 1532,
+  index: 5452,
+  main: 1530,
   ops: 4340,
   payments: 5583,
   site: 2121,
-  tests: 49471,
+  tests: 49458,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

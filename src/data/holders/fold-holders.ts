@@ -6,7 +6,6 @@ import { inKeys } from '#db/typed-values.ts'
 import type { Change } from '#index/dataset.ts'
 import { type Addition, deleteRows, foldSums, type SumTable } from '#index/fold-sums.ts'
 import type { HoldersSince, Movement } from './fold-balances.ts'
-import { HOLDER_SPANS_KEY } from './tables.ts'
 
 /** Replaces an address's day ends from `fromDay` on. */
 export interface HolderChange {
@@ -60,7 +59,6 @@ async function foldPart(
 
 type SpanRow = Pick<HolderChange, 'token' | 'address'> & HolderSpan
 
-/** `holder_turns`, but per table: PostgreSQL would scan the whole view. */
 function readDays(
   { connection }: Change,
   wallets: readonly Pick<HolderChange, 'token' | 'address'>[],
@@ -102,6 +100,13 @@ function countTurns(
     ]
   })
 }
+
+const HOLDER_SPANS_KEY = {
+  token: 'text',
+  address: 'text',
+  chain_id: 'bigint',
+  from_unix: 'bigint',
+} as const
 
 async function writeSpans(
   { connection, chainId }: Change,

@@ -1,25 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { DAY_SECONDS } from '#base/time.ts'
-import { dayEnds, type HolderDay, replaceDays, spansOf, turningDays } from './fold-holders.ts'
-
-const alice = `0x${'aa'.repeat(20)}` as const
-
-test('a day counts by where it ends, however often an address went in and out', () => {
-  const step = (timestamp: number, received: bigint, sent: bigint, blockNumber = timestamp) => ({
-    blockNumber,
-    timestamp,
-    received,
-    sent,
-    kept: 0n,
-  })
-  const steps = [step(10, 5n, 0n), step(20, 0n, 5n), step(DAY_SECONDS, 3n, 0n)]
-  assert.deepEqual(dayEnds({ token: 'GRAVE', address: alice, steps }, 0n), [
-    { dayUnix: 0, holds: false },
-    { dayUnix: DAY_SECONDS, holds: true },
-  ])
-})
+import { type HolderDay, replaceDays, spansOf, turningDays } from './fold-holders.ts'
 
 test('a wallet that leaves one chain and stays on another remains one holder', () => {
   const days: HolderDay[] = [

@@ -1,6 +1,8 @@
 import { type Address, ZERO_ADDRESS } from '#base/address.ts'
+import { chunks } from '#base/chunks.ts'
 import type { Connection } from '#db/engine.ts'
-import { column, sql } from '#db/sql.ts'
+import { column, empty, ROWS_PER_STATEMENT, type Row, type Sql, sql, toStored } from '#db/sql.ts'
+import { inKeys } from '#db/typed-values.ts'
 import { TOTAL } from '#index/events/sums.ts'
 import { addSupply, NO_SUPPLY, readSupply, type SupplyChange } from './fold-supply.ts'
 
@@ -107,4 +109,127 @@ export async function readSupplyAt(
   const now = totalSupplyOf(await readTotalSupply(connection, input.token, input.chainId))
   // Undoes what the zero address received and sent since.
   return now - (await readBalanceAt(connection, { ...input, address: ZERO_ADDRESS }))
+}
+
+/** A token on these of its chains. */
+export interface Scope {
+  readonly token: string
+  readonly chainIds: readonly number[]
+}
+
+export interface RankedHolding {
+  readonly address: Address
+  readonly balance: bigint
+}
+
+/** Picks the table whose index gives the order: balances of a chain, or totals of several. */
+function source({ token, chainIds }: Scope): Sql {
+  const [chainId] = chainIds
+  if (chainIds.length === 1)
+    return sql`balances where token = ${token} and chain_id = ${chainId ?? 0}`
+  return sql`holder_totals where token = ${token}`
+}
+
+/** Returns the largest first, equal ones by descending address. */
+export async function readLargest(
+  connection: Connection,
+  scope: Scope,
+  { limit, after }: { readonly limit: number; readonly after: RankedHolding | undefined },
+): Promise<readonly RankedHolding[]> {
+  const found = await connection.run(sql`
+    select address, balance from ${source(scope)} and balance >= ${LEAST}
+      ${after === undefined ? empty : sql`and (balance, address) < (${toStored(after.balance)}, ${after.address})`}
+    order by balance desc, address desc
+    limit ${limit}`)
+  return found.map((row) => ({
+    address: column.hex(row, 'address'),
+    balance: column.bigint(row, 'balance'),
+  }))
+}
+
+const LEAST = toStored(1n)
+
+export async function readBalancesOf(
+  connection: Connection,
+  scope: Scope,
+  addresses: readonly Address[],
+): Promise<ReadonlyMap<Address, bigint>> {
+  const balances = new Map<Address, bigint>()
+  for (const part of chunks(addresses, ROWS_PER_STATEMENT)) {
+    const keys = part.map((address) => [scope.token, address])
+    const found = await connection.run(sql`
+      select address, balance from ${source(scope)} and ${inKeys(KEY, keys)}`)
+    for (const row of found) balances.set(column.hex(row, 'address'), column.bigint(row, 'balance'))
+  }
+  return balances
+}
+
+const KEY = { token: 'text', address: 'text' } as const
+
+/** Ranks further down are not counted, so that a rank costs the same for a million holders. */
+export const RANKED_MAX = 10_000
+
+/** Returns null beyond `RANKED_MAX`. Addresses that are `leftOut` have no rank. */
+export async function rankOf(
+  connection: Connection,
+  scope: Scope,
+  { own, leftOut }: { readonly own: RankedHolding; readonly leftOut: readonly Address[] },
+): Promise<number | null> {
+  // Counts enough that taking off those left out leaves all ranks that are shown.
+  const [row] = await connection.run(sql`
+    select count(*) as ahead from (
+      select address from ${source(scope)}
+        and (balance, address) > (${toStored(own.balance)}, ${own.address})
+      order by balance desc, address desc
+      limit ${RANKED_MAX + leftOut.length}) as larger`)
+  const balances = await readBalancesOf(connection, scope, leftOut)
+  const isAhead = (address: Address) => {
+    const balance = balances.get(address) ?? 0n
+    return balance === own.balance ? address > own.address : balance > own.balance
+  }
+  const counted = row === undefined ? 0 : column.integer(row, 'ahead')
+  const ahead = counted - leftOut.filter(isAhead).length
+  return ahead < RANKED_MAX ? ahead + 1 : null
+}
+
+export interface Seen {
+  /** The first UTC day at whose end it held any. */
+  readonly firstUnix: number | null
+  readonly lastUnix: number | null
+}
+
+export async function readSeen(
+  connection: Connection,
+  { token, chainIds }: Scope,
+  addresses: readonly Address[],
+): Promise<ReadonlyMap<Address, Seen>> {
+  if (addresses.length === 0) return new Map()
+  const areTheirs = inKeys(
+    KEY,
+    addresses.map((address) => [token, address]),
+  )
+  const found = await connection.run(sql`
+    select address, chain_id, since_unix as first_unix, last_unix from balances where ${areTheirs}
+    union all
+    select address, chain_id, min(from_unix), cast(null as bigint) from holder_spans
+    where ${areTheirs} group by address, chain_id`)
+  const ofScope = found.filter((row) => chainIds.includes(column.integer(row, 'chain_id')))
+  const byAddress = Map.groupBy(ofScope, (row) => column.hex(row, 'address'))
+  return new Map([...byAddress].map(([address, rows]) => [address, seenIn(rows)]))
+}
+
+function seenIn(rows: readonly Row[]): Seen {
+  const units = (name: string) => rows.map((row) => column.integerOrNull(row, name))
+  return {
+    firstUnix: extreme(units('first_unix'), Math.min),
+    lastUnix: extreme(units('last_unix'), Math.max),
+  }
+}
+
+function extreme(
+  values: readonly (number | null)[],
+  choose: (...values: number[]) => number,
+): number | null {
+  const known = values.filter((each) => each !== null)
+  return known.length === 0 ? null : choose(...known)
 }

@@ -9,7 +9,6 @@ import { CLUSTERED } from '#db/migrate.ts'
  *   balance had before, null without one.
  * `balance_hours`: balances before the first movement of an hour, which is in `block_number`, for 31 days.
  * `holder_spans`: ended periods of holding; most holders never left.
- * `holder_turns`: days on which holding began or ceased.
  * `holder_buckets`: holders gained and lost over all chains.
  */
 export const holdersTables: Tables = `
@@ -74,11 +73,6 @@ export const holdersTables: Tables = `
       until_unix bigint not null,
       primary key (token, address, chain_id, from_unix)
     ) ${CLUSTERED};
-    create view holder_turns as
-    select token, address, chain_id, since_unix as day_unix, 1 as holds
-    from balances where since_unix is not null
-    union all select token, address, chain_id, from_unix, 1 from holder_spans
-    union all select token, address, chain_id, until_unix, 0 from holder_spans;
     create table holder_buckets (
       token text not null,
       grain text not null,
@@ -87,10 +81,3 @@ export const holdersTables: Tables = `
       lost bigint not null,
       primary key (token, grain, bucket_unix)
     ) ${CLUSTERED}`
-
-export const HOLDER_SPANS_KEY = {
-  token: 'text',
-  address: 'text',
-  chain_id: 'bigint',
-  from_unix: 'bigint',
-} as const

@@ -2,10 +2,12 @@ import type { Address } from '#base/address.ts'
 import { allEnded } from '#base/async.ts'
 import type { Log } from '#base/chain.ts'
 import { DAY_SECONDS, startOfDay } from '#base/time.ts'
+import { PRICES } from '#data/dataset-names.ts'
 import type { BulkInsert } from '#db/engine.ts'
 import { column, sql } from '#db/sql.ts'
 import {
   type ContractPrice,
+  hasBegun,
   type PricedToken,
   type PricePair,
   type PriceReading,
@@ -14,8 +16,7 @@ import {
 } from '#ecosystem/priced-token.ts'
 import type { Change, Dataset, Position } from '#index/dataset.ts'
 import { compilePriceDecoder, topicsOf } from '#index/price-logs.ts'
-import { PRICES } from '../dataset-names.ts'
-import { foldHours, foldHoursAnew, textOf } from './fold-hours.ts'
+import { foldHours, foldHoursAnew, textOf } from './hours.ts'
 import { hasReported, lastEmitter } from './queries.ts'
 
 export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
@@ -213,11 +214,4 @@ export function compilePriceReader(series: PriceSeries): (log: Log) => PriceRead
     const args = readArguments(log)
     return args && source.read(args, series)
   }
-}
-
-export function hasBegun(
-  since: Since,
-  at: { readonly blockNumber: number; readonly timestamp: number },
-): boolean {
-  return 'block' in since ? at.blockNumber >= since.block : at.timestamp >= since.unix
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
+import { registerMigrations } from '#data/datasets.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { registerMigrations } from '../datasets.ts'
-import { foldHours, hoursBetween } from './fold-hours.ts'
+import { foldHours, hoursBetween } from './hours.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 

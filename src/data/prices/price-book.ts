@@ -12,6 +12,7 @@ import { DAY_SECONDS, startOfDay } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import {
+  hasBegun,
   type PricedToken,
   type PriceSource,
   pathOf,
@@ -19,7 +20,6 @@ import {
   tokenOf,
 } from '#ecosystem/priced-token.ts'
 import type { EventMoment, PriceBook } from '#index/events/fold-events.ts'
-import { hasBegun } from './dataset.ts'
 import {
   dayCloses,
   lastBefore,

@@ -1,7 +1,6 @@
 import { formatDecimal, toUsdPriceExact, toValueExact } from '#base/money.ts'
 import { isTracked } from '#base/token.ts'
 import type { Context } from '#context.ts'
-import { HOLDERS, PRICES } from '#data/dataset-names.ts'
 import {
   circulatingOf,
   countHolders,
@@ -12,23 +11,19 @@ import {
 } from '#data/holders/queries.ts'
 import { type EventPart, eventKinds } from '#data/kinds.ts'
 import { areHoldersKnown } from '#data/meta.ts'
-import { type SeriesDay, valuesAtDayEnds } from '#data/parameters.ts'
+import {
+  type Period,
+  readEventSeries,
+  type SeriesDay,
+  seriesDays,
+  valuesAtDayEnds,
+} from '#data/parameters.ts'
 import { dayPrices } from '#data/prices/price-book.ts'
 import { firstDay } from '#data/prices/queries.ts'
 import type { Connection } from '#db/engine.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import type { EventMetric } from '#ecosystem/event-kind.ts'
-import {
-  dollarsOf,
-  firstEventDay,
-  NOTHING,
-  readEventDays,
-  type Sums,
-  sumTotals,
-  takeSums,
-  totalOf,
-  unpricedOf,
-} from '#index/events/sums.ts'
+import { dollarsOf, type Sums, unpricedOf } from '#index/events/sums.ts'
 import type { IndexStatus } from '#index/status.ts'
 
 export interface MetricSource {
@@ -38,43 +33,64 @@ export interface MetricSource {
   readonly status: IndexStatus
 }
 
-type Values = readonly (string | null)[]
+export interface Figure {
+  readonly day: SeriesDay
+  /** An exact decimal string; null while unknown. */
+  readonly value: string | null
+  /** Events without a dollar value; null unless it sums dollars. */
+  readonly unpriced: number | null
+}
 
-/** Values are exact decimal strings, null when unknown. */
 export interface Metric {
   /** The optional part of the ecosystem that it counts. */
   readonly part?: EventPart
   /** Whether it is the state at the end of a day, not the sum of the day. */
   readonly isStock: boolean
   readonly unit: 'token' | 'usd' | 'count'
-  readonly dataset: string
   /** Whether it counts every token if none is requested. */
   readonly overAllTokens: boolean
-  firstUnix(source: MetricSource): Promise<number | undefined>
-  values(source: MetricSource, days: readonly SeriesDay[]): Promise<Values>
-  /** Events without a dollar value in each figure; absent unless it sums dollars. */
-  unpriced?(source: MetricSource, days: readonly SeriesDay[]): Promise<readonly number[]>
+  read(source: MetricSource, period: Period): Promise<readonly Figure[]>
 }
+
+interface StockSource extends MetricSource {
+  readonly token: PricedToken
+}
+
+type Values = readonly (string | null)[]
 
 const ofStock = {
-  supply: ofTracked(
-    stock('token', async (source, days) =>
-      shown('token', source, await supplyValues(source, days)),
-    ),
-  ),
-  holders: ofTracked(stock('count', holderValues)),
+  supply: stock('token', async (source, days) => {
+    const supplies = await readSupplies(source, days)
+    return supplies.map((supply) => formatDecimal(supply, source.token.decimals))
+  }),
+  holders: stock('count', async ({ connection, token: { symbol } }, days) => {
+    const now = await countHolders(connection, symbol)
+    const changes = await readHolderDays(connection, symbol, days[0]?.dateUnix ?? 0)
+    const values = valuesAtDayEnds(days, now, (value, day) => value - (changes.get(day) ?? 0))
+    return values.map(String)
+  }),
   price: {
-    ...stock('usd', pricesExact),
-    dataset: PRICES,
-    firstUnix: ({ connection, token }: MetricSource) => firstDay(connection, token?.symbol ?? ''),
+    ...stock('usd', () => Promise.resolve([])),
+    async read(source: MetricSource, period: Period) {
+      const { connection, token, status } = source
+      const symbol = token?.symbol ?? ''
+      const first = period === 'all' ? await firstDay(connection, symbol) : undefined
+      const days = seriesDays(period, status.asOfUnix, first)
+      const prices = await readPrices(source, symbol, days)
+      return toFigures(
+        days,
+        prices.map((price) => (price === null ? null : toUsdPriceExact(price))),
+      )
+    },
   },
-  marketCap: ofTracked(stock('usd', marketCapValues)),
-}
-
-const PICK: Readonly<Record<Metric['unit'], (sums: Sums) => bigint | null>> = {
-  token: ({ amount }) => amount,
-  usd: dollarsOf,
-  count: ({ events }) => BigInt(events),
+  marketCap: stock('usd', async (source, days) => {
+    const { symbol, decimals } = source.token
+    const prices = await readPrices(source, symbol, days)
+    const supplies = await readSupplies(source, days)
+    return prices.map((price, index) =>
+      price === null ? null : toValueExact(supplies[index] ?? 0n, decimals, price),
+    )
+  }),
 }
 
 const ofEvents = eventKinds.flatMap(({ part, dataset, metrics: own }) =>
@@ -91,90 +107,55 @@ export const metrics: ReadonlyMap<string, Metric> = new Map(
 
 export const METRICS: readonly string[] = [...metrics.keys()]
 
-function stock(unit: Metric['unit'], values: Metric['values']): Metric {
+/** Unknown, not zero, for reward tokens and for tokens that cannot be followed. */
+function stock(
+  unit: Metric['unit'],
+  read: (source: StockSource, days: readonly SeriesDay[]) => Promise<Values>,
+): Metric {
   return {
     unit,
-    dataset: HOLDERS,
     isStock: true,
     overAllTokens: false,
-    firstUnix: ({ connection, token }) => firstSupplyDay(connection, token?.symbol ?? ''),
-    values,
+    async read(source, period) {
+      const { connection, token, status } = source
+      const first =
+        period === 'all' ? await firstSupplyDay(connection, token?.symbol ?? '') : undefined
+      const days = seriesDays(period, status.asOfUnix, first)
+      const isKnown = token && isTracked(token) && areHoldersKnown(status, token)
+      return toFigures(days, isKnown ? await read({ ...source, token }, days) : [])
+    },
   }
 }
 
-/** Unknown, not zero, for reward tokens and for tokens that cannot be followed. */
-function ofTracked(metric: Metric): Metric {
-  return {
-    ...metric,
-    values: async (source, days) =>
-      source.token !== undefined &&
-      isTracked(source.token) &&
-      areHoldersKnown(source.status, source.token)
-        ? metric.values(source, days)
-        : days.map(() => null),
-  }
+function toFigures(days: readonly SeriesDay[], values: Values): readonly Figure[] {
+  return days.map((day, index) => ({ day, value: values[index] ?? null, unpriced: null }))
 }
 
 function eventMetric(dataset: string, { unit, isCumulative = false }: EventMetric): Metric {
-  const sumsOf = isCumulative ? sumsUntil : daySums
-  const pick = PICK[unit]
+  const show = (sums: Sums, token: PricedToken | undefined) => {
+    if (unit === 'count') return String(sums.events)
+    const value = unit === 'usd' ? dollarsOf(sums) : sums.amount
+    return value === null ? null : formatDecimal(value, unit === 'usd' ? 6 : (token?.decimals ?? 0))
+  }
   return {
     unit,
-    dataset,
     isStock: isCumulative,
     overAllTokens: unit === 'usd',
-    firstUnix: ({ connection, token }) => firstEventDay(connection, dataset, token?.symbol),
-    values: async (source, days) =>
-      shown(unit, source, (await sumsOf(dataset, source, days)).map(pick)),
-    ...(unit === 'usd' && {
-      unpriced: async (source, days) => (await sumsOf(dataset, source, days)).map(unpricedOf),
-    }),
+    async read({ connection, token, status: { asOfUnix } }, period) {
+      const series = await readEventSeries(connection, { dataset, token }, { period, asOfUnix })
+      return series.map(({ day, sums, until }) => {
+        const shown = isCumulative ? until : sums
+        const unpriced = unit === 'usd' ? unpricedOf(shown) : null
+        return { day, value: show(shown, token), unpriced }
+      })
+    },
   }
 }
 
-async function daySums(
-  dataset: string,
-  source: MetricSource,
+async function readSupplies(
+  { connection, token: { symbol } }: StockSource,
   days: readonly SeriesDay[],
-): Promise<readonly Sums[]> {
-  const byDay = await eventDays(dataset, source, days)
-  return days.map((day) => byDay.get(day.dateUnix) ?? NOTHING)
-}
-
-/** Returns the sums at the end of each day. */
-async function sumsUntil(
-  dataset: string,
-  source: MetricSource,
-  days: readonly SeriesDay[],
-): Promise<readonly Sums[]> {
-  const byDay = await eventDays(dataset, source, days)
-  const totals = await sumTotals(source.connection, dataset)
-  const { token } = source
-  const now = totalOf(totals, (each) => !token || each.token === token.symbol)
-  return valuesAtDayEnds(days, now, (value, day) => takeSums(value, byDay.get(day) ?? NOTHING))
-}
-
-function eventDays(dataset: string, source: MetricSource, days: readonly SeriesDay[]) {
-  const fromUnix = days[0]?.dateUnix ?? 0
-  const { connection, token } = source
-  return readEventDays(connection, { dataset, fromUnix, token: token?.symbol })
-}
-
-function shown(
-  unit: Metric['unit'],
-  source: MetricSource,
-  values: readonly (bigint | null)[],
-): Values {
-  return values.map((value) => (value === null ? null : show(unit, source, value)))
-}
-
-function show(unit: Metric['unit'], source: MetricSource, value: bigint): string {
-  if (unit === 'count') return value.toString()
-  return formatDecimal(value, unit === 'usd' ? 6 : (source.token?.decimals ?? 0))
-}
-
-async function supplyValues({ connection, token }: MetricSource, days: readonly SeriesDay[]) {
-  const symbol = token?.symbol ?? ''
+): Promise<readonly bigint[]> {
   const now = circulatingOf(await readTotalSupply(connection, symbol))
   const changes = await readSupplyDays(connection, symbol, days[0]?.dateUnix ?? 0)
   return valuesAtDayEnds(days, now, (value, day) => {
@@ -183,29 +164,11 @@ async function supplyValues({ connection, token }: MetricSource, days: readonly 
   })
 }
 
-async function holderValues({ connection, token }: MetricSource, days: readonly SeriesDay[]) {
-  const symbol = token?.symbol ?? ''
-  const now = await countHolders(connection, symbol)
-  const changes = await readHolderDays(connection, symbol, days[0]?.dateUnix ?? 0)
-  const values = valuesAtDayEnds(days, now, (value, day) => value - (changes.get(day) ?? 0))
-  return values.map(String)
-}
-
-async function pricesExact(source: MetricSource, days: readonly SeriesDay[]): Promise<Values> {
-  const prices = await priceValues(source, days)
-  return prices.map((price) => (price === null ? null : toUsdPriceExact(price)))
-}
-
-function priceValues({ connection, ctx, token }: MetricSource, days: readonly SeriesDay[]) {
-  const dayUnix = days.map((day) => day.dateUnix)
-  return dayPrices(ctx, connection, token?.symbol ?? '', dayUnix)
-}
-
-async function marketCapValues(source: MetricSource, days: readonly SeriesDay[]): Promise<Values> {
-  const prices = await priceValues(source, days)
-  const supplies = await supplyValues(source, days)
-  const decimals = source.token?.decimals ?? 0
-  return prices.map((price, index) =>
-    price === null ? null : toValueExact(supplies[index] ?? 0n, decimals, price),
+function readPrices({ ctx, connection }: MetricSource, symbol: string, days: readonly SeriesDay[]) {
+  return dayPrices(
+    ctx,
+    connection,
+    symbol,
+    days.map(({ dateUnix }) => dateUnix),
   )
 }

@@ -25,21 +25,24 @@ import {
   totalSupplyOf,
 } from '#data/holders/queries.ts'
 import {
+  amountShape,
+  amountShapeOrNull,
   amounts,
   amountText,
   areHoldersKnown,
   areTransfersReadable,
+  dollarShape,
+  dollars,
   nullable,
   priceNumber,
   priceText,
-  rawText,
   unixTime,
   unpricedCount,
   usdOf,
   usdOrNull,
 } from '#data/meta.ts'
 import { latestPrice, PRICE_GAPS } from '#data/prices/price-book.ts'
-import { addDollars, valueNow } from '#data/value-now.ts'
+import { valueNow } from '#data/value-now.ts'
 import type { Connection } from '#db/engine.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import {
@@ -66,7 +69,7 @@ const tokenShape = named('TokenStats', {
   holderCount: nullable(Type.Integer()),
   priceUsd: nullable(priceNumber),
   priceUsdExact: nullable(priceText),
-  priceUnknown: Type.Union([Type.Enum([...PRICE_GAPS]), Type.Null()], {
+  priceUnknown: nullable(Type.Enum([...PRICE_GAPS]), {
     description:
       'Why there is no price. `no_source`: none is configured; `no_event`: its source has stated none yet; `not_read`: history is still being read; `no_liquidity`, `low_liquidity`: nothing, or too little, can be traded; `stale`: the feed is too old',
   }),
@@ -75,16 +78,13 @@ const tokenShape = named('TokenStats', {
 })
 
 const statsShape = named('Stats', {
-  totalBurned: nullable(amountText),
-  totalBurnedRaw: nullable(rawText),
-  burnedPct: Type.Union([Type.Number(), Type.Null()], {
+  ...amountShapeOrNull('totalBurned'),
+  burnedPct: nullable(Type.Number(), {
     description:
       'Of everything newly minted; null while the supply is unknown, or if bridges brought all of it',
   }),
-  circulatingSupply: nullable(amountText),
-  circulatingSupplyRaw: nullable(rawText),
-  totalSupply: nullable(amountText),
-  totalSupplyRaw: nullable(rawText),
+  ...amountShapeOrNull('circulatingSupply'),
+  ...amountShapeOrNull('totalSupply'),
   holderCount: nullable(Type.Integer()),
   lifetimeDividendsUsdAtPayout: usdOrNull,
   lifetimeDividendsUnpricedCount: unpricedCount,
@@ -93,10 +93,8 @@ const statsShape = named('Stats', {
   lifetimeDividends: Type.Array(
     named('LifetimeDividends', {
       token: Type.String(),
-      amount: amountText,
-      amountRaw: rawText,
-      usdAtPayout: usdOrNull,
-      unpricedCount,
+      ...amountShape('amount'),
+      ...dollarShape('usdAtPayout'),
       usdNow: usdOrNull,
     }),
   ),
@@ -111,8 +109,7 @@ const statsShape = named('Stats', {
   ),
   graveDigs: named('GraveDigSums', {
     count: Type.Integer(),
-    totalClaimed: amountText,
-    totalClaimedRaw: rawText,
+    ...amountShape('totalClaimed'),
   }),
   tokens: Type.Array(tokenShape),
 })
@@ -134,52 +131,41 @@ export function statsRoute(ctx: Context): Route {
 }
 
 async function readStats(ctx: Context, connection: Connection, status: IndexStatus) {
-  const { primary } = ctx.ecosystem
+  const { primary, tokens } = ctx.ecosystem
+  const { asOfUnix } = status
   const burns = await sumTotals(connection, BURNS)
-  const dividends = sumPerToken(await sumTotals(connection, DIVIDENDS))
+  const figures = new Map<string, Figures>()
+  for (const token of tokens)
+    figures.set(token.symbol, await readFigures(ctx, connection, { token, status, burns }))
+  const payouts = await sumTotals(connection, DIVIDENDS)
   const { lines, usdNow, unpricedNow } = await valueNow(ctx, connection, {
-    status,
-    sums: dividends,
+    asOfUnix,
+    sums: sumPerToken(payouts),
   })
   const digs = totalOf(await sumTotals(connection, GRAVE_DIGS), ofToken(primary))
-  const burned = totalOf(burns, ofToken(primary)).amount
+  const own = figures.get(primary.symbol)
+  const { burned = null, circulating = null, total = null, holderCount = null } = own ?? {}
+  const { decimals } = primary
+  const isMintKnown = burned !== null && total !== null
   return {
-    ...amounts(
-      'totalBurned',
-      areTransfersReadable(status, primary) ? burned : null,
-      primary.decimals,
-    ),
-    ...(await readSupply(connection, primary, { status, burned })),
-    lifetimeDividendsUsdAtPayout: usdOf(addDollars(dividends.map(dollarsOf))),
-    lifetimeDividendsUnpricedCount: dividends.reduce((sum, each) => sum + unpricedOf(each), 0),
+    ...amounts('totalBurned', burned, decimals),
+    burnedPct: isMintKnown ? shareOf(burned, await newlyMinted(connection, primary.symbol)) : null,
+    ...amounts('circulatingSupply', circulating, decimals),
+    ...amounts('totalSupply', total, decimals),
+    holderCount,
+    lifetimeDividendsUsdAtPayout: usdOf(dollarsOf(totalOf(payouts))),
+    lifetimeDividendsUnpricedCount: unpricedOf(totalOf(payouts)),
     lifetimeDividendsUsdNow: usdOf(usdNow),
     lifetimeDividendsUnpricedNowCount: unpricedNow,
-    lifetimeDividends: lines.map((line) => ({
-      token: line.token.symbol,
-      ...amounts('amount', line.amount, line.token.decimals),
-      usdAtPayout: usdOf(dollarsOf(line)),
-      unpricedCount: unpricedOf(line),
-      usdNow: usdOf(line.usdNow),
+    lifetimeDividends: lines.map(({ token, usdNow: usd, ...sums }) => ({
+      token: token.symbol,
+      ...amounts('amount', sums.amount, token.decimals),
+      ...dollars('usdAtPayout', sums),
+      usdNow: usdOf(usd),
     })),
-    prices: await readPrices(ctx, connection, status),
-    graveDigs: { count: digs.events, ...amounts('totalClaimed', digs.amount, primary.decimals) },
-    tokens: await readTokens(ctx, connection, { status, burns }),
-  }
-}
-
-async function readSupply(
-  connection: Connection,
-  token: PricedToken,
-  { status, burned }: { readonly status: IndexStatus; readonly burned: bigint },
-) {
-  const isKnown = areHoldersKnown(status, token)
-  const supply = await readTotalSupply(connection, token.symbol)
-  const [circulating, total] = [circulatingOf(supply), totalSupplyOf(supply)]
-  return {
-    burnedPct: isKnown ? shareOf(burned, await newlyMinted(connection, token.symbol)) : null,
-    ...amounts('circulatingSupply', isKnown ? circulating : null, token.decimals),
-    ...amounts('totalSupply', isKnown ? total : null, token.decimals),
-    holderCount: isKnown ? await countHolders(connection, token.symbol) : null,
+    prices: await showPrices(ctx, connection, { figures, asOfUnix }),
+    graveDigs: { count: digs.events, ...amounts('totalClaimed', digs.amount, decimals) },
+    tokens: [...figures.values()].map(showToken),
   }
 }
 
@@ -188,20 +174,47 @@ function ofToken(token: PricedToken): (sums: TokenSums) => boolean {
 }
 
 function sumPerToken(totals: readonly TokenSums[]) {
-  const symbols = [...new Set(totals.map((each) => each.token))].sort()
-  return symbols.map((token) => ({
-    token,
-    ...totals.filter((each) => each.token === token).reduce(addSums, NOTHING),
-  }))
+  const bySymbol = [...Map.groupBy(totals, ({ token }) => token)]
+  return bySymbol.map(([token, own]) => ({ token, ...own.reduce(addSums, NOTHING) }))
 }
 
-async function readPrices(ctx: Context, connection: Connection, status: IndexStatus) {
+/** Null for reward tokens, of which only payouts are indexed, and while unknown. */
+type Figures = Awaited<ReturnType<typeof readFigures>>
+
+async function readFigures(
+  ctx: Context,
+  connection: Connection,
+  input: {
+    readonly token: PricedToken
+    readonly status: IndexStatus
+    readonly burns: readonly TokenSums[]
+  },
+) {
+  const { token, status, burns } = input
+  const isKnown = isTracked(token) && areHoldersKnown(status, token)
+  const supply = isKnown ? await readTotalSupply(connection, token.symbol) : null
+  return {
+    token,
+    latest: await latestPrice(ctx, connection, token.symbol, status.asOfUnix),
+    total: supply && totalSupplyOf(supply),
+    circulating: supply && circulatingOf(supply),
+    holderCount: isKnown ? await countHolders(connection, token.symbol) : null,
+    burned:
+      isTracked(token) && areTransfersReadable(status, token)
+        ? totalOf(burns, ofToken(token)).amount
+        : null,
+  }
+}
+
+async function showPrices(
+  ctx: Context,
+  connection: Connection,
+  input: { readonly figures: ReadonlyMap<string, Figures>; readonly asOfUnix: number },
+) {
   const prices: Record<string, unknown> = {}
-  for (const { symbol } of ctx.ecosystem.tokens) {
-    const now = await latestPrice(ctx, connection, symbol, status.asOfUnix)
+  for (const [symbol, { latest: now }] of input.figures) {
     if ('gap' in now) continue
-    const dayBefore = status.asOfUnix - DAY_SECONDS
-    const before = await latestPrice(ctx, connection, symbol, dayBefore)
+    const before = await latestPrice(ctx, connection, symbol, input.asOfUnix - DAY_SECONDS)
     prices[symbol] = {
       usd: toUsdPrice(now.price),
       usdExact: toUsdPriceExact(now.price),
@@ -217,55 +230,27 @@ function changePct(before: bigint, now: bigint): number {
   return now >= before ? percentage(now - before, before) : -percentage(before - now, before)
 }
 
-async function readTokens(
-  ctx: Context,
-  connection: Connection,
-  { status, burns }: { readonly status: IndexStatus; readonly burns: readonly TokenSums[] },
-) {
-  const tokens = []
-  for (const token of ctx.ecosystem.tokens) {
-    const latest = await latestPrice(ctx, connection, token.symbol, status.asOfUnix)
-    const price = 'gap' in latest ? null : latest.price
-    tokens.push({
-      symbol: token.symbol,
-      name: token.name,
-      role: token.role,
-      decimals: token.decimals,
-      addresses: Object.fromEntries(
-        [...token.addresses].map(([chain, address]) => [chain, showAddress(address)]),
-      ),
-      ...(isTracked(token) && areHoldersKnown(status, token)
-        ? await trackedFigures(connection, token, price)
-        : NO_FIGURES),
-      totalBurned:
-        isTracked(token) && areTransfersReadable(status, token)
-          ? formatDecimal(totalOf(burns, ofToken(token)).amount, token.decimals)
-          : null,
-      priceUsd: price === null ? null : toUsdPrice(price),
-      priceUsdExact: price === null ? null : toUsdPriceExact(price),
-      priceUnknown: 'gap' in latest ? latest.gap : null,
-    })
-  }
-  return tokens
-}
-
-/** Reward tokens have only payouts indexed, not every transfer. */
-const NO_FIGURES = {
-  totalSupply: null,
-  circulatingSupply: null,
-  holderCount: null,
-  marketCapUsd: null,
-  marketCapUsdExact: null,
-}
-
-async function trackedFigures(connection: Connection, token: PricedToken, price: bigint | null) {
-  const supply = await readTotalSupply(connection, token.symbol)
-  const circulating = circulatingOf(supply)
+function showToken({ token, latest, total, circulating, holderCount, burned }: Figures) {
+  const { symbol, name, role, decimals, addresses } = token
+  const price = 'gap' in latest ? null : latest.price
+  const show = (amount: bigint | null) => (amount === null ? null : formatDecimal(amount, decimals))
+  const isValued = circulating !== null && price !== null
   return {
-    totalSupply: formatDecimal(totalSupplyOf(supply), token.decimals),
-    circulatingSupply: formatDecimal(circulating, token.decimals),
-    holderCount: await countHolders(connection, token.symbol),
-    marketCapUsd: usdOf(price === null ? null : valueAt(circulating, token.decimals, price)),
-    marketCapUsdExact: price === null ? null : toValueExact(circulating, token.decimals, price),
+    symbol,
+    name,
+    role,
+    decimals,
+    addresses: Object.fromEntries(
+      [...addresses].map(([chain, address]) => [chain, showAddress(address)]),
+    ),
+    totalSupply: show(total),
+    circulatingSupply: show(circulating),
+    holderCount,
+    marketCapUsd: isValued ? usdOf(valueAt(circulating, decimals, price)) : null,
+    marketCapUsdExact: isValued ? toValueExact(circulating, decimals, price) : null,
+    totalBurned: show(burned),
+    priceUsd: price === null ? null : toUsdPrice(price),
+    priceUsdExact: price === null ? null : toUsdPriceExact(price),
+    priceUnknown: 'gap' in latest ? latest.gap : null,
   }
 }

@@ -3,14 +3,14 @@ import { type Refusal, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import type { Context } from '#context.ts'
 import { answersOf } from '#data/data-route.ts'
-import { circulatingOf, readTotalSupply, totalSupplyOf } from '#data/holders/queries.ts'
 import {
   chainsOf,
   refuseElsewhere,
   type ScopeQuery,
   scopeParameters,
   whyUnknown,
-} from '#data/holders/scope.ts'
+} from '#data/holders/endpoints.ts'
+import { circulatingOf, readTotalSupply, totalSupplyOf } from '#data/holders/queries.ts'
 import {
   amounts,
   amountText,

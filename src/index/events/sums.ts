@@ -242,16 +242,3 @@ export async function readEventDays(
   }
   return days
 }
-
-export async function firstEventDay(
-  connection: Connection,
-  dataset: string,
-  token: string | undefined,
-): Promise<number | undefined> {
-  const [row] = await connection.run(sql`
-    select bucket_unix from event_buckets
-    where dataset = ${dataset} and grain = 'day'
-      ${token === undefined ? empty : sql`and token = ${token}`}
-    order by bucket_unix limit 1`)
-  return row && column.integer(row, 'bucket_unix')
-}

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { countOf } from '#base/text.ts'
 import type { Config } from '#config.ts'
-import { registerName } from '#data/register-name.ts'
+import { registerName } from '#data/datasets.ts'
 import { StoreError } from '#db/engine.ts'
 import { column, type Row, sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'

@@ -1,4 +1,4 @@
-import { registerName } from '#data/register-name.ts'
+import { registerName } from '#data/datasets.ts'
 import type { Engine } from '#db/engine.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { type CommitDeps, transact } from '#index/commit.ts'
@@ -7,8 +7,8 @@ import type { EventFact } from '#index/events/sums.ts'
 import { readEnd, showCursor } from '#index/feed/read-feed.ts'
 import { openStore } from '#main/stores.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
-import { benchChain, benchEcosystem } from '../index/bench-ecosystem.ts'
-import type { SextonPlace } from '../start-sexton.ts'
+import { benchChain, benchEcosystem } from '#tools/bench/index/bench-ecosystem.ts'
+import type { SextonPlace } from '#tools/bench/start-sexton.ts'
 
 const BURNS_A_BLOCK = 500
 

@@ -14,7 +14,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { callRoute, dataRoutesOf, readRoute, refusalOf } from '#test/route-reader.ts'
 import { advanceAll, commitDepsOf, stepIndex } from '#test/stepped-index.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { registerMigrations } from '../../datasets.ts'
+import { registerMigrations } from '../datasets.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { registerMigrations } from '#data/datasets.ts'
+import { openingSince } from '#data/holders/fold-balances.ts'
+import { rankOf, readLargest, readSeen } from '#data/holders/queries.ts'
 import type { Connection } from '#db/engine.ts'
 import { openPostgres } from '#db/postgres/open-postgres.ts'
 import { join, sql } from '#db/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { openingSince } from '../fold-balances.ts'
-import { rankOf, readLargest, readSeen } from './queries.ts'
 
 const server = await startPostgres()
 after(() => server.stop())

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Address } from '#base/address.ts'
+import { registerMigrations } from '#data/datasets.ts'
+import { RANKED_MAX, rankOf } from '#data/holders/queries.ts'
 import { toStored } from '#db/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { registerMigrations } from '../../datasets.ts'
-import { RANKED_MAX, rankOf } from './queries.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 

@@ -6,13 +6,10 @@ import { HOUR_SECONDS, startOfHour, toDate } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { dataRoute } from '#data/data-route.ts'
 import { nullable, unixTime } from '#data/meta.ts'
-import { type Period, periodParameter, seriesDays, tokenParameter } from '#data/parameters.ts'
-import { hourCandles } from '#data/prices/candles.ts'
-import { CANDLE_DAYS } from '#data/prices/fold-hours.ts'
+import { type Period, periodParameter, tokenParameter } from '#data/parameters.ts'
+import { CANDLE_DAYS, hourCandles } from '#data/prices/hours.ts'
 import { type Parameter, parsed, type Route } from '#route.ts'
-import { METRICS, type Metric, type MetricSource, metrics } from './metrics.ts'
-
-type NamedMetric = Metric & { readonly name: string }
+import { type Figure, METRICS, type Metric, type MetricSource, metrics } from './metrics.ts'
 
 const INTERVALS = ['day', 'hour'] as const
 
@@ -32,16 +29,14 @@ const intervalParameter: Parameter<Interval> = {
 
 const price = nullable(Type.Number({ description: 'Dollars; null while unknown' }))
 
-const candleProperties = { open: price, high: price, low: price, close: price }
-
 const pointShape = named('StatsPoint', {
   date: Type.String({ format: 'date' }),
   dateUnix: unixTime,
   value: nullable(Type.Number({ description: 'The number nearest to `valueExact`' })),
-  valueExact: Type.Union([Type.String(), Type.Null()], {
+  valueExact: nullable(Type.String(), {
     description: 'The exact figure as a decimal string; null without a value',
   }),
-  unpricedCount: Type.Union([Type.Integer(), Type.Null()], {
+  unpricedCount: nullable(Type.Integer(), {
     description: 'Of sums of dollars: how many of the events have no value; else null',
   }),
   complete: Type.Boolean({ description: 'False for today, and for the hour that has not ended' }),
@@ -49,7 +44,10 @@ const pointShape = named('StatsPoint', {
 
 const hourShape = named('PriceHour', {
   ...pointShape.properties,
-  ...candleProperties,
+  open: price,
+  high: price,
+  low: price,
+  close: price,
 })
 
 const historyShape = named('StatsHistory', {
@@ -61,10 +59,12 @@ const historyShape = named('StatsHistory', {
   points: Type.Array(Type.Union([pointShape, hourShape])),
 })
 
+type History = Static<typeof historyShape>
+
 const namesOf = (isStock: boolean) =>
   METRICS.filter((name) => metrics.get(name)?.isStock === isStock).join(', ')
 
-const metricParameter: Parameter<NamedMetric> = {
+const metricParameter: Parameter<Metric & { readonly name: string }> = {
   in: 'query',
   description: `Which series. Stock metrics (${namesOf(true)}) are the state at the end of the day, flow metrics (${namesOf(false)}) the sum of the day.`,
   schema: Type.Enum([...METRICS], { default: 'supply' }),
@@ -106,7 +106,7 @@ export function statsHistoryRoute(ctx: Context): Route {
       const points =
         interval === 'hour'
           ? await readHours(source, typeof period === 'number' ? period : CANDLE_DAYS)
-          : await readDays(metric, source, period)
+          : (await metric.read(source, period)).map(showDay)
       const data = {
         metric: metric.name,
         token: token?.symbol ?? 'all',
@@ -120,24 +120,9 @@ export function statsHistoryRoute(ctx: Context): Route {
   })
 }
 
-type Point = Static<typeof pointShape>
-type History = Static<typeof historyShape>
-
-async function readDays(
-  { firstUnix, values, unpriced }: Metric,
-  source: MetricSource,
-  period: Period,
-): Promise<readonly Point[]> {
-  const first = period === 'all' ? await firstUnix(source) : undefined
-  const days = seriesDays(period, source.status.asOfUnix, first)
-  const exacts = await values(source, days)
-  const counts = await unpriced?.(source, days)
-  return days.map(({ date, dateUnix, complete }, index) => {
-    const valueExact = exacts[index] ?? null
-    const value = valueExact === null ? null : Number(valueExact)
-    const unpricedCount = counts?.[index] ?? null
-    return { date, dateUnix, value, valueExact, unpricedCount, complete }
-  })
+function showDay({ day: { date, dateUnix, complete }, value, unpriced }: Figure) {
+  const number = value === null ? null : Number(value)
+  return { date, dateUnix, value: number, valueExact: value, unpricedCount: unpriced, complete }
 }
 
 function refuseHours(metric: string, period: Period): Refusal | undefined {
