@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ConfigError } from '#config.ts'
 import { openRpc } from '#devnet/rpc.ts'
 
 export interface AnvilOptions {
@@ -98,7 +99,8 @@ function anvilArguments(options: AnvilOptions): readonly string[] {
   ]
 }
 
-function anvilCommand(): [string, ...string[]] {
+/** Throws what to do in a folder with neither an ecosystem file nor anvil. */
+export function anvilCommand(): [string, ...string[]] {
   const require = createRequire(import.meta.url)
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch
   const suffix = process.platform === 'win32' ? '.exe' : ''
@@ -116,8 +118,10 @@ function anvilCommand(): [string, ...string[]] {
   if (binary !== undefined) return [binary]
   const script = find('@foundry-rs/anvil/bin.mjs')
   if (script !== undefined) return [process.execPath, script]
-  throw new Error(
-    'the local chains need anvil: run "npm install @foundry-rs/anvil@1.7.1" here, or name an ecosystem file of your own (there is no sexton.config.ts here; "sexton init" writes one)',
+  throw new ConfigError(
+    `there is no sexton.config.ts here. Write one for your token, then run "npx sexton start" again:
+  npx sexton init <token address> --rpc <URL of a node of its chain>
+To try local chains first: npm install @foundry-rs/anvil@1.7.1 && npx sexton start`,
   )
 }
 

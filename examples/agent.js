@@ -3,6 +3,7 @@ import { decodePaymentResponseHeader, x402HTTPClient } from '@x402/core/http'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { privateKeyToAccount } from 'viem/accounts'
 
+// npm install @x402/core @x402/evm viem
 // PRIVATE_KEY=0x… node examples/agent.js [url]: no API key and no quota, only a wallet with USDC.
 const url = process.argv[2] ?? 'http://localhost:4020/api/burns/total'
 const account = privateKeyToAccount(process.env.PRIVATE_KEY)

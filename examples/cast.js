@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { createPublicClient, createWalletClient, encodeFunctionData, http, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
+// npm install viem
 /** The three commands of Foundry's `cast` that prepay.sh needs; the wallet is PRIVATE_KEY's. */
 const { values, positionals } = parseArgs({
   allowPositionals: true,

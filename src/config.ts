@@ -70,7 +70,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   SEXTON_DATA: 'folder of the embedded databases (default .sexton)',
   SEXTON_DATABASE_URL: 'postgres:// URL; holds both stores, instead of the embedded databases',
   SEXTON_CONNECTIONS: 'most connections to PostgreSQL for each store of a process (default 8)',
-  SEXTON_ECOSYSTEM: 'path of the ecosystem file (default: the local ecosystem)',
+  SEXTON_ECOSYSTEM: 'path of the ecosystem file (default ./sexton.config.ts)',
   SEXTON_NEW_ACCOUNTS:
     'yes: begin with empty accounts although the register has served before (default no)',
   SEXTON_TRUSTED_PROXIES:

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { glob, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { ecosystemFile } from '#ecosystem/ecosystem-file.ts'
@@ -18,12 +18,8 @@ const ENTRIES = [
 /** Where the process begins. Service units name what is built of it. */
 const PROGRAM = { in: 'src/ops/cli/sexton.mjs', out: 'cli/sexton' }
 
-/** These look for files beside themselves, or for a package that nobody needs here. */
-export const LEFT_AS_THEY_ARE: readonly string[] = [
-  '@scalar/fastify-api-reference',
-  '@resvg/resvg-js',
-  'pg-native',
-]
+/** A native addon, and one that `pg` would load if it were there. */
+const LEFT_AS_THEY_ARE = ['@resvg/resvg-js', 'pg-native']
 
 /** By this a package that is CommonJS asks Node for its modules. */
 const REQUIRE = `import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);`
@@ -58,7 +54,7 @@ export async function buildService(): Promise<void> {
     format: 'esm',
     platform: 'node',
     target: 'node26',
-    external: [...LEFT_AS_THEY_ARE],
+    external: LEFT_AS_THEY_ARE,
     banner: { js: REQUIRE },
     sourcemap: true,
     sourcesContent: false,
@@ -68,6 +64,7 @@ export async function buildService(): Promise<void> {
   })
   for (const { path, contents } of outputFiles) await put(path, contents)
   await put(join(ROOT, 'dist/ecosystem/define-ecosystem.d.ts'), ecosystemTypes())
+  await put(join(ROOT, 'dist/licenses.txt'), await licensesOf(Object.keys(metafile.inputs)))
   await buildClient()
   await buildConsole()
   const inputs = [
@@ -86,6 +83,24 @@ export async function buildService(): Promise<void> {
 
 function fromSource(entry: string) {
   return { in: join('src', entry), out: entry.replace(/\.ts$/, '') }
+}
+
+/** The licence of each package of which a file is in the bundle, as most of them ask for. */
+async function licensesOf(files: readonly string[]): Promise<string> {
+  const packages = files.flatMap(
+    (path) => /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
+  )
+  const texts = [...new Set(packages)].sort().map(async (folder) => {
+    const { name, version, license } = JSON.parse(
+      await readFile(join(ROOT, folder, 'package.json'), 'utf8'),
+    )
+    const [file] = await Array.fromAsync(
+      glob('{LICEN[SC]E,licen[sc]e}*', { cwd: join(ROOT, folder) }),
+    )
+    const text = file === undefined ? '' : await readFile(join(ROOT, folder, file), 'utf8')
+    return `${name} ${version} (${license})\n\n${text.trim()}\n`
+  })
+  return (await Promise.all(texts)).join('\n---\n\n')
 }
 
 function ecosystemTypes(): string {

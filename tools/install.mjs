@@ -24,14 +24,13 @@ function main() {
 
 /**
  * Why the installed tree differs from package-lock.json, or undefined if it does not. Optional
- * packages of other platforms may be absent, and `npm start` needs no development package.
+ * packages of other platforms may be absent.
  */
 function reasonToInstall() {
   const installed = readJson(join(root, 'node_modules', '.package-lock.json'))
   if (installed === undefined) return 'nothing is installed yet'
-  const withDevelopment = process.env.npm_lifecycle_event !== 'prestart'
   for (const [path, wanted] of Object.entries(readJson(lockPath)?.packages ?? {})) {
-    if (path === '' || (!withDevelopment && wanted.dev)) continue
+    if (path === '') continue
     const present = installed.packages?.[path]
     if (present === undefined && (wanted.optional || wanted.devOptional)) continue
     if (present?.version !== wanted.version || present?.integrity !== wanted.integrity) {

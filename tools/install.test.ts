@@ -60,13 +60,6 @@ test('an optional package of another platform may be absent', (t) => {
   assert.deepEqual(runInstall(root, 'pretest'), { status: 0, stderr: '' })
 })
 
-test('npm start does without development packages, npm test does not', (t) => {
-  const tool = { 'node_modules/tool': { version: '1.0.0', dev: true } }
-  const root = project(t, { locked: { ...node, ...tool }, installed: node })
-  assert.equal(runInstall(root, 'prestart').status, 0)
-  assert.match(runInstall(root, 'pretest').stderr, /Installing .* \(tool is not the locked one\)/)
-})
-
 test('another version, another content and a missing tree are installed anew', (t) => {
   const viem = (locked: Locked): Packages => ({ ...node, 'node_modules/viem': locked })
   const locked = viem({ version: '2.0.0', integrity: 'sha512-a' })

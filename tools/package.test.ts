@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { localFile } from '#main/local-chains.ts'
 import { copySharedHistory } from '#test/start-own-devnet.ts'
 import packageJson from '../package.json' with { type: 'json' }
+import { assertPages } from './pages-of-files.ts'
 import { copyProject } from './project-copy.ts'
 
 const run = promisify(execFile)
@@ -39,9 +40,25 @@ test('the package holds what it runs and no TypeScript but types and examples', 
   )
 })
 
-test('the examples run from the package, with what it depends on', async (context) => {
+test('at most six packages come along, and 80 MB', async (context) => {
+  const folder = await temporaryFolder(context)
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund']
+  await run('npm', ['install', ...flags, join(project, PACKED)], { cwd: folder })
+  const lock = JSON.parse(await readFile(join(folder, 'node_modules/.package-lock.json'), 'utf8'))
+  const names = Object.keys(lock.packages)
+  assert.ok(names.includes('node_modules/sexton') && names.length <= 6, names.join())
+  const { stdout } = await run('du', ['-sm', join(folder, 'node_modules')])
+  assert.ok(Number.parseInt(stdout, 10) <= 80, stdout)
+})
+
+test('the examples run from the package, with the packages that they name', async (context) => {
   const { folder } = await install(context)
   const examples = join(folder, 'node_modules/sexton/examples')
+  for (const name of ['agent.js', 'cast.js']) {
+    const [, named = ''] =
+      /npm install (.*)/.exec(await readFile(join(examples, name), 'utf8')) ?? []
+    for (const each of named.split(' ')) await link(folder, each).catch(() => undefined)
+  }
   const privateKey = `0x${'11'.repeat(32)}`
   const agent = [join(examples, 'agent.js'), 'http://127.0.0.1:9/api/stats']
   const env = { ...environment, PRIVATE_KEY: privateKey }
@@ -51,16 +68,21 @@ test('the examples run from the package, with what it depends on', async (contex
   assert.match((await run(process.execPath, cast, { env })).stdout, /^0x[0-9a-fA-F]{40}\n$/)
 })
 
-test('the package starts in an empty folder, on local chains where anvil is installed, without a warning, until Ctrl+C', async (context) => {
+test('in an empty folder a start says in three lines how to write a file, and leaves nothing there', async (context) => {
+  const { program } = await install(context)
+  const cwd = await temporaryFolder(context)
+  const start = run(process.execPath, [program, 'start'], { cwd, env: environment })
+  const { stdout, stderr, code } = await start.catch((error) => error)
+  assert.match(
+    stderr,
+    /^sexton: there is no sexton\.config\.ts here.*\n.*npx sexton init <token.*\n.*\n$/,
+  )
+  assert.deepEqual([stdout, code, await readdir(cwd)], ['', 2, []])
+})
+
+test('the package starts on local chains where anvil is installed, serves each kind of page, and warns of nothing until Ctrl+C', async (context) => {
   const { folder, program } = await install(context)
   const start = ['start', '--port', '0']
-  const without = await run(process.execPath, [program, ...start], {
-    cwd: folder,
-    env: environment,
-  }).catch((error) => error)
-  assert.match(without.stderr, /^sexton: the local chains need anvil: run "npm install .*\n$/)
-  assert.equal(without.code, 1)
-
   await mkdir(join(folder, 'node_modules/@foundry-rs'))
   const anvil = await readFile(join(MODULES, '@foundry-rs/anvil/package.json'), 'utf8')
   const packages = ['@foundry-rs/anvil', ...Object.keys(JSON.parse(anvil).optionalDependencies)]
@@ -68,6 +90,7 @@ test('the package starts in an empty folder, on local chains where anvil is inst
   await copySharedHistory(join(folder, '.sexton/chains'))
   const { printed, log } = await startUntil({
     ...{ folder, program, parameters: start, line: 'Stop with Ctrl+C', signal: 'SIGINT' },
+    meanwhile: (said) => assertPages(/http:\/\/localhost:\d+/.exec(said)?.[0] ?? ''),
   })
   assert.doesNotMatch(printed, /warning/i)
   const lines = log
@@ -91,17 +114,17 @@ test('an ecosystem file imports its types from the package, also in a folder wit
   const file = `import { defineEcosystem } from 'sexton'
 export default defineEcosystem(${JSON.stringify(localFile(4020, nowhere), null, 2)})
 `
-  await writeFile(join(folder, 'ecosystem.ts'), file)
+  await writeFile(join(folder, 'sexton.config.ts'), file)
   await writeFile(join(folder, 'package.json'), '{"type":"module"}')
-  const compile = ['--noEmit', '--strict', '--module', 'nodenext', 'ecosystem.ts']
+  const compile = ['--noEmit', '--strict', '--module', 'nodenext', 'sexton.config.ts']
   await run(join(MODULES, '.bin/tsc'), compile, { cwd: folder })
 
   const empty = await temporaryFolder(context)
-  await writeFile(join(empty, 'ecosystem.ts'), file)
+  await writeFile(join(empty, 'sexton.config.ts'), file)
   await startUntil({
     folder: empty,
     program,
-    parameters: ['start', '--port', '0', '--ecosystem', 'ecosystem.ts'],
+    parameters: ['start', '--port', '0'],
     line: '"state":"failing"',
     // Without a node, the start itself gives up soon.
     codes: [0, 1],
@@ -142,6 +165,8 @@ interface Start {
   readonly codes?: readonly number[]
   /** SIGTERM unless given. */
   readonly signal?: NodeJS.Signals
+  /** What is tried while it is up. */
+  readonly meanwhile?: (printed: string) => Promise<void>
 }
 
 interface Printed {
@@ -151,7 +176,7 @@ interface Printed {
 }
 
 async function startUntil(start: Start): Promise<Printed> {
-  const { folder, program, parameters, line, codes = [0], signal = 'SIGTERM' } = start
+  const { folder, program, parameters, line, codes = [0], signal = 'SIGTERM', meanwhile } = start
   const child = spawn(process.execPath, [program, ...parameters], { cwd: folder, env: environment })
   let [printed, log] = ['', '']
   child.stdout.on('data', (chunk) => {
@@ -167,7 +192,11 @@ async function startUntil(start: Start): Promise<Printed> {
     assert.equal(child.exitCode, null, printed)
     await Promise.race([once(output, 'data'), ended])
   }
-  child.kill(signal)
+  try {
+    await meanwhile?.(printed)
+  } finally {
+    child.kill(signal)
+  }
   const [code] = await ended
   assert.ok(codes.includes(code), printed)
   return { printed, log }

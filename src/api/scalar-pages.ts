@@ -1,4 +1,3 @@
-import scalar from '@scalar/fastify-api-reference'
 import Fastify from 'fastify'
 import { escapeMarkup } from '#base/text.ts'
 import type { Page } from './outside-routes.ts'
@@ -49,6 +48,7 @@ export function scalarPages(facts: Pick<ServiceFacts, 'name'>): readonly Page[] 
  * never listens.
  */
 async function readScript(): Promise<string> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference')
   const app = Fastify()
   await app.register(scalar, { routePrefix: '/docs', configuration: { content: {} } })
   const response = await app.inject('/docs/js/scalar.js')

@@ -6,6 +6,7 @@ import { freePort } from '#base/free-port.ts'
 import type { Clock } from '#base/time.ts'
 import type { Config } from '#config.ts'
 import { eventKinds } from '#data/kinds.ts'
+import { anvilCommand } from '#devnet/anvil.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { loadEcosystemFile } from '#ecosystem/load-ecosystem.ts'
@@ -34,6 +35,7 @@ export interface Started {
 /** Resolves once the API listens, so that it can be stopped. */
 export async function start(deps: StartDeps): Promise<Started> {
   const { database, dataFolder, ecosystemFile } = deps.config
+  if (ecosystemFile === undefined) anvilCommand()
   const isShared = database.kind === 'postgres' && ecosystemFile !== undefined
   const unlock = isShared ? () => undefined : await lockFolder(dataFolder)
   try {
@@ -81,16 +83,12 @@ async function startLocked(deps: StartDeps): Promise<Started> {
     const tookMs = deps.clock() - startedAtMs
     const url = `http://localhost:${service.served.port}`
     deps.say(welcome({ url, tookMs, ecosystem: service.ecosystem, isWhole, chains: devnet }))
-    if (!isWhole) sayWhenWhole(service, deps)
+    if (isWhole) return
+    // A failing index is reported by itself.
+    const whole = untilIndexed(service, 'all')
+    whole.then(() => deps.say('Sexton is ready: all history is read.')).catch(() => undefined)
   }
   return { service, ready: welcomed(), stop }
-}
-
-/** A failing index is reported by itself. */
-function sayWhenWhole(service: RunningService, { say }: StartDeps): void {
-  untilIndexed(service, 'all')
-    .then(() => say('Sexton is ready: all history is read.'))
-    .catch(() => undefined)
 }
 
 interface Chosen {

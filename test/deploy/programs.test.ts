@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import https from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { parse, stringify } from 'yaml'
+import { freePort } from '#base/free-port.ts'
 import { findDeployPrograms } from './programs.ts'
-import { makeCertificate, nginxConfiguration } from './proxy-configurations.ts'
+import { nginxConfiguration } from './proxy-configurations.ts'
 
 const run = promisify(execFile)
 const FOLDER = join(import.meta.dirname, '../../deploy')
@@ -57,11 +61,41 @@ describe('the programs that the files of deploy/ are for accept them', () => {
     assert.equal(stdout, await readFile(file, 'utf8'))
   })
 
-  it('nginx: its configuration', async () => {
-    const certificate = await makeCertificate(folder)
+  it('amtool: the receivers of alarms', async () => {
+    const file = join(FOLDER, 'prometheus/alertmanager.yml')
+    const { stdout } = await run(programs.amtool, ['check-config', file])
+    assert.match(stdout, /SUCCESS/)
+    assert.match(stdout, /2 receivers/)
+  })
+
+  it('nginx: http leads to https, which browsers remember, over IPv4 and IPv6', async (context) => {
+    const ports = { http: await freePort(0), https: await freePort(0) }
     const file = join(folder, 'nginx.conf')
-    await writeFile(file, await nginxConfiguration(folder, certificate))
-    const { stderr } = await run(programs.nginx, ['-t', '-p', folder, '-c', file])
-    assert.match(stderr, /test is successful/)
+    const configuration = await nginxConfiguration(folder, ports)
+    // Returns once it listens.
+    await writeFile(file, configuration.replace('daemon off', 'daemon on'))
+    const nginx = async (...more: string[]) => {
+      const parameters = ['-p', folder, '-c', file, ...more]
+      // It goes on with the streams of its start.
+      const [code] = await once(spawn(programs.nginx, parameters, { stdio: 'ignore' }), 'exit')
+      assert.equal(code, 0)
+    }
+    await nginx()
+    context.after(() => nginx('-s', 'stop'))
+    for (const host of ['127.0.0.1', '[::1]']) {
+      const http = await headersOf(`http://${host}:${ports.http}/api/stats?x=1`)
+      assert.equal(http.status, 308)
+      assert.equal(http.headers.location, 'https://api.example.org/api/stats?x=1')
+      const https = await headersOf(`https://${host}:${ports.https}/`)
+      assert.equal(https.headers['strict-transport-security'], 'max-age=31536000')
+    }
   })
 })
+
+async function headersOf(url: string) {
+  const { get } = url.startsWith('https') ? https : http
+  const options: https.RequestOptions = { rejectUnauthorized: false, agent: false }
+  const [answer] = await once(get(url, options), 'response')
+  answer.resume()
+  return { status: answer.statusCode, headers: answer.headers }
+}

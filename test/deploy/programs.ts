@@ -3,6 +3,7 @@ import { findUnpackedProgram, type UnpackedProgram } from '../unpacked-program.t
 const PROGRAMS = {
   prometheus: { package: 'prometheus', path: 'usr/bin/prometheus' },
   promtool: { package: 'prometheus', path: 'usr/bin/promtool' },
+  amtool: { package: 'prometheus-alertmanager', path: 'usr/bin/amtool' },
   nginx: { package: 'nginx', path: 'usr/sbin/nginx' },
   caddy: { package: 'caddy', path: 'usr/bin/caddy' },
 } as const satisfies Readonly<Record<string, UnpackedProgram>>
@@ -12,6 +13,7 @@ export async function findDeployPrograms() {
   return {
     prometheus: await findUnpackedProgram(PROGRAMS.prometheus),
     promtool: await findUnpackedProgram(PROGRAMS.promtool),
+    amtool: await findUnpackedProgram(PROGRAMS.amtool),
     nginx: await findUnpackedProgram(PROGRAMS.nginx),
     caddy: await findUnpackedProgram(PROGRAMS.caddy),
   }

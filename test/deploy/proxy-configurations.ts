@@ -5,31 +5,22 @@ import { promisify } from 'node:util'
 
 const FOLDER = join(import.meta.dirname, '../../deploy')
 
-interface Certificate {
-  readonly certificate: string
-  readonly key: string
-}
-
-export async function makeCertificate(folder: string): Promise<Certificate> {
-  const place = { certificate: join(folder, 'fullchain.pem'), key: join(folder, 'privkey.pem') }
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  const files = ['-keyout', place.key, '-out', place.certificate]
-  await promisify(execFile)('openssl', [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-    ...['-days', '2', ...subject, ...files],
-  ])
-  return place
-}
-
-/** `deploy/nginx.conf` within a main configuration, with places of this machine. */
+/** `deploy/nginx.conf` within a main configuration, with ports and a certificate of this machine. */
 export async function nginxConfiguration(
   folder: string,
-  certificate: Certificate,
+  ports: { readonly http: number; readonly https: number },
 ): Promise<string> {
+  const [certificate, key] = [join(folder, 'fullchain.pem'), join(folder, 'privkey.pem')]
+  const kind = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1']
+  const subject = ['-nodes', '-subj', '/CN=localhost', '-keyout', key, '-out', certificate]
+  await promisify(execFile)('openssl', [...kind, ...subject])
   const site = (await readFile(join(FOLDER, 'nginx.conf'), 'utf8'))
-    .replace('listen 443 ', 'listen 127.0.0.1:443 ')
-    .replace('/etc/ssl/sexton/fullchain.pem', certificate.certificate)
-    .replace('/etc/ssl/sexton/privkey.pem', certificate.key)
+    .replaceAll(/listen (\[::\]:)?(80|443)\b/g, (_, ipv6, port) => {
+      const host = ipv6 === undefined ? '127.0.0.1' : '[::1]'
+      return `listen ${host}:${port === '80' ? ports.http : ports.https}`
+    })
+    .replace('/etc/ssl/sexton/fullchain.pem', certificate)
+    .replace('/etc/ssl/sexton/privkey.pem', key)
   return nginxMain(folder, `access_log off;\n${site}`)
 }
 

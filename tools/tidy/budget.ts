@@ -19,11 +19,11 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 756,
   feed: 1668,
   index: 5452,
-  main: 1530,
+  main: 1528,
   ops: 4340,
   payments: 5583,
   site: 2121,
-  tests: 49458,
+  tests: 49426,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

@@ -15,14 +15,14 @@ const CONFIGURATION = new Set([
   'SetupError',
 ])
 
-const OF_FILE = new Set(['EcosystemError', 'ProofError', 'SetupError'])
+const OF_LINES = new Set(['ConfigError', 'EcosystemError', 'ProofError', 'SetupError'])
 
 /** Redacts secrets. */
 export function describeFailure(error: unknown): Failure {
   const { text, exitCode } = describe(error)
   const safe = redact(text)
-  const isOfFile = error instanceof Error && OF_FILE.has(error.name)
-  return { text: isOfFile ? safe : (safe.split('\n')[0] ?? ''), exitCode }
+  const hasLines = error instanceof Error && OF_LINES.has(error.name)
+  return { text: hasLines ? safe : (safe.split('\n')[0] ?? ''), exitCode }
 }
 
 function describe(error: unknown): Failure {

@@ -21,7 +21,7 @@ function runOnPackagedNode() {
   const node = packagedNode()
   if (node === undefined) {
     process.stderr.write(
-      `sexton: needs Node ${NODE_MAJOR}, this is ${process.versions.node}; install it, or allow the install script of the package "node": npx --allow-scripts=node sexton, or npm approve-scripts node && npm rebuild node\n`,
+      `sexton: needs Node ${NODE_MAJOR} or newer, this is ${process.versions.node}; install it, or here alone: npm install node@${NODE_MAJOR} --ignore-scripts=false\n`,
     )
     process.exit(2)
   }

@@ -58,7 +58,8 @@ async function configuration({ folder, log, port, replicas }: Place): Promise<st
   const servers = replicas.map((each) => `    server 127.0.0.1:${each} max_fails=0;`)
   const changes: readonly (readonly [RegExp, string])[] = [
     [/( *server 127\.0\.0\.1:\d+ max_fails=0;\n)+/, `${servers.join('\n')}\n`],
-    [/listen 443 ssl http2;/, `listen 127.0.0.1:${port};`],
+    [/server \{\n {4}listen 80;[^}]*\}\n/, ''],
+    [/listen 443 ssl http2;\n.*\n/, `listen 127.0.0.1:${port};\n`],
     [/ *ssl_certificate\w* .*;\n/g, ''],
     // The load comes from one machine and names its callers itself.
     [/X-Forwarded-For \$remote_addr;/, 'X-Forwarded-For $http_x_forwarded_for;'],

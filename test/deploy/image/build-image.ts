@@ -75,6 +75,10 @@ async function apply(
       return
     case 'RUN':
       return root.run({ ...config, command: ['/bin/sh', '-c', text] })
+    case 'ARG':
+      // As BuildKit names it.
+      config.environment = { ...config.environment, [text]: process.arch.replace('x64', 'amd64') }
+      return
     case 'COPY':
       return copy(stage, {
         words,
@@ -133,13 +137,10 @@ async function copy({ root, config }: Stage, { words, from }: Copy): Promise<voi
   }
 }
 
-/** Files that git knows, less what the ignore file leaves out. */
+/** Files that git knows: the ignore file leaves out what git ignores. */
 async function copyContext(place: string): Promise<void> {
-  const rules = (await readFile(`${FILE}.dockerignore`, 'utf8')).split('\n')
-  const wanted = new Set(rules.flatMap((rule) => (rule.startsWith('!') ? [rule.slice(1)] : [])))
   const { stdout } = await run('git', ['ls-files', '-z'], { cwd: PROJECT, maxBuffer: 2 ** 24 })
-  for (const path of stdout.split('\0')) {
-    if (!wanted.has(path.split('/')[0] ?? '')) continue
+  for (const path of stdout.split('\0').filter(Boolean)) {
     await mkdir(dirname(join(place, path)), { recursive: true })
     await cp(join(PROJECT, path), join(place, path))
   }

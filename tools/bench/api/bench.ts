@@ -59,7 +59,7 @@ const WARM_UP_SECONDS = 10
 
 /** The limiters that Sexton is compared with, on the Fastify that it runs on. */
 const RIVALS = [
-  `fastify@${manifest.dependencies.fastify}`,
+  `fastify@${manifest.devDependencies.fastify}`,
   '@fastify/rate-limit@11.2.0',
   'ioredis@6.0.0',
   'pg@8.23.1',
