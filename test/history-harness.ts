@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach } from 'node:test'
 import type { HistoryPart, HistoryRequest } from '#chain/chain-source.ts'
-import { type LogsFetcher, openLogsFetcher } from '#chain/endpoints/logs-fetcher.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import {
   chainScript,
@@ -31,15 +30,10 @@ export function useNodes(): void {
   afterEach(() => Promise.all([node.stop(), spare.stop()]))
 }
 
-export const open = (...nodes: readonly ScriptedNode[]) => openWith(openLogsFetcher(), ...nodes)
+export const open = (...nodes: readonly ScriptedNode[]) =>
+  openRpcSource({ chainId: 1, urls: nodes.map((each) => each.url), timing: movableTiming() })
 
-export const openWith = (fetcher: LogsFetcher, ...nodes: readonly ScriptedNode[]) =>
-  openRpcSource({
-    ...{ chainId: 1, urls: nodes.map((each) => each.url) },
-    ...{ timing: movableTiming(), fetcher },
-  })
-
-/** A part, and the heights of its logs: their columns are written over by those of later parts. */
+/** A part, and the heights of its logs. */
 export type ReadPart = Omit<HistoryPart, 'columns'> & { readonly heights: readonly number[] }
 
 export async function readAll(

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { registerMigrations } from '#data/datasets.ts'
 import { fromStored, sql } from '#db/sql.ts'
@@ -42,8 +41,6 @@ function mintedEvery(every: number): bigint {
   return sum
 }
 
-const thread = openLogsThread()
-
 /** Indexes the served chain up to its head into a register. */
 async function readAll(
   node: ServedChain,
@@ -54,7 +51,7 @@ async function readAll(
   const indexer = startIndexer(
     { ecosystem, register },
     {
-      sourceOf: ({ id, rpcUrls }) => openRpcSource({ chainId: id, urls: rpcUrls, fetcher: thread }),
+      sourceOf: ({ id, rpcUrls }) => openRpcSource({ chainId: id, urls: rpcUrls }),
     },
   )
   try {

@@ -9,11 +9,7 @@ import { typeOfSchema } from './schema-types.ts'
 const ROOT = join(import.meta.dirname, '..')
 
 /** Where each thread begins, and what others import, below `src/`. */
-const ENTRIES = [
-  'ecosystem/define-ecosystem.ts',
-  'main/index-worker.ts',
-  'chain/endpoints/logs-worker.ts',
-]
+const ENTRIES = ['ecosystem/define-ecosystem.ts', 'main/index-worker.ts']
 
 /** Where the process begins. Service units name what is built of it. */
 const PROGRAM = { in: 'src/ops/cli/sexton.mjs', out: 'cli/sexton' }

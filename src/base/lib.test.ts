@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { it, test } from 'node:test'
 import fc from 'fast-check'
-import { free } from '#base/free.ts'
 import { freePort } from '#base/free-port.ts'
 import { formatDecimal, parseDecimal, percentage, shareOf } from '#base/money.ts'
 import { retryAfterMs } from '#base/retry-after.ts'
@@ -109,17 +108,6 @@ for (const [header, ms] of waits)
 
 test('without the header there is nothing to wait for', () => {
   assert.equal(retryAfterMs(undefined, nowMs), undefined)
-})
-
-const BYTES = 32_000_000
-
-test('memory that is freed is given back at once, and its views are empty', () => {
-  const numbers = new Uint32Array(BYTES / 4).fill(7)
-  const tail = numbers.subarray(5)
-  const before = process.memoryUsage().arrayBuffers
-  free(numbers)
-  assert.ok(before - process.memoryUsage().arrayBuffers >= BYTES / 2)
-  assert.deepEqual([numbers.length, tail.length, tail[0]], [0, 0, undefined])
 })
 
 test('a wanted port is given while it is free; nobody else is given one by the system', async () => {

@@ -17,14 +17,12 @@ export interface HistoryRequest {
   readonly filter: LogFilter
   readonly from: number
   readonly to: number
-  readonly atOnceMax?: number
   readonly signal?: AbortSignal
 }
 
 export interface HistoryPart {
   readonly from: number
   readonly to: number
-  /** Reused once the next part is requested. */
   readonly columns: LogColumns
   /** The end as the answering node sees it, possibly on another branch. */
   readonly end: BlockRef
@@ -45,14 +43,10 @@ export interface EndpointStatus {
   readonly state: EndpointState
   readonly reason: string | null
   readonly preferred: boolean
-  readonly headNumber: number | null
   readonly requests: number
   readonly refused: number
   readonly failed: number
-  readonly bytesReceived: number
   readonly inFlight: number
-  readonly limit: number
-  readonly p95Ms: number | null
   readonly rangeMax: number | null
 }
 

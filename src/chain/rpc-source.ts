@@ -4,7 +4,6 @@ import type { ChainSource } from './chain-source.ts'
 import { Endpoint, type EndpointEvent } from './endpoints/endpoint.ts'
 import { EndpointPool } from './endpoints/endpoint-pool.ts'
 import { streamHistory } from './endpoints/history-stream.ts'
-import { type LogsFetcher, openLogsFetcher } from './endpoints/logs-fetcher.ts'
 import { systemTiming, type Timing } from './endpoints/rate-limiter.ts'
 
 export interface RpcOptions {
@@ -13,15 +12,13 @@ export interface RpcOptions {
   readonly onError?: (event: { readonly host: string; readonly message: string }) => void
   readonly onEvent?: (event: EndpointEvent) => void
   readonly timing?: Timing
-  readonly fetcher?: LogsFetcher
 }
 
 /** ethereum/execution-apis, with probes and failover. */
 export function openRpcSource(options: RpcOptions): ChainSource {
-  const { chainId, timing = systemTiming, fetcher = openLogsFetcher() } = options
+  const { chainId, timing = systemTiming } = options
   const { onError = () => {}, onEvent = () => {} } = options
-  const deps = { chainId, timing, fetcher, onError, onEvent }
-  const all = options.urls.map((url) => new Endpoint(deps, url))
+  const all = options.urls.map((url) => new Endpoint({ chainId, timing, onError, onEvent }, url))
   const pool = new EndpointPool(timing, chainId, all)
   return {
     chainId,
@@ -38,7 +35,7 @@ export function openRpcSource(options: RpcOptions): ChainSource {
       ),
     code: (address) => askInTurn(pool, (calls) => calls.code(address)),
     call: (to, data, block) => askInTurn(pool, (calls) => calls.call(to, data, block)),
-    history: (request) => streamHistory({ pool, fetcher }, request),
+    history: (request) => streamHistory(pool, request),
     distrust(host, reason) {
       const lie = new RpcError(reason, { lie: true })
       for (const endpoint of all) if (endpoint.host === host) endpoint.blame(lie)
@@ -51,7 +48,7 @@ async function askChainId(pool: EndpointPool, all: readonly Endpoint[]): Promise
   try {
     return await askInTurn(pool, (calls) => calls.askChainId())
   } catch (error) {
-    const stranger = all.find(({ health }) => health.state === 'wrong-chain')
+    const stranger = all.find(({ state }) => state === 'wrong-chain')
     if (stranger === undefined) throw error
     return stranger.calls.askChainId()
   }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { BlockHeader, Log } from '#base/chain.ts'
 import type { Clock } from '#base/time.ts'
 import { type BlockClock, dateLogs } from '#chain/block-clock.ts'
-import type { ChainSource, HistoryPart, HistoryRequest } from '#chain/chain-source.ts'
+import type { ChainSource, HistoryPart } from '#chain/chain-source.ts'
 import { type LogColumns, NO_PAIR } from '#chain/columns/log-columns.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import type { AnyDataset, LogProblem, Staged } from './dataset.ts'
@@ -81,7 +81,7 @@ async function* readEach(
   const sides = others.map((each, index) => {
     const earlier = [filter, ...others.slice(0, index)].filter((one) => one !== undefined)
     const known = selectLogs(earlier.flatMap((one) => selectorsIn(one, source.chainId)))
-    return new SideHistory(source, { from, to, filter: each }, known.isWanted)
+    return new SideHistory(source.history({ from, to, filter: each, signal }), known.isWanted)
   })
   let segment = new OpenSegment(deps, input)
   let endedMs = clock()
@@ -175,86 +175,42 @@ class OpenSegment {
   }
 }
 
-const WAITING_BYTES_MAX = 8_000_000
-
-/** A filter with capped ranges needs as many requests as the leading one. */
-const AT_ONCE_MAX = 8
-
 /** Reads ahead, and delivers up to where the leading filter is. */
 class SideHistory {
-  readonly #stop = new AbortController()
-  readonly #reading: Promise<void>
-  readonly #waiting: HistoryPart[] = []
-  #waitingBytes = 0
-  #ended: { readonly error?: unknown } | undefined
-  #news = Promise.withResolvers<void>()
+  readonly #parts: AsyncIterator<HistoryPart>
+  readonly #isKnown: (columns: LogColumns, index: number) => boolean
+  #part: HistoryPart | undefined
 
   /** `isKnown`: an earlier filter brings the log, so that it is taken once. */
   constructor(
-    source: ChainSource,
-    request: Omit<HistoryRequest, 'signal' | 'atOnceMax'>,
-    isKnown: (columns: LogColumns, index: number) => boolean = () => false,
+    parts: AsyncIterable<HistoryPart>,
+    isKnown: (columns: LogColumns, index: number) => boolean,
   ) {
-    this.#reading = this.#readAll(
-      source.history({ ...request, atOnceMax: AT_ONCE_MAX, signal: this.#stop.signal }),
-      isKnown,
-    )
+    this.#parts = parts[Symbol.asyncIterator]()
+    this.#isKnown = isKnown
   }
 
   async *upTo(block: number): AsyncGenerator<HistoryPart> {
     for (;;) {
-      const part = this.#waiting[0]
-      if (part === undefined) {
-        if (this.#ended === undefined) await this.#news.promise
-        else if ('error' in this.#ended) throw this.#ended.error
-        else return
-      } else if (part.from > block) return
-      else yield this.#takeUpTo(part, block)
+      const part = this.#part ?? (await this.#read())
+      this.#part = part
+      if (part === undefined || part.from > block) return
+      this.#part = part.to > block ? cut(part, block + 1, part.to) : undefined
+      yield part.to > block ? cut(part, part.from, block) : part
     }
+  }
+
+  async #read(): Promise<HistoryPart | undefined> {
+    const { done, value } = await this.#parts.next()
+    if (done === true) return undefined
+    const { columns } = value
+    for (let index = 0; index < columns.count; index += 1)
+      if (this.#isKnown(columns, index)) columns.pair[index] = NO_PAIR
+    return value
   }
 
   async stop(): Promise<void> {
-    this.#stop.abort()
-    this.#notify()
-    await this.#reading
-  }
-
-  #takeUpTo(part: HistoryPart, block: number): HistoryPart {
-    this.#waiting.shift()
-    if (part.to > block) {
-      this.#waiting.unshift(cut(part, block + 1, part.to))
-      return cut(part, part.from, block)
-    }
-    this.#waitingBytes -= part.columns.body.length
-    this.#notify()
-    return part
-  }
-
-  async #readAll(
-    parts: AsyncIterable<HistoryPart>,
-    isKnown: (columns: LogColumns, index: number) => boolean,
-  ): Promise<void> {
-    try {
-      for await (const part of parts) {
-        const columns = part.columns.copy()
-        for (let index = 0; index < columns.count; index += 1)
-          if (isKnown(columns, index)) columns.pair[index] = NO_PAIR
-        this.#waiting.push({ ...part, columns })
-        this.#waitingBytes += columns.body.length
-        this.#notify()
-        while (this.#waitingBytes > WAITING_BYTES_MAX && !this.#stop.signal.aborted)
-          await this.#news.promise
-      }
-      this.#ended = {}
-    } catch (error) {
-      this.#ended = { error }
-    }
-    this.#notify()
-  }
-
-  #notify(): void {
-    this.#news.resolve()
-    this.#news = Promise.withResolvers<void>()
+    await this.#parts.return?.()
   }
 }
 

@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import type { Clock } from '#base/time.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import type { EndpointEvent } from '#chain/endpoints/endpoint.ts'
-import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { allDatasets } from '#data/datasets.ts'
 import { mappingWarnings } from '#data/kinds.ts'
@@ -80,12 +79,10 @@ export function openSources(
   ecosystem: Ecosystem,
   logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
 ): (chain: Chain) => ChainSource {
-  const fetcher = openLogsThread()
   const sources = new Map(
     ecosystem.chains.map((chain) => [
       chain.id,
       openRpcSource({
-        fetcher,
         chainId: chain.id,
         urls: chain.rpcUrls,
         onError: (event) => logger.debug({ chain: chain.name, ...event }, 'a node failed'),

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { type Address, padHex, toEventSelector, toHex } from 'viem'
-import { openLogsThread } from '#chain/endpoints/logs-thread.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { registerMigrations } from '#data/datasets.ts'
 import { sql } from '#db/sql.ts'
@@ -108,10 +107,9 @@ async function readFrom(node: ChildProcess, to: { readonly count: number; readon
   const register = openSqlite({ file: to.file, durability: 'normal' })
   await register.migrate(registerMigrations)
   const startMs = performance.now()
-  const fetcher = openLogsThread()
   const indexer = startIndexer(
     { ecosystem, register },
-    { sourceOf: ({ id: chainId, rpcUrls: urls }) => openRpcSource({ chainId, urls, fetcher }) },
+    { sourceOf: ({ id: chainId, rpcUrls: urls }) => openRpcSource({ chainId, urls }) },
   )
   await indexer.caughtUp()
   const seconds = (performance.now() - startMs) / 1_000

@@ -74,19 +74,6 @@ export class LogColumns {
     })
   }
 
-  copy(): LogColumns {
-    const body = this.count === 0 ? Buffer.alloc(0) : Buffer.copyBytesFrom(this.body)
-    return new LogColumns(this.chainId, this.table, body, {
-      count: this.count,
-      pair: this.pair.slice(0, this.count),
-      blockNumber: this.blockNumber.slice(0, this.count),
-      timestamp: this.timestamp.slice(0, this.count),
-      txIndex: this.txIndex.slice(0, this.count),
-      logIndex: this.logIndex.slice(0, this.count),
-      places: this.places.slice(0, this.count * PLACES),
-    })
-  }
-
   place(index: number, which: number): number {
     return this.places[index * PLACES + which] ?? 0
   }

@@ -1,115 +1,169 @@
+import { fromNumber } from 'ox/Hex'
 import { allEnded } from '#base/async.ts'
-import type { Clock } from '#base/time.ts'
+import type { BlockRef } from '#base/chain.ts'
 import type { EndpointState, EndpointStatus } from '../chain-source.ts'
-import { PairTable } from '../columns/log-columns.ts'
-import { columnsOf } from '../columns/scan-logs.ts'
-import {
-  asksToSlowDown,
-  EndpointError,
-  type FailureKind,
-  isOutage,
-  RpcError,
-} from '../rpc-error.ts'
-import { type CallSource, callSource, JsonRpc, type RpcCall } from './call-source.ts'
-import { type HttpAnswer, openPost, type Post } from './http-post.ts'
-import type { FetchedLogs, LogsFetcher, LogsRequest } from './logs-fetcher.ts'
-import { RateLimiter, type RateLimitPass, type Timing } from './rate-limiter.ts'
+import { type LogColumns, PairTable } from '../columns/log-columns.ts'
+import { columnsOf, readLogsAnswer } from '../columns/scan-logs.ts'
+import type { LogFilter } from '../log-filter.ts'
+import { parseBlock } from '../parse-rpc.ts'
+import { EndpointError, type FailureKind, isOutage, RpcError } from '../rpc-error.ts'
+import { type CallSource, callSource, rangeFilter } from './call-source.ts'
+import { openPost, type Post } from './http-post.ts'
+import { bodyOf, JsonRpc, type RpcCall, readEnvelopes } from './json-rpc.ts'
+import { RateLimiter, type Timing } from './rate-limiter.ts'
+
+export interface EndpointEvent {
+  readonly host: string
+  readonly state: EndpointState
+  readonly reason: string | null
+}
 
 interface EndpointDeps {
   readonly chainId: number
   readonly timing: Timing
-  readonly fetcher: LogsFetcher
   onError(event: { readonly host: string; readonly message: string }): void
   onEvent(event: EndpointEvent): void
 }
 
-export interface EndpointEvent {
-  readonly host: string
-  readonly state: EndpointStatus['state']
-  readonly reason: string | null
+interface RangeRequest {
+  readonly filter: LogFilter
+  readonly from: number
+  readonly to: number
+  readonly signal?: AbortSignal | undefined
 }
 
-/** 5 MB over a slow line. */
-const HISTORY_TIMEOUT_MS = 30_000
+export interface FetchedLogs {
+  readonly columns: LogColumns
+  /** The end as the answering node knows it. */
+  readonly end: BlockRef
+}
+
+type SetAside = Exclude<EndpointState, 'ok' | 'probing'>
+
+/** Doubles until the endpoint stays healthy. */
+const ASIDE_MS: Readonly<Record<SetAside, number>> = {
+  failing: 2_000,
+  lagging: 15_000,
+  pruned: 300_000,
+  lying: 60_000,
+  'wrong-chain': 60_000,
+}
+const ASIDE_MAX_MS = 300_000
+
+const FORGIVEN_MS = 300_000
+
+const FAILURES_IN_ROW_MAX = 3
 
 const BEHIND_IN_ROW_MAX = 3
 
 const TWO_FAILED_MAX = 3
+
+const CALL_TIMEOUT_MS = 10_000
+
+/** 5 MB over a slow line. */
+const HISTORY_TIMEOUT_MS = 30_000
 
 /** JSON-RPC 2.0, 5.1: -32600 is "Invalid Request". */
 const NO_BATCHES = /\bbatch|invalid request|HTTP 405/i
 
 const OTHER_REASONS: readonly FailureKind[] = ['too-fast', 'too-large', 'behind', 'aborted']
 
+/** One node: its calls, their pace, and whether it is well. */
 export class Endpoint {
-  /** May hold a key: never log it. */
-  readonly url: string
   readonly host: string
-  readonly health: Health
   readonly limiter: RateLimiter
+  readonly call: (call: RpcCall) => Promise<unknown>
   readonly calls: CallSource
+  /** As `calls`, but without keeping the process alive. */
+  readonly probes: CallSource
+  state: EndpointState = 'probing'
+  reason: string | null = null
+  headNumber: number | null = null
+  rangeMax: number | null = null
+  wellSinceMs = Number.NEGATIVE_INFINITY
   readonly #deps: EndpointDeps
-  readonly #rpc: JsonRpc
   readonly #post: Post
   readonly #secrets: readonly string[]
-  readonly #latency = new LatencyWindow()
-  readonly #counts = { requests: 0, refused: 0, failed: 0, bytesReceived: 0 }
-  readonly #reported = new WeakMap<EndpointError, EndpointError>()
-  rangeMax: number | null = null
+  readonly #counts = { requests: 0, refused: 0, failed: 0 }
+  #failuresInRow = 0
+  #timesAside = 0
+  #askAgainMs = 0
   #historyId = 0
   #behindInRow = 0
   /** Requests with two calls that failed before any was answered. */
   #twoFailed = 0
 
+  /** The URL may hold a key: never log it. */
   constructor(deps: EndpointDeps, url: string) {
-    this.url = url
     this.host = new URL(url).host
     this.#deps = deps
     this.#post = openPost(url)
     this.#secrets = secretsOf(url)
-    this.#rpc = new JsonRpc((body, how, read) => this.#exchange(body, how, read))
-    this.calls = callSource(deps.chainId, (call) => this.call(call))
     this.limiter = new RateLimiter(deps.timing)
-    this.health = new Health(deps.timing.clock, (state, reason) =>
-      deps.onEvent({ host: this.host, state, reason }),
-    )
+    this.call = this.#open(false)
+    this.calls = callSource(deps.chainId, this.call)
+    this.probes = callSource(deps.chainId, this.#open(true))
   }
 
-  async call(call: RpcCall, how: { readonly background?: boolean } = {}): Promise<unknown> {
-    try {
-      const result = await this.#rpc.call(call, how)
+  #open(background: boolean): (call: RpcCall) => Promise<unknown> {
+    const rpc = new JsonRpc((body, read) =>
+      this.#inTurn({ urgent: true }, async () =>
+        read(await this.#post(body, { timeoutMs: CALL_TIMEOUT_MS, background })),
+      ),
+    )
+    return async (call) => {
+      const result = await rpc.call(call).catch((error) => this.#report(call.method, error))
       if (call.method === 'eth_getBlockByNumber') this.#noteBlock(call, result)
       return result
-    } catch (error) {
-      throw this.#report(call.method, error)
     }
   }
 
-  async history(ask: RangeRequest): Promise<Omit<FetchedLogs, 'wireBytes'>> {
-    const { filter, from, to, signal } = ask
-    const { chainId, fetcher } = this.#deps
-    this.#historyId += 2
-    const { url } = this
-    const request = { url, chainId, id: this.#historyId, filter, from, to }
-    if (this.#takesNoTwo || !this.calls.takes(filter)) return this.#historyByCalls(ask)
+  async history(ask: RangeRequest): Promise<FetchedLogs> {
+    if (this.#takesNoTwo || !this.calls.takes(ask.filter)) return this.#historyByCalls(ask)
     try {
-      const { columns, end } = await this.#inTurn({ urgent: false, signal }, () =>
-        fetcher.fetch({ ...request, timeoutMs: HISTORY_TIMEOUT_MS }, signal),
+      const fetched = await this.#inTurn({ urgent: false, signal: ask.signal }, () =>
+        this.#fetch(ask),
       )
       this.#behindInRow = 0
       this.#twoFailed = Number.NEGATIVE_INFINITY
-      return { columns, end }
+      return fetched
     } catch (error) {
       if (!(error instanceof EndpointError)) throw error
-      if (error.kind === 'behind') this.#noteBehind(error)
-      this.#capRange(error.blocksMax)
-      const reported = this.#report('eth_getLogs', error)
-      const isOneBlock = from === to && error.kind === 'too-large'
+      const { kind, blocksMax = null, addressesMax } = error
+      if (kind === 'behind') this.#noteBehind(error)
+      if (blocksMax !== null) this.rangeMax = Math.min(this.rangeMax ?? blocksMax, blocksMax)
       this.#noteTwo(error)
-      if (isOneBlock || error.addressesMax !== undefined || this.#takesNoTwo)
+      const isOneBlock = ask.from === ask.to && kind === 'too-large'
+      if (isOneBlock || addressesMax !== undefined || this.#takesNoTwo)
         return this.#historyByCalls(ask)
-      throw reported
+      return this.#report('eth_getLogs', error)
     }
+  }
+
+  /**
+   * A lagging node returns an empty list, so the same request must show that it has the last block. That call goes
+   * first, so that the logs end the body.
+   */
+  async #fetch({ filter, from, to, signal }: RangeRequest): Promise<FetchedLogs> {
+    const { chainId } = this.#deps
+    this.#historyId += 2
+    const id = this.#historyId
+    const block = { id: id + 1, method: 'eth_getBlockByNumber', params: [fromNumber(to), false] }
+    const logs = { id, method: 'eth_getLogs', params: [rangeFilter(filter, { from, to })] }
+    const answer = await this.#post(bodyOf([block, logs]), {
+      timeoutMs: HISTORY_TIMEOUT_MS,
+      signal,
+    })
+    const asked = { logs: { ...logs, blocksAsked: to - from + 1 }, block }
+    const end = parseBlock(readEnvelopes(answer, asked))
+    if (end === undefined)
+      throw new EndpointError(
+        'behind',
+        `the node returned logs up to ${to} but does not know that block`,
+      )
+    if (end.number !== to) throw new RpcError(`asked for block ${to}, got ${end.number}`)
+    const table = PairTable.of(filter)
+    return { columns: readLogsAnswer({ id, chainId, table, body: answer.body, from, to }), end }
   }
 
   /** Once two calls at once were answered, a stray refusal changes nothing. */
@@ -124,7 +178,7 @@ export class Endpoint {
   }
 
   /** Where one request cannot have it: more addresses than the node takes, or a block of more logs than it returns. */
-  async #historyByCalls({ filter, from, to }: RangeRequest): ReturnType<Endpoint['history']> {
+  async #historyByCalls({ filter, from, to }: RangeRequest): Promise<FetchedLogs> {
     const { chainId } = this.#deps
     const readEnd = this.calls.header(to)
     if (this.#takesNoTwo) await readEnd
@@ -136,165 +190,48 @@ export class Endpoint {
   /** One may come from a lagging node behind a load balancer. */
   #noteBehind({ message }: EndpointError): void {
     this.#behindInRow += 1
-    if (this.#behindInRow >= BEHIND_IN_ROW_MAX) this.health.lacksHistory(message)
-  }
-
-  #capRange(blocksMax: number | undefined): void {
-    if (blocksMax !== undefined) this.rangeMax = Math.min(this.rangeMax ?? blocksMax, blocksMax)
-  }
-
-  get p95Ms(): number | null {
-    return this.#latency.p95Ms()
-  }
-
-  blame(error: RpcError): void {
-    if (error.tooLarge) this.#counts.refused += 1
-    else {
-      this.#counts.failed += 1
-      this.health.blame(error)
-    }
+    if (this.#behindInRow >= BEHIND_IN_ROW_MAX) this.#lacksHistory(message)
   }
 
   status(preferred: boolean): EndpointStatus {
-    return {
-      host: this.host,
-      state: this.health.state,
-      reason: this.health.reason,
-      preferred,
-      headNumber: this.health.headNumber,
-      ...this.#counts,
-      inFlight: this.limiter.inFlight,
-      limit: this.limiter.limit,
-      p95Ms: this.p95Ms,
-      rangeMax: this.rangeMax,
-    }
+    const { host, state, reason, rangeMax } = this
+    const { inFlight } = this.limiter
+    return { host, state, reason, preferred, ...this.#counts, inFlight, rangeMax }
   }
 
-  async #exchange<T>(
-    body: string,
-    how: { readonly timeoutMs: number; readonly background: boolean },
-    read: (answer: HttpAnswer) => T,
-  ): Promise<T> {
-    const { value } = await this.#inTurn({ urgent: true }, async () => {
-      const answer = await this.#post(body, how)
-      return { value: read(answer), wireBytes: answer.wireBytes }
-    })
-    return value
-  }
-
-  async #inTurn<T extends { readonly wireBytes: number }>(
-    turn: {
-      readonly urgent: boolean
-      readonly signal?: AbortSignal | undefined
-    },
+  async #inTurn<T>(
+    turn: { readonly urgent: boolean; readonly signal?: AbortSignal | undefined },
     send: () => Promise<T>,
   ): Promise<T> {
-    const { clock } = this.#deps.timing
-    const pass = await this.limiter.enter(turn.urgent, turn.signal)
-    const startedMs = clock()
-    this.#counts.requests += 1
-    try {
-      const answer = await send()
-      this.#counts.bytesReceived += answer.wireBytes
-      this.#latency.add(clock() - startedMs)
-      this.limiter.speedUp()
-      this.health.succeeded()
-      return answer
-    } catch (error) {
-      this.#count(pass, error)
-      throw error
-    } finally {
-      this.limiter.leave(pass)
-    }
-  }
-
-  #count(pass: RateLimitPass, error: unknown): void {
-    if (error instanceof RpcError && !(error instanceof EndpointError)) this.blame(error)
-    if (!(error instanceof EndpointError) || error.kind === 'aborted') return
-    const isRefusal = error.kind === 'too-fast' || error.kind === 'too-large'
-    this.#counts[isRefusal ? 'refused' : 'failed'] += 1
-    if (asksToSlowDown(error.kind)) this.limiter.slowDown(pass, error)
-    this.health.failed(error)
+    return this.limiter.run(turn, async () => {
+      this.#counts.requests += 1
+      try {
+        const answer = await send()
+        this.#failuresInRow = 0
+        return answer
+      } catch (error) {
+        if (error instanceof RpcError) this.blame(error)
+        throw error
+      }
+    })
   }
 
   #noteBlock({ params }: RpcCall, block: unknown): void {
     const hasNumber = typeof block === 'object' && block !== null && 'number' in block
     const number = hasNumber ? Number(block.number) : Number.NaN
-    if (Number.isSafeInteger(number)) this.health.knows(number, params[0] === 'latest')
+    if (!Number.isSafeInteger(number)) return
+    this.headNumber = params[0] === 'latest' ? number : Math.max(number, this.headNumber ?? 0)
   }
 
-  #report(method: string, error: unknown): unknown {
-    if (!(error instanceof EndpointError) || error.kind === 'aborted') return error
-    const before = this.#reported.get(error)
-    if (before !== undefined) return before
+  /** Rethrows with the host and the method. */
+  #report(method: string, error: unknown): never {
+    if (!(error instanceof EndpointError) || error.kind === 'aborted') throw error
     const words = withoutSecrets(error.message, this.#secrets).slice(0, 300)
     const message = `${this.host} ${method}: ${words}`
     // Most nodes prune state and keep logs.
-    if (error.kind === 'pruned' && method !== 'eth_call') this.health.lacksHistory(message)
+    if (error.kind === 'pruned' && method !== 'eth_call') this.#lacksHistory(message)
     this.#deps.onError({ host: this.host, message })
-    const reported = new EndpointError(error.kind, message, error)
-    this.#reported.set(error, reported)
-    return reported
-  }
-}
-
-interface RangeRequest extends Pick<LogsRequest, 'filter' | 'from' | 'to'> {
-  readonly signal?: AbortSignal | undefined
-}
-
-const LATENCIES_MAX = 50
-
-class LatencyWindow {
-  readonly #samplesMs: number[] = []
-  #next = 0
-
-  add(ms: number): void {
-    this.#samplesMs[this.#next] = ms
-    this.#next = (this.#next + 1) % LATENCIES_MAX
-  }
-
-  p95Ms(): number | null {
-    const sorted = [...this.#samplesMs].sort((a, b) => a - b)
-    return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? null
-  }
-}
-
-type SetAside = Exclude<EndpointState, 'ok' | 'probing'>
-
-const FAILURES_IN_ROW_MAX = 3
-
-/** Doubles until the endpoint stays healthy. */
-const ASIDE_MS: Readonly<Record<SetAside, number>> = {
-  failing: 2_000,
-  lagging: 15_000,
-  pruned: 300_000,
-  lying: 60_000,
-  'wrong-chain': 60_000,
-}
-const ASIDE_MAX_MS = 300_000
-
-const FORGIVEN_MS = 300_000
-
-class Health {
-  readonly #clock: Clock
-  readonly #onChange: (state: EndpointState, reason: string | null) => void
-  state: EndpointState = 'probing'
-  reason: string | null = null
-  failuresInRow = 0
-  #timesAside = 0
-  #askAgainMs = 0
-  wellSinceMs = Number.NEGATIVE_INFINITY
-  headNumber: number | null = null
-  #resolveProbed = () => {}
-  readonly untilProbed: Promise<void>
-  lagBlocks = 0
-
-  constructor(clock: Clock, onChange: (state: EndpointState, reason: string | null) => void) {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.untilProbed = promise
-    this.#resolveProbed = resolve
-    this.#clock = clock
-    this.#onChange = onChange
+    throw new EndpointError(error.kind, message, error)
   }
 
   get isUsable(): boolean {
@@ -302,62 +239,43 @@ class Health {
   }
 
   get isDue(): boolean {
-    return this.#clock() >= this.#askAgainMs
+    return this.#deps.timing.clock() >= this.#askAgainMs
   }
 
-  knows(number: number, isHead: boolean): void {
-    this.headNumber = isHead ? number : Math.max(number, this.headNumber ?? 0)
+  /** Counts a failed request, or an answer that cannot be right. */
+  blame(error: RpcError): void {
+    const kind = error instanceof EndpointError ? error.kind : 'malformed'
+    if (kind === 'aborted') return
+    this.#counts[kind === 'too-fast' || error.tooLarge ? 'refused' : 'failed'] += 1
+    if (error.lie) this.setAside('lying', error.message)
+    if (error.lie || !isOutage(kind)) return
+    this.#failuresInRow += 1
+    if (this.#failuresInRow >= FAILURES_IN_ROW_MAX && this.isUsable)
+      this.setAside('failing', error.message)
   }
 
-  succeeded(): void {
-    this.failuresInRow = 0
-  }
-
-  failed(error: EndpointError): void {
-    if (!isOutage(error.kind)) return
-    this.failuresInRow += 1
-    if (this.failuresInRow < FAILURES_IN_ROW_MAX) return
-    if (this.isUsable) this.setAside('failing', error.message)
-  }
-
-  lacksHistory(reason: string): void {
+  #lacksHistory(reason: string): void {
     if (this.state === 'ok') this.setAside('pruned', reason)
   }
 
   /** Endpoints without any answered probe are not trusted. */
-  missedProbe(error: RpcError): void {
-    const state = this.state
-    if (state === 'probing') this.setAside('failing', error.message)
-    else if (state !== 'ok') this.setAside(state, this.reason ?? error.message)
-  }
-
-  blame(error: RpcError): void {
-    if (error.lie) this.setAside('lying', error.message)
-    else {
-      this.failuresInRow += 1
-      if (this.failuresInRow >= FAILURES_IN_ROW_MAX && this.isUsable)
-        this.setAside('failing', error.message)
-    }
-  }
-
-  provenOfChain(): void {
-    this.failuresInRow = 0
-    if (this.state === 'probing') this.#change('ok', null)
-    this.#resolveProbed()
+  missedProbe({ message }: RpcError): void {
+    const { state } = this
+    if (state === 'probing') this.setAside('failing', message)
+    else if (state !== 'ok') this.setAside(state, this.reason ?? message)
   }
 
   /** Liars and pruned endpoints wait out their time. */
-  passed(): void {
+  passedProbe(): void {
     const isMended = ['failing', 'lagging', 'wrong-chain'].includes(this.state)
-    if (this.state !== 'ok' && (isMended || this.isDue)) {
-      this.wellSinceMs = this.#clock()
-      this.#change('ok', null)
-    }
+    if (this.state === 'ok' || !(isMended || this.isDue)) return
+    this.wellSinceMs =
+      this.state === 'probing' ? Number.NEGATIVE_INFINITY : this.#deps.timing.clock()
+    this.#change('ok', null)
   }
 
   setAside(state: SetAside, reason: string): void {
-    this.#resolveProbed()
-    const nowMs = this.#clock()
+    const nowMs = this.#deps.timing.clock()
     // Responses in flight together are one incident.
     if (state === this.state && nowMs < this.#askAgainMs) return
     if (nowMs - this.wellSinceMs > FORGIVEN_MS) this.#timesAside = 0
@@ -365,14 +283,14 @@ class Health {
     this.#timesAside += 1
     this.#askAgainMs = nowMs + pauseMs
     this.wellSinceMs = Number.POSITIVE_INFINITY
-    this.#change(state, reason)
+    this.#change(state, withoutSecrets(reason, this.#secrets))
   }
 
   #change(state: EndpointState, reason: string | null): void {
     const isNews = state !== this.state
     this.state = state
     this.reason = reason
-    if (isNews) this.#onChange(state, reason)
+    if (isNews) this.#deps.onEvent({ host: this.host, state, reason })
   }
 }
 
@@ -382,8 +300,8 @@ const SECRET_LENGTH_MIN = 8
 export function secretsOf(url: string): readonly string[] {
   const { pathname, search, searchParams, username, password } = new URL(url)
   const plain = [...pathname.split('/'), search.slice(1), ...searchParams.values()]
-  const all = [...plain, username, password].flatMap((part) => [part, decoded(part)])
   const credentials = [username, password].flatMap((part) => [part, decoded(part)])
+  const all = [...plain.flatMap((part) => [part, decoded(part)]), ...credentials]
   return [...new Set(all)]
     .filter((part) => part.length >= SECRET_LENGTH_MIN || credentials.includes(part))
     .filter((part) => part.length > 0)

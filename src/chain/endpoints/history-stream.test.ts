@@ -8,7 +8,6 @@ import {
   logRequests,
   node,
   open,
-  openWith,
   rangeOf,
   rangesAsked,
   readAll,
@@ -25,8 +24,6 @@ import {
   requestText,
   type ScriptedCall,
 } from '#test/scripted-node.ts'
-import { RpcError } from '../rpc-error.ts'
-import { type LogsFetcher, type LogsRequest, openLogsFetcher } from './logs-fetcher.ts'
 
 useNodes()
 
@@ -207,36 +204,16 @@ test('after HTTP 429 the same range is asked again when the time has come', asyn
   assert.ok(Date.now() - startedMs < 1_000)
 })
 
-/** A fetcher whose first answers come to what `fail` throws. */
-function failing(fail: (ask: LogsRequest) => void): LogsFetcher {
-  const fetcher = openLogsFetcher()
-  return {
-    ...fetcher,
-    async fetch(ask, signal) {
-      const fetched = await fetcher.fetch(ask, signal)
-      fail(ask)
-      return fetched
-    },
+test('what cannot be read is asked of another node', async () => {
+  const { answer } = chainScript(chain)
+  script.answer = (call) => {
+    const text = `[${logsOf(chain, { from: 2_000, to: 2_000 })}]`
+    return isLogs(call) ? new RawJson(text.replaceAll('0x7d0', '0x7d1')) : answer(call)
   }
-}
-
-test('what cannot be read is asked for in halves, elsewhere', async () => {
-  const reads: number[] = []
-  const fetcher = failing(({ from, to }) => {
-    reads.push(to - from + 1)
-    if (reads.length === 1) throw new RpcError('a log of another block')
-  })
-  const parts = await readAll(openWith(fetcher, node, spare))
-  assertWhole(parts)
-  assert.deepEqual(reads, [1_001, 501, 500])
+  Object.assign(chain, { head: 2_500 })
+  const parts = await readAll(open(node, spare), { to: 1_000 })
+  assertWhole(parts, 0, 1_000)
   assert.equal(parts[0]?.host, spare.host)
-})
-
-test('a bug of the reader is no fault of a node', async () => {
-  const fetcher = failing(() => {
-    throw new TypeError('bug')
-  })
-  await assert.rejects(readAll(openWith(fetcher, node)), TypeError)
 })
 
 test('a consumer that is slow is not flooded', async () => {

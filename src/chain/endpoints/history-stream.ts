@@ -1,10 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import { EndpointError, type FailureKind, RpcError } from '#chain/rpc-error.ts'
 import type { HistoryPart, HistoryRequest } from '../chain-source.ts'
-import type { LogColumns } from '../columns/log-columns.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
-import type { LogsFetcher } from './logs-fetcher.ts'
 
 /** `RateLimiter` decides below it. */
 const AHEAD_MAX = 16
@@ -15,98 +13,103 @@ const AHEAD_BYTES_MAX = 24_000_000
 /** There is a back-off between tries. */
 const TRIES_MAX = 10
 
-interface HistoryStreamDeps {
-  readonly pool: EndpointPool
-  readonly fetcher: LogsFetcher
-}
-
 export async function* streamHistory(
-  deps: HistoryStreamDeps,
+  pool: EndpointPool,
   request: HistoryRequest,
 ): AsyncGenerator<HistoryPart> {
-  const stream = new HistoryStream(deps, request)
+  const stop = new AbortController()
+  const { signal: outer } = request
+  const signal = outer === undefined ? stop.signal : AbortSignal.any([outer, stop.signal])
+  setMaxListeners(0, signal)
   try {
-    await deps.pool.inOrder()
+    await pool.inOrder()
+    const stream = new HistoryStream(pool, { ...request, signal })
     for (;;) {
       const part = await stream.next()
       if (part === undefined) return
       yield part
     }
   } finally {
-    stream.stop()
+    stop.abort()
   }
 }
 
+interface WaitingRange {
+  readonly from: number
+  readonly to: number
+  readonly tries: number
+  /** Endpoints that failed it. */
+  readonly avoid: ReadonlySet<Endpoint>
+}
+
+type CancellableRequest = HistoryRequest & { readonly signal: AbortSignal }
+
+/** Reads ranges ahead, and hands them out in block order. */
 class HistoryStream {
-  readonly #deps: HistoryStreamDeps
-  readonly #request: HistoryRequest
-  readonly #queue: RangeQueue
+  readonly #pool: EndpointPool
+  readonly #request: CancellableRequest
   readonly #sizer = new RangeSizer()
-  readonly #stop = new AbortController()
-  readonly #signal: AbortSignal
+  /** What is not asked for, by block. */
+  #waiting: readonly WaitingRange[]
+  #asked = 0
+  readonly #answered = new Map<number, HistoryPart>()
+  #answeredBytes = 0
+  /** The first block that is not handed out. */
+  #next: number
   #failure: { readonly error: unknown } | undefined
   #isRefreshing = false
-  #wake = () => {}
-  #inUse: LogColumns | undefined
+  #news = Promise.withResolvers<void>()
 
-  constructor(deps: HistoryStreamDeps, request: HistoryRequest) {
-    this.#deps = deps
+  constructor(pool: EndpointPool, request: CancellableRequest) {
+    this.#pool = pool
     this.#request = request
-    this.#queue = new RangeQueue(request.from, request.to)
-    const { signal } = request
-    this.#signal = signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal
-    setMaxListeners(0, this.#signal)
-  }
-
-  stop(): void {
-    this.#stop.abort()
+    this.#next = request.from
+    this.#waiting = [{ from: request.from, to: request.to, tries: 0, avoid: new Set() }]
   }
 
   /** Undefined at the end. Throws if the consumer aborts. */
   async next(): Promise<HistoryPart | undefined> {
     for (;;) {
-      this.#request.signal?.throwIfAborted()
-      const done = this.#queue.handOut()
-      if (done !== undefined) this.#recycle(done.columns)
+      this.#request.signal.throwIfAborted()
+      if (this.#next > this.#request.to) return undefined
+      const part = this.#answered.get(this.#next)
+      if (part !== undefined) {
+        this.#answered.delete(part.from)
+        this.#answeredBytes -= part.columns.body.byteLength
+        this.#next = part.to + 1
+      }
       this.#askAhead()
-      if (done !== undefined) return done
+      if (part !== undefined) return part
       if (this.#failure) throw this.#failure.error
-      if (this.#queue.isEmpty) return undefined
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.#wake = resolve
-      await promise
+      await this.#news.promise
+      this.#news = Promise.withResolvers()
     }
-  }
-
-  /** Asking for more means being done with the previous part. */
-  #recycle(next: LogColumns): void {
-    if (this.#inUse !== undefined) this.#deps.fetcher.release(this.#inUse)
-    this.#inUse = next
   }
 
   #askAhead(): void {
-    while (!this.#failure && !this.#isRefreshing && !this.#signal.aborted) {
-      const wanted = this.#queue.peek()
-      if (wanted === undefined) return
+    while (!this.#failure && !this.#isRefreshing && !this.#request.signal.aborted) {
+      const [first, ...others] = this.#waiting
+      if (first === undefined) return
       const size = this.#sizer.blocks()
-      const to = Math.min(wanted.to, wanted.from + size - 1)
-      const endpoint = this.#deps.pool.forHistory(to, wanted.avoid)
-      if (endpoint === undefined) this.#findEndpoint(to)
-      if (endpoint === undefined || !this.#hasRoom(endpoint)) return
-      const piece = this.#queue.take(Math.min(size, endpoint.rangeMax ?? size))
-      if (piece === undefined) return
-      void this.#ask(piece, endpoint)
+      const wanted = Math.min(first.to, first.from + size - 1)
+      const endpoint = this.#pool.forHistory(wanted, first.avoid)
+      if (endpoint === undefined) this.#findEndpoint(wanted)
+      if (endpoint === undefined || !this.#hasRoom(endpoint, first.from === this.#next)) return
+      const to = Math.min(wanted, first.from + (endpoint.rangeMax ?? size) - 1)
+      const rest = { ...first, from: to + 1, tries: 0 }
+      this.#waiting = to < first.to ? [rest, ...others] : others
+      void this.#ask({ ...first, to }, endpoint)
     }
   }
 
-  #hasRoom({ limiter, rangeMax }: Endpoint): boolean {
-    const { asked, answered, answeredBytes, isFirstWaiting } = this.#queue
-    if (asked >= Math.min(limiter.limit, this.#request.atOnceMax ?? AHEAD_MAX)) return false
+  /** The stream would stall without the range that is `next`. */
+  #hasRoom({ limiter, rangeMax }: Endpoint, isNext: boolean): boolean {
+    const asked = this.#asked
+    if (asked >= Math.min(limiter.limit, AHEAD_MAX)) return false
     if (asked > 0 && this.#sizer.isFeelingItsWay(rangeMax)) return false
-    // The stream would stall without what the consumer waits for.
-    if (isFirstWaiting) return true
-    const expected = (asked + 1) * this.#sizer.bytesExpected(rangeMax)
-    return asked + answered < AHEAD_MAX && answeredBytes + expected <= AHEAD_BYTES_MAX
+    if (isNext) return true
+    const expected = this.#answeredBytes + (asked + 1) * this.#sizer.bytesExpected(rangeMax)
+    return asked + this.#answered.size < AHEAD_MAX && expected <= AHEAD_BYTES_MAX
   }
 
   #findEndpoint(to: number): void {
@@ -117,201 +120,67 @@ class HistoryStream {
       })
       .finally(() => {
         this.#isRefreshing = false
-        this.#wake()
+        this.#news.resolve()
       })
   }
 
   async #lookFurther(to: number): Promise<void> {
-    const { pool } = this.#deps
-    await pool.refresh()
-    await pool.inOrder()
-    if (pool.forHistory(to, new Set()) === undefined)
+    await this.#pool.refresh()
+    await this.#pool.inOrder()
+    if (this.#pool.forHistory(to, new Set()) === undefined)
       throw new RpcError(`no endpoint knows block ${to}`)
   }
 
-  async #ask(piece: QueuedRange, endpoint: Endpoint): Promise<void> {
-    const { from, to } = piece
-    const { filter } = this.#request
+  async #ask(range: WaitingRange, endpoint: Endpoint): Promise<void> {
+    const { from, to } = range
+    const { filter, signal } = this.#request
+    this.#asked += 1
     try {
-      const { columns, end } = await endpoint.history({ from, to, filter, signal: this.#signal })
+      const { columns, end } = await endpoint.history({ filter, from, to, signal })
       this.#sizer.answered(to - from + 1, columns.body.byteLength)
-      this.#queue.answer(piece, { from, to, columns, end, host: endpoint.host })
+      this.#answered.set(from, { from, to, columns, end, host: endpoint.host })
+      this.#answeredBytes += columns.body.byteLength
     } catch (error) {
-      if (this.#signal.aborted) return this.#wake()
-      this.#askAgain(piece, endpoint, error)
+      if (!signal.aborted) this.#askAgain(range, endpoint, error)
     }
-    this.#wake()
+    this.#asked -= 1
+    this.#news.resolve()
     this.#askAhead()
   }
 
-  #askAgain(piece: QueuedRange, failed: Endpoint, error: unknown): void {
-    const blocks = piece.to - piece.from + 1
-    const plan = retryPlanFor(error)
-    const isHopeless = piece.avoid.has(failed) && !plan.waits
-    if (!(error instanceof RpcError) || piece.tries >= TRIES_MAX || (isHopeless && blocks === 1)) {
+  #askAgain(range: WaitingRange, endpoint: Endpoint, error: unknown): void {
+    if (!(error instanceof RpcError)) {
       this.#failure ??= { error }
       return
     }
-    if (plan.isSize) this.#sizer.refused(blocks, limitsOf(error))
-    const { blocksMax, blocksThatFit } = limitsOf(error)
-    const avoided = plan.isElsewhere || blocks === 1 ? failed : undefined
-    const namesLimit = (blocksMax ?? blocksThatFit) !== undefined
-    if (!plan.isSmaller || namesLimit || blocks === 1) this.#queue.putBack(piece, avoided)
-    else this.#queue.halve(piece, avoided)
+    const { from, to, tries, avoid } = range
+    const blocks = to - from + 1
+    const isOf = (kinds: readonly FailureKind[]) =>
+      error instanceof EndpointError && kinds.includes(error.kind)
+    const isSize = error.tooLarge || isOf(OF_SIZE)
+    if (isSize) this.#sizer.refused(blocks, error instanceof EndpointError ? error : {})
+    const isSmaller = isSize && blocks > 1
+    const isHopeless = !isSmaller && avoid.has(endpoint) && !isOf(PASSING)
+    if (isHopeless || tries >= TRIES_MAX) this.#failure ??= { error }
+    const again = isSmaller
+      ? { ...range, tries: 0 }
+      : { ...range, tries: tries + 1, avoid: new Set([...avoid, endpoint]) }
+    this.#waiting = [...this.#waiting, again].sort((a, b) => a.from - b.from)
   }
 }
 
-function limitsOf(error: RpcError): Pick<EndpointError, 'blocksMax' | 'blocksThatFit'> {
-  if (error instanceof EndpointError) return error
-  return { blocksMax: undefined, blocksThatFit: undefined }
-}
+/** A smaller range may be answered; unknown words are most likely about the size. */
+const OF_SIZE: readonly FailureKind[] = [
+  'too-large',
+  'timeout',
+  'refused',
+  'reverted',
+  'no-method',
+  'cut-off',
+]
 
-interface RetryPlan {
-  readonly isSize: boolean
-  readonly isSmaller: boolean
-  readonly isElsewhere: boolean
-  readonly waits: boolean
-}
-
-const NOTHING: RetryPlan = { isSize: false, isSmaller: false, isElsewhere: false, waits: false }
-const SMALLER = { ...NOTHING, isSize: true, isSmaller: true }
-const LATER = { ...NOTHING, waits: true }
-const ELSEWHERE = { ...NOTHING, isElsewhere: true }
-
-const PLANS: Readonly<Record<FailureKind, RetryPlan>> = {
-  'too-large': SMALLER,
-  timeout: SMALLER,
-  // Most likely the size.
-  refused: SMALLER,
-  reverted: SMALLER,
-  'no-method': SMALLER,
-  'cut-off': { ...SMALLER, isElsewhere: true },
-  'too-fast': LATER,
-  aborted: LATER,
-  pruned: ELSEWHERE,
-  unproven: ELSEWHERE,
-  behind: { ...ELSEWHERE, waits: true },
-  unreachable: { ...ELSEWHERE, waits: true },
-  malformed: { ...ELSEWHERE, waits: true },
-}
-
-function retryPlanFor(error: unknown): RetryPlan {
-  if (error instanceof EndpointError) return PLANS[error.kind]
-  const tooLarge = error instanceof RpcError && error.tooLarge
-  return { ...NOTHING, isSize: tooLarge, isSmaller: true, isElsewhere: !tooLarge }
-}
-
-interface QueuedRange {
-  readonly from: number
-  readonly to: number
-  state: 'waiting' | 'asked' | 'answered'
-  tries: number
-  readonly avoid: ReadonlySet<Endpoint>
-  bytes: number
-  part: HistoryPart | undefined
-}
-
-const NEW = { state: 'waiting', tries: 0, bytes: 0, part: undefined } as const
-
-class RangeQueue {
-  readonly #to: number
-  #next: number
-  #pieces: QueuedRange[] = []
-
-  constructor(from: number, to: number) {
-    this.#next = from
-    this.#to = to
-  }
-
-  get isEmpty(): boolean {
-    return this.#pieces.length === 0 && this.#next > this.#to
-  }
-
-  get asked(): number {
-    return this.#pieces.filter((piece) => piece.state === 'asked').length
-  }
-
-  get answered(): number {
-    return this.#pieces.filter((piece) => piece.state === 'answered').length
-  }
-
-  get answeredBytes(): number {
-    return this.#pieces.reduce((sum, piece) => sum + piece.bytes, 0)
-  }
-
-  get isFirstWaiting(): boolean {
-    const [first] = this.#pieces
-    return first === undefined || first.state === 'waiting'
-  }
-
-  peek(): Pick<QueuedRange, 'from' | 'to' | 'avoid'> | undefined {
-    const waiting = this.#pieces.find((piece) => piece.state === 'waiting')
-    if (waiting !== undefined) return waiting
-    if (this.#next > this.#to) return undefined
-    return { from: this.#next, to: this.#to, avoid: new Set() }
-  }
-
-  take(blocks: number): QueuedRange | undefined {
-    const place = this.#pieces.findIndex((piece) => piece.state === 'waiting')
-    const waiting = this.#pieces[place]
-    if (waiting === undefined) return this.#takeNew(blocks)
-    const end = waiting.from + blocks - 1
-    if (end >= waiting.to) {
-      waiting.state = 'asked'
-      return waiting
-    }
-    const first = cut(waiting, waiting.from, end)
-    first.state = 'asked'
-    this.#pieces.splice(place, 1, first, cut(waiting, end + 1, waiting.to))
-    return first
-  }
-
-  putBack(piece: QueuedRange, failed?: Endpoint): void {
-    const again = failed === undefined ? piece : withAvoided(piece, failed)
-    this.#replace(piece, [{ ...again, state: 'waiting', tries: piece.tries + 1 }])
-  }
-
-  halve(piece: QueuedRange, failed?: Endpoint): void {
-    const again = failed === undefined ? piece : withAvoided(piece, failed)
-    const middle = piece.from + Math.ceil((piece.to - piece.from + 1) / 2)
-    this.#replace(piece, [cut(again, piece.from, middle - 1), cut(again, middle, piece.to)])
-  }
-
-  answer(piece: QueuedRange, part: HistoryPart): void {
-    piece.state = 'answered'
-    piece.part = part
-    piece.bytes = part.columns.body.byteLength
-  }
-
-  handOut(): HistoryPart | undefined {
-    const part = this.#pieces[0]?.part
-    if (part !== undefined) this.#pieces.shift()
-    return part
-  }
-
-  #takeNew(blocks: number): QueuedRange | undefined {
-    const from = this.#next
-    if (from > this.#to) return undefined
-    const to = Math.min(this.#to, from + blocks - 1)
-    const piece: QueuedRange = { ...NEW, from, to, state: 'asked', avoid: new Set() }
-    this.#next = to + 1
-    this.#pieces.push(piece)
-    return piece
-  }
-
-  #replace(piece: QueuedRange, pieces: readonly QueuedRange[]): void {
-    const place = this.#pieces.indexOf(piece)
-    if (place >= 0) this.#pieces.splice(place, 1, ...pieces)
-  }
-}
-
-function cut(piece: QueuedRange, from: number, to: number): QueuedRange {
-  return { ...piece, ...NEW, from, to }
-}
-
-function withAvoided(piece: QueuedRange, failed: Endpoint): QueuedRange {
-  return { ...piece, avoid: new Set([...piece.avoid, failed]) }
-}
+/** The same endpoint may answer after a back-off. */
+const PASSING: readonly FailureKind[] = ['too-fast', 'behind', 'unreachable', 'malformed']
 
 const BYTES_WANTED = 5_000_000
 const BYTES_WANTED_MIN = 50_000

@@ -11,7 +11,6 @@ import {
   startScriptedNode,
 } from '#test/scripted-node.ts'
 import { Endpoint } from './endpoint.ts'
-import { openLogsFetcher } from './logs-fetcher.ts'
 import { systemTiming } from './rate-limiter.ts'
 
 const script: Script = { answer: ({ params }) => params[0] }
@@ -28,7 +27,7 @@ function open(): Endpoint {
   const timing = movableTiming()
   return new Endpoint(
     {
-      ...{ chainId: 1, timing, fetcher: openLogsFetcher(), onEvent: () => {} },
+      ...{ chainId: 1, timing, onEvent: () => {} },
       onError: ({ message }) => errors.push(message),
     },
     node.url,
@@ -178,7 +177,7 @@ test('a page that repeats the key of the URL does not bring it into an error', a
     return true
   }
   const messages: string[] = []
-  const shared = { chainId: 1, timing: systemTiming, fetcher: openLogsFetcher() }
+  const shared = { chainId: 1, timing: systemTiming }
   const endpoint = new Endpoint(
     { ...shared, onEvent: () => {}, onError: ({ message }) => messages.push(message) },
     `${node.url}/${key}`,

@@ -19,7 +19,8 @@ useNodes()
 
 test('each range is answered together with its last block, by one node', async () => {
   const [part] = await readAll(open(node), { to: 900 })
-  assert.deepEqual(part?.end, { number: 900, hash: `0x00${'0'.repeat(59)}384` })
+  assert.equal(part?.end.number, 900)
+  assert.equal(part.end.hash, `0x00${'0'.repeat(59)}384`)
   const request = node.requests.find((calls) => calls.some(isLogs))
   assert.deepEqual(
     request?.map(({ method }) => method),

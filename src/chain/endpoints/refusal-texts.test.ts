@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readAnswer } from '#chain/endpoints/call-source.ts'
+import { readAnswer } from '#chain/endpoints/json-rpc.ts'
 import { EndpointError, type FailureKind } from '#chain/rpc-error.ts'
 
 interface RefusalText {

@@ -1,7 +1,7 @@
 import { sleep } from '#base/async.ts'
-import { readAnswer } from '#chain/endpoints/call-source.ts'
 import { secretsOf, withoutSecrets } from '#chain/endpoints/endpoint.ts'
 import { openPost } from '#chain/endpoints/http-post.ts'
+import { readAnswer } from '#chain/endpoints/json-rpc.ts'
 import { EndpointError } from '#chain/rpc-error.ts'
 
 /** One JSON-RPC endpoint, asked directly: no failover, and errors as the node worded them. */
