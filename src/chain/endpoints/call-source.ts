@@ -16,7 +16,11 @@ import {
 } from '../parse-rpc.ts'
 import { proveBlock } from '../proofs/prove-block.ts'
 import { EndpointError, RpcError } from '../rpc-error.ts'
-import type { RpcCall } from './json-rpc.ts'
+
+export interface RpcCall {
+  readonly method: string
+  readonly params: readonly unknown[]
+}
 
 type Request = (call: RpcCall) => Promise<unknown>
 

@@ -7,9 +7,9 @@ import { columnsOf, readLogsAnswer } from '../columns/scan-logs.ts'
 import type { LogFilter } from '../log-filter.ts'
 import { parseBlock } from '../parse-rpc.ts'
 import { EndpointError, type FailureKind, isOutage, RpcError } from '../rpc-error.ts'
-import { type CallSource, callSource, rangeFilter } from './call-source.ts'
+import { type CallSource, callSource, type RpcCall, rangeFilter } from './call-source.ts'
 import { openPost, type Post } from './http-post.ts'
-import { bodyOf, JsonRpc, type RpcCall, readEnvelopes } from './json-rpc.ts'
+import { bodyOf, JsonRpc, readEnvelopes } from './json-rpc.ts'
 import { RateLimiter, type Timing } from './rate-limiter.ts'
 
 export interface EndpointEvent {

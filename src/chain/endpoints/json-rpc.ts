@@ -1,13 +1,9 @@
 import { isObject } from '#base/json.ts'
 import { EndpointError, type FailureKind } from '#chain/rpc-error.ts'
 import { RESULT_LIST } from '../columns/scan-logs.ts'
+import type { RpcCall } from './call-source.ts'
 import type { HttpAnswer } from './http-post.ts'
 import { readRefusal } from './refusals.ts'
-
-export interface RpcCall {
-  readonly method: string
-  readonly params: readonly unknown[]
-}
 
 export interface SentCall extends RpcCall {
   readonly id: number
