@@ -11,19 +11,19 @@ import { isTest, type SourceFile } from './source-file.ts'
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4194,
   api: 3287,
-  base: 762,
-  chain: 4299,
+  base: 758,
+  chain: 3531,
   data: 5948,
   db: 1775,
   ecosystem: 3092,
   entry: 756,
   feed: 1668,
-  index: 5452,
-  main: 1528,
+  index: 5408,
+  main: 1525,
   ops: 4340,
   payments: 5583,
   site: 2121,
-  tests: 49426,
+  tests: 49232,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
