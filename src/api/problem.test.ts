@@ -32,11 +32,11 @@ describe('the error pages', () => {
   })
 
   for (const [code, { status, title }] of Object.entries(REFUSALS))
-    it(`the page of ${code} has status, cause, remedy and example`, async () => {
+    it(`the page of ${code} has status, cause and remedy`, async () => {
       const text = await readFile(join(folder, `${code}.md`), 'utf8')
       assert.ok(text.startsWith(`# ${code}\n`))
       assert.ok(text.includes(`**${status} ${title}.**`))
-      for (const part of ['## Cause', '## What to do', '## Example']) assert.ok(text.includes(part))
+      for (const part of ['## Cause', '## What to do']) assert.ok(text.includes(part))
     })
 
   for (const message of PREPAYMENT_MESSAGES)
