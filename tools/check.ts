@@ -18,6 +18,8 @@ const typesParameters = [
 
 type Step = { readonly name: string; readonly ok: boolean; readonly seconds: number }
 
+const buildModule = 'tools/build.ts'
+
 const root = join(import.meta.dirname, '..')
 const write = (text: string): void => void process.stdout.write(text)
 const program = new Command('npm test --')
@@ -74,8 +76,9 @@ async function usedBy(files: readonly string[]): Promise<readonly string[]> {
 
 async function runFiles(files: readonly string[]): Promise<boolean> {
   const used = await usedBy(files)
-  const needsPostgres = files.length > 1 && used.includes(postgresModule)
-  const stage = await openTestStage({ needsPostgres })
+  const postgres = files.length > 1 && used.includes(postgresModule)
+  const withoutBuild = await selectTests(root, { filters: files, without: [buildModule] })
+  const stage = await openTestStage({ postgres, build: withoutBuild.length < files.length })
   try {
     return await runTests({ root, files, write })
   } finally {

@@ -30,7 +30,7 @@ const chosen = programs.filter(
   (program) => filters.length === 0 || filters.some((filter) => program.includes(filter)),
 )
 process.env.TEST_LONG = 'yes'
-const stage = await openTestStage({ needsPostgres: false })
+const stage = await openTestStage({ postgres: false, build: true })
 const results: string[] = []
 for (const program of chosen) {
   process.stdout.write(`\n${program}\n`)

@@ -27,7 +27,7 @@ test('hangs', () => new Promise((resolve) => setTimeout(resolve, 600_000)))
 const program = `
 import { runTests } from ${JSON.stringify(join(import.meta.dirname, 'run-tests.ts'))}
 import { openTestStage } from ${JSON.stringify(join(import.meta.dirname, 'test-stage.ts'))}
-const stage = await openTestStage({ needsPostgres: false })
+const stage = await openTestStage({ postgres: false, build: false })
 const ok = await runTests({
   root: process.cwd(),
   files: process.argv.slice(3),

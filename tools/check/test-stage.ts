@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { SHARED_POSTGRES, startPostgres } from '#test/postgres.ts'
 import { SHARED_CHAINS } from '#test/start-own-devnet.ts'
+import { buildService } from '../build.ts'
 import { refreshConsole } from '../build-console.ts'
 import { bundlePackages } from './bundle-packages.ts'
 
@@ -17,10 +18,15 @@ const PRELOADED = pathToFileURL(join(import.meta.dirname, 'short-imports.mjs')).
 const RUN_MARK = 'TEST_RUN'
 
 /** What the test files of a run share, handed over in the environment. */
-export async function openTestStage({ needsPostgres }: { readonly needsPostgres: boolean }) {
+export async function openTestStage(needs: {
+  readonly postgres: boolean
+  /** Some files start what is built; else the page is enough. */
+  readonly build: boolean
+}) {
   const id = randomUUID()
   const folder = await mkdtemp(join(tmpdir(), 'sexton-test-run-'))
-  await refreshConsole()
+  if (needs.build) await buildService()
+  else await refreshConsole()
   const leftovers = watchLeftovers(`${RUN_MARK}=${id}`, folder)
   process.env[RUN_MARK] = id
   process.env[SHARED_CHAINS] = folder
@@ -32,7 +38,7 @@ export async function openTestStage({ needsPostgres }: { readonly needsPostgres:
   process.env.TMPDIR = join(folder, 'tmp')
   await mkdir(process.env.TMPDIR)
   for (const each of [folder, process.env.TMPDIR]) await chmod(each, 0o711)
-  const postgres = needsPostgres ? await startPostgres({ own: true }) : undefined
+  const postgres = needs.postgres ? await startPostgres({ own: true }) : undefined
   if (postgres !== undefined) process.env[SHARED_POSTGRES] = postgres.url
   return {
     async close(): Promise<void> {

@@ -10,6 +10,7 @@ import { localFile } from '#main/local-chains.ts'
 import { openStore } from '#main/stores.ts'
 import { type CommandEnded, runCommand } from '#test/run-command.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
+import { buildService } from '#tools/build.ts'
 import { type RoleHere, startRoleHere } from './role-here.ts'
 import { type RoleProcess, type RoleStart, startRole } from './role-process.ts'
 
@@ -67,6 +68,7 @@ const ENVIRONMENT = {
 
 /** Starts the chains; roles are started by the caller. */
 export async function startAccountsWorld(options: AccountsWorldOptions): Promise<AccountsWorld> {
+  await buildService()
   const folder = mkdtempSync(join(tmpdir(), 'sexton-accounts-'))
   const clear = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', clear)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nodeEnvironment } from '#test/node-environment.ts'
+import { BUILT_PROGRAM } from '#tools/build.ts'
 
 /** A role of Sexton as a process of its own. */
 export interface RoleProcess {
@@ -36,6 +37,7 @@ export interface RoleStart {
 }
 
 const root = join(import.meta.dirname, '../../..')
+const SOURCE = 'src/ops/cli/sexton.mjs'
 
 /** What is kept of its output, to explain a failure. */
 const WORDS_MAX = 20_000
@@ -57,7 +59,8 @@ export function startRole(start: RoleStart): RoleProcess {
     nodeFlags = [],
     flags = [],
     project = root,
-    program: cli = 'src/ops/cli/sexton.mjs',
+    // What is built starts in a third of the time; flags for Node mean the sources.
+    program: cli = project === root && nodeFlags.length === 0 ? BUILT_PROGRAM : SOURCE,
   } = start
   const command = [...wrapper, process.execPath, ...nodeFlags, cli, role, ...flags]
   const [program = '', ...words] = command
