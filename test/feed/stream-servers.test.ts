@@ -11,6 +11,7 @@ test('a reader that does not read is cut off, and its cursor brings the rest', a
     const { port } = new URL(slow.origin)
     const socket = connect(Number(port), '127.0.0.1')
     socket.on('error', () => undefined)
+    const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.write('GET /api/stream?kind=burn HTTP/1.1\r\nHost: local\r\n\r\n')
     let text = ''
     socket.setEncoding('utf8').on('data', (part: string) => {
@@ -21,7 +22,6 @@ test('a reader that does not read is cut off, and its cursor brings the rest', a
     // More than the buffers of the kernel hold.
     for (let block = 0; block < BLOCKS; block += 1) await slow.burn(BURNS)
     await eventually(async () => slow.open.count === 0 || undefined, 10_000)
-    const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.resume()
     await closed
     const ids = [...text.matchAll(/^id: (\S+)\n\n/gm)].map(([, id]) => id ?? '')
