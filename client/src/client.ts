@@ -44,8 +44,8 @@ export function createClient(options: ClientOptions): Client {
     const known = method === 'GET' ? kept.get(name) : undefined
     const init: RequestInit = {
       method,
-      // The API never redirects; another host must not see a signature or a payment.
-      redirect: 'error',
+      // The API never redirects; another host must not see a signature or a payment. Workers know no 'error'.
+      redirect: 'manual',
       headers: {
         Accept: 'application/json',
         ...(options.key !== undefined && { Authorization: `Bearer ${options.key}` }),
@@ -61,13 +61,13 @@ export function createClient(options: ClientOptions): Client {
       if (response.status === 304 && known !== undefined) return replyOf(response, known.read())
       const text = await response.text()
       const answer = parse(response, text)
-      if (response.ok) {
+      if (response.ok && answer !== undefined) {
         const reply = replyOf<Data, Meta>(response, answer)
         if (method === 'GET' && reply.etag !== undefined)
           keep(kept, name, { etag: reply.etag, read: () => parse(response, text) })
         return reply
       }
-      const error = errorOf(response, answer)
+      const error = errorOf(response, answer, text)
       const seconds = error.retryAfterSeconds
       if (left <= 0 || seconds === undefined || seconds > retryAfterSecondsMax) throw error
       if (!isRepeatable(method, error)) throw error
@@ -96,12 +96,13 @@ function targetOf(method: string, template: string, input: Input) {
   return { url: rest.size === 0 ? path : `${path}?${query}`, body: undefined }
 }
 
+/** Undefined for what is not JSON: every answer of the API is. */
 function parse(response: Response, text: string): unknown {
-  if (!/\bjson\b/.test(response.headers.get('content-type') ?? '')) return text
+  if (!/\bjson\b/.test(response.headers.get('content-type') ?? '')) return undefined
   try {
     return JSON.parse(text)
   } catch {
-    return text
+    return undefined
   }
 }
 

@@ -1,6 +1,6 @@
 import type { PaymentRequired, Problem, ProblemCode } from './generated.ts'
 
-/** An answer other than 2xx and 304. Its page is `problem.type`. */
+/** An answer other than 304 and 2xx with JSON. Its page is `problem.type`. */
 export class SextonError extends Error {
   override readonly name: string = 'SextonError'
   readonly status: number
@@ -12,13 +12,9 @@ export class SextonError extends Error {
   readonly retryAfterSeconds: number | undefined
   readonly requestId: string | undefined
 
-  constructor(response: Response, body: unknown) {
+  constructor(response: Response, body: unknown, text: string) {
     const said = isObject(body) ? body : {}
-    super(
-      typeof said.errorMessage === 'string'
-        ? said.errorMessage
-        : `the server answered ${response.status}`,
-    )
+    super(typeof said.errorMessage === 'string' ? said.errorMessage : whatCame(response, text))
     this.status = response.status
     this.code = typeof said.error === 'string' ? said.error : `http_${response.status}`
     this.problem = typeof said.type === 'string' ? (said as unknown as Problem) : undefined
@@ -34,17 +30,26 @@ export class PaymentRequiredError extends SextonError {
   /** For x402 clients of version 2: base64 of JSON. */
   readonly paymentRequired: string | undefined
 
-  constructor(response: Response, offer: PaymentRequired) {
-    super(response, offer)
+  constructor(response: Response, offer: PaymentRequired, text: string) {
+    super(response, offer, text)
     this.offer = offer
     this.paymentRequired = response.headers.get('payment-required') ?? undefined
   }
 }
 
-export function errorOf(response: Response, body: unknown): SextonError {
+export function errorOf(response: Response, body: unknown, text: string): SextonError {
   return response.status === 402 && isObject(body) && Array.isArray(body.accepts)
-    ? new PaymentRequiredError(response, body as unknown as PaymentRequired)
-    : new SextonError(response, body)
+    ? new PaymentRequiredError(response, body as unknown as PaymentRequired, text)
+    : new SextonError(response, body, text)
+}
+
+/** Of an answer that is not the API's. */
+function whatCame({ status, type, headers }: Response, text: string): string {
+  if (type === 'opaqueredirect' || (status >= 300 && status < 400))
+    return 'the server redirects, which is not followed; check baseUrl'
+  const kind = headers.get('content-type') ?? 'no content type'
+  const what = text === '' ? 'an empty body' : `${kind}: ${text.slice(0, 80)}`
+  return `the server answered ${status} with ${what}`
 }
 
 /** Seconds or an HTTP-date (RFC 9110, 10.2.3), which is compared with the server's own clock. */

@@ -102,7 +102,7 @@ for (const [header, ms] of waits)
   test(`Retry-After: ${header} means the same to nodes, webhooks and the client`, () => {
     assert.equal(retryAfterMs(header, nowMs), ms)
     const headers = { 'retry-after': header, date: new Date(nowMs).toUTCString() }
-    const error = new SextonError(new Response('', { status: 503, headers }), undefined)
+    const error = new SextonError(new Response('', { status: 503, headers }), undefined, '')
     assert.equal(error.retryAfterSeconds, ms === undefined ? undefined : ms / 1_000)
   })
 

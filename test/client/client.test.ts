@@ -95,7 +95,8 @@ describe('the client on a running service', () => {
 
   test('a refusal is an error with its code, its problem and what was wrong', async () => {
     const client = createClient({ baseUrl: world.origin })
-    const error = await getStatsOf(client)
+    const error = await listBurns(client, { token: 'DOGE' }).catch((error: unknown) => error)
+    assert.ok(error instanceof SextonError)
     assert.equal(error.code, 'invalid_parameter')
     assert.equal(error.status, 400)
     assert.equal(error.problem?.errors?.[0]?.name, 'token')
@@ -140,12 +141,6 @@ describe('the client on a running service', () => {
   })
 })
 
-async function getStatsOf(client: ReturnType<typeof createClient>): Promise<SextonError> {
-  const error = await listBurns(client, { token: 'DOGE' }).catch((error: unknown) => error)
-  assert.ok(error instanceof SextonError)
-  return error
-}
-
 async function untilRefused(call: () => Promise<unknown>): Promise<unknown> {
   for (;;) {
     try {
@@ -173,12 +168,35 @@ describe('what a client keeps to itself', () => {
     const server = await serveHttp((_, response) => {
       response.writeHead(307, { Location: other.url }).end()
     })
-    const client = createClient({ baseUrl: server.url })
-    await assert.rejects(getUsage(client, {}, { headers: { 'X-Wallet-Signature': '0x00' } }))
+    const client = createClient({
+      baseUrl: server.url,
+      fetch(url, init) {
+        assert.equal(init?.redirect, 'manual', 'what Cloudflare Workers know')
+        return fetch(url, init)
+      },
+    })
+    const signed = { headers: { 'X-Wallet-Signature': '0x00' } }
+    await assert.rejects(getUsage(client, {}, signed), /redirects, which is not followed/)
     await assert.rejects(client.call('GET', '.example.org/x'), /must begin with/)
     assert.equal(asked, 0)
     await server.close()
     await other.close()
+  })
+
+  test('an answer that is not the JSON of the API is an error that says what came', async () => {
+    const bodies: readonly (readonly [string, string, RegExp])[] = [
+      ['text/html', '<h1>Log in</h1>', /200 with text\/html: <h1>Log in/],
+      ['application/json', '{"data": [1,', /200 with application\/json: \{"data": \[1,$/],
+      ['application/json', '', /200 with an empty body/],
+    ]
+    for (const [type, body, message] of bodies) {
+      const server = await serveHttp((_, response) => {
+        response.writeHead(200, { 'Content-Type': type }).end(body)
+      })
+      const client = createClient({ baseUrl: server.url })
+      await assert.rejects(getUsage(client), { name: 'SextonError', code: 'http_200', message })
+      await server.close()
+    }
   })
 
   test('a payment that is still settling is not signed anew', async () => {

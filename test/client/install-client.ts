@@ -17,6 +17,6 @@ export async function installClient(folder: string): Promise<void> {
   await run('npm', ['pack', '--ignore-scripts'], { cwd: source })
   const target = join(folder, 'node_modules/sexton-client')
   await mkdir(target, { recursive: true })
-  const packed = join(source, 'sexton-client-0.1.0.tgz')
+  const packed = join(source, 'sexton-client-0.3.0.tgz')
   await run('tar', ['-xzf', packed, '--strip-components=1', '-C', target])
 }

@@ -1,7 +1,6 @@
 import { findUnpackedProgram, type UnpackedProgram } from '../unpacked-program.ts'
 
 const PROGRAMS = {
-  prometheus: { package: 'prometheus', path: 'usr/bin/prometheus' },
   promtool: { package: 'prometheus', path: 'usr/bin/promtool' },
   amtool: { package: 'prometheus-alertmanager', path: 'usr/bin/amtool' },
   nginx: { package: 'nginx', path: 'usr/sbin/nginx' },
@@ -11,7 +10,6 @@ const PROGRAMS = {
 /** Paths of the programs that the files of `deploy/` are for. */
 export async function findDeployPrograms() {
   return {
-    prometheus: await findUnpackedProgram(PROGRAMS.prometheus),
     promtool: await findUnpackedProgram(PROGRAMS.promtool),
     amtool: await findUnpackedProgram(PROGRAMS.amtool),
     nginx: await findUnpackedProgram(PROGRAMS.nginx),
