@@ -1,45 +1,64 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { Logger } from 'pino'
 import { sleep } from '#base/async.ts'
 import { freePort } from '#base/free-port.ts'
-import type { Clock } from '#base/time.ts'
 import type { Config } from '#config.ts'
 import { eventKinds } from '#data/kinds.ts'
 import { anvilCommand } from '#devnet/anvil.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { loadEcosystemFile } from '#ecosystem/load-ecosystem.ts'
-import type { IndexProgress } from '#ops/health/index-progress.ts'
+import { barOf } from '#ops/health/index-progress.ts'
+import { type CommandContext, chosenEcosystem, type ExitCode } from './command-context.ts'
 import { planLocalChains } from './local-chains.ts'
 import { lockFolder } from './lock-folder.ts'
+import { keepRegister } from './registers.ts'
 import { type RunningService, runService } from './run-service.ts'
+import { compose, serve } from './serve.ts'
+import { openContext } from './stores.ts'
+import { untilStopped } from './until-stopped.ts'
 
-interface StartDeps {
-  readonly config: Config
-  readonly logger: Logger
-  readonly clock: Clock
-  onChains(progress: { chain: string; done: number; total: number }): void
-  onIndex(progress: IndexProgress): void
-  /** Writes to the terminal. */
-  say(text: string): void
+/** `sexton start`. Rejects when the start or, later, the index fails. */
+export async function runStart(command: CommandContext): Promise<ExitCode> {
+  const starting = start(command)
+  const ended = starting.then(async ({ ready, service }) => {
+    await Promise.all([ready, service.index.ended])
+  })
+  return untilStopped(command, async () => (await starting).stop(), ended)
 }
 
-export interface Started {
+/** `sexton start --api-only`: this process never leads. */
+export async function runApi(command: CommandContext): Promise<ExitCode> {
+  const { database, dataFolder } = command.config
+  // Free once the process ends.
+  if (database.kind === 'sqlite') await lockFolder(dataFolder)
+  const ctx = await openContext(command, await chosenEcosystem(command.config))
+  const stopKeeping = await keepRegister(ctx)
+  try {
+    const served = await serve(ctx, await compose(ctx))
+    ctx.logger.info({ url: served.url, metricsPort: served.metricsPort }, 'API listening')
+    return await untilStopped(command, served.stop)
+  } finally {
+    stopKeeping()
+    await ctx.close()
+  }
+}
+
+interface Started {
   readonly service: RunningService
-  /** Resolves with data and the welcome printed. */
+  /** Resolves once all history is read. */
   readonly ready: Promise<void>
   stop(): Promise<void>
 }
 
 /** Resolves once the API listens, so that it can be stopped. */
-export async function start(deps: StartDeps): Promise<Started> {
-  const { database, dataFolder, ecosystemFile } = deps.config
+async function start(command: CommandContext): Promise<Started> {
+  const { database, dataFolder, ecosystemFile } = command.config
   if (ecosystemFile === undefined) anvilCommand()
   const isShared = database.kind === 'postgres' && ecosystemFile !== undefined
   const unlock = isShared ? () => undefined : await lockFolder(dataFolder)
   try {
-    const started = await startLocked(deps)
+    const started = await startLocked(command)
     return { ...started, stop: () => started.stop().finally(unlock) }
   } catch (error) {
     unlock()
@@ -47,23 +66,30 @@ export async function start(deps: StartDeps): Promise<Started> {
   }
 }
 
-async function startLocked(deps: StartDeps): Promise<Started> {
-  const startedAtMs = deps.clock()
-  const config = await withPorts(deps.config)
-  const chosen = await chooseEcosystem(config, deps)
+async function startLocked(command: CommandContext): Promise<Started> {
+  const { clock, logger, progress, say } = command
+  const startedAtMs = clock()
+  const config = await withPorts(command.config)
+  const { ecosystemFile } = config
+  const local =
+    ecosystemFile === undefined
+      ? await planLocalChains({ ...config, takesAnyPorts: command.config.port === 0 }, (built) =>
+          progress.update(`building ${built.chain}`, built.done, built.total),
+        )
+      : undefined
   const listening = Promise.withResolvers<void>()
   // The API answers from the existing register meanwhile.
-  const { startChains } = chosen
-  const chains: Promise<Devnet | undefined> =
-    startChains === undefined ? Promise.resolve(undefined) : listening.promise.then(startChains)
-  chains.catch(() => undefined)
+  const chains = local && listening.promise.then(local.start)
+  chains?.catch(() => undefined)
   const service = await runService({
-    ...deps,
-    config,
-    ecosystemName: chosen.name,
-    ecosystemFile: chosen.file,
-    onProgress: deps.onIndex,
-    ...(startChains !== undefined && {
+    ...{ config, logger, clock },
+    ecosystemName: ecosystemFile ?? 'local.ts',
+    ecosystemFile: local?.file ?? (await loadEcosystemFile(ecosystemFile ?? '')),
+    onProgress(news) {
+      const { task, done, total, detail } = barOf(news)
+      progress.update(task, done, total, detail)
+    },
+    ...(chains !== undefined && {
       beforeIndex() {
         listening.resolve()
         return chains
@@ -72,40 +98,22 @@ async function startLocked(deps: StartDeps): Promise<Started> {
   })
   const stop = async () => {
     await service.stop()
-    if (startChains !== undefined) deps.logger.info('stopping: saving the local chains')
-    await (await chains.catch(() => undefined))?.stop(STATES_WITHIN_MS)
+    if (chains !== undefined) logger.info('stopping: saving the local chains')
+    await (await chains?.catch(() => undefined))?.stop(STATES_WITHIN_MS)
   }
   const welcomed = async () => {
     const devnet = await chains
     // Other chains' history may take long.
     await untilIndexed(service, devnet === undefined ? 'some' : 'all')
     const isWhole = (await service.indexed()) === 'all'
-    const tookMs = deps.clock() - startedAtMs
     const url = `http://localhost:${service.served.port}`
-    deps.say(welcome({ url, tookMs, ecosystem: service.ecosystem, isWhole, chains: devnet }))
-    if (isWhole) return
-    // A failing index is reported by itself.
-    const whole = untilIndexed(service, 'all')
-    whole.then(() => deps.say('Sexton is ready: all history is read.')).catch(() => undefined)
+    const tookMs = clock() - startedAtMs
+    say(welcome({ url, tookMs, ecosystem: service.ecosystem, isWhole, chains: devnet }))
+    await untilIndexed(service, 'all')
+    progress.finish()
+    if (!isWhole) say('Sexton is ready: all history is read.')
   }
   return { service, ready: welcomed(), stop }
-}
-
-interface Chosen {
-  readonly name: string
-  readonly file: unknown
-  /** Local only. */
-  readonly startChains?: () => Promise<Devnet>
-}
-
-async function chooseEcosystem(config: Config, deps: StartDeps): Promise<Chosen> {
-  const name = config.ecosystemFile
-  if (name !== undefined) return { name, file: await loadEcosystemFile(name) }
-  const { file, start: startChains } = await planLocalChains(
-    { ...config, takesAnyPorts: deps.config.port === 0 },
-    deps.onChains,
-  )
-  return { name: 'local.ts', file, startChains }
 }
 
 /** Time to save the newest states on stop; without them a start reads above the head only. */

@@ -19,7 +19,7 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 756,
   feed: 1668,
   index: 5408,
-  main: 1525,
+  main: 1444,
   ops: 4340,
   payments: 5583,
   site: 2121,

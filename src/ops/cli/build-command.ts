@@ -1,5 +1,13 @@
 import type { Command } from 'commander'
-import { runBuild } from '#main/run-build.ts'
+import { type CommandContext, chosenEcosystem, type ExitCode } from '#main/command-context.ts'
+import { startIndexThread } from '#main/index-thread.ts'
+import { lockRegister } from '#main/lock-folder.ts'
+import { keepRegister, noteServed } from '#main/registers.ts'
+import { howFar } from '#main/run-service.ts'
+import { untilIndexed } from '#main/start.ts'
+import { openContext } from '#main/stores.ts'
+import { untilStopped } from '#main/until-stopped.ts'
+import { barOf } from '#ops/health/index-progress.ts'
 import { runOnStores, type StoreOptions, storeCommand } from './run-on-stores.ts'
 
 const EXAMPLES = `
@@ -18,4 +26,35 @@ export function buildCommand(process: NodeJS.Process): Command {
     .description('read the register of the ecosystem file, also while a service runs')
     .addHelpText('after', EXAMPLES)
     .action((options: StoreOptions) => runOnStores(process, runBuild, options))
+}
+
+/** Reads the register of the file up to the heads, while a service goes on with another. */
+async function runBuild(command: CommandContext): Promise<ExitCode> {
+  const { config, progress, show } = command
+  const ecosystem = await chosenEcosystem(config)
+  const unlock = await lockRegister(config, ecosystem)
+  const ctx = await openContext(command, ecosystem)
+  const stopKeeping = await keepRegister(ctx)
+  const { dataFolder, database, log } = config
+  const work = { config: { dataFolder, database, log }, file: ecosystem.file }
+  const index = startIndexThread(work, (news) => {
+    if ('leads' in news) return
+    const { task, done, total, detail } = barOf(news)
+    progress.update(task, done, total, detail)
+  })
+  const build = async (): Promise<ExitCode> => {
+    await untilIndexed({ index, indexed: () => howFar(ctx) }, 'all')
+    await noteServed(ctx)
+    progress.finish()
+    show('The register is built. Restart the service to serve it.')
+    return 0
+  }
+  try {
+    return await Promise.race([build(), untilStopped(command, async () => undefined)])
+  } finally {
+    await index.stop()
+    stopKeeping()
+    await ctx.close()
+    unlock()
+  }
 }

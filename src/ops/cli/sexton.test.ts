@@ -117,7 +117,7 @@ describe('the command line', () => {
   it('check prints its findings on stdout, also into a file', async () => {
     const { child, output } = run(['check', '--offline'])
     assert.equal(await ended(child), 0, output.errors)
-    assert.match(output.text, /local\.ts is well-formed\.\n$/)
+    assert.match(output.text, /local-ecosystem\.ts is well-formed\.\n$/)
   })
 
   it('an unknown command is 2 and names the one that was meant', async () => {

@@ -4,8 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import { ConfigError } from '#config.ts'
 import type { CommandContext, ExitCode } from '#main/command-context.ts'
-import { runApi } from '#main/run-api.ts'
-import { runStart } from '#main/run-start.ts'
+import { runApi, runStart } from '#main/start.ts'
 import { runOnStores, type StoreOptions, storeCommand } from './run-on-stores.ts'
 
 interface Options extends StoreOptions {
